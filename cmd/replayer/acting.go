@@ -50,6 +50,18 @@ func (a *app) call(reason string) replay.Call {
 	return replay.Call{By: a.by, Reason: reason, Lease: a.lease}
 }
 
+// goesOn returns the command that goes on with a change that ended before its end. How many dead letters are left then is not known: of
+// many, its dry run says so.
+func (a *app) goesOn(command, reason string) func(letters int) string {
+	command += again("actor", a.by)
+	return func(letters int) string {
+		if letters > manyLetters {
+			return command + again("reason", cli.CleanText(reason, cli.OneLine))
+		}
+		return command + " --execute --reason " + a.why(reason)
+	}
+}
+
 // check refuses a change without a reason before anything is asked of a broker.
 func (c *consent) check() error {
 	if c.execute && strings.TrimSpace(c.reason) == "" {

@@ -57,11 +57,15 @@ func unfiltered(f deadletters.Filter) bool {
 
 // flags writes what a command that changes so many letters has to say.
 func (b *bulk) flags(f deadletters.Filter, letters int) string {
-	text := ""
+	return allFlag(f) + b.expectFlag(letters)
+}
+
+// allFlag says --all where no filter is given.
+func allFlag(f deadletters.Filter) string {
 	if unfiltered(f) {
-		text = " --all"
+		return " --all"
 	}
-	return text + b.expectFlag(letters)
+	return ""
 }
 
 // expectFlag is the number where it was given, or has to be.

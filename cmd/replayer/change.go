@@ -114,8 +114,14 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *re
 		return err
 	}
 	defer s.Close()
-	result, err := c.do(ctx, s, filter, a.call(consent.reason), a.confirm(ctx, bulk))
-	ending := a.changed(string(c.verb), result, err)
+	call := a.call(consent.reason)
+	all := ""
+	if !c.lost {
+		all = allFlag(filter)
+	}
+	call.GoOn = a.goesOn(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), all), consent.reason)
+	result, err := c.do(ctx, s, filter, call, a.confirm(ctx, bulk))
+	ending := a.changed(string(c.verb), call, result, err)
 	a.adviseReopened(filter, result)
 	return ending
 }

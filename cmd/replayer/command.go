@@ -113,6 +113,7 @@ Two different files are an error.
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
 	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.replay(), a.replays(), a.edit(), a.undo(), a.prune(), a.audit(), a.acls(), a.version())
 	root.AddCommand(a.changes()...)
+	root.AddCommand(a.jobOrders()...)
 	wrapArgs(root)
 	cli.ArrangeHelp(root, commandGroups(), commandExamples())
 	return root

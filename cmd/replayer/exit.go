@@ -28,6 +28,11 @@ func (e *exitError) Unwrap() error { return e.err }
 
 func exit(code cli.Exit, err error) error { return &exitError{code: code, err: err} }
 
+func isCancelled(err error) bool {
+	_, is := errors.AsType[*replay.CancelledError](err)
+	return is
+}
+
 func usage(format string, args ...any) error { return exit(cli.ExitUsage, fmt.Errorf(format, args...)) }
 
 // codeOf gives the exit code of an error and whether there is something left to say about it.
@@ -47,7 +52,9 @@ func codeOf(err error) (code cli.Exit, say bool) {
 		return cli.ExitUsage, true
 	case errors.Is(err, replay.ErrLeased):
 		return cli.ExitRefused, true
-	case errors.Is(err, replay.ErrNoReplay), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
+	case isCancelled(err):
+		return cli.ExitStopped, true
+	case errors.Is(err, replay.ErrNoReplay), errors.Is(err, replay.ErrNoJob), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
 		return cli.ExitNothing, true
 	default:
 		return cli.ExitRuntime, true

@@ -115,7 +115,7 @@ func (d *desk) put(records ...*kgo.Record) {
 	}
 }
 
-func control(partition int32, id, message string) retrytopics.Control {
+func controlOf(partition int32, id, message string) retrytopics.Control {
 	return retrytopics.Control{
 		Attempt: 1, MaxAttempts: 5, FailedAt: start.Add(-time.Hour), SourceTimestamp: start.Add(-2 * time.Hour),
 		ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate", ErrorMessage: message,
@@ -125,7 +125,7 @@ func control(partition int32, id, message string) retrytopics.Control {
 }
 
 func letter(partition int32, id, value, message string) *kgo.Record {
-	c := control(partition, id, message)
+	c := controlOf(partition, id, message)
 	c.ContentHash = idempotency.Of([]byte(value)).String()
 	return &kgo.Record{
 		Topic: "features.dlq", Partition: partition, Key: []byte(id), Value: []byte(value), Timestamp: start.Add(-time.Hour),

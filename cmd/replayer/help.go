@@ -8,6 +8,7 @@ func commandGroups() []cli.CommandGroup {
 		{Title: "See", Commands: []string{"stats", "groups", "list", "show", "export", "replays", "audit"}},
 		{Title: "Put back", Commands: []string{"plan", "replay"}},
 		{Title: "Change", Commands: []string{"edit", "discard", "escalate", "reopen", "undo", "prune"}},
+		{Title: "Stop and go on", Commands: []string{"pause", "resume", "cancel"}},
 		{Title: "Set up", Commands: []string{"index", "acls", "version"}},
 	}
 }
@@ -29,6 +30,9 @@ func commandExamples() map[string]string {
 		"escalate": "replayer escalate -c pipeline.yaml --group 7febb8cd8213 --execute --reason \"the land register has to decide\"",
 		"reopen":   "replayer reopen -c pipeline.yaml --id 0-1042-1f9a --execute --reason \"the place exists now\"",
 		"undo":     "replayer undo -c pipeline.yaml 3f1c9c1e --execute --reason \"the wrong group\"",
+		"pause":    "replayer pause -c pipeline.yaml level-fix",
+		"resume":   "replayer resume -c pipeline.yaml level-fix",
+		"cancel":   "replayer cancel -c pipeline.yaml level-fix",
 		"prune":    "replayer prune -c pipeline.yaml --older-than 90d --execute --reason \"kept long enough\"",
 		"index":    "replayer index -c pipeline.yaml\nreplayer index -c pipeline.yaml --check",
 		"acls":     "replayer acls -c pipeline.yaml --principal User:desk --for replayer-write",

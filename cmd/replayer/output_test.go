@@ -150,7 +150,7 @@ func TestOutput_S4_12_tablesFitAScreen(t *testing.T) {
 // part of its message.
 func TestOutput_S2_5_request_and_response(t *testing.T) {
 	d := newDesk(t, false)
-	c := control(0, "0-40-aaaaaaaa", "enrich step place: GET https://h/place: 503")
+	c := controlOf(0, "0-40-aaaaaaaa", "enrich step place: GET https://h/place: 503")
 	c.ErrorRequest = &classify.Request{Step: "place", Provider: "main", Method: "GET", URL: "https://h/place", TookMS: 31}
 	c.ErrorResponse = &classify.Response{Status: 503, RetryAfter: "30", RequestID: "7f3a", ContentType: "text/html", Body: "<p>down"}
 	value := fmt.Sprintf(square, "a")

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
@@ -132,8 +131,8 @@ func overviewText(env Env, look replay.Look) ([]byte, error) {
 	if look.AtWork != "" {
 		fmt.Fprintln(&b, "at work: "+cli.CleanText(look.AtWork, cli.OneLine))
 	}
-	for _, stop := range look.Stopped {
-		fmt.Fprint(&b, stoppedText(stop))
+	if err := writeJobs(&b, env, look.Jobs); err != nil {
+		return nil, err
 	}
 	if len(look.Replays) == 0 {
 		fmt.Fprintf(&b, "no replay is in progress; %s\n", count(look.Finished, "replay")+" finished")
@@ -150,15 +149,6 @@ func overviewText(env Env, look replay.Look) ([]byte, error) {
 	}
 	err := t.write(&b, env)
 	return b.Bytes(), err
-}
-
-// stoppedText says of a replay that it stopped, what was not sent, and which command goes on.
-func stoppedText(s replay.Stopped) string {
-	text := fmt.Sprintf("STOPPED  %s\n         since %s, by %s\n", cli.CleanText(s.String(), cli.OneLine), dlq.TimeText(s.At), cli.CleanText(s.By, cli.OneLine))
-	if s.Command == "" {
-		return text + "         go on with: replayer replay --plan and the plan's file\n"
-	}
-	return text + "         go on with:\n  " + cli.CleanText(s.Command, cli.OneLine) + "\n"
 }
 
 // leftText is how long a replay takes, "?" while nothing of it is finished.

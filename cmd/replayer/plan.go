@@ -141,7 +141,8 @@ func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sen
 		return a.differentMapping(p)
 	}
 	goOn := fmt.Sprintf("replayer replay -c %s --plan %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
-	return a.execute(ctx, s, p, options, goOn)
+	options.GoOn = func(int) string { return goOn }
+	return a.execute(ctx, s, p, options)
 }
 
 // expect prints a plan, and how old what it says is.

@@ -124,7 +124,8 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err := a.confirm(ctx, &f.bulk)(changes(p, options)); err != nil {
 		return err
 	}
-	return a.execute(ctx, s, p, options, f.goOn(a, p, options))
+	options.GoOn = f.goOn(a, p, options)
+	return a.execute(ctx, s, p, options)
 }
 
 // changes counts the letters of a plan that go back or are closed as duplicates.
@@ -132,18 +133,15 @@ func changes(p *plan.Plan, o replay.ExecuteOptions) int {
 	return goesBack(p, o.IncludingFailing) + p.Summary().Duplicates
 }
 
-// goOn is the command that goes on with a replay that stopped. How many are left then is not known: of many, its dry run says so.
-func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) string {
+// goOn returns the command that goes on with a replay that stopped. A forced one says its reason with --execute alone.
+func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) func(int) string {
 	f.replayID = p.ID // it goes on as the same replay
-	all := ""
-	if unfiltered(p.Filter) {
-		all = " --all"
+	most := changes(p, o)
+	if p.Force != "" {
+		most = 0
 	}
-	command := fmt.Sprintf("replayer replay -c %s%s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), all, f.again(), forceFlag(p), again("actor", a.by))
-	if changes(p, o) > manyLetters && p.Force == "" {
-		return command + again("reason", cli.CleanText(f.consent.reason, cli.OneLine))
-	}
-	return command + " --execute --reason " + a.why(f.consent.reason)
+	command := a.goesOn(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), allFlag(p.Filter), f.again(), forceFlag(p)), f.consent.reason)(most)
+	return func(int) string { return command }
 }
 
 // again writes as flags again what the replay is called, where letters go, and how.
@@ -159,8 +157,7 @@ func forceFlag(p *plan.Plan) string {
 }
 
 // execute applies a plan and prints what came of it.
-// goOn is the command that goes on when it stops.
-func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, goOn string) error {
+func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions) error {
 	a.warnForced(p)
 	if p.To == "" {
 		for _, obstacle := range s.Obstacles(ctx) {
@@ -168,7 +165,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 		}
 	}
 	bar := a.bar()
-	o.Progress, o.GoOn = bar.show, goOn
+	o.Progress = bar.show
 	result, err := s.Execute(ctx, p, o)
 	bar.clear()
 	if errors.Is(err, replay.ErrOptions) || errors.Is(err, replay.ErrLeased) && result.Transactions == 0 {
@@ -178,8 +175,9 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 		err = written
 	}
 	if _, stopped := errors.AsType[*replay.StopError](err); stopped {
-		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed:\n  %s\n", goOn)
+		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed:\n  %s\n", o.GoOn(p.Letters))
 	}
+	a.goOnAfterCancel(err, o.GoOn(p.Letters))
 	return ending(result, err)
 }
 
@@ -189,7 +187,7 @@ func ending(result replay.Result, err error) error {
 	switch {
 	case err != nil && errors.Is(err, context.Canceled):
 		return err
-	case stopped:
+	case stopped, isCancelled(err):
 		return exit(cli.ExitStopped, err)
 	case err != nil && result.Transactions > 0:
 		return exit(cli.ExitPartly, err)

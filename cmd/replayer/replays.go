@@ -18,11 +18,12 @@ func (a *app) replays() *cobra.Command {
 	watch := watching{}
 	cmd := &cobra.Command{
 		Use:   "replays [ID]",
-		Short: "Show which replays are in progress, or what became of one",
-		Long: `Without an id: which replays the consumer has not finished, who changes dead letters at present, and what keeps the consumer
-from finishing. With --watch, again and again, with rate and time left; off a terminal one line of JSON each time.
+		Short: "Show jobs and replays: in progress, stopped, ended",
+		Long: `Without an id: the jobs of all replayers (replays, discards, edits and so on) with their progress and result, which replays the
+consumer has not finished, who changes dead letters at present, and what keeps the consumer from finishing. With --watch, again and
+again, with rate and time left; off a terminal one line of JSON each time. The latest 100 jobs are kept, for 30 days.
 
-With the id of a replay: how many dead letters it attempted, how many the consumer reprocessed and how many failed
+With the id of a job: how far it is, and the command that goes on when it stopped. Of a replay also how many dead letters it attempted, how many the consumer reprocessed and how many failed
 again. With --wait, until the consumer has finished them all. Dead letters of other software are heard of when they fail
 again; those that did not within dead_letters.unheard_after are shown as not heard of.`,
 		Args: cobra.MaximumNArgs(1),
@@ -74,12 +75,8 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if err := a.writeStatus(status); err != nil {
 		return err
 	}
-	if all, err := s.Stopped(ctx); err == nil {
-		for _, stop := range all {
-			if stop.ReplayID == replayID {
-				fmt.Fprint(a.env.Err, stoppedText(stop))
-			}
-		}
+	if j := status.Job; j != nil && j.Stopped() {
+		fmt.Fprint(a.env.Err, stoppedText(*j))
 	}
 	a.runningMappings(ctx, s)
 	if status.Unheard > 0 {
@@ -98,6 +95,13 @@ func (a *app) writeStatus(status replay.Report) error {
 		return a.object(status)
 	}
 	var b strings.Builder
+	if status.Job != nil {
+		b.WriteString(jobStatus(status.Job))
+	}
+	if status.Last.IsZero() { // of a change, or of a replay that has put nothing back
+		_, err := fmt.Fprint(a.env.Out, b.String())
+		return err
+	}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-14s "+format+"\n", append([]any{name}, args...)...)
 	}

@@ -39,7 +39,7 @@ func TestStats_S4_7_aWarningEndsWith4(t *testing.T) {
 func TestStats_S4_7_a_failed_replay_does_not_make_a_letter_younger(t *testing.T) {
 	d := newDesk(t, false)
 	died := func(id string, ago time.Duration, replays int) *kgo.Record {
-		c := control(0, id, "ring 3 crosses itself")
+		c := controlOf(0, id, "ring 3 crosses itself")
 		c.FailedAt, c.ReplayCount = start.Add(-ago), replays
 		if replays > 0 {
 			c.ReplayID = "r1"

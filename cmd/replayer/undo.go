@@ -46,8 +46,10 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	}
 	defer s.Close()
 	if consent.execute {
-		result, err := s.Undo(ctx, operation, a.call(consent.reason), a.confirm(ctx, bulk))
-		return a.changed("undo", result, err)
+		call := a.call(consent.reason)
+		call.GoOn = a.goesOn(fmt.Sprintf("replayer undo -c %s %s", quoted(a.configFile), quoted(operation)), consent.reason)
+		result, err := s.Undo(ctx, operation, call, a.confirm(ctx, bulk))
+		return a.changed("undo", call, result, err)
 	}
 	result, err := s.PreviewUndo(ctx, operation)
 	if err != nil {
@@ -63,7 +65,8 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 }
 
 // changed prints what a change did, how it is taken back, and gives its exit code.
-func (a *app) changed(done string, r replay.ChangeResult, err error) error {
+func (a *app) changed(done string, call replay.Call, r replay.ChangeResult, err error) error {
+	a.goOnAfterCancel(err, call.GoOn(r.Selected))
 	if err != nil && r.Transactions == 0 {
 		return err
 	}

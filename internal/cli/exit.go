@@ -41,7 +41,7 @@ func (e Exit) Meaning() string {
 	case ExitRefused:
 		return "nothing was changed: consent is missing, or somebody else is at work"
 	case ExitStopped:
-		return "the pipeline is paused, or a replay stopped by itself"
+		return "the pipeline is paused, or a replay stopped or was cancelled"
 	case ExitInterrupted:
 		return "stopped by a signal"
 	default:

@@ -12,6 +12,10 @@
 //
 //	lease/replayer → {"version":1,"owner":"jo@desk","operation":"…","purpose":"…", …}: which replayer is at work
 //
+//	job/<id> → {"version":1,"kind":"replay","state":"running","done":4000, …}: an operation of a replayer, its progress and result
+//
+//	job-order/<id> → {"version":1,"verb":"pause","run":"…","by":"bo", …}: what an operator orders of a job
+//
 // The last record of a key counts. Each change is written together with its event in the audit topic, in one transaction
 // where the pipeline has transactions. There the events are a chain of hashes, too: all who give orders write under one
 // transactional id, so that one at a time does (docs/decisions/0023). Verify holds the chain against its head.

@@ -63,7 +63,7 @@ func clip(text string) string {
 	return text
 }
 
-// Leases writes the lease of the replayers of one pipeline.
+// Leases writes what the replayers of one pipeline tell each other: who is at work, their jobs, and the orders for them.
 type Leases struct {
 	client *kgo.Client
 	topic  string
@@ -87,7 +87,7 @@ func (l *Leases) Put(ctx context.Context, lease Lease) error {
 	if err != nil {
 		return fmt.Errorf("encode a lease: %w", err)
 	}
-	if err := l.put(ctx, leaseKey, value); err != nil {
+	if err := l.put(ctx, &kgo.Record{Key: []byte(leaseKey), Value: value}); err != nil {
 		return fmt.Errorf("write a lease to %s: %w", l.topic, err)
 	}
 	return nil

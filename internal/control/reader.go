@@ -105,11 +105,16 @@ func (r *Reader) take(fetches kgo.Fetches) (changed bool, err error) {
 		if err := r.view.apply(record); err != nil {
 			return changed, err
 		}
-		if key := string(record.Key); key != leaseKey && !strings.HasPrefix(key, replayPrefix) { // they order nothing
+		if !ofReplayers(string(record.Key)) {
 			changed = true
 		}
 	}
 	return changed, nil
+}
+
+// ofReplayers reports whether a key is for replayers alone: its record orders nothing of a consumer.
+func ofReplayers(key string) bool {
+	return key == leaseKey || strings.HasPrefix(key, jobPrefix) || strings.HasPrefix(key, jobOrderPrefix)
 }
 
 // View is what the topic says as far as it was read.

@@ -48,15 +48,16 @@ func BatchRecord(topic, id string, s State) (*kgo.Record, error) {
 
 // View is what the topic says up to one of its offsets.
 type View struct {
-	Pipeline State             // zero but for Running when nothing was ever ordered
-	Batches  map[string]State  // quarantined ones by their id
-	Ordered  int64             // offset of the latest order for the pipeline, -1 when nothing was ever ordered
-	Next     int64             // offset after the last record that the view holds
-	Keys     []proof.Key       // replay keys in the order of the topic; the first one signs
-	Head     audit.Head        // of the chain of orders in the audit topic; zero when there is none
-	Lease    *Lease            // the replayer that is at work; nil when none says so
-	Replays  map[string]Replay // those that have not come to their end, by their ids
-	Again    bool              // read again from the start: Next may be smaller than that of an earlier view
+	Pipeline  State               // zero but for Running when nothing was ever ordered
+	Batches   map[string]State    // quarantined ones by their id
+	Ordered   int64               // offset of the latest order for the pipeline, -1 when nothing was ever ordered
+	Next      int64               // offset after the last record that the view holds
+	Keys      []proof.Key         // replay keys in the order of the topic; the first one signs
+	Head      audit.Head          // of the chain of orders in the audit topic; zero when there is none
+	Lease     *Lease              // the replayer that is at work; nil when none says so
+	Jobs      map[string]Job      // of replayers, at work and ended, by their ids
+	JobOrders map[string]JobOrder // the latest for each job, by the job's id
+	Again     bool                // read again from the start: Next may be smaller than that of an earlier view
 
 	orderedB map[string]int64 // offset of the latest order for a batch, that ended its quarantine too
 }
@@ -76,7 +77,7 @@ func newView() View {
 // clone gives a view that does not change with v.
 func (v View) clone() View {
 	v.Batches, v.orderedB = maps.Clone(v.Batches), maps.Clone(v.orderedB)
-	v.Replays = maps.Clone(v.Replays)
+	v.Jobs, v.JobOrders = maps.Clone(v.Jobs), maps.Clone(v.JobOrders)
 	return v
 }
 
@@ -91,8 +92,12 @@ func (v *View) apply(r *kgo.Record) error {
 	if id, holdsKey := replayKeyID(key); holdsKey {
 		return v.applyKey(id, r)
 	}
-	if id, isReplay := strings.CutPrefix(key, replayPrefix); isReplay {
-		v.applyReplay(id, r.Value)
+	if id, isJob := strings.CutPrefix(key, jobPrefix); isJob {
+		v.applyJob(id, r.Value)
+		return nil
+	}
+	if id, isOrder := strings.CutPrefix(key, jobOrderPrefix); isOrder {
+		v.applyJobOrder(id, r.Value)
 		return nil
 	}
 	if key == leaseKey {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -89,7 +90,7 @@ func (c *changing) decide(ctx context.Context, st *standing, of *spotted) (decis
 	return decision{staged: *do, overtaken: do.prev.Status == deadletters.Superseded}, nil
 }
 
-func (c *changing) count(_ context.Context, b *batch) error {
+func (c *changing) count(b *batch) {
 	r := &c.result
 	r.Changed += len(b.staged) + b.already
 	for _, id := range b.overtaken {
@@ -97,8 +98,11 @@ func (c *changing) count(_ context.Context, b *batch) error {
 			r.Overtaken = append(r.Overtaken, id)
 		}
 	}
-	return nil
 }
+
+func (c *changing) counts() control.JobCounts { return control.JobCounts{Done: c.result.Changed} }
+
+func (c *changing) gate(context.Context) error { return nil }
 
 func (c *changing) limits() limits { return limits{letters: batchLetters} }
 

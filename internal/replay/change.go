@@ -117,7 +117,7 @@ func (s *Service) operation(word string, c Call, f deadletters.Filter) (operatio
 	if err != nil {
 		return operation{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	return operation{id: newID(word, s.now()), by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", s.now()), reason: c.Reason, filter: string(filter), word: word, leasing: c.Lease}, nil
+	return operation{id: newID(word, s.now()), by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", s.now()), reason: c.Reason, filter: string(filter), word: word, leasing: c.Lease, goOn: c.GoOn}, nil
 }
 
 // changed stages the change of one letter, or says why it is left.

@@ -126,6 +126,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 	// The first acts on what it read before it was fenced.
 	r := &replaying{plan: plan, to: destination{topic: "features"}, options: ExecuteOptions{Call: ana("x")}, outcomes: first.outcomesOf("x", nil)}
 	r.execution = execution{service: first, task: r, op: operation{id: "x", reason: "x"}, letters: plan.Letters}
+	r.job = first.newJob(r.op, "", r.letters)
 	err = (&session{execution: &r.execution, writer: writer, standing: states}).pass(w.ctx(), r.rest()[0])
 	if !errors.Is(err, ErrFenced) {
 		t.Errorf("got %v, want ErrFenced", err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
@@ -44,7 +45,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	r := &replaying{plan: p, to: to, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
 	r.execution = execution{
 		service: s, task: r, letters: p.Letters,
-		op: operation{id: p.ID, by: cmp.Or(o.By, s.by), leasing: o.Lease, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
+		op: operation{id: p.ID, by: cmp.Or(o.By, s.by), leasing: o.Lease, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: string(control.JobReplay), force: p.Force, goOn: o.GoOn},
 	}
 	err = r.run(ctx)
 	r.result.Transactions, r.result.Untouched = r.transactions, r.left.sorted()
@@ -54,9 +55,6 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	}
 	done := r.result.Reinjected + r.result.Already + r.result.Duplicates + r.result.Left
 	r.result.NotReached = max(0, r.result.Attempted-done)
-	if r.noted {
-		r.ended(ctx, err)
-	}
 	s.log.Info("replay ended", "replay_id", p.ID, "reinjected", r.result.Reinjected,
 		"duplicates", r.result.Duplicates, "left", r.result.Left, "error", err)
 	return r.result, err
@@ -83,16 +81,12 @@ type replaying struct {
 	wave     wave          // of the session at hand
 	outcomes *outcomes     // of the session at hand
 	failed   map[idKey]int // letters that an earlier call of this replay put back and that failed -> their replays
-	noted    bool          // the control topic says that this replay was begun
 	sent     int           // letters of this replay that the session knows to have been put back
 }
 
 func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err error) {
 	if err := r.service.openKeys(ctx); err != nil {
 		return false, err
-	}
-	if r.sessions == 0 {
-		r.begins(ctx)
 	}
 	r.outcomes, r.wave = r.service.outcomesOf(r.plan.ID, st.ends), wave{}
 	r.earlier(st)
@@ -115,8 +109,8 @@ func (r *replaying) pace(ctx context.Context, letters int) error {
 	return nil
 }
 
-// count counts what is decided finally, and looks at the gate.
-func (r *replaying) count(ctx context.Context, b *batch) error {
+// count counts what is decided finally.
+func (r *replaying) count(b *batch) {
 	result := &r.result
 	result.Reinjected += b.sends
 	result.Duplicates += len(b.staged) - b.sends
@@ -137,7 +131,15 @@ func (r *replaying) count(ctx context.Context, b *batch) error {
 		r.service.log.Info("replay transaction committed", "replay_id", r.plan.ID,
 			"letters", len(b.staged), "reinjected", result.Reinjected, "duplicates", result.Duplicates)
 	}
-	return r.gate(ctx)
+}
+
+// counts counts what came back of the consumer only as far as it was waited for.
+func (r *replaying) counts() control.JobCounts {
+	c := control.JobCounts{Done: r.result.Reinjected + r.result.Already, Duplicates: r.result.Duplicates, Wave: r.wave.number}
+	if r.outcomes != nil {
+		c.Reprocessed, c.FailedAgain = r.outcomes.counts.Reprocessed, r.outcomes.counts.FailedAgain
+	}
+	return c
 }
 
 // earlier takes over what an earlier call or session of the replay has put back: what is under way, and, in the first session, what
@@ -170,7 +172,7 @@ func (r *replaying) earlier(st *standing) {
 // letters of the replay are counted.
 func (r *replaying) outcome(ctx context.Context) Outcome {
 	if r.sessions > 1 {
-		if report, err := r.service.Status(ctx, r.plan.ID); err == nil {
+		if report, err := r.service.replayStatus(ctx, r.plan.ID); err == nil {
 			return report.Outcome
 		}
 	}
@@ -183,6 +185,7 @@ func (r *replaying) lostBroker(err error) {
 }
 
 func (r *replaying) progress(p Progress) {
+	r.report()
 	if r.options.Progress == nil {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/switchback-geo/switchback/internal/control"
 )
 
 // execution carries out an operation on dead letters: a replay of a plan, a discard, an edit, the reversal of one. It runs in sessions;
@@ -13,12 +15,13 @@ import (
 //  2. recheck: the states that are committed by then, and each letter again
 //  3. prepare: decide about the letters of one transaction, and encode what it writes
 //  4. write: records, states and audit events in one transaction, or nothing
-//  5. count: what was committed is settled
+//  5. count: what was committed is settled, and reported to the job
 //  6. wait: for the consumer's verdict
 type execution struct {
 	service      *Service
 	op           operation
 	task         task
+	job          *job
 	letters      int // chosen
 	settled      int // of them, in the order in which they are read, that are decided finally
 	transactions int // committed
@@ -38,8 +41,12 @@ type task interface {
 	decide(ctx context.Context, st *standing, of *spotted) (decision, error)
 	// pace waits until a transaction with so many letters may begin.
 	pace(ctx context.Context, letters int) error
-	// count takes over what a transaction has settled, and looks whether the execution may go on.
-	count(ctx context.Context, b *batch) error
+	// count takes over what a transaction has settled.
+	count(b *batch)
+	// counts returns what was done so far.
+	counts() control.JobCounts
+	// gate looks after a transaction whether the execution may go on.
+	gate(ctx context.Context) error
 	// wait awaits the consumer after the last transaction.
 	wait(ctx context.Context) error
 	// lostBroker reports that the broker is waited for.
@@ -55,8 +62,13 @@ type limits struct {
 
 // run carries the execution out. The lease is held over all sessions.
 func (x *execution) run(ctx context.Context) error {
-	x.op.lease = x.service.newLease(x.op)
-	return x.service.persist(ctx, x.op.lease, x.session, x.task.lostBroker)
+	l := x.service.newLease(x.op)
+	x.job = x.service.newJob(x.op, l.record.Token, x.letters)
+	x.op.lease, l.job = l, x.job
+	defer l.release(ctx)
+	err := x.cancelled(x.service.persist(ctx, l, x.session, x.task.lostBroker))
+	l.endJob(ctx, x.counts(), err)
+	return err
 }
 
 // session is the time of one writer: from the fencing to the end of the letters, or to the loss of the broker.
@@ -111,6 +123,9 @@ func (s *session) pass(ctx context.Context, read reader) error {
 		if err != nil {
 			return err
 		}
+		if err := s.heed(ctx, b); err != nil {
+			return err
+		}
 		if err := s.task.pace(ctx, len(b.staged)); err != nil {
 			return s.stopped(err)
 		}
@@ -122,7 +137,9 @@ func (s *session) pass(ctx context.Context, read reader) error {
 		for _, skip := range b.skips {
 			s.left.skip(skip)
 		}
-		if err := s.task.count(ctx, b); err != nil || b.last {
+		s.task.count(b)
+		s.report()
+		if err := s.task.gate(ctx); err != nil || b.last {
 			return err
 		}
 	}

@@ -109,7 +109,7 @@ func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phas
 		case ramp.Wait:
 		}
 		now := r.service.now()
-		if finished > last {
+		if paused, _ := r.job.pauseOrdered(); paused || finished > last {
 			last, since = finished, now
 		}
 		theirs := r.outcomes.others.open()

@@ -48,8 +48,9 @@ type lease struct {
 	record  control.Lease // as this replayer signs it
 	waiting func(holder string)
 	told    string // token of the lease that waiting was called for last
+	job     *job   // whose record is written with each renewal; nil of an operation that is none
 	leases  *control.Leases
-	end     func(error)        // ends the command when the lease cannot be renewed; set before a session begins
+	end     func(error)        // ends the command when the lease cannot be renewed, or an operator cancels; set before a session begins
 	stop    context.CancelFunc // ends the renewal; nil before the first signature
 	done    sync.WaitGroup
 }
@@ -66,13 +67,19 @@ func (s *Service) newLease(op operation) *lease {
 	}
 }
 
-// read returns the lease as it was written last; nil when there is none.
-func (l *lease) read(ctx context.Context) (*control.Lease, error) {
+// view returns what the control topic says.
+func (l *lease) view(ctx context.Context) (control.View, error) {
 	view, err := control.Read(ctx, l.service.opts, l.service.cfg.Topics.Control)
 	if err != nil {
-		return nil, fmt.Errorf("which replayer is at work is in %s (`consumer topics ensure` makes the topic): %w", l.service.cfg.Topics.Control, err)
+		return view, fmt.Errorf("which replayer is at work is in %s (`consumer topics ensure` makes the topic): %w", l.service.cfg.Topics.Control, err)
 	}
-	return view.Lease, nil
+	return view, nil
+}
+
+// read returns the lease as it was written last; nil when there is none.
+func (l *lease) read(ctx context.Context) (*control.Lease, error) {
+	view, err := l.view(ctx)
+	return view.Lease, err
 }
 
 // await waits until no other replayer is at work. The session may fence all others then. The error is a [LeasedError], or [ErrFenced]
@@ -106,10 +113,11 @@ func (l *lease) await(ctx context.Context) error {
 
 // take signs the lease once all other replayers are fenced, unless one of them has signed since await returned: that one goes on.
 func (l *lease) take(ctx context.Context) error {
-	now, err := l.read(ctx)
+	view, err := l.view(ctx)
 	if err != nil {
 		return err
 	}
+	now := view.Lease
 	if l.state.observe(now, time.Now()) != leaseTake {
 		return l.refused(now)
 	}
@@ -128,6 +136,9 @@ func (l *lease) take(ctx context.Context) error {
 		return err
 	}
 	l.state.signed()
+	if l.job != nil {
+		l.job.begins(ctx, l.leases, view)
+	}
 	living, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	l.done.Go(func() { l.renewals(living) })
@@ -177,10 +188,23 @@ func (l *lease) renew(ctx context.Context, deadline time.Time) (taken bool, err 
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	if now, err := l.read(ctx); err == nil && l.state.isOthers(now) {
+	view, err := l.view(ctx)
+	switch {
+	case err == nil && l.state.isOthers(view.Lease):
 		return true, nil
+	case l.job == nil:
+	case err != nil:
+		l.service.log.Warn("orders for this job are not heard; it goes on", "job", l.job.record.ID, "error", err)
+	default:
+		if cancelled, by := l.job.hear(view); cancelled {
+			l.end(&CancelledError{By: by})
+		}
 	}
-	return false, l.sign(ctx, false)
+	if err := l.sign(ctx, false); err != nil || l.job == nil {
+		return false, err
+	}
+	l.job.warn(l.job.write(ctx, l.leases))
+	return false, nil
 }
 
 // takenOverError is [ErrFenced] with the replayer that took the lease from this one.
@@ -217,17 +241,35 @@ func (l *lease) fenced(ctx context.Context, err error) (again bool, named error)
 	return false, &takenOverError{*now, err}
 }
 
+// halt ends the renewal, and reports whether the lease was ever signed.
+func (l *lease) halt() bool {
+	if l.stop == nil {
+		return false
+	}
+	l.stop()
+	l.done.Wait()
+	return true
+}
+
+// endJob writes how the job ended.
+func (l *lease) endJob(ctx context.Context, counts control.JobCounts, cause error) {
+	if !l.halt() {
+		return // it never began
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	l.job.ends(ctx, l.leases, counts, cause)
+}
+
 // release gives the lease back, if it is still this replayer's.
 func (l *lease) release(ctx context.Context) {
 	if l.leases == nil {
 		return
 	}
 	defer l.leases.Close()
-	if l.stop == nil {
+	if !l.halt() {
 		return // its first signature failed
 	}
-	l.stop()
-	l.done.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.service.lastWord)
 	defer cancel()
 	now, err := l.read(ctx)

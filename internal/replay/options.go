@@ -23,6 +23,9 @@ type Call struct {
 	By     string       // who acts, for states and audit; "" is the user of the operating system
 	Reason string       // why, in the operator's words; mandatory
 	Lease  LeaseOptions // what to do when another replayer is at work
+	// GoOn returns the command that goes on with the operation when it ended before its end, for `replayer replays`; nil names none.
+	// It is told how many letters are chosen.
+	GoOn func(letters int) string
 }
 
 // maxBy bounds the name of who acts, which stands in every state and audit event.
@@ -54,7 +57,6 @@ type ExecuteOptions struct {
 	ForceVersion bool
 	Ramp         ramp.Ramp      // in which waves, and when to stop
 	Rate         float64        // letters a second; 0 is as fast as it goes
-	GoOn         string         // the command that goes on with the replay when it stops, for `replayer replays`; "" when there is none
 	Wait         bool           // until the consumer has finished every letter that was put back
 	Patience     time.Duration  // how long to wait for the consumer while it finishes none; 0 is for ever
 	Progress     func(Progress) // called often, from the goroutine of Execute; may be nil

@@ -24,12 +24,12 @@ func (s *Service) Overview() *Overview { return &Overview{service: s} }
 
 // Look is what is known of all replays at one time.
 type Look struct {
-	At        time.Time  `json:"at"`
-	AtWork    string     `json:"at_work,omitempty"`   // who changes dead letters at present, since when and what for
-	Obstacles []string   `json:"obstacles,omitempty"` // see [Service.Obstacles]
-	Replays   []Underway `json:"replays"`             // those that are not finished, the one that changed last first
-	Stopped   []Stopped  `json:"stopped"`             // those that did not come to their end, the latest first
-	Finished  int        `json:"finished_replays"`    // of which something is still known
+	At        time.Time     `json:"at"`
+	AtWork    string        `json:"at_work,omitempty"`   // who changes dead letters at present, since when and what for
+	Obstacles []string      `json:"obstacles,omitempty"` // see [Service.Obstacles]
+	Replays   []Underway    `json:"replays"`             // those that are not finished, the one that changed last first
+	Jobs      []control.Job `json:"jobs"`                // of all kinds, at work and ended, the one that began last first
+	Finished  int           `json:"finished_replays"`    // of which something is still known
 }
 
 // Underway is one replay that the consumer has not finished.
@@ -53,14 +53,14 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	}
 	now := Look{At: s.now(), Obstacles: s.Obstacles(ctx)}
 	now.Replays, now.Finished = o.standing.replays()
-	now.Stopped = []Stopped{}
+	now.Jobs = []control.Job{}
 	if view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control); err == nil {
 		now.AtWork = s.atWork(view.Lease)
-		now.Stopped = append(now.Stopped, s.stopped(view, o.standing)...)
+		now.Jobs = append(now.Jobs, s.jobs(view, o.standing)...)
 	} // else the obstacles say why the control topic cannot be read
-	for _, stop := range now.Stopped {
-		underWay := slices.ContainsFunc(now.Replays, func(r Underway) bool { return r.ReplayID == stop.ReplayID })
-		if !underWay && o.standing.taken(stop.ReplayID) > 0 {
+	for _, j := range now.Jobs {
+		underWay := slices.ContainsFunc(now.Replays, func(r Underway) bool { return r.ReplayID == j.ID })
+		if j.NotReached > 0 && !underWay && o.standing.taken(j.ID) > 0 {
 			now.Finished--
 		}
 	}

@@ -20,16 +20,15 @@ const (
 )
 
 // persist runs sessions until one ends otherwise than by the loss of the broker. Each starts by taking over from the one
-// before, which settles what that left open. The lease is held until the last one ends.
+// before, which settles what that left open. The lease is held over all of them; the caller releases it.
 func (s *Service) persist(ctx context.Context, l *lease, session func(context.Context) error, lostBroker func(error)) error {
 	ctx, l.end = context.WithCancelCause(ctx)
 	defer l.end(nil)
-	defer l.release(ctx)
 	fenced := 0
 	for wait := brokerPause; ; {
 		began := time.Now()
 		err := session(ctx)
-		if cause := context.Cause(ctx); errors.Is(cause, errUnsigned) {
+		if cause := context.Cause(ctx); errors.Is(cause, errUnsigned) || err != nil && isCancelled(cause) {
 			return cause
 		}
 		if errors.Is(err, ErrFenced) && ctx.Err() == nil {
@@ -50,6 +49,9 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 		s.log.Warn("the broker is lost; waiting for it", "error", err, "again_in", wait)
 		lostBroker(err)
 		if paused := kafka.Pause(ctx, wait); paused != nil {
+			if cause := context.Cause(ctx); isCancelled(cause) {
+				return cause
+			}
 			return err
 		}
 		wait = min(2*wait, longestPause)

@@ -35,8 +35,9 @@ type operation struct {
 	word    string // what is done, for the audit trail: "replay", "discard", …
 	lease   *lease // nil takes none
 	leasing LeaseOptions
-	undoes  string // the operation that this one reverses; "" of all others
-	force   string // why letters may overwrite newer data; "" when they may not
+	goOn    func(letters int) string // see [Call]; nil names no command
+	undoes  string                   // the operation that this one reverses; "" of all others
+	force   string                   // why letters may overwrite newer data; "" when they may not
 }
 
 // begin is the audit event that an operation starts with: who, why, which filter, which plan.

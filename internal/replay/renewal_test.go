@@ -193,6 +193,7 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			}
 			for range 2 { // the second session knows nothing of the first one's commit
 				run := s.changing(op, chosen.spots, stage)
+				run.job = s.newJob(op, "", run.letters)
 				if err := run.session(w.ctx()); err != nil {
 					t.Fatal(err)
 				}

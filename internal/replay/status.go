@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
@@ -26,11 +27,30 @@ type Report struct {
 	UnheardSince time.Time `json:"unheard_since,omitzero"` // when the first of them was put back
 	Ended        int       `json:"ended"`                  // letters of other software that an operator did not wait for any longer
 	Last         time.Time `json:"last"`                   // when a letter of it changed last
+	// Job is the operation; nil when it is longer ago than jobs are kept.
+	Job *control.Job `json:"job,omitempty"`
 }
 
-// Status says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter
-// has its id.
-func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
+// Status says how far an operation is, and of a replay what the consumer made of its letters. The error is [ErrNoReplay] when neither a
+// job nor a letter has its id.
+func (s *Service) Status(ctx context.Context, id string) (Report, error) {
+	report, err := s.replayStatus(ctx, id)
+	if err != nil && !errors.Is(err, ErrNoReplay) {
+		return report, err
+	}
+	j, unknown := s.Job(ctx, id)
+	switch {
+	case unknown == nil:
+		report.Job = &j
+		return report, nil
+	case errors.Is(unknown, ErrNoJob):
+		return report, err
+	}
+	return report, unknown
+}
+
+// replayStatus says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter has its id.
+func (s *Service) replayStatus(ctx context.Context, replayID string) (Report, error) {
 	st, err := s.loadStanding(ctx)
 	if err != nil {
 		return Report{}, err
@@ -104,7 +124,7 @@ func (s *standing) report(replayID string, failed map[idKey]bool, heardSince tim
 // software are waited for until they count as not heard of.
 func (s *Service) Await(ctx context.Context, replayID string, tell func(Report)) (Report, error) {
 	for {
-		status, err := s.Status(ctx, replayID)
+		status, err := s.replayStatus(ctx, replayID)
 		if err != nil {
 			return status, err
 		}
@@ -112,7 +132,7 @@ func (s *Service) Await(ctx context.Context, replayID string, tell func(Report))
 			tell(status)
 		}
 		if status.UnderWay == 0 {
-			return status, nil
+			return s.Status(ctx, replayID)
 		}
 		if err := kafka.Pause(ctx, time.Second); err != nil {
 			return status, fmt.Errorf("stopped while the consumer had %d dead letters to finish: %w", status.UnderWay, err)

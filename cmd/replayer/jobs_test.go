@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+)
+
+// status is what `replayer replays ID` says of a job.
+func (d *desk) status(id string) replay.Report {
+	d.t.Helper()
+	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "-o", "json", id)
+	var r replay.Report
+	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil || r.Job == nil {
+		d.t.Fatalf("%v: %s", err, &d.out)
+	}
+	return r
+}
+
+// An operator at another desk pauses a replay, lets it go on, and cancels it. Whoever looks later sees what was not sent, and the command
+// that goes on works.
+func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
+	d := newDesk(t, false)
+	for i := range 4 {
+		id := fmt.Sprintf("0-%d-aaaaaaaa", 40+i)
+		d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
+	}
+	first := &desk{t: t, env: d.env}
+	first.env.Out, first.env.Err = &first.out, &first.err
+	ended := make(chan cli.Exit, 1)
+	go func() {
+		ended <- Run(t.Context(), first.env, []string{"replay", "-c", "pipeline.yaml", "--all", "--replay-id", "fix", "--canary", "1", "--execute", "--reason", "mapped"})
+	}()
+	eventually.Until(t.Context(), t, "the canary is sent", func() (bool, string) {
+		if d.run("replays", "-c", "pipeline.yaml", "-o", "json", "fix") != cli.ExitDone {
+			return false, d.err.String()
+		}
+		return d.status("fix").Attempted == 1, d.out.String()
+	})
+	var paused control.Job
+	d.want(cli.ExitDone, "pause", "-c", "pipeline.yaml", "-o", "json", "fix")
+	if err := json.Unmarshal(d.out.Bytes(), &paused); err != nil || paused.State != control.JobPausing {
+		t.Errorf("%v: %s", err, &d.out)
+	}
+	eventually.Until(t.Context(), t, "it pauses", func() (bool, string) {
+		j := d.status("fix").Job
+		return j.State == control.JobPaused, fmt.Sprintf("%+v", j)
+	})
+	d.want(cli.ExitDone, "resume", "-c", "pipeline.yaml", "-o", "table", "fix")
+	if !strings.Contains(d.out.String(), "replay fix is running: 1 of 4 dead letters put back, 3 not reached") {
+		t.Errorf("%s", &d.out)
+	}
+	d.want(cli.ExitDone, "cancel", "-c", "pipeline.yaml", "--actor", "bo", "fix")
+	if code := <-ended; code != cli.ExitStopped || !strings.Contains(first.err.String(), "STOPPED: bo cancelled it; 3 of 4 dead letters were not reached") {
+		t.Errorf("exit %d: %s", code, &first.err)
+	}
+	if !bytes.Contains(first.err.Bytes(), []byte("To go on with what is left:\n  replayer replay")) {
+		t.Errorf("%s", &first.err)
+	}
+	if r := d.status("fix"); r.Job.State != control.JobCancelled || r.Job.NotReached != 3 || r.UnderWay != 1 {
+		t.Errorf("%+v, %+v", r.Job, r)
+	}
+	d.want(cli.ExitNothing, "pause", "-c", "pipeline.yaml", "nobody's")
+	d.want(cli.ExitUsage, "pause", "-c", "pipeline.yaml")
+	d.consume(func(string) bool { return true })
+	d.want(cli.ExitNothing, "resume", "-c", "pipeline.yaml", "fix") // nothing waits
+	d.says("fix is cancelled", "go on with")
+	d.follow(cli.ExitDone)
+	if r := d.status("fix"); r.Job.State != control.JobDone || r.Job.Done != 3 {
+		t.Errorf("%+v", r.Job)
+	}
+}

@@ -1,0 +1,93 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+var jobBegan = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+
+func aJob(id string) Job {
+	return Job{ID: id, Run: "lease-1", Kind: JobDiscard, State: JobRunning, By: "ana", Reason: "x", Began: jobBegan, Heard: jobBegan, JobCounts: JobCounts{Letters: 3}}
+}
+
+func (v *View) put(t *testing.T, key string, value []byte) {
+	t.Helper()
+	if err := v.apply(&kgo.Record{Key: []byte(key), Value: value}); err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+}
+
+// No record of a job, and no order for one, keeps an instance or a replayer from reading the topic: what cannot be read is none.
+func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
+	t.Parallel()
+	text := func(change func(*Job)) string {
+		j := aJob("j")
+		change(&j)
+		value, err := json.Marshal(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(value)
+	}
+	for name, value := range map[string]string{
+		"empty": "", "cut": "{", "a list": "[]", "null": "null", "a number": "7", "bytes": "\xff\xfe", "of other types": `{"id":"j","kind":[],"state":{}}`,
+		"another id": text(func(j *Job) { j.ID = "k" }), "no kind": text(func(j *Job) { j.Kind = "" }), "no state": text(func(j *Job) { j.State = "sleeping" }),
+		"fewer than none": text(func(j *Job) { j.NotReached = -1 }), "huge": text(func(j *Job) { j.Why = strings.Repeat("x", maxJobBytes) }),
+		"a time that is none": `{"id":"j","kind":"replay","state":"done","began":"yesterday"}`,
+	} {
+		v := newView()
+		v.put(t, jobPrefix+"j", []byte(value))
+		v.put(t, jobOrderPrefix+"j", []byte(value))
+		if len(v.Jobs)+len(v.JobOrders) != 0 {
+			t.Errorf("%s: %+v, %+v", name, v.Jobs, v.JobOrders)
+		}
+	}
+	v := newView()
+	value, err := aJob("j").encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.put(t, jobPrefix+"j", value)
+	if !reflect.DeepEqual(v.Jobs["j"], aJob("j")) {
+		t.Errorf("%+v", v.Jobs["j"])
+	}
+	v.put(t, jobOrderPrefix+"j", []byte(`{"version":1,"verb":"pause","run":"lease-0"}`))
+	if o := v.OrderFor(v.Jobs["j"]); o.Verb != "" {
+		t.Errorf("an order for an earlier run: %+v", o)
+	}
+	v.put(t, jobOrderPrefix+"j", []byte(`{"version":1,"verb":"pause","run":"lease-1","by":"bo"}`))
+	if o := v.OrderFor(v.Jobs["j"]); o.Verb != PauseJob || o.By != "bo" {
+		t.Errorf("%+v", o)
+	}
+	v.put(t, jobPrefix+"j", nil)
+	if len(v.Jobs) != 0 {
+		t.Errorf("%+v", v.Jobs)
+	}
+}
+
+func TestView_S4_6_keepsTheLatestJobs(t *testing.T) {
+	t.Parallel()
+	v := View{Jobs: map[string]Job{}}
+	for i := range KeepJobs + 2 {
+		j := aJob(fmt.Sprintf("j%03d", i))
+		j.Began = jobBegan.Add(time.Duration(i) * time.Second)
+		v.Jobs[j.ID] = j
+	}
+	old := aJob("j050")
+	old.Heard = jobBegan.Add(-KeepJobsFor - time.Second)
+	v.Jobs["j050"] = old
+	kept, expired := v.LatestJobs(jobBegan)
+	if len(kept) != KeepJobs || kept[0].ID != "j101" || kept[KeepJobs-1].ID != "j001" {
+		t.Errorf("%d kept, from %s to %s", len(kept), kept[0].ID, kept[len(kept)-1].ID)
+	}
+	if want := []string{"j000", "j050"}; !reflect.DeepEqual(expired, want) && !reflect.DeepEqual(expired, []string{"j050", "j000"}) {
+		t.Errorf("expired %v, want %v", expired, want)
+	}
+}

@@ -1,0 +1,194 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+// job keeps the record of one execution in the control topic. The execution reports its progress and obeys orders; the renewal of the
+// lease writes the record and reads the orders, so neither costs a request of its own per dead letter or transaction. Nothing of the
+// execution depends on the record.
+type job struct {
+	service *Service
+	mu      sync.Mutex
+	record  control.Job
+	written control.Job // the record as it was written last
+	order   control.JobOrder
+	rests   bool          // the execution sends nothing, and waits to go on
+	heard   chan struct{} // closed when the next order is heard
+}
+
+// newJob makes the job of an operation on so many dead letters, which runs under a lease.
+func (s *Service) newJob(op operation, run string, letters int) *job {
+	now := s.now()
+	record := control.Job{
+		ID: op.id, Run: run, Kind: control.JobKind(op.word), State: control.JobRunning, By: op.by, Reason: op.reason, Began: now, Heard: now,
+		JobCounts: control.JobCounts{Letters: letters, NotReached: letters},
+	}
+	if op.goOn != nil {
+		record.Command = op.goOn(letters)
+	}
+	return &job{service: s, record: record, heard: make(chan struct{})}
+}
+
+// report takes over how far the execution is.
+func (j *job) report(counts control.JobCounts) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.record.JobCounts = counts
+}
+
+// hear takes over the order that a control topic has for this run, and reports whether it cancels the job.
+func (j *job) hear(view control.View) (cancelled bool, by string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if order := view.OrderFor(j.record); order.Verb != "" && j.order.Verb != control.CancelJob && order != j.order {
+		j.order = order
+		close(j.heard)
+		j.heard = make(chan struct{})
+	}
+	return j.order.Verb == control.CancelJob, j.order.By
+}
+
+// pauseOrdered reports whether the job is to send nothing. heard is closed when that may have changed.
+func (j *job) pauseOrdered() (yes bool, heard <-chan struct{}) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rests = j.order.Verb == control.PauseJob
+	return j.rests, j.heard
+}
+
+// heed waits for as long as a pause is ordered, and reports whether it waited.
+func (j *job) heed(ctx context.Context) (waited bool, err error) {
+	for {
+		paused, heard := j.pauseOrdered()
+		if !paused {
+			return waited, nil
+		}
+		waited = true
+		select {
+		case <-heard:
+		case <-ctx.Done():
+			return waited, ctx.Err()
+		}
+	}
+}
+
+// now returns the record as it is, and whether that differs from what was written.
+func (j *job) now() (record control.Job, changed bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.record.State.Ended() {
+		j.record.State, j.record.Why = jobStateAtWork(j.order.Verb, j.rests), ""
+		if j.order.Verb == control.PauseJob {
+			j.record.Why = "paused by " + j.order.By
+		}
+	}
+	record = j.record
+	record.Heard = j.written.Heard
+	if record == j.written {
+		return record, false
+	}
+	record.Heard = j.service.now()
+	return record, true
+}
+
+// write writes the record if it changed.
+func (j *job) write(ctx context.Context, leases *control.Leases) error {
+	record, changed := j.now()
+	if !changed {
+		return nil
+	}
+	if err := leases.PutJob(ctx, record); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.written = record
+	return nil
+}
+
+// begins writes the record of a job that begins, and removes those that are kept no longer.
+func (j *job) begins(ctx context.Context, leases *control.Leases, view control.View) {
+	err := j.write(ctx, leases)
+	if _, expired := view.LatestJobs(j.service.now()); err == nil && len(expired) > 0 {
+		err = leases.RemoveJobs(ctx, without(expired, j.record.ID))
+	}
+	j.warn(err)
+}
+
+func without(ids []string, id string) (others []string) {
+	for _, other := range ids {
+		if other != id {
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// ends writes how the job ended. A replay that another replayer goes on with, under the same id, is that replayer's to write.
+func (j *job) ends(ctx context.Context, leases *control.Leases, counts control.JobCounts, cause error) {
+	view, err := control.Read(ctx, j.service.opts, j.service.cfg.Topics.Control)
+	switch {
+	case err != nil && errors.Is(cause, ErrFenced), err == nil && view.Jobs[j.record.ID].Run != j.record.Run:
+		return
+	}
+	j.mu.Lock()
+	j.record.JobCounts, j.record.State, j.record.Why = counts, jobStateEnded(cause, counts.NotReached), ""
+	if cause != nil {
+		j.record.Why = cause.Error()
+	}
+	j.mu.Unlock()
+	if err = j.write(ctx, leases); err == nil && view.OrderFor(j.record).Verb != "" {
+		err = leases.RemoveJobOrder(ctx, j.record.ID)
+	}
+	j.warn(err)
+}
+
+func (j *job) warn(err error) {
+	if err != nil {
+		j.service.log.Warn("`replayer replays` does not show how far this job is", "job", j.record.ID, "error", err)
+	}
+}
+
+// cancelled is the error of an execution: the operator who cancelled it, if one did.
+func (x *execution) cancelled(err error) error {
+	c, is := errors.AsType[*CancelledError](err)
+	if !is {
+		return err
+	}
+	counts := x.counts()
+	return &CancelledError{By: c.By, Letters: counts.Letters, NotReached: counts.NotReached}
+}
+
+// counts is how far an execution is.
+func (x *execution) counts() control.JobCounts {
+	c := x.task.counts()
+	c.Letters, c.Left, c.Transactions = x.letters, x.left.Left, x.transactions
+	c.NotReached = max(0, x.letters-x.settled)
+	return c
+}
+
+// report tells the job how far the execution is.
+func (x *execution) report() { x.job.report(x.counts()) }
+
+// heed waits before a batch for as long as a pause is ordered. What was decided before the pause is decided again: it carries its time.
+func (s *session) heed(ctx context.Context, b *batch) error {
+	waited, err := s.job.heed(ctx)
+	if err != nil {
+		return s.stopped(err)
+	}
+	if !waited {
+		return nil
+	}
+	s.revert(b)
+	s.trail = s.writer.trail
+	if err := s.again(ctx, b); err != nil {
+		return fmt.Errorf("decide again after the pause: %w", err)
+	}
+	return nil
+}

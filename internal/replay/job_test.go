@@ -1,0 +1,361 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+)
+
+// job returns what a new process says of a job.
+func (w *world) job(id string) control.Job {
+	w.t.Helper()
+	j, err := w.service().Job(w.ctx(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return j
+}
+
+// jobIs waits until others see a job in a state.
+func (w *world) jobIs(id string, want control.JobState) control.Job {
+	w.t.Helper()
+	var j control.Job
+	eventually.Until(w.ctx(), w.t, "job "+id+" is "+string(want), func() (bool, string) {
+		var err error
+		j, err = w.service().Job(w.ctx(), id)
+		return err == nil && j.State == want, fmt.Sprintf("%+v, %v", j, err)
+	})
+	return j
+}
+
+// order gives an order from another process.
+func (w *world) order(give func(*Service, context.Context, string, string) (control.Job, error), id string) {
+	w.t.Helper()
+	if _, err := give(w.service(), w.ctx(), id, "bo"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// slowly starts a replay of n letters, r1, in waves of one, and returns once the first is sent. Each is awaited before the next goes: release
+// lets the consumer finish one more.
+func (w *world) slowly(n int) (p *plan.Plan, ended <-chan error, release chan<- struct{}) {
+	w.t.Helper()
+	w.dieMany(n)
+	released := make(chan struct{}, n)
+	w.consume(func(int32) deadletters.Status {
+		select {
+		case <-released:
+		case <-w.t.Context().Done():
+		}
+		return deadletters.Reprocessed
+	})
+	s := w.service()
+	p = w.plan(s, deadletters.Filter{})
+	o := ExecuteOptions{Call: ana("AREA mapped"), Ramp: ramp.Ramp{Canary: 1, Factor: 1}}
+	o.GoOn = func(letters int) string { return fmt.Sprintf("replayer replay --expect %d", letters) }
+	end := make(chan error, 1)
+	go func() {
+		_, err := s.Execute(w.ctx(), p, o)
+		end <- err
+	}()
+	eventually.Until(w.ctx(), w.t, "the canary is sent", func() (bool, string) {
+		j, err := w.service().Job(w.ctx(), p.ID)
+		return err == nil && j.Done == 1, fmt.Sprintf("%+v, %v", j, err)
+	})
+	return p, end, released
+}
+
+// An operator at another desk pauses a replay in the middle. It sends nothing until it is resumed, keeps its lease, and comes to its end,
+// which a process that starts later still knows.
+func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, ended, release := w.slowly(5)
+	w.order((*Service).PauseJob, "r1")
+	w.jobIs("r1", control.JobPaused) // the consumer is awaited: nothing is sent
+	release <- struct{}{}            // the canary is well: the next one would go
+	eventually.Until(w.ctx(), t, "the canary is finished", func() (bool, string) {
+		j := w.job("r1")
+		return j.State == control.JobPaused && j.Reprocessed == 1, fmt.Sprintf("%+v", j)
+	})
+	for range 5 {
+		release <- struct{}{}
+	}
+	if _, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, ana("x"), nil); !errors.Is(err, ErrLeased) {
+		t.Errorf("another replayer while it pauses: %v", err)
+	}
+	j := w.job("r1")
+	if j.State != control.JobPaused || j.Done != 1 || j.NotReached != 4 || j.Why != "paused by bo" || len(w.sent()) != 1 {
+		t.Errorf("while it pauses %d were sent: %+v", len(w.sent()), j)
+	}
+	w.order((*Service).ResumeJob, "r1")
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	w.allReprocessed(5)
+	j = w.job("r1")
+	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5}
+	if j.State != control.JobDone || j.JobCounts != want || j.Kind != control.JobReplay || j.By != "ana" || j.Reason != "AREA mapped" || j.Why != "" {
+		t.Errorf("%+v", j)
+	}
+	_, err := w.service().PauseJob(w.ctx(), "r1", "bo")
+	if refused, is := errors.AsType[*JobOrderError](err); !is || refused.Job.State != control.JobDone {
+		t.Errorf("pause after the end: %v", err)
+	}
+}
+
+// A cancelled replay ends after its transaction, also while the consumer is awaited or while it pauses, and says what was not sent. The
+// same plan goes on with it: an order for its earlier run does not count.
+func TestJob_S4_6_C4_isCancelledByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	for _, paused := range []bool{false, true} {
+		t.Run(fmt.Sprintf("paused %v", paused), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			p, ended, release := w.slowly(4)
+			if paused {
+				w.order((*Service).PauseJob, "r1")
+				w.jobIs("r1", control.JobPaused)
+			}
+			w.order((*Service).CancelJob, "r1")
+			err := <-ended
+			if c, is := errors.AsType[*CancelledError](err); !is || *c != (CancelledError{By: "bo", Letters: 4, NotReached: 3}) {
+				t.Fatal(err)
+			}
+			j := w.job("r1")
+			if j.State != control.JobCancelled || j.NotReached != 3 || j.Why != err.Error() || j.Command != "replayer replay --expect 4" {
+				t.Errorf("%+v", j)
+			}
+			for range 4 {
+				release <- struct{}{}
+			}
+			w.execute(w.service(), p)
+			w.allReprocessed(4)
+			if j := w.job("r1"); j.State != control.JobDone || j.Done != 4 {
+				t.Errorf("the same plan again: %+v", j)
+			}
+		})
+	}
+}
+
+// A change is a job, too: its kind, its result, and the command that goes on with it.
+func TestJob_S4_6_everyKindHasAResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(3)
+	call := ana("not wanted")
+	call.GoOn = func(int) string { return "replayer discard" }
+	r, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, call, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	undone, err := w.service().Undo(w.ctx(), r.ID, ana("the wrong ones"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, kind := range map[string]control.JobKind{r.ID: control.JobDiscard, undone.ID: control.JobUndo} {
+		j := w.job(id)
+		if j.Kind != kind || j.State != control.JobDone || j.JobCounts != (control.JobCounts{Letters: 3, Done: 3, Transactions: 1}) {
+			t.Errorf("%+v", j)
+		}
+		report, err := w.service().Status(w.ctx(), id)
+		if err != nil || report.Job == nil || *report.Job != j || report.Attempted != 0 {
+			t.Errorf("%+v, %v", report, err)
+		}
+	}
+	if _, err := w.service().Job(w.ctx(), "nobody's"); !errors.Is(err, ErrNoJob) {
+		t.Errorf("a job that there is not: %v", err)
+	}
+}
+
+// A replay that its gate stopped is told until the same plan has come to its end: what was not sent, why, and the command that goes on.
+func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(12)
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	call := ana("AREA mapped")
+	call.GoOn = func(int) string { return "replayer replay --plan plan.jsonl --execute --reason 'AREA mapped'" }
+	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
+	_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: call, Ramp: ramp.Ramp{Canary: 2}})
+	if _, stopped := errors.AsType[*StopError](err); !stopped {
+		t.Fatal(err)
+	}
+	look := w.look(w.service().Overview())
+	if len(look.Jobs) != 1 || look.Finished != 0 {
+		t.Fatalf("%+v", look)
+	}
+	j := look.Jobs[0]
+	if j.ID != "r1" || j.State != control.JobStopped || j.By != "ana" || j.Letters != 12 || j.NotReached != 10 ||
+		!strings.Contains(j.Why, "of the 2 dead letters of wave 1 failed again") || j.Command != call.GoOn(12) {
+		t.Errorf("%+v", j)
+	}
+	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}); err != nil {
+		t.Fatal(err)
+	}
+	if look := w.look(w.service().Overview()); len(look.Jobs) != 1 || look.Jobs[0].State != control.JobDone {
+		t.Errorf("%+v", look.Jobs)
+	}
+	done := map[string]int{} // each call is an action of its own, with its reason and what it did
+	all, err := s.Actions(w.ctx(), TrailFilter{})
+	for _, act := range all {
+		done[act.Reason] += act.Done[audit.Replayed]
+	}
+	if err != nil || len(all) != 2 || done["AREA mapped"] != 2 || done["again"] != 12 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// A replayer that was killed has said nothing, whether it worked or paused. What it had sent is known from the states.
+func TestOverview_S4_8_tellsOfAReplayerThatDied(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(5)
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{Limit: 2}))
+	leases, err := control.OpenLeases(s.opts, "features.control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leases.Close()
+	died := control.Job{
+		ID: "r1", Run: "x", Kind: control.JobReplay, State: control.JobPaused, By: "ana", Command: "replayer replay --plan p", Began: start, Heard: start,
+		JobCounts: control.JobCounts{Letters: 5, NotReached: 5},
+	}
+	if err := leases.PutJob(w.ctx(), died); err != nil {
+		t.Fatal(err)
+	}
+	if err := leases.PutJobOrder(w.ctx(), "r1", control.JobOrder{Verb: control.PauseJob, Run: "x", By: "bo", At: start}); err != nil {
+		t.Fatal(err)
+	}
+	look := w.look(w.service().Overview())
+	if j := look.Jobs[0]; j.State != control.JobStopped || j.NotReached != 3 || !strings.Contains(j.Why, "killed") || j.Command != died.Command {
+		t.Errorf("%+v", look.Jobs)
+	}
+	_, err = w.service().ResumeJob(w.ctx(), "r1", "bo")
+	if refused, is := errors.AsType[*JobOrderError](err); !is || refused.Job.Command != died.Command {
+		t.Errorf("resume what no process waits for: %v", err)
+	}
+	if err := leases.Put(w.ctx(), control.Lease{Token: "x", Operation: "r1", Renewed: start, Generation: 99}); err != nil {
+		t.Fatal(err)
+	}
+	if look := w.look(w.service().Overview()); look.Jobs[0].State != control.JobPaused {
+		t.Errorf("its process waits: %+v", look.Jobs)
+	}
+}
+
+// One that was interrupted has stopped, too.
+func TestOverview_S4_8_tellsOfAnInterruption(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(6)
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	ctx, cancel := context.WithCancel(w.ctx())
+	_, err := s.Execute(ctx, p, ExecuteOptions{Call: ana("x"), Ramp: ramp.Ramp{Canary: 2}, Progress: func(p Progress) {
+		if p.Phase == Gating {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if look := w.look(w.service().Overview()); len(look.Jobs) != 1 || look.Jobs[0].State != control.JobStopped || look.Jobs[0].NotReached != 4 {
+		t.Errorf("%+v", look.Jobs)
+	}
+}
+
+// A control topic that cannot be read while a job runs keeps it from nothing but orders: the work goes on, since only the transactional id
+// keeps two replayers from writing at once.
+func TestJob_S4_6_goesOnWhileOrdersCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, ended, release := w.slowly(3)
+	refused := make(chan struct{}, 1)
+	w.broker.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		w.broker.KeepControl()
+		asked := r.(*kmsg.ListOffsetsRequest)
+		if len(asked.Topics) != 1 || asked.Topics[0].Topic != "features.control" {
+			return nil, nil, false
+		}
+		answer := asked.ResponseKind().(*kmsg.ListOffsetsResponse)
+		topic := kmsg.NewListOffsetsResponseTopic()
+		topic.Topic = "features.control"
+		one := kmsg.NewListOffsetsResponseTopicPartition()
+		one.ErrorCode = kerr.TopicAuthorizationFailed.Code
+		topic.Partitions = append(topic.Partitions, one)
+		answer.Topics = append(answer.Topics, topic)
+		select {
+		case refused <- struct{}{}:
+		default:
+		}
+		return answer, nil, true
+	})
+	<-refused
+	for range 3 {
+		release <- struct{}{}
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	w.allReprocessed(3)
+}
+
+// What was prepared before a pause is decided again after it, and counted once.
+func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const behind = 20
+	w.dieMany(batchLetters + behind)
+	s := w.service()
+	chosen, err := s.choose(w.ctx(), deadletters.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op, err := s.operation(string(Discard), ana("x"), deadletters.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := 0
+	ended := make(chan error, 1)
+	go func() {
+		r, err := s.change(w.ctx(), op, chosen.spots, nil, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+			if decided++; decided == batchLetters+1 { // of the batch that is prepared while the first is written
+				w.order((*Service).PauseJob, op.id)
+				eventually.Until(w.ctx(), t, "the order is heard", func() (bool, string) {
+					j := w.job(op.id)
+					return j.Why == "paused by bo", fmt.Sprintf("%+v", j)
+				})
+			}
+			return s.changed(op, Discard, st, l)
+		})
+		if want := (ChangeResult{ID: op.id, Selected: batchLetters + behind, Changed: batchLetters + behind, Transactions: 2}); !reflect.DeepEqual(r, want) {
+			t.Errorf("%+v", r)
+		}
+		ended <- err
+	}()
+	if j := w.jobIs(op.id, control.JobPaused); j.Done != batchLetters || j.NotReached != behind {
+		t.Errorf("while it pauses: %+v", j)
+	}
+	w.order((*Service).ResumeJob, op.id)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if n := w.statuses()[deadletters.Discarded]; n != batchLetters+behind || decided != batchLetters+2*behind {
+		t.Errorf("%d are discarded, %d were decided about", n, decided)
+	}
+}
