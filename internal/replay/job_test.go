@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -357,5 +358,83 @@ func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
 	}
 	if n := w.statuses()[deadletters.Discarded]; n != batchLetters+behind || decided != batchLetters+2*behind {
 		t.Errorf("%d are discarded, %d were decided about", n, decided)
+	}
+}
+
+// A job that may not write to the control topic any more ends at once, between two transactions: others take it for dead. They see it as
+// stopped, with the command that goes on.
+func TestJob_S4_6_endsWhenTheControlTopicCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(3)
+	s := w.service()
+	s.now = time.Now // the life of a lease is counted by it
+	p := w.plan(s, deadletters.Filter{})
+	call := ana("x")
+	call.GoOn = func(int) string { return "replayer replay" }
+	ended := make(chan error, 1)
+	sent := make(chan struct{}, 1)
+	go func() {
+		_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: call, Ramp: ramp.Ramp{Canary: 1}, Progress: func(p Progress) {
+			if p.Phase == Gating {
+				select {
+				case sent <- struct{}{}:
+				default:
+				}
+			}
+		}})
+		ended <- err
+	}()
+	<-sent
+	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		w.broker.KeepControl()
+		asked := r.(*kmsg.ProduceRequest)
+		answer := asked.ResponseKind().(*kmsg.ProduceResponse)
+		for _, topic := range asked.Topics { // of the control topic alone: nobody else writes
+			refused := kmsg.NewProduceResponseTopic()
+			refused.Topic, refused.TopicID = topic.Topic, topic.TopicID
+			for _, p := range topic.Partitions {
+				one := kmsg.NewProduceResponseTopicPartition()
+				one.Partition, one.ErrorCode = p.Partition, kerr.TopicAuthorizationFailed.Code
+				refused.Partitions = append(refused.Partitions, one)
+			}
+			answer.Topics = append(answer.Topics, refused)
+		}
+		return answer, nil, true
+	})
+	err := <-ended
+	if !errors.Is(err, errUnsigned) || !denied(err) || !strings.Contains(err.Error(), "features.control") {
+		t.Errorf("%v", err)
+	}
+	later := w.service()
+	later.now = func() time.Time { return time.Now().Add(later.leaseLife + time.Second) }
+	j, err := later.Job(w.ctx(), "r1")
+	if err != nil || j.State != control.JobStopped || j.NotReached != 2 || j.Command != "replayer replay" {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// A job that begins removes what is kept no longer, with the orders for it.
+func TestJob_S4_6_removesWhatIsKeptNoLonger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(1)
+	s := w.service()
+	leases, err := control.OpenLeases(s.opts, "features.control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leases.Close()
+	long := start.Add(-control.KeepJobsFor - time.Second)
+	if err := leases.PutJob(w.ctx(), control.Job{ID: "old", Run: "x", Kind: control.JobUndo, State: control.JobDone, Began: long, Heard: long}); err != nil {
+		t.Fatal(err)
+	}
+	if err := leases.PutJobOrder(w.ctx(), "old", control.JobOrder{Verb: control.PauseJob, Run: "x", At: long}); err != nil {
+		t.Fatal(err)
+	}
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	view, err := control.Read(w.ctx(), s.opts, "features.control")
+	if err != nil || len(view.Jobs) != 1 || view.Jobs["r1"].State != control.JobDone || len(view.JobOrders) != 0 {
+		t.Errorf("%+v, %+v, %v", view.Jobs, view.JobOrders, err)
 	}
 }
