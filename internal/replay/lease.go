@@ -256,7 +256,7 @@ func (l *lease) endJob(ctx context.Context, counts control.JobCounts, cause erro
 	if !l.halt() {
 		return // it never began
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.service.lastWord)
 	defer cancel()
 	l.job.ends(ctx, l.leases, counts, cause)
 }
