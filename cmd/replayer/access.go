@@ -17,7 +17,7 @@ type access struct {
 }
 
 func (x *access) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&x.brokers, "brokers", nil, "host:port of some brokers, to look at a DLQ (--topic) without a pipeline file")
+	flags.StringSliceVar(&x.brokers, "brokers", nil, "host:port of some brokers, for a DLQ (--topic) without a pipeline file")
 	flags.StringVar(&x.profile, "profile", "", "how the brokers are reached, by its name in the file of profiles; instead of a pipeline file")
 	flags.StringVar(&x.profiles, "profiles", "", "the file of profiles (default: switchback/profiles.yaml in the user's configuration folder)")
 }
@@ -36,7 +36,7 @@ func (x *access) flags() string {
 // alone reports whether there is no pipeline: the brokers are named by themselves.
 func (a *app) alone(r *reading) bool { return a.configFile == "" && r.access.given() }
 
-const needsPipeline = "dead letters of other software are looked at, by stats, groups, list, show, export and index; putting them back is not built, with a pipeline file (-c) or without"
+const needsPipeline = "it is for a pipeline's own dead letters (-c); those of a DLQ without a pipeline are looked at, put back, discarded, escalated and reopened"
 
 // ownOnly reports whether an unknown flag is one of those that name a DLQ of other software, at a command for a pipeline's own.
 func ownOnly(cmd *cobra.Command, err error) (flag string, ok bool) {
@@ -67,6 +67,8 @@ func (a *app) dlq(r *reading) (*config.Config, error) {
 		return nil, usage("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile and --profiles out, or -c")
 	case a.configFile == "" && !a.alone(r) && r.foreign:
 		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", cli.ErrNoPipelineFile)
+	case !a.alone(r) && r == &a.named && r.topic != "":
+		return nil, usage("--topic names a DLQ without a pipeline here: name its brokers with --brokers or --profile, and no pipeline file")
 	case !a.alone(r):
 		return a.pipeline()
 	}
@@ -85,10 +87,17 @@ func (a *app) dlq(r *reading) (*config.Config, error) {
 	return cfg, nil
 }
 
+// place is meant for commands that put back or change.
+func (a *app) place() string { return a.meant(&a.named) }
+
 // meant writes as flags again which DLQ is looked at.
 func (a *app) meant(r *reading) string {
 	if a.alone(r) {
-		return r.access.flags() + again("topic", r.topic)
+		text := r.access.flags() + again("topic", r.topic)
+		if r.dialect != auto {
+			text += again("dialect", r.dialect)
+		}
+		return text
 	}
 	return "-c " + quoted(a.configFile) + again("topic", r.topic)
 }

@@ -126,7 +126,7 @@ type sending struct {
 	mappingDiffers          bool
 	canary                  int
 	factor, maxFailed, rate string
-	patience                time.Duration
+	patience, grace         time.Duration
 }
 
 func (s *sending) register(cmd *cobra.Command) {
@@ -141,6 +141,7 @@ func (s *sending) register(cmd *cobra.Command) {
 	f.StringVar(&s.rate, "rate", "", "at most so many dead letters, for example 500/s, 30/m")
 	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
 	f.DurationVar(&s.patience, "patience", usualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
+	f.DurationVar(&s.grace, "grace", usualGrace, "without a pipeline: look for so long whether dead letters of a wave die again (--canary, --max-failed)")
 }
 
 // again writes a flag as it was given; "" when it was not.
@@ -153,6 +154,9 @@ func again(flag, value string) string {
 
 // usualPatience is how long the consumer may finish no letter.
 const usualPatience = 10 * time.Minute
+
+// usualGrace is how long it is looked whether letters of a DLQ without a pipeline die again.
+const usualGrace = time.Minute
 
 // flags writes how letters go back as flags again, so that what a dry run prints does not send them otherwise.
 func (s *sending) flags() string {
@@ -172,13 +176,16 @@ func (s *sending) flags() string {
 	if s.patience != usualPatience {
 		fmt.Fprintf(&b, " --patience %s", s.patience)
 	}
+	if s.grace != usualGrace {
+		fmt.Fprintf(&b, " --grace %s", s.grace)
+	}
 	return b.String()
 }
 
 // options reads the flags.
 func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
 	o := replay.ExecuteOptions{
-		Call: call, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience,
+		Call: call, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience, Grace: s.grace,
 		Ramp: ramp.Ramp{Canary: s.canary, Gated: s.maxFailed != ""},
 	}
 	for _, flag := range []struct {
@@ -201,6 +208,9 @@ func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
 	}
 	if err := o.Ramp.Check(); err != nil {
 		return o, exit(cli.ExitUsage, err)
+	}
+	if s.grace < 0 {
+		return o, usage("--grace: %s is negative", s.grace)
 	}
 	if s.patience < 0 {
 		return o, usage("--patience: %s is negative", s.patience)

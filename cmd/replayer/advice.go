@@ -29,7 +29,7 @@ func (a *app) adviseForce(p *plan.Plan) {
 		fmt.Fprintf(a.env.Err, "Newer data took effect over %s, which the consumer closed as superseded. To let the older version win:\n", count(closed, "dead letter"))
 		f := p.Filter
 		f.Statuses = []deadletters.Status{deadletters.Superseded}
-		fmt.Fprintf(a.env.Err, "  replayer reopen -c %s%s%s --execute --reason 'why'\n", quoted(a.configFile), flagsOf(f), expectFlag(closed, false))
+		fmt.Fprintf(a.env.Err, "  replayer reopen %s%s%s --execute --reason 'why'\n", a.place(), flagsOf(f), expectFlag(closed, false))
 	} else {
 		fmt.Fprintf(a.env.Err, "The consumer will close %s as superseded. To let the older version win:\n", count(s.Superseded, "dead letter"))
 	}
@@ -52,7 +52,7 @@ func (a *app) adviseReopened(f deadletters.Filter, r replay.ChangeResult) {
 
 // forcedPlan prints the command that plans letters by force.
 func (a *app) forcedPlan(f deadletters.Filter) {
-	fmt.Fprintf(a.env.Err, "  replayer plan -c %s%s --force-version --reason 'why the older version is right' -f forced.jsonl\n", quoted(a.configFile), flagsOf(f))
+	fmt.Fprintf(a.env.Err, "  replayer plan %s%s --force-version --reason 'why the older version is right' -f forced.jsonl\n", a.place(), flagsOf(f))
 }
 
 // reopened is the filter that selects letters once they are not superseded any more, but pending.

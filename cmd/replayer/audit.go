@@ -51,6 +51,7 @@ Whether an event was changed, removed, added or moved: consumer verify audit.`,
 	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
 	flags.BoolVar(&f.filter.All, "all", false, "the consumer's decisions too")
 	flags.BoolVar(&f.operations, "operations", false, "one line for each command, with how many dead letters it changed")
+	a.named.registerDLQ(cmd)
 	return cmd
 }
 

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +84,7 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 			return exit(cli.ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, count(letters, "dead letter")))
 		case b.expect >= 0, letters <= manyLetters:
 			return nil
-		case a.env.In != nil && a.env.InTerminal && a.env.ErrTerminal:
+		case a.asks():
 			return a.ask(ctx, letters)
 		}
 		return exit(cli.ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
@@ -97,18 +95,9 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 // ask has the operator type the number.
 func (a *app) ask(ctx context.Context, letters int) error {
 	fmt.Fprintf(a.env.Err, "This changes %s. Type the number to go on: ", count(letters, "dead letter"))
-	typed := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(a.env.In).ReadString('\n') // the end of the input is an answer, too: not the number
-		typed <- strings.TrimSpace(line)
-	}()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case said := <-typed:
-		if said == strconv.Itoa(letters) {
-			return nil
-		}
-		return exit(cli.ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", cli.CleanText(said, cli.OneLine), letters))
+	said, err := a.typed(ctx)
+	if err == nil && said != strconv.Itoa(letters) {
+		err = exit(cli.ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", cli.CleanText(said, cli.OneLine), letters))
 	}
+	return err
 }

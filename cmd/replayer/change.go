@@ -30,18 +30,20 @@ version win is replayer plan or replayer replay with --force-version. With --los
 has finished all that there is: their replays were deleted with their topic, or by retention, before they were read.`},
 	} {
 		var sel selection
-		read := reading{dialect: auto}
+		var creating creating
 		var consent consent
 		var bulk bulk
 		var lost bool
 		cmd := &cobra.Command{
 			Use: string(c.verb), Short: c.short, Long: c.long, Args: a.fileArgument,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return a.runChange(cmd.Context(), &change{verb: c.verb, lost: lost}, &sel, &read, &consent, &bulk)
+				return a.runChange(cmd.Context(), &change{verb: c.verb, lost: lost, creating: creating}, &sel, &consent, &bulk)
 			},
 		}
 		sel.register(cmd)
-		read.registerIndex(cmd)
+		a.named.registerIndex(cmd)
+		a.named.registerDLQ(cmd)
+		creating.register(cmd)
 		consent.register(cmd)
 		bulk.register(cmd)
 		if c.verb == replay.Reopen {
@@ -56,6 +58,8 @@ has finished all that there is: their replays were deleted with their topic, or 
 type change struct {
 	verb replay.Verb
 	lost bool // what is replaying, and will not be finished
+
+	creating creating
 }
 
 // selection is the filter of a dry run.
@@ -95,7 +99,10 @@ func (c *change) bulkFlags(b *bulk, f deadletters.Filter, letters int) string {
 	return b.flags(f, letters)
 }
 
-func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *reading, consent *consent, bulk *bulk) error {
+func (a *app) runChange(ctx context.Context, c *change, sel *selection, consent *consent, bulk *bulk) error {
+	if c.lost && a.alone(&a.named) {
+		return usage("--lost needs a pipeline: of this DLQ nobody is known who reads what was put back")
+	}
 	filter, err := a.filter(sel)
 	if err != nil {
 		return err
@@ -107,7 +114,7 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *re
 		return err
 	}
 	if !consent.execute {
-		return a.previewChange(ctx, c, filter, read, bulk, consent.reason)
+		return a.previewChange(ctx, c, filter, bulk, consent.reason)
 	}
 	s, err := a.service(ctx)
 	if err != nil {
@@ -119,8 +126,13 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *re
 	if !c.lost {
 		all = allFlag(filter)
 	}
-	call.GoOn = a.goesOn(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), all), consent.reason)
-	result, err := c.do(ctx, s, filter, call, a.confirm(ctx, bulk))
+	call.GoOn = a.goesOn(fmt.Sprintf("replayer %s %s%s%s%s", c.verb, a.place(), flagsOf(filter), c.flags(), all), consent.reason)
+	result, err := c.do(ctx, s, filter, call, func(letters int) error {
+		if err := a.confirm(ctx, bulk)(letters); err != nil {
+			return err
+		}
+		return a.ownTopics(ctx, s, &c.creating, a.changing(c, filter, bulk, letters)+again("actor", a.by)+" --execute --reason "+a.why(consent.reason))
+	})
 	ending := a.changed(string(c.verb), call, result, err)
 	a.adviseReopened(filter, result)
 	return ending
@@ -128,8 +140,8 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *re
 
 // previewChange shows the groups that would be changed. It asks the index, which is brought up to date
 // first; the change itself goes by the topics.
-func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter, read *reading, bulk *bulk, reason string) error {
-	s, err := a.browse(ctx, read)
+func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter, bulk *bulk, reason string) error {
+	s, err := a.browse(ctx, &a.named)
 	if err != nil {
 		return err
 	}
@@ -145,14 +157,19 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	if len(groups) == 0 {
 		return nothing()
 	}
-	if err := a.writeGroups(read, groups); err != nil {
+	if err := a.writeGroups(&a.named, groups); err != nil {
 		return err
 	}
 	letters := 0
 	for _, g := range groups {
 		letters += g.Count
 	}
-	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters)), reason)
+	return a.refused(a.changing(c, filter, bulk, letters), reason)
+}
+
+// changing is the command that changes so many letters.
+func (a *app) changing(c *change, filter deadletters.Filter, bulk *bulk, letters int) string {
+	return fmt.Sprintf("replayer %s %s%s%s%s", c.verb, a.place(), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters))
 }
 
 // writeChange prints what a change did, or (dry) would do.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,8 @@ type app struct {
 	foreignTopic string // a DLQ that is named by itself
 	principal    string // by which the brokers know this program, once the pipeline file is read
 	lease        replay.LeaseOptions
+	named        reading       // of commands that put back or change: which DLQ, when it has no pipeline
+	answers      *bufio.Reader // of the operator; nil before the first question
 	noColor      bool
 	verbose      bool
 }
@@ -67,10 +70,10 @@ type app struct {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "replayer",
-		Short: "Look at the dead letters of a pipeline and put them back after a fix",
+		Short: "Look at the dead letters of a pipeline, or of any DLQ, and put them back after a fix",
 		Long: `replayer works on the dead letters of one Switchback pipeline: it lists and groups them,
 shows why each died and what today's transform would say, and puts them back into the
-source topic, each once.
+source topic, each once. With --brokers and --topic it does so for the DLQ of any other software.
 
 Nothing is changed without --execute.
 
@@ -155,16 +158,21 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 // formats lists what -o takes.
 func formats() []string { return []string{"table", "json", "ndjson"} }
 
-// service loads the pipeline file and makes sure that its brokers answer.
+// service loads the pipeline file, or takes the DLQ that is named without one, and makes sure that its brokers answer.
 func (a *app) service(ctx context.Context) (*replay.Service, error) {
-	cfg, err := a.pipeline()
+	cfg, err := a.dlq(&a.named)
 	if err != nil {
 		return nil, err
 	}
 	a.principal = kafka.Principal(cfg.Kafka)
-	s, err := replay.New(cfg, replay.Options{
-		Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
-	})
+	o := replay.Options{Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Alone: a.alone(&a.named)}
+	if o.Alone {
+		a.foreignTopic = a.named.topic
+	}
+	if o.Dialect, err = a.named.ofDialect(); err != nil {
+		return nil, err
+	}
+	s, err := replay.New(cfg, o)
 	if err != nil {
 		return nil, exit(cli.ExitUsage, err)
 	}

@@ -145,7 +145,7 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 	if fit == 0 {
 		return exit(cli.ExitNothing, errors.New("no dead letter can be edited so"))
 	}
-	return a.refused(fmt.Sprintf("replayer edit -c %s%s%s%s", quoted(a.configFile), flagsOf(filter), f.bulk.flags(filter, letters), f.flags()), f.consent.reason)
+	return a.refused(fmt.Sprintf("replayer edit %s%s%s%s", a.place(), flagsOf(filter), f.bulk.flags(filter, letters), f.flags()), f.consent.reason)
 }
 
 // flags writes the edit as flags again.

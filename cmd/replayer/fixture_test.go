@@ -36,6 +36,7 @@ type desk struct {
 	out    bytes.Buffer
 	err    bytes.Buffer
 	writer *kgo.Client
+	spring []kgo.RecordHeader // as Spring Kafka writes them
 }
 
 func newDesk(t *testing.T, terminal bool) *desk {

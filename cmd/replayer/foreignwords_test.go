@@ -18,7 +18,7 @@ func TestWords_S4_6_ofOtherSoftware(t *testing.T) {
 		t.Errorf("%s", said)
 	}
 	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--topic", "features.dlq")
-	if said := d.err.String(); !strings.Contains(said, "dead letters of other software are looked at") || strings.Contains(said, "without a pipeline file (-c) dead letters") {
+	if said := d.err.String(); !strings.Contains(said, "--topic names a DLQ without a pipeline here: name its brokers with --brokers") {
 		t.Errorf("%s", said)
 	}
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--limit", "2")

@@ -17,7 +17,7 @@ const mappingFlag = "mapping-differs"
 // compareMappings says which running instances have which mapping, and whether one is known to have another than the plan. What
 // cannot be found out is said, and is no difference. A plan that goes elsewhere is nothing that they judge.
 func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Plan) (differs bool, err error) {
-	if p.To != "" {
+	if p.To != "" || p.Alone() {
 		return false, nil
 	}
 	c, err := s.Mappings(ctx, p)
@@ -49,6 +49,9 @@ func (a *app) differentMapping(p *plan.Plan) error {
 
 // runningMappings says which running instances have the mapping of the pipeline file.
 func (a *app) runningMappings(ctx context.Context, s *replay.Service) {
+	if a.alone(&a.named) {
+		return
+	}
 	c, err := s.Mappings(ctx, nil)
 	if err != nil {
 		fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(fmt.Sprintf("it is not known which mapping the running instances have: %v", err), cli.OneLine))

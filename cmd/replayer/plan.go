@@ -19,7 +19,8 @@ import (
 func (a *app) plan() *cobra.Command {
 	var sel selection
 	var forcing forcing
-	var file, replayID, to, reason string
+	var file, reason string
+	var going going
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Freeze the dead letters of a replay, and what is expected",
@@ -35,11 +36,17 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 			if err != nil {
 				return err
 			}
-			return a.runPlan(cmd.Context(), &sel, file, replay.PlanOptions{By: a.by, ID: replayID, To: to, Force: force})
+			o, err := going.options(a)
+			if err != nil {
+				return err
+			}
+			o.Force = force
+			return a.runPlan(cmd.Context(), &sel, file, o)
 		},
 	}
 	sel.register(cmd)
-	planFlags(cmd, &replayID, &to)
+	going.register(cmd)
+	a.named.registerDLQ(cmd)
 	forcing.register(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why older data may overwrite newer; mandatory with --force-version")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "write the plan into this file (mandatory; it must not exist)")
@@ -84,8 +91,8 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil
 	}
-	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer replay -c %s --plan %s%s --execute --reason %s\n",
-		p.ID, file, quoted(a.configFile), quoted(file), forceFlag(p), quoted(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
+	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer replay %s --plan %s%s --execute --reason %s\n",
+		p.ID, file, a.place(), quoted(file), forceFlag(p), quoted(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
 	return err
 }
 
@@ -94,6 +101,8 @@ func ofPlan(cmd *cobra.Command) (err error) {
 	allowed := &cobra.Command{}
 	new(consent).register(allowed)
 	new(sending).register(allowed)
+	(&app{}).named.registerDLQ(allowed)
+	new(creating).register(allowed)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && f.Name != "plan" && f.Name != "force-version" && allowed.Flags().Lookup(f.Name) == nil && err == nil {
 			err = usage("--%s: a plan says which dead letters go back, and as what: leave the flag out, or make another plan with it", f.Name)
@@ -103,7 +112,7 @@ func ofPlan(cmd *cobra.Command) (err error) {
 }
 
 // runPlanned puts back the dead letters of a plan.
-func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sending *sending, forcing *forcing) error {
+func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sending *sending, forcing *forcing, creating *creating) error {
 	if err := consent.check(); err != nil {
 		return err
 	}
@@ -116,7 +125,7 @@ func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sen
 	if err != nil {
 		return exit(cli.ExitUsage, err)
 	}
-	if err := options.Fits(p.To); err != nil {
+	if err := a.fits(options, p.To); err != nil {
 		return err
 	}
 	s, err := a.service(ctx)
@@ -135,12 +144,15 @@ func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sen
 		if changes(p, options) == 0 {
 			return a.nothingGoesBack(p)
 		}
-		return a.refused(fmt.Sprintf("replayer replay -c %s --plan %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
+		return a.refused(fmt.Sprintf("replayer replay %s --plan %s%s%s", a.place(), quoted(file), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
 	}
 	if differs && !sending.mappingDiffers {
 		return a.differentMapping(p)
 	}
-	goOn := fmt.Sprintf("replayer replay -c %s --plan %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
+	goOn := fmt.Sprintf("replayer replay %s --plan %s%s%s%s --execute --reason %s", a.place(), quoted(file), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
+	if err := a.ownTopics(ctx, s, creating, goOn); err != nil {
+		return err
+	}
 	options.GoOn = func(int) string { return goOn }
 	return a.execute(ctx, s, p, options)
 }
@@ -161,7 +173,7 @@ func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, inclu
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer replays -c %s %s\n",
-		count(done.Attempted, "dead letter"), done.Duplicates, quoted(a.configFile), p.ID)
+	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer replays %s %s\n",
+		count(done.Attempted, "dead letter"), done.Duplicates, a.place(), p.ID)
 	return err
 }

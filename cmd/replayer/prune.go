@@ -73,7 +73,7 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	if olderThan != "" {
 		older = " --older-than " + before.UTC().Format(time.RFC3339Nano)
 	}
-	return a.refused(fmt.Sprintf("replayer prune -c %s%s", quoted(a.configFile), older), consent.reason)
+	return a.refused(fmt.Sprintf("replayer prune %s%s", a.place(), older), consent.reason)
 }
 
 func (a *app) writePrune(done string, r replay.PruneResult) error {

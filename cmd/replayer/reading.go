@@ -28,10 +28,16 @@ type reading struct {
 
 func (r *reading) register(cmd *cobra.Command) {
 	r.registerIndex(cmd)
+	r.registerDLQ(cmd)
+	cmd.Flags().Lookup("topic").Usage = "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed"
+}
+
+// registerDLQ adds the flags that name a DLQ without a pipeline.
+func (r *reading) registerDLQ(cmd *cobra.Command) {
 	r.foreign = true
 	f := cmd.Flags()
 	r.access.register(f)
-	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
+	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, without a pipeline file; with --brokers or --profile")
 	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each dead letter; else "+strings.Join(dialectWords()[1:], ", "))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
 }
@@ -71,13 +77,23 @@ func (a *app) browse(ctx context.Context, r *reading) (*dlq.Service, error) {
 	o := dlq.Options{
 		Topic: r.topic, Alone: a.alone(r), Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild,
 	}
-	if r.dialect != auto {
-		if o.Dialect = dialects.Dialect(r.dialect); !o.Dialect.Valid() {
-			return nil, usage("unknown dialect %q; use one of %s", r.dialect, strings.Join(dialectWords(), ", "))
-		}
+	if o.Dialect, err = r.ofDialect(); err != nil {
+		return nil, err
 	}
 	a.foreignTopic = r.topic
 	return dlq.Open(ctx, cfg, o)
+}
+
+// ofDialect is the dialect that was named; "" goes by the headers.
+func (r *reading) ofDialect() (dialects.Dialect, error) {
+	d := dialects.Dialect(r.dialect)
+	switch {
+	case r.dialect == auto || r.dialect == "":
+		return "", nil
+	case !d.Valid():
+		return "", usage("unknown dialect %q; use one of %s", r.dialect, strings.Join(dialectWords(), ", "))
+	}
+	return d, nil
 }
 
 // indexProgress tells a person that the index is being filled, when that takes a while, and

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
@@ -19,9 +20,9 @@ type replayFlags struct {
 	bulk     bulk
 	sending  sending
 	forcing  forcing
+	going    going
+	creating creating
 	plan     string // file of a plan; "" for none
-	replayID string
-	to       string
 }
 
 func (a *app) replay() *cobra.Command {
@@ -31,6 +32,9 @@ func (a *app) replay() *cobra.Command {
 		Short: "Put dead letters back (dry run without --execute)",
 		Long: `Put the selected pending dead letters back into the source topic, each once: dead letters of one
 content hash go back once, no matter who runs this, how often, and whatever crashes.
+
+With --brokers (or --profile) and --topic no pipeline is needed: dead letters of other software go back to the topic that
+their headers name, which --origin confirms, or all to --to.
 
 With --plan, exactly the dead letters of a plan that replayer plan wrote go back. One that changed its
 state since then is left as it is, with the reason, and the rest goes on. A replay that stopped (by
@@ -50,7 +54,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 			if err := ofPlan(cmd); err != nil {
 				return err
 			}
-			return a.runPlanned(cmd.Context(), f.plan, &f.consent, &f.sending, &f.forcing)
+			return a.runPlanned(cmd.Context(), f.plan, &f.consent, &f.sending, &f.forcing, &f.creating)
 		},
 	}
 	cmd.Flags().StringVar(&f.plan, "plan", "", "put back exactly the dead letters of the plan in this file")
@@ -60,13 +64,10 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	f.bulk.register(cmd)
 	f.sending.register(cmd)
 	f.forcing.register(cmd)
-	planFlags(cmd, &f.replayID, &f.to)
+	f.going.register(cmd)
+	f.creating.register(cmd)
+	a.named.registerDLQ(cmd)
 	return cmd
-}
-
-func planFlags(cmd *cobra.Command, replayID, to *string) {
-	cmd.Flags().StringVar(replayID, "replay-id", "", "name of the replay (default: made from time and chance)")
-	cmd.Flags().StringVar(to, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
 }
 
 func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
@@ -74,30 +75,16 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := f.consent.check(); err != nil {
-		return err
-	}
-	if err := f.bulk.check(filter, f.consent.execute); err != nil {
-		return err
-	}
-	options, err := f.sending.options(a.call(f.consent.reason))
+	o, options, err := f.options(a, filter)
 	if err != nil {
 		return err
 	}
-	if err := options.Fits(f.to); err != nil {
-		return err
-	}
-	force, err := f.forcing.why(f.consent.reason)
-	if err != nil {
-		return err
-	}
-	options.ForceVersion = f.forcing.on
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	p, err := s.ScratchPlan(ctx, filter, replay.PlanOptions{By: a.by, ID: f.replayID, To: f.to, Force: force})
+	p, err := s.ScratchPlan(ctx, filter, o)
 	if err != nil {
 		return err
 	}
@@ -116,16 +103,48 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		if changes(p, options) == 0 {
 			return a.nothingGoesBack(p)
 		}
-		return a.refused(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), f.consent.reason)
+		f.going.take(p)
+		return a.refused(fmt.Sprintf("replayer replay %s%s%s%s%s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), f.consent.reason)
 	}
 	if differs && !f.sending.mappingDiffers {
 		return a.differentMapping(p)
+	}
+	if p.Alone() && changes(p, options) == 0 {
+		return a.nothingOfAny(p)
+	}
+	if err := a.confirmTargets(ctx, p, f); err != nil {
+		return err
 	}
 	if err := a.confirm(ctx, &f.bulk)(changes(p, options)); err != nil {
 		return err
 	}
 	options.GoOn = f.goOn(a, p, options)
+	if err := a.ownTopics(ctx, s, &f.creating, options.GoOn(changes(p, options))); err != nil {
+		return err
+	}
 	return a.execute(ctx, s, p, options)
+}
+
+// options are those of the plan and of its execution.
+func (f *replayFlags) options(a *app, filter deadletters.Filter) (o replay.PlanOptions, options replay.ExecuteOptions, err error) {
+	if err := f.consent.check(); err != nil {
+		return o, options, err
+	}
+	if err := f.bulk.check(filter, f.consent.execute); err != nil {
+		return o, options, err
+	}
+	if options, err = f.sending.options(a.call(f.consent.reason)); err != nil {
+		return o, options, err
+	}
+	if err := a.fits(options, f.going.to); err != nil {
+		return o, options, err
+	}
+	if o, err = f.going.options(a); err != nil {
+		return o, options, err
+	}
+	options.ForceVersion = f.forcing.on
+	o.Force, err = f.forcing.why(f.consent.reason)
+	return o, options, err
 }
 
 // changes counts the letters of a plan that go back or are closed as duplicates.
@@ -133,20 +152,26 @@ func changes(p *plan.Plan, o replay.ExecuteOptions) int {
 	return goesBack(p, o.IncludingFailing) + p.Summary().Duplicates
 }
 
+// command is the one that carries the replay out.
+func (f *replayFlags) command(a *app, p *plan.Plan) string {
+	o := replay.ExecuteOptions{IncludingFailing: f.sending.includingFailing}
+	return fmt.Sprintf("replayer replay %s%s%s%s%s --execute --reason %s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, o)), f.again(), again("actor", a.by), a.why(f.consent.reason))
+}
+
 // goOn returns the command that goes on with a replay that stopped. A forced one says its reason with --execute alone.
 func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) func(int) string {
-	f.replayID = p.ID // it goes on as the same replay
+	f.going.replayID = p.ID // it goes on as the same replay
 	most := changes(p, o)
 	if p.Force != "" {
 		most = 0
 	}
-	command := a.goesOn(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), allFlag(p.Filter), f.again(), forceFlag(p)), f.consent.reason)(most)
+	command := a.goesOn(fmt.Sprintf("replayer replay %s%s%s%s%s", a.place(), flagsOf(p.Filter), allFlag(p.Filter), f.again(), forceFlag(p)), f.consent.reason)(most)
 	return func(int) string { return command }
 }
 
 // again writes as flags again what the replay is called, where letters go, and how.
 func (f *replayFlags) again() string {
-	return again("replay-id", f.replayID) + again("to", f.to) + f.sending.flags()
+	return f.going.flags() + f.sending.flags()
 }
 
 func forceFlag(p *plan.Plan) string {
@@ -159,7 +184,7 @@ func forceFlag(p *plan.Plan) string {
 // execute applies a plan and prints what came of it.
 func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions) error {
 	a.warnForced(p)
-	if p.To == "" {
+	if p.To == "" && !p.Alone() {
 		for _, obstacle := range s.Obstacles(ctx) {
 			fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(obstacle, cli.OneLine))
 		}

@@ -29,6 +29,8 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {
+			case wait && a.alone(&a.named):
+				return usage("--wait needs a pipeline: of this DLQ nobody says which dead letters were processed")
 			case wait && len(args) == 0:
 				return usage("--wait takes the id of one replay: replayer replays ID --wait; without an id, --watch follows all of them")
 			case watch.on && len(args) > 0:
@@ -44,6 +46,7 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 			return a.runStatus(cmd.Context(), args[0], wait)
 		},
 	}
+	a.named.registerDLQ(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every dead letter of the replay")
 	cmd.Flags().BoolVarP(&watch.on, "watch", "w", false, "follow all replays until you stop it")
 	cmd.Flags().DurationVar(&watch.every, "every", 2*time.Second, "how often, with --watch")
@@ -81,8 +84,8 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	a.runningMappings(ctx, s)
 	if status.Unheard > 0 {
 		fmt.Fprintf(a.env.Err, "Nobody tells what became of %s. Look there; then, for one that went well, and for one that has to go back:\n"+
-			"  replayer list -c %[2]s --status replaying\n  replayer discard -c %[2]s --id ID --execute --reason 'why'\n  replayer reopen -c %[2]s --id ID --execute --reason 'why'\n",
-			count(status.Unheard, "dead letter"), quoted(a.configFile))
+			"  replayer list %[2]s --status replaying\n  replayer discard %[2]s --id ID --execute --reason 'why'\n  replayer reopen %[2]s --id ID --execute --reason 'why'\n",
+			count(status.Unheard, "dead letter"), a.place())
 	}
 	if status.FailedAgain > 0 {
 		return exit(cli.ExitPartly, nil)

@@ -61,6 +61,8 @@ func today(o plan.Outcome) string {
 		return "-"
 	case o.Overwrites:
 		return "overwrites newer data"
+	case o.Unjudged:
+		return "-"
 	case o.Superseded:
 		return "superseded"
 	case o.Passes:
@@ -87,6 +89,13 @@ func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
 
 func summaryText(p *plan.Plan, includingFailing bool) string {
 	s := p.Summary()
+	if p.Alone() {
+		into := ""
+		if s.Reinject > 0 {
+			into = " (" + targetsText(p) + ")"
+		}
+		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left)
+	}
 	back, refused := goesBack(p, includingFailing), ""
 	if s.WouldFail > 0 && back < s.Reinject {
 		refused = ", which are left without --including-failing"
@@ -139,7 +148,11 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	}
 	line("replay", "%s", r.ReplayID)
 	line("selected", "%d", r.Attempted)
-	line("put back", "%d into %s", r.Reinjected, p.Destination())
+	if p.Alone() && p.To == "" {
+		line("put back", "%d", r.Reinjected)
+	} else {
+		line("put back", "%d into %s", r.Reinjected, p.Destination())
+	}
 	if r.Already > 0 {
 		line("before", "%d put back or closed by an earlier call of this replay", r.Already)
 	}
@@ -148,16 +161,20 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	if r.NotReached > 0 {
 		line("not reached", "%d: the replay stopped before them", r.NotReached)
 	}
-	if r.Outcome != nil {
+	switch {
+	case r.Outcome == nil:
+	case p.Alone():
+		line("died again", "%d", r.Outcome.FailedAgain)
+	default:
 		outcomeLines(line, r.Outcome)
 	}
 	if _, err := fmt.Fprint(a.env.Out, b.String()); err != nil {
 		return err
 	}
-	if r.Outcome != nil || p.To != "" || r.Reinjected+r.Already == 0 { // nothing to wait for
+	if r.Outcome != nil || p.To != "" || p.Alone() || r.Reinjected+r.Already == 0 { // nothing to wait for
 		return nil
 	}
-	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each dead letter when it has finished it: replayer replays -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
+	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each dead letter when it has finished it: replayer replays %s %s --wait\n", a.place(), r.ReplayID)
 	return err
 }
 

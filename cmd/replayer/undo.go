@@ -33,6 +33,7 @@ pruned is gone. Each change prints the id of its operation; replayer audit lists
 	}
 	consent.register(cmd)
 	bulk.registerExpect(cmd)
+	a.named.registerDLQ(cmd)
 	return cmd
 }
 
@@ -61,7 +62,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	if result.Changed == 0 {
 		return exit(cli.ExitNothing, fmt.Errorf("no dead letter of %s can be reversed", cli.CleanText(operation, cli.OneLine)))
 	}
-	return a.refused(fmt.Sprintf("replayer undo -c %s %s%s", quoted(a.configFile), quoted(operation), bulk.expectFlag(result.Selected)), consent.reason)
+	return a.refused(fmt.Sprintf("replayer undo %s %s%s", a.place(), quoted(operation), bulk.expectFlag(result.Selected)), consent.reason)
 }
 
 // changed prints what a change did, how it is taken back, and gives its exit code.
@@ -74,7 +75,7 @@ func (a *app) changed(done string, call replay.Call, r replay.ChangeResult, err 
 		err = written
 	}
 	if r.Changed > 0 && a.output == "table" {
-		fmt.Fprintf(a.env.Err, "To take it back:\n  replayer undo -c %s %s%s --execute --reason 'why'\n", quoted(a.configFile), r.ID, expectFlag(r.Changed, false))
+		fmt.Fprintf(a.env.Err, "To take it back:\n  replayer undo %s %s%s --execute --reason 'why'\n", a.place(), r.ID, expectFlag(r.Changed, false))
 	}
 	return changeEnding(r, err)
 }

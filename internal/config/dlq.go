@@ -41,8 +41,8 @@ func DefaultProfiles() (string, error) {
 	return filepath.Join(dir, "switchback", "profiles.yaml"), nil
 }
 
-// LoadDLQ gives a configuration for a DLQ without a pipeline file. Only Kafka, Topics.DLQ and the defaults of reading mean anything in it. A
-// fault is a [*Faults]; any other error is about reading the file of profiles.
+// LoadDLQ gives a configuration for a DLQ without a pipeline file. Only Kafka, the names that begin with the DLQ's, and the defaults of
+// reading mean anything in it. A fault is a [*Faults]; any other error is about reading the file of profiles.
 func LoadDLQ(q DLQ) (*Config, error) {
 	var profiles []byte
 	if q.Profile != "" {
@@ -76,7 +76,15 @@ func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) 
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
+	cfg.nameAfter(q.Topic)
 	return cfg, nil
+}
+
+// nameAfter names after a DLQ what the replayer keeps about it. The DLQ stands in for the source, after which a pipeline's replayers are
+// named that keep each other from writing.
+func (c *Config) nameAfter(dlq string) {
+	c.Pipeline.ID, c.Source.Topic = dlq, dlq
+	c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control = dlq+".replayer-status", dlq+".replayer-audit", dlq+".replayer-control"
 }
 
 // kafkaOnly hides what is meant for a pipeline: a variable that names its topics must not change which DLQ this is.

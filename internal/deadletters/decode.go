@@ -21,12 +21,17 @@ func Decode(r *kgo.Record, withContent bool) Letter {
 
 // DecodeAs is Decode for a DLQ of which an operator knows who wrote it.
 func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
+	return decode(d, r, withContent, func(*Letter) {})
+}
+
+func decode(d Dialect, r *kgo.Record, withContent bool, adopt func(*Letter)) Letter {
 	l := Letter{
 		Dialect: d, DLQ: retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
 		At: r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value), Deaths: 1, Status: Pending, Last: r.Offset,
 	}
 	l.Control, l.Problems = readControl(r.Headers)
 	l.boundNames()
+	adopt(&l)
 	if d != Native {
 		f := dialects.Read(d, r.Headers)
 		if byProducer := r.Attrs.TimestampType() == 0; byProducer && dialects.KeepsTimestamp(d) {

@@ -216,8 +216,13 @@ func short(v []byte) string {
 
 // topicName is a text that can be the name of a topic, or "".
 func topicName(s string) string {
-	if len(s) > 249 || !utf8.ValidString(s) {
+	if len(s) > 249 || strings.ContainsFunc(s, notOfTopic) {
 		return ""
 	}
 	return s
+}
+
+// notOfTopic reports whether a rune cannot stand in the name of a topic.
+func notOfTopic(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && notDigit(c) && c != '.' && c != '_' && c != '-'
 }

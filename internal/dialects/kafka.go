@@ -5,7 +5,12 @@ package dialects
 
 // position reads topic, partition and offset.
 func (r *reader) position(p place, l *Letter, topic, partition, offset string) {
-	l.Topic = topicName(r.text(p, topic))
+	r.positionIn(p, l, topicName(r.text(p, topic)), partition, offset)
+}
+
+// positionIn is position in a topic whose name is known.
+func (r *reader) positionIn(p place, l *Letter, topic, partition, offset string) {
+	l.Topic = topic
 	n, okP := r.number(p, partition, maxPartition)
 	at, okO := r.number(p, offset, mostOffset)
 	l.Partition, l.Offset, l.HasPosition = int32(n), at, l.Topic != "" && okP && okO //nolint:gosec // at most maxPartition

@@ -82,9 +82,7 @@ func wolverine(r *reader, l *Letter) {
 		l.Attempts = r.attempts(last, "wolverine-kafka-retry-attempt")
 		return
 	}
-	r.position(last, l, "original-destination", "original-partition", "original-offset")
-	l.Topic = topicName(destination[strings.LastIndexByte(destination, '/')+1:])
-	l.HasPosition = l.HasPosition && l.Topic != ""
+	r.positionIn(last, l, topicName(destination[strings.LastIndexByte(destination, '/')+1:]), "original-partition", "original-offset")
 	l.ErrorClass = r.text(last, "exception-type")
 	l.ErrorMessage = r.text(last, "exception-message")
 	l.Attempts = r.attempts(last, "attempts")

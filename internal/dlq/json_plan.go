@@ -13,6 +13,7 @@ type PlannedJSON struct {
 	Group       string        `json:"group"`
 	Died        string        `json:"died"`
 	Action      plan.Action   `json:"action"`
+	Target      string        `json:"target,omitempty"`
 	Force       bool          `json:"force_version,omitempty"`
 	DuplicateOf string        `json:"duplicate_of,omitempty"`
 	Why         string        `json:"why,omitempty"`
@@ -33,6 +34,7 @@ type PlanJSON struct {
 	Doubt    string             `json:"doubt,omitempty"`
 	Summary  plan.Summary       `json:"summary"`
 	Outlook  []plan.Outcome     `json:"outlook"`
+	Targets  map[string]int     `json:"targets,omitempty"` // of a DLQ without a pipeline: how many dead letters go to which topic
 	Letters  []PlannedJSON      `json:"letters"`
 }
 
@@ -40,9 +42,9 @@ type PlanJSON struct {
 func NewPlannedJSON(dlq string, l *plan.Letter) PlannedJSON {
 	out := PlannedJSON{
 		ID: l.ID, DLQ: positionOf(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
-		Action: l.Do, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
+		Action: l.Do, Target: l.Target, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
 	}
-	if l.Do != plan.Leave {
+	if l.Do != plan.Leave && l.Target == "" { // of a DLQ without a pipeline no transform was asked
 		today := l.Today
 		out.Today = &today
 	}
@@ -54,7 +56,7 @@ func NewPlanJSON(p *plan.Plan) (PlanJSON, error) {
 	out := PlanJSON{
 		ID: p.ID, Pipeline: p.Pipeline, Source: p.Source, To: p.To, DLQ: p.DLQ, MadeAt: TimeText(p.MadeAt), Filter: p.Filter,
 		Force: p.Force, Doubt: p.Doubt,
-		Summary: p.Summary(), Outlook: p.Outlook(), Letters: []PlannedJSON{},
+		Summary: p.Summary(), Outlook: p.Outlook(), Targets: p.Targets(), Letters: []PlannedJSON{},
 	}
 	err := p.Each(func(l *plan.Letter) error {
 		out.Letters = append(out.Letters, NewPlannedJSON(p.DLQ, l))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -16,12 +17,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
 	Topic     string                  // DLQ of other software, instead of the pipeline's own; it has no status topic
-	Alone     bool                    // there is no pipeline: the DLQ has no status topic, and no transform is asked
+	Alone     bool                    // there is no pipeline: the DLQ has a status topic once it was changed, and no transform is asked
 	Dialect   dialects.Dialect        // who wrote it; empty tells by the headers of each letter
 	Index     string                  // file or postgres:// address; empty is what the configuration says
 	Progress  func(dlqindex.Progress) // told while the index is brought up to date; may be nil
@@ -76,16 +78,27 @@ func (s *Service) aim(o Options) {
 		other.Topics.DLQ = o.Topic
 		s.cfg, s.source = &other, dlqindex.Source{DLQ: o.Topic, MaxValue: s.source.MaxValue}
 	}
-	if o.Alone {
-		s.source.Status = ""
-	}
-	if o.Dialect != "" {
-		s.source.Reading = string(o.Dialect)
+	s.source.Reading = string(o.Dialect)
+	switch {
+	case o.Alone: // what a pipeline's own index knows of the same topic is another matter
+		s.source.Reading += " without a pipeline"
+		s.source.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAlone(o.Dialect, r, true) }
+	case o.Dialect != "":
 		s.source.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAs(o.Dialect, r, true) }
 	}
-	if o.Alone { // what a pipeline's own index knows of the same topic is another matter
-		s.source.Reading += " without a pipeline"
+}
+
+// states looks whether a DLQ without a pipeline has a status topic, which comes with the first change.
+func (s *Service) states(ctx context.Context) error {
+	if !s.alone {
+		return nil
 	}
+	_, err := kafka.Partitions(ctx, s.client, s.source.Status)
+	_, denied := errors.AsType[*retrytopics.DeniedError](err)
+	if errors.Is(err, kafka.ErrNoTopic) || errors.Is(err, kerr.InvalidTopicException) || denied {
+		s.source.Status, err = "", nil // who may not look at it sees what others see who have not changed anything
+	}
+	return err
 }
 
 // connect makes sure that the brokers answer, and opens what the service works with.
@@ -98,7 +111,10 @@ func (s *Service) connect(ctx context.Context, o Options) error {
 		return fmt.Errorf("ask the cluster for its id: %w", err)
 	}
 	s.cluster = meta.Cluster
-	if s.letters, err = replay.New(s.cfg, replay.Options{KafkaOpts: o.KafkaOpts, Now: o.Now}); err != nil {
+	if err := s.states(ctx); err != nil {
+		return err
+	}
+	if s.letters, err = replay.New(s.cfg, replay.Options{KafkaOpts: o.KafkaOpts, Now: o.Now, Alone: o.Alone, Dialect: o.Dialect}); err != nil {
 		return err
 	}
 	place, err := s.place(o.Index)

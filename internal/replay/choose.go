@@ -17,6 +17,7 @@ type choice struct {
 	ends     map[int32]int64
 	spots    []spot             // in the order of the DLQ
 	twins    map[int]int        // of a plan's letters that can go back: place in spots -> that of the one that stands for it (see twinsOf)
+	to       destination        // of a plan's letters
 	ids      idList             // of letters that can go back
 	passed   map[idKey]struct{} // letters that another filter selects
 }
@@ -115,9 +116,9 @@ func (s *lastSpots) all() []spot {
 
 func (c *choice) spot(l *deadletters.Letter, goes bool) spot {
 	at := spot{at: l.At.UnixMilli(), offset: l.DLQ.Offset, key: l.KeyHash(), partition: l.DLQ.Partition}
-	if goes {
+	if goes && l.Control.HasSource {
 		source := l.Control.Source
-		at.source, at.content, at.id = source.Offset, newContentKey(l.ContentHash+partOf(l.ID), at.key, source.Partition), c.ids.add(l.ID, source.Offset)
+		at.source, at.content, at.id = source.Offset, newContentKey(l.ContentHash+partOf(l.ID), at.key, source), c.ids.add(l.ID, source.Offset)
 	}
 	return at
 }

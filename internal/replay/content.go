@@ -10,15 +10,16 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// contentKey names what is the same content of the same feature: a content hash, the hash of the record's key, and the
+// contentKey names what is the same content of the same feature: a content hash, the hash of the record's key, and topic and
 // partition of the source, in which alone two records have an order. It is half of a SHA-256; two contents with one are as
 // good as impossible.
 type contentKey [16]byte
 
 func contentOf(l *deadletters.Letter) contentKey {
-	return newContentKey(l.ContentHash+partOf(l.ID), l.KeyHash(), l.Control.Source.Partition)
+	return newContentKey(l.ContentHash+partOf(l.ID), l.KeyHash(), l.Control.Source)
 }
 
 // contentOfState is contentOf of a letter with a state. ok is false when the state does not say all of it, as in one that an
@@ -27,7 +28,7 @@ func contentOfState(s *deadletters.State) (key contentKey, ok bool) {
 	if s.ContentHash == "" || s.KeyHash.IsZero() || s.Source.Topic == "" {
 		return contentKey{}, false
 	}
-	return newContentKey(s.ContentHash+partOf(s.ID), s.KeyHash, s.Source.Partition), true
+	return newContentKey(s.ContentHash+partOf(s.ID), s.KeyHash, s.Source), true
 }
 
 // partOf gives what of a letter's id says which part of its record it is; "" when it is no part. Two parts of one record with
@@ -42,9 +43,10 @@ func partOf(id string) string {
 // partFields is how many words the id of a part has: partition, offset, hash, part.
 const partFields = 4
 
-func newContentKey(contentHash string, key idempotency.KeyHash, partition int32) contentKey {
-	text := make([]byte, 0, 128)
-	text = binary.BigEndian.AppendUint32(append(text, key[:]...), uint32(partition))
+func newContentKey(contentHash string, key idempotency.KeyHash, source retrytopics.Position) contentKey {
+	text := make([]byte, 0, 192)
+	text = append(append(text, source.Topic...), 0)
+	text = binary.BigEndian.AppendUint32(append(text, key[:]...), uint32(source.Partition))
 	sum := sha256.Sum256(append(text, contentHash...))
 	return contentKey(sum[:16])
 }
@@ -87,6 +89,14 @@ func (s *standing) holder(key contentKey, source int64) (id string, ok bool) {
 	id, own := s.ids.at(at)
 	_, ok = s.marks[keyOf(id)]
 	return id, ok && own >= source
+}
+
+// standsFor is [standing.holder] for a letter. One whose first position is not known is no other one's word on anything.
+func (s *standing) standsFor(l *deadletters.Letter) (id string, ok bool) {
+	if !l.Control.HasSource {
+		return "", false
+	}
+	return s.holder(contentOf(l), l.Control.Source.Offset)
 }
 
 // twinsOf finds, of the letters that can go back, those for which another one of the same content stands: the one that was

@@ -19,7 +19,7 @@ type decision struct {
 
 // decide says what happens to a letter of the plan, by the states that were read after every
 // other replayer was fenced.
-func (r *replaying) decide(_ context.Context, st *standing, of *spotted) (decision, error) {
+func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (decision, error) {
 	p, l := of.plan, of.letter
 	if l == nil {
 		at := p.DLQ(r.plan.DLQ)
@@ -39,15 +39,19 @@ func (r *replaying) decide(_ context.Context, st *standing, of *spotted) (decisi
 	if p.Do == plan.Leave {
 		return leave(p.Why), nil
 	}
-	if why := r.service.unfit(l, r.plan.To, st); why != "" {
+	target, why := r.service.target(ctx, l, r.to, st)
+	switch {
+	case why != "":
 		return leave(why), nil
+	case target.topic != p.Target:
+		return leave(fmt.Sprintf("it would go to %s, and the plan says %s: make a new plan", target.topic, p.Target)), nil
 	}
 	if r.plan.To == "" && !r.options.IncludingFailing && p.Do != plan.Duplicate && !p.Today.Passes {
 		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back all the same", p.Today.Code)), nil
 	}
 	l.State, l.Status = prev, prev.Status
 	d := decision{staged: staged{letter: l, prev: prev.Naming(l)}}
-	if other, ok := st.holder(contentOf(l), l.Control.Source.Offset); ok {
+	if other, ok := st.standsFor(l); ok {
 		return d, r.closeAs(&d.staged, other)
 	}
 	if p.Do == plan.Duplicate {
@@ -55,6 +59,9 @@ func (r *replaying) decide(_ context.Context, st *standing, of *spotted) (decisi
 	}
 	if of.lost != "" {
 		return leave(of.lost), nil
+	}
+	if r.service.alone {
+		return d, r.putBack(&d.staged, target)
 	}
 	return d, r.reinject(&d.staged, p.Force)
 }
@@ -102,6 +109,25 @@ func (r *replaying) reinject(d *staged, force bool) error {
 		d.event.Force = op.force
 		d.event.Message += ", forced: it may overwrite newer data"
 	}
+	return nil
+}
+
+// putBack stages a letter of a DLQ without a pipeline to go to a topic. It is closed at once: nobody will report what became of it, but in
+// that it dies again.
+func (r *replaying) putBack(d *staged, to target) error {
+	s, op, l := r.service, r.op, d.letter
+	change := r.change(deadletters.Discarded, clip("put back into "+to.topic+": "+op.reason, maxReason))
+	change.Destination = to.topic
+	next, err := deadletters.Next(d.prev, change)
+	if err != nil {
+		return err
+	}
+	next.ReprocessCount = l.Replays() + 1
+	d.next = next
+	d.event = s.event(op, d, audit.Replayed)
+	d.event.Destination = to.topic
+	d.event.Message += fmt.Sprintf(", replay %d of this dead letter, into %s", next.ReprocessCount, to.topic)
+	d.record, d.sends = to.putBack(s.headers, op.id, r.plan.DLQ, l), true
 	return nil
 }
 

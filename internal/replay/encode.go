@@ -46,6 +46,7 @@ func (s *Service) encode(batch []staged, t *trail) (*encoded, error) {
 // records gives what one transaction writes for one letter.
 func (s *Service) records(d *staged, t *trail) ([]*kgo.Record, error) {
 	partition := d.letter.DLQ.Partition
+	status := partition % max(t.statusPartitions, 1) // a DLQ without a pipeline may have grown since its status topic was made
 	var out []*kgo.Record
 	if d.record != nil {
 		again := *d.record // the client keeps the context of a first try in the record
@@ -53,9 +54,9 @@ func (s *Service) records(d *staged, t *trail) ([]*kgo.Record, error) {
 		out = append(out, &again)
 	}
 	if d.gone {
-		out = append(out, &kgo.Record{Topic: s.cfg.Topics.DLQStatus, Partition: partition, Key: []byte(d.letter.ID)})
+		out = append(out, &kgo.Record{Topic: s.cfg.Topics.DLQStatus, Partition: status, Key: []byte(d.letter.ID)})
 	} else {
-		out = append(out, d.next.Record(s.cfg.Topics.DLQStatus, partition))
+		out = append(out, d.next.Record(s.cfg.Topics.DLQStatus, status))
 	}
 	event, err := t.record(d.event, partition)
 	if err != nil {

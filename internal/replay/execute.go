@@ -28,13 +28,13 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err := s.Owns(p); err != nil {
 		return Result{}, err
 	}
-	if err := o.Fits(p.To); err != nil {
+	if err := s.fits(o, p.To); err != nil {
 		return Result{}, err
 	}
 	if err := s.checkForced(p, o); err != nil {
 		return Result{}, err
 	}
-	to, err := s.destination(ctx, p.To)
+	to, err := s.aimed(ctx, PlanOptions{To: p.To, MaxReplays: p.MaxReplays})
 	if err != nil {
 		return Result{}, err
 	}
@@ -85,13 +85,21 @@ type replaying struct {
 }
 
 func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err error) {
-	if err := r.service.openKeys(ctx); err != nil {
+	if err := r.openKeys(ctx); err != nil {
 		return false, err
 	}
 	r.outcomes, r.wave = r.service.outcomesOf(r.plan.ID, st.ends), wave{}
 	r.earlier(st)
 	r.sessions++
 	return false, r.gateEarlier(ctx)
+}
+
+// openKeys takes up the keys that sign replays. Of a DLQ without a pipeline nobody asks for a proof.
+func (r *replaying) openKeys(ctx context.Context) error {
+	if r.service.alone {
+		return nil
+	}
+	return r.service.openKeys(ctx)
 }
 
 func (r *replaying) limits() limits {

@@ -94,7 +94,8 @@ func (r *replaying) wait(ctx context.Context) error {
 
 // await looks at the wave until the consumer has finished it or too many failed again.
 func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) error {
-	last, since := -1, r.service.now()
+	began := r.service.now()
+	last, since := -1, began
 	for {
 		if err := r.outcomes.poll(ctx); err != nil {
 			return err
@@ -109,6 +110,9 @@ func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phas
 		case ramp.Wait:
 		}
 		now := r.service.now()
+		if r.service.alone && now.Sub(began) >= r.options.Grace {
+			return nil // too few died again in that time
+		}
 		if paused, _ := r.job.pauseOrdered(); paused || finished > last {
 			last, since = finished, now
 		}

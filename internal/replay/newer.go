@@ -33,7 +33,7 @@ type newest struct {
 // window is in the ledger. Letters that go to another topic are held to nothing.
 func (s *Service) newestFor(ctx context.Context, c *choice, to string) (*newest, error) {
 	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Newest{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
-	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" {
+	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
 		return n, nil
 	}
 	keys, versioned := c.keys(), s.cfg.Source.Version != ""

@@ -11,8 +11,11 @@ import (
 )
 
 // Obstacles says what keeps the consumer from finishing what goes back now: nobody is running, or the pipeline is paused. None of it
-// keeps a replay from being made: what went back waits. What cannot be found out is said as well.
+// keeps a replay from being made: what went back waits. What cannot be found out is said as well. Without a pipeline nobody is waited for.
 func (s *Service) Obstacles(ctx context.Context) []string {
+	if s.alone {
+		return nil
+	}
 	var found []string
 	group, err := kafka.DescribeGroup(ctx, kadm.NewClient(s.client), s.cfg.Source.Group)
 	switch {

@@ -59,6 +59,7 @@ type ExecuteOptions struct {
 	Rate         float64        // letters a second; 0 is as fast as it goes
 	Wait         bool           // until the consumer has finished every letter that was put back
 	Patience     time.Duration  // how long to wait for the consumer while it finishes none; 0 is for ever
+	Grace        time.Duration  // of a DLQ without a pipeline: how long nothing may die again before a wave counts as good
 	Progress     func(Progress) // called often, from the goroutine of Execute; may be nil
 	OnSkip       func(Skip)     // called for each letter that is left as it is; may be nil
 }
@@ -76,8 +77,8 @@ func (o ExecuteOptions) check() error {
 	if err := o.Ramp.Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
 	}
-	if o.Rate < 0 || o.Patience < 0 {
-		return fmt.Errorf("%w: rate is %v, patience is %s: neither can be negative", ErrOptions, o.Rate, o.Patience)
+	if o.Rate < 0 || o.Patience < 0 || o.Grace < 0 {
+		return fmt.Errorf("%w: rate is %v, patience is %s, grace is %s: none can be negative", ErrOptions, o.Rate, o.Patience, o.Grace)
 	}
 	return nil
 }
@@ -86,6 +87,17 @@ func (o ExecuteOptions) check() error {
 func (o ExecuteOptions) Fits(to string) error {
 	if to != "" && (o.Wait || o.Ramp.Gates()) {
 		return fmt.Errorf("%w: --canary, --max-failed and --wait make no sense with --to: what becomes of dead letters that leave the pipeline is not heard of here", ErrOptions)
+	}
+	return nil
+}
+
+// fits is [ExecuteOptions.Fits] that knows whether there is a pipeline. Without one, letters that die again are heard of, wherever they went.
+func (s *Service) fits(o ExecuteOptions, to string) error {
+	switch {
+	case !s.alone:
+		return o.Fits(to)
+	case o.Wait:
+		return fmt.Errorf("%w: --wait needs a pipeline: of this DLQ nobody says which dead letters were processed; --canary looks for a while whether they die again", ErrOptions)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (s *Service) atWork(l *control.Lease) string {
 // read takes over the records of the status topic that it does not know yet. A topic that ends earlier than it did was re-created.
 func (o *Overview) read(ctx context.Context) error {
 	s := o.service
-	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	spans, err := s.statusSpans(ctx)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,14 @@ type PlanOptions struct {
 	To string // topic that letters go to instead of the source
 	// Force says why letters may overwrite newer data, in the operator's words; "" holds each to its version.
 	Force string
+	// Origins are the only topics that letters of a DLQ without a pipeline go back to; nil is whatever their headers name.
+	Origins []string
+	// MaxReplays is how often such a letter may be put back; 0 is 3.
+	MaxReplays int
 }
+
+// usualReplays is how often a letter of a DLQ without a pipeline may be put back.
+const usualReplays = 3
 
 // Plan selects letters, runs today's transform on each and freezes the answer, in memory. Without statuses
 // or ids in the filter, it selects pending letters; a letter that is named by its id but cannot be replayed
@@ -57,7 +64,8 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err := f.Check(); err != nil {
 		return plan.Head{}, nil, err
 	}
-	if _, err := s.destination(ctx, o.To); err != nil {
+	to, err := s.aimed(ctx, o)
+	if err != nil {
 		return plan.Head{}, nil, err
 	}
 	if err := checkActor(o.By); err != nil {
@@ -74,10 +82,11 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		passed, f.Statuses = f, []deadletters.Status{deadletters.Pending}
 		passed.Statuses = []deadletters.Status{deadletters.Superseded}
 	}
-	chosen, err := s.chooseOf(ctx, wanted{match: f.Match, limit: f.Limit, passed: passed, goes: func(l *deadletters.Letter, st *standing) bool { return s.unfit(l, o.To, st) == "" }})
+	chosen, err := s.chooseOf(ctx, wanted{match: f.Match, limit: f.Limit, passed: passed, goes: func(l *deadletters.Letter, st *standing) bool { return s.goes(ctx, l, to, st) }})
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
+	chosen.to = to
 	chosen.twins = twinsOf(chosen.spots)
 	if chosen.newest, err = s.newestFor(ctx, chosen, o.To); err != nil {
 		return plan.Head{}, nil, err
@@ -86,10 +95,14 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
+	most := 0
+	if s.alone {
+		mapping, most = "", to.origins.most
+	}
 	now := s.now().UTC().Truncate(time.Millisecond)
 	return plan.Head{
-		Mapping: mapping,
-		ID:      cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
+		Mapping: mapping, MaxReplays: most,
+		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
 		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Ends: chosen.ends, Force: o.Force, Doubt: chosen.newest.doubt,
 		Overtaken: len(chosen.passed),
 	}, chosen, nil
@@ -104,7 +117,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 		if l == nil {
 			return nil // retention took it since it was chosen
 		}
-		line := s.planned(l, head.To, c.standing, c.twin(place))
+		line := s.planned(ctx, l, c.to, c.standing, c.twin(place))
 		if line.Do != plan.Leave {
 			why, err := deadletters.FetchOriginal(ctx, s.client, l, s.maxValue())
 			if err != nil {
@@ -123,6 +136,10 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 
 // foresee says what the consumer would make of a letter.
 func (s *Service) foresee(ctx context.Context, head plan.Head, newest *newest, line *plan.Letter, l *deadletters.Letter) {
+	if s.alone {
+		line.Today.Passes = true // nobody judges it here
+		return
+	}
 	var tried pipeline.Tried
 	line.Today, tried = s.judge(ctx, l, l.Content.Value)
 	if head.To != "" {
@@ -138,7 +155,7 @@ func (s *Service) foresee(ctx context.Context, head plan.Head, newest *newest, l
 const maxNamed = 512
 
 // planned decides what would be done with a letter. twin is the letter of the plan that stands for it, or "".
-func (s *Service) planned(l *deadletters.Letter, to string, st *standing, twin string) plan.Letter {
+func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destination, st *standing, twin string) plan.Letter {
 	p := plan.Letter{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
 		Died: clip(l.Control.ErrorCode, maxNamed), FeatureID: clip(l.Control.FeatureID, maxNamed), Size: l.Size, Do: plan.Reinject,
@@ -147,11 +164,13 @@ func (s *Service) planned(l *deadletters.Letter, to string, st *standing, twin s
 	if err == nil {
 		p.ReprocessCount, p.StateAt = state.ReprocessCount, millis(state.At)
 	}
-	if why := s.unfit(l, to, st); why != "" {
+	target, why := s.target(ctx, l, to, st)
+	p.Target = target.topic
+	if why != "" {
 		p.Do, p.Why, p.Overtaken = plan.Leave, clip(why, maxMessage), state.Status == deadletters.Superseded
 		return p
 	}
-	if other, ok := st.holder(contentOf(l), l.Control.Source.Offset); ok {
+	if other, ok := st.standsFor(l); ok {
 		twin = other
 	}
 	if twin != "" {
@@ -165,6 +184,24 @@ func millis(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixMilli()
+}
+
+// goes reports whether a letter can go back.
+func (s *Service) goes(ctx context.Context, l *deadletters.Letter, to destination, st *standing) bool {
+	_, why := s.target(ctx, l, to, st)
+	return why == ""
+}
+
+// target says why a letter cannot go back (see unfit), and of a DLQ without a pipeline where it goes when it can.
+func (s *Service) target(ctx context.Context, l *deadletters.Letter, to destination, st *standing) (t target, why string) {
+	if why := s.unfit(l, to.elsewhere, st); why != "" || !s.alone {
+		return t, why
+	}
+	state, err := st.of(l.ID)
+	if err != nil {
+		return t, err.Error()
+	}
+	return to.origins.of(ctx, l, max(l.Control.ReplayCount, state.ReprocessCount))
 }
 
 // unfit says why a letter cannot be replayed into the source topic ("") or another one, or "". It asks the given states,
@@ -181,17 +218,17 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 		return why
 	}
 	source, known := l.Source()
-	if !known {
+	switch {
+	case l.Dialect == dialects.ShareGroup && l.Size == 0:
+		return "a share group wrote it without the record's value (its group does not copy records): put back, it would delete the feature"
+	case s.alone:
+		return ""
+	case !known:
 		return "its first position is not known (no readable header " + retrytopics.HeaderSource +
 			"): put back, it would count as new and could overwrite newer data"
-	}
-	if l.Dialect == dialects.ShareGroup && l.Size == 0 {
-		return "a share group wrote it without the record's value (its group does not copy records): put back, it would delete the feature"
-	}
-	if source.Topic != s.cfg.Source.Topic {
+	case source.Topic != s.cfg.Source.Topic:
 		return fmt.Sprintf("it comes from topic %s, this pipeline reads %s", source.Topic, s.cfg.Source.Topic)
-	}
-	if to == "" && l.Keyed() && source.Partition != l.DLQ.Partition {
+	case to == "" && l.Keyed() && source.Partition != l.DLQ.Partition:
 		return fmt.Sprintf("it comes from partition %d of %s and lies in partition %d of the DLQ: put back there, nothing would hold it to the events of its key, and it could "+
 			"overwrite newer data; --to sends it to another topic", source.Partition, source.Topic, l.DLQ.Partition)
 	}
@@ -206,7 +243,7 @@ func (s *Service) unheld(l *deadletters.Letter) string {
 		return l.TooLarge
 	case p == nil:
 		return ""
-	case p.Topic != s.cfg.Source.Topic:
+	case p.Topic != s.cfg.Source.Topic && !s.alone:
 		return fmt.Sprintf("its record is a pointer into topic %s, this pipeline reads %s", p.Topic, s.cfg.Source.Topic)
 	case !p.Read():
 		return fmt.Sprintf("its value is not known: it lies in a batch of %d bytes at %s that could not be decompressed", p.Stored, p.Position)

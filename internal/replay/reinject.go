@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 
@@ -51,7 +52,21 @@ func StrippedHeaders() []string {
 // destination is a topic that letters go to.
 type destination struct {
 	topic      string
-	partitions int32 // 0 keeps the letter's own partition
+	partitions int32    // 0 keeps the letter's own partition
+	elsewhere  string   // the topic when it is not the source; else ""
+	origins    *origins // of a DLQ without a pipeline, which may go to several topics; else nil
+}
+
+// aimed is [Service.destination] for a plan.
+func (s *Service) aimed(ctx context.Context, o PlanOptions) (destination, error) {
+	if !s.alone {
+		return s.destination(ctx, o.To)
+	}
+	if o.MaxReplays < 0 {
+		return destination{}, fmt.Errorf("%w: --max-replays is %d; it cannot be negative", ErrOptions, o.MaxReplays)
+	}
+	origins, err := s.origins(ctx, o.To, o.Origins, cmp.Or(o.MaxReplays, usualReplays))
+	return destination{elsewhere: o.To, origins: origins}, err
 }
 
 // destination returns where letters go: to the source topic, in which a letter keeps its partition, or to another one. It refuses the
@@ -64,7 +79,7 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 		return destination{}, fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, to)
-	return destination{topic: to, partitions: int32(len(partitions))}, err
+	return destination{topic: to, partitions: int32(len(partitions)), elsewhere: to}, err
 }
 
 // partition is where a letter goes: to its own partition, or, in another topic, to the one that Kafka's own
@@ -92,9 +107,12 @@ func (d destination) reinjected(headers headerRules, replayID string, l *deadlet
 	control := restored(l)
 	control.ReplayID, control.ReplayCount, control.DeadLetterID, control.ContentHash = replayID, l.Replays()+1, l.ID, l.ContentHash
 	control.ForceVersion = force
-	own := headers.back(l.Dialect, l.Content.Headers)
-	return &kgo.Record{
-		Topic: d.topic, Partition: d.partition(l), Key: bytes.Clone(l.Key), Value: l.Content.Value,
-		Headers: control.AppendTo(own),
-	}
+	r := d.record(l)
+	r.Headers = control.AppendTo(headers.back(l.Dialect, l.Content.Headers))
+	return r
+}
+
+// record is the record that goes back, without headers.
+func (d destination) record(l *deadletters.Letter) *kgo.Record {
+	return &kgo.Record{Topic: d.topic, Partition: d.partition(l), Key: bytes.Clone(l.Key), Value: l.Content.Value}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
@@ -21,6 +22,10 @@ import (
 
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
+	// Alone says that there is no pipeline (see [config.LoadDLQ]): letters go back to where their headers say that they came from, no
+	// transform is asked, and nobody tells what becomes of them.
+	Alone     bool
+	Dialect   dialects.Dialect // who wrote a DLQ without a pipeline; "" tells by the headers of each letter
 	Logger    *slog.Logger     // defaults to none
 	KafkaOpts []kgo.Opt        // put behind the options of the configuration
 	Now       func() time.Time // the clock. Defaults to time.Now
@@ -34,6 +39,8 @@ type Service struct {
 	client  *kgo.Client
 	mapping *pipeline.Mapping
 	headers headerRules
+	alone   bool // see Options
+	dialect dialects.Dialect
 	log     *slog.Logger
 	by      string // who acts when a call names nobody
 	user    string // of the operating system, and the machine
@@ -69,7 +76,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
+		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
 		leaseLife: leaseLife, leaseRenewal: leaseRenewal, lastWord: settleTimeout, transactionTimeout: transactionTimeout,
 	}
@@ -83,7 +90,13 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 func (s *Service) maxValue() int { return max(kafka.MaxValue, s.cfg.Source.MaxRecordBytes) }
 
 // reading says how the DLQ is read.
-func (s *Service) reading() deadletters.Reading { return deadletters.Reading{MaxValue: s.maxValue()} }
+func (s *Service) reading() deadletters.Reading {
+	r := deadletters.Reading{MaxValue: s.maxValue()}
+	if s.alone {
+		r.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAlone(s.dialect, r, true) }
+	}
+	return r
+}
 
 // Close ends the connections.
 func (s *Service) Close() { s.client.Close() }

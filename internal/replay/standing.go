@@ -25,6 +25,8 @@ type standing struct {
 	ends    map[int32]int64      // up to where the status topic was read
 	foreign Foreign              // outcomes that do not count
 
+	elsewhere bool // what was sent to a topic that is not the pipeline's holds its content, too
+
 	watched string                       // an operation; "" is none
 	own     map[idKey]deadletters.Status // letters whose last state is of the operation that reads them -> what they were before it
 	ownID   string                       // that operation; "" is none
@@ -61,7 +63,7 @@ func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
 
 // watchStanding is loadStanding that notes which letters are as an operation left them.
 func (s *Service) watchStanding(ctx context.Context, operation string) (*standing, error) {
-	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	spans, err := s.statusSpans(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (s *Service) watchStanding(ctx context.Context, operation string) (*standin
 // standingOf reads spans of the status topic. It notes which letters are as the operation watched left them, and as own did.
 func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, watched, own string) (*standing, error) {
 	st := newStanding(s.cfg.DeadLetters.MaxReplays, watched)
-	st.ownID = own
+	st.ownID, st.elsewhere = own, s.alone
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
@@ -127,7 +129,7 @@ func (s *standing) set(state deadletters.State) {
 	if state.Writer == deadletters.Operator && deadletters.OfOtherSoftware(state.ID) {
 		s.looked[key] = dlqPlace{state.DLQ.Offset, state.DLQ.Partition}
 	}
-	if state.Status.HoldsContent() {
+	if state.Status.HoldsContent() || s.elsewhere && state.Destination != "" {
 		s.hold(state)
 	} else {
 		s.release(state)

@@ -48,6 +48,7 @@ type Letter struct {
 	StateAt        int64   `json:"state_at,omitzero"`        // Unix milliseconds of its last state; 0 without one. A change makes the letter stale
 	Size           int     `json:"size"`                     // bytes of the value
 	Do             Action  `json:"do"`
+	Target         string  `json:"target,omitzero"`        // topic that a letter of a DLQ without a pipeline goes to
 	Force          bool    `json:"force_version,omitzero"` // it may overwrite newer data
 	DuplicateOf    string  `json:"duplicate_of,omitzero"`  // for Duplicate: the letter that stands for this one
 	Why            string  `json:"why,omitzero"`           // for Leave

@@ -58,6 +58,7 @@ type Outcome struct {
 	Action     Action `json:"action"`
 	Passes     bool   `json:"passes"`               // today's transform takes them
 	Superseded bool   `json:"superseded,omitempty"` // and the consumer will close them, since a newer event took effect
+	Unjudged   bool   `json:"unjudged,omitempty"`   // of a DLQ without a pipeline: nobody judged them
 	Overwrites bool   `json:"overwrites,omitempty"` // and they are forced over a newer event that took effect
 	Code       string `json:"code,omitempty"`       // why not
 	Message    string `json:"message,omitempty"`    // why not, normalised; for Leave, why it is left
@@ -106,6 +107,8 @@ func outcomeOf(l *Letter) Outcome {
 	switch {
 	case l.Do == Leave:
 		o.Message = deadletters.Normalise(l.Why)
+	case l.Target != "":
+		o.Unjudged = true
 	case l.Today.Passes:
 		o.Passes, o.Overwrites = true, l.overwrites()
 		o.Superseded = l.Today.Superseded && !o.Overwrites

@@ -24,12 +24,17 @@ type Head struct {
 	Mapping string `json:"mapping,omitzero"`
 	// Force says why letters may overwrite newer data, in the operator's words; empty when they may not.
 	Force string `json:"force_version,omitzero"`
+	// MaxReplays is how often a letter of a DLQ without a pipeline may be put back; 0 in a pipeline's plan, which has no such limit.
+	MaxReplays int `json:"max_replays,omitzero"`
 	// Overtaken counts letters that the filter would have selected if the consumer had not closed them as superseded; a
 	// filter that names statuses or ids passes over none.
 	Overtaken int `json:"overtaken,omitzero"`
 	// Doubt says why Superseded and Overwrites are only a guess; empty when all was known that the consumer knows.
 	Doubt string `json:"doubt,omitzero"`
 }
+
+// Alone reports whether the plan is for a DLQ without a pipeline: nobody judged what would become of its letters.
+func (h *Head) Alone() bool { return h.MaxReplays > 0 }
 
 // Destination is the topic that letters go to.
 func (h *Head) Destination() string {
@@ -50,6 +55,7 @@ type Plan struct {
 	Checksum string         // "sha256:<64 hex>" of the head and the letters: names the content
 	Spans    map[int32]Span // where in the DLQ they lie
 	summary  Summary
+	targets  map[string]int
 	outlook  outlook
 	open     func() (io.ReadCloser, error)
 	end      func() error // nil when nothing is to be closed
@@ -65,6 +71,10 @@ func (p *Plan) Close() error {
 
 // Summary counts what the plan would do and what the transform says of what goes back.
 func (p *Plan) Summary() Summary { return p.summary }
+
+// Targets counts the letters that would be put back by the topic that they go to. It is empty in a pipeline's plan, whose letters all go to
+// [Head.Destination].
+func (p *Plan) Targets() map[string]int { return p.targets }
 
 // Outlook groups the plan by why letters died and what is to be expected now, the most first.
 func (p *Plan) Outlook() []Outcome { return p.outlook.sorted() }

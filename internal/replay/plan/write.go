@@ -49,7 +49,7 @@ func NewWriter(w io.Writer, head Head) (*Writer, error) {
 }
 
 func newPlan(head Head) *Plan {
-	return &Plan{Head: head, Spans: map[int32]Span{}, outlook: outlook{}}
+	return &Plan{Head: head, Spans: map[int32]Span{}, targets: map[string]int{}, outlook: outlook{}}
 }
 
 // Add writes one letter. It must come after the one before it in the DLQ.
@@ -69,6 +69,9 @@ func (w *Writer) Add(l *Letter) error {
 func (p *Plan) take(l *Letter) {
 	p.Letters++
 	p.summary.add(l)
+	if l.Do == Reinject && l.Target != "" {
+		p.targets[l.Target]++
+	}
 	p.outlook.add(l)
 	span, ok := p.Spans[l.Partition]
 	if !ok {

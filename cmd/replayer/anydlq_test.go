@@ -1,0 +1,330 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+const paymentsDLT = "payments.DLT"
+
+// payments is a desk with a DLQ of Spring Kafka, its origin of three partitions, and no pipeline file. It gives the flags that name the DLQ.
+func payments(t *testing.T, terminal bool) (*desk, []string) {
+	t.Helper()
+	goldens, err := filepath.Abs("../../internal/dialects/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t, terminal)
+	d.spring = springHeaders(t, filepath.Join(goldens, "spring.json"))
+	if err := os.Remove("pipeline.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	d.topic(3, "payments")
+	d.topic(2, paymentsDLT)
+	return d, []string{"--brokers", d.writer.OptValue(kgo.SeedBrokers).([]string)[0], "--topic", paymentsDLT}
+}
+
+// springHeaders are those that Spring Kafka itself wrote (see internal/dialects).
+func springHeaders(t *testing.T, file string) []kgo.RecordHeader {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Headers []struct {
+			Key          string
+			Text, Base64 *string
+		}
+	}
+	if err := json.Unmarshal(text, &golden); err != nil {
+		t.Fatal(err)
+	}
+	var out []kgo.RecordHeader
+	for _, h := range golden.Headers {
+		header := kgo.RecordHeader{Key: h.Key}
+		if h.Text != nil {
+			header.Value = []byte(*h.Text)
+		} else if header.Value, err = base64.StdEncoding.DecodeString(*h.Base64); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, header)
+	}
+	return out
+}
+
+func (d *desk) topic(partitions int32, name string) {
+	d.t.Helper()
+	if _, err := kadm.NewClient(d.writer).CreateTopic(d.t.Context(), partitions, 1, nil, name); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// died is a dead letter as Spring Kafka writes it, of a record that lay in a topic.
+func (d *desk) died(topic string, partition int32, offset int64, key, value string) *kgo.Record {
+	r := &kgo.Record{Topic: paymentsDLT, Partition: partition % 2, Key: []byte(key), Value: []byte(value), Timestamp: start.Add(-time.Hour)}
+	for _, h := range d.spring {
+		switch h.Key {
+		case "kafka_dlt-original-topic":
+			h.Value = []byte(topic)
+		case "kafka_dlt-original-partition":
+			h.Value = binary.BigEndian.AppendUint32(nil, uint32(partition))
+		case "kafka_dlt-original-offset":
+			h.Value = binary.BigEndian.AppendUint64(nil, uint64(offset))
+		}
+		r.Headers = append(r.Headers, h)
+	}
+	r.Headers = append(r.Headers, kgo.RecordHeader{Key: "traceparent", Value: []byte("00-" + key)})
+	return r
+}
+
+// read gives what a reader with read_committed sees.
+func (d *desk) read(topic string) []*kgo.Record {
+	d.t.Helper()
+	records, err := topiclog.Connect(d.t, d.writer.OptValue(kgo.SeedBrokers).([]string)).Read(d.t.Context(), topic)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return records
+}
+
+func with(at []string, args ...string) []string { return append(slices.Clone(args), at...) }
+
+// Dead letters that Spring Kafka wrote go back to topic, partition and key that they came from, with the producer's headers and none of
+// Spring's, each once, without a pipeline.
+func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
+	d, at := payments(t, false)
+	for i := range 12 {
+		d.put(d.died("payments", int32(i%3), int64(i), fmt.Sprintf("k%d", i), fmt.Sprintf(`{"amount":%d}`, i)))
+	}
+	before := d.topics()
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
+	for _, want := range []string{"12 to put back (payments: 12)", "--origin payments --execute"} {
+		if !strings.Contains(d.err.String(), want) {
+			t.Errorf("want %q in %s", want, &d.err)
+		}
+	}
+	d.want(cli.ExitRefused, with(at, "replay", "--all", "--execute", "--reason", "fixed")...)
+	if got := d.err.String(); !strings.Contains(got, "nobody has confirmed it") || !strings.Contains(got, "--all --origin payments --execute --reason fixed") {
+		t.Errorf("%s", got)
+	}
+	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "fixed", "--replay-id", "r1")
+	d.want(cli.ExitRefused, back...)
+	if got := d.err.String(); !strings.Contains(got, "payments.DLT.replayer-status") || !strings.Contains(got, "Write on transactional id switchback-replayer-payments.DLT") || !strings.Contains(got, "--create-topics") {
+		t.Errorf("%s", got)
+	}
+	if after := d.topics(); !slices.Equal(before, after) {
+		t.Errorf("what was refused changed the topics:\n%v\n%v", before, after)
+	}
+	d.want(cli.ExitDone, append(back, "--create-topics")...)
+	d.want(cli.ExitNothing, back...)
+	sent := d.read("payments")
+	if len(sent) != 12 {
+		t.Fatalf("%d records were put back, want 12", len(sent))
+	}
+	for _, r := range sent {
+		var i int
+		if _, err := fmt.Sscanf(string(r.Key), "k%d", &i); err != nil {
+			t.Fatal(err)
+		}
+		if r.Partition != int32(i%3) || string(r.Value) != fmt.Sprintf(`{"amount":%d}`, i) {
+			t.Errorf("%s in partition %d: %s", r.Key, r.Partition, r.Value)
+		}
+		for _, h := range r.Headers {
+			if strings.HasPrefix(h.Key, "kafka_") {
+				t.Errorf("%s has Spring's header %s", r.Key, h.Key)
+			}
+		}
+		if trace, _ := topiclog.Header(r, "traceparent"); trace != "00-"+string(r.Key) {
+			t.Errorf("%s has the producer's header %q", r.Key, trace)
+		}
+		if n, _ := topiclog.Header(r, retrytopics.HeaderReplayCount); n != "1" {
+			t.Errorf("%s has replay count %q", r.Key, n)
+		}
+	}
+	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...)
+	if n := strings.Count(d.out.String(), "\n"); n != 12 {
+		t.Errorf("%d closed: %s", n, &d.out)
+	}
+	d.want(cli.ExitDone, with(at, "show", "dlq-0-0", "-o", "json")...)
+	if !strings.Contains(d.out.String(), "put back into payments: fixed") {
+		t.Errorf("%s", &d.out)
+	}
+	d.want(cli.ExitDone, with(at, "replays", "r1", "-o", "json")...)
+	if !strings.Contains(d.out.String(), `"elsewhere": 12`) {
+		t.Errorf("%s", &d.out)
+	}
+	d.want(cli.ExitDone, with(at, "replays")...)
+	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1")...)
+	if n := strings.Count(d.out.String(), `"decision":"replayed"`); n != 12 {
+		t.Errorf("%d audit events: %s", n, &d.out)
+	}
+}
+
+// A dead letter that dies again is pending again, and is put back no more often than --max-replays says.
+func TestAnyDLQ_C4_whatDiesAgainIsSeenAndCounted(t *testing.T) {
+	d, at := payments(t, false)
+	d.put(d.died("payments", 1, 7, "k", `{"amount":1}`))
+	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "fixed", "--create-topics", "--max-replays", "2")
+	for range 2 {
+		d.want(cli.ExitDone, back...)
+		sent := d.read("payments")
+		again := d.died("payments", 1, sent[len(sent)-1].Offset, "k", `{"amount":1}`)
+		again.Headers = append(slices.Clone(sent[len(sent)-1].Headers), again.Headers...)
+		d.put(again)
+		d.want(cli.ExitDone, with(at, "list", "--status", "pending")...)
+		if n := strings.Count(d.out.String(), "\n"); n != 1 {
+			t.Errorf("%d dead letters are pending: %s", n, &d.out)
+		}
+	}
+	d.want(cli.ExitNothing, back...)
+	if !strings.Contains(d.out.String(), "at most 2 may be (--max-replays)") {
+		t.Errorf("%s%s", &d.out, &d.err)
+	}
+	if n := len(d.read("payments")); n != 2 {
+		t.Errorf("%d records were put back", n)
+	}
+}
+
+// Discard and undo work without a pipeline, as everything that is known of the DLQ stays in its own topics.
+func TestAnyDLQ_C4_discardAndUndo(t *testing.T) {
+	d, at := payments(t, true)
+	d.put(d.died("payments", 0, 1, "a", "1"), d.died("payments", 0, 2, "b", "2"))
+	d.env.In, d.env.InTerminal, d.env.ErrTerminal = strings.NewReader("no\nyes\n"), true, true
+	discard := with(at, "discard", "--all", "--execute", "--reason", "gone", "-o", "json")
+	d.want(cli.ExitRefused, discard...)
+	d.env.In = strings.NewReader("yes\n")
+	d.want(cli.ExitDone, discard...)
+	var done struct{ ID string }
+	if err := json.Unmarshal(d.out.Bytes(), &done); err != nil {
+		t.Fatal(err)
+	}
+	d.want(cli.ExitNothing, with(at, "list", "--status", "pending")...)
+	d.want(cli.ExitDone, with(at, "undo", done.ID, "--execute", "--reason", "too soon")...)
+	d.want(cli.ExitDone, with(at, "list", "--status", "pending", "-o", "ndjson")...)
+	if n := strings.Count(d.out.String(), "\n"); n != 2 {
+		t.Errorf("%d are pending again: %s", n, &d.out)
+	}
+	d.want(cli.ExitDone, with(at, "escalate", "--all", "--execute", "--reason", "who knows")...)
+	d.want(cli.ExitDone, with(at, "reopen", "--all", "--execute", "--reason", "we know")...)
+}
+
+// What headers name is input: nothing goes to a topic that no dead letter can have come from, and --to takes what is left.
+func TestAnyDLQ_C4_hostileOrigins(t *testing.T) {
+	d, at := payments(t, false)
+	d.topic(1, "by-hand")
+	d.topic(1, "__consumer_offsets")
+	for i, origin := range []string{paymentsDLT, "payments.DLT.replayer-status", "__consumer_offsets", "no/such name", "..", "nowhere", "", strings.Repeat("x", 300)} {
+		d.put(d.died(origin, 0, int64(i), fmt.Sprint("k", i), fmt.Sprint("v", i)))
+	}
+	plain := &kgo.Record{Topic: paymentsDLT, Key: []byte("plain"), Value: []byte("p"), Timestamp: start}
+	own := d.died("payments", 0, 50, "own", "o")
+	own.Headers = retrytopics.Control{ErrorCode: "geometry_invalid", DeadLetterID: "0-1-x"}.AppendTo(nil)
+	d.put(plain, own)
+	before := d.topics()
+	d.want(cli.ExitRefused, with(at, "replay")...)
+	for _, want := range []string{
+		"it is the DLQ itself", "the replayer keeps there what it knows of this DLQ", "it is an internal topic of Kafka", "that is no name of a topic", "there is no such topic",
+		"no header names a topic that it can have come from: say with --to where it goes", "a Switchback pipeline wrote it",
+	} {
+		if !strings.Contains(d.out.String(), want) {
+			t.Errorf("want %q in %s", want, &d.out)
+		}
+	}
+	d.want(cli.ExitNothing, with(at, "replay", "--all", "--execute", "--reason", "x", "--create-topics")...)
+	for words, to := range map[string]string{
+		"it is the DLQ itself": paymentsDLT, "there is no such topic": "nowhere", "that is no name of a topic": "a b", "keeps there what it knows": paymentsDLT + ".replayer-audit",
+		"it is an internal topic": "__consumer_offsets",
+	} {
+		d.want(cli.ExitUsage, with(at, "replay", "--to", to)...)
+		if !strings.Contains(d.err.String(), words) {
+			t.Errorf("--to %s: want %q in %s", to, words, &d.err)
+		}
+	}
+	if after := d.topics(); !slices.Equal(before, after) {
+		t.Errorf("what was refused changed the topics:\n%v\n%v", before, after)
+	}
+	d.want(cli.ExitPartly, with(at, "replay", "--status", "pending", "--all", "--to", "by-hand", "--execute", "--reason", "x", "--create-topics")...)
+	if n := len(d.read("by-hand")); n != 9 {
+		t.Errorf("%d were sent, want all but the pipeline's", n)
+	}
+	d.want(cli.ExitNothing, with(at, "replay", "--all", "--to", "by-hand", "--execute", "--reason", "x")...)
+	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...)
+	for line := range strings.Lines(d.out.String()) {
+		if strings.Contains(line, string(deadletters.Pending)) || strings.Contains(line, "cannot be read") {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
+// What is not known to have come from a named origin stays, a partition that is gone is chosen by the key, and a compacted topic takes no
+// record without a key.
+func TestAnyDLQ_C4_whereADeadLetterGoes(t *testing.T) {
+	d, at := payments(t, false)
+	compact := "compact"
+	if _, err := kadm.NewClient(d.writer).CreateTopic(t.Context(), 1, 1, map[string]*string{"cleanup.policy": &compact}, "balances"); err != nil {
+		t.Fatal(err)
+	}
+	keyless := d.died("balances", 0, 1, "", "1")
+	keyless.Key = nil
+	d.put(d.died("payments", 9, 1, "k9", "9"), d.died("balances", 0, 2, "k", "2"), keyless)
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
+	if got := d.out.String() + d.err.String(); !strings.Contains(got, "(balances: 1, payments: 1)") || !strings.Contains(got, "Kafka takes no record without a key there") {
+		t.Errorf("%s", got)
+	}
+	d.want(cli.ExitPartly, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
+	if !strings.Contains(d.out.String(), "which --origin does not name") {
+		t.Errorf("%s", &d.out)
+	}
+	if len(d.read("payments")) != 1 || len(d.read("balances")) != 0 {
+		t.Errorf("%d and %d were put back", len(d.read("payments")), len(d.read("balances")))
+	}
+}
+
+// A plan freezes where each dead letter goes.
+func TestAnyDLQ_C4_plan(t *testing.T) {
+	d, at := payments(t, false)
+	d.put(d.died("payments", 2, 1, "a", "1"), d.died("payments", 2, 2, "a", "1"))
+	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan", "-o", "json")...)
+	if got := d.out.String(); !strings.Contains(got, `"targets": {`) || !strings.Contains(got, `"payments": 1`) || strings.Contains(got, `"today"`) {
+		t.Errorf("%s", got)
+	}
+	d.want(cli.ExitRefused, with(at, "replay", "--plan", "fix.plan")...)
+	d.want(cli.ExitDone, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics")...)
+	if sent := d.read("payments"); len(sent) != 1 || sent[0].Partition != 2 {
+		t.Errorf("%v", sent)
+	}
+	d.put(d.died("payments", 2, 1, "a", "1")) // the same content as what was put back
+	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x")...)
+	if sent := d.read("payments"); len(sent) != 1 {
+		t.Errorf("%d were put back", len(sent))
+	}
+}
+
+// Headers of ours that another DLQ left on a record name no letter of this one.
+func TestAnyDLQ_C4_theIdsOfAnotherDLQAreNotTakenOver(t *testing.T) {
+	d, at := payments(t, false)
+	first, second := d.died("payments", 0, 1, "a", "1"), d.died("payments", 0, 2, "b", "2")
+	second.Headers = append(retrytopics.Control{DeadLetterID: deadletters.IDIn("orders.DLT", "dlq-0-0"), ReplayID: "r", ReplayCount: 1}.AppendTo(nil), second.Headers...)
+	d.put(first, second)
+	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
+	if n := len(d.read("payments")); n != 2 {
+		t.Errorf("%d were put back, want both", n)
+	}
+}

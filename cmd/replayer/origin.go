@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// going says what a replay is called and where dead letters go.
+type going struct {
+	replayID, to string
+	origins      []string
+	maxReplays   int
+}
+
+const (
+	originFlag     = "origin"
+	maxReplaysFlag = "max-replays"
+	usualReplays   = 3
+)
+
+func (g *going) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&g.replayID, "replay-id", "", "name of the replay (default: made from time and chance)")
+	f.StringVar(&g.to, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
+	f.StringSliceVar(&g.origins, originFlag, nil, "without a pipeline: the only topics that dead letters may go back to, as their headers name them; with --execute it is asked for")
+	f.IntVar(&g.maxReplays, maxReplaysFlag, usualReplays, "without a pipeline: leave dead letters that were put back so often")
+}
+
+// options are those of the plan.
+func (g *going) options(a *app) (replay.PlanOptions, error) {
+	o := replay.PlanOptions{By: a.by, ID: g.replayID, To: g.to, Origins: g.origins, MaxReplays: g.maxReplays}
+	switch {
+	case !a.alone(&a.named) && (len(g.origins) > 0 || g.maxReplays != usualReplays):
+		return o, usage("--%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag)
+	case g.maxReplays < 1:
+		return o, usage("--%s: %d; at least one replay is needed to put anything back", maxReplaysFlag, g.maxReplays)
+	case g.to != "" && len(g.origins) > 0:
+		return o, usage("--to sends all dead letters to one topic: leave --%s out", originFlag)
+	}
+	return o, nil
+}
+
+// flags writes them as flags again.
+func (g *going) flags() string {
+	text := again("replay-id", g.replayID) + again("to", g.to) + again(originFlag, strings.Join(g.origins, ","))
+	if g.maxReplays != usualReplays {
+		text += fmt.Sprintf(" --%s %d", maxReplaysFlag, g.maxReplays)
+	}
+	return text
+}
+
+// take names as origins the topics that a plan has shown.
+func (g *going) take(p *plan.Plan) {
+	if p.Alone() && g.to == "" {
+		g.origins = slices.Sorted(maps.Keys(p.Targets()))
+	}
+}
+
+// targetsText lists where dead letters go, with their numbers.
+func targetsText(p *plan.Plan) string {
+	if !p.Alone() {
+		return p.Destination()
+	}
+	var parts []string
+	for _, topic := range slices.Sorted(maps.Keys(p.Targets())) {
+		parts = append(parts, fmt.Sprintf("%s: %d", topic, p.Targets()[topic]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// confirmTargets has the operator confirm the topics that headers name: anybody who can write into the DLQ can write any topic there.
+func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) error {
+	if !p.Alone() || p.To != "" || len(f.going.origins) > 0 || len(p.Targets()) == 0 {
+		return nil
+	}
+	if a.asks() {
+		return a.askYes(ctx, fmt.Sprintf("The headers of the dead letters say that they go back to %s.", targetsText(p)))
+	}
+	f.going.take(p)
+	return exit(cli.ExitRefused, fmt.Errorf("refused: the headers of the dead letters name where they go (%s), and nobody has confirmed it; nothing was put back. Confirm the topics with --%s, or send all to one with --to:\n  %s",
+		targetsText(p), originFlag, f.command(a, p)))
+}
+
+// nothingOfAny ends a replay of a DLQ without a pipeline of which nothing can go back, before topics are made for it.
+func (a *app) nothingOfAny(p *plan.Plan) error {
+	if err := a.writePlan(p, false); err != nil {
+		return err
+	}
+	return exit(cli.ExitNothing, errors.New("no dead letter can be put back (see above)"))
+}
+
+// fits refuses to await a verdict that nobody gives. Without a pipeline the service knows what is heard.
+func (a *app) fits(o replay.ExecuteOptions, to string) error {
+	if a.alone(&a.named) {
+		return nil
+	}
+	return o.Fits(to)
+}
