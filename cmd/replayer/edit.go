@@ -104,7 +104,7 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	if !f.consent.execute {
 		return a.previewEdit(ctx, s, filter, o, f)
 	}
-	o.GoOn = a.goesOn(fmt.Sprintf("replayer edit -c %s%s%s%s", quoted(a.configFile), flagsOf(filter), allFlag(filter), f.flags()), f.consent.reason)
+	o.GoOn = a.goesOn(fmt.Sprintf("replayer edit %s%s%s%s", a.place(), flagsOf(filter), allFlag(filter), f.flags()), f.consent.reason)
 	result, err := s.Edit(ctx, filter, o)
 	return a.changed("edit", o.Call, result, err)
 }

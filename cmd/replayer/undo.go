@@ -48,7 +48,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	defer s.Close()
 	if consent.execute {
 		call := a.call(consent.reason)
-		call.GoOn = a.goesOn(fmt.Sprintf("replayer undo -c %s %s", quoted(a.configFile), quoted(operation)), consent.reason)
+		call.GoOn = a.goesOn(fmt.Sprintf("replayer undo %s %s", a.place(), quoted(operation)), consent.reason)
 		result, err := s.Undo(ctx, operation, call, a.confirm(ctx, bulk))
 		return a.changed("undo", call, result, err)
 	}

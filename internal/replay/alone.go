@@ -23,7 +23,8 @@ func (s *Service) statusSpans(ctx context.Context) (map[int32]kafka.Span, error)
 
 // unmade reports whether an error says that a topic is missing which is made for the first change.
 func (s *Service) unmade(err error) bool {
-	return s.alone && (errors.Is(err, kafka.ErrNoTopic) || errors.Is(err, kerr.InvalidTopicException)) // or has too long a name
+	return s.alone && (errors.Is(err, kafka.ErrNoTopic) || errors.Is(err, kerr.UnknownTopicOrPartition) ||
+		errors.Is(err, kerr.InvalidTopicException)) // or has too long a name
 }
 
 // MissingTopics gives, of the topics in which the replayer keeps what it knows of a DLQ without a pipeline, those that do not exist. A

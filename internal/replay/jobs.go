@@ -30,7 +30,10 @@ func (s *Service) Jobs(ctx context.Context) ([]control.Job, error) {
 		return nil, err
 	}
 	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
-	if err != nil {
+	switch {
+	case s.unmade(err):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	return s.jobs(view, st), nil
