@@ -15,6 +15,7 @@ var walls = map[string]string{
 	"internal/breaker":         "internal/config pkg/classify pkg/retrytopics",
 	"internal/cli":             "internal/config",
 	"internal/config":          "internal/urlpath pkg/classify pkg/crs pkg/envelope pkg/retrytopics pkg/transform",
+	"internal/console":         "internal/audit internal/cli internal/deadletters internal/dlq internal/dlqindex internal/replay",
 	"internal/control":         "internal/audit internal/config internal/kafka internal/proof",
 	"internal/deadletters":     "internal/audit internal/dialects internal/kafka internal/recordbatch pkg/idempotency pkg/retrytopics",
 	"internal/demo":            "examples internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo/places internal/devbroker internal/kafka internal/replay internal/replay/plan internal/topics internal/verify pkg/retrytopics",

@@ -39,7 +39,7 @@ func Run(ctx context.Context, env Env, args []string) cli.Exit {
 	root.SetArgs(args)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	err := a.notOurs(kafka.NamedDenial(a.principal, "replayer acls", root.ExecuteContext(ctx)))
+	err := a.worded(root.ExecuteContext(ctx))
 	code, say := codeOf(err)
 	if code == cli.ExitInterrupted {
 		err = fmt.Errorf("interrupted: %w", err)
@@ -48,6 +48,11 @@ func Run(ctx context.Context, env Env, args []string) cli.Exit {
 		fmt.Fprintf(env.Err, "replayer: %s\n", cli.CleanText(err.Error(), cli.KeepLines))
 	}
 	return code
+}
+
+// worded names in an error who was denied, and whose topic is missing.
+func (a *app) worded(err error) error {
+	return a.notOurs(kafka.NamedDenial(a.principal, "replayer acls", err))
 }
 
 // app is one run of the program.
@@ -114,7 +119,7 @@ Two different files are an error.
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.replay(), a.replays(), a.edit(), a.undo(), a.prune(), a.audit(), a.acls(), a.version())
+	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.replay(), a.replays(), a.edit(), a.undo(), a.prune(), a.audit(), a.serve(), a.acls(), a.version())
 	root.AddCommand(a.changes()...)
 	root.AddCommand(a.jobOrders()...)
 	wrapArgs(root)

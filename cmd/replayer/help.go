@@ -5,7 +5,7 @@ import "github.com/switchback-geo/switchback/internal/cli"
 // commandGroups are the commands by what they are for.
 func commandGroups() []cli.CommandGroup {
 	return []cli.CommandGroup{
-		{Title: "See", Commands: []string{"stats", "groups", "list", "show", "export", "replays", "audit"}},
+		{Title: "See", Commands: []string{"stats", "groups", "list", "show", "export", "replays", "audit", "serve"}},
 		{Title: "Put back", Commands: []string{"plan", "replay"}},
 		{Title: "Change", Commands: []string{"edit", "discard", "escalate", "reopen", "undo", "prune"}},
 		{Title: "Stop and go on", Commands: []string{"pause", "resume", "cancel"}},
@@ -23,6 +23,7 @@ func commandExamples() map[string]string {
 		"export":   "replayer export -c pipeline.yaml --format geojson > dead.geojson",
 		"replays":  "replayer replays -c pipeline.yaml --watch\nreplayer replays -c pipeline.yaml level-fix --wait",
 		"audit":    "replayer audit -c pipeline.yaml --operations --since 7d\nreplayer audit -c pipeline.yaml --feature parcel-17",
+		"serve":    "replayer serve -c pipeline.yaml\nreplayer serve --brokers kafka:9092 --topic payments.DLT",
 		"plan":     "replayer plan -c pipeline.yaml --code coercion_failed -f level-fix.plan",
 		"replay":   "replayer replay --brokers kafka:9092 --topic payments.DLT\nreplayer replay -c pipeline.yaml --code coercion_failed\nreplayer replay -c pipeline.yaml --code coercion_failed --expect 4800 --canary 5 --wait --execute --reason \"level in metres is read\"",
 		"edit":     "replayer edit -c pipeline.yaml --set properties.AREA=0 0-1042-1f9a",

@@ -24,6 +24,7 @@ type reading struct {
 	access                access
 	foreign               bool // topic and access may be named
 	rebuild               bool // of the index
+	background            bool // the index is refreshed by who answers from it
 }
 
 func (r *reading) register(cmd *cobra.Command) {
@@ -75,7 +76,7 @@ func (a *app) browse(ctx context.Context, r *reading) (*dlq.Service, error) {
 	}
 	a.principal = kafka.Principal(cfg.Kafka)
 	o := dlq.Options{
-		Topic: r.topic, Alone: a.alone(r), Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild,
+		Topic: r.topic, Alone: a.alone(r), Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild, Background: r.background,
 	}
 	if o.Dialect, err = r.ofDialect(); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -46,6 +47,48 @@ func (e Exit) Meaning() string {
 		return "stopped by a signal"
 	default:
 		return ""
+	}
+}
+
+// Word names an exit code for programs, such as the clients of the console.
+func (e Exit) Word() string {
+	switch e {
+	case ExitDone:
+		return "done"
+	case ExitRuntime:
+		return "unavailable"
+	case ExitUsage:
+		return "usage"
+	case ExitNothing:
+		return "nothing"
+	case ExitPartly:
+		return "partly"
+	case ExitRefused:
+		return "refused"
+	case ExitStopped:
+		return "stopped"
+	case ExitInterrupted:
+		return "interrupted"
+	default:
+		return ""
+	}
+}
+
+// HTTPStatus returns the status with which the console answers where a command ends with an exit code.
+func (e Exit) HTTPStatus() int {
+	switch e {
+	case ExitDone:
+		return http.StatusOK
+	case ExitUsage:
+		return http.StatusBadRequest
+	case ExitNothing:
+		return http.StatusNotFound
+	case ExitPartly, ExitRefused, ExitStopped:
+		return http.StatusConflict
+	case ExitRuntime, ExitInterrupted:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusInternalServerError
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *Service) Chosen(ctx context.Context, f deadletters.Filter) ([]Group, er
 // record ever and now. A group that has committed nothing, such as one that was deleted, counts as having taken all. 0 means that it
 // cannot be told: the share is worth no error.
 func (s *Service) traffic(ctx context.Context, since, until time.Time) int64 {
-	if s.source.Status == "" || s.alone {
+	if s.away.Load() || s.source.Status == "" || s.alone {
 		return 0 // a DLQ of other software: nobody says which topics it serves
 	}
 	to, err := s.offsetsAt(ctx, until)

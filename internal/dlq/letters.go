@@ -25,6 +25,15 @@ func (s *Service) Letters(ctx context.Context, q dlqindex.Query, fn func(deadlet
 	return d.Letters(ctx, q, fn)
 }
 
+// Page returns the letters of a query that follow a cursor, without their content (see [dlqindex.DLQ.Page]).
+func (s *Service) Page(ctx context.Context, q dlqindex.Query, after *dlqindex.Cursor) (dlqindex.Page, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return dlqindex.Page{}, err
+	}
+	return d.Page(ctx, q, after)
+}
+
 // Count returns how many letters a query selects. A limit does not bound it.
 func (s *Service) Count(ctx context.Context, q dlqindex.Query) (int, error) {
 	d, err := s.dlq(ctx)

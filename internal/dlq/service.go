@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -30,6 +31,9 @@ type Options struct {
 	KafkaOpts []kgo.Opt               // put behind the options of the configuration
 	Now       func() time.Time        // the clock. Defaults to time.Now
 	Rebuild   bool                    // the index will be rebuilt: a damaged file is set aside (see [dlqindex.Replace])
+
+	// Background leaves the index to the caller, who calls [Service.Refresh]: questions read it as it is.
+	Background bool
 }
 
 // Service answers questions about one DLQ. It is safe for concurrent use.
@@ -44,6 +48,9 @@ type Service struct {
 	progress func(dlqindex.Progress)
 	now      func() time.Time
 	alone    bool
+
+	background bool
+	away       atomic.Bool // the last [Service.Refresh] failed
 }
 
 // Open connects to Kafka and opens the index. Close it. The error is a *[cluster.UnreachableError]
@@ -57,7 +64,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 	if err != nil {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
-	s := &Service{cfg: cfg, client: client, admin: kadm.NewClient(client), progress: o.Progress, now: o.Now, alone: o.Alone}
+	s := &Service{cfg: cfg, client: client, admin: kadm.NewClient(client), progress: o.Progress, now: o.Now, alone: o.Alone, background: o.Background}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -160,7 +167,7 @@ func (s *Service) Topic() string { return s.source.DLQ }
 // Place says where the index is, without a password.
 func (s *Service) Place() string { return s.store.Place() }
 
-// Sync brings the index up to date. Every question does so first.
+// Sync brings the index up to date. Every question does so first, unless the caller does (see [Options]).
 func (s *Service) Sync(ctx context.Context) (dlqindex.Synced, error) {
 	src := s.source
 	src.ResolvedBefore = s.now().Add(-s.cfg.DeadLetters.KeepResolved.Std())
@@ -196,8 +203,10 @@ func (s *Service) Check(ctx context.Context) (dlqindex.Checked, error) {
 
 // dlq brings the index up to date and gives the DLQ in it.
 func (s *Service) dlq(ctx context.Context) (*dlqindex.DLQ, error) {
-	if _, err := s.Sync(ctx); err != nil {
-		return nil, err
+	if !s.background {
+		if _, err := s.Sync(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return s.store.DLQ(ctx, s.cluster, s.source.DLQ)
 }

@@ -57,6 +57,9 @@ func (s *Service) Stats(ctx context.Context) (Stats, error) {
 }
 
 func (s *Service) retention(ctx context.Context) (Retention, error) {
+	if s.away.Load() {
+		return Retention{}, nil // nobody can be asked: nothing is known
+	}
 	configs, err := s.admin.DescribeTopicConfigs(ctx, s.source.DLQ)
 	if errors.Is(err, kerr.TopicAuthorizationFailed) {
 		return Retention{}, nil // not allowed to see the settings: nothing is known

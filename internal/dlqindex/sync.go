@@ -75,6 +75,8 @@ type Synced struct {
 	Expired int    // letters that were deleted (see Source.ResolvedBefore)
 	Anew    string // why the index was filled from the start; empty if it was not
 	Took    time.Duration
+
+	Offsets map[string]int64 // by topic: the sum over its partitions of the offsets up to which it is indexed
 }
 
 // wasEmpty is the reason to fill an index that has nothing of the DLQ.
@@ -203,7 +205,19 @@ func (y *syncer) pass(ctx context.Context) error {
 			return err
 		}
 	}
+	y.done.Offsets = y.ends()
 	return y.session.touch(ctx, y.dlq)
+}
+
+// ends returns the sum of the end offsets of each topic.
+func (y *syncer) ends() map[string]int64 {
+	out := map[string]int64{}
+	for topic, spans := range y.topics() {
+		for _, span := range spans {
+			out[topic] += span.End
+		}
+	}
+	return out
 }
 
 // manyRecords is from how many new records on the tables are analysed for the query planner.

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+)
+
+// serving runs the command until the test ends and returns the address that it printed, and its end.
+func serving(t *testing.T, d *desk, args ...string) (address string, stop func() cli.Exit) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, printed := io.Pipe()
+	env := d.env
+	env.Out, env.Err = printed, io.Discard
+	ended := make(chan cli.Exit, 1)
+	go func() {
+		ended <- Run(ctx, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...))
+		_ = printed.Close()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("no address: %v", err)
+	}
+	code, done := cli.Exit(-1), false
+	stop = func() cli.Exit {
+		if !done {
+			cancel()
+			code, done = <-ended, true
+		}
+		return code
+	}
+	t.Cleanup(func() { stop() })
+	return strings.TrimSpace(line), stop
+}
+
+// fetch returns the status and the JSON of an answer.
+func fetch(t *testing.T, address string) (int, map[string]json.RawMessage) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := (&http.Client{Timeout: time.Minute}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var out map[string]json.RawMessage
+	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, out
+}
+
+// Answers and errors over HTTP are those of the commands.
+func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	address, stop := serving(t, d, "-c", "pipeline.yaml")
+	for path, command := range map[string][]string{"stats": {"stats"}, "letters/1-42-cccccccc": {"show", "1-42-cccccccc"}} {
+		status, answer := fetch(t, address+"api/"+path)
+		d.want(cli.ExitDone, append(command, "-c", "pipeline.yaml")...)
+		body := answer["stats"]
+		if body == nil {
+			body = answer["letter"]
+		}
+		if status != http.StatusOK || string(body) != strings.TrimSpace(d.out.String()) {
+			t.Errorf("%s: %d\n got %s\nwant %s", path, status, body, &d.out)
+		}
+	}
+	for path, command := range map[string][]string{"letters/nobody": {"show", "nobody"}, "replays/nobody": {"replays", "nobody"}} {
+		status, answer := fetch(t, address+"api/"+path)
+		d.want(cli.ExitNothing, append(command, "-c", "pipeline.yaml")...)
+		var said struct {
+			Message string
+			Exit    cli.Exit
+		}
+		if err := json.Unmarshal(answer["error"], &said); err != nil || status != http.StatusNotFound || said.Exit != cli.ExitNothing || "replayer: "+said.Message+"\n" != d.err.String() {
+			t.Errorf("%s: %d %s, the command says %s", path, status, answer["error"], &d.err)
+		}
+	}
+	if code := stop(); code != cli.ExitDone {
+		t.Errorf("exit %d after a signal", code)
+	}
+}
+
+func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	brokers := strings.Join(d.writer.OptValue("SeedBrokers").([]string), ",")
+	address, _ := serving(t, d, "--brokers", brokers, "--topic", "features.dlq")
+	if status, answer := fetch(t, address+"api/letters"); status != http.StatusOK || string(answer["total"]) != "5" {
+		t.Errorf("%d %s", status, answer)
+	}
+	if status, answer := fetch(t, address+"api/replays"); status != http.StatusBadRequest || !strings.Contains(string(answer["error"]), "-c pipeline.yaml") {
+		t.Errorf("%d %s", status, answer)
+	}
+}
+
+func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
+	d := newDesk(t, false)
+	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--listen", "0.0.0.0:0")
+	if said := d.err.String(); !strings.Contains(said, "no accounts") || !strings.Contains(said, "ssh -L") || d.out.Len() > 0 {
+		t.Errorf("%s%s", said, &d.out)
+	}
+	d.want(cli.ExitUsage, "serve", "--listen", "127.0.0.1:0")
+	if err := os.WriteFile("dead.sqlite", []byte(strings.Repeat("no database", 4000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite")
+	if said := d.err.String(); !strings.Contains(said, "dead.sqlite is damaged") {
+		t.Errorf("%s", said)
+	}
+}

@@ -1,0 +1,97 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// Options is what a [Console] answers from.
+type Options struct {
+	DeadLetters *dlq.Service    // opened with [dlq.Options].Background
+	Replays     *replay.Service // nil for a DLQ without a pipeline
+	Now         func() time.Time
+
+	// Explain returns the exit code and the words of an error, as the command line has them.
+	Explain func(error) (cli.Exit, error)
+}
+
+const (
+	// patience is how long a request waits for a refresh of the index before it is answered from what there is.
+	patience = 3 * time.Second
+	// rest is how long a refresh counts as new.
+	rest = time.Second
+	// answerTimeout bounds the work on one answer. refreshTimeout bounds one refresh; the next goes on where it stopped.
+	answerTimeout, refreshTimeout = 20 * time.Second, 5 * time.Minute
+	// maxRequests is how many requests are worked on at once.
+	maxRequests = 16
+)
+
+// Console answers HTTP requests about one DLQ.
+type Console struct {
+	letters  *dlq.Service
+	pipeline *pipeline // nil without a pipeline
+	explain  func(error) (cli.Exit, error)
+	now      func() time.Time
+	index    *refresher
+	slots    chan struct{} // one for each request that is worked on
+	openAPI  []byte
+}
+
+// New prepares a console. ctx ends the refreshes that run in the background. Close it.
+func New(ctx context.Context, o Options) (*Console, error) {
+	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, slots: make(chan struct{}, maxRequests)}
+	if o.Replays != nil {
+		c.pipeline = newPipeline(o.Replays)
+	}
+	c.index = &refresher{base: ctx, refresh: o.DeadLetters.Refresh, now: o.Now, patience: patience, rest: rest}
+	var err error
+	c.openAPI, err = document(routes())
+	return c, err
+}
+
+// Close waits for a refresh that runs. The caller ends the context of [New] first.
+func (c *Console) Close() { c.index.wait() }
+
+// Handler returns the handler of all requests.
+func (c *Console) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range routes() {
+		mux.Handle(r.path, c.serve(r))
+	}
+	mux.HandleFunc("/api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		send(w, http.StatusOK, "application/json", c.openAPI)
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		c.refuse(w, nothing("there is no %s; /api/openapi.json lists what there is", r.URL.Path))
+	})
+	return c.guard(mux)
+}
+
+// serve answers the requests of one route.
+func (c *Console) serve(r route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		ctx, cancel := context.WithTimeout(req.Context(), answerTimeout)
+		defer cancel()
+		q, err := r.parse(req)
+		if err != nil {
+			c.refuse(w, err)
+			return
+		}
+		if r.raw != nil {
+			err = r.raw(c, ctx, q, w)
+		} else {
+			var answer any
+			if answer, err = r.answer(c, ctx, q); err == nil {
+				err = sendJSON(w, http.StatusOK, answer)
+			}
+		}
+		if err != nil {
+			c.refuse(w, err)
+		}
+	})
+}

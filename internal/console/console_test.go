@@ -1,0 +1,267 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func TestStats_S4_6_says_how_fresh_it_is(t *testing.T) {
+	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("b", "fix-1"))
+	got := read[StatsAnswer](d, "/api/stats")
+	if got.Stats.Letters != 2 || got.Stats.Statuses["pending"] != 1 || got.Stats.Oldest == nil || got.Stats.Oldest.ID != "a" {
+		t.Errorf("%+v", got.Stats)
+	}
+	if f := got.Fresh; f.At != "2026-11-03T04:05:06.000Z" || f.AgeSeconds != 0 || f.Stale != "" || f.Offsets["features.dlq"] != 2 || f.Offsets["features.dlq-status"] != 1 {
+		t.Errorf("%+v", f)
+	}
+	d.put(letter("c", 2))
+	if got := read[StatsAnswer](d, "/api/stats"); got.Stats.Letters != 3 || got.Fresh.Offsets["features.dlq"] != 3 {
+		t.Errorf("a dead letter that arrived is missing: %+v", got)
+	}
+}
+
+func TestGroups_S4_6_the_largest_first_within_the_limit(t *testing.T) {
+	other := func(c *retrytopics.Control) { c.ErrorMessage = "no such code" }
+	d := newDesk(t, letter("a", 0), letter("b", 1, other), letter("c", 2, other))
+	got := read[GroupsAnswer](d, "/api/groups?limit=1")
+	if got.Total != 2 || len(got.Groups) != 1 || got.Groups[0].Count != 2 || got.Groups[0].Message != "no such code" {
+		t.Errorf("%+v", got)
+	}
+	if got := read[GroupsAnswer](d, "/api/groups?id=a&id=b"); got.Total != 2 || got.Groups[0].Count != 1 {
+		t.Errorf("a filter: %+v", got)
+	}
+}
+
+// Dead letters that arrive while somebody pages neither repeat others nor hide them.
+func TestLetters_S4_6_pages_repeat_nothing_while_dead_letters_arrive(t *testing.T) {
+	for _, order := range []string{"oldest", "newest"} {
+		var before []*kgo.Record
+		var want []string
+		for i := range 7 {
+			before = append(before, letter(fmt.Sprintf("first-%d", i), 10*i))
+			want = append(want, fmt.Sprintf("first-%d", i))
+		}
+		if order == "newest" {
+			slices.Reverse(want)
+		}
+		d := newDesk(t, before...)
+		var got []string
+		cursor := ""
+		for page := range 20 {
+			answer := read[LettersAnswer](d, "/api/letters?limit=2&order="+order+cursor)
+			if first := page == 0; first != (answer.Total != nil) || first && *answer.Total != 7 {
+				t.Errorf("%s: the total of page %d is %v", order, page, answer.Total)
+			}
+			for _, l := range answer.Letters {
+				got = append(got, l.ID)
+			}
+			if answer.Next == "" {
+				break
+			}
+			cursor = "&cursor=" + answer.Next
+			if page < 2 { // one among those that were listed, one beyond all
+				d.put(letter(fmt.Sprintf("early-%d", page), -5-page), letter(fmt.Sprintf("late-%d", page), 1000+page))
+			}
+		}
+		if distinct := slices.Compact(slices.Sorted(slices.Values(got))); len(distinct) != len(got) {
+			t.Errorf("%s: repeated among %v", order, got)
+		}
+		kept := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return !strings.HasPrefix(id, "first") })
+		if !slices.Equal(kept, want) {
+			t.Errorf("%s: %v, want %v in it", order, got, want)
+		}
+	}
+}
+
+// A page of large keys ends early, and the next goes on behind it.
+func TestLetters_S4_6_a_page_is_bounded_in_bytes(t *testing.T) {
+	var records []*kgo.Record
+	for i := range 60 {
+		r := letter(fmt.Sprintf("id-%d", i), i)
+		r.Key = []byte(strings.Repeat("k", 100<<10))
+		records = append(records, r)
+	}
+	d := newDesk(t, records...)
+	first := read[LettersAnswer](d, "/api/letters?limit=60")
+	if len(first.Letters) != pagePart || first.Next == "" || *first.Total != 60 {
+		t.Fatalf("%d dead letters, total %v, next %q", len(first.Letters), first.Total, first.Next)
+	}
+	if second := read[LettersAnswer](d, "/api/letters?limit=60&cursor="+first.Next); len(second.Letters) != 10 || second.Next != "" || second.Letters[0].ID != "id-50" {
+		t.Errorf("%d dead letters, next %q", len(second.Letters), second.Next)
+	}
+}
+
+func TestLetter_S4_6_with_its_value(t *testing.T) {
+	d := newDesk(t, letter("a", 0))
+	got := read[LetterAnswer](d, "/api/letters/a").Letter
+	if got.ID != "a" || got.Value == nil || *got.Value != bowTie || got.Today == nil || got.Feature == nil {
+		t.Errorf("%+v", got)
+	}
+	w := d.get("/api/letters/a/value")
+	if h := w.Header(); w.Code != http.StatusOK || w.Body.String() != bowTie || h.Get("Content-Type") != "application/octet-stream" || len(h.Get("Switchback-Sha256")) != 64 || h.Get("Switchback-Index-Time") == "" {
+		t.Errorf("%d %v %s", w.Code, h, w.Body)
+	}
+	for _, path := range []string{"/api/letters/nobody", "/api/letters/nobody/value", "/api/replays/nobody"} {
+		if said := d.refused(d.get(path), http.StatusNotFound); said.Exit != cli.ExitNothing || said.Code != "nothing" {
+			t.Errorf("%s: %+v", path, said)
+		}
+	}
+}
+
+func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
+	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("a", "fix-1"))
+	if got := read[ReplaysAnswer](d, "/api/replays"); len(got.Replays.Replays) != 1 || got.Replays.Replays[0].ReplayID != "fix-1" || got.Replays.Replays[0].UnderWay != 1 || got.Fresh.Offsets["features.dlq-status"] != 1 {
+		t.Errorf("%+v", got)
+	}
+	d.put(replaying("b", "fix-2"))
+	if got := read[ReplaysAnswer](d, "/api/replays"); len(got.Replays.Replays) != 2 {
+		t.Errorf("what came since is missing: %+v", got)
+	}
+	if got := read[ReplayAnswer](d, "/api/replays/fix-1"); got.Replay.Attempted != 1 || got.Replay.UnderWay != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAudit_S4_6_the_newest_within_the_limit(t *testing.T) {
+	var records []*kgo.Record
+	for i := range 9 {
+		records = append(records, event(fmt.Sprintf("%d", i), fmt.Sprintf("op-%d", i%2), i))
+	}
+	d := newDesk(t, records...)
+	letters := func(path string) (out []string, leftOut int) {
+		answer := read[struct {
+			Events []struct {
+				Letter string `json:"letter"`
+			} `json:"events"`
+			LeftOut int `json:"left_out"`
+		}](d, path)
+		for _, e := range answer.Events {
+			out = append(out, e.Letter)
+		}
+		return out, answer.LeftOut
+	}
+	for _, c := range []struct {
+		query   string
+		want    []string
+		leftOut int
+	}{
+		{"limit=2", []string{"8", "7"}, 7},
+		{"operation=op-1", []string{"7", "5", "3", "1"}, 0},
+		{"letter=3", []string{"3"}, 0},
+		{"since=2026-11-03T04:05:13Z", []string{"8", "7"}, 0},
+		{"operation=none", nil, 0},
+	} {
+		if got, leftOut := letters("/api/audit?" + c.query); !slices.Equal(got, c.want) || leftOut != c.leftOut {
+			t.Errorf("%s: %v, %d left out", c.query, got, leftOut)
+		}
+	}
+}
+
+func TestMap_S4_6_points_and_how_many_are_left_out(t *testing.T) {
+	var records []*kgo.Record
+	for i := range maxPoints + 3 {
+		records = append(records, letter(fmt.Sprintf("id-%d", i), i))
+	}
+	records[0] = letter("nowhere", 0, func(c *retrytopics.Control) { c.BBox = "" })
+	records[1] = letter("fiji", 1, func(c *retrytopics.Control) { c.BBox = "178,-20,-176,-16" })
+	d := newDesk(t, records...)
+	got := read[MapAnswer](d, "/api/map")
+	if got.Type != "FeatureCollection" || got.Total != maxPoints+3 || got.LeftOut != 3 || got.NoPlace != 1 || len(got.Features) != maxPoints-1 {
+		t.Fatalf("%s: %d in all, %d left out, %d without place, %d points", got.Type, got.Total, got.LeftOut, got.NoPlace, len(got.Features))
+	}
+	if f := got.Features[0]; f.Properties.ID != "fiji" || f.Geometry.Coordinates != [2]float64{-179, -18} {
+		t.Errorf("%+v", f)
+	}
+	if got := read[MapAnswer](d, "/api/map?bbox=170,-30,180,0"); got.Total != 1 || got.LeftOut != 0 {
+		t.Errorf("a box: %+v", got)
+	}
+}
+
+// A filter that is not understood is never an answer about everything.
+func TestConsole_S4_6_refuses_hostile_queries(t *testing.T) {
+	d := newDesk(t, letter("a", 0))
+	for _, query := range []string{
+		"cod=x", "status=gone", "status=", "limit=0", "limit=501", "limit=1e2", "limit=-1", "limit=99999999999999999999", "limit=1&limit=2", "order=random",
+		"cursor=x", "cursor=1.2", "cursor=1.2.3.4", "cursor=%27%20OR%201=1", "since=yesterday", "since=1&since=2", "until=%00", "text=%ff", "text=a%00b", "bbox=1,2,3", "bbox=NaN,0,1,1",
+		"gone=maybe", "header=", "%zz=1", "a;b", "text=" + strings.Repeat("x", maxQuery),
+	} {
+		w := d.get("/api/letters?" + query)
+		want := http.StatusBadRequest
+		if len(query) > maxQuery {
+			want = http.StatusRequestURITooLong
+		}
+		if said := d.refused(w, want); said.Exit != cli.ExitUsage {
+			t.Errorf("%.40s: %+v", query, said)
+		}
+	}
+	d.refused(d.get("/api/stats?since=1h"), http.StatusBadRequest)
+	d.refused(d.get("/api/letters/%ff"), http.StatusBadRequest)
+	d.refused(d.get("/api/nowhere"), http.StatusNotFound)
+	for _, harmless := range []string{"text=%27%3B+DROP+TABLE+dead_letter_queue", "id=%25", "feature=%3Cscript%3E", "code=" + strings.Repeat("x", 4000)} {
+		if got := read[LettersAnswer](d, "/api/letters?"+harmless); len(got.Letters) != 0 || *got.Total != 0 {
+			t.Errorf("%.40s selects %+v", harmless, got.Letters)
+		}
+	}
+	if got := read[LettersAnswer](d, "/api/letters"); len(got.Letters) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An answer that is sent piece by piece could keep the index busy for as long as a client likes.
+func TestConsole_S4_6_an_answer_is_complete_before_it_is_sent(t *testing.T) {
+	d := newDesk(t, letter("a", 0))
+	for _, path := range []string{"/api/letters", "/api/letters/a", "/api/letters/a/value", "/api/nowhere"} {
+		w := d.get(path)
+		if got := w.Header().Get("Content-Length"); got != fmt.Sprint(w.Body.Len()) {
+			t.Errorf("%s: Content-Length %q, %d bytes", path, got, w.Body.Len())
+		}
+	}
+}
+
+func TestConsole_S4_6_bytes_cannot_steer_a_terminal(t *testing.T) {
+	d := newDesk(t, letter("a", 0, func(c *retrytopics.Control) { c.ErrorMessage = "\x1b[2J\u202e<script>" }))
+	w := d.get("/api/letters")
+	if body := w.Body.String(); strings.ContainsAny(body, "\x1b\u202e") || !json.Valid(w.Body.Bytes()) {
+		t.Errorf("%s", body)
+	}
+}
+
+// Without a pipeline there are no replays, and the answer says what to do.
+func TestReplays_S4_6_need_a_pipeline(t *testing.T) {
+	d := newDesk(t, letter("a", 0))
+	d.console.pipeline = nil
+	for _, path := range []string{"/api/replays", "/api/replays/x", "/api/audit"} {
+		if said := d.refused(d.get(path), http.StatusBadRequest); !strings.Contains(said.Message, "-c pipeline.yaml") {
+			t.Errorf("%+v", said)
+		}
+	}
+}
+
+func TestQuery_S4_6_selects_what_the_flags_select(t *testing.T) {
+	r := routes()[2]
+	q, err := r.parse(request("/api/letters?code=a,b&code=c&header=x=1&bbox=1,2,3,4&since=36h&gone=true&order=newest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := q.selection(start)
+	if err != nil || !slices.Equal(got.Codes, []string{"a,b", "c"}) || len(got.Headers) != 1 || got.BBox == nil || !got.Gone || !got.Newest || !got.Since.Equal(start.Add(-36*60*60*1e9)) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	var none dlqindex.Query
+	if q, err = r.parse(request("/api/letters")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = q.selection(start); err != nil || fmt.Sprint(got) != fmt.Sprint(none) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,12 @@
+// Package console serves the questions of the replayer over HTTP, read-only, to browsers and programs on the same machine.
+//
+// Its answers have the JSON types of internal/dlq and internal/replay, as the command line prints them. Each says how fresh it is:
+// when and up to which offsets the topics were read. One refresh of the index at a time serves all readers. When no broker answers,
+// questions to the index are answered from what was read before, and say so; questions to the brokers fail with what to do.
+//
+// An answer is complete in memory, within a bound, before its first byte goes to the client. So a slow client holds no transaction of
+// the index open.
+//
+// There are no accounts: the service listens on loopback addresses only, and refuses requests for other host names, since a web page
+// could point its own name to this machine. The table of routes is the source of the request checks and of the OpenAPI document.
+package console

@@ -1,0 +1,93 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+)
+
+// maxAnswer is how many bytes an answer may have, since it is held in memory.
+const maxAnswer = 16 << 20
+
+// ErrorAnswer is the answer to a request that failed.
+type ErrorAnswer struct {
+	Error ErrorBody `json:"error"`
+}
+
+// ErrorBody says why a request failed.
+type ErrorBody struct {
+	Code    string   `json:"code"` // see [cli.Exit.Word]; of HTTP's own refusals a word of their own
+	Message string   `json:"message"`
+	Exit    cli.Exit `json:"exit"` // exit code of a command that fails so
+}
+
+// fault is an error of the console itself.
+type fault struct {
+	exit   cli.Exit
+	status int    // 0 is that of the exit code
+	code   string // empty is the word of the exit code
+	text   string
+}
+
+func (f *fault) Error() string { return f.text }
+
+func usage(format string, args ...any) error {
+	return &fault{exit: cli.ExitUsage, text: fmt.Errorf(format, args...).Error()}
+}
+
+func nothing(format string, args ...any) error {
+	return &fault{exit: cli.ExitNothing, text: fmt.Sprintf(format, args...)}
+}
+
+// errorOf returns what is said of an error, and the HTTP status.
+func (c *Console) errorOf(err error) (ErrorBody, int) {
+	if own, ok := errors.AsType[*fault](err); ok {
+		body := ErrorBody{Code: own.code, Message: own.text, Exit: own.exit}
+		if body.Code == "" {
+			body.Code = own.exit.Word()
+		}
+		if own.status != 0 {
+			return body, own.status
+		}
+		return body, own.exit.HTTPStatus()
+	}
+	exit, said := c.explain(err)
+	message := said.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		exit, message = cli.ExitRuntime, fmt.Sprintf("no answer within %s: choose fewer dead letters, with since or group, or try again; %v", answerTimeout, err)
+	}
+	return ErrorBody{Code: exit.Word(), Message: message, Exit: exit}, exit.HTTPStatus()
+}
+
+// refuse answers with an error.
+func (c *Console) refuse(w http.ResponseWriter, err error) {
+	body, status := c.errorOf(err)
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	_ = sendJSON(w, status, ErrorAnswer{body}) // it has no fault of its own
+}
+
+// sendJSON encodes an answer and sends it.
+func sendJSON(w http.ResponseWriter, status int, answer any) error {
+	text, err := cli.EncodeJSON(answer, "")
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	if len(text) > maxAnswer {
+		return usage("the answer has %d bytes, more than %d: choose less, with limit, or read the bytes of one dead letter at /api/letters/{id}/value", len(text), maxAnswer)
+	}
+	send(w, status, "application/json", append([]byte(text), '\n'))
+	return nil
+}
+
+func send(w http.ResponseWriter, status int, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may have gone
+}

@@ -1,0 +1,176 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+var start = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+
+const bowTie = `{"type":"Feature","id":"P-1","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":{}}`
+
+// desk is a console over a broker with dead letters.
+type desk struct {
+	t       *testing.T
+	broker  *kfake.Cluster
+	writer  *kgo.Client
+	index   string // file
+	now     time.Time
+	console *Console
+}
+
+// newDesk starts a broker with records, and a console whose clock stands still. Every request refreshes the index.
+func newDesk(t *testing.T, records ...*kgo.Record) *desk {
+	t.Helper()
+	broker := fakekafka.Start(t, kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit"), kfake.SeedTopics(1, "features.control"))
+	d := &desk{t: t, broker: broker, writer: fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner())), now: start, index: filepath.Join(t.TempDir(), "index.sqlite")}
+	d.put(records...)
+	d.open()
+	return d
+}
+
+// open makes a console, as a start of the command does.
+func (d *desk) open() {
+	d.t.Helper()
+	ctx, cancel := context.WithCancel(d.t.Context())
+	cfg := d.configure()
+	now := func() time.Time { return d.now }
+	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: d.index, Now: now})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	replays, err := replay.New(cfg, replay.Options{Now: now})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: replays, Now: now, Explain: explain})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.console.index.rest = 0
+	d.t.Cleanup(func() {
+		cancel()
+		d.console.Close()
+		letters.Close()
+		replays.Close()
+	})
+}
+
+// explain knows the errors that these tests provoke.
+func explain(err error) (cli.Exit, error) {
+	if errors.Is(err, dlqindex.ErrNoLetter) || errors.Is(err, replay.ErrNoReplay) {
+		return cli.ExitNothing, err
+	}
+	return cli.ExitRuntime, err
+}
+
+func (d *desk) configure() *config.Config {
+	d.t.Helper()
+	text := fmt.Sprintf(`
+pipeline:
+  id: features
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
+kafka: { brokers: [%s] }
+`, strings.Join(d.broker.ListenAddrs(), ", "))
+	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return cfg
+}
+
+func (d *desk) put(records ...*kgo.Record) {
+	d.t.Helper()
+	if err := d.writer.ProduceSync(d.t.Context(), records...).FirstErr(); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// letter is a dead letter as the consumer writes it, which died some seconds after the first.
+func letter(id string, seconds int, change ...func(*retrytopics.Control)) *kgo.Record {
+	at := start.Add(-time.Hour).Add(time.Duration(seconds) * time.Second)
+	c := retrytopics.Control{
+		Attempt: 1, MaxAttempts: 5, FailedAt: at, SourceTimestamp: at, ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate",
+		ErrorMessage: "ring 3 crosses itself", Source: retrytopics.Position{Topic: "features", Offset: int64(seconds)}, HasSource: true,
+		ContentHash: idempotency.Of([]byte(bowTie)).String(), FeatureID: "P-" + id, BBox: "0,0,2,2", Pipeline: "features", DeadLetterID: id,
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return &kgo.Record{Topic: "features.dlq", Key: []byte(id), Value: []byte(bowTie), Timestamp: at, Headers: c.AppendTo(nil)}
+}
+
+// replaying is a state by which a dead letter was put back.
+func replaying(id, replayID string) *kgo.Record {
+	return deadletters.State{ID: id, Status: deadletters.Replaying, ReplayID: replayID, At: start, By: "anna"}.Record("features.dlq-status", 0)
+}
+
+// event is an audit event of an operator.
+func event(letter, operation string, seconds int) *kgo.Record {
+	e := audit.Event{Time: start.Add(time.Duration(seconds) * time.Second), Pipeline: "features", RunID: operation, Source: "features/0/1", Decision: audit.StateChanged, Letter: letter, By: "anna", Reason: "gone for good"}
+	r, err := e.Record("features.audit", 0)
+	if err != nil {
+		panic(err)
+	}
+	r.Timestamp = e.Time
+	return r
+}
+
+// get asks for a path as a client on this machine does.
+func (d *desk) get(path string) *httptest.ResponseRecorder { return d.ask(request(path)) }
+
+func request(path string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+	r.Host = "127.0.0.1:8480"
+	return r
+}
+
+func (d *desk) ask(r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	d.console.Handler().ServeHTTP(w, r.WithContext(d.t.Context()))
+	return w
+}
+
+// read decodes the answer to a request that must succeed.
+func read[T any](d *desk, path string) T {
+	d.t.Helper()
+	var out T
+	w := d.get(path)
+	if err := json.Unmarshal(w.Body.Bytes(), &out); w.Code != http.StatusOK || err != nil {
+		d.t.Fatalf("GET %s: %d %s (%v)", path, w.Code, w.Body, err)
+	}
+	return out
+}
+
+// refused decodes the answer to a request that must fail with a status.
+func (d *desk) refused(w *httptest.ResponseRecorder, status int) ErrorBody {
+	d.t.Helper()
+	var out ErrorAnswer
+	if err := json.Unmarshal(w.Body.Bytes(), &out); w.Code != status || err != nil || out.Error.Message == "" || out.Error.Code == "" {
+		d.t.Fatalf("%d, want %d: %s (%v)", w.Code, status, w.Body, err)
+	}
+	return out.Error
+}

@@ -1,0 +1,140 @@
+package console
+
+import (
+	"context"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+)
+
+// StatsAnswer counts the dead letters.
+type StatsAnswer struct {
+	Fresh Freshness     `json:"fresh"`
+	Stats dlq.StatsJSON `json:"stats"`
+}
+
+// GroupsAnswer has groups of dead letters.
+type GroupsAnswer struct {
+	Fresh  Freshness       `json:"fresh"`
+	Groups []dlq.GroupJSON `json:"groups"`
+	Total  int             `json:"total"` // groups, also those beyond the limit
+}
+
+// LettersAnswer is a page of dead letters.
+type LettersAnswer struct {
+	Fresh   Freshness        `json:"fresh"`
+	Letters []dlq.LetterJSON `json:"letters"`
+	Total   *int             `json:"total,omitempty"` // dead letters that the filters select; with the first page only
+	Next    string           `json:"next,omitempty"`  // cursor of the next page; absent with the last one
+}
+
+// LetterAnswer is one dead letter.
+type LetterAnswer struct {
+	Fresh  Freshness      `json:"fresh"`
+	Letter dlq.DetailJSON `json:"letter"`
+}
+
+func (c *Console) stats(ctx context.Context, _ query) (any, error) {
+	fresh, err := c.index.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.letters.Stats(ctx)
+	return StatsAnswer{fresh, dlq.NewStatsJSON(s, c.now())}, err
+}
+
+func (c *Console) groups(ctx context.Context, q query) (any, error) {
+	selected, err := q.selection(c.now())
+	if err != nil {
+		return nil, err
+	}
+	limit, err := q.limit()
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := c.index.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := c.letters.Groups(ctx, selected)
+	out := GroupsAnswer{Fresh: fresh, Groups: []dlq.GroupJSON{}, Total: len(groups)}
+	for _, g := range groups[:min(len(groups), limit)] {
+		out.Groups = append(out.Groups, dlq.NewGroupJSON(g))
+	}
+	return out, err
+}
+
+const (
+	// pagePart is how many dead letters of a page are read at once, and pageBytes how many bytes of keys and messages a page has
+	// before it ends early: a page of hostile messages stays small.
+	pagePart  = 50
+	pageBytes = 4 << 20
+)
+
+func (c *Console) page(ctx context.Context, q query) (any, error) {
+	selected, err := q.selection(c.now())
+	if err != nil {
+		return nil, err
+	}
+	limit, err := q.limit()
+	if err != nil {
+		return nil, err
+	}
+	var after *dlqindex.Cursor
+	if q.get("cursor") != "" {
+		at, err := dlqindex.ParseCursor(q.get("cursor"))
+		if err != nil {
+			return nil, usage("%w; use next of the page before", err)
+		}
+		after = &at
+	}
+	out := LettersAnswer{Letters: []dlq.LetterJSON{}}
+	if out.Fresh, err = c.index.fresh(ctx); err != nil {
+		return nil, err
+	}
+	first := after == nil
+	for bytes := 0; len(out.Letters) < limit && bytes < pageBytes; {
+		selected.Limit = min(pagePart, limit-len(out.Letters))
+		part, err := c.letters.Page(ctx, selected, after)
+		if err != nil {
+			return nil, err
+		}
+		if first && after == nil {
+			out.Total = &part.Total
+		}
+		for i := range part.Letters {
+			bytes += listedSize(&part.Letters[i])
+			out.Letters = append(out.Letters, dlq.NewLetterJSON(part.Letters[i]))
+		}
+		if out.Next, after = "", part.Next; after == nil {
+			break
+		}
+		out.Next = after.String()
+	}
+	return out, nil
+}
+
+// listedSize is how much of an answer a dead letter takes without its value, roughly.
+func listedSize(l *deadletters.Letter) int {
+	n := len(l.Key) + len(l.Control.ErrorMessage) + len(l.Control.FeatureID)
+	for _, p := range l.Problems {
+		n += len(p)
+	}
+	return n
+}
+
+func (c *Console) letter(ctx context.Context, q query) (any, error) {
+	fresh, err := c.index.fresh(ctx)
+	if err == nil {
+		err = c.letters.Reachable(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := c.letters.Show(ctx, q.id)
+	if err != nil {
+		return nil, err
+	}
+	return LetterAnswer{fresh, dlq.NewDetailJSON(d)}, nil
+}

@@ -1,0 +1,61 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// document generates the OpenAPI document from the table of routes.
+func document(all []route) ([]byte, error) {
+	s := &schemas{components: object{}}
+	failure, err := s.of(reflect.TypeFor[ErrorAnswer]())
+	if err != nil {
+		return nil, err
+	}
+	paths := object{}
+	for _, r := range all {
+		content := object{"application/octet-stream": object{}}
+		if r.raw == nil {
+			schema, err := s.of(r.answerType)
+			if err != nil {
+				return nil, fmt.Errorf("answer of %s: %w", r.path, err)
+			}
+			content = object{"application/json": object{"schema": schema}}
+		}
+		paths[r.path] = object{"get": object{
+			"summary": r.summary, "parameters": r.parameters(),
+			"responses": object{
+				"200":     object{"description": "The answer", "content": content},
+				"default": object{"description": "Why there is no answer", "content": object{"application/json": object{"schema": failure}}},
+			},
+		}}
+	}
+	text, err := json.MarshalIndent(object{
+		"openapi":    "3.1.0",
+		"info":       object{"title": "Switchback console", "version": "0", "description": "Dead letters, read-only. Until 1.0.0 it may change."},
+		"paths":      paths,
+		"components": object{"schemas": s.components},
+	}, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// parameters describes the parameters of a route.
+func (r route) parameters() []object {
+	out := []object{}
+	if strings.Contains(r.path, "{id}") {
+		out = append(out, object{"name": "id", "in": "path", "required": true, "schema": object{"type": text}})
+	}
+	for _, p := range r.params {
+		schema := object{"type": p.kind}
+		if p.many {
+			schema = object{"type": "array", "items": schema}
+		}
+		out = append(out, object{"name": p.name, "in": "query", "description": p.about, "schema": schema})
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// compiled compiles the schemas of the OpenAPI document, in which no object has members that it does not name.
+func compiled(t *testing.T, d *desk) func(path string, ok bool) *jsonschema.Schema {
+	t.Helper()
+	w := d.get("/api/openapi.json")
+	text := w.Body.Bytes()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil || w.Code != http.StatusOK {
+		t.Fatalf("%d %s: %v", w.Code, text, err)
+	}
+	for _, s := range doc.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any) {
+		s.(map[string]any)["additionalProperties"] = false
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource("openapi.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return func(path string, ok bool) *jsonschema.Schema {
+		t.Helper()
+		status := "default"
+		if ok {
+			status = "200"
+		}
+		place := "openapi.json#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/get/responses/" + status + "/content/application~1json/schema"
+		place = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(place)
+		s, err := c.Compile(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+// The document is generated from the Go types; the answers are those of the console.
+func TestOpenAPI_S4_6_is_what_the_console_answers(t *testing.T) {
+	other := func(c *retrytopics.Control) { c.HasSource, c.BBox = false, "" }
+	binary := letter("b", 1, other)
+	binary.Key, binary.Value = []byte{0xff}, []byte{0xfe}
+	d := newDesk(t, letter("a", 0), binary, letter("c", 2), replaying("c", "fix-1"), event("a", "op", 0))
+	schema := compiled(t, d)
+	asked := map[string][]string{
+		"/api/stats": {""}, "/api/groups": {"", "?id=nobody"}, "/api/letters": {"", "?limit=1", "?id=nobody"}, "/api/letters/{id}": {"a", "b", "c"},
+		"/api/replays": {""}, "/api/replays/{id}": {"fix-1"}, "/api/audit": {"", "?letter=nobody"}, "/api/map": {"", "?id=nobody"},
+	}
+	for _, r := range routes() {
+		if r.raw != nil {
+			continue
+		}
+		for _, of := range asked[r.path] {
+			path := r.path + of
+			if strings.Contains(r.path, "{id}") {
+				path = strings.ReplaceAll(r.path, "{id}", of)
+			}
+			w := d.get(path)
+			answer, err := jsonschema.UnmarshalJSON(w.Body)
+			if err != nil || w.Code != http.StatusOK {
+				t.Fatalf("%s: %d, %v", path, w.Code, err)
+			}
+			if err := schema(r.path, true).Validate(answer); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		if len(asked[r.path]) == 0 {
+			t.Errorf("%s was not asked", r.path)
+		}
+		answer, err := jsonschema.UnmarshalJSON(d.get(strings.ReplaceAll(r.path, "{id}", "nobody") + "?nonsense=1").Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema(r.path, false).Validate(answer); err != nil {
+			t.Errorf("%s: %v", r.path, err)
+		}
+	}
+}
+
+// Each parameter that a route takes is in the document, and nothing else.
+func TestOpenAPI_S4_6_names_every_parameter(t *testing.T) {
+	text, err := document(routes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]struct {
+			Get struct {
+				Parameters []struct {
+					Name, In, Description string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range routes() {
+		var named []string
+		for _, p := range doc.Paths[r.path].Get.Parameters {
+			if p.In == "query" {
+				named = append(named, p.Name)
+			}
+			if p.In == "query" && p.Description == "" {
+				t.Errorf("%s: %s is not described", r.path, p.Name)
+			}
+		}
+		if strings.Join(named, ", ") != r.names() {
+			t.Errorf("%s: %v, want %s", r.path, named, r.names())
+		}
+	}
+	if len(doc.Paths) != len(routes()) {
+		t.Errorf("%d paths", len(doc.Paths))
+	}
+}

@@ -1,0 +1,153 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+)
+
+// The limits of a list.
+const (
+	defaultLimit = 100
+	maxLimit     = 500
+)
+
+// query is what a request asks for.
+type query struct {
+	id     string // of the path
+	values url.Values
+}
+
+func (q query) get(name string) string { return q.values.Get(name) }
+
+// parse reads a request. Parameters that the route does not have are refused: an answer to a mistyped filter would be one to everything.
+func (r route) parse(req *http.Request) (query, error) {
+	q := query{id: req.PathValue("id")}
+	if !utf8.ValidString(q.id) || strings.ContainsRune(q.id, 0) {
+		return q, usage("the id in the path is no text")
+	}
+	values, err := url.ParseQuery(req.URL.RawQuery)
+	if err != nil {
+		return q, usage("read the query: %w", err)
+	}
+	for name, given := range values {
+		at := slices.IndexFunc(r.params, func(p param) bool { return p.name == name })
+		if at < 0 {
+			return q, usage("there is no parameter %q here; there are: %s", name, r.names())
+		}
+		if err := r.params[at].check(given); err != nil {
+			return q, err
+		}
+	}
+	q.values = values
+	return q, nil
+}
+
+func (r route) names() string {
+	var out []string
+	for _, p := range r.params {
+		out = append(out, p.name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// check judges the values of a parameter by its kind.
+func (p param) check(given []string) error {
+	if len(given) > 1 && !p.many {
+		return usage("%s is given %d times; give it once", p.name, len(given))
+	}
+	for _, v := range given {
+		if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
+			return usage("%s: %q is no text", p.name, v)
+		}
+		var err error
+		switch p.kind {
+		case number:
+			_, err = strconv.ParseInt(v, 10, 32)
+		case boolean:
+			if v != "true" && v != "false" {
+				err = usage("use true or false")
+			}
+		case text:
+		}
+		if err != nil {
+			return usage("%s: %q: %w", p.name, v, err)
+		}
+	}
+	return nil
+}
+
+// limit returns the limit of a list.
+func (q query) limit() (int, error) {
+	if !q.values.Has("limit") {
+		return defaultLimit, nil
+	}
+	n, err := strconv.Atoi(q.get("limit"))
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, usage("limit: %q; from 1 to %d", q.get("limit"), maxLimit)
+	}
+	return n, nil
+}
+
+// selection reads the filters and the order. Ages are counted from now.
+func (q query) selection(now time.Time) (dlqindex.Query, error) {
+	v := q.values
+	out := dlqindex.Query{Gone: q.get("gone") == "true"}
+	out.Filter = deadletters.Filter{
+		IDs: v["id"], Codes: v["code"], Groups: v["group"], Features: v["feature"], Pipelines: v["pipeline"], Runs: v["run"], Text: q.get("text"),
+	}
+	for _, word := range v["status"] {
+		out.Statuses = append(out.Statuses, deadletters.Status(word))
+	}
+	for _, word := range v["header"] {
+		m, err := deadletters.ParseHeaderMatch(word)
+		if err != nil {
+			return out, usage("header: %w", err)
+		}
+		out.Headers = append(out.Headers, m)
+	}
+	if q.get("bbox") != "" {
+		box, err := deadletters.ParseBBox(q.get("bbox"))
+		if err != nil {
+			return out, usage("bbox: %w", err)
+		}
+		out.BBox = &box
+	}
+	var err error
+	if out.Since, err = q.time("since", now); err != nil {
+		return out, err
+	}
+	if out.Until, err = q.time("until", now); err != nil {
+		return out, err
+	}
+	switch q.get("order") {
+	case "", "oldest":
+	case "newest":
+		out.Newest = true
+	default:
+		return out, usage("order: %q; use oldest or newest", q.get("order"))
+	}
+	if err := out.Check(); err != nil {
+		return out, usage("%w", err)
+	}
+	return out, nil
+}
+
+// time reads a time or an age; the zero time when the parameter is not given.
+func (q query) time(name string, now time.Time) (time.Time, error) {
+	if q.get(name) == "" {
+		return time.Time{}, nil
+	}
+	t, err := deadletters.ResolveTime(q.get(name), now)
+	if err != nil {
+		return t, usage("%s: %w", name, err)
+	}
+	return t, nil
+}

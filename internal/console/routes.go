@@ -1,0 +1,84 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+)
+
+// kind is what the values of a parameter are.
+type kind string
+
+const (
+	text    kind = "string"
+	number  kind = "integer"
+	boolean kind = "boolean"
+)
+
+// param is one parameter of a query.
+type param struct {
+	name, about string
+	kind        kind
+	many        bool // it may be repeated: any of its values is meant
+}
+
+// route is one path of the console.
+type route struct {
+	path       string // {id} stands for the id of a dead letter or replay
+	summary    string
+	params     []param
+	answer     func(c *Console, ctx context.Context, q query) (any, error)
+	answerType reflect.Type // of the answer
+	// raw writes an answer that is not JSON. It has written nothing when it returns an error.
+	raw func(c *Console, ctx context.Context, q query, w http.ResponseWriter) error
+}
+
+// routes lists all paths with JSON answers and bytes.
+func routes() []route {
+	return []route{
+		{path: "/api/stats", summary: "Dead letters by status and day, the oldest pending one, and when retention deletes it", answer: (*Console).stats, answerType: reflect.TypeFor[StatsAnswer]()},
+		{path: "/api/groups", summary: "Groups of dead letters by what they died of, the largest first", params: append(filterParams(), limitParam()), answer: (*Console).groups, answerType: reflect.TypeFor[GroupsAnswer]()},
+		{path: "/api/letters", summary: "A page of dead letters without their values", params: append(filterParams(), limitParam(), orderParam(), cursorParam()), answer: (*Console).page, answerType: reflect.TypeFor[LettersAnswer]()},
+		{path: "/api/letters/{id}", summary: "One dead letter with headers, value, the decoded feature, today's verdict and its hops", answer: (*Console).letter, answerType: reflect.TypeFor[LetterAnswer]()},
+		{path: "/api/letters/{id}/value", summary: "The original bytes of one dead letter", raw: (*Console).value},
+		{path: "/api/replays", summary: "Replays that are in progress or stopped, and who changes dead letters", answer: (*Console).replays, answerType: reflect.TypeFor[ReplaysAnswer]()},
+		{path: "/api/replays/{id}", summary: "What became of the dead letters of one replay", answer: (*Console).replay, answerType: reflect.TypeFor[ReplayAnswer]()},
+		{path: "/api/audit", summary: "What operators did, the newest first", params: append(auditParams(), limitParam()), answer: (*Console).audit, answerType: reflect.TypeFor[AuditAnswer]()},
+		{path: "/api/map", summary: "Centres of the bounding boxes of selected dead letters as GeoJSON, in the coordinates of the source", params: append(filterParams(), orderParam()), answer: (*Console).points, answerType: reflect.TypeFor[MapAnswer]()},
+	}
+}
+
+// filterParams are the filters of the commands, under the names of their flags.
+func filterParams() []param {
+	return []param{
+		{"id", "ids of dead letters", text, true},
+		{"code", "codes that they died of", text, true},
+		{"group", "ids of groups", text, true},
+		{"status", "statuses", text, true},
+		{"feature", "ids of features", text, true},
+		{"pipeline", "pipelines that wrote them", text, true},
+		{"run", "ids of runs", text, true},
+		{"header", "a header, as name or name=value", text, true},
+		{"bbox", "west,south,east,north that the feature meets, in the coordinates of the source", text, false},
+		{"text", "text in message, key, feature id or value, verbatim", text, false},
+		{"since", "died at or after this: a time, a date, or an age such as 36h or 7d", text, false},
+		{"until", "died before this: a time, a date, or an age", text, false},
+		{"gone", "only dead letters that the topic no longer has", boolean, false},
+	}
+}
+
+func auditParams() []param {
+	return []param{
+		{"letter", "only events about the dead letter with this id, and what the consumer made of its record", text, false},
+		{"operation", "only events of this replay or other operation", text, false},
+		{"since", "only events at or after this: a time, a date, or an age such as 36h or 7d", text, false},
+	}
+}
+
+func limitParam() param {
+	return param{"limit", "at most so many, from 1 to 500; 100 by default", number, false}
+}
+func orderParam() param {
+	return param{"order", "oldest (default) or newest: which died first", text, false}
+}
+func cursorParam() param { return param{"cursor", "next of the page before", text, false} }

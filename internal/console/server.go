@@ -1,0 +1,68 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// What one client may take of the server.
+const (
+	headerTimeout  = 5 * time.Second
+	writeTimeout   = 2 * time.Minute // of a whole answer, with the work on it
+	idleTimeout    = time.Minute
+	closeTimeout   = 5 * time.Second // for requests at work when the server ends
+	maxHeader      = 16 << 10
+	maxConnections = 64
+)
+
+// ErrAddress marks an address that the console does not listen at. Match it with errors.Is.
+var ErrAddress = errors.New("the console listens at loopback addresses only")
+
+// Listen opens a loopback address. The error of others is [ErrAddress], since there are no accounts.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w; use host:port such as 127.0.0.1:8480", ErrAddress, err)
+	}
+	if host == "" || !isLoopbackHost(host) {
+		return nil, fmt.Errorf("%w, not at %q: it has no accounts, so whoever reaches it reads every dead letter; use 127.0.0.1:8480, and a tunnel from elsewhere (ssh -L 8480:127.0.0.1:8480)", ErrAddress, address)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w; choose another port with --listen (port 0 is any that is free)", address, err)
+	}
+	if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() { // localhost may be defined otherwise
+		return nil, errors.Join(fmt.Errorf("%w, and %q is %s", ErrAddress, address, l.Addr()), l.Close())
+	}
+	return l, nil
+}
+
+// Serve answers requests until ctx ends, which is no error.
+func (c *Console) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: c.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader,
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(netutil.LimitListener(l, maxConnections)) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve at %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err := server.Shutdown(bounded); err != nil {
+		_ = server.Close() // cuts off who still reads
+	}
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve at %s: %w", l.Addr(), err)
+	}
+	return nil
+}

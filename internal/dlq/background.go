@@ -1,0 +1,38 @@
+package dlq
+
+import (
+	"context"
+
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/kafka"
+)
+
+// Refresh brings the index of a background service up to date (see [Options]). The error is a *[kafka.UnreachableError] when no broker
+// answers. Until the next Refresh succeeds, questions ask no broker for retention and traffic: these are not known.
+func (s *Service) Refresh(ctx context.Context) (dlqindex.Synced, error) {
+	var done dlqindex.Synced
+	err := s.Reachable(ctx)
+	if err == nil {
+		done, err = s.Sync(ctx)
+	}
+	s.away.Store(err != nil)
+	return done, err
+}
+
+// Reachable reports in one line why no broker answers, or nil.
+func (s *Service) Reachable(ctx context.Context) error { return kafka.Reachable(ctx, s.client) }
+
+// PipelineEnds returns, for the status topic and the audit topic of the pipeline, the sum of the end offsets of its partitions.
+func (s *Service) PipelineEnds(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, topic := range []string{s.cfg.Topics.DLQStatus, s.cfg.Topics.Audit} {
+		spans, err := kafka.Spans(ctx, s.client, topic)
+		if err != nil {
+			return nil, err
+		}
+		for _, span := range spans {
+			out[topic] += span.End
+		}
+	}
+	return out, nil
+}
