@@ -19,7 +19,7 @@ func (a *app) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Answer the questions about dead letters over HTTP",
 		Long: `Answer over HTTP what stats, groups, list, show, replays and audit print, in the same JSON, until you stop it.
-/api/openapi.json describes it. Nothing can be changed there.
+A browser shows it as pages, and /api/openapi.json describes it. Nothing can be changed there.
 
 It listens at loopback addresses only, since it has no accounts.`,
 		Args: a.fileArgument,
@@ -57,7 +57,7 @@ func (a *app) runServe(ctx context.Context, read *reading, listen string) error 
 	}
 	defer c.Close()
 	fmt.Fprintf(a.env.Out, "http://%s/\n", l.Addr())
-	fmt.Fprintf(a.env.Err, "dead letters of %s, read-only; http://%s/api/openapi.json describes the answers; stop with Ctrl-C\n", cli.CleanText(letters.Topic(), cli.OneLine), l.Addr())
+	fmt.Fprintf(a.env.Err, "dead letters of %s, read-only; stop with Ctrl-C\n", cli.CleanText(letters.Topic(), cli.OneLine))
 	return c.Serve(ctx, l)
 }
 

@@ -63,6 +63,12 @@ func (c *Console) Handler() http.Handler {
 	for _, r := range routes() {
 		mux.Handle(r.path, c.serve(r))
 	}
+	for _, r := range pageRoutes() {
+		mux.Handle(r.path, c.pages(r))
+	}
+	mux.HandleFunc("/style.css", func(w http.ResponseWriter, _ *http.Request) {
+		send(w, http.StatusOK, "text/css; charset=utf-8", styleSheet)
+	})
 	mux.HandleFunc("/api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		send(w, http.StatusOK, "application/json", c.openAPI)
 	})
