@@ -23,6 +23,8 @@ type Options struct {
 const (
 	// patience is how long a request waits for a refresh of the index before it is answered from what there is.
 	patience = 3 * time.Second
+	// firstPatience is how long it waits while the index has never been read. It ends before answerTimeout.
+	firstPatience = 15 * time.Second
 	// rest is how long a refresh counts as new.
 	rest = time.Second
 	// answerTimeout bounds the work on one answer. refreshTimeout bounds one refresh; the next goes on where it stopped.

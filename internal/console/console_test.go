@@ -167,6 +167,25 @@ func TestAudit_S4_6_the_newest_within_the_limit(t *testing.T) {
 	}
 }
 
+func TestAudit_S4_6_an_entry_for_each_command(t *testing.T) {
+	d := newDesk(t, event("a", "op-1", 0), event("b", "op-1", 1), event("c", "op-2", 2))
+	got := read[struct {
+		Actions []struct {
+			Operation string         `json:"operation"`
+			Done      map[string]int `json:"done"`
+		} `json:"actions"`
+		LeftOut int `json:"left_out"`
+	}](d, "/api/audit?operations=true")
+	if len(got.Actions) != 2 || got.Actions[0].Operation != "op-2" || got.Actions[1].Done["state_changed"] != 2 || got.LeftOut != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := read[struct {
+		LeftOut int `json:"left_out"`
+	}](d, "/api/audit?operations=true&limit=1"); got.LeftOut != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestMap_S4_6_points_and_how_many_are_left_out(t *testing.T) {
 	var records []*kgo.Record
 	for i := range maxPoints + 3 {

@@ -69,7 +69,7 @@ func (d *desk) open() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.console.index.rest = 0
+	d.console.index.rest, d.console.index.patience = 0, answerTimeout // no test depends on the speed of a machine
 	d.t.Cleanup(func() {
 		cancel()
 		d.console.Close()

@@ -44,8 +44,8 @@ type refresher struct {
 // fresh waits for a refresh when the last one is old, within its patience, and says how fresh the index is. The error says why the
 // index cannot be used: it was never filled, or it is damaged.
 func (r *refresher) fresh(ctx context.Context) (Freshness, error) {
-	if running := r.start(); running != nil {
-		patience := time.NewTimer(r.patience)
+	if running, bound := r.start(); running != nil {
+		patience := time.NewTimer(bound)
 		defer patience.Stop()
 		select {
 		case <-running:
@@ -57,14 +57,17 @@ func (r *refresher) fresh(ctx context.Context) (Freshness, error) {
 	return r.judge()
 }
 
-// start begins a refresh unless one runs or the last one is new. It returns the end of the one that runs.
-func (r *refresher) start() chan struct{} {
+// start begins a refresh unless one runs or the last one is new. It returns the end of the one that runs, and how long to wait for it.
+func (r *refresher) start() (running chan struct{}, bound time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.running != nil || !r.began.IsZero() && r.now().Sub(r.began) < r.rest || r.base.Err() != nil {
-		return r.running
+	if bound = r.patience; r.read.IsZero() {
+		bound = max(bound, firstPatience) // there is nothing to answer from
 	}
-	running := make(chan struct{})
+	if r.running != nil || !r.began.IsZero() && r.now().Sub(r.began) < r.rest || r.base.Err() != nil {
+		return r.running, bound
+	}
+	running = make(chan struct{})
 	r.running, r.began = running, r.now()
 	go func() {
 		defer close(running)
@@ -78,7 +81,7 @@ func (r *refresher) start() chan struct{} {
 			r.read, r.offsets = r.began, done.Offsets
 		}
 	}()
-	return running
+	return running, bound
 }
 
 // judge says how fresh the index is.

@@ -32,11 +32,12 @@ type ReplayAnswer struct {
 	Replay replay.Report `json:"replay"`
 }
 
-// AuditAnswer has events of the audit topic.
+// AuditAnswer has events of the audit topic, or what operators did with each command.
 type AuditAnswer struct {
-	Fresh   Freshness     `json:"fresh"`
-	Events  []audit.Event `json:"events"`   // the newest first
-	LeftOut int           `json:"left_out"` // older ones that the filters select
+	Fresh   Freshness       `json:"fresh"`
+	Events  []audit.Event   `json:"events"`            // the newest first; empty with operations=true
+	Actions []replay.Action `json:"actions,omitempty"` // the newest first; with operations=true
+	LeftOut int             `json:"left_out"`          // older ones that the filters select
 }
 
 // live waits for the caller's turn to read the pipeline's topics and calls fn with how fresh its answer is at least.
@@ -93,6 +94,9 @@ func (c *Console) audit(ctx context.Context, q query) (any, error) {
 	if filter.Since, err = q.time("since", c.now()); err != nil {
 		return nil, err
 	}
+	if q.get("operations") == "true" {
+		return c.actions(ctx, filter, limit)
+	}
 	newest := newestEvents{limit: limit}
 	var out AuditAnswer
 	err = c.live(ctx, func(p *pipeline, fresh Freshness) error {
@@ -101,6 +105,21 @@ func (c *Console) audit(ctx context.Context, q query) (any, error) {
 	})
 	newest.cut()
 	out.Events, out.LeftOut = append([]audit.Event{}, newest.events...), newest.leftOut
+	return out, err
+}
+
+// actions answers with one entry for each command of an operator.
+func (c *Console) actions(ctx context.Context, filter replay.TrailFilter, limit int) (any, error) {
+	out := AuditAnswer{Events: []audit.Event{}}
+	err := c.live(ctx, func(p *pipeline, fresh Freshness) (err error) {
+		out.Fresh = fresh
+		out.Actions, err = p.service.Actions(ctx, filter)
+		return err
+	})
+	slices.Reverse(out.Actions) // the oldest came first
+	if out.LeftOut = max(len(out.Actions)-limit, 0); out.LeftOut > 0 {
+		out.Actions = out.Actions[:limit]
+	}
 	return out, err
 }
 

@@ -70,6 +70,7 @@ func filterParams() []param {
 func auditParams() []param {
 	return []param{
 		{"letter", "only events about the dead letter with this id, and what the consumer made of its record", text, false},
+		{"operations", "one entry for each command of an operator instead of its events, with how many dead letters it changed", boolean, false},
 		{"operation", "only events of this replay or other operation", text, false},
 		{"since", "only events at or after this: a time, a date, or an age such as 36h or 7d", text, false},
 	}
