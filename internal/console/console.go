@@ -75,7 +75,7 @@ func (c *Console) Handler() http.Handler {
 		send(w, http.StatusOK, "application/json", c.openAPI)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		c.refuse(w, nothing("there is no %s; /api/openapi.json lists what there is", r.URL.Path))
+		c.refuse(w, &fault{exit: cli.ExitNothing, text: "there is no " + r.URL.Path + "; /api/openapi.json lists what there is"})
 	})
 	return c.guard(mux)
 }

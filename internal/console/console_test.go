@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -276,7 +277,7 @@ func TestQuery_S4_6_selects_what_the_flags_select(t *testing.T) {
 	if err != nil || !slices.Equal(got.Codes, []string{"a,b", "c"}) || len(got.Headers) != 1 || got.BBox == nil || !got.Gone || !got.Newest || !got.Since.Equal(start.Add(-36*60*60*1e9)) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	var none dlqindex.Query
+	none := dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}
 	if q, err = r.parse(request("/api/letters")); err != nil {
 		t.Fatal(err)
 	}

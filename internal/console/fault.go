@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,21 +40,10 @@ func usage(format string, args ...any) error {
 	return &fault{exit: cli.ExitUsage, text: fmt.Errorf(format, args...).Error()}
 }
 
-func nothing(format string, args ...any) error {
-	return &fault{exit: cli.ExitNothing, text: fmt.Sprintf(format, args...)}
-}
-
 // errorOf returns what is said of an error, and the HTTP status.
 func (c *Console) errorOf(err error) (ErrorBody, int) {
 	if own, ok := errors.AsType[*fault](err); ok {
-		body := ErrorBody{Code: own.code, Message: own.text, Exit: own.exit}
-		if body.Code == "" {
-			body.Code = own.exit.Word()
-		}
-		if own.status != 0 {
-			return body, own.status
-		}
-		return body, own.exit.HTTPStatus()
+		return ErrorBody{Code: cmp.Or(own.code, own.exit.Word()), Message: own.text, Exit: own.exit}, cmp.Or(own.status, own.exit.HTTPStatus())
 	}
 	exit, said := c.explain(err)
 	message := said.Error()

@@ -32,6 +32,7 @@ type refresher struct {
 	refresh        func(context.Context) (dlqindex.Synced, error)
 	now            func() time.Time
 	patience, rest time.Duration
+	refreshes      sync.WaitGroup // the one that runs
 
 	mu      sync.Mutex
 	running chan struct{} // closed when the refresh that runs has ended; nil when none does
@@ -69,7 +70,7 @@ func (r *refresher) start() (running chan struct{}, bound time.Duration) {
 	}
 	running = make(chan struct{})
 	r.running, r.began = running, r.now()
-	go func() {
+	r.refreshes.Go(func() {
 		defer close(running)
 		ctx, cancel := context.WithTimeout(r.base, refreshTimeout)
 		defer cancel()
@@ -80,7 +81,7 @@ func (r *refresher) start() (running chan struct{}, bound time.Duration) {
 		if err == nil {
 			r.read, r.offsets = r.began, done.Offsets
 		}
-	}()
+	})
 	return running, bound
 }
 
@@ -107,11 +108,4 @@ func (r *refresher) judge() (Freshness, error) {
 }
 
 // wait returns when no refresh runs.
-func (r *refresher) wait() {
-	r.mu.Lock()
-	running := r.running
-	r.mu.Unlock()
-	if running != nil {
-		<-running
-	}
-}
+func (r *refresher) wait() { r.refreshes.Wait() }

@@ -49,10 +49,8 @@ func (c *Console) groups(ctx context.Context, q query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := q.limit()
-	if err != nil {
-		return nil, err
-	}
+	limit := selected.Limit
+	selected.Limit = 0
 	fresh, err := c.index.fresh(ctx)
 	if err != nil {
 		return nil, err
@@ -77,10 +75,7 @@ func (c *Console) page(ctx context.Context, q query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := q.limit()
-	if err != nil {
-		return nil, err
-	}
+	limit := selected.Limit
 	var after *dlqindex.Cursor
 	if q.get("cursor") != "" {
 		at, err := dlqindex.ParseCursor(q.get("cursor"))
@@ -124,11 +119,17 @@ func listedSize(l *deadletters.Letter) int {
 	return n
 }
 
-func (c *Console) letter(ctx context.Context, q query) (any, error) {
+// reached says how fresh the index is, for a question that asks the brokers too. The error says why they do not answer.
+func (c *Console) reached(ctx context.Context) (Freshness, error) {
 	fresh, err := c.index.fresh(ctx)
 	if err == nil {
 		err = c.letters.Reachable(ctx)
 	}
+	return fresh, err
+}
+
+func (c *Console) letter(ctx context.Context, q query) (any, error) {
+	fresh, err := c.reached(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -145,10 +145,7 @@ func (c *Console) words() template.FuncMap {
 			return span(c.now().Sub(at)) + " ago"
 		},
 		"value": func(text *string) string {
-			switch {
-			case text == nil:
-				return ""
-			case len(*text) > shownValue:
+			if len(*text) > shownValue {
 				return cli.CleanText((*text)[:shownValue], cli.KeepLines) + "\n…"
 			}
 			return cli.CleanText(*text, cli.KeepLines)

@@ -40,49 +40,38 @@ type AuditAnswer struct {
 	LeftOut int             `json:"left_out"`          // older ones that the filters select
 }
 
-// live waits for the caller's turn to read the pipeline's topics and calls fn with how fresh its answer is at least.
-func (c *Console) live(ctx context.Context, fn func(p *pipeline, fresh Freshness) error) error {
+// ask waits for the caller's turn to read the pipeline's topics and calls fn. Its answer is at least as fresh as ask says.
+func ask[T any](ctx context.Context, c *Console, fn func(*pipeline) (T, error)) (answer T, fresh Freshness, err error) {
 	if c.pipeline == nil {
-		return usage("this DLQ has no pipeline, so no replay and no audit topic is known; start replayer serve with -c pipeline.yaml")
+		return answer, fresh, usage("this DLQ has no pipeline, so no replay and no audit topic is known; start replayer serve with -c pipeline.yaml")
 	}
 	select {
 	case c.pipeline.turn <- struct{}{}:
 		defer func() { <-c.pipeline.turn }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return answer, fresh, ctx.Err()
 	}
 	if err := c.letters.Reachable(ctx); err != nil {
-		return err
+		return answer, fresh, err
 	}
 	ends, err := c.letters.PipelineEnds(ctx)
 	if err != nil {
-		return err
+		return answer, fresh, err
 	}
 	now := c.now()
-	return fn(c.pipeline, newFreshness(now, now, ends))
+	answer, err = fn(c.pipeline)
+	return answer, newFreshness(now, now, ends), err
 }
 
 func (c *Console) replays(ctx context.Context, _ query) (any, error) {
-	var out ReplaysAnswer
-	err := c.live(ctx, func(p *pipeline, fresh Freshness) (err error) {
-		out.Fresh = fresh
-		out.Replays, err = p.overview.Look(ctx)
-		return err
-	})
-	if out.Replays.Replays == nil {
-		out.Replays.Replays = []replay.Underway{}
-	}
-	return out, err
+	look, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Look, error) { return p.overview.Look(ctx) })
+	look.Replays = append([]replay.Underway{}, look.Replays...)
+	return ReplaysAnswer{fresh, look}, err
 }
 
 func (c *Console) replay(ctx context.Context, q query) (any, error) {
-	var out ReplayAnswer
-	err := c.live(ctx, func(p *pipeline, fresh Freshness) (err error) {
-		out.Fresh = fresh
-		out.Replay, err = p.service.Status(ctx, q.id)
-		return err
-	})
-	return out, err
+	report, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Report, error) { return p.service.Status(ctx, q.id) })
+	return ReplayAnswer{fresh, report}, err
 }
 
 func (c *Console) audit(ctx context.Context, q query) (any, error) {
@@ -94,33 +83,24 @@ func (c *Console) audit(ctx context.Context, q query) (any, error) {
 	if filter.Since, err = q.time("since", c.now()); err != nil {
 		return nil, err
 	}
-	if q.get("operations") == "true" {
-		return c.actions(ctx, filter, limit)
-	}
-	newest := newestEvents{limit: limit}
-	var out AuditAnswer
-	err = c.live(ctx, func(p *pipeline, fresh Freshness) error {
-		out.Fresh = fresh
-		return p.service.Trail(ctx, filter, newest.add)
-	})
-	newest.cut()
-	out.Events, out.LeftOut = append([]audit.Event{}, newest.events...), newest.leftOut
-	return out, err
-}
-
-// actions answers with one entry for each command of an operator.
-func (c *Console) actions(ctx context.Context, filter replay.TrailFilter, limit int) (any, error) {
 	out := AuditAnswer{Events: []audit.Event{}}
-	err := c.live(ctx, func(p *pipeline, fresh Freshness) (err error) {
-		out.Fresh = fresh
-		out.Actions, err = p.service.Actions(ctx, filter)
-		return err
-	})
-	slices.Reverse(out.Actions) // the oldest came first
-	if out.LeftOut = max(len(out.Actions)-limit, 0); out.LeftOut > 0 {
-		out.Actions = out.Actions[:limit]
+	if q.get("operations") == "true" {
+		out.Actions, out.Fresh, err = ask(ctx, c, func(p *pipeline) ([]replay.Action, error) { return p.service.Actions(ctx, filter) })
+		slices.Reverse(out.Actions) // the oldest came first
+		out.LeftOut = max(len(out.Actions)-limit, 0)
+		out.Actions = out.Actions[:len(out.Actions)-out.LeftOut]
+		return out, err
 	}
-	return out, err
+	newest, fresh, err := ask(ctx, c, func(p *pipeline) (*newestEvents, error) {
+		n := &newestEvents{limit: limit}
+		err := p.service.Trail(ctx, filter, n.add)
+		n.cut()
+		return n, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return AuditAnswer{Fresh: fresh, Events: append(out.Events, newest.events...), LeftOut: newest.leftOut}, nil
 }
 
 // newestEvents keeps the newest of many events in the memory of twice its limit.

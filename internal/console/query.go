@@ -67,18 +67,8 @@ func (p param) check(given []string) error {
 		if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
 			return usage("%s: %q is no text", p.name, v)
 		}
-		var err error
-		switch p.kind {
-		case number:
-			_, err = strconv.ParseInt(v, 10, 32)
-		case boolean:
-			if v != "true" && v != "false" {
-				err = usage("use true or false")
-			}
-		case text:
-		}
-		if err != nil {
-			return usage("%s: %q: %w", p.name, v, err)
+		if p.kind == boolean && v != "true" && v != "false" {
+			return usage("%s: %q; use true or false", p.name, v)
 		}
 	}
 	return nil
@@ -96,7 +86,7 @@ func (q query) limit() (int, error) {
 	return n, nil
 }
 
-// selection reads the filters and the order. Ages are counted from now.
+// selection reads the filters, the limit and the order. Ages are counted from now.
 func (q query) selection(now time.Time) (dlqindex.Query, error) {
 	v := q.values
 	out := dlqindex.Query{Gone: q.get("gone") == "true"}
@@ -125,6 +115,9 @@ func (q query) selection(now time.Time) (dlqindex.Query, error) {
 		return out, err
 	}
 	if out.Until, err = q.time("until", now); err != nil {
+		return out, err
+	}
+	if out.Limit, err = q.limit(); err != nil {
 		return out, err
 	}
 	switch q.get("order") {

@@ -13,10 +13,7 @@ import (
 // value sends the original bytes of a dead letter, however large they are. They are spooled to a file first: a fault in the middle
 // is an error and no shorter value, and a slow client keeps no record of Kafka in memory.
 func (c *Console) value(ctx context.Context, q query, w http.ResponseWriter) (err error) {
-	fresh, err := c.index.fresh(ctx)
-	if err == nil {
-		err = c.letters.Reachable(ctx)
-	}
+	fresh, err := c.reached(ctx)
 	if err != nil {
 		return err
 	}
