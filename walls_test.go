@@ -58,7 +58,7 @@ var walls = map[string]string{
 	"internal/urlpath":         "",
 	"internal/verify":          "internal/audit internal/config internal/deadletters internal/kafka internal/proof internal/recordbatch internal/topics pkg/retrytopics",
 	"cmd/consumer":             "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/governance internal/grids internal/kafka internal/pending internal/pipeline internal/sample internal/simulate internal/simulate/screen internal/sink internal/sinkverify internal/slot internal/status internal/tolerance internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
-	"cmd/replayer":             "internal/acls internal/audit internal/cli internal/config internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/retrytopics",
+	"cmd/replayer":             "internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/retrytopics",
 }
 
 // C-6: each package under internal/ and cmd/ imports exactly what walls lists.
