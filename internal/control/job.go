@@ -71,7 +71,8 @@ type Job struct {
 	Command string    `json:"command,omitempty"` // that goes on with it; "" when it is not known
 	Why     string    `json:"why,omitempty"`     // it ended before its end, or waits
 	Began   time.Time `json:"began"`
-	Heard   time.Time `json:"last_heard"` // of its process
+	Heard   time.Time `json:"last_heard"`      // of its process
+	Obeyed  time.Time `json:"obeyed,omitzero"` // when the order was given that its process heard last
 	JobCounts
 }
 

@@ -42,16 +42,18 @@ func (j *job) report(counts control.JobCounts) {
 	j.record.JobCounts = counts
 }
 
-// hear takes over the order that a control topic has for this run, and reports whether it cancels the job.
-func (j *job) hear(view control.View) (cancelled bool, by string) {
+// hear takes over the order that a control topic has for this run. A cancellation ends the execution before a pause does.
+func (j *job) hear(view control.View, end func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if order := view.OrderFor(j.record); order.Verb != "" && j.order.Verb != control.CancelJob && order != j.order {
 		j.order = order
+		if order.Verb == control.CancelJob {
+			end(&CancelledError{By: order.By})
+		}
 		close(j.heard)
 		j.heard = make(chan struct{})
 	}
-	return j.order.Verb == control.CancelJob, j.order.By
 }
 
 // pauseOrdered reports whether the job is to send nothing. heard is closed when that may have changed.
@@ -67,7 +69,7 @@ func (j *job) heed(ctx context.Context) (waited bool, err error) {
 	for {
 		paused, heard := j.pauseOrdered()
 		if !paused {
-			return waited, nil
+			return waited, ctx.Err() // a cancellation ends a pause, too
 		}
 		waited = true
 		select {
@@ -83,7 +85,7 @@ func (j *job) now() (record control.Job, changed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.record.State.Ended() {
-		j.record.State, j.record.Why = jobStateAtWork(j.order.Verb, j.rests), ""
+		j.record.State, j.record.Why, j.record.Obeyed = jobStateAtWork(j.order.Verb, j.rests), "", j.order.At
 		if j.order.Verb == control.PauseJob {
 			j.record.Why = "paused by " + j.order.By
 		}

@@ -46,7 +46,8 @@ func (s *Service) jobs(view control.View, st *standing) []control.Job {
 		j := &jobs[i]
 		recorded := j.State
 		alive := s.holds(view.Lease, j)
-		j.State = jobStateSeen(recorded, view.OrderFor(*j).Verb, alive)
+		order := view.OrderFor(*j)
+		j.State = jobStateSeen(recorded, order.Verb, order.At.Equal(j.Obeyed), alive)
 		switch {
 		case alive:
 			j.Heard = view.Lease.Renewed

@@ -33,16 +33,16 @@ func jobStateAtWork(order control.JobVerb, rests bool) control.JobState {
 	return control.JobRunning
 }
 
-// jobStateSeen returns the state of a job as everybody else sees it: by its record, by the latest order for it, and by whether its
-// process is alive.
-func jobStateSeen(recorded control.JobState, order control.JobVerb, alive bool) control.JobState {
+// jobStateSeen returns the state of a job as everybody else sees it: by its record, by the latest order for it, by whether its process has
+// heard that order, and by whether the process is alive.
+func jobStateSeen(recorded control.JobState, order control.JobVerb, heard, alive bool) control.JobState {
 	switch {
 	case recorded.Ended():
 		return recorded
 	case !alive:
 		return control.JobStopped
 	}
-	return jobStateAtWork(order, recorded == control.JobPaused)
+	return jobStateAtWork(order, heard && recorded == control.JobPaused) // else it may have been resumed since
 }
 
 // jobStateEnded returns the state of a job whose execution returned err with so many dead letters not reached.

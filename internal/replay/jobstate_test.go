@@ -9,12 +9,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// What everybody sees of a job follows from its record, the latest order for it and whether its process is alive.
+// What everybody sees of a job follows from its record, the latest order for it, whether its process heard that, and whether it is alive.
 func TestJobState_S4_6_asOthersSeeIt(t *testing.T) {
 	t.Parallel()
 	for _, recorded := range control.JobStates() {
 		for _, order := range append(control.JobVerbs(), "") {
-			for _, alive := range []bool{true, false} {
+			for _, also := range [][2]bool{{true, true}, {true, false}, {false, true}, {false, false}} {
+				alive, heard := also[0], also[1]
 				want := map[control.JobVerb]control.JobState{
 					"": control.JobRunning, control.ResumeJob: control.JobRunning, control.PauseJob: control.JobPausing, control.CancelJob: control.JobCancelling,
 				}[order]
@@ -23,11 +24,11 @@ func TestJobState_S4_6_asOthersSeeIt(t *testing.T) {
 					want = recorded
 				case !alive:
 					want = control.JobStopped
-				case order == control.PauseJob && recorded == control.JobPaused:
+				case order == control.PauseJob && heard && recorded == control.JobPaused:
 					want = control.JobPaused
 				}
-				if got := jobStateSeen(recorded, order, alive); got != want {
-					t.Errorf("recorded %s, order %q, alive %v: %s, want %s", recorded, order, alive, got, want)
+				if got := jobStateSeen(recorded, order, heard, alive); got != want {
+					t.Errorf("recorded %s, order %q, heard %v, alive %v: %s, want %s", recorded, order, heard, alive, got, want)
 				}
 			}
 		}

@@ -196,9 +196,7 @@ func (l *lease) renew(ctx context.Context, deadline time.Time) (taken bool, err 
 	case err != nil:
 		l.service.log.Warn("orders for this job are not heard; it goes on", "job", l.job.record.ID, "error", err)
 	default:
-		if cancelled, by := l.job.hear(view); cancelled {
-			l.end(&CancelledError{By: by})
-		}
+		l.job.hear(view, l.end)
 	}
 	if err := l.sign(ctx, false); err != nil || l.job == nil {
 		return false, err
