@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	mostValued = 20  // groups whose values are counted
-	mostValues = 5   // of a group that a table shows, and
-	mostListed = 100 // that JSON has
+	mostValued = 20 // groups whose values are counted
+	mostValues = 5  // of a group that a table shows
 )
 
 // valueNotes says which values they are, below the row of a group.

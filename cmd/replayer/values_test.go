@@ -87,7 +87,7 @@ func TestGroups_S4_6_readsABoundedNumberOfValues(t *testing.T) {
 	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
 		t.Fatal(err)
 	}
-	if g.Count != len(levels) || g.Values.Read != dlq.ValuesOf || len(g.Values.Most) != mostListed || g.Values.Others != dlq.ValuesOf-mostListed {
+	if g.Count != len(levels) || g.Values.Read != dlq.ValuesOf || len(g.Values.Most) != dlq.ValuesListed || g.Values.Others != dlq.ValuesOf-dlq.ValuesListed {
 		t.Errorf("%d dead letters, values of %d, %d listed, %d others", g.Count, g.Values.Read, len(g.Values.Most), g.Values.Others)
 	}
 }

@@ -34,7 +34,7 @@ func (e *csvExporter) end() error {
 func (e *csvExporter) letter(l *deadletters.Letter, _ []byte) error {
 	c := &l.Control
 	row := []string{
-		inert(l.ID), statusWord(l.Status), l.At.UTC().Format(timeLayout), inert(c.ErrorCode), inert(c.ErrorClass), inert(l.CauseClass), inert(c.ErrorStage),
+		inert(l.ID), StatusText(l.Status), TimeText(l.At), inert(c.ErrorCode), inert(c.ErrorClass), inert(l.CauseClass), inert(c.ErrorStage),
 		inert(c.ErrorMessage), l.Group, string(l.Dialect), inert(c.Pipeline), inert(c.RunID), inert(c.FeatureID),
 	}
 	row = append(row, corners(c.BBox)...)

@@ -1,30 +1,25 @@
 package dlq
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"io"
 	"time"
-	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
-
-// timeLayout is that of all times that the replayer prints.
-const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // exported is one letter as NDJSON: what stands in its record, header by header, and what became
 // of it. Bytes that are no text are in base64, under another name.
 type exported struct {
 	ID          string           `json:"id"`
 	Dialect     string           `json:"dialect"`
-	DLQ         place            `json:"dlq"`
-	Source      *place           `json:"source"`
+	DLQ         PositionJSON     `json:"dlq"`
+	Source      *PositionJSON    `json:"source"`
 	DiedAt      string           `json:"died_at"`
 	Status      string           `json:"status"`
 	ContentHash string           `json:"content_hash"`
-	Error       exportedError    `json:"error"`
+	Error       ErrorJSON        `json:"error"`
 	Key         any              `json:"key,omitzero"`
 	KeyBase64   string           `json:"key_base64,omitempty"`
 	Headers     []exportedHeader `json:"headers"`
@@ -35,23 +30,6 @@ type exported struct {
 	Pointer     json.RawMessage  `json:"pointer,omitempty"`   // where the original lies
 }
 
-type place struct {
-	Topic     string `json:"topic"`
-	Partition int32  `json:"partition"`
-	Offset    int64  `json:"offset"`
-}
-
-type exportedError struct {
-	Class      string `json:"class"`
-	Code       string `json:"code"`
-	Stage      string `json:"stage"`
-	Message    string `json:"message"`
-	CauseClass string `json:"cause_class"`
-
-	Request  *classify.Request  `json:"request,omitempty"`  // what was asked of another system
-	Response *classify.Response `json:"response,omitempty"` // what it answered
-}
-
 type exportedHeader struct {
 	Key         string `json:"key"`
 	Value       any    `json:"value,omitzero"`
@@ -60,32 +38,24 @@ type exportedHeader struct {
 
 // split gives bytes as text, or in base64. No bytes at all are a null among the texts.
 func split(b []byte) (text any, inBase64 string) {
-	switch {
-	case b == nil:
-		return (*string)(nil), ""
-	case utf8.Valid(b):
-		return string(b), ""
-	default:
-		return nil, base64.StdEncoding.EncodeToString(b)
+	of := bytesOf(b)
+	if of.Base64 != nil {
+		return nil, *of.Base64
 	}
+	return of.Text, ""
 }
 
 func exportedOf(l *deadletters.Letter) exported {
-	c := &l.Control
 	out := exported{
-		ID: l.ID, Dialect: string(l.Dialect), DLQ: place(l.DLQ), DiedAt: l.At.UTC().Format(timeLayout), Status: statusWord(l.Status), ContentHash: l.ContentHash,
-		Error: exportedError{
-			Class: c.ErrorClass, Code: c.ErrorCode, Stage: c.ErrorStage, Message: c.ErrorMessage, CauseClass: l.CauseClass,
-			Request: c.ErrorRequest, Response: c.ErrorResponse,
-		},
-		Headers: []exportedHeader{},
+		ID: l.ID, Dialect: string(l.Dialect), DLQ: PositionJSON(l.DLQ), DiedAt: TimeText(l.At), Status: StatusText(l.Status), ContentHash: l.ContentHash,
+		Error: newErrorJSON(l), Headers: []exportedHeader{},
 	}
 	if source, ok := l.Source(); ok {
-		out.Source = (*place)(&source)
+		out.Source = (*PositionJSON)(&source)
 	}
 	out.Key, out.KeyBase64 = split(l.Key)
 	if !l.Gone.IsZero() {
-		out.GoneAt = l.Gone.UTC().Format(timeLayout)
+		out.GoneAt = TimeText(l.Gone)
 	}
 	if l.Content == nil {
 		return out
@@ -102,14 +72,6 @@ func exportedOf(l *deadletters.Letter) exported {
 		out.Headers = append(out.Headers, header)
 	}
 	return out
-}
-
-// statusWord names the status; a state that cannot be read has no status of its own.
-func statusWord(s deadletters.Status) string {
-	if s == "" {
-		return "unreadable"
-	}
-	return string(s)
 }
 
 type ndjsonExporter struct{ w io.Writer }
@@ -155,7 +117,7 @@ type deadLetterProperty struct {
 
 func (e *geojsonExporter) letter(l *deadletters.Letter, feature []byte) error {
 	about := deadLetterProperty{
-		ID: l.ID, Status: statusWord(l.Status), DiedAt: l.At.UTC().Format(time.RFC3339), Code: l.Control.ErrorCode, Message: l.Control.ErrorMessage, Group: l.Group,
+		ID: l.ID, Status: StatusText(l.Status), DiedAt: l.At.UTC().Format(time.RFC3339), Code: l.Control.ErrorCode, Message: l.Control.ErrorMessage, Group: l.Group,
 		Request: l.Control.ErrorRequest, Response: l.Control.ErrorResponse,
 	}
 	if source, ok := l.Source(); ok {

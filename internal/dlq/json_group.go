@@ -1,8 +1,5 @@
 package dlq
 
-// mostListed is how many values of a group are listed.
-const mostListed = 100
-
 // GroupJSON is a group of dead letters.
 type GroupJSON struct {
 	ID        string         `json:"id"`
@@ -63,7 +60,7 @@ type ValueJSON struct {
 
 func newValuesJSON(v *Values) *ValuesJSON {
 	out := ValuesJSON{Read: v.Asked, Refused: v.Known, Others: v.Known, Most: []ValueJSON{}}
-	for _, one := range v.Each[:min(len(v.Each), mostListed)] {
+	for _, one := range v.Each[:min(len(v.Each), ValuesListed)] {
 		out.Most = append(out.Most, ValueJSON{one.Path, one.Text, one.Letters})
 		out.Others -= one.Letters
 	}

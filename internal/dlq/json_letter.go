@@ -10,7 +10,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // The JSON types are a contract: scripts read what the command line prints, and a browser what is served. Both have these.
@@ -22,8 +21,6 @@ type PositionJSON struct {
 	Offset    int64  `json:"offset"`
 }
 
-func positionOf(p retrytopics.Position) PositionJSON { return PositionJSON(p) }
-
 // ErrorJSON is what a dead letter died of.
 type ErrorJSON struct {
 	Class      string `json:"class"`
@@ -34,6 +31,14 @@ type ErrorJSON struct {
 
 	Request  *classify.Request  `json:"request,omitempty"`  // what was asked of another system
 	Response *classify.Response `json:"response,omitempty"` // what it answered
+}
+
+func newErrorJSON(l *deadletters.Letter) ErrorJSON {
+	c := &l.Control
+	return ErrorJSON{
+		Class: c.ErrorClass, Code: c.ErrorCode, Stage: c.ErrorStage, Message: c.ErrorMessage, CauseClass: l.CauseClass,
+		Request: c.ErrorRequest, Response: c.ErrorResponse,
+	}
 }
 
 // bytesJSON is text where it is text and base64 where it is not; both null for no bytes at all.
@@ -135,18 +140,14 @@ func NewEntryJSON(l deadletters.Letter) EntryJSON {
 func NewLetterJSON(l deadletters.Letter) LetterJSON {
 	key := bytesOf(l.Key)
 	out := LetterJSON{
-		ID: l.ID, Dialect: string(l.Dialect), DLQ: positionOf(l.DLQ), Key: key.Text, KeyBase64: key.Base64,
-		Error: ErrorJSON{
-			Class: l.Control.ErrorClass, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage, Message: l.Control.ErrorMessage,
-			CauseClass: l.CauseClass, Request: l.Control.ErrorRequest, Response: l.Control.ErrorResponse,
-		},
+		ID: l.ID, Dialect: string(l.Dialect), DLQ: PositionJSON(l.DLQ), Key: key.Text, KeyBase64: key.Base64,
+		Error:  newErrorJSON(&l),
 		Status: StatusText(l.Status), ContentHash: l.ContentHash, Group: l.Group, DiedAt: TimeText(l.At),
 		FeatureID: l.Control.FeatureID, Part: l.Control.Part.String(), Attempts: l.Control.Attempt, Deaths: l.Deaths,
 		ReprocessCount: l.State.ReprocessCount, Problems: l.Problems,
 	}
 	if source, ok := l.Source(); ok {
-		p := positionOf(source)
-		out.Source = &p
+		out.Source = (*PositionJSON)(&source)
 	} else {
 		out.SourceTopic = source.Topic
 	}

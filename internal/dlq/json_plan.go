@@ -41,7 +41,7 @@ type PlanJSON struct {
 // NewPlannedJSON makes the JSON of one dead letter of a plan for a DLQ.
 func NewPlannedJSON(dlq string, l *plan.Letter) PlannedJSON {
 	out := PlannedJSON{
-		ID: l.ID, DLQ: positionOf(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
+		ID: l.ID, DLQ: PositionJSON(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
 		Action: l.Do, Target: l.Target, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
 	}
 	if l.Do != plan.Leave && l.Target == "" { // of a DLQ without a pipeline no transform was asked

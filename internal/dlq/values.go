@@ -12,6 +12,9 @@ import (
 // ValuesOf is how many letters of a group, the oldest ones, are asked for their values: their bytes are read for it.
 const ValuesOf = 1000
 
+// ValuesListed is how many values of a group JSON has.
+const ValuesListed = 100
+
 // Value is a value for which letters of a group are refused.
 type Value struct {
 	Path    string // JSON pointer into the feature (RFC 6901)
