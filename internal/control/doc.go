@@ -18,7 +18,7 @@
 //
 // The last record of a key counts. Each change is written together with its event in the audit topic, in one transaction
 // where the pipeline has transactions. There the events are a chain of hashes, too: all who give orders write under one
-// transactional id, so that one at a time does (docs/decisions/0023). Verify holds the chain against its head.
+// transactional id, so that one at a time does (docs/decisions/0023). audit.Verify holds the chain against its head.
 //
 // The package decides nothing: who holds, and what a held instance does, is the business of internal/app.
 package control

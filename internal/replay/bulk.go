@@ -64,7 +64,7 @@ func (s *Service) changing(op operation, spots []spot, stage stager) *changing {
 
 // start reports whether an earlier session, whose commit was not confirmed, has changed letters.
 func (c *changing) start(_ context.Context, st *standing) (begun bool, err error) {
-	return len(st.own) > 0, nil
+	return len(st.own.before) > 0, nil
 }
 
 func (c *changing) rest() []reader {
@@ -79,7 +79,7 @@ func (c *changing) decide(ctx context.Context, st *standing, of *spotted) (decis
 	if l == nil {
 		return leave("its record is gone: retention took it"), nil
 	}
-	if was, changed := st.own[keyOf(l.ID)]; changed {
+	if was, changed := st.own.before[keyOf(l.ID)]; changed {
 		return decision{already: true, overtaken: was == deadletters.Superseded}, nil
 	}
 	st.hear(l)

@@ -113,11 +113,16 @@ func (v Verb) ends(state deadletters.State) bool {
 
 // operation names what is done.
 func (s *Service) operation(word string, c Call, f deadletters.Filter) (operation, error) {
+	return s.operationAs(newID(word, s.now()), word, c, f)
+}
+
+// operationAs is operation with an id that is given.
+func (s *Service) operationAs(id, word string, c Call, f deadletters.Filter) (operation, error) {
 	filter, err := json.Marshal(f)
 	if err != nil {
 		return operation{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	return operation{id: newID(word, s.now()), by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", s.now()), reason: c.Reason, filter: string(filter), word: word, leasing: c.Lease, goOn: c.GoOn}, nil
+	return operation{id: id, by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", s.now()), reason: c.Reason, filter: string(filter), word: word, leasing: c.Lease, goOn: c.GoOn}, nil
 }
 
 // changed stages the change of one letter, or says why it is left.

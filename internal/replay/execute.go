@@ -1,9 +1,7 @@
 package replay
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/control"
@@ -38,15 +36,13 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err != nil {
 		return Result{}, err
 	}
-	filter, err := json.Marshal(p.Filter)
+	op, err := s.operationAs(p.ID, string(control.JobReplay), o.Call, p.Filter)
 	if err != nil {
-		return Result{}, fmt.Errorf("encode the filter: %w", err)
+		return Result{}, err
 	}
+	op.plan, op.force = p.Checksum, p.Force
 	r := &replaying{plan: p, to: to, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
-	r.execution = execution{
-		service: s, task: r, letters: p.Letters,
-		op: operation{id: p.ID, by: cmp.Or(o.By, s.by), leasing: o.Lease, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: string(control.JobReplay), force: p.Force, goOn: o.GoOn},
-	}
+	r.execution = execution{service: s, task: r, letters: p.Letters, op: op}
 	err = r.run(ctx)
 	r.result.Transactions, r.result.Untouched = r.transactions, r.left.sorted()
 	if r.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
@@ -180,7 +176,7 @@ func (r *replaying) earlier(st *standing) {
 // letters of the replay are counted.
 func (r *replaying) outcome(ctx context.Context) Outcome {
 	if r.sessions > 1 {
-		if report, err := r.service.replayStatus(ctx, r.plan.ID); err == nil {
+		if report, _, err := r.service.replayStatus(ctx, r.plan.ID); err == nil {
 			return report.Outcome
 		}
 	}

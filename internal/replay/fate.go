@@ -74,7 +74,7 @@ type marks uint8
 const (
 	theirs marks = 1 << iota // other software made the letter, and only tells what fails
 	sentTo                   // the replay sent it to another topic
-	undone                   // the consumer fateClosed it, and an operator took that back
+	undone                   // the consumer closed it, and an operator took that back
 )
 
 func (m mark) has(some marks) bool { return m.marked&some != 0 }

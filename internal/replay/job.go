@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/switchback-geo/switchback/internal/control"
@@ -118,18 +119,9 @@ func (j *job) write(ctx context.Context, leases *control.Leases) error {
 func (j *job) begins(ctx context.Context, leases *control.Leases, view control.View) {
 	err := j.write(ctx, leases)
 	if _, expired := view.LatestJobs(j.service.now()); err == nil && len(expired) > 0 {
-		err = leases.RemoveJobs(ctx, without(expired, j.record.ID))
+		err = leases.RemoveJobs(ctx, slices.DeleteFunc(expired, func(id string) bool { return id == j.record.ID }))
 	}
 	j.warn(err)
-}
-
-func without(ids []string, id string) (others []string) {
-	for _, other := range ids {
-		if other != id {
-			others = append(others, other)
-		}
-	}
-	return others
 }
 
 // ends writes how the job ended. A replay that another replayer goes on with, under the same id, is that replayer's to write.

@@ -23,22 +23,6 @@ func (e *JobOrderError) Error() string {
 	return fmt.Sprintf("%s is %s: there is nothing to %s", e.Job.ID, e.Job.State, e.Verb)
 }
 
-// Jobs lists the jobs of all replayers, the one that began last first.
-func (s *Service) Jobs(ctx context.Context) ([]control.Job, error) {
-	st, err := s.loadStanding(ctx)
-	if err != nil {
-		return nil, err
-	}
-	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
-	switch {
-	case s.unmade(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return s.jobs(view, st), nil
-}
-
 // jobs returns the jobs of a control topic in the states in which everybody sees them.
 func (s *Service) jobs(view control.View, st *standing) []control.Job {
 	jobs, _ := view.LatestJobs(s.now())
@@ -123,11 +107,20 @@ func (s *Service) orderJob(ctx context.Context, id, by string, verb control.JobV
 
 // Job returns one job. The error is [ErrNoJob] when there is none with the id.
 func (s *Service) Job(ctx context.Context, id string) (control.Job, error) {
-	jobs, err := s.Jobs(ctx)
+	st, err := s.loadStanding(ctx)
 	if err != nil {
 		return control.Job{}, err
 	}
-	for _, j := range jobs {
+	return s.job(ctx, st, id)
+}
+
+// job is [Service.Job] by states that were read before.
+func (s *Service) job(ctx context.Context, st *standing, id string) (control.Job, error) {
+	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
+	if err != nil && !s.unmade(err) {
+		return control.Job{}, err
+	}
+	for _, j := range s.jobs(view, st) {
 		if j.ID == id {
 			return j, nil
 		}

@@ -31,31 +31,17 @@ func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
 
 // poll takes up what has come since.
 func (o *outcomes) poll(ctx context.Context) error {
-	topic := o.service.cfg.Topics.DLQStatus
-	spans, err := kafka.Spans(ctx, o.service.client, topic)
+	spans, err := kafka.Spans(ctx, o.service.client, o.service.cfg.Topics.DLQStatus)
 	if err != nil {
 		return err
 	}
-	for p, span := range spans {
-		start := max(o.from[p], span.Start)
-		if start >= span.End {
-			delete(spans, p)
-			continue
-		}
-		spans[p] = kafka.Span{Start: start, End: span.End}
-	}
-	err = deadletters.ScanStates(ctx, o.service.client, topic, spans, func(r *deadletters.StateRecord) error {
-		o.from[r.At.Partition] = r.At.Offset + 1
+	err = o.service.followStates(ctx, spans, o.from, func(r *deadletters.StateRecord) {
 		if r.Err == nil && r.State.ReplayID == o.replayID && r.State.Writer == deadletters.Consumer {
 			o.take(r.State)
 		}
-		return nil
 	})
 	if err != nil {
 		return err
-	}
-	for p, span := range spans {
-		o.from[p] = span.End
 	}
 	if o.others.sent == 0 {
 		return nil

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Overview follows all replays. The first look reads the status topic, each later one what came since. Not safe for concurrent use.
@@ -95,22 +93,8 @@ func (o *Overview) read(ctx context.Context) error {
 			break
 		}
 	}
-	rest := map[int32]kafka.Span{}
-	for p, span := range spans {
-		if span.Start = max(span.Start, o.standing.ends[p]); span.Start < span.End {
-			rest[p] = span
-		}
-	}
-	err = deadletters.ScanStates(ctx, s.client, s.cfg.Topics.DLQStatus, rest, func(r *deadletters.StateRecord) error {
-		o.standing.add(r)
-		o.standing.ends[r.At.Partition] = r.At.Offset + 1
-		return nil
-	})
-	if err != nil {
+	if err := s.followStates(ctx, spans, o.standing.ends, o.standing.add); err != nil {
 		return fmt.Errorf("states of the dead letters: %w", err)
-	}
-	for p, span := range rest { // past markers
-		o.standing.ends[p] = span.End
 	}
 	return nil
 }

@@ -27,10 +27,23 @@ type standing struct {
 
 	elsewhere bool // what was sent to a topic that is not the pipeline's holds its content, too
 
-	watched string                       // an operation; "" is none
-	own     map[idKey]deadletters.Status // letters whose last state is of the operation that reads them -> what they were before it
-	ownID   string                       // that operation; "" is none
-	held    map[idKey]deadletters.Status // letters whose last state is of that operation -> what they were before it
+	watched touched // by the operation that is to be reversed
+	own     touched // by the operation that reads the states
+}
+
+// touched is the letters whose last state is of one operation, and what they were before it.
+type touched struct {
+	operation string // "" is none
+	before    map[idKey]deadletters.Status
+}
+
+// note takes over a letter's next state.
+func (t *touched) note(key idKey, state deadletters.State) {
+	if t.operation != "" && state.Operation == t.operation {
+		t.before[key] = state.Before
+	} else {
+		delete(t.before, key)
+	}
 }
 
 // idKey stands for a letter's id: half of its SHA-256.
@@ -49,7 +62,7 @@ type mark struct {
 
 func newStanding(most int, watched string) *standing {
 	return &standing{
-		watched: watched, held: map[idKey]deadletters.Status{}, own: map[idKey]deadletters.Status{},
+		watched: touched{watched, map[idKey]deadletters.Status{}}, own: touched{"", map[idKey]deadletters.Status{}},
 		looked: map[idKey]dlqPlace{}, most: most,
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
 		heads: map[int32]audit.Head{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
@@ -73,7 +86,7 @@ func (s *Service) watchStanding(ctx context.Context, operation string) (*standin
 // standingOf reads spans of the status topic. It notes which letters are as the operation watched left them, and as own did.
 func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, watched, own string) (*standing, error) {
 	st := newStanding(s.cfg.DeadLetters.MaxReplays, watched)
-	st.ownID, st.elsewhere = own, s.alone
+	st.own.operation, st.elsewhere = own, s.alone
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
@@ -82,6 +95,29 @@ func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, wa
 		return nil
 	})
 	return st, err
+}
+
+// followStates calls fn for each record of the status topic that lies in spans and behind what was read. It moves read on as it goes, so
+// that after an error the next call goes on from there.
+func (s *Service) followStates(ctx context.Context, spans map[int32]kafka.Span, read map[int32]int64, fn func(*deadletters.StateRecord)) error {
+	rest := map[int32]kafka.Span{}
+	for p, span := range spans {
+		if span.Start = max(span.Start, read[p]); span.Start < span.End {
+			rest[p] = span
+		}
+	}
+	err := deadletters.ScanStates(ctx, s.client, s.cfg.Topics.DLQStatus, rest, func(r *deadletters.StateRecord) error {
+		fn(r)
+		read[r.At.Partition] = r.At.Offset + 1
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for p, span := range rest { // past markers
+		read[p] = span.End
+	}
+	return nil
 }
 
 // add takes over one record of the status topic. A later record of a letter replaces the earlier one; a
@@ -95,8 +131,8 @@ func (s *standing) add(r *deadletters.StateRecord) {
 		delete(s.broken, r.ID)
 		delete(s.marks, keyOf(r.ID))
 		delete(s.looked, keyOf(r.ID))
-		delete(s.held, keyOf(r.ID))
-		delete(s.own, keyOf(r.ID))
+		delete(s.watched.before, keyOf(r.ID))
+		delete(s.own.before, keyOf(r.ID))
 	case r.Err != nil:
 		s.broken[r.ID] = r.Err.Error()
 	case s.disputed(r):
@@ -119,12 +155,8 @@ func (s *standing) set(state deadletters.State) {
 	}
 	key := keyOf(state.ID)
 	s.marks[key] = s.mark(s.marks[key], state)
-	s.watch(key, state)
-	if s.ownID != "" && state.Operation == s.ownID {
-		s.own[key] = state.Before
-	} else {
-		delete(s.own, key)
-	}
+	s.watched.note(key, state)
+	s.own.note(key, state)
 	delete(s.looked, key)
 	if state.Writer == deadletters.Operator && deadletters.OfOtherSoftware(state.ID) {
 		s.looked[key] = dlqPlace{state.DLQ.Offset, state.DLQ.Partition}
@@ -133,17 +165,6 @@ func (s *standing) set(state deadletters.State) {
 		s.hold(state)
 	} else {
 		s.release(state)
-	}
-}
-
-// watch notes whether a letter is as the watched operation left it.
-func (s *standing) watch(key idKey, state deadletters.State) {
-	switch {
-	case s.watched == "":
-	case state.Operation == s.watched:
-		s.held[key] = state.Before
-	default:
-		delete(s.held, key)
 	}
 }
 

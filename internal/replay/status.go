@@ -34,26 +34,32 @@ type Report struct {
 // Status says how far an operation is, and of a replay what the consumer made of its letters. The error is [ErrNoReplay] when neither a
 // job nor a letter has its id.
 func (s *Service) Status(ctx context.Context, id string) (Report, error) {
-	report, err := s.replayStatus(ctx, id)
+	report, st, err := s.replayStatus(ctx, id)
 	if err != nil && !errors.Is(err, ErrNoReplay) {
 		return report, err
 	}
-	j, unknown := s.Job(ctx, id)
-	switch {
-	case unknown == nil:
-		report.Job = &j
-		return report, nil
-	case errors.Is(unknown, ErrNoJob):
-		return report, err
-	}
-	return report, unknown
+	return s.withJob(ctx, report, st, err)
 }
 
-// replayStatus says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter has its id.
-func (s *Service) replayStatus(ctx context.Context, replayID string) (Report, error) {
+// withJob adds the job to what the states say of an operation. unheard is [ErrNoReplay] when they say nothing: the job may.
+func (s *Service) withJob(ctx context.Context, report Report, st *standing, unheard error) (Report, error) {
+	j, err := s.job(ctx, st, report.ReplayID)
+	switch {
+	case err == nil:
+		report.Job = &j
+		return report, nil
+	case errors.Is(err, ErrNoJob):
+		return report, unheard
+	}
+	return report, err
+}
+
+// replayStatus says how far a replay is, from the states of its letters, which it returns too. The error is [ErrNoReplay] when no letter
+// has its id.
+func (s *Service) replayStatus(ctx context.Context, replayID string) (Report, *standing, error) {
 	st, err := s.loadStanding(ctx)
 	if err != nil {
-		return Report{}, err
+		return Report{}, nil, err
 	}
 	failed := map[idKey]bool{} // letters of other software that the DLQ says failed again
 	if since, has := st.theirs(replayID); has {
@@ -62,14 +68,14 @@ func (s *Service) replayStatus(ctx context.Context, replayID string) (Report, er
 			st.hear(l)
 		})
 		if err != nil {
-			return Report{}, err
+			return Report{}, nil, err
 		}
 	}
 	status := st.report(replayID, failed, s.now().Add(-s.cfg.DeadLetters.UnheardAfter.Std()))
 	if status.Last.IsZero() {
-		return status, fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
+		err = fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
 	}
-	return status, nil
+	return status, st, err
 }
 
 // theirs returns from when on the DLQ may tell what of a replay failed in other software, and whether that has any of it.
@@ -124,7 +130,7 @@ func (s *standing) report(replayID string, failed map[idKey]bool, heardSince tim
 // software are waited for until they count as not heard of.
 func (s *Service) Await(ctx context.Context, replayID string, tell func(Report)) (Report, error) {
 	for {
-		status, err := s.replayStatus(ctx, replayID)
+		status, st, err := s.replayStatus(ctx, replayID)
 		if err != nil {
 			return status, err
 		}
@@ -132,7 +138,7 @@ func (s *Service) Await(ctx context.Context, replayID string, tell func(Report))
 			tell(status)
 		}
 		if status.UnderWay == 0 {
-			return s.Status(ctx, replayID)
+			return s.withJob(ctx, status, st, nil)
 		}
 		if err := kafka.Pause(ctx, time.Second); err != nil {
 			return status, fmt.Errorf("stopped while the consumer had %d dead letters to finish: %w", status.UnderWay, err)

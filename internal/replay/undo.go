@@ -121,7 +121,7 @@ func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Lett
 		return nil, why, nil
 	}
 	did := u.acts[keyOf(l.ID)]
-	before, held := st.held[keyOf(l.ID)]
+	before, held := st.watched.before[keyOf(l.ID)]
 	switch {
 	case did == audit.Replayed:
 		return nil, "it was put back, or sent to another topic: what was sent cannot be called back", nil
