@@ -107,29 +107,15 @@ func TestAlone_C4_killedInTheMiddle(t *testing.T) {
 			w := anyDLQ(t)
 			w.dieOfSpring(batchLetters + 20)
 			dead := w.aloneService(atStart, kgo.RequestTimeoutOverhead(testrun.Patient(20*time.Second))) // it must not send EndTxn again
-			plan := w.plan(dead, deadletters.Filter{})
-			var ends atomic.Int32
-			atCommit, revived := make(chan struct{}), make(chan struct{})
-			w.onEndTxn(func(*kmsg.EndTxnRequest) {
-				if ends.Add(1) == afterBatches+1 {
-					close(atCommit)
-					<-revived
-				}
-			})
-			end := make(chan error, 1)
-			go func() {
-				_, err := dead.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("first")})
-				end <- err
-			}()
-			<-atCommit
+			revive, end := w.dying(dead, w.plan(dead, deadletters.Filter{}), afterBatches)
 			s := w.aloneService(atStart)
 			second, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")})
 			if err != nil {
 				t.Fatal(err)
 			}
-			close(revived)
-			if err := <-end; !errors.Is(err, ErrFenced) {
-				t.Errorf("the killed replayer ended with %v, want ErrFenced", err)
+			revive()
+			if dies := <-end; !errors.Is(dies.err, ErrFenced) {
+				t.Errorf("the killed replayer ended with %v, want ErrFenced", dies.err)
 			}
 			if second.Reinjected != batchLetters+20-int(afterBatches)*batchLetters {
 				t.Errorf("the second put %d back", second.Reinjected)

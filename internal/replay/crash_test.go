@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -25,6 +26,32 @@ func (w *world) onEndTxn(fn func(*kmsg.EndTxnRequest)) {
 		w.broker.SleepControl(func() { fn(req.(*kmsg.EndTxnRequest)) })
 		return nil, nil, false
 	})
+}
+
+// dying executes a plan until it is about to commit behind so many transactions. Its ending comes once it is revived.
+func (w *world) dying(s *Service, p *plan.Plan, afterBatches int32) (revive func(), end <-chan ended) {
+	w.t.Helper()
+	var ends atomic.Int32
+	atCommit, revived := make(chan struct{}), make(chan struct{})
+	w.onEndTxn(func(*kmsg.EndTxnRequest) {
+		if ends.Add(1) == afterBatches+1 {
+			close(atCommit)
+			<-revived
+		}
+	})
+	how := make(chan ended, 1)
+	go func() {
+		result, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("first")})
+		how <- ended{result, err}
+	}()
+	<-atCommit
+	return func() { close(revived) }, how
+}
+
+// ended is how an execution ended.
+type ended struct {
+	result Result
+	err    error
 }
 
 // loseCommits breaks the connection at the first ends of transactions: nobody tells what became of them.
@@ -48,32 +75,17 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			w := newWorld(t)
 			w.dieMany(batchLetters + 20)
 			dead := w.service(kgo.RequestTimeoutOverhead(testrun.Patient(20 * time.Second))) // it must not send EndTxn again
-			plan := w.plan(dead, deadletters.Filter{})
-
-			var ends atomic.Int32
-			atCommit, revived := make(chan struct{}), make(chan struct{})
-			w.onEndTxn(func(*kmsg.EndTxnRequest) {
-				if ends.Add(1) == afterBatches+1 {
-					close(atCommit)
-					<-revived
-				}
-			})
-			end := make(chan error, 1)
-			var first Result
-			go func() {
-				var err error
-				first, err = dead.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("first")})
-				end <- err
-			}()
-			<-atCommit
+			revive, end := w.dying(dead, w.plan(dead, deadletters.Filter{}), afterBatches)
 			second, err := w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")})
 			if err != nil {
 				t.Fatal(err)
 			}
-			close(revived)
-			if err := <-end; !errors.Is(err, ErrFenced) {
-				t.Errorf("the killed replayer ended with %v, want ErrFenced", err)
+			revive()
+			dies := <-end
+			if !errors.Is(dies.err, ErrFenced) {
+				t.Errorf("the killed replayer ended with %v, want ErrFenced", dies.err)
 			}
+			first := dies.result
 			if first.Reinjected != int(afterBatches)*batchLetters || first.Reinjected+second.Reinjected != batchLetters+20 {
 				t.Errorf("first %d, second %d put back", first.Reinjected, second.Reinjected)
 			}

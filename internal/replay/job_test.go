@@ -390,38 +390,12 @@ func TestJob_S4_6_endsWhenTheControlTopicCannotBeWritten(t *testing.T) {
 	w.dieMany(3)
 	s := w.service()
 	s.now = time.Now // the life of a lease is counted by it
-	p := w.plan(s, deadletters.Filter{})
 	call := ana("x")
 	call.GoOn = func(int) string { return "replayer replay" }
-	ended := make(chan error, 1)
-	sent := make(chan struct{}, 1)
-	go func() {
-		_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: call, Ramp: ramp.Ramp{Canary: 1}, Progress: func(p Progress) {
-			if p.Phase == Gating {
-				select {
-				case sent <- struct{}{}:
-				default:
-				}
-			}
-		}})
-		ended <- err
-	}()
-	<-sent
+	ended := w.canary(s, call, 1)
 	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		w.broker.KeepControl()
-		asked := r.(*kmsg.ProduceRequest)
-		answer := asked.ResponseKind().(*kmsg.ProduceResponse)
-		for _, topic := range asked.Topics { // of the control topic alone: nobody else writes
-			refused := kmsg.NewProduceResponseTopic()
-			refused.Topic, refused.TopicID = topic.Topic, topic.TopicID
-			for _, p := range topic.Partitions {
-				one := kmsg.NewProduceResponseTopicPartition()
-				one.Partition, one.ErrorCode = p.Partition, kerr.TopicAuthorizationFailed.Code
-				refused.Partitions = append(refused.Partitions, one)
-			}
-			answer.Topics = append(answer.Topics, refused)
-		}
-		return answer, nil, true
+		return refused(r, kerr.TopicAuthorizationFailed), nil, true // of the control topic alone: nobody else writes
 	})
 	err := <-ended
 	if !errors.Is(err, errUnsigned) || !denied(err) || !strings.Contains(err.Error(), "features.control") {

@@ -23,11 +23,16 @@ func takingOver(by, reason string) Call {
 // working starts a replay that waits for the consumer's verdict on its canary, which does not come.
 func (w *world) working() <-chan error {
 	w.t.Helper()
-	s := w.service()
+	return w.canary(w.service(), ana("AREA mapped"), 2)
+}
+
+// canary replays everything and waits until the first letters, which are judged before the others go, are sent.
+func (w *world) canary(s *Service, c Call, letters int) <-chan error {
+	w.t.Helper()
 	p := w.plan(s, deadletters.Filter{})
 	ended, sent := make(chan error, 1), make(chan struct{}, 1)
 	go func() {
-		_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("AREA mapped"), Ramp: ramp.Ramp{Canary: 2}, Progress: func(p Progress) {
+		_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: c, Ramp: ramp.Ramp{Canary: letters}, Progress: func(p Progress) {
 			if p.Phase == Gating {
 				select {
 				case sent <- struct{}{}:

@@ -28,6 +28,22 @@ func (w *world) put(s *Service, l control.Lease) {
 	}
 }
 
+// refused is the answer to a request to produce that refuses all of it.
+func refused(r kmsg.Request, why *kerr.Error) kmsg.Response {
+	answer := r.ResponseKind().(*kmsg.ProduceResponse)
+	for _, topic := range r.(*kmsg.ProduceRequest).Topics {
+		of := kmsg.NewProduceResponseTopic()
+		of.Topic, of.TopicID = topic.Topic, topic.TopicID
+		for _, p := range topic.Partitions {
+			one := kmsg.NewProduceResponseTopicPartition()
+			one.Partition, one.ErrorCode = p.Partition, why.Code
+			of.Partitions = append(of.Partitions, one)
+		}
+		answer.Topics = append(answer.Topics, of)
+	}
+	return answer
+}
+
 // held is a lease that is signed and renewed.
 func (w *world) held(s *Service) *lease {
 	w.t.Helper()
@@ -112,18 +128,7 @@ func TestLease_C4_isRenewedAfterASignatureThatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		answer := r.ResponseKind().(*kmsg.ProduceResponse)
-		for _, topic := range r.(*kmsg.ProduceRequest).Topics {
-			refused := kmsg.NewProduceResponseTopic()
-			refused.Topic, refused.TopicID = topic.Topic, topic.TopicID
-			for _, p := range topic.Partitions {
-				one := kmsg.NewProduceResponseTopicPartition()
-				one.Partition, one.ErrorCode = p.Partition, kerr.PolicyViolation.Code
-				refused.Partitions = append(refused.Partitions, one)
-			}
-			answer.Topics = append(answer.Topics, refused)
-		}
-		return answer, nil, true
+		return refused(r, kerr.PolicyViolation), nil, true
 	})
 	if err := l.take(w.ctx()); err == nil {
 		t.Fatal("the broker took the signature")
