@@ -166,7 +166,7 @@ func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
 		Since: start.Add(-700 * time.Millisecond), Until: start.Add(-123 * time.Microsecond),
 	}
 	text := flagsOf(want)
-	if strings.ContainsFunc(text, steers) {
+	if strings.ContainsFunc(text, cli.SteersInText) {
 		t.Errorf("%q can steer a terminal", text)
 	}
 	words, err := exec.Command("bash", "-c", `printf '%s\0' `+text).Output()

@@ -161,12 +161,12 @@ func quoted(word string) string {
 	switch {
 	case word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0:
 		return word
-	case strings.IndexFunc(word, steers) < 0 && utf8.ValidString(word):
+	case strings.IndexFunc(word, cli.SteersInText) < 0 && utf8.ValidString(word):
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	var b strings.Builder
 	for i := range len(word) {
-		if c := word[i]; c < utf8.RuneSelf && !steers(rune(c)) && c != '\'' && c != '\\' {
+		if c := word[i]; c < utf8.RuneSelf && !cli.SteersInText(rune(c)) && c != '\'' && c != '\\' {
 			b.WriteByte(c)
 		} else {
 			fmt.Fprintf(&b, `\x%02x`, c)
@@ -190,6 +190,3 @@ func codeWords() []string {
 	}
 	return out
 }
-
-// steers reports whether a character must not stand in a word as it is. A line break may, between quotes.
-func steers(r rune) bool { return r != '\n' && cli.Steers(r) }

@@ -50,19 +50,8 @@ func fitHelp(cmd *cobra.Command) {
 func fitText(text string) string {
 	var out, words []string
 	end := func() {
-		line := ""
-		for _, word := range words {
-			switch {
-			case line == "":
-				line = word
-			case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > HelpWidth:
-				out, line = append(out, line), word
-			default:
-				line += " " + word
-			}
-		}
-		if line != "" {
-			out = append(out, line)
+		if len(words) > 0 {
+			out = append(out, WrapText(strings.Join(words, " "), HelpWidth, ""))
 		}
 		words = nil
 	}

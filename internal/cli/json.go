@@ -20,14 +20,14 @@ func EncodeJSON(v any, indent string) (string, error) {
 	return escapeControls(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// escapeControls writes control characters beyond those of ASCII as \u escapes.
+// escapeControls writes control characters beyond those of ASCII as \u escapes. Line breaks are JSON's own.
 func escapeControls(text string) string {
-	if strings.IndexFunc(text, steers) < 0 {
+	if strings.IndexFunc(text, SteersInText) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if !steers(r) {
+		if !SteersInText(r) {
 			b.WriteRune(r)
 			continue
 		}
@@ -37,6 +37,3 @@ func escapeControls(text string) string {
 	}
 	return b.String()
 }
-
-// steers reports whether a terminal may take r for a command. Line breaks are JSON's own.
-func steers(r rune) bool { return r != '\n' && Steers(r) }

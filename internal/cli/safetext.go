@@ -19,6 +19,9 @@ const (
 // direction.
 func Steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
 
+// SteersInText is [Steers] for text of several lines, in which a line break is none.
+func SteersInText(r rune) bool { return r != '\n' && Steers(r) }
+
 // CleanText makes text safe for a terminal: a character that steers it becomes the replacement character.
 func CleanText(text string, l LineBreaks) string {
 	return strings.Map(func(r rune) rune {

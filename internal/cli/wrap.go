@@ -12,22 +12,19 @@ func WrapText(line string, width int, indent string) string {
 		return line
 	}
 	var b strings.Builder
-	at, rest := 0, line
-	for rest != "" {
-		end := strings.IndexByte(strings.TrimLeft(rest, " "), ' ')
-		word := rest
-		if end >= 0 {
-			word = rest[:len(rest)-len(strings.TrimLeft(rest, " "))+end]
-		}
-		rest = rest[len(word):]
-		n := utf8.RuneCountInString(word)
-		if at > utf8.RuneCountInString(indent) && at+n > width {
-			word = strings.TrimLeft(word, " ")
+	start := utf8.RuneCountInString(indent)
+	at := 0
+	for rest := line; rest != ""; {
+		text := strings.TrimLeft(rest, " ")
+		word, _, _ := strings.Cut(text, " ")
+		blanks := len(rest) - len(text)
+		rest = text[len(word):]
+		if at > start && at+blanks+utf8.RuneCountInString(word) > width {
 			b.WriteString("\n" + indent)
-			at, n = utf8.RuneCountInString(indent), utf8.RuneCountInString(word)
+			at, blanks = start, 0
 		}
-		b.WriteString(word)
-		at += n
+		b.WriteString(strings.Repeat(" ", blanks) + word)
+		at += blanks + utf8.RuneCountInString(word)
 	}
 	return b.String()
 }
