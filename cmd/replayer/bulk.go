@@ -91,13 +91,3 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 			count(letters, "dead letter"), manyLetters))
 	}
 }
-
-// ask has the operator type the number.
-func (a *app) ask(ctx context.Context, letters int) error {
-	fmt.Fprintf(a.env.Err, "This changes %s. Type the number to go on: ", count(letters, "dead letter"))
-	said, err := a.typed(ctx)
-	if err == nil && said != strconv.Itoa(letters) {
-		err = exit(cli.ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", cli.CleanText(said, cli.OneLine), letters))
-	}
-	return err
-}

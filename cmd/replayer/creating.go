@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -52,35 +51,4 @@ func (a *app) privileges() string {
 	dlq := a.named.topic
 	return fmt.Sprintf("On a cluster with ACLs this needs: Create, Read and Write on topics with the prefix %s.replayer-; Read on topic %s; Write on transactional id %s; and, to put dead letters back, Write on the topics that they go to.",
 		dlq, dlq, replay.TransactionalID(dlq))
-}
-
-// asks reports whether there is somebody to ask.
-func (a *app) asks() bool { return a.env.In != nil && a.env.InTerminal && a.env.ErrTerminal }
-
-// askYes has the operator type yes.
-func (a *app) askYes(ctx context.Context, question string) error {
-	fmt.Fprintf(a.env.Err, "%s\nType yes to go on: ", cli.CleanText(question, cli.KeepLines))
-	said, err := a.typed(ctx)
-	if err == nil && said != "yes" {
-		err = exit(cli.ExitRefused, fmt.Errorf("refused: %q is not yes; nothing was changed", cli.CleanText(said, cli.OneLine)))
-	}
-	return err
-}
-
-// typed is the next line that the operator types. The end of the input is an answer, too.
-func (a *app) typed(ctx context.Context) (string, error) {
-	if a.answers == nil {
-		a.answers = bufio.NewReader(a.env.In)
-	}
-	typed := make(chan string, 1)
-	go func() {
-		line, _ := a.answers.ReadString('\n')
-		typed <- strings.TrimSpace(line)
-	}()
-	select {
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case said := <-typed:
-		return said, nil
-	}
 }

@@ -29,16 +29,19 @@ type reading struct {
 
 func (r *reading) register(cmd *cobra.Command) {
 	r.registerIndex(cmd)
-	r.registerDLQ(cmd)
-	cmd.Flags().Lookup("topic").Usage = "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed"
+	r.registerTopic(cmd, "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
 }
 
 // registerDLQ adds the flags that name a DLQ without a pipeline.
 func (r *reading) registerDLQ(cmd *cobra.Command) {
+	r.registerTopic(cmd, "a DLQ of other software, without a pipeline file; with --brokers or --profile")
+}
+
+func (r *reading) registerTopic(cmd *cobra.Command, about string) {
 	r.foreign = true
 	f := cmd.Flags()
 	r.access.register(f)
-	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, without a pipeline file; with --brokers or --profile")
+	f.StringVar(&r.topic, "topic", "", about)
 	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each dead letter; else "+strings.Join(dialectWords()[1:], ", "))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
 }
