@@ -55,48 +55,15 @@ func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 		if near := meant(word, statusWords()); near != "" {
 			return f, usage("--status %s: there is no such status; did you mean %s?", word, near)
 		}
-		f.Statuses = append(f.Statuses, deadletters.Status(word))
 	}
-	if err := s.parse(&f); err != nil {
-		return f, err
-	}
-	for _, bound := range []struct {
-		flag, text string
-		to         *time.Time
-	}{{"since", s.since, &f.Since}, {"until", s.until, &f.Until}} {
-		if bound.text == "" {
-			continue
-		}
-		t, err := deadletters.ResolveTime(bound.text, now)
-		if err != nil {
-			return f, usage("--%s: %w", bound.flag, err)
-		}
-		*bound.to = t
+	text := deadletters.FilterText{Statuses: s.statuses, Headers: s.headers, BBox: s.bbox, Since: s.since, Until: s.until}
+	if flag, err := text.ReadInto(&f, now); err != nil {
+		return f, usage("--%s: %w", flag, err)
 	}
 	if err := f.Check(); err != nil {
 		return f, exit(cli.ExitUsage, err)
 	}
 	return f, nil
-}
-
-// parse reads the flags that have a form of their own.
-func (s *selection) parse(f *deadletters.Filter) error {
-	for _, text := range s.headers {
-		m, err := deadletters.ParseHeaderMatch(text)
-		if err != nil {
-			return usage("--header: %w", err)
-		}
-		f.Headers = append(f.Headers, m)
-	}
-	if s.bbox == "" {
-		return nil
-	}
-	box, err := deadletters.ParseBBox(s.bbox)
-	if err != nil {
-		return usage("--bbox: %w", err)
-	}
-	f.BBox = &box
-	return nil
 }
 
 // flagsOf writes a filter as flags again, with absolute times.

@@ -35,26 +35,30 @@ type LetterAnswer struct {
 	Letter dlq.DetailJSON `json:"letter"`
 }
 
-func (c *Console) stats(ctx context.Context, _ query) (any, error) {
+func (c *Console) stats(ctx context.Context, _ query) (StatsAnswer, error) {
 	fresh, err := c.index.fresh(ctx)
 	if err != nil {
-		return nil, err
+		return StatsAnswer{}, err
 	}
 	s, err := c.letters.Stats(ctx)
 	return StatsAnswer{fresh, dlq.NewStatsJSON(s, c.now())}, err
 }
 
-func (c *Console) groups(ctx context.Context, q query) (any, error) {
+func (c *Console) groups(ctx context.Context, q query) (GroupsAnswer, error) {
 	selected, err := q.selection(c.now())
 	if err != nil {
-		return nil, err
+		return GroupsAnswer{}, err
 	}
-	limit := selected.Limit
-	selected.Limit = 0
 	fresh, err := c.index.fresh(ctx)
 	if err != nil {
-		return nil, err
+		return GroupsAnswer{}, err
 	}
+	return c.groupsOf(ctx, fresh, selected)
+}
+
+func (c *Console) groupsOf(ctx context.Context, fresh Freshness, selected dlqindex.Query) (GroupsAnswer, error) {
+	limit := selected.Limit
+	selected.Limit = 0
 	groups, err := c.letters.Groups(ctx, selected)
 	out := GroupsAnswer{Fresh: fresh, Groups: []dlq.GroupJSON{}, Total: len(groups)}
 	for _, g := range groups[:min(len(groups), limit)] {
@@ -70,30 +74,26 @@ const (
 	pageBytes = 4 << 20
 )
 
-func (c *Console) page(ctx context.Context, q query) (any, error) {
-	selected, err := q.selection(c.now())
+func (c *Console) page(ctx context.Context, q query) (LettersAnswer, error) {
+	selected, after, err := q.page(c.now())
 	if err != nil {
-		return nil, err
+		return LettersAnswer{}, err
 	}
-	limit := selected.Limit
-	var after *dlqindex.Cursor
-	if q.get("cursor") != "" {
-		at, err := dlqindex.ParseCursor(q.get("cursor"))
-		if err != nil {
-			return nil, usage("%w; use next of the page before", err)
-		}
-		after = &at
+	fresh, err := c.index.fresh(ctx)
+	if err != nil {
+		return LettersAnswer{}, err
 	}
-	out := LettersAnswer{Letters: []dlq.LetterJSON{}}
-	if out.Fresh, err = c.index.fresh(ctx); err != nil {
-		return nil, err
-	}
-	first := after == nil
+	return c.pageOf(ctx, fresh, selected, after)
+}
+
+func (c *Console) pageOf(ctx context.Context, fresh Freshness, selected dlqindex.Query, after *dlqindex.Cursor) (LettersAnswer, error) {
+	out := LettersAnswer{Fresh: fresh, Letters: []dlq.LetterJSON{}}
+	limit, first := selected.Limit, after == nil
 	for bytes := 0; len(out.Letters) < limit && bytes < pageBytes; {
 		selected.Limit = min(pagePart, limit-len(out.Letters))
 		part, err := c.letters.Page(ctx, selected, after)
 		if err != nil {
-			return nil, err
+			return LettersAnswer{}, err
 		}
 		if first && after == nil {
 			out.Total = &part.Total
@@ -128,14 +128,14 @@ func (c *Console) reached(ctx context.Context) (Freshness, error) {
 	return fresh, err
 }
 
-func (c *Console) letter(ctx context.Context, q query) (any, error) {
+func (c *Console) letter(ctx context.Context, q query) (LetterAnswer, error) {
 	fresh, err := c.reached(ctx)
 	if err != nil {
-		return nil, err
+		return LetterAnswer{}, err
 	}
 	d, err := c.letters.Show(ctx, q.id)
 	if err != nil {
-		return nil, err
+		return LetterAnswer{}, err
 	}
 	return LetterAnswer{fresh, dlq.NewDetailJSON(d)}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 //go:embed page/pages.html
@@ -23,15 +24,15 @@ var pageText string
 var styleSheet []byte
 
 const (
-	pageRows   = "50"     // dead letters on a page
+	pageRows   = 50       // dead letters on a page
 	shownValue = 64 << 10 // bytes of a value that a page shows
 )
 
 // pageRoutes lists the pages for people. Each shows the answers of routes with the same parameters.
 func pageRoutes() []route {
 	return []route{
-		{path: "/{$}", params: append(filterParams(), orderParam(), cursorParam()), answer: (*Console).homePage},
-		{path: "/letters/{id}", answer: (*Console).letterPage},
+		answering("/{$}", "", append(filterParams(), orderParam(), cursorParam()), (*Console).homePage),
+		answering("/letters/{id}", "", nil, (*Console).letterPage),
 	}
 }
 
@@ -69,40 +70,37 @@ func (p page) With(name, value string) string {
 	return "/?" + v.Encode()
 }
 
-func (c *Console) homePage(ctx context.Context, q query) (any, error) {
-	out := page{DLQ: c.letters.Topic(), Query: q.values}
-	stats, err := c.stats(ctx, query{})
-	if err != nil {
-		return nil, err
-	}
-	counted := stats.(StatsAnswer)
-	out.Stats, out.Fresh = counted.Stats, counted.Fresh
-	groups, err := c.groups(ctx, query{})
-	if err != nil {
-		return nil, err
-	}
-	out.Groups = groups.(GroupsAnswer)
-	listed := query{values: url.Values{"limit": {pageRows}}}
+func (c *Console) homePage(ctx context.Context, q query) (page, error) {
+	listed := query{values: url.Values{}}
 	for name, values := range q.values {
 		if values[0] != "" { // a form sends its empty fields
 			listed.values[name] = values
 		}
 	}
-	letters, err := c.page(ctx, listed)
+	selected, after, err := listed.page(c.now())
 	if err != nil {
-		return nil, err
+		return page{}, err
 	}
-	out.Letters = letters.(LettersAnswer)
-	return out, nil
+	selected.Limit = pageRows
+	out := page{DLQ: c.letters.Topic(), Query: q.values}
+	if out.Fresh, err = c.index.fresh(ctx); err != nil {
+		return page{}, err
+	}
+	stats, err := c.letters.Stats(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	out.Stats = dlq.NewStatsJSON(stats, c.now())
+	if out.Groups, err = c.groupsOf(ctx, out.Fresh, dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}); err != nil {
+		return page{}, err
+	}
+	out.Letters, err = c.pageOf(ctx, out.Fresh, selected, after)
+	return out, err
 }
 
-func (c *Console) letterPage(ctx context.Context, q query) (any, error) {
-	shown, err := c.letter(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	of := shown.(LetterAnswer)
-	return page{DLQ: c.letters.Topic(), Fresh: of.Fresh, Letter: &of.Letter}, nil
+func (c *Console) letterPage(ctx context.Context, q query) (page, error) {
+	of, err := c.letter(ctx, q)
+	return page{DLQ: c.letters.Topic(), Fresh: of.Fresh, Letter: &of.Letter}, err
 }
 
 // pages returns the handler of a page.

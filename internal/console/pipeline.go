@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -63,25 +64,27 @@ func ask[T any](ctx context.Context, c *Console, fn func(*pipeline) (T, error)) 
 	return answer, newFreshness(now, now, ends), err
 }
 
-func (c *Console) replays(ctx context.Context, _ query) (any, error) {
+func (c *Console) replays(ctx context.Context, _ query) (ReplaysAnswer, error) {
 	look, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Look, error) { return p.overview.Look(ctx) })
 	look.Replays = append([]replay.Underway{}, look.Replays...)
 	return ReplaysAnswer{fresh, look}, err
 }
 
-func (c *Console) replay(ctx context.Context, q query) (any, error) {
+func (c *Console) replay(ctx context.Context, q query) (ReplayAnswer, error) {
 	report, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Report, error) { return p.service.Status(ctx, q.id) })
 	return ReplayAnswer{fresh, report}, err
 }
 
-func (c *Console) audit(ctx context.Context, q query) (any, error) {
+func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
 	limit, err := q.limit()
 	if err != nil {
-		return nil, err
+		return AuditAnswer{}, err
 	}
 	filter := replay.TrailFilter{Letter: q.get("letter"), Operation: q.get("operation")}
-	if filter.Since, err = q.time("since", c.now()); err != nil {
-		return nil, err
+	if since := q.get("since"); since != "" {
+		if filter.Since, err = deadletters.ResolveTime(since, c.now()); err != nil {
+			return AuditAnswer{}, usage("since: %w", err)
+		}
 	}
 	out := AuditAnswer{Events: []audit.Event{}}
 	if q.get("operations") == "true" {
@@ -98,7 +101,7 @@ func (c *Console) audit(ctx context.Context, q query) (any, error) {
 		return n, err
 	})
 	if err != nil {
-		return nil, err
+		return AuditAnswer{}, err
 	}
 	return AuditAnswer{Fresh: fresh, Events: append(out.Events, newest.events...), LeftOut: newest.leftOut}, nil
 }

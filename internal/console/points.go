@@ -41,17 +41,17 @@ type PointProperties struct {
 	Status string `json:"status"`
 }
 
-func (c *Console) points(ctx context.Context, q query) (any, error) {
+func (c *Console) points(ctx context.Context, q query) (MapAnswer, error) {
 	selected, err := q.selection(c.now())
 	if err != nil {
-		return nil, err
+		return MapAnswer{}, err
 	}
 	out := MapAnswer{Type: "FeatureCollection", Features: []PointFeature{}}
 	if out.Fresh, err = c.index.fresh(ctx); err != nil {
-		return nil, err
+		return MapAnswer{}, err
 	}
 	if out.Total, err = c.letters.Count(ctx, selected); err != nil {
-		return nil, err
+		return MapAnswer{}, err
 	}
 	selected.Limit = maxPoints
 	read := 0

@@ -86,6 +86,19 @@ func (q query) limit() (int, error) {
 	return n, nil
 }
 
+// page reads the selection, and the cursor behind which the page begins; nil is the first page.
+func (q query) page(now time.Time) (dlqindex.Query, *dlqindex.Cursor, error) {
+	selected, err := q.selection(now)
+	if err != nil || q.get("cursor") == "" {
+		return selected, nil, err
+	}
+	after, err := dlqindex.ParseCursor(q.get("cursor"))
+	if err != nil {
+		return selected, nil, usage("%w; use next of the page before", err)
+	}
+	return selected, &after, nil
+}
+
 // selection reads the filters, the limit and the order. Ages are counted from now.
 func (q query) selection(now time.Time) (dlqindex.Query, error) {
 	v := q.values
@@ -93,30 +106,11 @@ func (q query) selection(now time.Time) (dlqindex.Query, error) {
 	out.Filter = deadletters.Filter{
 		IDs: v["id"], Codes: v["code"], Groups: v["group"], Features: v["feature"], Pipelines: v["pipeline"], Runs: v["run"], Text: q.get("text"),
 	}
-	for _, word := range v["status"] {
-		out.Statuses = append(out.Statuses, deadletters.Status(word))
-	}
-	for _, word := range v["header"] {
-		m, err := deadletters.ParseHeaderMatch(word)
-		if err != nil {
-			return out, usage("header: %w", err)
-		}
-		out.Headers = append(out.Headers, m)
-	}
-	if q.get("bbox") != "" {
-		box, err := deadletters.ParseBBox(q.get("bbox"))
-		if err != nil {
-			return out, usage("bbox: %w", err)
-		}
-		out.BBox = &box
+	text := deadletters.FilterText{Statuses: v["status"], Headers: v["header"], BBox: q.get("bbox"), Since: q.get("since"), Until: q.get("until")}
+	if name, err := text.ReadInto(&out.Filter, now); err != nil {
+		return out, usage("%s: %w", name, err)
 	}
 	var err error
-	if out.Since, err = q.time("since", now); err != nil {
-		return out, err
-	}
-	if out.Until, err = q.time("until", now); err != nil {
-		return out, err
-	}
 	if out.Limit, err = q.limit(); err != nil {
 		return out, err
 	}
@@ -131,16 +125,4 @@ func (q query) selection(now time.Time) (dlqindex.Query, error) {
 		return out, usage("%w", err)
 	}
 	return out, nil
-}
-
-// time reads a time or an age; the zero time when the parameter is not given.
-func (q query) time(name string, now time.Time) (time.Time, error) {
-	if q.get(name) == "" {
-		return time.Time{}, nil
-	}
-	t, err := deadletters.ResolveTime(q.get(name), now)
-	if err != nil {
-		return t, usage("%s: %w", name, err)
-	}
-	return t, nil
 }

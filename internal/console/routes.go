@@ -33,18 +33,26 @@ type route struct {
 	raw func(c *Console, ctx context.Context, q query, w http.ResponseWriter) error
 }
 
+// answering returns the route of a path with answers of one type.
+func answering[T any](path, summary string, params []param, answer func(*Console, context.Context, query) (T, error)) route {
+	return route{
+		path: path, summary: summary, params: params, answerType: reflect.TypeFor[T](),
+		answer: func(c *Console, ctx context.Context, q query) (any, error) { return answer(c, ctx, q) },
+	}
+}
+
 // routes lists all paths with JSON answers and bytes.
 func routes() []route {
 	return []route{
-		{path: "/api/stats", summary: "Dead letters by status and day, the oldest pending one, and when retention deletes it", answer: (*Console).stats, answerType: reflect.TypeFor[StatsAnswer]()},
-		{path: "/api/groups", summary: "Groups of dead letters by what they died of, the largest first", params: append(filterParams(), limitParam()), answer: (*Console).groups, answerType: reflect.TypeFor[GroupsAnswer]()},
-		{path: "/api/letters", summary: "A page of dead letters without their values", params: append(filterParams(), limitParam(), orderParam(), cursorParam()), answer: (*Console).page, answerType: reflect.TypeFor[LettersAnswer]()},
-		{path: "/api/letters/{id}", summary: "One dead letter with headers, value, the decoded feature, today's verdict and its hops", answer: (*Console).letter, answerType: reflect.TypeFor[LetterAnswer]()},
+		answering("/api/stats", "Dead letters by status and day, the oldest pending one, and when retention deletes it", nil, (*Console).stats),
+		answering("/api/groups", "Groups of dead letters by what they died of, the largest first", append(filterParams(), limitParam()), (*Console).groups),
+		answering("/api/letters", "A page of dead letters without their values", append(filterParams(), limitParam(), orderParam(), cursorParam()), (*Console).page),
+		answering("/api/letters/{id}", "One dead letter with headers, value, the decoded feature, today's verdict and its hops", nil, (*Console).letter),
 		{path: "/api/letters/{id}/value", summary: "The original bytes of one dead letter", raw: (*Console).value},
-		{path: "/api/replays", summary: "Replays that are in progress or stopped, and who changes dead letters", answer: (*Console).replays, answerType: reflect.TypeFor[ReplaysAnswer]()},
-		{path: "/api/replays/{id}", summary: "What became of the dead letters of one replay", answer: (*Console).replay, answerType: reflect.TypeFor[ReplayAnswer]()},
-		{path: "/api/audit", summary: "What operators did, the newest first", params: append(auditParams(), limitParam()), answer: (*Console).audit, answerType: reflect.TypeFor[AuditAnswer]()},
-		{path: "/api/map", summary: "Centres of the bounding boxes of selected dead letters as GeoJSON, in the coordinates of the source", params: append(filterParams(), orderParam()), answer: (*Console).points, answerType: reflect.TypeFor[MapAnswer]()},
+		answering("/api/replays", "Replays that are in progress or stopped, and who changes dead letters", nil, (*Console).replays),
+		answering("/api/replays/{id}", "What became of the dead letters of one replay", nil, (*Console).replay),
+		answering("/api/audit", "What operators did, the newest first", append(auditParams(), limitParam()), (*Console).audit),
+		answering("/api/map", "Centres of the bounding boxes of selected dead letters as GeoJSON, in the coordinates of the source", append(filterParams(), orderParam()), (*Console).points),
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -106,33 +105,4 @@ func plainText(part, text string) error {
 
 func among[T comparable](wanted []T, have T) bool {
 	return len(wanted) == 0 || slices.Contains(wanted, have)
-}
-
-// ResolveTime makes an absolute time of what an operator writes: an RFC 3339 time, a date
-// (midnight UTC), or an age before now such as 90m, 36h or 7d. It is called once, when the
-// command starts, so that a plan and its execution mean the same letters.
-func ResolveTime(text string, now time.Time) (time.Time, error) {
-	text = strings.TrimSpace(text)
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	age, err := parseAge(text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time; use 2026-11-03T14:00:00Z, 2026-11-03, or an age such as 90m, 36h, 7d", text)
-	}
-	return now.Add(-age).UTC(), nil
-}
-
-func parseAge(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err
-	}
-	age, err := time.ParseDuration(text)
-	if err == nil && age < 0 {
-		return 0, fmt.Errorf("negative age %s", text)
-	}
-	return age, err
 }
