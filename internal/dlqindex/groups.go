@@ -29,11 +29,8 @@ func (d *DLQ) Groups(ctx context.Context, q Query) ([]deadletters.Group, error) 
 	return out, wrapped("group the dead letters of "+d.topic, err)
 }
 
-// groupSum is a group that is being counted.
-type groupSum struct{ deadletters.Group }
-
 // sums counts letters by group: from the counters, or if there is a filter, from the rows.
-func (d *DLQ) sums(t *tx, q Query) (map[string]*groupSum, error) {
+func (d *DLQ) sums(t *tx, q Query) (map[string]*deadletters.Group, error) {
 	const extreme = "(SELECT %s(q.rejected_at) FROM @dead_letter_queue AS q WHERE q.dlq = c.dlq AND q.gone = c.gone AND q.group_id = c.group_id)"
 	text := "SELECT c.group_id, c.status, c.letters, c.bytes, c.replayed, " + fmt.Sprintf(extreme, "min") + ", " + fmt.Sprintf(extreme, "max") +
 		" FROM @dead_letter_count AS c WHERE c.dlq = ? AND c.gone = ? AND c.letters > 0"
@@ -43,7 +40,7 @@ func (d *DLQ) sums(t *tx, q Query) (map[string]*groupSum, error) {
 		text, args = "SELECT q.group_id, q.status, count(*), CAST(sum(q.value_size) AS BIGINT), sum("+isReplayedSQL+"), min(q.rejected_at), max(q.rejected_at) "+
 			"FROM @dead_letter_queue AS q"+c.where()+" GROUP BY q.status, q.group_id", c.args // in this order SQLite scans the index that has all columns
 	}
-	out := map[string]*groupSum{}
+	out := map[string]*deadletters.Group{}
 	err := t.found(text, func(rows *sql.Rows) error {
 		var id string
 		var status deadletters.Status
@@ -54,16 +51,17 @@ func (d *DLQ) sums(t *tx, q Query) (map[string]*groupSum, error) {
 		}
 		g := out[id]
 		if g == nil {
-			g = &groupSum{Group: deadletters.Group{ID: id, FirstSeen: first, Statuses: map[deadletters.Status]int{}}}
+			g = &deadletters.Group{ID: id, FirstSeen: first, Statuses: map[deadletters.Status]int{}}
 			out[id] = g
 		}
-		g.add(readable(status), n, first, last)
+		addTo(g, readable(status), n, first, last)
 		return nil
 	}, args...)
 	return out, err
 }
 
-func (g *groupSum) add(status deadletters.Status, n sums, first, last time.Time) {
+// addTo counts letters of one status in their group.
+func addTo(g *deadletters.Group, status deadletters.Status, n sums, first, last time.Time) {
 	g.Count += int(n.letters)
 	g.Bytes += n.bytes
 	g.Replayed += int(n.replayed)
@@ -77,7 +75,7 @@ func (g *groupSum) add(status deadletters.Status, n sums, first, last time.Time)
 }
 
 // groups sorts groups, and adds what they stand for and the example of each.
-func (d *DLQ) groups(t *tx, q Query, sums map[string]*groupSum) ([]deadletters.Group, error) {
+func (d *DLQ) groups(t *tx, q Query, sums map[string]*deadletters.Group) ([]deadletters.Group, error) {
 	ids := slices.Collect(maps.Keys(sums))
 	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Or(cmp.Compare(sums[b].Count, sums[a].Count), cmp.Compare(a, b))
@@ -90,13 +88,13 @@ func (d *DLQ) groups(t *tx, q Query, sums map[string]*groupSum) ([]deadletters.G
 	}
 	var out []deadletters.Group
 	for _, id := range ids {
-		out = append(out, sums[id].Group)
+		out = append(out, *sums[id])
 	}
 	return out, nil
 }
 
 // describe adds what groups stand for, and the letter of each that died last.
-func (d *DLQ) describe(t *tx, q Query, sums map[string]*groupSum, ids []string) error {
+func (d *DLQ) describe(t *tx, q Query, sums map[string]*deadletters.Group, ids []string) error {
 	c := d.condition(q)
 	at := "v.died"
 	if t.engine == PostgreSQL {
