@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "draw the picture of docs/architecture.md anew")
+var update = flag.Bool("update", false, "redraw the diagram in docs/architecture.md")
 
 const architecturePage = "docs/architecture.md"
 
@@ -20,7 +20,7 @@ const (
 	pictureEnds   = "```\n"
 )
 
-// C-6: the picture of the packages is what their imports say. `go test -run TestArchitecture -update .` draws it anew.
+// C-6: the package diagram matches the imports. `go test -run TestArchitecture -update .` redraws it.
 func TestArchitecture_thePictureIsThatOfTheImports(t *testing.T) {
 	text, err := os.ReadFile(architecturePage)
 	if err != nil {

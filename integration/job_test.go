@@ -40,8 +40,8 @@ func (p *pipe) jobIs(state string) {
 	})
 }
 
-// S4-6, C-4: an operator at another desk pauses a replay, lets it go on, and cancels it while it pauses. Nothing is sent meanwhile; what was
-// not sent is known to whoever looks later, and goes back once.
+// S4-6, C-4: a second operator pauses and resumes a replay, and cancels it while it is paused. Nothing is sent meanwhile; the job shows what
+// was not sent, and a later replay sends it once.
 func TestJob_S4_6_C4_anotherOperatorPausesAndCancels(t *testing.T) {
 	testrun.Nightly(t)
 	t.Parallel()

@@ -24,8 +24,8 @@ func (d *desk) status(id string) replay.Report {
 	return r
 }
 
-// An operator at another desk pauses a replay, lets it go on, and cancels it. Whoever looks later sees what was not sent, and the command
-// that goes on works.
+// A second operator pauses, resumes and cancels a replay. The listing then shows how many dead letters were not sent, and the command it
+// names sends them.
 func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	d := newDesk(t, false)
 	for i := range 4 {

@@ -6,7 +6,7 @@
 // and the caller produces it. It never holds a payload; a message is cut to [MaxMessage].
 //
 // A [Chain] numbers its entries. Each has the hash of the entry before it, and a hash over both and over its own canonical JSON (RFC
-// 8785). Whoever changes, removes, adds or reorders an entry breaks the chain at that place, and [Verify] says where. Nothing is
+// 8785). Changing, removing, adding or reordering an entry breaks the chain at that place, and [Verify] says where. Nothing is
 // signed: who can rewrite the whole chain, from the changed entry to its head, can make one that fits. What was reported before and kept
 // elsewhere shows that.
 //

@@ -45,7 +45,7 @@ func TestCursor_S4_6_refuses_what_is_none(t *testing.T) {
 	}
 }
 
-// Whoever waits for an answer for more than a second is told, once.
+// A caller that waits for an answer for more than a second is told, once.
 func TestQuery_S4_6_tells_that_an_answer_takes_long(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
