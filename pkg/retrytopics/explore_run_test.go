@@ -37,9 +37,9 @@ func TestExplore_S3_1_S4_14_everyInterleavingKeepsThePromises(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		t.Logf("explored: %-28s %4d histories %9d states %9d steps %6d ends, %.1f s", p.name, len(p.histories), n.states, n.steps, n.ends, time.Since(started).Seconds())
+		t.Logf("explored: %-28s %4d histories %9d states %9d steps %6d ends, digest %016x, %.1f s", p.name, len(p.histories), n.states, n.steps, n.ends, n.digest, time.Since(started).Seconds())
 		histories += len(p.histories)
-		all.states, all.steps = all.states+n.states, all.steps+n.steps
+		all.add(n)
 	}
 	t.Logf("explored: %d states in %d steps, of %d histories, scale %s, %.1f s", all.states, all.steps, histories, asked, time.Since(began).Seconds())
 }
@@ -60,7 +60,7 @@ func exploreAll(t *testing.T, p *plan, client *kgo.Client) (all explored) {
 				for h := range next {
 					n, err := exploreOne(p, h, client)
 					mu.Lock()
-					all.states, all.steps, all.ends = all.states+n.states, all.steps+n.steps, all.ends+n.ends
+					all.add(n)
 					if err != nil && !t.Failed() {
 						t.Error(err)
 					}

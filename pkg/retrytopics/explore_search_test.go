@@ -4,13 +4,23 @@ package retrytopics
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 )
 
-// explored is what was seen of a history.
-type explored struct{ states, steps, ends int }
+// explored is what was seen of a history, or of several.
+type explored struct {
+	states, steps, ends int
+	digest              uint64 // of every state and every step between two states; the sum over histories, in any order
+}
+
+// add adds what was seen of other histories.
+func (e *explored) add(more explored) {
+	e.states, e.steps, e.ends, e.digest = e.states+more.states, e.steps+more.steps, e.ends+more.ends, e.digest+more.digest
+}
 
 // origin is how a state was reached first.
 type origin struct {
@@ -47,11 +57,12 @@ type search struct {
 	ends    []int32
 	queue   []*state
 	steps   int
+	trace   hash.Hash // of the states in the order in which they are found, and of the steps between them
 }
 
 // explore takes every step from every state that can be reached.
 func (x *explorer) explore() (explored, error) {
-	s := &search{x: x, seen: map[[16]byte]int32{}, begun: map[[16]byte]int32{}}
+	s := &search{x: x, seen: map[[16]byte]int32{}, begun: map[[16]byte]int32{}, trace: sha256.New()}
 	err := s.add(x.begin(newWorld(x.history, x.plan)), origin{from: -1})
 	for err == nil && len(s.queue) > 0 {
 		st := s.queue[0]
@@ -62,7 +73,7 @@ func (x *explorer) explore() (explored, error) {
 		x.breaks("nothing leads from here to an end")
 		err = s.violation(s.origins[stuck])
 	}
-	return explored{len(s.origins), s.steps, len(s.ends)}, err
+	return explored{len(s.origins), s.steps, len(s.ends), binary.BigEndian.Uint64(s.trace.Sum(nil))}, err
 }
 
 // expand takes every step from one state.
@@ -111,6 +122,8 @@ func (s *search) add(st *state, o origin) error {
 	}
 	sum := x.sum(st)
 	id, known := s.seen[sum]
+	fmt.Fprintln(s.trace, o.from, uint8(o.step.kind), o.step.lane, o.step.at, uint8(o.step.fate), known)
+	s.trace.Write(sum[:])
 	if !known {
 		id = int32(len(s.origins))
 		s.seen[sum], st.id = id, id

@@ -42,6 +42,9 @@ func (g *game) play(ctx context.Context) (failed bool, err error) {
 		worlds++
 		virtual += w.result.Virtual
 		g.count(w)
+		if g.digests {
+			fmt.Fprintf(g.out, "seed %d: %s\n", w.plan.Seed, w.result.Digest)
+		}
 		if w.result.Fails() {
 			broken = append(broken, w)
 			fmt.Fprintf(g.out, "seed %d: %v\n", w.plan.Seed, w.result.Violations[0])
