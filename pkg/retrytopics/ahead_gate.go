@@ -32,7 +32,7 @@ func (g *gate) pass(place int64) {
 
 // offer starts a record that is due, or lets it wait for room. The mutex is held.
 func (s *scheduler) offer(r taken) {
-	g := &r.lane.gate
+	g := &r.from.gate
 	if !g.opens(r.place, s.ahead) {
 		g.block(r)
 		return
@@ -43,7 +43,7 @@ func (s *scheduler) offer(r taken) {
 
 // finished notes that a task is done and starts what has room now. The mutex is held.
 func (s *scheduler) finished(t *task) {
-	g := &t.lane.gate
+	g := &t.from.gate
 	g.finished++
 	s.admit(g)
 }

@@ -74,7 +74,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 	if d, run := e.admit(t, &before.state); !run {
 		event.Decision = d
 	} else {
-		if t.lane.tier != sourceLane && t.refused == nil {
+		if t.from.tier != sourceTier && t.refused == nil {
 			event.Lateness = started.Sub(r.Control.Due)
 		}
 		var err error
@@ -126,7 +126,7 @@ func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
 		return Decision{}, true
 	}
 	*st = next
-	t.lane.shard.set(t.raw.Key, next)
+	t.from.shard.set(t.raw.Key, next)
 	return d, false
 }
 
@@ -137,7 +137,7 @@ func (t *task) unreadable() bool {
 }
 
 func (t *task) arrival() arrival {
-	a := arrival{fromTier: t.lane.tier != sourceLane, sequence: t.record.Control.Sequence, letter: t.letter(), part: t.record.Control.Part}
+	a := arrival{fromTier: t.from.tier != sourceTier, sequence: t.record.Control.Sequence, letter: t.letter(), part: t.record.Control.Part}
 	if t.record.Control.Rest != nil || len(t.event.Dead) > 0 {
 		a.own = t.record.wholeLetter()
 	}
@@ -145,7 +145,7 @@ func (t *task) arrival() arrival {
 }
 
 func (e *Engine) surface(t *task) (Decision, bool) {
-	if t.lane.tier == sourceLane || t.unreadable() {
+	if t.from.tier == sourceTier || t.unreadable() {
 		return Decision{}, true
 	}
 	return Surface(e.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
@@ -310,7 +310,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	t.record.number(sequence)
 	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked {
 		t.change.state = &stated{string(t.raw.Key), st}
-		t.lane.shard.set(t.raw.Key, st)
+		t.from.shard.set(t.raw.Key, st)
 	}
 	e.remember(t, before, applied, took, result.Delete, late)
 }
@@ -362,7 +362,7 @@ func (e *Engine) remember(t *task, before *past, applied Version, took, deletes 
 		c.versioned, c.newest, c.older, c.kept = true, newest, before.kept, before.keeps
 	}
 	if c.ledged || c.versioned {
-		t.lane.shard.note(c)
+		t.from.shard.note(c)
 	}
 }
 

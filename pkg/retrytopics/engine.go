@@ -79,7 +79,7 @@ func (e *Engine) clientOptions() []kgo.Opt {
 // tierOf gives the tier number of a topic, as tiers counts them, or sourceLane; ok is false for a topic that is neither.
 func (e *Engine) tierOf(topic string) (tier int, ok bool) {
 	if topic == e.cfg.Source {
-		return sourceLane, true
+		return sourceTier, true
 	}
 	for i, t := range e.tiers() {
 		if t.Topic == topic {

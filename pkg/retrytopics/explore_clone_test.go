@@ -14,28 +14,28 @@ import (
 
 // copier makes a second session that is in the state of a first one. Both go on apart.
 type copier struct {
-	from, to *session
-	lanes    map[*lane]*lane
-	shards   map[*shard]*shard
-	tasks    map[*task]*task
-	changes  map[*change]*change
-	now      time.Time
-	keys     []idempotency.KeyHash
-	idle     *time.Timer // fires never
+	from, to   *session
+	partitions map[*partition]*partition
+	shards     map[*shard]*shard
+	tasks      map[*task]*task
+	changes    map[*change]*change
+	now        time.Time
+	keys       []idempotency.KeyHash
+	idle       *time.Timer // fires never
 }
 
 func (c *copier) session() *session {
 	s := c.from
-	c.lanes, c.shards, c.tasks, c.changes = map[*lane]*lane{}, map[*shard]*shard{}, map[*task]*task{}, map[*change]*change{}
+	c.partitions, c.shards, c.tasks, c.changes = map[*partition]*partition{}, map[*shard]*shard{}, map[*task]*task{}, map[*change]*change{}
 	c.to = &session{
-		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{},
+		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, shards: map[int32]*shard{},
 		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, place: s.place, lazy: s.lazy, wake: s.wake,
 	}
 	for p, sh := range s.shards {
 		c.to.shards[p] = c.shard(sh)
 	}
-	for tp, l := range s.lanes {
-		c.to.lanes[tp] = c.lane(l)
+	for tp, l := range s.partitions {
+		c.to.partitions[tp] = c.partition(l)
 	}
 	c.to.aborted = c.list(s.aborted)
 	c.to.sched = c.scheduler(s.sched)
@@ -76,12 +76,12 @@ func (c *copier) shard(old *shard) *shard {
 	return sh
 }
 
-func (c *copier) lane(old *lane) *lane {
-	if l := c.lanes[old]; l != nil {
+func (c *copier) partition(old *partition) *partition {
+	if l := c.partitions[old]; l != nil {
 		return l
 	}
 	l := *old
-	c.lanes[old] = &l
+	c.partitions[old] = &l
 	l.shard = c.shard(old.shard)
 	w := *old.window
 	w.taken, w.restored = slices.Clone(w.taken), slices.Clone(w.restored)
@@ -111,7 +111,7 @@ func prepare(s *scheduler, e *Engine, idle *time.Timer) {
 
 func (c *copier) queue(old *queue[taken]) (q queue[taken]) {
 	for _, r := range old.items() {
-		q.all = append(q.all, taken{task: c.task(r.task), lane: c.lane(r.lane), raw: r.raw, place: r.place, restored: r.restored})
+		q.all = append(q.all, taken{task: c.task(r.task), from: c.partition(r.from), raw: r.raw, place: r.place, restored: r.restored})
 	}
 	return q
 }
@@ -132,7 +132,7 @@ func (c *copier) task(old *task) *task {
 	}
 	t := *old
 	c.tasks[old], c.changes[&old.change] = &t, &t.change
-	t.lane, t.outputs, t.record.task = c.lane(old.lane), slices.Clone(old.outputs), &t
+	t.from, t.outputs, t.record.task = c.partition(old.from), slices.Clone(old.outputs), &t
 	if t.event.Record != nil {
 		t.event.Record = &t.record
 	}

@@ -18,21 +18,21 @@ func (x *explorer) commit(st *state) {
 	x.check(err)
 	written := map[int]bool{}
 	for _, t := range staged.tasks {
-		if lane := x.account(w, t); lane > 0 {
+		if partition := x.account(w, t); partition > 0 {
 			r := *t.outputs[0]
-			r.Offset = int64(len(w.logs[lane]))
-			w.logs[lane], written[lane] = append(w.logs[lane], &r), true
+			r.Offset = int64(len(w.logs[partition]))
+			w.logs[partition], written[partition] = append(w.logs[partition], &r), true
 			t.outputs[0] = &r // as the client does, it names the offset
 		}
 	}
-	for lane := range written {
+	for partition := range written {
 		if !x.plan.markers {
 			break
 		}
-		w.logs[lane] = append(w.logs[lane], nil)
+		w.logs[partition] = append(w.logs[partition], nil)
 	}
 	for i := range w.commits {
-		l := s.lanes[x.lane(i)]
+		l := s.partitions[x.partitionOf(i)]
 		if m, moves := staged.marks[l]; moves {
 			w.commits[i] = commit{m.offset, l.commitText(m)}
 		}
@@ -62,7 +62,7 @@ func (x *explorer) remember(w *world, r *kgo.Record) {
 }
 
 // account notes what a committed attempt has come to, and gives the lane in which its record waits; 0 for one that is finished.
-func (x *explorer) account(w *world, t *task) (lane int) {
+func (x *explorer) account(w *world, t *task) (partition int) {
 	i, d := int(t.record.Source.Offset), t.event.Decision
 	if w.fates[i] != "" {
 		x.breaks("event %d is %s, and was %s before", i, d.Outcome, w.fates[i])
@@ -74,8 +74,8 @@ func (x *explorer) account(w *world, t *task) (lane int) {
 	want := []string{}
 	switch d.Outcome {
 	case OutcomeRetried, OutcomeParked:
-		lane = 1 + slices.IndexFunc(x.plan.tiers, func(t Tier) bool { return slices.Contains(topics, t.Topic) })
-		if lane == 0 || len(topics) != 1 {
+		partition = 1 + slices.IndexFunc(x.plan.tiers, func(t Tier) bool { return slices.Contains(topics, t.Topic) })
+		if partition == 0 || len(topics) != 1 {
 			x.breaks("event %d waits, and is written to %v", i, topics)
 			return 0
 		}
@@ -83,7 +83,7 @@ func (x *explorer) account(w *world, t *task) (lane int) {
 			w.tries[i]++
 			x.delayed(i, t)
 		}
-		return lane
+		return partition
 	case OutcomeDelivered:
 		want = []string{"out"}
 	case OutcomeDeadLettered:

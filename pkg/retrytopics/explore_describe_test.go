@@ -23,7 +23,7 @@ func (x *explorer) describe(st *state) []byte {
 	d := describer{x: x, st: st, now: dawn.Add(st.w.clock), text: make([]byte, 0, 1024)}
 	d.world()
 	for i := range st.w.logs {
-		d.lane(i)
+		d.partition(i)
 	}
 	d.tasks()
 	d.memory()
@@ -113,9 +113,9 @@ func (d *describer) log(i int) {
 	}
 }
 
-func (d *describer) lane(i int) {
+func (d *describer) partition(i int) {
 	d.log(i)
-	l, base := d.st.s.lanes[d.x.lane(i)], max(d.st.w.commits[i].offset, 0)
+	l, base := d.st.s.partitions[d.x.partitionOf(i)], max(d.st.w.commits[i].offset, 0)
 	win := l.window
 	d.num(int64(len(win.taken)), win.next-base, max(win.passed-base, 0))
 	for _, o := range win.taken {
@@ -149,18 +149,18 @@ func (d *describer) tasks() {
 		slices.SortStableFunc(items, func(a, b taken) int { return cmp.Compare(a.raw.Key[0], b.raw.Key[0]) })
 		d.num(int64(len(items)))
 		for _, r := range items {
-			d.pending(r.task, r.lane, r.raw.Offset)
+			d.pending(r.task, r.from, r.raw.Offset)
 		}
 	}
 	waiting := slices.Clone(s.waiting)
 	slices.SortFunc(waiting, func(a, b *task) int {
-		return cmp.Or(a.wake.Compare(b.wake), cmp.Compare(a.lane.tier, b.lane.tier), cmp.Compare(a.offset, b.offset))
+		return cmp.Or(a.wake.Compare(b.wake), cmp.Compare(a.from.tier, b.from.tier), cmp.Compare(a.offset, b.offset))
 	})
 	d.num(int64(len(waiting)))
 	for _, t := range waiting {
-		d.pending(t, t.lane, t.offset)
+		d.pending(t, t.from, t.offset)
 		if d.x.plan.room > 0 {
-			d.num(t.place - t.lane.gate.finished)
+			d.num(t.place - t.from.gate.finished)
 		}
 		d.after(t.wake)
 	}
@@ -182,7 +182,7 @@ func (d *describer) tasks() {
 	})
 	for _, at := range kept {
 		for i, c := range d.st.w.commits {
-			if d.x.lane(i).topic == at.Topic {
+			if d.x.partitionOf(i).topic == at.Topic {
 				d.num(int64(i), at.Offset-c.offset)
 			}
 		}
@@ -190,7 +190,7 @@ func (d *describer) tasks() {
 	}
 }
 
-func (d *describer) pending(t *task, l *lane, offset int64) {
+func (d *describer) pending(t *task, l *partition, offset int64) {
 	d.num(int64(l.tier), offset-max(d.st.w.commits[l.tier+1].offset, 0))
 	d.flag(t != nil && t.made != nil && t.made.err == nil)
 	d.flag(t != nil && t.made != nil && t.made.err != nil)
@@ -202,7 +202,7 @@ func (d *describer) ended(t *task) {
 	if d.x.plan.order.Mode == OrderNone && dec.Outcome.Finished() {
 		outcome = 0
 	}
-	d.num(int64(t.lane.tier), t.offset-max(d.st.w.commits[t.lane.tier+1].offset, 0), int64(outcome), int64(dec.Tier), t.record.Control.Sequence)
+	d.num(int64(t.from.tier), t.offset-max(d.st.w.commits[t.from.tier+1].offset, 0), int64(outcome), int64(dec.Tier), t.record.Control.Sequence)
 	d.after(dec.Due)
 	d.flag(t.handled)
 	d.change(&t.change)

@@ -25,7 +25,7 @@ func (x *explorer) attempted(r *Record) {
 // hold holds a state against what a session promises at any moment.
 func (x *explorer) hold(st *state) {
 	for i := range st.w.logs {
-		l := st.s.lanes[x.lane(i)]
+		l := st.s.partitions[x.partitionOf(i)]
 		m := l.window.mark()
 		if m.offset < 0 {
 			continue
@@ -51,17 +51,17 @@ func (x *explorer) committed(st *state) {
 			places[i]++
 		}
 	}
-	for lane, log := range w.logs {
-		c := w.commits[lane]
+	for partition, log := range w.logs {
+		c := w.commits[partition]
 		spans, err := c.ahead()
 		if err != nil {
-			x.breaks("the commit of lane %d cannot be read: %v", lane, err)
+			x.breaks("the commit of lane %d cannot be read: %v", partition, err)
 		}
-		if l := st.s.lanes[x.lane(lane)]; l.committed.offset != c.offset {
-			x.breaks("lane %d takes %+v for committed, and %+v is", lane, l.committed, c)
+		if l := st.s.partitions[x.partitionOf(partition)]; l.committed.offset != c.offset {
+			x.breaks("lane %d takes %+v for committed, and %+v is", partition, l.committed, c)
 		}
-		if cp := st.s.shards[0].checkpoint; cp != nil && c.offset >= 0 && cp.places[x.lane(lane).topic].at.offset != c.offset {
-			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", lane, cp.places[x.lane(lane).topic].at, c)
+		if cp := st.s.shards[0].checkpoint; cp != nil && c.offset >= 0 && cp.places[x.partitionOf(partition).topic].at.offset != c.offset {
+			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", partition, cp.places[x.partitionOf(partition).topic].at, c)
 		}
 		for offset, r := range log {
 			if r != nil && !c.done(spans, int64(offset)) {
@@ -123,7 +123,7 @@ func (x *explorer) versions(st *state) {
 // restored holds what a session has read against the world.
 func (x *explorer) restored(st *state) {
 	for i, c := range st.w.commits {
-		l := st.s.lanes[x.lane(i)]
+		l := st.s.partitions[x.partitionOf(i)]
 		if m := l.window.mark(); m.offset != c.offset || m.offset >= 0 && l.commitText(m) != c.metadata {
 			x.breaks("lane %d begins from %+v, and %+v is committed", i, m, c)
 		}

@@ -122,7 +122,7 @@ func (s *search) add(st *state, o origin) error {
 	}
 	sum := x.sum(st)
 	id, known := s.seen[sum]
-	fmt.Fprintln(s.trace, o.from, uint8(o.step.kind), o.step.lane, o.step.at, uint8(o.step.fate), known)
+	fmt.Fprintln(s.trace, o.from, uint8(o.step.kind), o.step.partition, o.step.at, uint8(o.step.fate), known)
 	s.trace.Write(sum[:])
 	if !known {
 		id = int32(len(s.origins))

@@ -30,10 +30,10 @@ const (
 
 // step is one of the steps that are possible in a state.
 type step struct {
-	kind stepKind
-	lane int
-	at   int64 // offset in the lane
-	fate fate
+	kind      stepKind
+	partition int
+	at        int64 // offset in the lane
+	fate      fate
 }
 
 // fresh says whether another process begins with the step.
@@ -43,9 +43,9 @@ func (s step) String() string {
 	what := [...]string{"take", "attempt", "tick", "commit", "replay of event", "crash", "crash and expiry", "rebalance", "abort", "rewind", "overrun attempt"}[s.kind]
 	switch s.kind {
 	case stepAttempt, stepOverrun:
-		return fmt.Sprintf("%s: lane %d offset %d %s", what, s.lane, s.at, [...]string{"succeeds", "fails", "fails with a long wait"}[s.fate])
+		return fmt.Sprintf("%s: lane %d offset %d %s", what, s.partition, s.at, [...]string{"succeeds", "fails", "fails with a long wait"}[s.fate])
 	case stepTake:
-		return fmt.Sprintf("%s: lane %d offset %d", what, s.lane, s.at)
+		return fmt.Sprintf("%s: lane %d offset %d", what, s.partition, s.at)
 	case stepReplay:
 		return fmt.Sprintf("%s %d", what, s.at)
 	case stepTick, stepCommit, stepCrash, stepExpire, stepRebalance, stepAbort, stepRewind:
@@ -59,7 +59,7 @@ func (x *explorer) steps(st *state) (all []step) {
 	s, w := st.s, st.w
 	for i := range w.logs {
 		if at := x.next(st, i); at < int64(len(w.logs[i])) {
-			all = append(all, step{kind: stepTake, lane: i, at: at})
+			all = append(all, step{kind: stepTake, partition: i, at: at})
 		}
 	}
 	all = append(all, x.attempts(w, &s.sched.runnable)...)
@@ -100,7 +100,9 @@ func (x *explorer) steps(st *state) (all []step) {
 }
 
 // next gives the offset of a lane that the client fetches next.
-func (x *explorer) next(st *state, lane int) int64 { return max(st.s.lanes[x.lane(lane)].taken(), 0) }
+func (x *explorer) next(st *state, partition int) int64 {
+	return max(st.s.partitions[x.partitionOf(partition)].taken(), 0)
+}
 
 // attempts gives the attempts that a worker may begin: of each key the first in its queue.
 func (x *explorer) attempts(w *world, q *queue[taken]) (all []step) {
@@ -111,10 +113,10 @@ func (x *explorer) attempts(w *world, q *queue[taken]) (all []step) {
 			continue
 		}
 		seen[key] = true
-		lane := r.lane.tier + 1
+		partition := r.from.tier + 1
 		for _, f := range []fate{succeeds, fails, failsLong} {
 			if f == succeeds || w.failures > 0 && (f == fails || x.plan.slow) {
-				all = append(all, step{kind: stepAttempt, lane: lane, at: r.raw.Offset, fate: f})
+				all = append(all, step{kind: stepAttempt, partition: partition, at: r.raw.Offset, fate: f})
 			}
 		}
 	}
@@ -130,7 +132,7 @@ func (x *explorer) take(st *state, next step) *state {
 	s, w := st.s, st.w
 	switch next.kind {
 	case stepTake:
-		x.takeOne(st, next.lane)
+		x.takeOne(st, next.partition)
 	case stepAttempt:
 		if !x.attempt(st, next) {
 			return nil
@@ -179,7 +181,7 @@ func (x *explorer) check(err error) {
 func (x *explorer) takeAll(st *state) {
 	x.enter(st)
 	for i := range st.w.logs {
-		l := st.s.lanes[x.lane(i)]
+		l := st.s.partitions[x.partitionOf(i)]
 		for l != nil && len(l.window.restored) == 0 && x.next(st, i) < int64(len(st.w.logs[i])) {
 			before := l.window.mark()
 			marker := st.w.logs[i][x.next(st, i)] == nil
@@ -192,15 +194,15 @@ func (x *explorer) takeAll(st *state) {
 }
 
 // takeOne takes one record of a lane.
-func (x *explorer) takeOne(st *state, lane int) {
-	at := x.next(st, lane)
-	l := st.s.lanes[x.lane(lane)]
+func (x *explorer) takeOne(st *state, partition int) {
+	at := x.next(st, partition)
+	l := st.s.partitions[x.partitionOf(partition)]
 	if !l.window.takes(at) {
-		x.breaks("lane %d does not take offset %d, the next one", lane, at)
+		x.breaks("lane %d does not take offset %d, the next one", partition, at)
 		return
 	}
 	r := kgo.Record{Topic: l.topic, Offset: at, Attrs: kgo.NewRecordAttrs(kgo.RecordAttrsOpts{Control: true})}
-	if raw := st.w.logs[lane][at]; raw != nil {
+	if raw := st.w.logs[partition][at]; raw != nil {
 		r = *raw
 		r.Headers = slices.Clone(raw.Headers)
 	}
@@ -214,15 +216,15 @@ func (x *explorer) takeOne(st *state, lane int) {
 func (x *explorer) attempt(st *state, next step) bool {
 	s := st.s.sched
 	q := &s.due
-	if next.lane == 0 {
+	if next.partition == 0 {
 		q = &s.runnable
 	}
 	items := q.items()
-	i := slices.IndexFunc(items, func(r taken) bool { return r.lane.tier+1 == next.lane && r.raw.Offset == next.at })
+	i := slices.IndexFunc(items, func(r taken) bool { return r.from.tier+1 == next.partition && r.raw.Offset == next.at })
 	chosen := items[i]
 	copy(items[1:i+1], items[:i])
 	items[0] = chosen
-	s.favour = next.lane != 0
+	s.favour = next.partition != 0
 	t := s.pop()
 	if !t.takeKey() {
 		x.breaks("no record of the key runs, and it is not free")
@@ -237,7 +239,7 @@ func (x *explorer) attempt(st *state, next step) bool {
 		st.w.failures--
 	}
 	x.fate, x.called = next.fate, false
-	held, undone := x.worker.attempt(t.lane.ctx, t)
+	held, undone := x.worker.attempt(t.from.ctx, t)
 	if held != nil || undone {
 		x.breaks("an attempt does not count")
 	}

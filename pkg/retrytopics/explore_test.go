@@ -185,7 +185,7 @@ func (x *explorer) begin(w *world) *state {
 func (x *explorer) assign(st *state) {
 	s, w := st.s, st.w
 	for i := range w.logs {
-		tp := x.lane(i)
+		tp := x.partitionOf(i)
 		metadata := w.commits[i].metadata
 		if err := s.assign(tp, &kmsg.OffsetFetchResponseGroupTopicPartition{Offset: w.commits[i].offset, Metadata: &metadata}); err != nil {
 			x.breaks("commit %+v of lane %d cannot be taken over: %v", w.commits[i], i, err)
@@ -209,7 +209,7 @@ func (x *explorer) assign(st *state) {
 	}
 	for i := range w.logs {
 		for _, l := range resumed {
-			if l.topicPartition == x.lane(i) {
+			if l.topicPartition == x.partitionOf(i) {
 				w.commits[i] = commit{l.committed.offset, l.commitText(l.committed)}
 			}
 		}
@@ -219,7 +219,7 @@ func (x *explorer) assign(st *state) {
 }
 
 // lane gives the topic of a lane: 0 is the source, the tiers follow.
-func (x *explorer) lane(i int) topicPartition {
+func (x *explorer) partitionOf(i int) topicPartition {
 	if i == 0 {
 		return topicPartition{"in", 0}
 	}

@@ -19,7 +19,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 				defer s.close()
-				l := laneAt(t, 0)
+				l := partitionAt(t, 0)
 				var tasks []*task
 				for o := range int64(bad + 1) {
 					tasks = append(tasks, taskAt(l, o))
@@ -67,7 +67,7 @@ func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
-		l := laneAt(t, 0)
+		l := partitionAt(t, 0)
 		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)}))
 		held := func() *UnavailableError {
 			return &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true, Err: errUnavailable}

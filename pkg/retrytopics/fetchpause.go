@@ -19,7 +19,7 @@ const (
 func (s *session) pauseFetch(ctx context.Context, fe kgo.FetchError) {
 	now, tell := time.Now(), true
 	s.mu.Lock()
-	if l := s.lanes[topicPartition{fe.Topic, fe.Partition}]; l != nil {
+	if l := s.partitions[topicPartition{fe.Topic, fe.Partition}]; l != nil {
 		tell = now.Sub(l.fetchTold) >= fetchTold
 		if tell {
 			l.fetchTold = now

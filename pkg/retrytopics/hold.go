@@ -70,7 +70,7 @@ func (s *scheduler) hold(t *task, e *UnavailableError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop(t)
-	if t.lane.dead {
+	if t.from.dead {
 		return
 	}
 	s.probed(t, e)

@@ -12,7 +12,7 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
-		l := laneAt(t, 0)
+		l := partitionAt(t, 0)
 		var tasks []*task
 		for o := range int64(50) {
 			tasks = append(tasks, taskAt(l, o))
@@ -48,7 +48,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
-		l := laneAt(t, 0)
+		l := partitionAt(t, 0)
 		first, second, other, late := keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b"), keyed(l, 3, "c")
 		late.wake = time.Now().Add(time.Minute)
 		s.add(given([]*task{first, second, other, late}))
@@ -88,16 +88,16 @@ func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
-		gone, stays := laneAt(t, 0), laneAt(t, 0)
+		gone, stays := partitionAt(t, 0), partitionAt(t, 0)
 		s.add(given([]*task{taskAt(gone, 0), taskAt(stays, 0)}))
 		for range 2 {
 			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
 		}
 		probe := s.next()
-		if probe.lane != gone {
+		if probe.from != gone {
 			t.Fatal("the other lane probes first")
 		}
-		s.drop([]*lane{gone})
+		s.drop([]*partition{gone})
 		s.done(probe)
 		time.Sleep(time.Minute) // virtual
 		synctest.Wait()

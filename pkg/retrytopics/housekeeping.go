@@ -61,7 +61,7 @@ func (s *session) look(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for tp, l := range s.lanes {
+	for tp, l := range s.partitions {
 		if o, ok := starts.Lookup(tp.topic, tp.partition); ok && o.Err == nil {
 			l.starts(o.Offset)
 		}
@@ -77,8 +77,8 @@ func (s *session) look(ctx context.Context) error {
 func (s *session) purge(ctx context.Context) error {
 	before := kadm.Offsets{}
 	s.mu.Lock()
-	for tp, l := range s.lanes {
-		if l.tier != sourceLane && l.shard.restored && !l.shared && l.committed.offset > 0 { // restored: shared is known
+	for tp, l := range s.partitions {
+		if l.tier != sourceTier && l.shard.restored && !l.shared && l.committed.offset > 0 { // restored: shared is known
 			before.AddOffset(tp.topic, tp.partition, l.committed.offset, -1)
 		}
 	}

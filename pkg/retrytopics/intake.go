@@ -18,7 +18,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 		if refused != nil || p.Topic == "" || p.Partition < 0 {
 			return
 		}
-		l := s.lanes[topicPartition{p.Topic, p.Partition}]
+		l := s.partitions[topicPartition{p.Topic, p.Partition}]
 		if l == nil {
 			return // given to another member; the client has not heard of it yet
 		}
@@ -52,7 +52,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 const maxSkew = time.Second
 
 // take notes one record. ok is false when it is a transaction's marker.
-func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool) {
+func (s *session) take(l *partition, r *kgo.Record, now time.Time) (t taken, ok bool) {
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
 		l.window.pass(r.Offset)
@@ -60,7 +60,7 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool)
 		return taken{}, false
 	}
 	fresh := l.window.take(r.Offset)
-	t = taken{lane: l, place: l.places, restored: int64(len(l.window.restored))}
+	t = taken{from: l, place: l.places, restored: int64(len(l.window.restored))}
 	l.places++
 	if !fresh {
 		s.lazy = true
@@ -72,13 +72,13 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool)
 	l.stamp(r)
 	l.hold(r.Offset, size(r))
 	t.raw = r
-	if l.tier != sourceLane || s.budget.Bulky() {
+	if l.tier != sourceTier || s.budget.Bulky() {
 		detach(r)
 	}
 	at := Position{r.Topic, r.Partition, r.Offset}
 	refused := s.refused[at]
 	before, known := s.e.results.take(at)
-	if l.tier == sourceLane && refused == nil && !known {
+	if l.tier == sourceTier && refused == nil && !known {
 		return t, true
 	}
 	t.task = s.e.newTask(&task{}, t, now) // of its own: the lane's slab is the scheduler's
@@ -122,11 +122,11 @@ func detach(r *kgo.Record) {
 func (s *session) room() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	source, tier := limitsFor(&s.e.cfg, s.lanes)
-	share, left := s.mayHold(source, func(l *lane) bool { return l.tier == sourceLane })
+	source, tier := limitsFor(&s.e.cfg, s.partitions)
+	share, left := s.mayHold(source, func(l *partition) bool { return l.tier == sourceTier })
 	switch {
 	case share.records == 0:
-		_, left = s.mayHold(tier, func(l *lane) bool { return l.tier != sourceLane })
+		_, left = s.mayHold(tier, func(l *partition) bool { return l.tier != sourceTier })
 		return min(max(left.records, minPoll), maxPoll)
 	case left.records < share.records/8 || left.bytes < share.bytes/8:
 		return 0
@@ -135,8 +135,8 @@ func (s *session) room() int {
 }
 
 // mayHold gives what the lanes of a kind that are not paused may hold together, and what of it is left. The mutex is held.
-func (s *session) mayHold(share limits, of func(*lane) bool) (all, left limits) {
-	for _, l := range s.lanes {
+func (s *session) mayHold(share limits, of func(*partition) bool) (all, left limits) {
+	for _, l := range s.partitions {
 		if of(l) && !l.paused {
 			all.records, all.bytes = all.records+share.records, all.bytes+share.bytes
 			left.records, left.bytes = left.records+share.records-l.held, left.bytes+share.bytes-l.heldBytes
@@ -174,15 +174,15 @@ func (s *session) relieve() int {
 // balance resumes the lanes that have room again, and pauses those of the tiers that hold enough, of the source as well
 // if so asked. The mutex is held.
 func (s *session) balance(source bool) {
-	share, tier := limitsFor(&s.e.cfg, s.lanes)
+	share, tier := limitsFor(&s.e.cfg, s.partitions)
 	pause, resume := map[string][]int32{}, map[string][]int32{}
-	for _, l := range s.lanes {
+	for _, l := range s.partitions {
 		lim := tier
-		if l.tier == sourceLane {
+		if l.tier == sourceTier {
 			lim = share
 		}
 		switch {
-		case !l.paused && l.full(lim) && (source || l.tier != sourceLane):
+		case !l.paused && l.full(lim) && (source || l.tier != sourceTier):
 			l.paused = true
 			pause[l.topic] = append(pause[l.topic], l.partition)
 		case l.paused && l.roomy(lim) && !time.Now().Before(l.fetchAt):

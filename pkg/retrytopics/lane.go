@@ -11,7 +11,7 @@ import (
 )
 
 // sourceLane is the tier number of a lane of the source topic.
-const sourceLane = -1
+const sourceTier = -1
 
 // topicPartition names a lane.
 type topicPartition struct {
@@ -20,7 +20,7 @@ type topicPartition struct {
 }
 
 // lane is one partition of the source or of a tier while this instance owns it. The session's mutex guards it.
-type lane struct {
+type partition struct {
 	topicPartition
 	tier      int // index of the tier, or sourceLane
 	shard     *shard
@@ -56,7 +56,7 @@ type stamp struct {
 }
 
 // wrote notes a committed record of the lane's own shard. A shard has one owner, so all that follow are own ones, too.
-func (l *lane) wrote(offset int64) {
+func (l *partition) wrote(offset int64) {
 	l.own = min(l.own, offset)
 	l.written++
 }
@@ -65,7 +65,7 @@ func (l *lane) wrote(offset int64) {
 const stampEvery = 10 * time.Millisecond
 
 // stamp notes the time of a taken record.
-func (l *lane) stamp(r *kgo.Record) {
+func (l *partition) stamp(r *kgo.Record) {
 	if n := len(l.stamps); n > 0 {
 		if later := r.Timestamp.Sub(l.stamps[n-1].at); later >= 0 && later < stampEvery {
 			return
@@ -79,7 +79,7 @@ func (l *lane) stamp(r *kgo.Record) {
 
 // oldest gives the time of the first unfinished record, or of the last one taken when the broker has more, to within
 // stampEvery; zero when nothing is known.
-func (l *lane) oldest() time.Time {
+func (l *partition) oldest() time.Time {
 	if len(l.stamps) == 0 {
 		return time.Time{}
 	}
@@ -92,12 +92,12 @@ func (l *lane) oldest() time.Time {
 }
 
 // newLane starts a lane from what the group has committed: offset -1 when there is nothing.
-func newLane(ctx context.Context, tp topicPartition, tier int, sh *shard, committed mark) (*lane, error) {
+func newPartition(ctx context.Context, tp topicPartition, tier int, sh *shard, committed mark) (*partition, error) {
 	spans, err := decodeAhead(committed.offset, committed.metadata)
 	if err != nil {
 		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.offset, err)
 	}
-	l := &lane{topicPartition: tp, tier: tier, shard: sh, committed: committed, window: newWindow(committed.offset, spans), own: math.MaxInt64, began: -1}
+	l := &partition{topicPartition: tp, tier: tier, shard: sh, committed: committed, window: newWindow(committed.offset, spans), own: math.MaxInt64, began: -1}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l, nil
 }
@@ -120,7 +120,7 @@ func size(r *kgo.Record) int {
 }
 
 // hold notes a taken record that has to be done.
-func (l *lane) hold(offset int64, weight int) {
+func (l *partition) hold(offset int64, weight int) {
 	l.held++
 	l.heldBytes += weight
 	if offset >= l.own {
@@ -130,7 +130,7 @@ func (l *lane) hold(offset int64, weight int) {
 }
 
 // let notes that a held record is finished.
-func (l *lane) let(offset int64, weight int) {
+func (l *partition) let(offset int64, weight int) {
 	l.held--
 	l.heldBytes -= weight
 	if offset >= l.own {
@@ -139,7 +139,7 @@ func (l *lane) let(offset int64, weight int) {
 }
 
 // succeed takes over what a predecessor of the same owner knew of the partition. What that one held is taken again.
-func (l *lane) succeed(old *lane) {
+func (l *partition) succeed(old *partition) {
 	l.began, l.start, l.shared = old.began, old.start, old.shared
 	l.end, l.own, l.written = old.end, old.own, old.written+old.heldOwn
 	if oldest := old.oldest(); !oldest.IsZero() {
@@ -152,10 +152,10 @@ type limits struct{ records, bytes int }
 
 const minHeld = 256 // records: even with many lanes each gets some way ahead
 
-func limitsFor(cfg *Config, lanes map[topicPartition]*lane) (source, tier limits) {
+func limitsFor(cfg *Config, partitions map[topicPartition]*partition) (source, tier limits) {
 	sources, tiers := 0, 0
-	for _, l := range lanes {
-		if l.tier == sourceLane {
+	for _, l := range partitions {
+		if l.tier == sourceTier {
 			sources++
 		} else {
 			tiers++
@@ -168,10 +168,10 @@ func limitsFor(cfg *Config, lanes map[topicPartition]*lane) (source, tier limits
 	return share(sources), share(tiers)
 }
 
-func (l *lane) full(lim limits) bool { return l.held >= lim.records || l.heldBytes >= lim.bytes }
-func (l *lane) roomy(lim limits) bool {
+func (l *partition) full(lim limits) bool { return l.held >= lim.records || l.heldBytes >= lim.bytes }
+func (l *partition) roomy(lim limits) bool {
 	return l.held <= lim.records/2 && l.heldBytes <= lim.bytes/2
 }
 
 // taken gives the offset after the last one that was taken, or the committed one.
-func (l *lane) taken() int64 { return l.window.end() }
+func (l *partition) taken() int64 { return l.window.end() }

@@ -10,7 +10,7 @@ import (
 // The time of the first unfinished record is known to within stampEvery, without a stamp for every record.
 func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 	t.Parallel()
-	l := laneAt(t, 0)
+	l := partitionAt(t, 0)
 	begin := time.Unix(1_800_000_000, 0)
 	at := func(offset int64) time.Time {
 		switch {

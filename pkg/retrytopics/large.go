@@ -50,12 +50,12 @@ const (
 // beginLarge notes that the client has met a large batch.
 func (s *session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge) {
 	if s.metLate(met) {
-		s.seek((*lane).taken)
+		s.seek((*partition).taken)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.lanes[topicPartition{met.Topic, met.Partition}]
+	l := s.partitions[topicPartition{met.Topic, met.Partition}]
 	if l == nil || l.large != nil && l.large.next == met.NextOffset {
 		return
 	}
@@ -69,12 +69,12 @@ func (s *session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge
 func (s *session) metLate(met *kgo.ErrDecompressTooLarge) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.lanes[topicPartition{met.Topic, met.Partition}]
+	l := s.partitions[topicPartition{met.Topic, met.Partition}]
 	return l != nil && met.NextOffset == l.taken()
 }
 
 // closeLarge ends the reading of a large batch. The session's mutex is held.
-func (l *lane) closeLarge() {
+func (l *partition) closeLarge() {
 	if l.large != nil && l.large.reader != nil {
 		l.large.reader.Close()
 	}
@@ -83,7 +83,7 @@ func (l *lane) closeLarge() {
 
 // readLarge reads on in the large batches of lanes that have room.
 func (s *session) readLarge(ctx context.Context) error {
-	for _, l := range s.largeLanes() {
+	for _, l := range s.largePartitions() {
 		if err := s.readOn(ctx, l); err != nil {
 			return err
 		}
@@ -92,22 +92,22 @@ func (s *session) readLarge(ctx context.Context) error {
 }
 
 // largeLanes gives the lanes that stand before a large batch and have room.
-func (s *session) largeLanes() (lanes []*lane) {
+func (s *session) largePartitions() (partitions []*partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	for _, l := range s.lanes {
+	for _, l := range s.partitions {
 		if l.large != nil && !l.large.retry.After(now) && !l.full(s.limits(l)) {
-			lanes = append(lanes, l)
+			partitions = append(partitions, l)
 		}
 	}
-	return lanes
+	return partitions
 }
 
 // limits gives what a lane may hold. The mutex is held.
-func (s *session) limits(l *lane) limits {
-	source, tier := limitsFor(&s.e.cfg, s.lanes)
-	if l.tier == sourceLane {
+func (s *session) limits(l *partition) limits {
+	source, tier := limitsFor(&s.e.cfg, s.partitions)
+	if l.tier == sourceTier {
 		return source
 	}
 	return tier
@@ -115,7 +115,7 @@ func (s *session) limits(l *lane) limits {
 
 // readOn reads the records of one lane's large batch. Only this goroutine reads it; the callbacks of the group may take the
 // lane away meanwhile, but not while rebalances are blocked, as they are in a turn.
-func (s *session) readOn(ctx context.Context, l *lane) error {
+func (s *session) readOn(ctx context.Context, l *partition) error {
 	items, err := s.nextLarge(ctx, l)
 	switch {
 	case ctx.Err() != nil:
@@ -133,7 +133,7 @@ func (s *session) readOn(ctx context.Context, l *lane) error {
 }
 
 // nextLarge gives what comes next in a large batch, about as much as a step may have. What was read before an error is given with it.
-func (s *session) nextLarge(ctx context.Context, l *lane) ([]largeItem, error) {
+func (s *session) nextLarge(ctx context.Context, l *partition) ([]largeItem, error) {
 	read := l.large
 	if read.unread != nil {
 		return read.refuse(), nil
@@ -189,7 +189,7 @@ func (read *largeRead) refuse() (items []largeItem) {
 }
 
 // fetchLarge asks the partition's leader for one batch: a broker sends the first one whole, however little is asked for.
-func (s *session) fetchLarge(ctx context.Context, l *lane) error {
+func (s *session) fetchLarge(ctx context.Context, l *partition) error {
 	ctx, cancel := context.WithTimeout(ctx, largeTimeout)
 	defer cancel()
 	client := s.committer.client()
@@ -217,18 +217,18 @@ func (s *session) fetchLarge(ctx context.Context, l *lane) error {
 }
 
 // endLarge lets the client go on behind a large batch.
-func (s *session) endLarge(l *lane) {
+func (s *session) endLarge(l *partition) {
 	s.mu.Lock()
 	next := l.large.next
 	l.closeLarge()
 	l.window.pass(next - 1) // compaction, or an aborted transaction, may have left nothing at its end
 	s.lazy = true
 	s.mu.Unlock()
-	s.seek((*lane).taken)
+	s.seek((*partition).taken)
 }
 
 // acceptLarge takes records of a large batch into their lane and hands them to the scheduler.
-func (s *session) acceptLarge(l *lane, items []largeItem) {
+func (s *session) acceptLarge(l *partition, items []largeItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

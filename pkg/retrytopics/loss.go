@@ -53,7 +53,7 @@ func (e *Engine) losses() map[string]int64 {
 }
 
 // expected gives the offset that the lane's next record should have at the least, or a negative number when nobody knows.
-func (l *lane) expected() int64 {
+func (l *partition) expected() int64 {
 	if end := l.window.end(); end >= 0 {
 		return end
 	}
@@ -62,7 +62,7 @@ func (l *lane) expected() int64 {
 
 // starts notes where the log of a partition starts now. Of one without a commit, what lies before is not ours to miss; what is
 // deleted later is.
-func (l *lane) starts(at int64) {
+func (l *partition) starts(at int64) {
 	if l.began < 0 {
 		l.began = at
 	}
@@ -70,7 +70,7 @@ func (l *lane) starts(at int64) {
 }
 
 // skip moves the lane's position to an offset, because the log starts there, and notes what is lost. The mutex is held.
-func (s *session) skip(l *lane, to int64) {
+func (s *session) skip(l *partition, to int64) {
 	from := l.expected()
 	if from < 0 || to <= from {
 		return
@@ -92,7 +92,7 @@ func (s *session) skip(l *lane, to int64) {
 func (s *session) skipGaps() (some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.lanes {
+	for _, l := range s.partitions {
 		if at := l.expected(); at >= 0 && l.start > at {
 			some = true
 			s.skip(l, l.start)
@@ -102,7 +102,7 @@ func (s *session) skipGaps() (some bool) {
 }
 
 // arrive notes a gap before the records of a fetch.
-func (s *session) arrive(l *lane, p *kgo.FetchPartition) {
+func (s *session) arrive(l *partition, p *kgo.FetchPartition) {
 	if len(p.Records) == 0 || p.LogStartOffset <= l.expected() {
 		return
 	}
@@ -120,7 +120,7 @@ func (w *window) finishedIn(from, to int64) (n int64) {
 // passed gives the losses that the positions of a transaction pass over. The mutex is held.
 func (s *session) passed() (passed []Loss) {
 	for _, loss := range s.losses {
-		if l := s.lanes[topicPartition{loss.Topic, loss.Partition}]; l != nil && l.window.next >= loss.To {
+		if l := s.partitions[topicPartition{loss.Topic, loss.Partition}]; l != nil && l.window.next >= loss.To {
 			passed = append(passed, loss)
 		}
 	}

@@ -54,7 +54,7 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 	if err := s.start(tp, tier, committed); err != nil {
 		return err
 	}
-	s.lanes[tp].sealed = isSealed
+	s.partitions[tp].sealed = isSealed
 	return nil
 }
 
@@ -64,12 +64,12 @@ func (s *session) start(tp topicPartition, tier int, committed mark) error {
 	if sh == nil {
 		sh = s.e.newShard(tp.partition)
 	}
-	l, err := newLane(s.base, tp, tier, sh, committed)
+	l, err := newPartition(s.base, tp, tier, sh, committed)
 	if err != nil {
 		return err
 	}
 	s.shards[tp.partition] = sh
-	s.lanes[tp] = l
+	s.partitions[tp] = l
 	return nil
 }
 
@@ -97,14 +97,14 @@ var errTierLost = errors.New("a partition of a retry topic was taken away, and t
 
 // forget drops the lanes that are meant, and the memory of the shards whose source lane is gone. The mutex is held.
 func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
-	var dropped []*lane
+	var dropped []*partition
 	resume := map[string][]int32{} // a pause would outlive the assignment
-	for tp, l := range s.lanes {
+	for tp, l := range s.partitions {
 		if meant(tp) {
 			l.closeLarge()
 			dropped = append(dropped, l)
 			resume[tp.topic] = append(resume[tp.topic], tp.partition)
-			delete(s.lanes, tp)
+			delete(s.partitions, tp)
 			s.dropLosses(func(l Loss) bool { return l.Topic == tp.topic && l.Partition == tp.partition })
 		}
 	}
@@ -112,14 +112,14 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 		if s.shards[l.partition] != l.shard {
 			continue
 		}
-		if _, has := s.lanes[topicPartition{s.e.cfg.Source, l.partition}]; !has {
+		if _, has := s.partitions[topicPartition{s.e.cfg.Source, l.partition}]; !has {
 			delete(s.shards, l.partition)
 		} else if s.fatal == nil {
 			s.fatal = fmt.Errorf("%w: %s partition %d", errTierLost, l.topic, l.partition)
 		}
 	}
 	s.keepResults(s.sched.drop(dropped))
-	s.keepResults(slices.DeleteFunc(slices.Clone(s.aborted), func(t *task) bool { return !slices.Contains(dropped, t.lane) }))
+	s.keepResults(slices.DeleteFunc(slices.Clone(s.aborted), func(t *task) bool { return !slices.Contains(dropped, t.from) }))
 	if len(resume) > 0 {
 		client.ResumeFetchPartitions(resume)
 	}
@@ -160,7 +160,7 @@ func (s *session) settle(ctx context.Context) (again bool, err error) {
 	}
 	s.skipGaps()
 	// The client has gone back to what it takes for committed. Lanes that stayed go on where they were.
-	s.seek((*lane).taken)
+	s.seek((*partition).taken)
 	return true, s.restore(ctx)
 }
 
@@ -168,12 +168,12 @@ func (s *session) settle(ctx context.Context) (again bool, err error) {
 // that had stopped before a large batch, the client has then forgotten to say so. Therefore each call names all lanes, and
 // with another epoch than the last one: the client passes over an offset that it takes for its own, and none of a negative
 // epoch is ever checked.
-func (s *session) seek(at func(*lane) int64) {
+func (s *session) seek(at func(*partition) int64) {
 	s.mu.Lock()
 	s.seeks++
 	epoch := -1 - s.seeks%2
 	offsets := map[string]map[int32]kgo.EpochOffset{}
-	for tp, l := range s.lanes {
+	for tp, l := range s.partitions {
 		if offsets[tp.topic] == nil {
 			offsets[tp.topic] = map[int32]kgo.EpochOffset{}
 		}
@@ -190,7 +190,7 @@ func (s *session) rewind() error {
 	if err := s.renew(); err != nil {
 		return err
 	}
-	s.seek((*lane).taken)
+	s.seek((*partition).taken)
 	return nil
 }
 
@@ -198,7 +198,7 @@ func (s *session) rewind() error {
 func (s *session) renew() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := slices.Collect(maps.Values(s.lanes))
+	old := slices.Collect(maps.Values(s.partitions))
 	s.keepResults(s.sched.drop(old))
 	for p, sh := range s.shards {
 		s.shards[p] = sh.successor()
@@ -210,7 +210,7 @@ func (s *session) renew() error {
 		if err := s.start(l.topicPartition, l.tier, l.committed); err != nil {
 			return err
 		}
-		s.lanes[l.topicPartition].succeed(l)
+		s.partitions[l.topicPartition].succeed(l)
 	}
 	s.lazy, s.losses = false, nil
 	s.committer.client().ResumeFetchPartitions(resume)

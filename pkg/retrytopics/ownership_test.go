@@ -20,14 +20,14 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 	s := unconnected(t, Config{Handler: nothing})
 	s.committer = plain{client}
 	tp := topicPartition{"in", 0}
-	s.lanes[tp].held = 1 << 20
+	s.partitions[tp].held = 1 << 20
 	s.balance(true)
 	if paused := client.PauseFetchPartitions(nil); len(paused["in"]) != 1 {
 		t.Fatalf("paused %v", paused)
 	}
 	s.reconcile() // nothing is assigned any more
-	if paused := client.PauseFetchPartitions(nil); len(s.lanes) != 0 || len(paused) != 0 {
-		t.Errorf("paused %v, %d lanes are left", paused, len(s.lanes))
+	if paused := client.PauseFetchPartitions(nil); len(s.partitions) != 0 || len(paused) != 0 {
+		t.Errorf("paused %v, %d lanes are left", paused, len(s.partitions))
 	}
 }
 
@@ -35,8 +35,8 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
 	t.Parallel()
 	s := unconnected(t, Config{Handler: nothing, Limits: Limits{HeldRecords: 2000}, Retries: Retries{Tiers: []Tier{{Topic: "in.retry", Delay: time.Second}}}})
-	source := s.lanes[topicPartition{"in", 0}]
-	tier := s.lanes[topicPartition{"in.retry", 0}]
+	source := s.partitions[topicPartition{"in", 0}]
+	tier := s.partitions[topicPartition{"in.retry", 0}]
 	for _, c := range []struct {
 		name               string
 		source, tier, want int
@@ -53,7 +53,7 @@ func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
-	clear(s.lanes)
+	clear(s.partitions)
 	if got := s.room(); got != minPoll {
 		t.Errorf("nothing is assigned: %d, want %d", got, minPoll)
 	}
@@ -117,7 +117,7 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 			s := unconnected(t, Config{Handler: nothing})
 			s.committer = plain{client}
 			s.onAssignment(all)
-			s.lanes[topicPartition{"in", 0}].held = 7
+			s.partitions[topicPartition{"in", 0}].held = 7
 			c.end(s)
 			s.remember() // the session's end
 			if got := s.e.Stats().Lag; got != c.lag {
@@ -142,7 +142,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	now := time.Now()
 	take := func(offsets ...int64) {
 		for _, at := range offsets {
-			s.take(s.lanes[tier], &kgo.Record{Topic: tier.topic, Offset: at, Timestamp: now.Add(-time.Minute)}, now)
+			s.take(s.partitions[tier], &kgo.Record{Topic: tier.topic, Offset: at, Timestamp: now.Add(-time.Minute)}, now)
 		}
 	}
 	waits := func(when string, want int64) {
@@ -153,12 +153,12 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	}
 	take(0, 1, 2) // of a former owner
 	for _, at := range []int64{3, 4, 6} {
-		s.lanes[tier].wrote(at)
+		s.partitions[tier].wrote(at)
 	}
 	take(3, 4)
 	waits("before", 6)
-	s.lanes[tier].let(4, 0) // finished and committed ahead of the others
-	s.lanes[tier].committed = mark{offset: 0, metadata: encodeAhead(0, []span{{4, 4}})}
+	s.partitions[tier].let(4, 0) // finished and committed ahead of the others
+	s.partitions[tier].committed = mark{offset: 0, metadata: encodeAhead(0, []span{{4, 4}})}
 	waits("one finished", 5)
 	if err := s.renew(); err != nil {
 		t.Fatal(err)

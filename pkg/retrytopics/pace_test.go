@@ -29,10 +29,10 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 // Workers that run far ahead of the commits take the processors from them. What is due is started all the same.
 func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testing.T) {
 	t.Parallel()
-	for name, goOn := range map[string]func(*scheduler, *lane){
-		"a transaction takes them": func(s *scheduler, _ *lane) { s.harvest() },
-		"a faster pace":            func(s *scheduler, _ *lane) { s.pace(3) },
-		"their lane is gone":       func(s *scheduler, finished *lane) { s.drop([]*lane{finished}) },
+	for name, goOn := range map[string]func(*scheduler, *partition){
+		"a transaction takes them": func(s *scheduler, _ *partition) { s.harvest() },
+		"a faster pace":            func(s *scheduler, _ *partition) { s.pace(3) },
+		"their lane is gone":       func(s *scheduler, finished *partition) { s.drop([]*partition{finished}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 				s := newScheduler(time.Hour, 1000, 64<<20, func() { told++ })
 				defer s.close()
 				s.pace(2)
-				finished, source, tier := laneAt(t, 0), laneAt(t, 0), laneAt(t, 0)
+				finished, source, tier := partitionAt(t, 0), partitionAt(t, 0), partitionAt(t, 0)
 				tier.tier = 0
 				s.add(given([]*task{taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)}))
 				for n := range 2 {

@@ -42,7 +42,7 @@ func (s *session) recall(ctx context.Context, fresh map[int32]*shard) error {
 	if err != nil || len(resumed) == 0 {
 		return err
 	}
-	s.seek((*lane).taken)
+	s.seek((*partition).taken)
 	places := make([]string, 0, len(resumed))
 	for _, l := range resumed {
 		places = append(places, Position{l.topic, l.partition, l.committed.offset}.String())
@@ -54,15 +54,15 @@ func (s *session) recall(ctx context.Context, fresh map[int32]*shard) error {
 }
 
 // resume replaces the lanes that have a checkpoint and no commit by ones that start from it, and gives them.
-func (s *session) resume(fresh map[int32]*shard) ([]*lane, error) {
+func (s *session) resume(fresh map[int32]*shard) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.e.surroundings(s.layout)
 	known := map[int32]evidence{}
-	for _, l := range s.lanes {
+	for _, l := range s.partitions {
 		of := known[l.partition]
 		of.sealed = of.sealed || l.sealed
-		of.committed = of.committed || l.tier == sourceLane && l.committed.offset >= 0
+		of.committed = of.committed || l.tier == sourceTier && l.committed.offset >= 0
 		known[l.partition] = of
 	}
 	for p, sh := range fresh {
@@ -70,13 +70,13 @@ func (s *session) resume(fresh map[int32]*shard) ([]*lane, error) {
 			return nil, &memoryError{p, all}
 		}
 	}
-	var resumed []*lane
-	for tp, l := range s.lanes {
+	var resumed []*partition
+	for tp, l := range s.partitions {
 		sh := fresh[tp.partition]
 		if sh == nil || sh.checkpoint == nil {
 			continue
 		}
-		l.shared = l.tier != sourceLane && slices.Contains(sh.checkpoint.shared, tp.topic)
+		l.shared = l.tier != sourceTier && slices.Contains(sh.checkpoint.shared, tp.topic)
 		if l.committed.offset >= 0 {
 			continue
 		}
@@ -88,22 +88,22 @@ func (s *session) resume(fresh map[int32]*shard) ([]*lane, error) {
 			return nil, err
 		}
 		l.cancel()
-		s.lanes[tp].shared = l.shared
-		resumed = append(resumed, s.lanes[tp])
+		s.partitions[tp].shared = l.shared
+		resumed = append(resumed, s.partitions[tp])
 	}
 	return resumed, nil
 }
 
 // recommit gives the group back the positions that it has lost, so that lag and tools show them. It is no part of a
 // transaction: nothing goes with it.
-func (s *session) recommit(ctx context.Context, lanes []*lane) error {
+func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 	client := s.committer.client()
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group = s.e.cfg.Group
 	req.MemberID, req.Generation = client.GroupMetadata()
 	req.InstanceID = &s.e.cfg.Membership.Instance
 	byTopic := map[string][]kmsg.OffsetCommitRequestTopicPartition{}
-	for _, l := range lanes {
+	for _, l := range partitions {
 		text := l.commitText(l.committed)
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
 		p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = l.partition, l.committed.offset, -1, &text
@@ -130,7 +130,7 @@ func (s *session) recommit(ctx context.Context, lanes []*lane) error {
 
 // checkpoints gives the next checkpoints of the shards whose positions a transaction commits; none where there is no state
 // topic. The mutex is held.
-func (s *session) checkpoints(marks map[*lane]mark) map[*shard]*checkpoint {
+func (s *session) checkpoints(marks map[*partition]mark) map[*shard]*checkpoint {
 	if !s.layout.states || len(marks) == 0 {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (s *session) checkpoints(marks map[*lane]mark) map[*shard]*checkpoint {
 		}
 		byShard[l.shard][l.topic] = m
 	}
-	for _, l := range s.lanes {
+	for _, l := range s.partitions {
 		of, moves := byShard[l.shard]
 		if _, set := of[l.topic]; moves && !set && l.committed.offset >= 0 {
 			of[l.topic] = l.committed
@@ -151,7 +151,7 @@ func (s *session) checkpoints(marks map[*lane]mark) map[*shard]*checkpoint {
 	all := make(map[*shard]*checkpoint, len(byShard))
 	for sh, of := range byShard {
 		all[sh] = now.next(sh.checkpoint, of)
-		all[sh].noteShared(s.lanes, sh)
+		all[sh].noteShared(s.partitions, sh)
 		sh.promised = true
 	}
 	return all
@@ -171,7 +171,7 @@ func (e *Engine) checkpointRecords(checkpoints map[*shard]*checkpoint) ([]*kgo.R
 }
 
 // commitText gives the metadata of a commit of the lane: sealed when the state topic has the shard's checkpoint.
-func (l *lane) commitText(m mark) string {
+func (l *partition) commitText(m mark) string {
 	if !l.shard.promised {
 		return m.metadata
 	}

@@ -20,9 +20,9 @@ func unconnected(t *testing.T, cfg Config) *session {
 	}
 	s := e.unconnected(t.Context(), 10<<20)
 	t.Cleanup(s.abandon)
-	for tier := sourceLane; tier < len(e.cfg.Retries.Tiers); tier++ {
+	for tier := sourceTier; tier < len(e.cfg.Retries.Tiers); tier++ {
 		topic := e.cfg.Source
-		if tier != sourceLane {
+		if tier != sourceTier {
 			topic = e.cfg.Retries.Tiers[tier].Topic
 		}
 		if err := s.start(topicPartition{topic, 0}, tier, mark{offset: 0}); err != nil {
@@ -38,7 +38,7 @@ func nothing(context.Context, *Record) (Result, error) { return Result{}, nil }
 func (s *session) takes(records ...*kgo.Record) {
 	var all []taken
 	for _, r := range records {
-		t, _ := s.take(s.lanes[topicPartition{r.Topic, 0}], r, time.Now())
+		t, _ := s.take(s.partitions[topicPartition{r.Topic, 0}], r, time.Now())
 		all = append(all, t)
 	}
 	s.sched.add(all)

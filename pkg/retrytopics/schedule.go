@@ -62,7 +62,7 @@ func (s *scheduler) add(records []taken) {
 	defer s.mu.Unlock()
 	now := s.now()
 	for _, r := range records {
-		g := &r.lane.gate
+		g := &r.from.gate
 		if g.restored != r.restored {
 			g.restored = r.restored
 			s.admit(g) // before r, which must not overtake it
@@ -81,7 +81,7 @@ func (s *scheduler) add(records []taken) {
 
 // enqueue makes a record runnable. The mutex is held.
 func (s *scheduler) enqueue(r taken) {
-	if r.lane.tier == sourceLane {
+	if r.from.tier == sourceTier {
 		s.runnable.push(r)
 	} else {
 		s.due.push(r)
@@ -199,7 +199,7 @@ func (t *task) takeKey() bool {
 	if !t.keyed || t.hasKey {
 		return true
 	}
-	chains := t.lane.shard.chains
+	chains := t.from.shard.chains
 	last := chains[t.mark]
 	chains[t.mark] = t
 	if last != nil {
@@ -212,7 +212,7 @@ func (t *task) takeKey() bool {
 // finish takes a finished task back; the next one of its key may run. The mutex is held.
 func (s *scheduler) finish(t *task) {
 	s.stop(t)
-	if t.lane.dead || s.closed {
+	if t.from.dead || s.closed {
 		s.late(t)
 		return
 	}
@@ -251,7 +251,7 @@ func (s *scheduler) release(t *task) {
 	switch {
 	case !t.keyed:
 	case t.behind == nil:
-		delete(t.lane.shard.chains, t.mark)
+		delete(t.from.shard.chains, t.mark)
 	default:
 		t.behind.hasKey = true
 		s.enqueue(t.behind.taken())
@@ -297,7 +297,7 @@ func (s *scheduler) pending() (ripe, some bool) {
 
 // drop forgets the tasks of lanes that are gone, and gives those of them that have finished. All lanes of a partition go
 // together. Running tasks finish late.
-func (s *scheduler) drop(gone []*lane) (finished []*task) {
+func (s *scheduler) drop(gone []*partition) (finished []*task) {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -306,12 +306,12 @@ func (s *scheduler) drop(gone []*lane) (finished []*task) {
 	for _, l := range gone {
 		l.dead = true
 		l.cancel()
-		if l.tier == sourceLane { // a tier lane that is lost alone ends the session, and no key may overtake itself until then
+		if l.tier == sourceTier { // a tier lane that is lost alone ends the session, and no key may overtake itself until then
 			clear(l.shard.chains)
 		}
 	}
-	dead := func(t *task) bool { return t.lane.dead }
-	of := func(r taken) bool { return r.lane.dead }
+	dead := func(t *task) bool { return t.from.dead }
+	of := func(r taken) bool { return r.from.dead }
 	s.runnable.drop(of)
 	s.due.drop(of)
 	for _, t := range s.ready {

@@ -10,9 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-func laneAt(t *testing.T, committed int64) *lane {
+func partitionAt(t *testing.T, committed int64) *partition {
 	t.Helper()
-	l, err := newLane(t.Context(), topicPartition{"t", 0}, sourceLane, newShard(0, Dedupe{}), mark{offset: committed})
+	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newShard(0, Dedupe{}), mark{offset: committed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,8 +22,8 @@ func laneAt(t *testing.T, committed int64) *lane {
 // sameSeed makes equal keys of all tests equal.
 var sameSeed = maphash.MakeSeed()
 
-func taskAt(l *lane, offset int64) *task {
-	return taskOf(&task{}, taken{lane: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, place: offset}, sameSeed)
+func taskAt(l *partition, offset int64) *task {
+	return taskOf(&task{}, taken{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, place: offset}, sameSeed)
 }
 
 // given gives tasks as they are taken.
@@ -35,15 +35,15 @@ func given(tasks []*task) []taken {
 	return records
 }
 
-func keyed(l *lane, offset int64, key string) *task {
-	return taskOf(&task{}, taken{lane: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, place: offset}, sameSeed)
+func keyed(l *partition, offset int64, key string) *task {
+	return taskOf(&task{}, taken{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, place: offset}, sameSeed)
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 	t.Parallel()
 	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 	defer s.close()
-	l := laneAt(t, 0)
+	l := partitionAt(t, 0)
 	s.add(given([]*task{keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")}))
 	first := s.next()
 	second := s.next()
@@ -64,7 +64,7 @@ func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
 		begin := time.Now()
 		var tasks []*task
 		for offset, due := range []time.Duration{60 * time.Second, 2 * time.Second, time.Second, 0} {
-			task := taskAt(laneAt(t, 0), int64(offset))
+			task := taskAt(partitionAt(t, 0), int64(offset))
 			task.wake = begin.Add(due)
 			tasks = append(tasks, task)
 		}
@@ -91,18 +91,18 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
-		gone, stays := laneAt(t, 0), laneAt(t, 0)
+		gone, stays := partitionAt(t, 0), partitionAt(t, 0)
 		stays.partition = 1
 		later := taskAt(gone, 9)
 		later.wake = time.Now().Add(time.Second)
 		kept := keyed(stays, 0, "a")
 		s.add(given([]*task{keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept}))
 		running := s.next()
-		s.drop([]*lane{gone})
+		s.drop([]*partition{gone})
 		if gone.ctx.Err() == nil || stays.ctx.Err() != nil {
 			t.Error("the handlers of the wrong lane were told to end")
 		}
-		again := keyed(laneAt(t, 0), 0, "a")
+		again := keyed(partitionAt(t, 0), 0, "a")
 		s.add(given([]*task{again}))
 		if got := s.next(); got != kept {
 			t.Errorf("ran %+v, want the lane that stays", got.raw)
@@ -125,7 +125,7 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
-		l := laneAt(t, 0)
+		l := partitionAt(t, 0)
 		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1)}))
 		running := s.next()
 		drained := false
@@ -146,10 +146,10 @@ func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 	t.Parallel()
 	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 	defer s.close()
-	source, tier := laneAt(t, 0), laneAt(t, 0)
+	source, tier := partitionAt(t, 0), partitionAt(t, 0)
 	tier.tier = 0
-	places := map[*lane]int64{}
-	at := func(l *lane) *task {
+	places := map[*partition]int64{}
+	at := func(l *partition) *task {
 		task := taskAt(l, places[l])
 		task.place = places[l]
 		places[l]++
@@ -158,9 +158,9 @@ func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 	s.add(given([]*task{at(source), at(source), at(source), at(tier), at(tier), at(tier), at(tier)}))
 	var got []int
 	for range 7 {
-		got = append(got, s.next().lane.tier)
+		got = append(got, s.next().from.tier)
 	}
-	if want := []int{sourceLane, 0, sourceLane, 0, sourceLane, 0, 0}; !slices.Equal(got, want) {
+	if want := []int{sourceTier, 0, sourceTier, 0, sourceTier, 0, 0}; !slices.Equal(got, want) {
 		t.Errorf("taken from lanes of tiers %v, want %v", got, want)
 	}
 }

@@ -35,7 +35,7 @@ type session struct {
 	stopWork context.CancelFunc
 
 	mu         sync.Mutex // guards what follows against the group's callbacks
-	lanes      map[topicPartition]*lane
+	partitions map[topicPartition]*partition
 	shards     map[int32]*shard
 	assigned   map[string][]int32 // by the group's leader
 	rebalanced bool               // since the last turn
@@ -62,7 +62,7 @@ type session struct {
 // unconnected makes a session without a client: it takes what it is given.
 func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
-		e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]*refused{}, suspects: map[*kgo.Record]bool{},
+		e: e, partitions: map[topicPartition]*partition{}, shards: map[int32]*shard{}, refused: map[Position]*refused{}, suspects: map[*kgo.Record]bool{},
 		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), place: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
@@ -73,7 +73,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		}
 	})
 	s.sched.now = e.now
-	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
+	s.sched.makeTask = func(r taken) *task { return e.newTask(r.from.slot(), r, time.Time{}) }
 	s.sched.late = e.results.keep
 	for range e.cfg.Limits.Concurrency {
 		s.workers = append(s.workers, &worker{e: e, counts: s.sched.counts})
@@ -188,7 +188,7 @@ func (s *session) keepResults(tasks []*task) {
 
 func (s *session) workLoop(w *worker) {
 	for t := s.sched.next(); t != nil; {
-		switch held, undone := w.attempt(t.lane.ctx, t); {
+		switch held, undone := w.attempt(t.from.ctx, t); {
 		case held != nil:
 			s.sched.hold(t, held)
 			t = s.sched.next()
@@ -216,7 +216,7 @@ func (s *session) turn(ctx context.Context) error {
 		return s.explained(ctx, err)
 	}
 	if s.skipGaps() {
-		s.seek((*lane).taken)
+		s.seek((*partition).taken)
 	}
 	if err := s.readLarge(ctx); err != nil {
 		return err

@@ -27,8 +27,8 @@ func writerOf(r *kgo.Record) string {
 
 // foreign reports whether a record of a retry topic is another pipeline's. A record without a pipeline is foreign in a topic that
 // is only named like a tier: in a tier of this pipeline it is a malformed record of its own. The mutex is held.
-func (s *session) foreign(l *lane, r *kgo.Record) bool {
-	if l.tier == sourceLane || r.Attrs.IsControl() {
+func (s *session) foreign(l *partition, r *kgo.Record) bool {
+	if l.tier == sourceTier || r.Attrs.IsControl() {
 		return false
 	}
 	writer := writerOf(r)
@@ -40,7 +40,7 @@ func (s *session) foreign(l *lane, r *kgo.Record) bool {
 }
 
 // leaveToOwner passes over a record of another pipeline, and says so once per partition. The mutex is held.
-func (s *session) leaveToOwner(l *lane, r *kgo.Record) {
+func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 	l.end = max(l.end, r.Offset+1)
 	l.window.pass(r.Offset)
 	s.lazy = true
@@ -55,8 +55,8 @@ func (s *session) leaveToOwner(l *lane, r *kgo.Record) {
 
 // noteShared adds the retry topics of a shard in which records of another pipeline were found. A topic stays noted: what lies
 // before the committed position may still wait for the other pipeline.
-func (cp *checkpoint) noteShared(lanes map[topicPartition]*lane, sh *shard) {
-	for tp, l := range lanes {
+func (cp *checkpoint) noteShared(partitions map[topicPartition]*partition, sh *shard) {
+	for tp, l := range partitions {
 		if l.shard == sh && l.shared && !slices.Contains(cp.shared, tp.topic) && len(cp.shared) < maxPlaces {
 			cp.shared = append(slices.Clone(cp.shared), tp.topic)
 		}

@@ -13,7 +13,7 @@ import (
 type staged struct {
 	tasks       []*task // in the order in which they finished
 	changes     map[*shard][]*change
-	marks       map[*lane]mark
+	marks       map[*partition]mark
 	heads       map[*shard][]byte // new heads of trails
 	losses      []Loss            // that the positions pass over
 	checkpoints map[*shard]*checkpoint
@@ -25,15 +25,15 @@ type staged struct {
 func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &staged{marks: map[*lane]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}, pushed: map[*shard]int{}}
+	st := &staged{marks: map[*partition]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}, pushed: map[*shard]int{}}
 	st.tasks = append(s.left(), s.sched.harvest()...) // none of a lane that is gone: forgetting one takes its tasks away
 	for _, t := range st.tasks {
-		t.lane.window.finish(t.offset)
+		t.from.window.finish(t.offset)
 		if t.change.state != nil || t.change.ledged || t.change.versioned {
-			st.changes[t.lane.shard] = append(st.changes[t.lane.shard], &t.change)
+			st.changes[t.from.shard] = append(st.changes[t.from.shard], &t.change)
 		}
 	}
-	for _, l := range s.lanes {
+	for _, l := range s.partitions {
 		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
 			st.marks[l] = m
 		}
@@ -45,7 +45,7 @@ func (s *session) stage() *staged {
 
 // left gives what an aborted transaction has left, but for the tasks of lanes that are gone. The mutex is held.
 func (s *session) left() []*task {
-	left := slices.DeleteFunc(s.aborted, func(t *task) bool { return s.lanes[t.lane.topicPartition] != t.lane })
+	left := slices.DeleteFunc(s.aborted, func(t *task) bool { return s.partitions[t.from.topicPartition] != t.from })
 	s.aborted = nil
 	return left
 }
@@ -60,7 +60,7 @@ func (s *session) moved() bool {
 	if len(s.aborted) > 0 {
 		return true
 	}
-	for _, l := range s.lanes {
+	for _, l := range s.partitions {
 		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
 			return true
 		}
@@ -149,7 +149,7 @@ func (s *session) settled(st *staged) {
 	s.e.lost.add(st.losses)
 	events := make([]*Event, 0, len(st.tasks))
 	for _, t := range st.tasks {
-		t.lane.let(t.offset, t.weight)
+		t.from.let(t.offset, t.weight)
 		delete(s.refused, t.record.Position)
 		events = append(events, &t.event)
 		s.waits(t)
@@ -167,7 +167,7 @@ func (s *session) waits(t *task) {
 	if o := t.event.Decision.Outcome; o != OutcomeRetried && o != OutcomeParked {
 		return
 	}
-	if l := s.lanes[topicPartition{t.event.Destination, t.lane.partition}]; l != nil {
+	if l := s.partitions[topicPartition{t.event.Destination, t.from.partition}]; l != nil {
 		l.wrote(t.outputs[0].Offset)
 	}
 }

@@ -77,12 +77,12 @@ func (s *scheduler) putBack(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop(t)
-	if t.lane.dead {
+	if t.from.dead {
 		return
 	}
 	s.probed(t, t.down)
 	to := &s.runnable
-	if t.lane.tier != sourceLane {
+	if t.from.tier != sourceTier {
 		to = &s.due
 	}
 	to.insert(0, t.taken())

@@ -94,20 +94,20 @@ func (s *session) uncommitted(now time.Time) time.Duration {
 // known is what needs no word of the client.
 func (s *session) known(now time.Time) Stats {
 	stats := s.e.emptyStats()
-	s.addLanes(&stats, now)
+	s.addPartitions(&stats, now)
 	s.addDue(&stats, now)
 	stats.Stuck = s.stuck(time.Now())
 	stats.ClockSkew = s.e.skewed.Load()
 	return stats
 }
 
-func (s *session) addLanes(stats *Stats, now time.Time) {
+func (s *session) addPartitions(stats *Stats, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.addVersions(&stats.Versions)
-	for _, l := range s.lanes {
+	for _, l := range s.partitions {
 		waiting := l.unfinished()
-		if l.tier != sourceLane {
+		if l.tier != sourceTier {
 			stats.Tiers[l.tier].Waiting += waiting
 			continue
 		}
@@ -131,18 +131,18 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 	}
 	slices.SortFunc(stats.Held, func(a, b HoldStats) int { return strings.Compare(a.Dependency, b.Dependency) })
 	for _, t := range s.sched.waiting {
-		tier := &stats.Tiers[t.lane.tier]
+		tier := &stats.Tiers[t.from.tier]
 		if due := t.record.Control.Due; tier.NextDue.IsZero() || due.Before(tier.NextDue) {
 			tier.NextDue = due
 		}
 	}
 	for _, r := range slices.Concat(s.sched.runnable.items(), s.sched.due.items()) {
-		if r.lane.tier != sourceLane {
+		if r.from.tier != sourceTier {
 			due := r.task.record.Control.Due
 			if due.IsZero() {
 				continue // a malformed record: it has no due time, and becomes a dead letter
 			}
-			tier := &stats.Tiers[r.lane.tier]
+			tier := &stats.Tiers[r.from.tier]
 			tier.Overdue = max(tier.Overdue, now.Sub(due))
 		}
 	}
@@ -150,6 +150,6 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 
 // unfinished counts the records of the lane that are not finished: those held, and those the broker still has. Of the latter,
 // those of former owners may include transaction markers; the count is exact once all of these are fetched.
-func (l *lane) unfinished() int64 {
+func (l *partition) unfinished() int64 {
 	return int64(l.held) + max(0, min(l.end, l.own)-max(l.taken(), 0)) + int64(max(0, l.written))
 }

@@ -11,18 +11,18 @@ import (
 // source is made when a worker takes it.
 type taken struct {
 	task     *task // nil until it is needed
-	lane     *lane
+	from     *partition
 	raw      *kgo.Record // nil when a former owner has finished it
 	place    int64       // among the records taken by the lane, from 0
 	restored int64       // runs of a former owner that the lane had not taken again when it took this
 }
 
-func (t *task) taken() taken { return taken{task: t, lane: t.lane, raw: t.raw, place: t.place} }
+func (t *task) taken() taken { return taken{task: t, from: t.from, raw: t.raw, place: t.place} }
 
 // task is one taken record on its way through the scheduler. The session's goroutine meets it cold, when it is finished:
 // what it needs then stands first.
 type task struct {
-	lane    *lane
+	from    *partition
 	offset  int64         // of the record
 	weight  int           // of the record in memory, see size
 	outputs []*kgo.Record // what its transaction produces, with event and change
@@ -53,7 +53,7 @@ type task struct {
 const slabTasks = 32
 
 // slot gives an empty task. The scheduler's mutex is held.
-func (l *lane) slot() *task {
+func (l *partition) slot() *task {
 	if len(l.slab) == 0 {
 		l.slab = make([]task, slabTasks)
 	}
@@ -65,7 +65,7 @@ func (l *lane) slot() *task {
 // taskOf makes an empty task one of a record. The ledger's hash of its key is the worker's to make.
 func taskOf(t *task, r taken, seed maphash.Seed) *task {
 	raw := r.raw
-	t.lane, t.place = r.lane, r.place
+	t.from, t.place = r.from, r.place
 	t.offset, t.weight, t.raw, t.keyed = raw.Offset, size(raw), raw, raw.Key != nil
 	t.mark = maphash.Bytes(seed, raw.Key)
 	return t
@@ -74,19 +74,19 @@ func taskOf(t *task, r taken, seed maphash.Seed) *task {
 // newTask turns a record that was taken at now into a task, which is empty before. What its control headers say is kept only where it may say it: on
 // the source topic they carry a replay, in a tier the whole state.
 func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
-	l, raw := from.lane, from.raw
+	l, raw := from.from, from.raw
 	at := Position{raw.Topic, raw.Partition, raw.Offset}
 	taskOf(t, from, e.seed)
 	r := &t.record
 	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
 	r.Headers = ProducerHeaders(raw.Headers)
 	r.engine, r.task = e, t
-	if l.tier == sourceLane && !anyControl(raw.Headers) {
+	if l.tier == sourceTier && !anyControl(raw.Headers) {
 		r.Control = &e.blank // of most records; memory of its own for each would cost more than all else a task needs
 		return t
 	}
 	control, err := ParseControl(raw.Headers)
-	if l.tier == sourceLane {
+	if l.tier == sourceTier {
 		var doubt *DoubtError
 		if control, doubt = fromReplay(control, raw, l.shard.generation, e.cfg.Origin.Proven); doubt != nil {
 			e.doubts.note(e.cfg.Logger, at, doubt, time.Now())
@@ -104,7 +104,7 @@ func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
 	if !control.SourceTimestamp.IsZero() {
 		r.Timestamp = control.SourceTimestamp
 	}
-	if l.tier == sourceLane || err != nil {
+	if l.tier == sourceTier || err != nil {
 		return t
 	}
 	r.Attempt = control.Attempt + 1

@@ -44,7 +44,7 @@ func (t Trail) extend(st *staged) ([]*kgo.Record, error) {
 	events := map[*shard][]*Event{}
 	var order []*shard
 	for _, task := range st.tasks {
-		sh := task.lane.shard
+		sh := task.from.shard
 		if events[sh] == nil {
 			order = append(order, sh)
 		}

@@ -125,7 +125,7 @@ func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 	}
 	s.leave(st.tasks)
 	s.block()
-	s.seek((*lane).taken) // the client has gone back to what it takes for committed
+	s.seek((*partition).taken) // the client has gone back to what it takes for committed
 	return nil
 }
 

@@ -120,7 +120,7 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		s := newScheduler(time.Millisecond, maxAhead(metadata), 64<<20, func() {})
-		l := laneAt(t, 0)
+		l := partitionAt(t, 0)
 		var tasks []*task
 		for o := range int64(3000) {
 			l.window.take(o * 3)
@@ -197,7 +197,7 @@ func TestGateLetsNoRecordOvertakeWhatWaitsForRoom(t *testing.T) {
 	t.Parallel()
 	s := newScheduler(time.Millisecond, 4, 64<<20, func() {})
 	defer s.close()
-	l := laneAt(t, 0)
+	l := partitionAt(t, 0)
 	at := func(place, restored int64) taken {
 		r := keyed(l, place, "k").taken()
 		r.restored = restored
