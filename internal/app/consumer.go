@@ -168,9 +168,9 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e.Handler, e.Retries.Classify, e.Journal.Event, e.Hooks.OnCommit = c.observed((&machine{log: c.log}).guard(c.work.Handle)), classifier.Of, journal.records, c.committed
 	e.Hooks.OnFailure, e.Journal.Loss, e.Origin.Proven = c.failed, journal.loss, c.keys.Verify
 	e.Hooks.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
-	e.Journal.ShardTopics = []string{cfg.Topics.DLQStatus}
+	e.Journal.KeepPartition = []string{cfg.Topics.DLQStatus}
 	if cfg.Governance.On() {
-		e.Journal.ShardTopics = append(e.Journal.ShardTopics, cfg.Topics.Audit)
+		e.Journal.KeepPartition = append(e.Journal.KeepPartition, cfg.Topics.Audit)
 		e.Journal.Trail = retrytopics.Trail{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
 	}
 	e.Membership.Static, e.Membership.Announce = cfg.Engine.Static, c.announced.get

@@ -68,11 +68,11 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	s := e.unconnected(ctx, layout.maxMetadata)
 	defer s.stopWork()
 	s.adm, s.layout = adm, layout
-	shards := map[int32]*shard{}
+	states := map[int32]*partitionState{}
 	for p := range int32(layout.partitions) {
-		shards[p] = e.newShard(p)
+		states[p] = e.newState(p)
 	}
-	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, shards, func(sh *shard, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
+	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, states, func(sh *partitionState, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
 	if err != nil {
 		return nil, err
 	}
@@ -80,14 +80,14 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // its offsets expired besides: it has no commits
 		return nil, fmt.Errorf("offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
 	}
-	ledgers, err := s.ledgers(ctx, shards)
+	ledgers, err := s.ledgers(ctx, states)
 	if err != nil {
 		return nil, err
 	}
 	a := &Adoption{}
 	now := e.surroundings(layout)
 	for p := range int32(layout.partitions) {
-		sh := shards[p]
+		sh := states[p]
 		marks, was, sealed := commitsOf(committed, p, e.cfg.Source)
 		_, moved := marks[e.cfg.Source]
 		all := now.mismatches(sh.evidence(evidence{sealed: sealed, committed: moved}))
@@ -160,7 +160,7 @@ func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]m
 
 // loosened gives the new states of the keys that wait in strict order when a tier is lost: the record whose turn it is may
 // be gone. What is left is held to its version.
-func (sh *shard) loosened(all []Mismatch) map[string]keyState {
+func (sh *partitionState) loosened(all []Mismatch) map[string]keyState {
 	if !has(all, MismatchTier) {
 		return nil
 	}
@@ -203,12 +203,12 @@ func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (
 }
 
 // ledgers restores the shards' ledgers and gives where each partition of the ledger ends.
-func (s *session) ledgers(ctx context.Context, shards map[int32]*shard) (map[int32]int64, error) {
+func (s *session) ledgers(ctx context.Context, states map[int32]*partitionState) (map[int32]int64, error) {
 	d, ends := s.e.cfg.Dedupe, map[int32]int64{}
 	if !d.on() {
 		return ends, nil
 	}
-	if err := s.restoreLedgers(ctx, shards, time.Now()); err != nil {
+	if err := s.restoreLedgers(ctx, states, time.Now()); err != nil {
 		return nil, err
 	}
 	listed, err := s.adm.ListEndOffsets(ctx, d.LedgerTopic)

@@ -126,7 +126,7 @@ func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
 		return Decision{}, true
 	}
 	*st = next
-	t.from.shard.set(t.raw.Key, next)
+	t.from.state.set(t.raw.Key, next)
 	return d, false
 }
 
@@ -310,7 +310,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	t.record.number(sequence)
 	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked {
 		t.change.state = &stated{string(t.raw.Key), st}
-		t.from.shard.set(t.raw.Key, st)
+		t.from.state.set(t.raw.Key, st)
 	}
 	e.remember(t, before, applied, took, result.Delete, late)
 }
@@ -362,7 +362,7 @@ func (e *Engine) remember(t *task, before *past, applied Version, took, deletes 
 		c.versioned, c.newest, c.older, c.kept = true, newest, before.kept, before.keeps
 	}
 	if c.ledged || c.versioned {
-		t.from.shard.note(c)
+		t.from.state.note(c)
 	}
 }
 

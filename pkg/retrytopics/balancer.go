@@ -13,20 +13,20 @@ import (
 // cooperative and sticky: a rebalance moves as few shards as an even spread allows, and those that stay are not stopped.
 // (Kafka's cooperative-sticky balancer would spread the topics of a shard over members; its range balancer keeps them
 // together but stops everything.)
-type shardBalancer struct {
+type balancer struct {
 	source     string
 	announce   func() []byte            // nil for nothing
 	onAssigned func(map[string][]int32) // is told this member's whole assignment
 }
 
 // ProtocolName gives the name under which all members of the group must know the balancer.
-func (shardBalancer) ProtocolName() string { return "switchback-shards" }
+func (balancer) ProtocolName() string { return "switchback-shards" }
 
 // IsCooperative says that members keep what they own during a rebalance.
-func (shardBalancer) IsCooperative() bool { return true }
+func (balancer) IsCooperative() bool { return true }
 
 // JoinGroupMetadata tells the leader what this member wants and owns.
-func (s shardBalancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+func (s balancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
 	meta := kmsg.NewConsumerMemberMetadata()
 	meta.Version = 3
 	meta.Topics = slices.Sorted(slices.Values(interests))
@@ -43,49 +43,49 @@ func (s shardBalancer) JoinGroupMetadata(interests []string, owned map[string][]
 }
 
 // ParseSyncAssignment reads what the leader assigned, as far as it makes whole shards.
-func (s shardBalancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
+func (s balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
 	assigned, err := kgo.ParseConsumerSyncAssignment(assignment)
 	if err != nil {
 		return nil, err
 	}
-	assigned = wholeShards(assigned, s.source)
+	assigned = coPartitioned(assigned, s.source)
 	s.onAssigned(maps.Clone(assigned))
 	return assigned, nil
 }
 
 // MemberBalancer prepares a balance of the given members.
-func (s shardBalancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+func (s balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
 	b, err := kgo.NewConsumerBalancer(s, members)
 	return b, b.MemberTopics(), err
 }
 
 // Balance makes the leader's plan. A shard whose owner changes is first taken away and given in the rebalance that
 // follows, as the cooperative protocol wants it.
-func (s shardBalancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) kgo.IntoSyncAssignment {
-	var members []shardMember
+func (s balancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) kgo.IntoSyncAssignment {
+	var members []balancedMember
 	b.EachMember(func(m *kmsg.JoinGroupResponseMember, meta *kmsg.ConsumerMemberMetadata) {
 		if !slices.Contains(meta.Topics, s.source) {
 			return
 		}
-		sm := shardMember{generation: meta.Generation}
+		sm := balancedMember{generation: meta.Generation}
 		for _, o := range meta.OwnedPartitions {
 			if o.Topic == s.source {
 				sm.owned = o.Partitions
 			}
 		}
-		sm.give = func(p *kgo.BalancePlan, shard int32) {
+		sm.give = func(p *kgo.BalancePlan, partition int32) {
 			for _, topic := range meta.Topics {
-				if shard < partitions[topic] {
-					p.AddPartition(m, topic, shard)
+				if partition < partitions[topic] {
+					p.AddPartition(m, topic, partition)
 				}
 			}
 		}
 		members = append(members, sm)
 	})
 	plan := b.NewPlan()
-	for i, shards := range spread(members, partitions[s.source]) {
-		for _, shard := range shards {
-			members[i].give(plan, shard)
+	for i, own := range spread(members, partitions[s.source]) {
+		for _, partition := range own {
+			members[i].give(plan, partition)
 		}
 	}
 	plan.AdjustCooperative(b)
@@ -93,7 +93,7 @@ func (s shardBalancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]in
 }
 
 // shardMember is one member as spread sees it.
-type shardMember struct {
+type balancedMember struct {
 	generation int32
 	owned      []int32 // shards
 	give       func(*kgo.BalancePlan, int32)
@@ -101,31 +101,31 @@ type shardMember struct {
 
 // spread divides n shards evenly over the members: no two members differ by more than one shard, and as many shards as
 // possible stay where they are. It is pure; the result has the shards of each member, ascending.
-func spread(members []shardMember, n int32) [][]int32 {
+func spread(members []balancedMember, n int32) [][]int32 {
 	if len(members) == 0 {
 		return nil
 	}
 	out := keepOwned(members, n)
 	free := make([]int32, 0, n)
 	taken := make([]bool, n)
-	for _, shards := range out {
-		for _, shard := range shards {
-			taken[shard] = true
+	for _, own := range out {
+		for _, partition := range own {
+			taken[partition] = true
 		}
 	}
-	for shard := range n {
-		if !taken[shard] {
-			free = append(free, shard)
+	for partition := range n {
+		if !taken[partition] {
+			free = append(free, partition)
 		}
 	}
-	for _, shard := range free {
+	for _, partition := range free {
 		least := 0
 		for i := range out {
 			if len(out[i]) < len(out[least]) {
 				least = i
 			}
 		}
-		out[least] = append(out[least], shard)
+		out[least] = append(out[least], partition)
 	}
 	for i := range out {
 		slices.Sort(out[i])
@@ -135,7 +135,7 @@ func spread(members []shardMember, n int32) [][]int32 {
 
 // keepOwned lets each member keep what it owns, up to its fair share. Of two members that claim one shard, the one with
 // the later generation is right.
-func keepOwned(members []shardMember, n int32) [][]int32 {
+func keepOwned(members []balancedMember, n int32) [][]int32 {
 	order := make([]int, len(members))
 	for i := range order {
 		order[i] = i
@@ -153,12 +153,12 @@ func keepOwned(members []shardMember, n int32) [][]int32 {
 			limit++
 			larger--
 		}
-		for _, shard := range members[i].owned {
-			if shard < 0 || shard >= n || claimed[shard] || len(out[i]) == limit {
+		for _, partition := range members[i].owned {
+			if partition < 0 || partition >= n || claimed[partition] || len(out[i]) == limit {
 				continue
 			}
-			claimed[shard] = true
-			out[i] = append(out[i], shard)
+			claimed[partition] = true
+			out[i] = append(out[i], partition)
 		}
 	}
 	return out

@@ -9,15 +9,15 @@ import (
 
 func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
 	t.Parallel()
-	owned := func(lists ...[]int32) (members []shardMember) {
+	owned := func(lists ...[]int32) (members []balancedMember) {
 		for _, l := range lists {
-			members = append(members, shardMember{owned: l, generation: 1})
+			members = append(members, balancedMember{owned: l, generation: 1})
 		}
 		return members
 	}
 	for _, c := range []struct {
 		name    string
-		members []shardMember
+		members []balancedMember
 		n       int32
 		want    [][]int32
 	}{
@@ -38,7 +38,7 @@ func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
 
 func TestSpreadOfTwoClaimsTheLaterGenerationIsRight(t *testing.T) {
 	t.Parallel()
-	got := spread([]shardMember{{owned: []int32{0, 1}, generation: 3}, {owned: []int32{0, 1}, generation: 7}}, 4)
+	got := spread([]balancedMember{{owned: []int32{0, 1}, generation: 3}, {owned: []int32{0, 1}, generation: 7}}, 4)
 	if want := [][]int32{{2, 3}, {0, 1}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -49,16 +49,16 @@ func TestSpreadGivesEveryShardOnceAndEvenly(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		n := int32(rnd.IntN(50))
-		members := make([]shardMember, 1+rnd.IntN(8))
+		members := make([]balancedMember, 1+rnd.IntN(8))
 		for range rnd.IntN(80) {
 			m := &members[rnd.IntN(len(members))]
 			m.owned = append(m.owned, int32(rnd.IntN(60)))
 		}
 		seen := map[int32]int{}
 		least, most := int(n), 0
-		for _, shards := range spread(members, n) {
-			least, most = min(least, len(shards)), max(most, len(shards))
-			for _, s := range shards {
+		for _, own := range spread(members, n) {
+			least, most = min(least, len(own)), max(most, len(own))
+			for _, s := range own {
 				seen[s]++
 			}
 		}

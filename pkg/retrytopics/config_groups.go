@@ -51,7 +51,7 @@ type Journal struct {
 	// Trail adds records that depend on what the shard's earlier transactions added. Defaults to none.
 	Trail Trail
 	// ShardTopics are topics besides tiers and DLQ whose records keep the partition number that the handler's outputs or Event set.
-	ShardTopics []string
+	KeepPartition []string
 }
 
 // Hooks are told what happens, for metrics and logs. They change nothing, but that OnFailure may call Engine.Hold.

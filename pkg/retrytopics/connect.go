@@ -51,7 +51,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.InstanceID(cfg.Membership.Instance),
 		kgo.WithHooks(&s.e.pulse),
 		kgo.ConsumeTopics(s.e.consumed()...),
-		kgo.Balancers(shardBalancer{cfg.Source, cfg.Membership.Announce, s.onAssignment}),
+		kgo.Balancers(balancer{cfg.Source, cfg.Membership.Announce, s.onAssignment}),
 		kgo.SessionTimeout(cfg.Membership.Session),
 		kgo.HeartbeatInterval(cfg.heartbeat()),
 		kgo.RebalanceTimeout(s.e.intervals.rejoin),

@@ -83,7 +83,7 @@ func (e *Engine) past(t *task, now time.Time) past {
 	if !t.keyed {
 		return past{}
 	}
-	return t.from.shard.past(t.raw.Key, t.change.hash, now)
+	return t.from.state.past(t.raw.Key, t.change.hash, now)
 }
 
 // newest gives the version of the newest event that is known to have taken effect.
@@ -150,7 +150,7 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	}
 	v = t.record.Control.VersionOf(v, newest)
 	if e.forced(t) && before.outdates(v) {
-		return Version{max(v.Number, newest.Number), placed(t.from.shard.generation, t.record.Control.ReplaySource.Offset)}, true, true
+		return Version{max(v.Number, newest.Number), placed(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
 	}
 	return v, true, false
 }

@@ -16,7 +16,7 @@ import (
 type copier struct {
 	from, to   *session
 	partitions map[*partition]*partition
-	shards     map[*shard]*shard
+	shards     map[*partitionState]*partitionState
 	tasks      map[*task]*task
 	changes    map[*change]*change
 	now        time.Time
@@ -26,13 +26,13 @@ type copier struct {
 
 func (c *copier) session() *session {
 	s := c.from
-	c.partitions, c.shards, c.tasks, c.changes = map[*partition]*partition{}, map[*shard]*shard{}, map[*task]*task{}, map[*change]*change{}
+	c.partitions, c.shards, c.tasks, c.changes = map[*partition]*partition{}, map[*partitionState]*partitionState{}, map[*task]*task{}, map[*change]*change{}
 	c.to = &session{
-		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, shards: map[int32]*shard{},
+		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{},
 		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, place: s.place, lazy: s.lazy, wake: s.wake,
 	}
-	for p, sh := range s.shards {
-		c.to.shards[p] = c.shard(sh)
+	for p, sh := range s.states {
+		c.to.states[p] = c.state(sh)
 	}
 	for tp, l := range s.partitions {
 		c.to.partitions[tp] = c.partition(l)
@@ -47,11 +47,11 @@ func (c *copier) session() *session {
 	return c.to
 }
 
-func (c *copier) shard(old *shard) *shard {
+func (c *copier) state(old *partitionState) *partitionState {
 	if sh := c.shards[old]; sh != nil {
 		return sh
 	}
-	sh := &shard{
+	sh := &partitionState{
 		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, generation: old.generation, same: old.same, promised: old.promised,
 		chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: maps.Clone(old.keys), base: maps.Clone(old.base), over: old.over,
 		drops: old.drops,
@@ -82,7 +82,7 @@ func (c *copier) partition(old *partition) *partition {
 	}
 	l := *old
 	c.partitions[old] = &l
-	l.shard = c.shard(old.shard)
+	l.state = c.state(old.state)
 	w := *old.window
 	w.taken, w.restored = slices.Clone(w.taken), slices.Clone(w.restored)
 	l.window, l.stamps, l.slab = &w, nil, nil

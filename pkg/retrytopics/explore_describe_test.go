@@ -38,7 +38,7 @@ func (x *explorer) describeWorld(st *state) []byte {
 		d.log(i)
 	}
 	for k := range x.keys {
-		d.state(st.s.shards[0].base[string([]byte{'a' + byte(k)})])
+		d.state(st.s.states[0].base[string([]byte{'a' + byte(k)})])
 	}
 	d.ledger()
 	return d.text
@@ -237,7 +237,7 @@ func (d *describer) newest(n Newest, kept bool) {
 }
 
 func (d *describer) memory() {
-	sh := d.st.s.shards[0]
+	sh := d.st.s.states[0]
 	for k := range d.x.keys {
 		key := string([]byte{'a' + byte(k)})
 		d.state(sh.keys[key])
@@ -261,7 +261,7 @@ func (d *describer) memory() {
 
 // ledger writes down what the ledger's topic says, and the versions that the state topic has.
 func (d *describer) ledger() {
-	if d.st.s.shards[0].newest != nil {
+	if d.st.s.states[0].newest != nil {
 		for _, k := range d.x.keys {
 			r := encodeVersion("", 0, k, nil, "")
 			d.text = append(append(d.text, d.st.w.states[string(r.Key)]...), 0)

@@ -60,7 +60,7 @@ func (x *explorer) committed(st *state) {
 		if l := st.s.partitions[x.partitionOf(partition)]; l.committed.offset != c.offset {
 			x.breaks("lane %d takes %+v for committed, and %+v is", partition, l.committed, c)
 		}
-		if cp := st.s.shards[0].checkpoint; cp != nil && c.offset >= 0 && cp.places[x.partitionOf(partition).topic].at.offset != c.offset {
+		if cp := st.s.states[0].checkpoint; cp != nil && c.offset >= 0 && cp.places[x.partitionOf(partition).topic].at.offset != c.offset {
 			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", partition, cp.places[x.partitionOf(partition).topic].at, c)
 		}
 		for offset, r := range log {
@@ -79,7 +79,7 @@ func (x *explorer) committed(st *state) {
 
 // remembered holds what a session knows of its keys against what the topics have.
 func (x *explorer) remembered(st *state) {
-	sh, n := st.s.shards[0], 0
+	sh, n := st.s.states[0], 0
 	for k, known := range sh.base {
 		r, err := encodeState("in.state", 0, k, known, x.e.cfg.scale())
 		if err != nil || !bytes.Equal(r.Value, st.w.states[string(r.Key)]) {
@@ -100,7 +100,7 @@ func (x *explorer) remembered(st *state) {
 
 // versions holds the versions that a session has read against those that the topics have.
 func (x *explorer) versions(st *state) {
-	sh, n := st.s.shards[0], 0
+	sh, n := st.s.states[0], 0
 	if sh.newest == nil {
 		return
 	}
@@ -168,7 +168,7 @@ func (x *explorer) ended(st *state) {
 			x.breaks("the newest event of key %d is %d, and what stands there is of %v; fates %v", key, newest, effects, w.fates)
 		}
 	}
-	if sh := st.s.shards[0]; len(sh.noted) > 0 {
+	if sh := st.s.states[0]; len(sh.noted) > 0 {
 		x.breaks("all is committed, and %d changes of the ledger are open", len(sh.noted))
 	}
 }

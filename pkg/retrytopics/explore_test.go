@@ -192,7 +192,7 @@ func (x *explorer) assign(st *state) {
 			return
 		}
 	}
-	sh := s.shards[0]
+	sh := s.states[0]
 	for k, v := range w.states {
 		if err := sh.restoreState(&kgo.Record{Key: []byte(k), Value: v}, x.e.cfg.scale()); err != nil {
 			x.breaks("the state cannot be restored: %v", err)
@@ -203,7 +203,7 @@ func (x *explorer) assign(st *state) {
 			x.breaks("the ledger cannot be restored: %v", err)
 		}
 	}
-	resumed, err := s.resume(map[int32]*shard{0: sh})
+	resumed, err := s.resume(map[int32]*partitionState{0: sh})
 	if err != nil {
 		x.breaks("the memory does not fit: %v", err)
 	}

@@ -69,7 +69,7 @@ func TestWholeShards_S0_4(t *testing.T) {
 		{"a former tier is missing", map[string][]int32{"src": {1, 2}, "r1": {1, 2}, "r5": {1, 2}}, map[string][]int32{"src": {1, 2}, "r1": {1, 2}, "r5": {1, 2}}, "old"},
 		{"nothing", map[string][]int32{}, map[string][]int32{}, ""},
 	} {
-		got := wholeShards(c.assigned, "src")
+		got := coPartitioned(c.assigned, "src")
 		if !maps.EqualFunc(got, c.want, slices.Equal) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}

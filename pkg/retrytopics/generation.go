@@ -27,7 +27,7 @@ func (r *Record) generation() int {
 	if r.task == nil {
 		return 0
 	}
-	today := r.task.from.shard.generation
+	today := r.task.from.state.generation
 	if r.Control.HasSource {
 		return min(r.Control.Generation, today)
 	}

@@ -23,7 +23,7 @@ type topicPartition struct {
 type partition struct {
 	topicPartition
 	tier      int // index of the tier, or sourceLane
-	shard     *shard
+	state     *partitionState
 	ctx       context.Context // of the handlers of its records; ends with the lane
 	cancel    context.CancelFunc
 	dead      bool // the lane is gone; what its tasks still do is not heard. The scheduler's mutex guards it
@@ -92,12 +92,12 @@ func (l *partition) oldest() time.Time {
 }
 
 // newLane starts a lane from what the group has committed: offset -1 when there is nothing.
-func newPartition(ctx context.Context, tp topicPartition, tier int, sh *shard, committed mark) (*partition, error) {
+func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitionState, committed mark) (*partition, error) {
 	spans, err := decodeAhead(committed.offset, committed.metadata)
 	if err != nil {
 		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.offset, err)
 	}
-	l := &partition{topicPartition: tp, tier: tier, shard: sh, committed: committed, window: newWindow(committed.offset, spans), own: math.MaxInt64, began: -1}
+	l := &partition{topicPartition: tp, tier: tier, state: sh, committed: committed, window: newWindow(committed.offset, spans), own: math.MaxInt64, began: -1}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l, nil
 }

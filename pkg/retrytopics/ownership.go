@@ -60,15 +60,15 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 
 // start puts a new lane in its place. The mutex is held.
 func (s *session) start(tp topicPartition, tier int, committed mark) error {
-	sh := s.shards[tp.partition]
+	sh := s.states[tp.partition]
 	if sh == nil {
-		sh = s.e.newShard(tp.partition)
+		sh = s.e.newState(tp.partition)
 	}
 	l, err := newPartition(s.base, tp, tier, sh, committed)
 	if err != nil {
 		return err
 	}
-	s.shards[tp.partition] = sh
+	s.states[tp.partition] = sh
 	s.partitions[tp] = l
 	return nil
 }
@@ -109,11 +109,11 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 		}
 	}
 	for _, l := range dropped {
-		if s.shards[l.partition] != l.shard {
+		if s.states[l.partition] != l.state {
 			continue
 		}
 		if _, has := s.partitions[topicPartition{s.e.cfg.Source, l.partition}]; !has {
-			delete(s.shards, l.partition)
+			delete(s.states, l.partition)
 		} else if s.fatal == nil {
 			s.fatal = fmt.Errorf("%w: %s partition %d", errTierLost, l.topic, l.partition)
 		}
@@ -200,8 +200,8 @@ func (s *session) renew() error {
 	defer s.mu.Unlock()
 	old := slices.Collect(maps.Values(s.partitions))
 	s.keepResults(s.sched.drop(old))
-	for p, sh := range s.shards {
-		s.shards[p] = sh.successor()
+	for p, sh := range s.states {
+		s.states[p] = sh.successor()
 	}
 	resume := map[string][]int32{}
 	for _, l := range old {

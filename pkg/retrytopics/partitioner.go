@@ -10,7 +10,7 @@ import (
 // partitioner keeps a record of a shard's topics in its partition, and partitions all else by key as Kafka's own clients
 // do.
 type partitioner struct {
-	shard  map[string]bool
+	keeps  map[string]bool
 	manual kgo.Partitioner
 	keyed  kgo.Partitioner
 
@@ -20,21 +20,21 @@ type partitioner struct {
 
 func newPartitioner(cfg *Config) *partitioner {
 	p := &partitioner{
-		shard:  map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Journal.Trail.HeadTopic: true},
+		keeps:  map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Journal.Trail.HeadTopic: true},
 		manual: kgo.ManualPartitioner(), keyed: kgo.StickyKeyPartitioner(nil), topics: map[string]*byKey{},
 	}
 	for _, t := range cfg.Retries.Tiers {
-		p.shard[t.Topic] = true
+		p.keeps[t.Topic] = true
 	}
-	for _, t := range cfg.Journal.ShardTopics {
-		p.shard[t] = true
+	for _, t := range cfg.Journal.KeepPartition {
+		p.keeps[t] = true
 	}
 	return p
 }
 
 // ForTopic gives the partitioner of one topic.
 func (p *partitioner) ForTopic(topic string) kgo.TopicPartitioner {
-	if p.shard[topic] {
+	if p.keeps[topic] {
 		return p.manual.ForTopic(topic)
 	}
 	return p.of(topic)
@@ -56,7 +56,7 @@ const unknownPartition = -1
 
 // partition gives where a record will go, or unknownPartition.
 func (p *partitioner) partition(r *kgo.Record) int32 {
-	if p.shard[r.Topic] {
+	if p.keeps[r.Topic] {
 		return r.Partition
 	}
 	t := p.of(r.Topic)

@@ -62,7 +62,7 @@ func (p *pushedOut) begin() {
 }
 
 // removable gives some of the keys without room, and how many of the queue these are: keys that have come back since are passed over.
-func (sh *shard) removable() (keys []idempotency.KeyHash, of int) {
+func (sh *partitionState) removable() (keys []idempotency.KeyHash, of int) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	of = min(len(sh.pushed.keys), maxRemoved)
@@ -77,14 +77,14 @@ func (sh *shard) removable() (keys []idempotency.KeyHash, of int) {
 }
 
 // removed notes that the first n keys of the queue are done.
-func (sh *shard) removed(n int) {
+func (sh *partitionState) removed(n int) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.pushed.keys = slices.Delete(sh.pushed.keys, 0, min(n, len(sh.pushed.keys)))
 }
 
 // versionRecords gives the records of the versions that a transaction changes, each key's last one.
-func (e *Engine) versionRecords(sh *shard, changes []*change) []*kgo.Record {
+func (e *Engine) versionRecords(sh *partitionState, changes []*change) []*kgo.Record {
 	if sh.newest == nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (e *Engine) versionRecords(sh *shard, changes []*change) []*kgo.Record {
 
 // removals gives the records that remove what had no room. They come behind those of the versions: one of these may have been
 // pushed out by another one of the very transaction.
-func (e *Engine) removals(st *staged, sh *shard) []*kgo.Record {
+func (e *Engine) removals(st *staged, sh *partitionState) []*kgo.Record {
 	gone, of := sh.removable()
 	records := make([]*kgo.Record, 0, len(gone))
 	for _, k := range gone {
@@ -167,7 +167,7 @@ type VersionStats struct {
 
 // addVersions counts what the shards remember. The session's mutex is held.
 func (s *session) addVersions(stats *VersionStats) {
-	for _, sh := range s.shards {
+	for _, sh := range s.states {
 		if !sh.restored {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // restoreCheckpoint takes over a checkpoint that was read; the last one counts.
-func (sh *shard) restoreCheckpoint(value []byte) error {
+func (sh *partitionState) restoreCheckpoint(value []byte) error {
 	cp, err := decodeCheckpoint(value)
 	if err == nil {
 		sh.checkpoint, sh.generation, sh.same, sh.promised, sh.pipelines = cp, cp.generation, cp.same, true, cp.pipelines
@@ -21,14 +21,14 @@ func (sh *shard) restoreCheckpoint(value []byte) error {
 }
 
 // evidence adds what the shard's memory says.
-func (sh *shard) evidence(commits evidence) evidence {
+func (sh *partitionState) evidence(commits evidence) evidence {
 	commits.checkpoint = sh.checkpoint
 	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0 || sh.newest.size() > 0
 	return commits
 }
 
 // forgotten gives the offset of a memory's topic before which nothing counts any more.
-func (sh *shard) forgotten(topic, ledger string) int64 {
+func (sh *partitionState) forgotten(topic, ledger string) int64 {
 	if sh.checkpoint == nil || topic != ledger {
 		return 0
 	}
@@ -37,7 +37,7 @@ func (sh *shard) forgotten(topic, ledger string) int64 {
 
 // recall holds the memory of new shards against the topics, and lets their lanes that have no commit go on from the
 // checkpoint. Rebalances wait meanwhile, and nothing was taken from these lanes.
-func (s *session) recall(ctx context.Context, fresh map[int32]*shard) error {
+func (s *session) recall(ctx context.Context, fresh map[int32]*partitionState) error {
 	resumed, err := s.resume(fresh)
 	if err != nil || len(resumed) == 0 {
 		return err
@@ -54,7 +54,7 @@ func (s *session) recall(ctx context.Context, fresh map[int32]*shard) error {
 }
 
 // resume replaces the lanes that have a checkpoint and no commit by ones that start from it, and gives them.
-func (s *session) resume(fresh map[int32]*shard) ([]*partition, error) {
+func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.e.surroundings(s.layout)
@@ -130,26 +130,26 @@ func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 
 // checkpoints gives the next checkpoints of the shards whose positions a transaction commits; none where there is no state
 // topic. The mutex is held.
-func (s *session) checkpoints(marks map[*partition]mark) map[*shard]*checkpoint {
+func (s *session) checkpoints(marks map[*partition]mark) map[*partitionState]*checkpoint {
 	if !s.layout.states || len(marks) == 0 {
 		return nil
 	}
-	byShard := map[*shard]map[string]mark{}
+	byState := map[*partitionState]map[string]mark{}
 	for l, m := range marks {
-		if byShard[l.shard] == nil {
-			byShard[l.shard] = map[string]mark{}
+		if byState[l.state] == nil {
+			byState[l.state] = map[string]mark{}
 		}
-		byShard[l.shard][l.topic] = m
+		byState[l.state][l.topic] = m
 	}
 	for _, l := range s.partitions {
-		of, moves := byShard[l.shard]
+		of, moves := byState[l.state]
 		if _, set := of[l.topic]; moves && !set && l.committed.offset >= 0 {
 			of[l.topic] = l.committed
 		}
 	}
 	now := s.e.surroundings(s.layout)
-	all := make(map[*shard]*checkpoint, len(byShard))
-	for sh, of := range byShard {
+	all := make(map[*partitionState]*checkpoint, len(byState))
+	for sh, of := range byState {
 		all[sh] = now.next(sh.checkpoint, of)
 		all[sh].noteShared(s.partitions, sh)
 		sh.promised = true
@@ -158,7 +158,7 @@ func (s *session) checkpoints(marks map[*partition]mark) map[*shard]*checkpoint 
 }
 
 // checkpointRecords gives the records of the checkpoints.
-func (e *Engine) checkpointRecords(checkpoints map[*shard]*checkpoint) ([]*kgo.Record, error) {
+func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*checkpoint) ([]*kgo.Record, error) {
 	records := make([]*kgo.Record, 0, len(checkpoints))
 	for sh, cp := range checkpoints {
 		r, err := cp.record(e.cfg.Ordering.StateTopic, sh.partition)
@@ -172,8 +172,8 @@ func (e *Engine) checkpointRecords(checkpoints map[*shard]*checkpoint) ([]*kgo.R
 
 // commitText gives the metadata of a commit of the lane: sealed when the state topic has the shard's checkpoint.
 func (l *partition) commitText(m mark) string {
-	if !l.shard.promised {
+	if !l.state.promised {
 		return m.metadata
 	}
-	return seal(m.metadata, generations{l.shard.generation, l.shard.same})
+	return seal(m.metadata, generations{l.state.generation, l.state.same})
 }

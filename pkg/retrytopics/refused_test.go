@@ -107,16 +107,16 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			})
 			c.record.Key = []byte("k")
 			s.refused[Position{c.record.Topic, 0, 9}] = &refused{err: kerr.MessageTooLarge, output: true}
-			s.shards[0].set([]byte("k"), waits)
+			s.states[0].set([]byte("k"), waits)
 			s.takes(&c.record)
 			e := s.attempts(t)
 			if e.Decision.Outcome != OutcomeParked || e.Record.Control.Sequence != c.sequence {
 				t.Errorf("%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
 			}
-			if st := s.shards[0].keys["k"]; st != c.after {
+			if st := s.states[0].keys["k"]; st != c.after {
 				t.Errorf("the key's state is %+v, want %+v", st, c.after)
 			}
-			s.shards[0].set([]byte("k"), keyState{})
+			s.states[0].set([]byte("k"), keyState{})
 			s.refused[Position{"in", 0, 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
 			if e := s.attempts(t); e.Decision.Outcome != OutcomeDeadLettered {
@@ -137,7 +137,7 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := unconnected(t, Config{Ordering: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}, Handler: nothing})
-			s.shards[0].set([]byte("k"), waits)
+			s.states[0].set([]byte("k"), waits)
 			s.takes(&kgo.Record{Topic: "in", Offset: 9, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: HeaderAttempt, Value: []byte("many")}}})
 			e := s.attempts(t)
 			want := waits
@@ -145,7 +145,7 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 			if waits == (keyState{}) {
 				want.Next, want.Held = 1, e.Letter
 			}
-			if st := s.shards[0].keys["k"]; e.Decision.Outcome != OutcomeDeadLettered || st != want {
+			if st := s.states[0].keys["k"]; e.Decision.Outcome != OutcomeDeadLettered || st != want {
 				t.Errorf("%s, the key's state is %+v, want %+v", e.Decision.Outcome, st, want)
 			}
 		})

@@ -99,7 +99,7 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	defer client.Close()
 	s.mu.Lock()
 	s.forget(client, func(tp topicPartition) bool { return tp.topic == "in.retry-2s" })
-	_, remembered := s.shards[0]
+	_, remembered := s.states[0]
 	s.mu.Unlock()
 	if !remembered {
 		t.Error("the memory of partition 0 is gone, though its source partition is still ours")

@@ -13,7 +13,7 @@ import (
 )
 
 // restoreState takes over a record of the state topic: the state of a key, the version of one, or the checkpoint. The last of each counts.
-func (sh *shard) restoreState(r *kgo.Record, scale Scale) error {
+func (sh *partitionState) restoreState(r *kgo.Record, scale Scale) error {
 	if k, ok := hashOfVersion(r.Key); ok {
 		return sh.restoreVersion(k, r.Value, scale)
 	}
@@ -34,7 +34,7 @@ func (sh *shard) restoreState(r *kgo.Record, scale Scale) error {
 }
 
 // restoreVersion takes over the version of a key, where versions are kept. Where they are not any more, it is to be removed.
-func (sh *shard) restoreVersion(k idempotency.KeyHash, value []byte, scale Scale) error {
+func (sh *partitionState) restoreVersion(k idempotency.KeyHash, value []byte, scale Scale) error {
 	delete(sh.pushed.early, k)
 	if sh.newest == nil {
 		sh.pushed.addEarly(k, sh.drops && value != nil)
@@ -53,21 +53,21 @@ func (sh *shard) restoreVersion(k idempotency.KeyHash, value []byte, scale Scale
 }
 
 // restoreLedgers reads what took effect within the window, once the checkpoints are read.
-func (s *session) restoreLedgers(ctx context.Context, shards map[int32]*shard, now time.Time) error {
+func (s *session) restoreLedgers(ctx context.Context, states map[int32]*partitionState, now time.Time) error {
 	d := s.e.cfg.Dedupe
 	if !d.on() {
 		return nil
 	}
-	if err := s.rescale(ctx, shards); err != nil {
+	if err := s.rescale(ctx, states); err != nil {
 		return err
 	}
-	return s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), shards, func(sh *shard, r *kgo.Record) error {
+	return s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), states, func(sh *partitionState, r *kgo.Record) error {
 		return sh.restoreLedger(r, now)
 	})
 }
 
 // restoreLedger takes over a record of the ledger. Versions of another scale count by their offsets alone.
-func (sh *shard) restoreLedger(r *kgo.Record, now time.Time) error {
+func (sh *partitionState) restoreLedger(r *kgo.Record, now time.Time) error {
 	if sh.checkpoint == nil || r.Offset >= sh.checkpoint.scaleFrom {
 		return sh.ledger.Restore(r.Value, now)
 	}
@@ -82,10 +82,10 @@ func (sh *shard) restoreLedger(r *kgo.Record, now time.Time) error {
 }
 
 // rescale notes in the checkpoints of shards whose ledger has versions of another scale how far these reach: to its end.
-func (s *session) rescale(ctx context.Context, shards map[int32]*shard) error {
+func (s *session) rescale(ctx context.Context, states map[int32]*partitionState) error {
 	scale, topic := s.e.cfg.scale(), s.e.cfg.Dedupe.LedgerTopic
 	var ends kadm.ListedOffsets
-	for p, sh := range shards {
+	for p, sh := range states {
 		if sh.checkpoint == nil || !sh.checkpoint.scale.differs(scale) {
 			continue
 		}

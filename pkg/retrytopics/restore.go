@@ -14,8 +14,8 @@ import (
 // Rebalances wait meanwhile.
 func (s *session) restore(ctx context.Context) error {
 	s.mu.Lock()
-	fresh := map[int32]*shard{}
-	for p, sh := range s.shards {
+	fresh := map[int32]*partitionState{}
+	for p, sh := range s.states {
 		if !sh.restored {
 			fresh[p] = sh
 		}
@@ -26,7 +26,7 @@ func (s *session) restore(ctx context.Context) error {
 	}
 	began := time.Now()
 	if s.layout.states {
-		err := s.replay(ctx, s.e.cfg.Ordering.StateTopic, time.Time{}, fresh, func(sh *shard, r *kgo.Record) error {
+		err := s.replay(ctx, s.e.cfg.Ordering.StateTopic, time.Time{}, fresh, func(sh *partitionState, r *kgo.Record) error {
 			return sh.restoreState(r, s.e.cfg.scale())
 		})
 		if err != nil {
@@ -40,7 +40,7 @@ func (s *session) restore(ctx context.Context) error {
 		return err
 	}
 	if t := s.e.cfg.Journal.Trail; t.on() {
-		err := s.replay(ctx, t.HeadTopic, time.Time{}, fresh, func(sh *shard, r *kgo.Record) error {
+		err := s.replay(ctx, t.HeadTopic, time.Time{}, fresh, func(sh *partitionState, r *kgo.Record) error {
 			sh.head = r.Value
 			return nil
 		})
@@ -65,8 +65,8 @@ func (s *session) restore(ctx context.Context) error {
 // replay hands all committed records of the shards' partitions of a topic to f. It reads up to the high watermark, not
 // only to the last stable offset: the former owner's last transaction is decided, since its offsets were, but its marker
 // may not have come to this topic yet. A transaction that a dead owner left open is waited for until the broker ends it.
-func (s *session) replay(ctx context.Context, topic string, since time.Time, shards map[int32]*shard, f func(*shard, *kgo.Record) error) error {
-	left, start, err := s.extent(ctx, topic, since, shards)
+func (s *session) replay(ctx context.Context, topic string, since time.Time, states map[int32]*partitionState, f func(*partitionState, *kgo.Record) error) error {
+	left, start, err := s.extent(ctx, topic, since, states)
 	if err != nil || len(left) == 0 {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *session) replay(ctx context.Context, topic string, since time.Time, sha
 			if r.Attrs.IsControl() {
 				continue
 			}
-			if err := f(shards[r.Partition], r); err != nil {
+			if err := f(states[r.Partition], r); err != nil {
 				return fmt.Errorf("read %s: %w", Position{r.Topic, r.Partition, r.Offset}, err)
 			}
 		}
@@ -98,7 +98,7 @@ func (s *session) replay(ctx context.Context, topic string, since time.Time, sha
 }
 
 // extent gives the ends of the partitions that hold something, and where to start.
-func (s *session) extent(ctx context.Context, topic string, since time.Time, shards map[int32]*shard) (map[int32]int64, map[int32]kgo.Offset, error) {
+func (s *session) extent(ctx context.Context, topic string, since time.Time, states map[int32]*partitionState) (map[int32]int64, map[int32]kgo.Offset, error) {
 	ends, err := s.adm.ListEndOffsets(ctx, topic)
 	if err != nil {
 		return nil, nil, fmt.Errorf("end of %s: %w", topic, err)
@@ -113,7 +113,7 @@ func (s *session) extent(ctx context.Context, topic string, since time.Time, sha
 		return nil, nil, fmt.Errorf("start of %s: %w", topic, err)
 	}
 	left, start := map[int32]int64{}, map[int32]kgo.Offset{}
-	for p, sh := range shards {
+	for p, sh := range states {
 		from, _ := starts.Lookup(topic, p)
 		from.Offset = max(from.Offset, sh.forgotten(topic, s.e.cfg.Dedupe.LedgerTopic))
 		to, ok := ends.Lookup(topic, p)

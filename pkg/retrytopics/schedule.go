@@ -199,7 +199,7 @@ func (t *task) takeKey() bool {
 	if !t.keyed || t.hasKey {
 		return true
 	}
-	chains := t.from.shard.chains
+	chains := t.from.state.chains
 	last := chains[t.mark]
 	chains[t.mark] = t
 	if last != nil {
@@ -251,7 +251,7 @@ func (s *scheduler) release(t *task) {
 	switch {
 	case !t.keyed:
 	case t.behind == nil:
-		delete(t.from.shard.chains, t.mark)
+		delete(t.from.state.chains, t.mark)
 	default:
 		t.behind.hasKey = true
 		s.enqueue(t.behind.taken())
@@ -307,7 +307,7 @@ func (s *scheduler) drop(gone []*partition) (finished []*task) {
 		l.dead = true
 		l.cancel()
 		if l.tier == sourceTier { // a tier lane that is lost alone ends the session, and no key may overtake itself until then
-			clear(l.shard.chains)
+			clear(l.state.chains)
 		}
 	}
 	dead := func(t *task) bool { return t.from.dead }

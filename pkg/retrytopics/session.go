@@ -36,7 +36,7 @@ type session struct {
 
 	mu         sync.Mutex // guards what follows against the group's callbacks
 	partitions map[topicPartition]*partition
-	shards     map[int32]*shard
+	states     map[int32]*partitionState
 	assigned   map[string][]int32 // by the group's leader
 	rebalanced bool               // since the last turn
 	told       bool               // the group has said what is this instance's, and that was not lost since
@@ -62,7 +62,7 @@ type session struct {
 // unconnected makes a session without a client: it takes what it is given.
 func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
-		e: e, partitions: map[topicPartition]*partition{}, shards: map[int32]*shard{}, refused: map[Position]*refused{}, suspects: map[*kgo.Record]bool{},
+		e: e, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[Position]*refused{}, suspects: map[*kgo.Record]bool{},
 		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), place: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))

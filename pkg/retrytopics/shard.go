@@ -12,7 +12,7 @@ import (
 // shard is what an instance knows of the keys of one partition while it owns it. Workers change it as attempts end, one
 // key at a time; what they change counts for the next record of the key at once, and permanently once the transaction that
 // carries the attempt is committed.
-type shard struct {
+type partitionState struct {
 	partition int32
 	restored  bool   // guarded by the session's mutex
 	head      []byte // of its trail, as of the last commit; the committing goroutine's
@@ -38,8 +38,8 @@ type shard struct {
 	over   bool                // it has a successor: attempts that still run leave no trace
 }
 
-func newShard(partition int32, d Dedupe) *shard {
-	sh := &shard{
+func newPartitionState(partition int32, d Dedupe) *partitionState {
+	sh := &partitionState{
 		partition: partition, chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: map[string]keyState{},
 		base: map[string]keyState{},
 	}
@@ -50,8 +50,8 @@ func newShard(partition int32, d Dedupe) *shard {
 }
 
 // newShard makes the empty shard of a partition.
-func (e *Engine) newShard(partition int32) *shard {
-	sh := newShard(partition, e.cfg.Dedupe)
+func (e *Engine) newState(partition int32) *partitionState {
+	sh := newPartitionState(partition, e.cfg.Dedupe)
 	if e.cfg.versions() {
 		sh.newest, sh.pushed.forgotten = newNewests(e.cfg.Ordering.Versions.MaxKeys), &e.forgotten
 	}
@@ -60,7 +60,7 @@ func (e *Engine) newShard(partition int32) *shard {
 }
 
 // open makes the shard ready for attempts, once what is committed is read.
-func (sh *shard) open() {
+func (sh *partitionState) open() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.keys = maps.Clone(sh.base)
@@ -70,7 +70,7 @@ func (sh *shard) open() {
 
 // successor is the shard as of the last commit, for the attempts that are made again. What still runs of the attempts
 // before ends unheard in the old one.
-func (sh *shard) successor() *shard {
+func (sh *partitionState) successor() *partitionState {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	next := *sh
@@ -102,7 +102,7 @@ type change struct {
 }
 
 // unnote takes a change out of the shard's memory again, unless it is committed.
-func (c *change) unnote(sh *shard) {
+func (c *change) unnote(sh *partitionState) {
 	switch {
 	case c.lasting || !c.ledged:
 	case c.known:
@@ -125,7 +125,7 @@ type stated struct {
 	state keyState
 }
 
-func (sh *shard) set(k []byte, st keyState) {
+func (sh *partitionState) set(k []byte, st keyState) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if st == (keyState{}) {
@@ -136,7 +136,7 @@ func (sh *shard) set(k []byte, st keyState) {
 }
 
 // past gives what is remembered of a key.
-func (sh *shard) past(k []byte, hash idempotency.KeyHash, now time.Time) past {
+func (sh *partitionState) past(k []byte, hash idempotency.KeyHash, now time.Time) past {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := past{state: sh.keys[string(k)]}
@@ -150,7 +150,7 @@ func (sh *shard) past(k []byte, hash idempotency.KeyHash, now time.Time) past {
 }
 
 // note writes into ledger and versions what took effect, until it is committed or the shard has a successor.
-func (sh *shard) note(c *change) {
+func (sh *partitionState) note(c *change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.over {
@@ -166,7 +166,7 @@ func (sh *shard) note(c *change) {
 }
 
 // commit makes changes lasting, in the order in which they were made.
-func (sh *shard) commit(changes []*change) {
+func (sh *partitionState) commit(changes []*change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for _, c := range changes {

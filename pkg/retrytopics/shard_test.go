@@ -11,7 +11,7 @@ import (
 // are attempted again: a record would be closed as its own duplicate.
 func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
 	t.Parallel()
-	old := newShard(0, Dedupe{Window: time.Hour, MaxKeys: 10})
+	old := newPartitionState(0, Dedupe{Window: time.Hour, MaxKeys: 10})
 	old.base["waits"] = keyState{Next: 1, Last: 2}
 	old.open()
 	next := old.successor()
@@ -36,7 +36,7 @@ func TestShardSuccessorKnowsWhatIsCommitted_S3_1(t *testing.T) {
 			applied: idempotency.Applied{Offset: offset, At: now},
 		}
 	}
-	sh := newShard(0, Dedupe{Window: time.Hour, MaxKeys: 10})
+	sh := newPartitionState(0, Dedupe{Window: time.Hour, MaxKeys: 10})
 	sh.open()
 	offset := int64(0)
 	apply := func(key string) *change {

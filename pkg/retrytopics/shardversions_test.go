@@ -17,7 +17,7 @@ import (
 // versions of a shard against a map.
 type shardGame struct {
 	e     *Engine
-	sh    *shard
+	sh    *partitionState
 	state []*kgo.Record // the state topic
 	open  []*change     // of attempts that ended
 	now   map[string]Newest
@@ -42,7 +42,7 @@ func (g *shardGame) attempt(r *rand.Rand) {
 
 // commit ends a transaction with the first of the open changes.
 func (g *shardGame) commit(n int, aborted bool) {
-	st := &staged{pushed: map[*shard]int{}}
+	st := &staged{pushed: map[*partitionState]int{}}
 	records := append(g.e.versionRecords(g.sh, g.open[:n]), g.e.removals(st, g.sh)...)
 	if aborted {
 		return // its results go into the next one
@@ -66,7 +66,7 @@ func (g *shardGame) rewind() {
 }
 
 func (g *shardGame) takeOver(t *testing.T) {
-	g.sh = g.e.newShard(0)
+	g.sh = g.e.newState(0)
 	for _, r := range g.state {
 		if err := g.sh.restoreState(r, g.e.cfg.scale()); err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func (s *session) foreign(l *partition, r *kgo.Record) bool {
 		former := l.tier >= len(s.e.cfg.Retries.Tiers)
 		return former && (l.shared || l.committed.offset < 0)
 	}
-	return writer != s.e.cfg.Origin.Pipeline && !slices.Contains(l.shard.pipelines, writer)
+	return writer != s.e.cfg.Origin.Pipeline && !slices.Contains(l.state.pipelines, writer)
 }
 
 // leaveToOwner passes over a record of another pipeline, and says so once per partition. The mutex is held.
@@ -55,9 +55,9 @@ func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 
 // noteShared adds the retry topics of a shard in which records of another pipeline were found. A topic stays noted: what lies
 // before the committed position may still wait for the other pipeline.
-func (cp *checkpoint) noteShared(partitions map[topicPartition]*partition, sh *shard) {
+func (cp *checkpoint) noteShared(partitions map[topicPartition]*partition, sh *partitionState) {
 	for tp, l := range partitions {
-		if l.shard == sh && l.shared && !slices.Contains(cp.shared, tp.topic) && len(cp.shared) < maxPlaces {
+		if l.state == sh && l.shared && !slices.Contains(cp.shared, tp.topic) && len(cp.shared) < maxPlaces {
 			cp.shared = append(slices.Clone(cp.shared), tp.topic)
 		}
 	}

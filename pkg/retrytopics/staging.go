@@ -12,12 +12,12 @@ import (
 // staged is what one transaction carries: the results of finished tasks, and the positions that go with them.
 type staged struct {
 	tasks       []*task // in the order in which they finished
-	changes     map[*shard][]*change
+	changes     map[*partitionState][]*change
 	marks       map[*partition]mark
-	heads       map[*shard][]byte // new heads of trails
-	losses      []Loss            // that the positions pass over
-	checkpoints map[*shard]*checkpoint
-	pushed      map[*shard]int // so many keys without room for their versions
+	heads       map[*partitionState][]byte // new heads of trails
+	losses      []Loss                     // that the positions pass over
+	checkpoints map[*partitionState]*checkpoint
+	pushed      map[*partitionState]int // so many keys without room for their versions
 }
 
 // stage takes what an aborted transaction has left, and the tasks that have finished since, in the order in which they
@@ -25,12 +25,12 @@ type staged struct {
 func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &staged{marks: map[*partition]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}, pushed: map[*shard]int{}}
+	st := &staged{marks: map[*partition]mark{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
 	st.tasks = append(s.left(), s.sched.harvest()...) // none of a lane that is gone: forgetting one takes its tasks away
 	for _, t := range st.tasks {
 		t.from.window.finish(t.offset)
 		if t.change.state != nil || t.change.ledged || t.change.versioned {
-			st.changes[t.from.shard] = append(st.changes[t.from.shard], &t.change)
+			st.changes[t.from.state] = append(st.changes[t.from.state], &t.change)
 		}
 	}
 	for _, l := range s.partitions {

@@ -88,7 +88,7 @@ func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceTier {
 		var doubt *DoubtError
-		if control, doubt = fromReplay(control, raw, l.shard.generation, e.cfg.Origin.Proven); doubt != nil {
+		if control, doubt = fromReplay(control, raw, l.state.generation, e.cfg.Origin.Proven); doubt != nil {
 			e.doubts.note(e.cfg.Logger, at, doubt, time.Now())
 		}
 	} else if err == nil {

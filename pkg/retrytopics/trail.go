@@ -41,10 +41,10 @@ func (t Trail) extend(st *staged) ([]*kgo.Record, error) {
 	if !t.on() {
 		return nil, nil
 	}
-	events := map[*shard][]*Event{}
-	var order []*shard
+	events := map[*partitionState][]*Event{}
+	var order []*partitionState
 	for _, task := range st.tasks {
-		sh := task.from.shard
+		sh := task.from.state
 		if events[sh] == nil {
 			order = append(order, sh)
 		}

@@ -64,7 +64,7 @@ func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 			b.produce(&kgo.Record{Key: fmt.Appendf(nil, "k%d-%d", round, i), Value: []byte("{}")})
 		}
 		cfg := b.config(deny)
-		cfg.Journal.Trail, cfg.Journal.ShardTopics = counting(), []string{trailTopic}
+		cfg.Journal.Trail, cfg.Journal.KeepPartition = counting(), []string{trailTopic}
 		b.drain(b.engine(cfg))
 	}
 	last, all := map[int32]int{}, 0

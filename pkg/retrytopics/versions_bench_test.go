@@ -40,16 +40,16 @@ func BenchmarkRestoreVersions(b *testing.B) {
 	s.adm = kadm.NewClient(client)
 	for b.Loop() {
 		before := inUse()
-		shards := map[int32]*shard{0: e.newShard(0)}
+		states := map[int32]*partitionState{0: e.newState(0)}
 		began := time.Now()
-		err := s.replay(b.Context(), "in.state", time.Time{}, shards, func(sh *shard, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
-		if err != nil || shards[0].newest.size() != keys {
-			b.Fatalf("%d keys, %v", shards[0].newest.size(), err)
+		err := s.replay(b.Context(), "in.state", time.Time{}, states, func(sh *partitionState, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
+		if err != nil || states[0].newest.size() != keys {
+			b.Fatalf("%d keys, %v", states[0].newest.size(), err)
 		}
 		b.ReportMetric(time.Since(began).Seconds(), "s/million")
 		b.ReportMetric(float64(inUse()-before)/keys, "heap-B/key")
 		b.ReportMetric(float64(size)/keys, "topic-B/key")
-		runtime.KeepAlive(shards)
+		runtime.KeepAlive(states)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 //     subscribes to (KIP-345), and the leader may not assign again (KIP-814). Such a member asks for a rebalance.
 
 // wholeShards leaves out the partitions whose shard belongs to another member.
-func wholeShards(assigned map[string][]int32, source string) map[string][]int32 {
+func coPartitioned(assigned map[string][]int32, source string) map[string][]int32 {
 	whole := map[string][]int32{}
 	for topic, partitions := range assigned {
 		own := slices.DeleteFunc(slices.Clone(partitions), func(p int32) bool { return !slices.Contains(assigned[source], p) })

@@ -69,7 +69,7 @@ func (s Settings) Config() retrytopics.Config {
 		Retries:    retrytopics.Retries{Tiers: s.Tiers(), Policy: retrytopics.Policy{MaxAttempts: s.Attempts, Jitter: 200 * time.Millisecond}},
 		Ordering:   retrytopics.Ordering{Mode: s.Order},
 		Dedupe:     retrytopics.Dedupe{Window: s.Dedupe},
-		Journal:    retrytopics.Journal{ShardTopics: []string{s.Journal}},
+		Journal:    retrytopics.Journal{KeepPartition: []string{s.Journal}},
 		Timing:     retrytopics.Timing{Transaction: s.Transaction, Shutdown: 5 * time.Second},
 		Limits:     retrytopics.Limits{HeldBytes: s.HeldBytes},
 		Client:     retrytopics.Client{Options: []kgo.Opt{kgo.HeartbeatInterval(s.Session / 5)}},

@@ -17,7 +17,7 @@ func (in *Instance) config(p *process) retrytopics.Config {
 		Brokers: in.w.Kafka.addrs, Source: Source, Group: Group, Membership: retrytopics.Membership{Instance: in.Name, Static: e.Static, Session: e.Session},
 		Ordering: retrytopics.Ordering{Mode: e.Order, OnDeadLetter: e.OnDeadLetter, Versioned: e.Versioned},
 		Dedupe:   retrytopics.Dedupe{Window: e.Window}, Retries: retrytopics.Retries{Tiers: tiers(e.Tiers), Policy: retrytopics.Policy{MaxAttempts: e.MaxAttempts}},
-		Handler: h.handle, Journal: retrytopics.Journal{Event: h.journal, Loss: journalLoss, ShardTopics: []string{Journal, Losses}}, Hooks: retrytopics.Hooks{OnCommit: p.held.committed},
+		Handler: h.handle, Journal: retrytopics.Journal{Event: h.journal, Loss: journalLoss, KeepPartition: []string{Journal, Losses}}, Hooks: retrytopics.Hooks{OnCommit: p.held.committed},
 		Limits: retrytopics.Limits{Concurrency: e.Concurrency, HeldRecords: e.HeldRecords}, Timing: retrytopics.Timing{Transaction: e.Transaction, ClockSkew: in.skew},
 		Logger: in.logger(),
 		Client: retrytopics.Client{Options: []kgo.Opt{
@@ -29,7 +29,7 @@ func (in *Instance) config(p *process) retrytopics.Config {
 	}
 	if e.Trail {
 		cfg.Journal.Trail = retrytopics.Trail{HeadTopic: Heads, Extend: extend}
-		cfg.Journal.ShardTopics = append(cfg.Journal.ShardTopics, Trail)
+		cfg.Journal.KeepPartition = append(cfg.Journal.KeepPartition, Trail)
 	}
 	if c.Concurrency > 0 {
 		cfg.Limits.Concurrency = c.Concurrency
