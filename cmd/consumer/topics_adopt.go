@@ -60,7 +60,7 @@ func printAdoption(w io.Writer, a *retrytopics.Adoption, cfg *config.Config, fil
 	if a.Versions > 0 {
 		fmt.Fprintf(w, "  the newest version of %s is still known: an older one is superseded\n", count(a.Versions, "key"))
 	}
-	fmt.Fprintf(w, "  at most %s in the tiers are still delivered, and %d dead letters stay\n", count(int(a.Waiting), "waiting record"), a.Letters)
+	fmt.Fprintf(w, "  at most %s in the tiers are still delivered, and %d dead letters stay\n", count(int(a.Waiting), "waiting record"), a.DeadLetters)
 	if done {
 		fmt.Fprintln(w, "\ndone; start the consumers")
 		return

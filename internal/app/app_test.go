@@ -90,7 +90,7 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 		retrytopics.OutcomeRetried: "", retrytopics.OutcomeParked: "",
 	} {
 		e := event(outcome, 1, replayed)
-		e.Letter = replayed.DeadLetterID
+		e.DeadLetterID = replayed.DeadLetterID
 		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(e)
 		if err != nil {
 			t.Fatal(err)

@@ -80,7 +80,7 @@ func (j *journal) changed(e *retrytopics.Event, state deadletters.State) audit.E
 // denial is the state of a new dead letter that a rule of governance forbids.
 func (j *journal) denial(e *retrytopics.Event) (deadletters.State, error) {
 	prev := deadletters.State{
-		ID: e.Letter, Source: e.Record.Source, KeyHash: idempotency.HashKey(e.Record.Key), ContentHash: e.Identity.ContentHash,
+		ID: e.DeadLetterID, Source: e.Record.Source, KeyHash: idempotency.HashKey(e.Record.Key), ContentHash: e.Identity.ContentHash,
 	}
 	return deadletters.Next(prev, deadletters.Change{
 		To: deadletters.Escalated, Reason: string(e.Failure.Code) + ": " + e.Failure.Err.Error(), By: "consumer " + j.cfg.Engine.Instance, At: e.At,
@@ -121,7 +121,7 @@ func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes
 		return deadletters.State{}, false, nil
 	}
 	if err != nil {
-		return deadletters.State{}, false, fmt.Errorf("state of dead letter %s: %w", e.Letter, err)
+		return deadletters.State{}, false, fmt.Errorf("state of dead letter %s: %w", e.DeadLetterID, err)
 	}
 	return state, true, nil
 }
@@ -133,7 +133,7 @@ func denied(e *retrytopics.Event) bool {
 
 // firstDelivery says whether nothing but the usual happened.
 func firstDelivery(e *retrytopics.Event) bool {
-	return e.Decision.Outcome == retrytopics.OutcomeDelivered && e.Record.Attempt == 1 && e.Letter == "" && len(e.Dead) == 0
+	return e.Decision.Outcome == retrytopics.OutcomeDelivered && e.Record.Attempt == 1 && e.DeadLetterID == "" && len(e.Dead) == 0
 }
 
 // closing gives the status in which a finished replay leaves its letter.
@@ -167,7 +167,7 @@ func (j *journal) event(e *retrytopics.Event, d audit.Decision) audit.Event {
 	a := audit.Event{
 		Time: e.At, Pipeline: j.cfg.Pipeline.ID, RunID: j.runID, Source: e.Record.Source.String(), Key: e.Record.Key,
 		FeatureID: e.Identity.FeatureID, ContentHash: e.Identity.ContentHash, Decision: d, Reason: string(e.Decision.Reason),
-		Attempt: e.Record.Attempt, Due: e.Decision.Due, Destination: e.Destination, Message: e.Note, Part: cmp.Or(e.Part, e.Record.Part()).String(), Letter: e.Letter,
+		Attempt: e.Record.Attempt, Due: e.Decision.Due, Destination: e.Destination, Message: e.Note, Part: cmp.Or(e.Part, e.Record.Part()).String(), Letter: e.DeadLetterID,
 	}
 	if f := e.Failure; f != nil {
 		a.Code, a.Class, a.Stage, a.Message = string(f.Code), string(f.Class), string(f.Stage), f.Err.Error()
@@ -206,8 +206,8 @@ func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, mo
 	if !e.Decision.Due.IsZero() {
 		attrs = append(attrs, slog.Time("due", e.Decision.Due), slog.Int64("delay_ms", e.Decision.Due.Sub(e.At).Milliseconds()))
 	}
-	if e.Letter != "" {
-		attrs = append(attrs, slog.String("dead_letter_id", e.Letter))
+	if e.DeadLetterID != "" {
+		attrs = append(attrs, slog.String("dead_letter_id", e.DeadLetterID))
 	}
 	log.LogAttrs(ctx, level, "decision", append(attrs, more...)...)
 }

@@ -19,7 +19,7 @@ func inParts(code classify.Code) *retrytopics.Event {
 	e := event(retrytopics.OutcomeRetried, 1, retrytopics.Control{})
 	for _, i := range []int{3, 6} {
 		dead := event(retrytopics.OutcomeDeadLettered, 1, retrytopics.Control{})
-		dead.Part, dead.Letter, dead.Identity.FeatureID = retrytopics.Part{Index: i, Of: 8}, fmt.Sprint("2-7-aabbccdd-", i), fmt.Sprint("f", i)
+		dead.Part, dead.DeadLetterID, dead.Identity.FeatureID = retrytopics.Part{Index: i, Of: 8}, fmt.Sprint("2-7-aabbccdd-", i), fmt.Sprint("f", i)
 		dead.Record, dead.Failure.Code = e.Record, code
 		e.Dead = append(e.Dead, dead)
 	}

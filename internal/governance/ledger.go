@@ -113,7 +113,7 @@ func withParts(events []*retrytopics.Event) []*retrytopics.Event {
 func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {
 	letter := ""
 	if e.Decision.Outcome == retrytopics.OutcomeDeadLettered {
-		letter = e.Letter
+		letter = e.DeadLetterID
 	}
 	message := e.Failure.Err.Error()
 	return Entry{

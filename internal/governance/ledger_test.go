@@ -24,7 +24,7 @@ func event(offset int64, attempt int, code classify.Code, outcome retrytopics.Ou
 	e := &retrytopics.Event{
 		Record:   &retrytopics.Record{Position: at, Source: at, Attempt: attempt, Key: []byte("k")},
 		Identity: retrytopics.Identity{FeatureID: "f", Marks: retrytopics.Marks{Care: care}},
-		Decision: retrytopics.Decision{Outcome: outcome}, Letter: fmt.Sprintf("1-%d-00000000", offset),
+		Decision: retrytopics.Decision{Outcome: outcome}, DeadLetterID: fmt.Sprintf("1-%d-00000000", offset),
 		At: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
 	}
 	if code != "" {

@@ -27,8 +27,8 @@ type Adoption struct {
 	Versions int `json:"kept_versions"`
 	// Waiting is an upper bound of the records in the tiers; they are still delivered. Letters is one of the dead letters,
 	// which stay as they are.
-	Waiting int64 `json:"waiting"`
-	Letters int64 `json:"dead_letters"`
+	Waiting     int64 `json:"waiting"`
+	DeadLetters int64 `json:"dead_letters"`
 
 	shards []adopted
 	group  string // former group, when it was another one
@@ -234,7 +234,7 @@ func (s *session) countAdoption(ctx context.Context, a *Adoption, committed kadm
 		start, _ := starts.Lookup(end.Topic, end.Partition)
 		n := end.Offset - start.Offset
 		if end.Topic == s.e.cfg.DLQ {
-			a.Letters += n
+			a.DeadLetters += n
 			return
 		}
 		if c, ok := committed.Lookup(end.Topic, end.Partition); ok && c.At > start.Offset {

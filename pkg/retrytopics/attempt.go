@@ -137,9 +137,9 @@ func (t *task) unreadable() bool {
 }
 
 func (t *task) arrival() arrival {
-	a := arrival{fromTier: t.from.tier != sourceTier, sequence: t.record.Control.Sequence, letter: t.letter(), part: t.record.Control.Part}
+	a := arrival{fromTier: t.from.tier != sourceTier, sequence: t.record.Control.Sequence, deadLetterID: t.deadLetterID(), part: t.record.Control.Part}
 	if t.record.Control.Rest != nil || len(t.event.Dead) > 0 {
-		a.own = t.record.wholeLetter()
+		a.own = t.record.wholeDeadLetterID()
 	}
 	return a
 }
@@ -283,7 +283,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 		return
 	}
 	if event.Decision.Outcome == OutcomeDeadLettered {
-		event.Letter = orDefault(event.Record.Control.DeadLetterID, letterID(event.Record))
+		event.DeadLetterID = orDefault(event.Record.Control.DeadLetterID, deadLetterID(event.Record))
 	}
 	var applied Version
 	took := false
@@ -291,7 +291,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	if event.took() || event.Decision.Outcome == OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
 		applied, took = e.apply(t, event, before, result)
 	}
-	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter, event.deadIndexes()...)
+	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
 	st = e.cfg.Ordering.lost(st, len(event.Dead))
 	if took {
 		st = st.applied(applied)

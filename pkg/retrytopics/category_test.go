@@ -33,13 +33,13 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 		"k2": "io_failed 2 of 2", "k3": "broker_unavailable 4 of 4",
 		"k4": "out_of_memory 2 of 2", // once more, alone (S4-3)
 	}
-	for _, letter := range b.read(source + ".dlq") {
-		c, err := retrytopics.ParseControl(letter.Headers)
+	for _, deadLetter := range b.read(source + ".dlq") {
+		c, err := retrytopics.ParseControl(deadLetter.Headers)
 		got := fmt.Sprintf("%s %d of %d", c.ErrorCode, c.Attempt, c.MaxAttempts)
-		if key := string(letter.Key); err != nil || got != want[key] {
+		if key := string(deadLetter.Key); err != nil || got != want[key] {
 			t.Errorf("%s: %s, want %s (%v)", key, got, want[key], err)
 		}
-		delete(want, string(letter.Key))
+		delete(want, string(deadLetter.Key))
 	}
 	if len(want) > 0 {
 		t.Errorf("no letter says %v", want)

@@ -173,7 +173,7 @@ func (e *Engine) overwrites(t *task, before *past, result *Result) bool {
 }
 
 // letter is the id of the dead letter that the task's record replays.
-func (t *task) letter() string {
+func (t *task) deadLetterID() string {
 	if t.record.Control.ReplayID == "" {
 		return ""
 	}

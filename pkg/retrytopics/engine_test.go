@@ -122,15 +122,15 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 	b.drain(b.engine(b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, errors.New("nobody knows this error")
 	})))
-	letters := b.read(source + ".dlq")
-	if len(letters) != 4 {
-		t.Fatalf("%d letters, want 4", len(letters))
+	deadLetters := b.read(source + ".dlq")
+	if len(deadLetters) != 4 {
+		t.Fatalf("%d letters, want 4", len(deadLetters))
 	}
 	originals := map[string]*kgo.Record{}
 	for _, r := range b.read(source) {
 		originals[retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()] = r
 	}
-	for _, l := range letters {
+	for _, l := range deadLetters {
 		o := originals[header(l, retrytopics.HeaderSource)]
 		if o == nil || !bytes.Equal(o.Key, l.Key) || !bytes.Equal(o.Value, l.Value) || (o.Value == nil) != (l.Value == nil) || (o.Key == nil) != (l.Key == nil) {
 			t.Errorf("letter %q=%q differs from its source %+v", l.Key, l.Value, o)
@@ -153,11 +153,11 @@ func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
 	cfg.Retries.Policy.MaxAttempts = 3
 	b.produce(events(5)...)
 	b.drain(b.engine(cfg))
-	letters := b.read(source + ".dlq")
-	if len(letters) != 5 {
-		t.Fatalf("%d letters, want 5", len(letters))
+	deadLetters := b.read(source + ".dlq")
+	if len(deadLetters) != 5 {
+		t.Fatalf("%d letters, want 5", len(deadLetters))
 	}
-	c, err := retrytopics.ParseControl(letters[0].Headers)
+	c, err := retrytopics.ParseControl(deadLetters[0].Headers)
 	if err != nil || c.Attempt != 3 || c.MaxAttempts != 3 || c.ErrorCode != string(classify.CodeHTTPUnavailable) || !strings.HasPrefix(c.FeatureID, "id-") ||
 		c.FirstFailedAt.After(c.FailedAt) || c.FirstFailedAt.IsZero() {
 		t.Errorf("control headers %+v, %v", c, err)
@@ -174,11 +174,11 @@ func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 		}
 		return copied(ctx, r)
 	})))
-	letters := b.read(source + ".dlq")
-	if len(letters) != 1 || header(letters[0], retrytopics.HeaderErrorCode) != string(classify.CodePanic) || len(b.read(output)) != 19 {
-		t.Fatalf("letters %v, %d outputs", letters, len(b.read(output)))
+	deadLetters := b.read(source + ".dlq")
+	if len(deadLetters) != 1 || header(deadLetters[0], retrytopics.HeaderErrorCode) != string(classify.CodePanic) || len(b.read(output)) != 19 {
+		t.Fatalf("letters %v, %d outputs", deadLetters, len(b.read(output)))
 	}
-	if msg := header(letters[0], retrytopics.HeaderErrorMessage); strings.Contains(msg, "goroutine") {
+	if msg := header(deadLetters[0], retrytopics.HeaderErrorMessage); strings.Contains(msg, "goroutine") {
 		t.Errorf("the message holds a stack: %s", msg)
 	}
 }
@@ -217,9 +217,9 @@ func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
 	b.produce(&kgo.Record{Topic: cfg.Retries.Tiers[0].Topic, Key: []byte("k"), Value: []byte("v"),
 		Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderAttempt, Value: []byte("many")}}})
 	b.drain(e)
-	letters := b.read(source + ".dlq")
-	if len(letters) != 1 || header(letters[0], retrytopics.HeaderErrorCode) != string(classify.CodeMalformedHeader) || string(letters[0].Value) != "v" {
-		t.Fatalf("letters %v", letters)
+	deadLetters := b.read(source + ".dlq")
+	if len(deadLetters) != 1 || header(deadLetters[0], retrytopics.HeaderErrorCode) != string(classify.CodeMalformedHeader) || string(deadLetters[0].Value) != "v" {
+		t.Fatalf("letters %v", deadLetters)
 	}
 }
 

@@ -223,7 +223,7 @@ func (d *describer) change(c *change) {
 }
 
 func (d *describer) state(st keyState) {
-	d.num(st.Next, st.Last, int64(st.Tier), st.Waiting, st.Letters, st.Deleted, int64(len(st.Held)))
+	d.num(st.Next, st.Last, int64(st.Tier), st.Waiting, st.DeadLetters, st.Deleted, int64(len(st.Held)))
 	d.after(st.Due)
 	if d.flag(st.Applied != nil); st.Applied != nil {
 		d.num(st.Applied.Number, st.Applied.Offset)

@@ -256,7 +256,7 @@ func (x *explorer) putBack(st *state, i int) {
 	r := x.history.record(int64(i))
 	at := Position{"in", 0, r.Offset}
 	r.Offset = int64(len(w.logs[0]))
-	r.Headers = (&Control{Source: at, HasSource: true, DeadLetterID: letterID(&Record{Source: at, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value}), ReplayID: "r", ReplayCount: 1}).AppendTo(nil)
+	r.Headers = (&Control{Source: at, HasSource: true, DeadLetterID: deadLetterID(&Record{Source: at, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value}), ReplayID: "r", ReplayCount: 1}).AppendTo(nil)
 	w.logs[0] = append(w.logs[0], r)
 	w.fates[i], w.tries[i] = "", 0
 }

@@ -33,12 +33,12 @@ func setOf(indexes []int) partSet {
 // heldFor says that a record replays a dead letter that holds the key: that of the record, or of one of its parts.
 func (st keyState) heldFor(a arrival) bool {
 	switch {
-	case a.letter == "" || st.Held == "":
+	case a.deadLetterID == "" || st.Held == "":
 		return false
 	case a.part.Whole():
-		return a.letter == st.Held && (st.HeldParts == "" || st.HeldRest)
+		return a.deadLetterID == st.Held && (st.HeldParts == "" || st.HeldRest)
 	}
-	return a.letter == a.part.letter(st.Held) && st.HeldParts.has(a.part.Index)
+	return a.deadLetterID == a.part.deadLetterID(st.Held) && st.HeldParts.has(a.part.Index)
 }
 
 // heldByOthers says that a dead letter holds the key that is none of the record's own parts.
@@ -53,13 +53,13 @@ func (st keyState) holdParts(own string, dead []int) keyState {
 }
 
 // holdWhole notes the dead letter of a record, of which parts may have died before.
-func (st keyState) holdWhole(a arrival, letter string) keyState {
+func (st keyState) holdWhole(a arrival, deadLetter string) keyState {
 	switch {
 	case !a.part.Whole() && st.heldFor(a): // it holds on
-	case st.Held == letter && st.HeldParts != "":
+	case st.Held == deadLetter && st.HeldParts != "":
 		st.HeldRest = true
 	default:
-		st.Held, st.HeldParts, st.HeldRest = letter, "", false
+		st.Held, st.HeldParts, st.HeldRest = deadLetter, "", false
 	}
 	return st
 }

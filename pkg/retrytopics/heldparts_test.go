@@ -16,14 +16,14 @@ type holding struct {
 var twoTiers = []Tier{{"t.retry-1s", time.Second}, {"t.retry-2s", 2 * time.Second}}
 
 // ends lets a record that may run end so; dead are its parts that died. It gives the record's number.
-func (h *holding) ends(what string, a arrival, outcome Outcome, letter string, dead ...int) int64 {
+func (h *holding) ends(what string, a arrival, outcome Outcome, deadLetter string, dead ...int) int64 {
 	h.t.Helper()
 	next, _, sequence, run := h.o.admit(h.st, a, twoTiers, noon)
 	if !run {
 		h.t.Fatalf("%s waits: %+v", what, h.st)
 	}
 	a.sequence = sequence
-	st, sequence := h.o.after(next, a, Decision{Outcome: outcome, Due: noon}, letter, dead...)
+	st, sequence := h.o.after(next, a, Decision{Outcome: outcome, Due: noon}, deadLetter, dead...)
 	h.st = h.o.lost(st, len(dead))
 	encoded, err := encodeState("s", 0, "k", h.st, ScaleOffset) // what is remembered of it is all of it
 	if err != nil {
@@ -46,7 +46,7 @@ func (h *holding) waits(what string, so bool) {
 }
 
 func replayed(part int) arrival {
-	return arrival{letter: fmt.Sprint("L-", part), part: Part{part, 9}}
+	return arrival{deadLetterID: fmt.Sprint("L-", part), part: Part{part, 9}}
 }
 
 // Whatever order they come back in, a key is held until the last dead letter of a record is finished, and not longer.
@@ -59,8 +59,8 @@ func TestHeldParts_S3_1(t *testing.T) {
 		letter  string
 		dead    []int
 	}
-	whole := arrival{letter: "L"}
-	rest := arrival{letter: "L", fromTier: true, own: "L"}
+	whole := arrival{deadLetterID: "L"}
+	rest := arrival{deadLetterID: "L", fromTier: true, own: "L"}
 	again := func(part int) arrival { a := replayed(part); a.fromTier = true; return a }
 	for name, steps := range map[string][]step{
 		"of one attempt": {
@@ -84,7 +84,7 @@ func TestHeldParts_S3_1(t *testing.T) {
 		"its rest dies": {
 			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
 			{"letter", whole, OutcomeRetried, "", []int{1}}, {"rest", rest, OutcomeDeadLettered, "L", nil},
-			{"letter", arrival{letter: "L", own: "L"}, OutcomeDelivered, "", nil}, {"part 1", replayed(1), OutcomeDelivered, "", nil},
+			{"letter", arrival{deadLetterID: "L", own: "L"}, OutcomeDelivered, "", nil}, {"part 1", replayed(1), OutcomeDelivered, "", nil},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
 	h.ends("rest", arrival{fromTier: true, sequence: n, own: "L"}, OutcomeDeadLettered, "L")
 	h.ends("part 2", replayed(2), OutcomeDelivered, "")
 	h.waits("while the rest is dead", true)
-	h.ends("letter", arrival{letter: "L", own: "L"}, OutcomeDelivered, "")
+	h.ends("letter", arrival{deadLetterID: "L", own: "L"}, OutcomeDelivered, "")
 	h.waits("at the end", false)
 }
 

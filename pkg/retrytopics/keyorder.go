@@ -15,8 +15,8 @@ func (k *KeyOrder) Admit(o Ordering, number int64, fromTier bool, tiers []Tier, 
 
 // Ended notes what was decided after an attempt, and gives the record's number from then on.
 func (k *KeyOrder) Ended(o Ordering, number int64, fromTier bool, d Decision) (place int64) {
-	k.state, place = o.after(k.state, arrival{fromTier: fromTier, sequence: number}, d, playedLetter)
-	k.state.Letters = 0 // nobody replays one
+	k.state, place = o.after(k.state, arrival{fromTier: fromTier, sequence: number}, d, playedDeadLetter)
+	k.state.DeadLetters = 0 // nobody replays one
 	k.state = k.state.tidy()
 	return place
 }
@@ -25,4 +25,4 @@ func (k *KeyOrder) Ended(o Ordering, number int64, fromTier bool, d Decision) (p
 func (k *KeyOrder) Idle() bool { return k.state == keyState{} }
 
 // playedLetter stands for the id of a dead letter.
-const playedLetter = "played"
+const playedDeadLetter = "played"

@@ -58,7 +58,7 @@ func encodeState(topic string, partition int32, k string, st keyState, scale Sca
 		return r, nil
 	}
 	w := stateJSON{Format: firstFormat, Parts: st.HeldParts, Rest: st.HeldRest, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
-		Waiting: st.Waiting, Letters: st.Letters, Applied: st.Applied, Deleted: st.Deleted}
+		Waiting: st.Waiting, Letters: st.DeadLetters, Applied: st.Applied, Deleted: st.Deleted}
 	if st.HeldParts != "" {
 		w.Format = stateFormat
 	}
@@ -91,7 +91,7 @@ func decodeState(value []byte, scale Scale) (keyState, error) {
 	if _, ok := readRanges(string(w.Parts), MaxParts); w.Parts != "" && !ok {
 		return keyState{}, errors.New("state record: held_parts are no ascending numbers")
 	}
-	st := keyState{HeldParts: w.Parts, HeldRest: w.Rest, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, Letters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
+	st := keyState{HeldParts: w.Parts, HeldRest: w.Rest, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, DeadLetters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
 	if w.Due != "" {
 		due, err := time.Parse(time.RFC3339, w.Due)
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 // then ("" when it was closed without output).
 func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*kgo.Record, string) {
 	r := event.Record
-	if event.Letter == "" {
-		event.Letter = r.Control.DeadLetterID
+	if event.DeadLetterID == "" {
+		event.DeadLetterID = r.Control.DeadLetterID
 	}
 	if len(event.Dead) > 0 || event.rest != nil {
 		records := e.partRecords(t, event, own)
@@ -40,11 +40,11 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*k
 		return []*kgo.Record{keep(t, topic, control, own)}, topic
 	case OutcomeDelivered, OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
 	case OutcomeDeadLettered:
-		if event.Letter == "" {
-			event.Letter = letterID(r)
+		if event.DeadLetterID == "" {
+			event.DeadLetterID = deadLetterID(r)
 		}
 		control := e.failed(event)
-		control.DeadLetterID = event.Letter
+		control.DeadLetterID = event.DeadLetterID
 		return []*kgo.Record{e.deadLetter(t, control, own)}, e.cfg.DLQ
 	}
 	destination := ""
@@ -131,7 +131,7 @@ func (e *Engine) stamp(out *kgo.Record, event *Event, own *slab) {
 // letterID names a dead letter: "<partition>-<offset>-<8 hex>" of the record's first appearance. It is the same when a
 // crash makes the same record die twice, and when a replayed letter dies again; the hash tells topics of one name apart
 // that were created one after another.
-func letterID(r *Record) string {
+func deadLetterID(r *Record) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s/%d/", r.Source, r.Timestamp.UnixMilli())
 	h.Write(r.Key)

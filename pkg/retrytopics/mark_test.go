@@ -129,7 +129,7 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	})
 	cfg.Unknown = classify.RetryBackoff
 	b.drain(b.engine(cfg))
-	if letters := b.read(source + ".dlq"); len(letters) != 1 || header(letters[0], retrytopics.HeaderAttempt) != "1" {
-		t.Errorf("dead letters %v", letters)
+	if deadLetters := b.read(source + ".dlq"); len(deadLetters) != 1 || header(deadLetters[0], retrytopics.HeaderAttempt) != "1" {
+		t.Errorf("dead letters %v", deadLetters)
 	}
 }

@@ -52,16 +52,16 @@ func (v Version) Less(w Version) bool {
 // Under OrderStrict every waiting record of a key has a number. Numbers are given from 1; Next is the one that may run,
 // Last the last one given. Correctness rests on the numbers alone: the tier in which a record waits only saves hops.
 type keyState struct {
-	Next, Last int64     // OrderStrict; both 0 when nothing waits, Last only once no leftover does either
-	Tier       int       // OrderStrict: where the record with number Next waits
-	Due        time.Time // OrderStrict: when it is due
-	Held       string    // OrderStrict: id of the dead letter that holds the key
-	HeldParts  partSet   // OrderStrict: parts of that letter's record hold it, as dead letters of their own, and not the letter
-	HeldRest   bool      // OrderStrict: the letter holds it besides them
-	Waiting    int64     // OrderLatestWins: records in tiers. OrderStrict: leftovers there
-	Letters    int64     // dead letters that may still take effect (see settles)
-	Applied    *Version  // newest event that took effect since one waits or has died
-	Deleted    int64     // source offset behind the newest of these that is a delete: what first appeared before is older
+	Next, Last  int64     // OrderStrict; both 0 when nothing waits, Last only once no leftover does either
+	Tier        int       // OrderStrict: where the record with number Next waits
+	Due         time.Time // OrderStrict: when it is due
+	Held        string    // OrderStrict: id of the dead letter that holds the key
+	HeldParts   partSet   // OrderStrict: parts of that letter's record hold it, as dead letters of their own, and not the letter
+	HeldRest    bool      // OrderStrict: the letter holds it besides them
+	Waiting     int64     // OrderLatestWins: records in tiers. OrderStrict: leftovers there
+	DeadLetters int64     // dead letters that may still take effect (see settles)
+	Applied     *Version  // newest event that took effect since one waits or has died
+	Deleted     int64     // source offset behind the newest of these that is a delete: what first appeared before is older
 }
 
 func (st keyState) waits() bool { return st.Next > 0 && st.Next <= st.Last }
@@ -91,7 +91,7 @@ func (st keyState) tidy() keyState {
 			st.Last = 0
 		}
 	}
-	if st.Next == 0 && st.Held == "" && st.Waiting == 0 && st.Letters == 0 {
+	if st.Next == 0 && st.Held == "" && st.Waiting == 0 && st.DeadLetters == 0 {
 		return keyState{}
 	}
 	return st
@@ -116,11 +116,11 @@ func (st keyState) deleted(offset int64) keyState {
 
 // arrival is what admit and after need to know of a record.
 type arrival struct {
-	fromTier bool
-	sequence int64  // number of a waiting record under OrderStrict; 0 when it has none
-	letter   string // id of the dead letter that this record replays
-	part     Part   // of which it is the letter
-	own      string // id of the record's own letter, where parts of it have died
+	fromTier     bool
+	sequence     int64  // number of a waiting record under OrderStrict; 0 when it has none
+	deadLetterID string // id of the dead letter that this record replays
+	part         Part   // of which it is the letter
+	own          string // id of the record's own letter, where parts of it have died
 }
 
 // admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
@@ -161,30 +161,30 @@ func (st keyState) behind(tiers []Tier, now time.Time) Decision {
 // guards says whether a record is held to its version: it must not take effect when a newer event of its key did. In strict
 // order the numbers see to that, but for what came in by another way.
 func (o Ordering) guards(st keyState, a arrival) bool {
-	return o.Mode == OrderLatestWins || o.Mode == OrderStrict && (a.letter != "" || st.leftover(a))
+	return o.Mode == OrderLatestWins || o.Mode == OrderStrict && (a.deadLetterID != "" || st.leftover(a))
 }
 
 // after gives the state of the key once an attempt has ended with decision d. letter is the id of the dead letter when
 // the record has died, dead are its parts that have. sequence is the record's number from now on. It is pure.
-func (o Ordering) after(st keyState, a arrival, d Decision, letter string, dead ...int) (next keyState, sequence int64) {
+func (o Ordering) after(st keyState, a arrival, d Decision, deadLetter string, dead ...int) (next keyState, sequence int64) {
 	died := d.Outcome == OutcomeDeadLettered
 	switch {
 	case o.Mode == OrderStrict && st.leftover(a):
 		st = st.waited(a, d)
 	case o.Mode == OrderStrict:
-		st, sequence = o.afterStrict(st, a, d, letter, dead)
+		st, sequence = o.afterStrict(st, a, d, deadLetter, dead)
 	case o.Mode == OrderNone && st == keyState{}: // nothing more is noted; what another order has noted is brought to its end
 		return st, 0
 	default:
 		st = st.loosen().waited(a, d)
 	}
 	switch {
-	case died && a.letter == "":
-		st.Letters++
-	case a.letter != "" && settles(d.Outcome):
-		st.Letters = max(0, st.Letters-1)
-	case a.letter != "" && d.Outcome.Finished():
-		st.Letters = max(1, st.Letters) // this one
+	case died && a.deadLetterID == "":
+		st.DeadLetters++
+	case a.deadLetterID != "" && settles(d.Outcome):
+		st.DeadLetters = max(0, st.DeadLetters-1)
+	case a.deadLetterID != "" && d.Outcome.Finished():
+		st.DeadLetters = max(1, st.DeadLetters) // this one
 	}
 	return st.tidy(), sequence
 }
@@ -192,7 +192,7 @@ func (o Ordering) after(st keyState, a arrival, d Decision, letter string, dead 
 // lost notes dead letters of parts of a record.
 func (o Ordering) lost(st keyState, parts int) keyState {
 	if o.Mode != OrderNone || st != (keyState{}) {
-		st.Letters += int64(parts)
+		st.DeadLetters += int64(parts)
 	}
 	return st
 }
@@ -202,7 +202,7 @@ func (o Ordering) lost(st keyState, parts int) keyState {
 // remembered, or the letter could take effect over it without anybody's word.
 func settles(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }
 
-func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string, dead []int) (keyState, int64) {
+func (o Ordering) afterStrict(st keyState, a arrival, d Decision, deadLetter string, dead []int) (keyState, int64) {
 	holder := st.heldFor(a)
 	if o.OnDeadLetter != OnDeadLetterHoldKey {
 		dead = nil
@@ -228,7 +228,7 @@ func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string,
 	}
 	switch {
 	case d.Outcome == OutcomeDeadLettered && o.OnDeadLetter == OnDeadLetterHoldKey && !outOfTurn:
-		st = st.holdWhole(a, letter)
+		st = st.holdWhole(a, deadLetter)
 	case holder:
 		st = st.release(a, dead)
 	case !outOfTurn:

@@ -184,11 +184,11 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 			switch e.Decision.Outcome {
 			case retrytopics.OutcomeParked:
 				if parked++; parked == 4 { // the two behind the letter have waited more than one round
-					letter := b.read(source + ".dlq")[0]
+					deadLetter := b.read(source + ".dlq")[0]
 					fixed.Store("k0/1", true)
-					b.produce(&kgo.Record{Key: letter.Key, Value: letter.Value, Headers: []kgo.RecordHeader{
-						{Key: retrytopics.HeaderDeadLetterID, Value: []byte(header(letter, retrytopics.HeaderDeadLetterID))},
-						{Key: retrytopics.HeaderSource, Value: []byte(header(letter, retrytopics.HeaderSource))},
+					b.produce(&kgo.Record{Key: deadLetter.Key, Value: deadLetter.Value, Headers: []kgo.RecordHeader{
+						{Key: retrytopics.HeaderDeadLetterID, Value: []byte(header(deadLetter, retrytopics.HeaderDeadLetterID))},
+						{Key: retrytopics.HeaderSource, Value: []byte(header(deadLetter, retrytopics.HeaderSource))},
 						{Key: retrytopics.HeaderReplayID, Value: []byte("r1")}, {Key: retrytopics.HeaderReplayCount, Value: []byte("1")}}})
 				}
 			case retrytopics.OutcomeDelivered:
@@ -248,8 +248,8 @@ func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 		{Key: retrytopics.HeaderDeadLetterID, Value: []byte("0-0-aabbccdd")}, {Key: retrytopics.HeaderSource, Value: []byte("elsewhere/0/0")},
 		{Key: retrytopics.HeaderReplayID, Value: []byte("r1")}, {Key: retrytopics.HeaderReplayCount, Value: []byte("1")}}})
 	b.drain(b.engine(cfg))
-	if last.Decision.Outcome != retrytopics.OutcomeDelivered || last.Letter != "" || last.Record.Control.ReplayID != "" {
-		t.Errorf("%s, letter %q, replay %q", last.Decision.Outcome, last.Letter, last.Record.Control.ReplayID)
+	if last.Decision.Outcome != retrytopics.OutcomeDelivered || last.DeadLetterID != "" || last.Record.Control.ReplayID != "" {
+		t.Errorf("%s, letter %q, replay %q", last.Decision.Outcome, last.DeadLetterID, last.Record.Control.ReplayID)
 	}
 }
 

@@ -38,7 +38,7 @@ func (p Part) String() string {
 func (p Part) Whole() bool { return p.Of == 0 }
 
 // letter is the id of the dead letter of a part, of which whole is that of its record.
-func (p Part) letter(whole string) string { return whole + "-" + strconv.Itoa(p.Index) }
+func (p Part) deadLetterID(whole string) string { return whole + "-" + strconv.Itoa(p.Index) }
 
 // FailedPart is a part of a record that failed by itself, while others did not.
 type FailedPart struct {

@@ -115,7 +115,7 @@ func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d Dec
 	id := identity(p.Identity, Identity{Marks: event.Identity.Marks})
 	return &Event{
 		Record: r, Identity: id, Decision: d, Failure: &f, Destination: e.cfg.DLQ, Part: p.Part,
-		Letter: p.Part.letter(r.wholeLetter()), At: event.At, Lateness: event.Lateness, Took: event.Took,
+		DeadLetterID: p.Part.deadLetterID(r.wholeDeadLetterID()), At: event.At, Lateness: event.Lateness, Took: event.Took,
 	}
 }
 
@@ -204,7 +204,7 @@ func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
 	}
 	for _, dead := range event.Dead {
 		control := e.failed(dead)
-		control.DeadLetterID, control.ReplayID, control.ReplayCount = dead.Letter, "", 0
+		control.DeadLetterID, control.ReplayID, control.ReplayCount = dead.DeadLetterID, "", 0
 		control.Part, control.PartVersion, control.Rest = dead.Part, t.result.Version, nil
 		records = append(records, &kgo.Record{
 			Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: dead.value, Headers: own.write(t.record.Headers, &control),
@@ -214,7 +214,9 @@ func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
 }
 
 // wholeLetter is the id that the dead letter of the whole record has, or would have.
-func (r *Record) wholeLetter() string { return orDefault(r.Control.DeadLetterID, letterID(r)) }
+func (r *Record) wholeDeadLetterID() string {
+	return orDefault(r.Control.DeadLetterID, deadLetterID(r))
+}
 
 // deadIndexes are the parts that died in this attempt.
 func (event *Event) deadIndexes() (indexes []int) {

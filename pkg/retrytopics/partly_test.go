@@ -175,13 +175,13 @@ func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 	t.Parallel()
 	w := newWords(t, retrytopics.OrderNone)
 	w.sends("a b! c!")
-	letters := w.read(source + ".dlq")
-	if len(letters) != 2 {
-		t.Fatalf("%d letters", len(letters))
+	deadLetters := w.read(source + ".dlq")
+	if len(deadLetters) != 2 {
+		t.Fatalf("%d letters", len(deadLetters))
 	}
 	ids := map[string]bool{}
 	for i, word := range []string{"b!", "c!"} {
-		l := letters[i]
+		l := deadLetters[i]
 		c, err := retrytopics.ParseControl(l.Headers)
 		if err != nil || c.Part != (retrytopics.Part{Index: i + 1, Of: 3}) || c.FeatureID != word || c.Rest != nil || c.Attempt != 1 || c.Source.Offset != 0 ||
 			c.ContentHash != idempotency.Of([]byte(word)).String() || string(l.Key) != "k" || string(l.Value) != word || header(l, "traceparent") != "00-1" {
@@ -246,11 +246,11 @@ func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	value := "good" + strings.Repeat(" x!", 1001)
 	w.sends(value)
-	letters := w.read(source + ".dlq")
-	if len(letters) != 1 || string(letters[0].Value) != value || len(w.read(output)) != 0 {
-		t.Fatalf("%d letters, %d outputs", len(letters), len(w.read(output)))
+	deadLetters := w.read(source + ".dlq")
+	if len(deadLetters) != 1 || string(deadLetters[0].Value) != value || len(w.read(output)) != 0 {
+		t.Fatalf("%d letters, %d outputs", len(deadLetters), len(w.read(output)))
 	}
-	if got := header(letters[0], retrytopics.HeaderErrorMessage); !strings.Contains(got, "1001 of 1002 parts failed") || !strings.Contains(got, "part 1/1002: bad word") {
+	if got := header(deadLetters[0], retrytopics.HeaderErrorMessage); !strings.Contains(got, "1001 of 1002 parts failed") || !strings.Contains(got, "part 1/1002: bad word") {
 		t.Error(got)
 	}
 	w.fixed.Store(true)
@@ -324,9 +324,9 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 		return inner(ctx, r)
 	}
 	w.sends("a b?1 c?1")
-	letters := w.read(source + ".dlq")
-	if len(letters) != 1 || string(letters[0].Value) != "a b?1 c?1" || header(letters[0], retrytopics.HeaderRest) != "3;1;0;1-2" {
-		t.Fatalf("letters %v", letters)
+	deadLetters := w.read(source + ".dlq")
+	if len(deadLetters) != 1 || string(deadLetters[0].Value) != "a b?1 c?1" || header(deadLetters[0], retrytopics.HeaderRest) != "3;1;0;1-2" {
+		t.Fatalf("letters %v", deadLetters)
 	}
 	w.fixed.Store(true)
 	w.cfg.Handler = inner
@@ -376,17 +376,17 @@ func (w *words) held(value string) {
 		}
 		waited = false
 		w.fixed.Store(true)
-		letter := w.read(source + ".dlq")[1-backs]
-		c, _ := retrytopics.ParseControl(letter.Headers)
+		deadLetter := w.read(source + ".dlq")[1-backs]
+		c, _ := retrytopics.ParseControl(deadLetter.Headers)
 		backs++
-		w.produce(putBack(c, letter, backs))
+		w.produce(putBack(c, deadLetter, backs))
 	}
 	w.produce(&kgo.Record{Key: []byte("k"), Value: []byte(value)}, &kgo.Record{Key: []byte("k"), Value: []byte("z")})
 	if err := w.engine(w.cfg).Run(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	letters := w.read(source + ".dlq")
-	want := []string{value, string(letters[1].Value), string(letters[0].Value), "z"}
+	deadLetters := w.read(source + ".dlq")
+	want := []string{value, string(deadLetters[1].Value), string(deadLetters[0].Value), "z"}
 	if !slices.Equal(ended, want) {
 		w.t.Errorf("ended in the order %q, want %q", ended, want)
 	}

@@ -85,19 +85,19 @@ type Handler func(ctx context.Context, r *Record) (Result, error)
 
 // Event tells what happened to a record, for audit, metrics and logs.
 type Event struct {
-	Record      *Record
-	Identity    Identity
-	Decision    Decision
-	Failure     *classify.Failure // nil when the attempt succeeded or none was made
-	Destination string            // topic that holds the record or its output now; empty when it was closed
-	Letter      string            // id of the dead letter, when there is one: new, or the one that was replayed
-	Note        string
-	Part        Part          // which part of the record it is about; zero for the whole record
-	Dead        []*Event      // of the whole record: of each part that became a dead letter of its own by this attempt
-	Parts       PartCounts    // of the whole record: what became of its parts
-	At          time.Time     // when the attempt ended
-	Lateness    time.Duration // due time to start of the attempt; 0 for records read from the source
-	Took        time.Duration // duration of the handler
+	Record       *Record
+	Identity     Identity
+	Decision     Decision
+	Failure      *classify.Failure // nil when the attempt succeeded or none was made
+	Destination  string            // topic that holds the record or its output now; empty when it was closed
+	DeadLetterID string            // id of the dead letter, when there is one: new, or the one that was replayed
+	Note         string
+	Part         Part          // which part of the record it is about; zero for the whole record
+	Dead         []*Event      // of the whole record: of each part that became a dead letter of its own by this attempt
+	Parts        PartCounts    // of the whole record: what became of its parts
+	At           time.Time     // when the attempt ended
+	Lateness     time.Duration // due time to start of the attempt; 0 for records read from the source
+	Took         time.Duration // duration of the handler
 
 	rest  *Rest  // of the whole record: what waits
 	value []byte // of a part: that of its dead letter

@@ -131,7 +131,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	t.Parallel()
 	for name, waits := range map[string]keyState{
-		"held by another letter":  {Next: 1, Held: "another", Letters: 1},
+		"held by another letter":  {Next: 1, Held: "another", DeadLetters: 1},
 		"an earlier event waits":  {Next: 1, Last: 1, Due: time.Unix(2_000_000_000, 0)},
 		"nothing waits, it holds": {},
 	} {
@@ -141,9 +141,9 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 			s.takes(&kgo.Record{Topic: "in", Offset: 9, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: HeaderAttempt, Value: []byte("many")}}})
 			e := s.attempts(t)
 			want := waits
-			want.Letters++
+			want.DeadLetters++
 			if waits == (keyState{}) {
-				want.Next, want.Held = 1, e.Letter
+				want.Next, want.Held = 1, e.DeadLetterID
 			}
 			if st := s.states[0].keys["k"]; e.Decision.Outcome != OutcomeDeadLettered || st != want {
 				t.Errorf("%s, the key's state is %+v, want %+v", e.Decision.Outcome, st, want)

@@ -16,7 +16,7 @@ func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
 	old.open()
 	next := old.successor()
 	hash := idempotency.HashKey([]byte("k"))
-	old.set([]byte("k"), keyState{Letters: 1})
+	old.set([]byte("k"), keyState{DeadLetters: 1})
 	old.note(&change{hash: hash, applied: idempotency.Applied{Offset: 7, At: time.Now()}})
 	if p := next.past([]byte("k"), hash, time.Now()); p.known || p.state != (keyState{}) {
 		t.Errorf("the successor knows %+v", p)

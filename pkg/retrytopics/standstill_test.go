@@ -140,8 +140,8 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 			}
 		}
 	}
-	if letters := b.read(source + ".dlq"); len(letters) != 0 {
-		t.Errorf("%d dead letters", len(letters))
+	if deadLetters := b.read(source + ".dlq"); len(deadLetters) != 0 {
+		t.Errorf("%d dead letters", len(deadLetters))
 	}
 }
 
