@@ -9,19 +9,19 @@ import (
 func TestStrangers_S3_1_areThoseWhoConsumeSomethingElse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		group []companion
+		group []groupMember
 		want  []string
 	}{
 		"nobody":                           {nil, nil},
-		"another instance":                 {[]companion{{"two", "/b", []string{"features", "features.retry-2s"}}}, nil},
-		"other tiers":                      {[]companion{{"two", "/b", []string{"features", "features.retry-9s"}}}, nil},
-		"in a rebalance":                   {[]companion{{"two", "/b", nil}}, nil},
-		"itself, before it was renamed":    {[]companion{{"one", "/a", []string{"parcels"}}}, nil},
-		"another pipeline":                 {[]companion{{"two", "/b", []string{"features"}}, {"x", "/c", []string{"parcels", "parcels.retry-2s"}}}, []string{"x on /c consumes parcels, parcels.retry-2s"}},
-		"another pipeline, with our tiers": {[]companion{{"x", "/c", []string{"features.retry-2s"}}}, []string{"x on /c consumes features.retry-2s"}},
+		"another instance":                 {[]groupMember{{"two", "/b", []string{"features", "features.retry-2s"}}}, nil},
+		"other tiers":                      {[]groupMember{{"two", "/b", []string{"features", "features.retry-9s"}}}, nil},
+		"in a rebalance":                   {[]groupMember{{"two", "/b", nil}}, nil},
+		"itself, before it was renamed":    {[]groupMember{{"one", "/a", []string{"parcels"}}}, nil},
+		"another pipeline":                 {[]groupMember{{"two", "/b", []string{"features"}}, {"x", "/c", []string{"parcels", "parcels.retry-2s"}}}, []string{"x on /c consumes parcels, parcels.retry-2s"}},
+		"another pipeline, with our tiers": {[]groupMember{{"x", "/c", []string{"features.retry-2s"}}}, []string{"x on /c consumes features.retry-2s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := strangersIn(c.group, "features", "one"); !slices.Equal(got, c.want) {
+			if got := foreignMembers(c.group, "features", "one"); !slices.Equal(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})

@@ -29,7 +29,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 				refused = &disorderError{l.topicPartition, r.Offset, l.committed.offset}
 				return
 			}
-			if s.foreign(l, r) {
+			if s.ofOtherPipeline(l, r) {
 				s.leaveToOwner(l, r)
 				continue
 			}

@@ -27,7 +27,7 @@ func writerOf(r *kgo.Record) string {
 
 // foreign reports whether a record of a retry topic is another pipeline's. A record without a pipeline is foreign in a topic that
 // is only named like a tier: in a tier of this pipeline it is a malformed record of its own. The mutex is held.
-func (s *session) foreign(l *partition, r *kgo.Record) bool {
+func (s *session) ofOtherPipeline(l *partition, r *kgo.Record) bool {
 	if l.tier == sourceTier || r.Attrs.IsControl() {
 		return false
 	}

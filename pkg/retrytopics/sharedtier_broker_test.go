@@ -107,8 +107,8 @@ func TestSharedTier_S3_1_aNewcomerIsRefused(t *testing.T) {
 func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	foreign := tier(time.Hour)
-	b.park(3, []retrytopics.Tier{foreign}, func(c *retrytopics.Config) {
+	others := tier(time.Hour)
+	b.park(3, []retrytopics.Tier{others}, func(c *retrytopics.Config) {
 		c.Group, c.Origin.Pipeline, c.DLQ, c.Ordering.StateTopic = "roads", "roads", "roads.dlq", "roads.state"
 	})
 	var calls atomic.Int64
@@ -121,16 +121,16 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 	if calls.Load() != 3 {
 		t.Errorf("%d attempts, want one for each record of the source", calls.Load())
 	}
-	starts, err := kadm.NewClient(b.client).ListStartOffsets(t.Context(), foreign.Topic)
+	starts, err := kadm.NewClient(b.client).ListStartOffsets(t.Context(), others.Topic)
 	if err != nil {
 		t.Fatal(err)
 	}
 	starts.Each(func(o kadm.ListedOffset) {
 		if o.Offset > 0 {
-			t.Errorf("partition %d of %s was purged up to %d", o.Partition, foreign.Topic, o.Offset)
+			t.Errorf("partition %d of %s was purged up to %d", o.Partition, others.Topic, o.Offset)
 		}
 	})
-	if waiting := len(b.read(foreign.Topic)); waiting != 3 {
+	if waiting := len(b.read(others.Topic)); waiting != 3 {
 		t.Errorf("%d records wait for roads, want 3", waiting)
 	}
 }

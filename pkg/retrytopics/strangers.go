@@ -21,12 +21,12 @@ func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	strangers := strangersIn(companyOf(described[e.cfg.Group]), e.cfg.Source, e.cfg.Membership.Instance)
-	if len(strangers) == 0 {
+	foreign := foreignMembers(groupMembers(described[e.cfg.Group]), e.cfg.Source, e.cfg.Membership.Instance)
+	if len(foreign) == 0 {
 		return nil
 	}
 	err = fmt.Errorf("%w: group %s has members that do not consume %s: %s. Give each pipeline a group of its own (source.group)",
-		ErrGroup, e.cfg.Group, e.cfg.Source, strings.Join(strangers, "; "))
+		ErrGroup, e.cfg.Group, e.cfg.Source, strings.Join(foreign, "; "))
 	if e.trouble.wasHealthy() {
 		e.cfg.Logger.WarnContext(ctx, "another pipeline has joined the consumer group; it gets no partitions", "error", err)
 		return nil
@@ -36,31 +36,31 @@ func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 
 // strangersIn names the members of a group that do not consume a source, and what they consume. The engine's own instance, of a time
 // before its source was renamed, is none, nor is a member of which the coordinator tells nothing, as during a rebalance. It is pure.
-func strangersIn(group []companion, source, instance string) (strangers []string) {
+func foreignMembers(group []groupMember, source, instance string) (foreign []string) {
 	for _, m := range group {
 		if m.name == instance || len(m.topics) == 0 || slices.Contains(m.topics, source) {
 			continue
 		}
-		strangers = append(strangers, fmt.Sprintf("%s on %s consumes %s", m.name, m.host, strings.Join(m.topics, ", ")))
+		foreign = append(foreign, fmt.Sprintf("%s on %s consumes %s", m.name, m.host, strings.Join(m.topics, ", ")))
 	}
-	return strangers
+	return foreign
 }
 
 // companion is a member of the group, as its coordinator describes it.
-type companion struct {
+type groupMember struct {
 	name, host string
 	topics     []string // that it wants; none when the coordinator does not tell
 }
 
-func companyOf(group kadm.DescribedGroup) (company []companion) {
+func groupMembers(group kadm.DescribedGroup) (members []groupMember) {
 	for _, m := range group.Members {
-		c := companion{name: nameOf(m), host: m.ClientHost}
+		c := groupMember{name: nameOf(m), host: m.ClientHost}
 		if meta, ok := m.Join.AsConsumer(); ok {
 			c.topics = meta.Topics
 		}
-		company = append(company, c)
+		members = append(members, c)
 	}
-	return company
+	return members
 }
 
 // unassigned looks who else is in the group when this instance has got nothing: it may have joined in the middle of a rebalance, in which the
