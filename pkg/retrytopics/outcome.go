@@ -54,7 +54,7 @@ const (
 	ReasonPermanent        Reason = "permanent_failure" // the failure will not pass
 	ReasonRow              Reason = "row_failure"       // this record is bad
 	ReasonUnplaceable      Reason = "fits_no_tier"      // the failure will pass, but no tier takes the record
-	ReasonPartly           Reason = "parts_dead"        // every part of the record has an end, and some are dead letters of their own
+	ReasonPartialFailure   Reason = "parts_dead"        // every part of the record has an end, and some are dead letters of their own
 	ReasonManyParts        Reason = "too_many_parts"    // more parts failed than can be dead letters of their own
 )
 
@@ -63,6 +63,6 @@ func Reasons() []Reason {
 	return []Reason{
 		ReasonHandled, ReasonTransient, ReasonRetryAfter, ReasonRetryAfterCapped, ReasonNotDue,
 		ReasonBehind, ReasonKeyHeld, ReasonOvertaken, ReasonForced, ReasonExhausted, ReasonPermanent, ReasonRow, ReasonUnplaceable,
-		ReasonPartly, ReasonManyParts,
+		ReasonPartialFailure, ReasonManyParts,
 	}
 }

@@ -166,7 +166,7 @@ func (r *Rest) end() (Decision, string) {
 	d := Decision{Outcome: OutcomeDelivered, Reason: ReasonHandled}
 	note := ""
 	if r.Dead > 0 {
-		d.Reason = ReasonPartly
+		d.Reason = ReasonPartialFailure
 		note = fmt.Sprintf("%d of %d parts are delivered, %d are dead letters of their own", r.Delivered, r.Of, r.Dead)
 	}
 	if r.Delivered == 0 { // there is nothing that took effect
@@ -227,14 +227,14 @@ func (event *Event) deadIndexes() (indexes []int) {
 }
 
 // partly says that the event took effect only in parts, so that nothing that says the same is its repetition.
-func (event *Event) partly() bool {
+func (event *Event) partial() bool {
 	rest := event.Record.Control.Rest
 	return event.Decision.Outcome == OutcomeRetried || len(event.Dead) > 0 || rest != nil && rest.Dead > 0
 }
 
 // effect is the content by which an event is remembered.
 func (event *Event) effect(before *past) (content [8]byte, ok bool) {
-	if !event.partly() {
+	if !event.partial() {
 		return before.contentOf(event.Identity.ContentHash)
 	}
 	return idempotency.ContentOf(idempotency.Of([]byte("parts of"), []byte(event.Identity.ContentHash)).String())
