@@ -53,7 +53,7 @@ func (c *collection) own(i int, target *transform.Feature, content string) []kgo
 
 // open says whether a feature still has to be mapped.
 func (c *collection) open(i int) bool {
-	rest := c.record.Rest()
+	rest := c.record.Remaining()
 	return rest == nil || rest.Has(i)
 }
 
@@ -67,7 +67,7 @@ func (m *Mapping) collection(r *retrytopics.Record, content *envelope.Content) (
 			c.contents[i] = content.Pieces.Feature(i)
 		}
 	}
-	if rest := r.Rest(); rest != nil && rest.Of != len(content.Features) {
+	if rest := r.Remaining(); rest != nil && rest.Of != len(content.Features) {
 		return c, editedError(fmt.Sprintf("the record has %d features, and what is left of it is that of %d", len(content.Features), rest.Of))
 	}
 	if !r.Part().Whole() {

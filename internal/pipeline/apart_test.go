@@ -108,7 +108,7 @@ func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked()
-	r.Attempt, r.Control = 2, &retrytopics.Control{Rest: &retrytopics.Rest{Of: 4, Open: []int{2, 3}, Delivered: 2}}
+	r.Attempt, r.Control = 2, &retrytopics.Control{Remaining: &retrytopics.Remaining{Of: 4, Open: []int{2, 3}, Delivered: 2}}
 	second, err := p.Handle(t.Context(), r)
 	if err != nil || second.Parts != 2 || second.Of != 4 || *second.Version != 4 || second.ContentHash != first.ContentHash {
 		t.Fatalf("%+v, %v", second, err)
@@ -119,7 +119,7 @@ func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 	if got := asked(); !slices.Equal(got, []string{"c"}) {
 		t.Errorf("asked for %q", got)
 	}
-	r.Control.Rest = &retrytopics.Rest{Of: 5, Open: []int{2}, Delivered: 4}
+	r.Control.Remaining = &retrytopics.Remaining{Of: 5, Open: []int{2}, Delivered: 4}
 	if _, err := p.Handle(t.Context(), r); classify.Of(errOr(err)).Code != classify.CodeNotAFeature || !strings.Contains(err.Error(), "has 4 features") {
 		t.Errorf("a rest of another record gave %v", err)
 	}

@@ -51,7 +51,7 @@ func (c *collection) end() retrytopics.Result {
 	slices.SortFunc(c.result.Failed, func(a, b retrytopics.FailedPart) int { return a.Part.Index - b.Part.Index })
 	c.result.Outputs = c.outputs
 	of := c.result.Parts
-	if c.apart || c.record.Rest() != nil {
+	if c.apart || c.record.Remaining() != nil {
 		c.result.Of = len(c.Features)
 	} else {
 		c.result.Parts = 0

@@ -23,7 +23,7 @@ func (m *Mapping) admit(ctx context.Context, r *retrytopics.Record) (envelope.Co
 		return envelope.Content{}, err
 	}
 	content, err := m.Open(ctx, r.Headers, r.Value)
-	if err == nil && !content.Delete && content.Features == nil && (!r.Part().Whole() || r.Rest() != nil) {
+	if err == nil && !content.Delete && content.Features == nil && (!r.Part().Whole() || r.Remaining() != nil) {
 		content.Features = []*transform.Feature{content.Feature} // an edited part may be written without its collection
 	}
 	return content, err

@@ -23,7 +23,7 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 	one := fmt.Sprintf(feature, "5")
 	collection := `{"type":"FeatureCollection","features":[` + one + `,{"type":"Feature","id":"b","geometry":null,"properties":{}},` + one + `]}`
 	large := strings.Replace(one, `"a"`, `"`+strings.Repeat("a", 2000)+`"`, 1)
-	rest := &retrytopics.Rest{Of: 3, Open: []int{0}, Delivered: 2}
+	rest := &retrytopics.Remaining{Of: 3, Open: []int{0}, Delivered: 2}
 	settings := map[string]string{
 		"defaults":     "transform: { unmapped: keep }\n",
 		"keys":         "source: { null_keys: accept }\ntransform: { unmapped: keep }\n",
@@ -48,7 +48,7 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 		"nothing in it":  {Key: []byte("k"), Value: []byte(strings.Replace(one, `"NAME":"a"`, `"o":{}`, 1))},
 		"object":         {Key: []byte("k"), Value: []byte(strings.Replace(one, `"a"`, `{}`, 1))},
 		"part":           {Key: []byte("k"), Value: []byte(one), Control: &retrytopics.Control{Part: retrytopics.Part{Index: 2, Of: 3}}},
-		"parts left":     {Key: []byte("k"), Value: []byte(collection), Control: &retrytopics.Control{Rest: rest}},
+		"parts left":     {Key: []byte("k"), Value: []byte(collection), Control: &retrytopics.Control{Remaining: rest}},
 		"marked":         {Key: []byte("k"), Value: []byte(one), Headers: []kgo.RecordHeader{{Key: "care", Value: []byte("C1")}}, Control: &retrytopics.Control{Care: "C1"}},
 	}
 	refused := map[classify.Code]bool{}

@@ -63,7 +63,7 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 	headers := []kgo.RecordHeader{{Key: "ce_id", Value: []byte("1")}, {Key: "switchback-of-tomorrow", Value: []byte("x")}}
 	c := controlOf(1, "a", "v")
 	c.ReplayID, c.ReplayCount, c.Sequence, c.Generation = "old", 3, 7, 1
-	c.Part, c.PartVersion, c.Rest = retrytopics.Part{Index: 17, Of: 230}, new(int64(5)), &retrytopics.Rest{Of: 3, Open: []int{1}}
+	c.Part, c.PartVersion, c.Remaining = retrytopics.Part{Index: 17, Of: 230}, new(int64(5)), &retrytopics.Remaining{Of: 3, Open: []int{1}}
 	l := deadletters.Decode(&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte{}, Value: []byte("v"), Headers: c.AppendTo(headers)}, true)
 	for name, want := range map[bool][]string{
 		false: append(slices.Concat(KeptHeaders(), SetHeaders()), "ce_id"),

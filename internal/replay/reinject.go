@@ -20,7 +20,7 @@ func KeptHeaders() []string {
 	return []string{
 		retrytopics.HeaderSource, retrytopics.HeaderGeneration, retrytopics.HeaderSourceTimestamp,
 		retrytopics.HeaderLineage, retrytopics.HeaderCare, retrytopics.HeaderSovereignty,
-		retrytopics.HeaderPart, retrytopics.HeaderPartVersion, retrytopics.HeaderRest,
+		retrytopics.HeaderPart, retrytopics.HeaderPartVersion, retrytopics.HeaderRemaining,
 	}
 }
 
@@ -97,7 +97,7 @@ func restored(l *deadletters.Letter) retrytopics.Control {
 	c := &l.Control
 	return retrytopics.Control{
 		Source: c.Source, HasSource: c.HasSource, Generation: c.Generation, SourceTimestamp: c.SourceTimestamp,
-		Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty, Part: c.Part, PartVersion: c.PartVersion, Rest: c.Rest,
+		Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty, Part: c.Part, PartVersion: c.PartVersion, Remaining: c.Remaining,
 	}
 }
 

@@ -41,7 +41,7 @@ func placeOf(in PlaceKind, r *kgo.Record) (p Place, ok bool) {
 	}
 	p = Place{
 		In: in, At: positionOf(r), Root: said.Source, Generation: said.Generation, Pipeline: said.Pipeline,
-		Part: said.Part, Rest: said.Rest != nil, Due: said.Due,
+		Part: said.Part, Rest: said.Remaining != nil, Due: said.Due,
 	}
 	for _, h := range r.Headers {
 		p.Edited = p.Edited || h.Key == deadletters.HeaderEditOf

@@ -96,7 +96,7 @@ func FuzzAccount(f *testing.F) {
 			headers = append(headers, header(retrytopics.HeaderPart, part)...)
 		}
 		if rest != "" {
-			headers = append(headers, header(retrytopics.HeaderRest, rest)...)
+			headers = append(headers, header(retrytopics.HeaderRemaining, rest)...)
 		}
 		for _, in := range PlaceKinds() {
 			a.take(in, &kgo.Record{Topic: "x", Headers: headers})

@@ -138,7 +138,7 @@ func (t *task) unreadable() bool {
 
 func (t *task) arrival() arrival {
 	a := arrival{fromTier: t.from.tier != sourceTier, sequence: t.record.Control.Sequence, deadLetterID: t.deadLetterID(), part: t.record.Control.Part}
-	if t.record.Control.Rest != nil || len(t.event.Dead) > 0 {
+	if t.record.Control.Remaining != nil || len(t.event.Dead) > 0 {
 		a.own = t.record.wholeDeadLetterID()
 	}
 	return a
@@ -249,7 +249,7 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 	case closed != "":
 		*result = Result{Identity: result.Identity, Close: closed, Version: result.Version, Delete: result.Delete}
 		event.Decision = Decision{Outcome: closed, Reason: ReasonOvertaken}
-		event.Parts.Overtaken = event.Record.Control.Rest.open()
+		event.Parts.Overtaken = event.Record.Control.Remaining.open()
 	case err == nil && len(result.Failed) > 0:
 		e.decideParts(t, event, result)
 	case err == nil:

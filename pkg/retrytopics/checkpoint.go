@@ -65,14 +65,14 @@ func stateKeyOf(k string) []byte {
 
 // keyOfState is the inverse of stateKeyOf; ok is false for the checkpoint.
 func keyOfState(key []byte) (k string, ok bool) {
-	rest, own := strings.CutPrefix(string(key), checkpointKey)
+	remaining, own := strings.CutPrefix(string(key), checkpointKey)
 	switch {
 	case !own:
 		return string(key), true
-	case rest == "":
+	case remaining == "":
 		return "", false
 	}
-	return rest, true
+	return remaining, true
 }
 
 // checkpointFormat is the version of the checkpoint's form. A later one is refused.

@@ -31,9 +31,9 @@ type Control struct {
 	ForceVersion                                  bool     // an operator lifted the version guard for this replay
 	ReplaySource                                  Position // of the replay in the source topic, when ForceVersion
 	Lineage, Care, Sovereignty                    string
-	Part                                          Part   // the record is this part of the one at Source, alone
-	PartVersion                                   *int64 // Result.Version of the whole record, of which this is a part
-	Rest                                          *Rest  // some parts of the record have ended; nil when none has
+	Part                                          Part       // the record is this part of the one at Source, alone
+	PartVersion                                   *int64     // Result.Version of the whole record, of which this is a part
+	Remaining                                     *Remaining // some parts of the record have ended; nil when none has
 }
 
 // HeaderError is a control header that cannot be read. It is a failure of its own kind: the record goes to the DLQ, the
@@ -135,7 +135,7 @@ func (c *Control) fields() [mostHeaders]struct {
 		{HeaderDeadLetterID, &c.DeadLetterID}, {HeaderReplayID, &c.ReplayID}, {HeaderReplayCount, &c.ReplayCount},
 		{HeaderForceVersion, &c.ForceVersion}, {HeaderReplaySource, &c.ReplaySource},
 		{HeaderLineage, &c.Lineage}, {HeaderCare, &c.Care}, {HeaderSovereignty, &c.Sovereignty},
-		{HeaderPart, &c.Part}, {HeaderPartVersion, &c.PartVersion}, {HeaderRest, &c.Rest},
+		{HeaderPart, &c.Part}, {HeaderPartVersion, &c.PartVersion}, {HeaderRemaining, &c.Remaining},
 	}
 }
 
@@ -176,7 +176,7 @@ func setField(field any, value string) string {
 			return "not topic/partition/offset"
 		}
 		*f = p
-	case *Part, **int64, **Rest:
+	case *Part, **int64, **Remaining:
 		return setPart(field, value)
 	case **classify.Request:
 		r, err := classify.ParseRequest(value)

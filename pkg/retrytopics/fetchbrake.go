@@ -13,7 +13,7 @@ const (
 	// begins has a few.
 	fetchRun = 32
 	// fetchRest is how long each further one waits.
-	fetchRest = 100 * time.Millisecond
+	emptyFetchPause = 100 * time.Millisecond
 	// fetchIdle is the least time after which a broker answers that it has nothing new: less is an answer at once.
 	fetchIdle = 20 * time.Millisecond
 )
@@ -38,7 +38,7 @@ var (
 // OnBrokerRead rests after too many answers at once.
 func (b *fetchBrake) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int, _, took time.Duration, err error) {
 	if key == int16(kmsg.Fetch) && b.count(broker.NodeID, took, err) > fetchRun {
-		<-time.After(fetchRest) // a hook has no context; the client closes the connection first, and the rest is short
+		<-time.After(emptyFetchPause) // a hook has no context; the client closes the connection first, and the rest is short
 	}
 }
 

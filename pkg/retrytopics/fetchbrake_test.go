@@ -27,8 +27,8 @@ func TestFetchBrake_S4_14_slowsEmptyFetches(t *testing.T) {
 				b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, time.Millisecond, nil)
 				b.OnBrokerRead(kgo.BrokerMetadata{NodeID: 2}, int16(kmsg.Metadata), 0, 0, 0, nil)
 			}
-			if took := time.Since(begin); took != 5*fetchRest { // virtual time
-				t.Errorf("%s: empty fetches rest for %v, want %v", name, took, 5*fetchRest)
+			if took := time.Since(begin); took != 5*emptyFetchPause { // virtual time
+				t.Errorf("%s: empty fetches rest for %v, want %v", name, took, 5*emptyFetchPause)
 			}
 			end(&b)
 			begin = time.Now()

@@ -29,7 +29,7 @@ const (
 	HeaderBBox            = "switchback-bbox"         // minx,miny,maxx,maxy
 	HeaderPart            = "switchback-part"         // of an output or a dead letter: which part of the record it is, such as 17/230, from 0
 	HeaderPartVersion     = "switchback-part-version" // of a part that is a dead letter: the version of its whole record, decimal
-	HeaderRest            = "switchback-rest"         // which parts of the record have no end yet, see Rest
+	HeaderRemaining       = "switchback-rest"         // which parts of the record have no end yet, see Rest
 	HeaderSequence        = "switchback-sequence"     // place among the waiting records of a key, decimal
 	HeaderRunID           = "switchback-run-id"
 	HeaderPipeline        = "switchback-pipeline"

@@ -28,7 +28,7 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 		RunID: "r", Pipeline: "p", DeadLetterID: "3-1042-aabbccdd", ReplayID: "x", Sequence: 7, ReplayCount: 1,
 		ForceVersion: true, ReplaySource: Position{"features", 3, 2048},
 		Lineage: "l", Care: "c", Sovereignty: "s",
-		Part: Part{17, 230}, PartVersion: new(int64(-3)), Rest: &Rest{Of: 230, Open: []int{3, 4, 5, 17}, Delivered: 11, Dead: 2},
+		Part: Part{17, 230}, PartVersion: new(int64(-3)), Remaining: &Remaining{Of: 230, Open: []int{3, 4, 5, 17}, Delivered: 11, Dead: 2},
 	}
 	if v := reflect.ValueOf(c); slices.ContainsFunc(fieldNames(v), func(n string) bool { return v.FieldByName(n).IsZero() }) {
 		t.Fatal("this test must set every field")
@@ -135,9 +135,9 @@ func TestOwnHeadersStayBelow8KiB(t *testing.T) {
 	if n >= 8<<10 {
 		t.Errorf("%d bytes of headers", n)
 	}
-	c.Part, c.PartVersion, c.Rest = Part{MaxParts - 1, MaxParts}, new(int64(math.MinInt64)), &Rest{Of: MaxParts, Delivered: 1, Dead: MaxParts/2 - 1}
+	c.Part, c.PartVersion, c.Remaining = Part{MaxParts - 1, MaxParts}, new(int64(math.MinInt64)), &Remaining{Of: MaxParts, Delivered: 1, Dead: MaxParts/2 - 1}
 	for i := range MaxParts / 2 {
-		c.Rest.Open = append(c.Rest.Open, 2*i)
+		c.Remaining.Open = append(c.Remaining.Open, 2*i)
 	}
 	n = 0
 	for _, h := range c.AppendTo(nil) {

@@ -26,7 +26,7 @@ func (s partSet) without(index int) partSet {
 }
 
 func setOf(indexes []int) partSet {
-	all := Rest{Open: indexes}
+	all := Remaining{Open: indexes}
 	return partSet(all.ranges())
 }
 
@@ -36,7 +36,7 @@ func (st keyState) heldFor(a arrival) bool {
 	case a.deadLetterID == "" || st.Held == "":
 		return false
 	case a.part.Whole():
-		return a.deadLetterID == st.Held && (st.HeldParts == "" || st.HeldRest)
+		return a.deadLetterID == st.Held && (st.HeldParts == "" || st.HeldRemaining)
 	}
 	return a.deadLetterID == a.part.deadLetterID(st.Held) && st.HeldParts.has(a.part.Index)
 }
@@ -57,9 +57,9 @@ func (st keyState) holdWhole(a arrival, deadLetter string) keyState {
 	switch {
 	case !a.part.Whole() && st.heldFor(a): // it holds on
 	case st.Held == deadLetter && st.HeldParts != "":
-		st.HeldRest = true
+		st.HeldRemaining = true
 	default:
-		st.Held, st.HeldParts, st.HeldRest = deadLetter, "", false
+		st.Held, st.HeldParts, st.HeldRemaining = deadLetter, "", false
 	}
 	return st
 }
@@ -67,7 +67,7 @@ func (st keyState) holdWhole(a arrival, deadLetter string) keyState {
 // release notes that what held the key is finished, but for the parts of it that died now.
 func (st keyState) release(a arrival, dead []int) keyState {
 	if a.part.Whole() {
-		st.HeldRest = false
+		st.HeldRemaining = false
 		st.HeldParts = st.HeldParts.with(dead...)
 	} else {
 		st.HeldParts = st.HeldParts.without(a.part.Index)
@@ -75,9 +75,9 @@ func (st keyState) release(a arrival, dead []int) keyState {
 	if st.HeldParts != "" {
 		return st
 	}
-	if !st.HeldRest {
+	if !st.HeldRemaining {
 		st.Held = ""
 	}
-	st.HeldRest = false
+	st.HeldRemaining = false
 	return st
 }

@@ -60,7 +60,7 @@ func TestHeldParts_S3_1(t *testing.T) {
 		dead    []int
 	}
 	whole := arrival{deadLetterID: "L"}
-	rest := arrival{deadLetterID: "L", fromTier: true, own: "L"}
+	remaining := arrival{deadLetterID: "L", fromTier: true, own: "L"}
 	again := func(part int) arrival { a := replayed(part); a.fromTier = true; return a }
 	for name, steps := range map[string][]step{
 		"of one attempt": {
@@ -75,15 +75,15 @@ func TestHeldParts_S3_1(t *testing.T) {
 		"the whole letter comes back in parts": {
 			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
 			{"letter", whole, OutcomeRetried, "", []int{1, 2}}, {"part 1", replayed(1), OutcomeDelivered, "", nil},
-			{"rest", rest, OutcomeDelivered, "", []int{3}}, {"part 2", replayed(2), OutcomeDelivered, "", nil}, {"part 3", replayed(3), OutcomeDelivered, "", nil},
+			{"rest", remaining, OutcomeDelivered, "", []int{3}}, {"part 2", replayed(2), OutcomeDelivered, "", nil}, {"part 3", replayed(3), OutcomeDelivered, "", nil},
 		},
 		"its parts end before its rest": {
 			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
-			{"letter", whole, OutcomeRetried, "", []int{1}}, {"part 1", replayed(1), OutcomeDelivered, "", nil}, {"rest", rest, OutcomeDelivered, "", nil},
+			{"letter", whole, OutcomeRetried, "", []int{1}}, {"part 1", replayed(1), OutcomeDelivered, "", nil}, {"rest", remaining, OutcomeDelivered, "", nil},
 		},
 		"its rest dies": {
 			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
-			{"letter", whole, OutcomeRetried, "", []int{1}}, {"rest", rest, OutcomeDeadLettered, "L", nil},
+			{"letter", whole, OutcomeRetried, "", []int{1}}, {"rest", remaining, OutcomeDeadLettered, "L", nil},
 			{"letter", arrival{deadLetterID: "L", own: "L"}, OutcomeDelivered, "", nil}, {"part 1", replayed(1), OutcomeDelivered, "", nil},
 		},
 	} {
@@ -96,7 +96,7 @@ func TestHeldParts_S3_1(t *testing.T) {
 				h.ends(s.what, s.a, s.outcome, s.letter, s.dead...)
 			}
 			h.waits("at the end", false)
-			if h.st.Held != "" || h.st.HeldParts != "" || h.st.HeldRest {
+			if h.st.Held != "" || h.st.HeldParts != "" || h.st.HeldRemaining {
 				t.Errorf("it is still held: %+v", h.st)
 			}
 		})
@@ -108,9 +108,9 @@ func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
 	t.Parallel()
 	h := &holding{t: t, o: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}}
 	n := h.ends("record", arrival{own: "L"}, OutcomeRetried, "", 1)
-	rest := arrival{fromTier: true, sequence: n, own: "L"}
+	remaining := arrival{fromTier: true, sequence: n, own: "L"}
 	h.waits("while the rest waits", true)
-	n = h.ends("rest", rest, OutcomeRetried, "", 2)
+	n = h.ends("rest", remaining, OutcomeRetried, "", 2)
 	h.ends("part 1", replayed(1), OutcomeDelivered, "")
 	h.ends("rest", arrival{fromTier: true, sequence: n, own: "L"}, OutcomeDeadLettered, "L")
 	h.ends("part 2", replayed(2), OutcomeDelivered, "")

@@ -21,19 +21,19 @@ var ErrNewerState = errors.New("the state was written by a newer version; upgrad
 
 // stateJSON is the value of a record in the state topic.
 type stateJSON struct {
-	Format  int      `json:"format"`
-	Next    int64    `json:"next,omitempty"`
-	Last    int64    `json:"last,omitempty"`
-	Tier    int      `json:"tier,omitempty"` // index, from 0
-	Due     string   `json:"due,omitempty"`
-	Held    string   `json:"held,omitempty"`
-	Parts   partSet  `json:"held_parts,omitempty"`
-	Rest    bool     `json:"held_rest,omitempty"`
-	Waiting int64    `json:"waiting,omitempty"`
-	Letters int64    `json:"letters,omitempty"`
-	Applied *Version `json:"applied,omitempty"`
-	Deleted int64    `json:"deleted,omitempty"`
-	Scale   Scale    `json:"scale,omitempty"` // of Applied
+	Format    int      `json:"format"`
+	Next      int64    `json:"next,omitempty"`
+	Last      int64    `json:"last,omitempty"`
+	Tier      int      `json:"tier,omitempty"` // index, from 0
+	Due       string   `json:"due,omitempty"`
+	Held      string   `json:"held,omitempty"`
+	Parts     partSet  `json:"held_parts,omitempty"`
+	Remaining bool     `json:"held_rest,omitempty"`
+	Waiting   int64    `json:"waiting,omitempty"`
+	Letters   int64    `json:"letters,omitempty"`
+	Applied   *Version `json:"applied,omitempty"`
+	Deleted   int64    `json:"deleted,omitempty"`
+	Scale     Scale    `json:"scale,omitempty"` // of Applied
 }
 
 // MarshalJSON and UnmarshalJSON keep the names of the record's form apart from those of the Go type.
@@ -57,7 +57,7 @@ func encodeState(topic string, partition int32, k string, st keyState, scale Sca
 	if st == (keyState{}) {
 		return r, nil
 	}
-	w := stateJSON{Format: firstFormat, Parts: st.HeldParts, Rest: st.HeldRest, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
+	w := stateJSON{Format: firstFormat, Parts: st.HeldParts, Remaining: st.HeldRemaining, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
 		Waiting: st.Waiting, Letters: st.DeadLetters, Applied: st.Applied, Deleted: st.Deleted}
 	if st.HeldParts != "" {
 		w.Format = stateFormat
@@ -91,7 +91,7 @@ func decodeState(value []byte, scale Scale) (keyState, error) {
 	if _, ok := readRanges(string(w.Parts), MaxParts); w.Parts != "" && !ok {
 		return keyState{}, errors.New("state record: held_parts are no ascending numbers")
 	}
-	st := keyState{HeldParts: w.Parts, HeldRest: w.Rest, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, DeadLetters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
+	st := keyState{HeldParts: w.Parts, HeldRemaining: w.Remaining, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, DeadLetters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
 	if w.Due != "" {
 		due, err := time.Parse(time.RFC3339, w.Due)
 		if err != nil {

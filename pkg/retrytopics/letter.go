@@ -18,13 +18,13 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*k
 	if event.DeadLetterID == "" {
 		event.DeadLetterID = r.Control.DeadLetterID
 	}
-	if len(event.Dead) > 0 || event.rest != nil {
+	if len(event.Dead) > 0 || event.remaining != nil {
 		records := e.partRecords(t, event, own)
 		for _, out := range result.Outputs {
 			e.stamp(out, event, own)
 			event.Destination = out.Topic
 		}
-		if event.rest != nil {
+		if event.remaining != nil {
 			event.Destination = records[0].Topic
 		}
 		return append(records, result.Outputs...), event.Destination

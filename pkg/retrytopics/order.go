@@ -52,16 +52,16 @@ func (v Version) Less(w Version) bool {
 // Under OrderStrict every waiting record of a key has a number. Numbers are given from 1; Next is the one that may run,
 // Last the last one given. Correctness rests on the numbers alone: the tier in which a record waits only saves hops.
 type keyState struct {
-	Next, Last  int64     // OrderStrict; both 0 when nothing waits, Last only once no leftover does either
-	Tier        int       // OrderStrict: where the record with number Next waits
-	Due         time.Time // OrderStrict: when it is due
-	Held        string    // OrderStrict: id of the dead letter that holds the key
-	HeldParts   partSet   // OrderStrict: parts of that letter's record hold it, as dead letters of their own, and not the letter
-	HeldRest    bool      // OrderStrict: the letter holds it besides them
-	Waiting     int64     // OrderLatestWins: records in tiers. OrderStrict: leftovers there
-	DeadLetters int64     // dead letters that may still take effect (see settles)
-	Applied     *Version  // newest event that took effect since one waits or has died
-	Deleted     int64     // source offset behind the newest of these that is a delete: what first appeared before is older
+	Next, Last    int64     // OrderStrict; both 0 when nothing waits, Last only once no leftover does either
+	Tier          int       // OrderStrict: where the record with number Next waits
+	Due           time.Time // OrderStrict: when it is due
+	Held          string    // OrderStrict: id of the dead letter that holds the key
+	HeldParts     partSet   // OrderStrict: parts of that letter's record hold it, as dead letters of their own, and not the letter
+	HeldRemaining bool      // OrderStrict: the letter holds it besides them
+	Waiting       int64     // OrderLatestWins: records in tiers. OrderStrict: leftovers there
+	DeadLetters   int64     // dead letters that may still take effect (see settles)
+	Applied       *Version  // newest event that took effect since one waits or has died
+	Deleted       int64     // source offset behind the newest of these that is a delete: what first appeared before is older
 }
 
 func (st keyState) waits() bool { return st.Next > 0 && st.Next <= st.Last }
@@ -79,7 +79,7 @@ func (st keyState) loosen() keyState {
 		st.Waiting += st.Last - st.Next + 1
 	}
 	st.Next, st.Tier, st.Due = 0, 0, time.Time{}
-	st.Held, st.HeldParts, st.HeldRest = "", "", false
+	st.Held, st.HeldParts, st.HeldRemaining = "", "", false
 	return st
 }
 
@@ -211,7 +211,7 @@ func (o Ordering) afterStrict(st keyState, a arrival, d Decision, deadLetter str
 	outOfTurn := a.sequence == 0 && !holder && (st.waits() || st.Held != "")
 	switch {
 	case d.Outcome == OutcomeRetried && holder:
-		st.HeldRest = a.part.Whole() && (st.HeldRest || len(dead) > 0) || !a.part.Whole() && st.HeldRest
+		st.HeldRemaining = a.part.Whole() && (st.HeldRemaining || len(dead) > 0) || !a.part.Whole() && st.HeldRemaining
 		return st.holdParts(st.Held, dead), 0
 	case d.Outcome == OutcomeRetried:
 		if a.sequence == 0 {

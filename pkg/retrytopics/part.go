@@ -84,8 +84,8 @@ func setPart(field any, value string) (reason string) {
 			return "not a whole number"
 		}
 		*f = &n
-	case **Rest:
-		*f, reason = parseRest(value)
+	case **Remaining:
+		*f, reason = parseRemaining(value)
 	}
 	return reason
 }
@@ -96,8 +96,8 @@ func (c *Control) writePart(w *headerWriter) {
 	if c.PartVersion != nil {
 		w.bounded(HeaderPartVersion, strconv.FormatInt(*c.PartVersion, 10))
 	}
-	if c.Rest != nil {
-		w.bounded(HeaderRest, c.Rest.String())
+	if c.Remaining != nil {
+		w.bounded(HeaderRemaining, c.Remaining.String())
 	}
 }
 
@@ -110,9 +110,9 @@ func (r *Record) Part() Part {
 }
 
 // Rest says which parts of the record are left for this attempt; nil when all of them are.
-func (r *Record) Rest() *Rest {
+func (r *Record) Remaining() *Remaining {
 	if r.Control == nil {
 		return nil
 	}
-	return r.Control.Rest
+	return r.Control.Remaining
 }

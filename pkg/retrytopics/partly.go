@@ -96,17 +96,17 @@ func (e *Engine) decideParts(t *task, event *Event, result *Result) {
 		Delivered: len(result.Outputs), Filtered: result.Parts - len(result.Outputs) - len(result.Failed),
 		DeadLettered: len(v.dead), Waiting: len(v.open),
 	}
-	rest := event.Record.ended(event.Parts, result.Of)
+	remaining := event.Record.ended(event.Parts, result.Of)
 	if v.last == nil {
-		event.Decision, event.Note = rest.end()
+		event.Decision, event.Note = remaining.end()
 		return
 	}
-	rest.Open = v.open
+	remaining.Open = v.open
 	failure := e.cfg.Retries.Classify(v.last.Err)
 	if len(v.open) > 1 {
 		failure.Err = fmt.Errorf("%d of %d parts failed and may pass; part %s: %w", len(v.open), result.Of, v.last.Part, v.last.Err)
 	}
-	event.Failure, event.Decision, event.rest = &failure, v.waits, rest
+	event.Failure, event.Decision, event.remaining = &failure, v.waits, remaining
 }
 
 // deadPart is the event of a part that becomes a dead letter of its own.
@@ -152,17 +152,17 @@ func (e *Engine) failWhole(event *Event, result *Result, why string) {
 }
 
 // ended adds to what had become of the record's parts before this attempt.
-func (r *Record) ended(now PartCounts, of int) *Rest {
-	rest := &Rest{Of: of, Delivered: now.Delivered, Dead: now.DeadLettered}
-	if before := r.Control.Rest; before != nil {
-		rest.Delivered += before.Delivered
-		rest.Dead += before.Dead
+func (r *Record) ended(now PartCounts, of int) *Remaining {
+	remaining := &Remaining{Of: of, Delivered: now.Delivered, Dead: now.DeadLettered}
+	if before := r.Control.Remaining; before != nil {
+		remaining.Delivered += before.Delivered
+		remaining.Dead += before.Dead
 	}
-	return rest
+	return remaining
 }
 
 // end is how a record ends all of whose parts have an end.
-func (r *Rest) end() (Decision, string) {
+func (r *Remaining) end() (Decision, string) {
 	d := Decision{Outcome: OutcomeDelivered, Reason: ReasonHandled}
 	note := ""
 	if r.Dead > 0 {
@@ -177,9 +177,9 @@ func (r *Rest) end() (Decision, string) {
 
 // endParts decides for a record of which no part has failed in this attempt.
 func (e *Engine) endParts(event *Event, result *Result) {
-	rest := event.Record.Control.Rest
+	remaining := event.Record.Control.Remaining
 	if o := result.Close; o == OutcomeDuplicate || o == OutcomeSuperseded {
-		event.Parts.Overtaken = rest.open()
+		event.Parts.Overtaken = remaining.open()
 		return
 	}
 	if result.Parts == 0 {
@@ -187,10 +187,10 @@ func (e *Engine) endParts(event *Event, result *Result) {
 	}
 	delivered := len(result.Outputs)
 	event.Parts = PartCounts{Delivered: delivered, Filtered: result.Parts - delivered}
-	if rest == nil {
+	if remaining == nil {
 		return
 	}
-	event.Decision, event.Note = event.Record.ended(event.Parts, rest.Of).end()
+	event.Decision, event.Note = event.Record.ended(event.Parts, remaining.Of).end()
 }
 
 // partRecords gives what a record produces of which parts have failed: where it waits first, then the dead letters of its
@@ -199,13 +199,13 @@ func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
 	var records []*kgo.Record
 	if event.Decision.Outcome == OutcomeRetried {
 		control := e.failed(event)
-		control.Due, control.Rest = event.Decision.Due, event.rest
+		control.Due, control.Remaining = event.Decision.Due, event.remaining
 		records = append(records, keep(t, e.cfg.Retries.Tiers[event.Decision.Tier].Topic, control, own))
 	}
 	for _, dead := range event.Dead {
 		control := e.failed(dead)
 		control.DeadLetterID, control.ReplayID, control.ReplayCount = dead.DeadLetterID, "", 0
-		control.Part, control.PartVersion, control.Rest = dead.Part, t.result.Version, nil
+		control.Part, control.PartVersion, control.Remaining = dead.Part, t.result.Version, nil
 		records = append(records, &kgo.Record{
 			Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: dead.value, Headers: own.write(t.record.Headers, &control),
 		})
@@ -228,8 +228,8 @@ func (event *Event) deadIndexes() (indexes []int) {
 
 // partly says that the event took effect only in parts, so that nothing that says the same is its repetition.
 func (event *Event) partial() bool {
-	rest := event.Record.Control.Rest
-	return event.Decision.Outcome == OutcomeRetried || len(event.Dead) > 0 || rest != nil && rest.Dead > 0
+	remaining := event.Record.Control.Remaining
+	return event.Decision.Outcome == OutcomeRetried || len(event.Dead) > 0 || remaining != nil && remaining.Dead > 0
 }
 
 // effect is the content by which an event is remembered.

@@ -61,7 +61,7 @@ func (w *words) handle(_ context.Context, r *retrytopics.Record) (retrytopics.Re
 	}
 	result.Of = len(all)
 	for i, word := range all {
-		if rest := r.Control.Rest; rest != nil && !rest.Has(i) {
+		if remaining := r.Control.Remaining; remaining != nil && !remaining.Has(i) {
 			continue
 		}
 		result.Parts++
@@ -137,7 +137,7 @@ func (w *words) replays(leave ...string) {
 func putBack(c retrytopics.Control, l *kgo.Record, n int) *kgo.Record {
 	back := retrytopics.Control{
 		DeadLetterID: c.DeadLetterID, Source: c.Source, HasSource: true, ReplayID: fmt.Sprint("r", n), ReplayCount: 1, ContentHash: c.ContentHash,
-		Part: c.Part, PartVersion: c.PartVersion, Rest: c.Rest,
+		Part: c.Part, PartVersion: c.PartVersion, Remaining: c.Remaining,
 	}
 	return &kgo.Record{Key: l.Key, Value: l.Value, Headers: back.AppendTo(retrytopics.ProducerHeaders(l.Headers))}
 }
@@ -183,7 +183,7 @@ func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 	for i, word := range []string{"b!", "c!"} {
 		l := deadLetters[i]
 		c, err := retrytopics.ParseControl(l.Headers)
-		if err != nil || c.Part != (retrytopics.Part{Index: i + 1, Of: 3}) || c.FeatureID != word || c.Rest != nil || c.Attempt != 1 || c.Source.Offset != 0 ||
+		if err != nil || c.Part != (retrytopics.Part{Index: i + 1, Of: 3}) || c.FeatureID != word || c.Remaining != nil || c.Attempt != 1 || c.Source.Offset != 0 ||
 			c.ContentHash != idempotency.Of([]byte(word)).String() || string(l.Key) != "k" || string(l.Value) != word || header(l, "traceparent") != "00-1" {
 			t.Errorf("letter %d is %q: %+v, %v", i, l.Value, c, err)
 		}
@@ -325,7 +325,7 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	}
 	w.sends("a b?1 c?1")
 	deadLetters := w.read(source + ".dlq")
-	if len(deadLetters) != 1 || string(deadLetters[0].Value) != "a b?1 c?1" || header(deadLetters[0], retrytopics.HeaderRest) != "3;1;0;1-2" {
+	if len(deadLetters) != 1 || string(deadLetters[0].Value) != "a b?1 c?1" || header(deadLetters[0], retrytopics.HeaderRemaining) != "3;1;0;1-2" {
 		t.Fatalf("letters %v", deadLetters)
 	}
 	w.fixed.Store(true)

@@ -114,7 +114,7 @@ func (e *placeError) FailureCode() classify.Code   { return classify.CodeRecordT
 func (e *placeError) FailureStage() classify.Stage { return classify.StageProduce }
 
 // mostControl is more than all control headers of a record take together.
-const mostControl = 8<<10 + 2048 + maxRestBytes
+const mostControl = 8<<10 + 2048 + maxRemainingBytes
 
 // holds says whether a topic takes the task's record with any control headers.
 func (e *Engine) holds(topic string, t *task) bool {

@@ -99,6 +99,6 @@ type Event struct {
 	Lateness     time.Duration // due time to start of the attempt; 0 for records read from the source
 	Took         time.Duration // duration of the handler
 
-	rest  *Rest  // of the whole record: what waits
-	value []byte // of a part: that of its dead letter
+	remaining *Remaining // of the whole record: what waits
+	value     []byte     // of a part: that of its dead letter
 }

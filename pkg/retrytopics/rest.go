@@ -9,7 +9,7 @@ import (
 
 // Rest says which parts of a record still have no end, and what became of the others. A record of which some parts have
 // ended keeps its original bytes on its way through tiers and DLQ; its rest is in a control header.
-type Rest struct {
+type Remaining struct {
 	Of        int   // parts of the record
 	Open      []int // indexes of the parts without an end, ascending
 	Delivered int   // parts
@@ -17,13 +17,13 @@ type Rest struct {
 }
 
 // Has says whether a part is still open.
-func (r *Rest) Has(index int) bool {
+func (r *Remaining) Has(index int) bool {
 	_, open := slices.BinarySearch(r.Open, index)
 	return open
 }
 
 // open counts the open parts; none is known of a nil rest.
-func (r *Rest) open() int {
+func (r *Remaining) open() int {
 	if r == nil {
 		return 0
 	}
@@ -34,10 +34,10 @@ func (r *Rest) open() int {
 const bitmapMark = "~"
 
 // maxRestBytes is the longest text of a rest: the bitmap of MaxParts parts in base64, and three numbers.
-const maxRestBytes = (MaxParts+23)/24*4 + 40
+const maxRemainingBytes = (MaxParts+23)/24*4 + 40
 
 // String gives 230;delivered;dead;open, where open is 3-5,17 or, if that is shorter, a bitmap in base64.
-func (r *Rest) String() string {
+func (r *Remaining) String() string {
 	open := r.ranges()
 	if bits := bitmapMark + base64.RawStdEncoding.EncodeToString(r.bitmap()); len(bits) < len(open) {
 		open = bits
@@ -45,7 +45,7 @@ func (r *Rest) String() string {
 	return strings.Join([]string{strconv.Itoa(r.Of), strconv.Itoa(r.Delivered), strconv.Itoa(r.Dead), open}, ";")
 }
 
-func (r *Rest) ranges() string {
+func (r *Remaining) ranges() string {
 	var text []byte
 	for i := 0; i < len(r.Open); i++ {
 		first := r.Open[i]
@@ -63,7 +63,7 @@ func (r *Rest) ranges() string {
 	return string(text)
 }
 
-func (r *Rest) bitmap() []byte {
+func (r *Remaining) bitmap() []byte {
 	bits := make([]byte, (r.Of+7)/8)
 	for _, i := range r.Open {
 		bits[i/8] |= 1 << (i % 8)
@@ -72,9 +72,9 @@ func (r *Rest) bitmap() []byte {
 }
 
 // parseRest reads what String writes, and gives the reason when it cannot.
-func parseRest(text string) (*Rest, string) {
+func parseRemaining(text string) (*Remaining, string) {
 	fields := strings.Split(text, ";")
-	if len(text) > maxRestBytes || len(fields) != 4 {
+	if len(text) > maxRemainingBytes || len(fields) != 4 {
 		return nil, "not parts;delivered;dead;open"
 	}
 	var counts [3]int
@@ -85,7 +85,7 @@ func parseRest(text string) (*Rest, string) {
 		}
 		counts[i] = int(n)
 	}
-	r := &Rest{Of: counts[0], Delivered: counts[1], Dead: counts[2]}
+	r := &Remaining{Of: counts[0], Delivered: counts[1], Dead: counts[2]}
 	read := readRanges
 	if bits, isBitmap := strings.CutPrefix(fields[3], bitmapMark); isBitmap {
 		fields[3], read = bits, readBitmap

@@ -16,7 +16,7 @@ func TestRestRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, of := range []int{1, 7, 8, 9, 230, MaxParts} {
 		for range 50 {
-			r := &Rest{Of: of}
+			r := &Remaining{Of: of}
 			share := rnd.Float64()
 			for i := range of {
 				switch {
@@ -32,8 +32,8 @@ func TestRestRoundTrip(t *testing.T) {
 				continue
 			}
 			text := r.String()
-			got, reason := parseRest(text)
-			if reason != "" || !reflect.DeepEqual(got, r) || len(text) > maxRestBytes {
+			got, reason := parseRemaining(text)
+			if reason != "" || !reflect.DeepEqual(got, r) || len(text) > maxRemainingBytes {
 				t.Fatalf("%d bytes %.80s: %s", len(text), text, reason)
 			}
 			for i := range of {
@@ -49,9 +49,9 @@ func TestRestRoundTrip(t *testing.T) {
 func TestRestAndPartAreReadStrictly(t *testing.T) {
 	t.Parallel()
 	for header, texts := range map[string][]string{
-		HeaderRest: {
+		HeaderRemaining: {
 			"", "3;0;0", "3;0;0;", "3;0;0;3", "3;0;0;1-0", "3;0;0;1,1", "3;0;0;2,1", "3;0;0;-1", "3;0;0;1;2", "3;2;0;1-2", "3;1;1;0,2", "0;0;0;0",
-			"10001;0;0;1", "3;0;0;~", "3;0;0;~AA", "3;0;0;~CA", "3;0;0;~BwA", "3;0;0;~B", "x;0;0;1", "3;0;0;" + strings.Repeat("0", maxRestBytes),
+			"10001;0;0;1", "3;0;0;~", "3;0;0;~AA", "3;0;0;~CA", "3;0;0;~BwA", "3;0;0;~B", "x;0;0;1", "3;0;0;" + strings.Repeat("0", maxRemainingBytes),
 		},
 		HeaderPart:        {"", "1", "3/3", "-1/3", "1/0", "1/2/3", "a/3", " 1/3", "99999999999/999999999999"},
 		HeaderPartVersion: {"", "x", "1.5", "99999999999999999999"},

@@ -14,7 +14,7 @@ type scheduler struct {
 	work                 sync.Cond // runnable or closed
 	weight               int       // bytes of the records that are being worked on
 	weightMax            int
-	resting              int       // workers that wait for work
+	waitingWorkers       int       // workers that wait for work
 	called               bool      // one of them is told that there is some; see wakeWorker
 	idle                 sync.Cond // running has become 0
 	runnable             queue[taken]
@@ -114,7 +114,7 @@ func (s *scheduler) block(blocked, uncommitted bool) {
 // it has taken a task: so all are at work when handlers wait for something, and only as many as there are processors when
 // they do not. Calling one per task makes them all fight for the mutex. The mutex is held.
 func (s *scheduler) wakeWorker() {
-	if !s.called && s.resting > 0 && s.startable() {
+	if !s.called && s.waitingWorkers > 0 && s.startable() {
 		s.called = true
 		s.work.Signal()
 	}
@@ -162,9 +162,9 @@ func (s *scheduler) exchange(t *task) *task {
 func (s *scheduler) take() *task {
 	for {
 		for !s.closed && !s.startable() {
-			s.resting++
+			s.waitingWorkers++
 			s.work.Wait()
-			s.resting--
+			s.waitingWorkers--
 			s.called = false
 		}
 		if s.closed {

@@ -100,7 +100,7 @@ func fromReplay(c Control, raw *kgo.Record, today int, proven func(*kgo.Record) 
 		return kept, &DoubtError{DoubtPosition, fmt.Sprintf("header %s is %s, which does not lie before the record", HeaderSource, &c.Source)}
 	}
 	kept.Source, kept.HasSource, kept.Generation, kept.SourceTimestamp = c.Source, c.HasSource, c.Generation, c.SourceTimestamp
-	kept.Part, kept.PartVersion, kept.Rest = c.Part, c.PartVersion, c.Rest
+	kept.Part, kept.PartVersion, kept.Remaining = c.Part, c.PartVersion, c.Remaining
 	return kept, nil
 }
 

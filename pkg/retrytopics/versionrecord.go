@@ -22,11 +22,11 @@ const versionKey = checkpointKey + "v"
 
 // hashOfVersion gives the hash of the key whose version a record of the state topic has; ok is false for another record.
 func hashOfVersion(key []byte) (k idempotency.KeyHash, ok bool) {
-	rest, ok := strings.CutPrefix(string(key), versionKey)
-	if !ok || len(rest) != len(k) {
+	remaining, ok := strings.CutPrefix(string(key), versionKey)
+	if !ok || len(remaining) != len(k) {
 		return k, false
 	}
-	copy(k[:], rest)
+	copy(k[:], remaining)
 	return k, true
 }
 
@@ -80,9 +80,9 @@ func decodeVersion(value []byte, scale Scale) (Newest, error) {
 
 // scanVersion reads what encodeVersion writes; ok is false for any other text.
 func scanVersion(text string) (w versionJSON, ok bool) {
-	rest, ok := strings.CutPrefix(text, versionHead)
-	numbers, rest, found := strings.Cut(rest, versionMid)
-	scale, tail, closed := strings.Cut(rest, versionTail)
+	remaining, ok := strings.CutPrefix(text, versionHead)
+	numbers, remaining, found := strings.Cut(remaining, versionMid)
+	scale, tail, closed := strings.Cut(remaining, versionTail)
 	if !ok || !found || !closed || tail != "" || strings.Count(numbers, ",") != len(w.Version)-1 {
 		return w, false
 	}
