@@ -171,7 +171,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e.Journal.KeepPartition = []string{cfg.Topics.DLQStatus}
 	if cfg.Governance.On() {
 		e.Journal.KeepPartition = append(e.Journal.KeepPartition, cfg.Topics.Audit)
-		e.Journal.Trail = retrytopics.Trail{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
+		e.Journal.HashChain = retrytopics.HashChain{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
 	}
 	e.Membership.Static, e.Membership.Announce = cfg.Engine.Static, c.announced.get
 	e.Limits.Concurrency, e.Timing.Handler = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()

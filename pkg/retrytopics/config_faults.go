@@ -20,7 +20,7 @@ func (c Config) given() error {
 // validate reports every fault at once, of a Config with its defaults.
 func (c Config) validate() error {
 	faults := append(append([]error{c.Retries.policies().Faults()}, c.Ordering.faults()...), c.Dedupe.faults()...)
-	faults = append(faults, c.Journal.Trail.faults(c.Delivery)...)
+	faults = append(faults, c.Journal.HashChain.faults(c.Delivery)...)
 	add := func(bad bool, format string, args ...any) {
 		if bad {
 			faults = append(faults, fmt.Errorf(format, args...))
@@ -85,7 +85,7 @@ func (c Config) topicFaults() []error {
 	}{
 		{"Ordering.StateTopic", c.Ordering.StateTopic, true},
 		{"Dedupe.LedgerTopic", c.Dedupe.LedgerTopic, c.Dedupe.on()},
-		{"Journal.Trail.HeadTopic", c.Journal.Trail.HeadTopic, c.Journal.Trail.on()},
+		{"Journal.Trail.HeadTopic", c.Journal.HashChain.HeadTopic, c.Journal.HashChain.on()},
 	} {
 		if t.used && t.topic != "" {
 			add(names[t.topic] != "", "%s and %s are the same topic %q", names[t.topic], t.what, t.topic)

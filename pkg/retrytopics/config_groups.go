@@ -49,7 +49,7 @@ type Journal struct {
 	// one goroutine. Defaults to none.
 	Loss func(Loss) ([]*kgo.Record, error)
 	// Trail adds records that depend on what the shard's earlier transactions added. Defaults to none.
-	Trail Trail
+	HashChain HashChain
 	// ShardTopics are topics besides tiers and DLQ whose records keep the partition number that the handler's outputs or Event set.
 	KeepPartition []string
 }

@@ -55,7 +55,7 @@ func (e *Engine) discover(ctx context.Context, adm *kadm.Client) ([]FormerTier, 
 		return nil, fmt.Errorf("list topics: %w", err)
 	}
 	known := slices.Concat(e.topics(), e.cfg.Outputs, e.cfg.Journal.KeepPartition,
-		[]string{e.cfg.Ordering.StateTopic, e.cfg.Dedupe.LedgerTopic, e.cfg.Journal.Trail.HeadTopic})
+		[]string{e.cfg.Ordering.StateTopic, e.cfg.Dedupe.LedgerTopic, e.cfg.Journal.HashChain.HeadTopic})
 	return FormerTiers(e.cfg.Retries.TierPrefix, known, topics), nil
 }
 

@@ -193,8 +193,8 @@ func (e *Engine) memory() []string {
 	if e.cfg.Dedupe.on() {
 		names = append(names, e.cfg.Dedupe.LedgerTopic)
 	}
-	if e.cfg.Journal.Trail.on() {
-		names = append(names, e.cfg.Journal.Trail.HeadTopic)
+	if e.cfg.Journal.HashChain.on() {
+		names = append(names, e.cfg.Journal.HashChain.HeadTopic)
 	}
 	return names
 }
@@ -259,7 +259,7 @@ func (e *Engine) topicConfig(name, limit string) map[string]*string {
 	switch name {
 	case e.cfg.Ordering.StateTopic: // every transaction writes to it, and a start reads what is not compacted yet
 		return map[string]*string{"cleanup.policy": new("compact"), "segment.bytes": new("8388608"), "delete.retention.ms": new("600000")}
-	case e.cfg.Journal.Trail.HeadTopic:
+	case e.cfg.Journal.HashChain.HeadTopic:
 		return map[string]*string{"cleanup.policy": new("compact")}
 	case e.cfg.Dedupe.LedgerTopic:
 		keep := strconv.FormatInt(e.cfg.Dedupe.Window.Milliseconds(), 10)

@@ -20,7 +20,7 @@ type partitioner struct {
 
 func newPartitioner(cfg *Config) *partitioner {
 	p := &partitioner{
-		keeps:  map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Journal.Trail.HeadTopic: true},
+		keeps:  map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Journal.HashChain.HeadTopic: true},
 		manual: kgo.ManualPartitioner(), keyed: kgo.StickyKeyPartitioner(nil), topics: map[string]*byKey{},
 	}
 	for _, t := range cfg.Retries.Tiers {

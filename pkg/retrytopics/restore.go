@@ -39,7 +39,7 @@ func (s *session) restore(ctx context.Context) error {
 	if err := s.recall(ctx, fresh); err != nil {
 		return err
 	}
-	if t := s.e.cfg.Journal.Trail; t.on() {
+	if t := s.e.cfg.Journal.HashChain; t.on() {
 		err := s.replay(ctx, t.HeadTopic, time.Time{}, fresh, func(sh *partitionState, r *kgo.Record) error {
 			sh.head = r.Value
 			return nil

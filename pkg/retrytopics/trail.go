@@ -11,7 +11,7 @@ import (
 // hashes: Journal cannot, since attempts end side by side and some transactions are aborted. A shard has one owner at a
 // time, and the head lies in the transaction that moves it; so the trail has no gap and no fork, no matter who crashes. It needs
 // ExactlyOnce.
-type Trail struct {
+type HashChain struct {
 	// HeadTopic is compacted and has the partitions of the source; it keeps the head of each shard. Empty: there is no trail.
 	HeadTopic string
 	// Extend gives the records that a transaction adds for one shard, and the new head. It is given the head as of the last
@@ -20,12 +20,12 @@ type Trail struct {
 	Extend func(partition int32, head []byte, events []*Event) (records []*kgo.Record, next []byte, err error)
 }
 
-func (t Trail) on() bool { return t.HeadTopic != "" }
+func (t HashChain) on() bool { return t.HeadTopic != "" }
 
 // headKey is the key of a head; there is one in each partition.
 const headKey = "head"
 
-func (t Trail) faults(d Delivery) []error {
+func (t HashChain) faults(d Delivery) []error {
 	var faults []error
 	if t.on() && t.Extend == nil {
 		faults = append(faults, fmt.Errorf("Trail has the topic %s and no Extend", t.HeadTopic))
@@ -37,7 +37,7 @@ func (t Trail) faults(d Delivery) []error {
 }
 
 // extend gives the records that a batch adds to the trails of its shards, and notes the new heads in the batch.
-func (t Trail) extend(st *staged) ([]*kgo.Record, error) {
+func (t HashChain) extend(st *staged) ([]*kgo.Record, error) {
 	if !t.on() {
 		return nil, nil
 	}

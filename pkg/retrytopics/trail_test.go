@@ -21,8 +21,8 @@ const (
 )
 
 // counting is a trail whose head is the number of failures so far; each is written down with its number.
-func counting() retrytopics.Trail {
-	return retrytopics.Trail{HeadTopic: headTopic, Extend: func(p int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
+func counting() retrytopics.HashChain {
+	return retrytopics.HashChain{HeadTopic: headTopic, Extend: func(p int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
 		n := 0
 		if head != nil {
 			var err error
@@ -64,7 +64,7 @@ func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 			b.produce(&kgo.Record{Key: fmt.Appendf(nil, "k%d-%d", round, i), Value: []byte("{}")})
 		}
 		cfg := b.config(deny)
-		cfg.Journal.Trail, cfg.Journal.KeepPartition = counting(), []string{trailTopic}
+		cfg.Journal.HashChain, cfg.Journal.KeepPartition = counting(), []string{trailTopic}
 		b.drain(b.engine(cfg))
 	}
 	last, all := map[int32]int{}, 0
@@ -96,11 +96,11 @@ func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
 	cfg := b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, nil
 	})
-	cfg.Journal.Trail, cfg.Delivery = counting(), retrytopics.AtLeastOnce
+	cfg.Journal.HashChain, cfg.Delivery = counting(), retrytopics.AtLeastOnce
 	if _, err := retrytopics.New(cfg); err == nil || !strings.Contains(err.Error(), "fork") {
 		t.Errorf("got %v", err)
 	}
-	cfg.Journal.Trail, cfg.Delivery = retrytopics.Trail{HeadTopic: headTopic}, retrytopics.ExactlyOnce
+	cfg.Journal.HashChain, cfg.Delivery = retrytopics.HashChain{HeadTopic: headTopic}, retrytopics.ExactlyOnce
 	if _, err := retrytopics.New(cfg); err == nil || !strings.Contains(err.Error(), "no Extend") {
 		t.Errorf("got %v", err)
 	}

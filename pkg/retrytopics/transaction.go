@@ -91,7 +91,7 @@ func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
 	if err != nil {
 		return sent, err
 	}
-	trails, err := s.e.cfg.Journal.Trail.extend(st)
+	trails, err := s.e.cfg.Journal.HashChain.extend(st)
 	if err != nil {
 		return sent, err
 	}

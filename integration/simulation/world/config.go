@@ -28,7 +28,7 @@ func (in *Instance) config(p *process) retrytopics.Config {
 		cfg.Client.Options = append(cfg.Client.Options, kgo.WithLogger(kgo.BasicLogger(in.logs, kgo.LogLevelDebug, func() string { return time.Now().Format("15:04:05.000 ") + in.Name + " " })))
 	}
 	if e.Trail {
-		cfg.Journal.Trail = retrytopics.Trail{HeadTopic: Heads, Extend: extend}
+		cfg.Journal.HashChain = retrytopics.HashChain{HeadTopic: Heads, Extend: extend}
 		cfg.Journal.KeepPartition = append(cfg.Journal.KeepPartition, Trail)
 	}
 	if c.Concurrency > 0 {
