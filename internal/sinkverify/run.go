@@ -137,7 +137,7 @@ func (r *run) item(ctx context.Context, rec *kgo.Record) (*item, error) {
 		return nil, errors.New("the record has no header " + retrytopics.HeaderSource + ": the pipeline did not write it")
 	}
 	loose := r.cfg.Ordering.Mode == config.OrderingNone && r.cfg.Source.Version != ""
-	it := &item{said: said{deletes: rec.Value == nil, loose: loose, source: control.Source, place: retrytopics.Placed(control.Generation, control.Source.Offset)}}
+	it := &item{said: said{deletes: rec.Value == nil, loose: loose, source: control.Source, place: retrytopics.VersionPosition(control.Generation, control.Source.Offset)}}
 	it.row = &sink.Row{ContentHash: control.ContentHash, Source: control.Source.String(), Version: retrytopics.Version{Offset: it.said.place}, Bytes: len(rec.Value)}
 	if rec.Value != nil {
 		if it.row.Feature, err = r.o.Read(ctx, rec.Value); err != nil {

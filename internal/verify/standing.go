@@ -99,7 +99,7 @@ func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDe
 			continue
 		}
 		s.generations[p] = Generation{Now: cp.Generation, First: cp.First}
-		for topic, stand := range cp.Places {
+		for topic, stand := range cp.Positions {
 			d, there := details[topic]
 			switch {
 			case !there || d.Err != nil:

@@ -150,9 +150,9 @@ func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]m
 	if has(all, MismatchSource) || has(all, MismatchUnbound) {
 		next.ledgerFrom = ledgerEnd
 	}
-	for topic, p := range cp.places {
+	for topic, p := range cp.positions {
 		if id, known := now.ids[topic]; known && p.id.differs(id) {
-			next.places[topic] = place{id, mark{offset: -1}}
+			next.positions[topic] = topicPosition{id, mark{offset: -1}}
 		}
 	}
 	return next

@@ -20,24 +20,24 @@ type gate struct {
 }
 
 // opens says whether the record at a place may start while at most limit may be unfinished below the highest started.
-func (g *gate) opens(place, limit int64) bool {
-	return place < g.started || place+1-g.finished <= max(limit-g.restored, 1)
+func (g *gate) opens(index, limit int64) bool {
+	return index < g.started || index+1-g.finished <= max(limit-g.restored, 1)
 }
 
 // pass notes that a place was finished before it was taken.
-func (g *gate) pass(place int64) {
-	g.started = max(g.started, place+1)
+func (g *gate) pass(index int64) {
+	g.started = max(g.started, index+1)
 	g.finished++
 }
 
 // offer starts a record that is due, or lets it wait for room. The mutex is held.
 func (s *scheduler) offer(r taken) {
 	g := &r.from.gate
-	if !g.opens(r.place, s.ahead) {
+	if !g.opens(r.index, s.ahead) {
 		g.block(r)
 		return
 	}
-	g.started = max(g.started, r.place+1)
+	g.started = max(g.started, r.index+1)
 	s.enqueue(r)
 }
 
@@ -50,7 +50,7 @@ func (s *scheduler) finished(t *task) {
 
 // admit starts what waits for room and has it now. The mutex is held.
 func (s *scheduler) admit(g *gate) {
-	for g.blocked.len() > 0 && g.opens(g.blocked.items()[0].place, s.ahead) {
+	for g.blocked.len() > 0 && g.opens(g.blocked.items()[0].index, s.ahead) {
 		s.offer(g.blocked.pop())
 	}
 }
@@ -58,8 +58,8 @@ func (s *scheduler) admit(g *gate) {
 // block lets a record wait. Those of the source come in order; in a tier the due times mix them.
 func (g *gate) block(r taken) {
 	before, at := g.blocked.items(), g.blocked.len()
-	if at > 0 && before[at-1].place > r.place {
-		at, _ = slices.BinarySearchFunc(before, r.place, func(b taken, place int64) int { return cmp.Compare(b.place, place) })
+	if at > 0 && before[at-1].index > r.index {
+		at, _ = slices.BinarySearchFunc(before, r.index, func(b taken, index int64) int { return cmp.Compare(b.index, index) })
 	}
 	g.blocked.insert(at, r)
 }

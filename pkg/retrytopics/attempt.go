@@ -122,7 +122,7 @@ func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
 		return d, true
 	}
 	if topic := e.cfg.Retries.Tiers[d.Tier].Topic; !e.holds(topic, t) {
-		t.refused = cmp.Or(t.refused, error(&placeError{topic}))
+		t.refused = cmp.Or(t.refused, error(&noTierError{topic}))
 		return Decision{}, true
 	}
 	*st = next
@@ -262,7 +262,7 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 	default:
 		failure := e.cfg.Retries.Classify(err)
 		event.Failure = &failure
-		event.Decision = e.placed(t, Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64))
+		event.Decision = e.orDeadLetter(t, Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64))
 	}
 }
 

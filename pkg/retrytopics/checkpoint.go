@@ -40,14 +40,14 @@ type checkpoint struct {
 	ledgerFrom int64 // records of the ledger before this offset are forgotten
 	scale      Scale // of the versions in the ledger
 	scaleFrom  int64 // records of the ledger before this offset have versions of another scale
-	places     map[string]place
+	positions  map[string]topicPosition
 
 	pipelines []string // ids that this group's pipeline has or had: records of these are its own
 	shared    []string // retry topics in which records of another pipeline were found
 }
 
 // place is where the group stands in one topic.
-type place struct {
+type topicPosition struct {
 	id topicID
 	at mark // offset -1: nothing is finished
 }
@@ -86,21 +86,21 @@ type checkpointRecord struct {
 }
 
 type checkpointJSON struct {
-	Format     int                  `json:"format"`
-	Group      string               `json:"group"`
-	Source     string               `json:"source"`
-	Generation int                  `json:"generation,omitempty"`
-	Same       int                  `json:"same_source,omitempty"`
-	Ledger     string               `json:"ledger,omitempty"`
-	LedgerFrom int64                `json:"ledger_from,omitempty"`
-	Scale      Scale                `json:"scale,omitempty"`
-	ScaleFrom  int64                `json:"scale_from,omitempty"`
-	At         map[string]placeJSON `json:"at"`
-	Pipelines  []string             `json:"pipelines,omitempty"`
-	Shared     []string             `json:"shared,omitempty"`
+	Format     int                          `json:"format"`
+	Group      string                       `json:"group"`
+	Source     string                       `json:"source"`
+	Generation int                          `json:"generation,omitempty"`
+	Same       int                          `json:"same_source,omitempty"`
+	Ledger     string                       `json:"ledger,omitempty"`
+	LedgerFrom int64                        `json:"ledger_from,omitempty"`
+	Scale      Scale                        `json:"scale,omitempty"`
+	ScaleFrom  int64                        `json:"scale_from,omitempty"`
+	At         map[string]topicPositionJSON `json:"at"`
+	Pipelines  []string                     `json:"pipelines,omitempty"`
+	Shared     []string                     `json:"shared,omitempty"`
 }
 
-type placeJSON struct {
+type topicPositionJSON struct {
 	ID     string `json:"id,omitempty"`
 	Offset int64  `json:"offset"`
 	Ahead  string `json:"ahead,omitempty"`
@@ -110,7 +110,7 @@ type placeJSON struct {
 const maxPipelines = 16
 
 // maxPlaces bounds the topics of a checkpoint: the source, its tiers, and tiers of earlier configurations.
-const maxPlaces = 256
+const maxPositions = 256
 
 // record gives the checkpoint's record in a shard's partition of the state topic. Its size is bounded: at most maxPlaces
 // places, each with no more than the metadata of a commit.
@@ -118,10 +118,10 @@ func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error)
 	w := checkpointJSON{
 		Format: checkpointFormat, Group: cp.group, Source: cp.source, Generation: cp.generation, Same: cp.same,
 		Pipelines: cp.pipelines, Shared: cp.shared,
-		Ledger: idText(cp.ledger), LedgerFrom: cp.ledgerFrom, Scale: cp.scale, ScaleFrom: cp.scaleFrom, At: make(map[string]placeJSON, len(cp.places)),
+		Ledger: idText(cp.ledger), LedgerFrom: cp.ledgerFrom, Scale: cp.scale, ScaleFrom: cp.scaleFrom, At: make(map[string]topicPositionJSON, len(cp.positions)),
 	}
-	for topic, p := range cp.places {
-		w.At[topic] = placeJSON{idText(p.id), p.at.offset, p.at.metadata}
+	for topic, p := range cp.positions {
+		w.At[topic] = topicPositionJSON{idText(p.id), p.at.offset, p.at.metadata}
 	}
 	value, err := json.Marshal(checkpointRecord{firstFormat, &w})
 	if err != nil {
@@ -149,13 +149,13 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint of a later format: %w", ErrNewerState)
 	case r.Format < 1 || w == nil || w.Format < 1:
 		return nil, errors.New("checkpoint: the format is missing")
-	case w.Generation < 0 || w.Generation > maxGeneration || w.Same < 0 || w.Same > w.Generation || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPlaces ||
-		len(w.Pipelines) > maxPipelines || len(w.Shared) > maxPlaces:
+	case w.Generation < 0 || w.Generation > maxGeneration || w.Same < 0 || w.Same > w.Generation || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPositions ||
+		len(w.Pipelines) > maxPipelines || len(w.Shared) > maxPositions:
 		return nil, errors.New("checkpoint: a number is out of range")
 	}
 	cp := &checkpoint{
 		group: w.Group, source: w.Source, generation: w.Generation, same: w.Same, ledgerFrom: w.LedgerFrom, scale: w.Scale, scaleFrom: w.ScaleFrom,
-		places: make(map[string]place, len(w.At)), pipelines: w.Pipelines, shared: w.Shared,
+		positions: make(map[string]topicPosition, len(w.At)), pipelines: w.Pipelines, shared: w.Shared,
 	}
 	var err error
 	if cp.ledger, err = parseID(w.Ledger); err != nil {
@@ -172,7 +172,7 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 		if _, err := decodeAhead(p.Offset, p.Ahead); err != nil {
 			return nil, fmt.Errorf("checkpoint: %s: %w", clip(topic, 80), err)
 		}
-		cp.places[topic] = place{id, mark{p.Offset, p.Ahead}}
+		cp.positions[topic] = topicPosition{id, mark{p.Offset, p.Ahead}}
 	}
 	return cp, nil
 }

@@ -55,7 +55,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.SessionTimeout(cfg.Membership.Session),
 		kgo.HeartbeatInterval(cfg.heartbeat()),
 		kgo.RebalanceTimeout(s.e.intervals.rejoin),
-		kgo.RecordPartitioner(s.place),
+		kgo.RecordPartitioner(s.partitioner),
 		kgo.ProducerBatchMaxBytes(int32(cfg.Limits.RecordBytes+largeRoom)), // the size of batches is our business, see sending
 		kgo.WithCompressor(s.layout.sizes.compressor),
 		kgo.ProducerLinger(5*time.Millisecond),

@@ -136,7 +136,7 @@ func (p *past) outdates(v Version) bool {
 // than every event of its key before it, so it takes the number of the newest one. So does a forced replay that is older
 // than that one: it counts by its own place in the source topic (see forced). ok is false when the event has no version.
 func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v Version, ok, lifted bool) {
-	v.Offset = t.placed()
+	v.Offset = t.versionPosition()
 	newest := before.newest()
 	switch {
 	case deletes && newest != nil:
@@ -150,7 +150,7 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	}
 	v = t.record.Control.VersionOf(v, newest)
 	if e.forced(t) && before.outdates(v) {
-		return Version{max(v.Number, newest.Number), placed(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
+		return Version{max(v.Number, newest.Number), versionPosition(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
 	}
 	return v, true, false
 }

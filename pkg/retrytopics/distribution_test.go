@@ -69,15 +69,15 @@ func TestDistribution_S4_4(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.policy.BaseDelay, c.policy.MaxDelay = base, ceiling
 			policies, source := Policies{Default: c.policy}, rand.New(rand.NewPCG(4, 4))
-			places := make([]float64, draws)
-			for i := range places {
+			positions := make([]float64, draws)
+			for i := range positions {
 				d := policies.Delay("", Tried{c.attempt, c.last}, defaultTiers, source.Float64)
 				if d < c.least || d >= c.most {
 					t.Fatalf("%v is not in [%v, %v)", d, c.least, c.most)
 				}
-				places[i] = float64(d-c.least) / float64(c.most-c.least)
+				positions[i] = float64(d-c.least) / float64(c.most-c.least)
 			}
-			if fault := notUniform(places); fault != "" {
+			if fault := notUniform(positions); fault != "" {
 				t.Errorf("the delays are not uniform in [%v, %v): %s", c.least, c.most, fault)
 			}
 		})

@@ -29,7 +29,7 @@ func (c *copier) session() *session {
 	c.partitions, c.shards, c.tasks, c.changes = map[*partition]*partition{}, map[*partitionState]*partitionState{}, map[*task]*task{}, map[*change]*change{}
 	c.to = &session{
 		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{},
-		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, place: s.place, lazy: s.lazy, wake: s.wake,
+		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, partitioner: s.partitioner, lazy: s.lazy, wake: s.wake,
 	}
 	for p, sh := range s.states {
 		c.to.states[p] = c.state(sh)
@@ -111,7 +111,7 @@ func prepare(s *scheduler, e *Engine, idle *time.Timer) {
 
 func (c *copier) queue(old *queue[taken]) (q queue[taken]) {
 	for _, r := range old.items() {
-		q.all = append(q.all, taken{task: c.task(r.task), from: c.partition(r.from), raw: r.raw, place: r.place, restored: r.restored})
+		q.all = append(q.all, taken{task: c.task(r.task), from: c.partition(r.from), raw: r.raw, index: r.index, restored: r.restored})
 	}
 	return q
 }

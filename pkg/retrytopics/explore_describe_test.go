@@ -127,9 +127,9 @@ func (d *describer) partition(i int) {
 	if d.x.plan.room == 0 {
 		return // it never shuts
 	}
-	d.num(g.started-g.finished, l.places-g.finished, g.restored, int64(g.blocked.len()))
+	d.num(g.started-g.finished, l.fetched-g.finished, g.restored, int64(g.blocked.len()))
 	for _, r := range g.blocked.items() {
-		d.num(r.raw.Offset-base, r.place-g.finished, r.restored)
+		d.num(r.raw.Offset-base, r.index-g.finished, r.restored)
 	}
 }
 
@@ -160,7 +160,7 @@ func (d *describer) tasks() {
 	for _, t := range waiting {
 		d.pending(t, t.from, t.offset)
 		if d.x.plan.room > 0 {
-			d.num(t.place - t.from.gate.finished)
+			d.num(t.index - t.from.gate.finished)
 		}
 		d.after(t.wake)
 	}

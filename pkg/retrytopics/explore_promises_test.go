@@ -45,10 +45,10 @@ func (x *explorer) hold(st *state) {
 // done.
 func (x *explorer) committed(st *state) {
 	w := st.w
-	places := make([]int, len(x.history))
+	positions := make([]int, len(x.history))
 	for i, fate := range w.fates {
 		if fate != "" {
-			places[i]++
+			positions[i]++
 		}
 	}
 	for partition, log := range w.logs {
@@ -60,16 +60,16 @@ func (x *explorer) committed(st *state) {
 		if l := st.s.partitions[x.partitionOf(partition)]; l.committed.offset != c.offset {
 			x.breaks("lane %d takes %+v for committed, and %+v is", partition, l.committed, c)
 		}
-		if cp := st.s.states[0].checkpoint; cp != nil && c.offset >= 0 && cp.places[x.partitionOf(partition).topic].at.offset != c.offset {
-			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", partition, cp.places[x.partitionOf(partition).topic].at, c)
+		if cp := st.s.states[0].checkpoint; cp != nil && c.offset >= 0 && cp.positions[x.partitionOf(partition).topic].at.offset != c.offset {
+			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", partition, cp.positions[x.partitionOf(partition).topic].at, c)
 		}
 		for offset, r := range log {
 			if r != nil && !c.done(spans, int64(offset)) {
-				places[eventOf(r)]++
+				positions[eventOf(r)]++
 			}
 		}
 	}
-	for i, n := range places {
+	for i, n := range positions {
 		if n != 1 {
 			x.breaks("event %d is in %d places; fates %v, commits %+v", i, n, w.fates, w.commits)
 		}

@@ -14,7 +14,7 @@ var errUnavailable = errors.New("503")
 func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 	t.Parallel()
 	const cooldown, bad = 30 * time.Second, 40
-	for name, place := range map[string]int64{"first": 0, "last": bad} {
+	for name, index := range map[string]int64{"first": 0, "last": bad} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
@@ -35,7 +35,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 					if s.counts(asked, failure) {
 						t.Fatalf("the failure of record %d counts, though nobody got through", asked.offset)
 					}
-					if asked.offset == place {
+					if asked.offset == index {
 						s.done(asked)
 						break
 					}

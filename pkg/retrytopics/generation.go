@@ -14,12 +14,14 @@ const (
 )
 
 // placed gives the source offset by which an event of a generation is ordered.
-func placed(generation int, offset int64) int64 {
+func versionPosition(generation int, offset int64) int64 {
 	return int64(generation)<<generationBits + offset
 }
 
 // placed gives the offset by which the task's event is ordered: by its first appearance, in the topic of that time.
-func (t *task) placed() int64 { return placed(t.record.generation(), t.record.Source.Offset) }
+func (t *task) versionPosition() int64 {
+	return versionPosition(t.record.generation(), t.record.Source.Offset)
+}
 
 // generation gives that of the source topic in which the record first appeared. A header cannot make it a later one than
 // today's.
@@ -36,7 +38,7 @@ func (r *Record) generation() int {
 
 // VersionOffset gives the offset by which a record with these headers is ordered among the events of its key (see Version):
 // its source offset, above which the generation of the source topic stands.
-func (c *Control) VersionOffset() int64 { return placed(c.Generation, c.Source.Offset) }
+func (c *Control) VersionOffset() int64 { return versionPosition(c.Generation, c.Source.Offset) }
 
 // sealMark is what the metadata of a commit ends with when the state topic has the shard's checkpoint, once for each
 // generation and once more. A reader of base64 passes over it, and so do versions of this library without checkpoints.
@@ -79,4 +81,4 @@ const sealRoom = 2*maxGeneration + 1
 
 // Placed gives the offset by which an event is ordered, as [Version] has it: that of its first appearance, behind those of earlier
 // generations of the source topic.
-func Placed(generation int, offset int64) int64 { return placed(generation, offset) }
+func VersionPosition(generation int, offset int64) int64 { return versionPosition(generation, offset) }

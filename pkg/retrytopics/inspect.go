@@ -54,13 +54,13 @@ func (c Commit) Finished(offset int64) bool {
 // Checkpoint is what a shard's memory says of where it stands: see the state topic in docs/delivery.md.
 type Checkpoint struct {
 	Group, Source string
-	Generation    int              // how often a re-created source topic, or a lost memory, was adopted
-	First         int              // the first generation in which the source topic was the one that it is now
-	Places        map[string]Stand // by topic
+	Generation    int                    // how often a re-created source topic, or a lost memory, was adopted
+	First         int                    // the first generation in which the source topic was the one that it is now
+	Positions     map[string]TopicCommit // by topic
 }
 
 // Stand is where the group stands in one topic.
-type Stand struct {
+type TopicCommit struct {
 	ID     [16]byte // Kafka's id of the topic; zero when it was not known
 	Commit Commit   // Offset -1: nothing is finished
 }
@@ -74,13 +74,13 @@ func ParseCheckpoint(r *kgo.Record) (cp Checkpoint, ok bool, err error) {
 	if err != nil {
 		return Checkpoint{}, true, err
 	}
-	cp = Checkpoint{Group: read.group, Source: read.source, Generation: read.generation, First: read.generation - read.same, Places: make(map[string]Stand, len(read.places))}
-	for topic, p := range read.places {
+	cp = Checkpoint{Group: read.group, Source: read.source, Generation: read.generation, First: read.generation - read.same, Positions: make(map[string]TopicCommit, len(read.positions))}
+	for topic, p := range read.positions {
 		c, err := ParseCommit(p.at.offset, p.at.metadata)
 		if err != nil {
 			return Checkpoint{}, true, err
 		}
-		cp.Places[topic] = Stand{ID: p.id, Commit: c}
+		cp.Positions[topic] = TopicCommit{ID: p.id, Commit: c}
 	}
 	return cp, true, nil
 }

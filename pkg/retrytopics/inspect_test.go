@@ -43,13 +43,13 @@ func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 func TestParseCheckpoint_S0_4(t *testing.T) {
 	t.Parallel()
 	id := topicID{1, 2}
-	cp := checkpoint{group: "g", source: "s", generation: 2, places: map[string]place{"s": {id, mark{7, encodeAhead(7, []span{{9, 9}})}}}}
+	cp := checkpoint{group: "g", source: "s", generation: 2, positions: map[string]topicPosition{"s": {id, mark{7, encodeAhead(7, []span{{9, 9}})}}}}
 	r, err := cp.record("state", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, ok, err := ParseCheckpoint(r)
-	want := Checkpoint{Group: "g", Source: "s", Generation: 2, First: 2, Places: map[string]Stand{"s": {id, Commit{Offset: 7, Ahead: []Run{{9, 9}}}}}}
+	want := Checkpoint{Group: "g", Source: "s", Generation: 2, First: 2, Positions: map[string]TopicCommit{"s": {id, Commit{Offset: 7, Ahead: []Run{{9, 9}}}}}}
 	if err != nil || !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %t, %v", got, ok, err)
 	}

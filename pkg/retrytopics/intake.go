@@ -60,8 +60,8 @@ func (s *session) take(l *partition, r *kgo.Record, now time.Time) (t taken, ok 
 		return taken{}, false
 	}
 	fresh := l.window.take(r.Offset)
-	t = taken{from: l, place: l.places, restored: int64(len(l.window.restored))}
-	l.places++
+	t = taken{from: l, index: l.fetched, restored: int64(len(l.window.restored))}
+	l.fetched++
 	if !fresh {
 		s.lazy = true
 		return t, true
@@ -88,7 +88,7 @@ func (s *session) take(l *partition, r *kgo.Record, now time.Time) (t taken, ok 
 	if refused != nil && refused.output {
 		t.task.refused = &outputError{refused.err}
 	}
-	t.task.unplaceable = refused != nil && !refused.output
+	t.task.pointerOnly = refused != nil && !refused.output
 	return t, true
 }
 

@@ -8,17 +8,17 @@ type KeyOrder struct{ state keyState }
 
 // Admit says whether a record may run now. When it may not, the decision says where it waits, and number is its place in the
 // order of its key from then on. A record that has no number has 0.
-func (k *KeyOrder) Admit(o Ordering, number int64, fromTier bool, tiers []Tier, now time.Time) (d Decision, place int64, run bool) {
-	k.state, d, place, run = o.admit(k.state, arrival{fromTier: fromTier, sequence: number}, tiers, now)
-	return d, place, run
+func (k *KeyOrder) Admit(o Ordering, number int64, fromTier bool, tiers []Tier, now time.Time) (d Decision, index int64, run bool) {
+	k.state, d, index, run = o.admit(k.state, arrival{fromTier: fromTier, sequence: number}, tiers, now)
+	return d, index, run
 }
 
 // Ended notes what was decided after an attempt, and gives the record's number from then on.
-func (k *KeyOrder) Ended(o Ordering, number int64, fromTier bool, d Decision) (place int64) {
-	k.state, place = o.after(k.state, arrival{fromTier: fromTier, sequence: number}, d, playedDeadLetter)
+func (k *KeyOrder) Ended(o Ordering, number int64, fromTier bool, d Decision) (index int64) {
+	k.state, index = o.after(k.state, arrival{fromTier: fromTier, sequence: number}, d, playedDeadLetter)
 	k.state.DeadLetters = 0 // nobody replays one
 	k.state = k.state.tidy()
-	return place
+	return index
 }
 
 // Idle says that no record of the key waits and none holds it.

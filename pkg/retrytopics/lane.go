@@ -28,7 +28,7 @@ type partition struct {
 	cancel    context.CancelFunc
 	dead      bool // the lane is gone; what its tasks still do is not heard. The scheduler's mutex guards it
 	gate      gate
-	places    int64 // records taken
+	fetched   int64 // records taken
 	window    *window
 	committed mark
 	shared    bool // of a tier: it has records of another pipeline

@@ -15,8 +15,8 @@ import (
 func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	place := classify.Request{Step: "place", TookMS: 31}
-	asked := func(err error) error { return classify.WithRequest(place, err) }
+	index := classify.Request{Step: "place", TookMS: 31}
+	asked := func(err error) error { return classify.WithRequest(index, err) }
 	tries := map[string][]error{
 		"k0": {asked(fmt.Errorf("produce: %w", kerr.NotEnoughReplicas)), asked(unavailable)},
 		"k1": {asked(unavailable), context.DeadlineExceeded}, // a failure of which nothing is known leaves nothing of the former one

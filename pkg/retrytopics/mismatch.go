@@ -116,16 +116,16 @@ func (now surroundings) mismatches(known evidence) []Mismatch {
 	if cp.group != now.group {
 		all = append(all, Mismatch{MismatchGroup, now.state, cp.group, now.group})
 	}
-	for _, topic := range slices.Sorted(maps.Keys(cp.places)) {
+	for _, topic := range slices.Sorted(maps.Keys(cp.positions)) {
 		id, known := now.ids[topic]
-		if !known || !cp.places[topic].id.differs(id) {
+		if !known || !cp.positions[topic].id.differs(id) {
 			continue
 		}
 		kind := MismatchTier
 		if topic == now.source {
 			kind = MismatchSource
 		}
-		all = append(all, Mismatch{kind, topic, cp.places[topic].id.String(), id.String()})
+		all = append(all, Mismatch{kind, topic, cp.positions[topic].id.String(), id.String()})
 	}
 	if id := now.ids[now.ledger]; now.ledger != "" && cp.ledger.differs(id) {
 		all = append(all, Mismatch{MismatchLedger, now.ledger, cp.ledger.String(), id.String()})
@@ -135,11 +135,11 @@ func (now surroundings) mismatches(known evidence) []Mismatch {
 
 // next gives the checkpoint that follows cp, nil at first, with the marks of a transaction. It is pure.
 func (now surroundings) next(cp *checkpoint, marks map[string]mark) *checkpoint {
-	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, places: map[string]place{}}
+	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, positions: map[string]topicPosition{}}
 	if cp != nil {
 		next.generation, next.same, next.ledgerFrom, next.scaleFrom = cp.generation, cp.same, cp.ledgerFrom, cp.scaleFrom
 		next.pipelines, next.shared = cp.pipelines, cp.shared
-		maps.Copy(next.places, cp.places)
+		maps.Copy(next.positions, cp.positions)
 		if now.ledger == "" {
 			next.ledger, next.scale = cp.ledger, cp.scale
 		}
@@ -148,11 +148,11 @@ func (now surroundings) next(cp *checkpoint, marks map[string]mark) *checkpoint 
 		next.pipelines = append(slices.Clone(next.pipelines), now.pipeline)
 		next.pipelines = next.pipelines[max(0, len(next.pipelines)-maxPipelines):]
 	}
-	if _, known := next.places[now.source]; !known {
-		next.places[now.source] = place{now.ids[now.source], mark{offset: -1}}
+	if _, known := next.positions[now.source]; !known {
+		next.positions[now.source] = topicPosition{now.ids[now.source], mark{offset: -1}}
 	}
 	for topic, m := range marks {
-		next.places[topic] = place{now.ids[topic], m}
+		next.positions[topic] = topicPosition{now.ids[topic], m}
 	}
 	return next
 }

@@ -91,12 +91,12 @@ func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
 	delete(now.ids, "features.retry-8s") // not configured any more
 	next := now.next(sample(), map[string]mark{"features": {50, ""}})
 	want := sample()
-	want.places["features"] = place{id(1), mark{50, ""}}
+	want.positions["features"] = topicPosition{id(1), mark{50, ""}}
 	if !reflect.DeepEqual(next, want) {
 		t.Errorf("got %+v, want %+v", next, want)
 	}
 	first := now.next(nil, map[string]mark{"features.retry-2s": {3, ""}})
-	if first.places["features"] != (place{id(1), mark{offset: -1}}) || first.places["features.retry-2s"] != (place{id(2), mark{3, ""}}) {
+	if first.positions["features"] != (topicPosition{id(1), mark{offset: -1}}) || first.positions["features.retry-2s"] != (topicPosition{id(2), mark{3, ""}}) {
 		t.Errorf("the first one: %+v", first)
 	}
 }
@@ -106,13 +106,13 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	now := around()
 	now.ids["features"] = id(8)
 	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
-	if source.generation != 3 || source.ledgerFrom != 100 || source.places["features"] != (place{id(8), mark{offset: -1}}) || source.places["features.retry-2s"].at.offset != 7 {
+	if source.generation != 3 || source.ledgerFrom != 100 || source.positions["features"] != (topicPosition{id(8), mark{offset: -1}}) || source.positions["features.retry-2s"].at.offset != 7 {
 		t.Errorf("source: %+v", source)
 	}
 	now = around()
 	now.ids["features.retry-2s"] = id(8)
 	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
-	if tier.generation != 2 || tier.ledgerFrom != 17 || tier.places["features.retry-2s"] != (place{id(8), mark{offset: -1}}) || tier.places["features"] != sample().places["features"] {
+	if tier.generation != 2 || tier.ledgerFrom != 17 || tier.positions["features.retry-2s"] != (topicPosition{id(8), mark{offset: -1}}) || tier.positions["features"] != sample().positions["features"] {
 		t.Errorf("tier: %+v", tier)
 	}
 	now = around()
@@ -122,11 +122,11 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	}
 	now = around()
 	now.group = "h"
-	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{generations: generations{now: 2}}, 100); group.group != "h" || group.generation != 2 || group.places["features"] != sample().places["features"] {
+	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{generations: generations{now: 2}}, 100); group.group != "h" || group.generation != 2 || group.positions["features"] != sample().positions["features"] {
 		t.Errorf("group: %+v", group)
 	}
 	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]mark{"features": {42, ""}}, committedGeneration{generations: generations{now: 2}}, 100)
-	if state.generation != 3 || state.places["features"] != (place{id(1), mark{42, ""}}) {
+	if state.generation != 3 || state.positions["features"] != (topicPosition{id(1), mark{42, ""}}) {
 		t.Errorf("state: %+v", state)
 	}
 	if state.same != 0 {
@@ -143,7 +143,7 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 		t.Errorf("another source: %+v", source)
 	}
 	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, committedGeneration{generations: generations{now: 0}}, 100)
-	if unbound.generation != 1 || unbound.ledgerFrom != 100 || unbound.places["features"].at.offset != -1 {
+	if unbound.generation != 1 || unbound.ledgerFrom != 100 || unbound.positions["features"].at.offset != -1 {
 		t.Errorf("unbound: %+v", unbound)
 	}
 }
@@ -151,10 +151,10 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 // An event of a later topic is newer than every one of the topic before, whatever its offset.
 func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
 	t.Parallel()
-	if !(Version{Offset: placed(0, 1<<40)}).Less(Version{Offset: placed(1, 0)}) || !(Version{Offset: placed(1, 3)}).Less(Version{Offset: placed(1, 4)}) {
+	if !(Version{Offset: versionPosition(0, 1<<40)}).Less(Version{Offset: versionPosition(1, 0)}) || !(Version{Offset: versionPosition(1, 3)}).Less(Version{Offset: versionPosition(1, 4)}) {
 		t.Error("an older event counts as newer")
 	}
-	if placed(maxGeneration, 1<<generationBits-1) < 0 {
+	if versionPosition(maxGeneration, 1<<generationBits-1) < 0 {
 		t.Error("the last generation overflows")
 	}
 }

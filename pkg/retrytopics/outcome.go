@@ -53,7 +53,7 @@ const (
 	ReasonExhausted        Reason = "retries_exhausted"
 	ReasonPermanent        Reason = "permanent_failure" // the failure will not pass
 	ReasonRow              Reason = "row_failure"       // this record is bad
-	ReasonUnplaceable      Reason = "fits_no_tier"      // the failure will pass, but no tier takes the record
+	ReasonFitsNoTier       Reason = "fits_no_tier"      // the failure will pass, but no tier takes the record
 	ReasonPartialFailure   Reason = "parts_dead"        // every part of the record has an end, and some are dead letters of their own
 	ReasonManyParts        Reason = "too_many_parts"    // more parts failed than can be dead letters of their own
 )
@@ -62,7 +62,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonHandled, ReasonTransient, ReasonRetryAfter, ReasonRetryAfterCapped, ReasonNotDue,
-		ReasonBehind, ReasonKeyHeld, ReasonOvertaken, ReasonForced, ReasonExhausted, ReasonPermanent, ReasonRow, ReasonUnplaceable,
+		ReasonBehind, ReasonKeyHeld, ReasonOvertaken, ReasonForced, ReasonExhausted, ReasonPermanent, ReasonRow, ReasonFitsNoTier,
 		ReasonPartialFailure, ReasonManyParts,
 	}
 }

@@ -51,7 +51,7 @@ func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (
 		failure := e.cfg.Retries.Classify(p.Err)
 		d := Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64)
 		if d.Outcome == OutcomeRetried && !placeable {
-			d = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonUnplaceable}
+			d = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonFitsNoTier}
 		}
 		if d.Outcome == OutcomeDeadLettered {
 			v.dead = append(v.dead, e.deadPart(event, p, failure, d))
@@ -66,9 +66,9 @@ func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (
 }
 
 // placeParts is judgeParts where it is known whether a tier takes the record.
-func (e *Engine) placeParts(t *task, event *Event, failed []FailedPart) verdict {
+func (e *Engine) judgeFitting(t *task, event *Event, failed []FailedPart) verdict {
 	v := e.judgeParts(event, failed, true)
-	if v.last != nil && e.placed(t, v.waits).Outcome == OutcomeDeadLettered {
+	if v.last != nil && e.orDeadLetter(t, v.waits).Outcome == OutcomeDeadLettered {
 		v = e.judgeParts(event, failed, false)
 	}
 	return v
@@ -80,13 +80,13 @@ func (r *Record) FailsWhole(failed []FailedPart) bool {
 	if r.engine == nil || len(failed) == 0 {
 		return false
 	}
-	v := r.engine.placeParts(r.task, &Event{Record: r, At: r.engine.now()}, failed)
+	v := r.engine.judgeFitting(r.task, &Event{Record: r, At: r.engine.now()}, failed)
 	return r.engine.unfitParts(v.dead, r.task, failed) != ""
 }
 
 // decideParts decides for the parts that failed, and from that for the record.
 func (e *Engine) decideParts(t *task, event *Event, result *Result) {
-	v := e.placeParts(t, event, result.Failed)
+	v := e.judgeFitting(t, event, result.Failed)
 	event.Dead = v.dead
 	if why := e.unfitParts(v.dead, t, result.Failed); why != "" {
 		e.failWhole(event, result, why)

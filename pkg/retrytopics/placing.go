@@ -104,21 +104,21 @@ func (e *batchError) FailureCode() classify.Code   { return classify.CodeBatchUn
 func (e *batchError) FailureStage() classify.Stage { return classify.StageDecode }
 
 // placeError says that a record that has to wait fits no tier.
-type placeError struct{ topic string }
+type noTierError struct{ topic string }
 
-func (e *placeError) Error() string {
+func (e *noTierError) Error() string {
 	return fmt.Sprintf("the record has to wait for an earlier one of its key, and topic %s does not take it, even compressed: raise its max.message.bytes to that of the source plus %d",
 		e.topic, headerRoom)
 }
-func (e *placeError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
-func (e *placeError) FailureStage() classify.Stage { return classify.StageProduce }
+func (e *noTierError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
+func (e *noTierError) FailureStage() classify.Stage { return classify.StageProduce }
 
 // mostControl is more than all control headers of a record take together.
 const mostControl = 8<<10 + 2048 + maxRemainingBytes
 
 // holds says whether a topic takes the task's record with any control headers.
 func (e *Engine) holds(topic string, t *task) bool {
-	if t.pointer != nil || t.unplaceable {
+	if t.pointer != nil || t.pointerOnly {
 		return false
 	}
 	sizes := e.sizes.Load()
@@ -127,9 +127,9 @@ func (e *Engine) holds(topic string, t *task) bool {
 }
 
 // placed changes a decision that would put a record where it does not fit: it becomes a dead letter at once.
-func (e *Engine) placed(t *task, d Decision) Decision {
+func (e *Engine) orDeadLetter(t *task, d Decision) Decision {
 	if d.Outcome == OutcomeRetried && !e.holds(e.cfg.Retries.Tiers[d.Tier].Topic, t) {
-		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonUnplaceable}
+		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonFitsNoTier}
 	}
 	return d
 }

@@ -19,10 +19,10 @@ import (
 // no more than its topic takes. A record that is larger, or that is suspected of being what the broker refuses, has a
 // wave of its partition for itself.
 type sending struct {
-	client   *kgo.Client
-	sizes    *sizes
-	place    *partitioner
-	suspects map[*kgo.Record]bool
+	client      *kgo.Client
+	sizes       *sizes
+	partitioner *partitioner
+	suspects    map[*kgo.Record]bool
 
 	mu     sync.Mutex
 	failed []refusal
@@ -51,7 +51,7 @@ func (s *sending) send(ctx context.Context, records []*kgo.Record) error {
 			}
 			size := recordbatch.Bytes(r)
 			alone := size > w.limit || s.suspects[r]
-			if !w.take(s.place.partition(r), size, alone) {
+			if !w.take(s.partitioner.partition(r), size, alone) {
 				later = append(later, r)
 				continue
 			}

@@ -43,13 +43,13 @@ func (s *session) recall(ctx context.Context, fresh map[int32]*partitionState) e
 		return err
 	}
 	s.seek((*partition).taken)
-	places := make([]string, 0, len(resumed))
+	positions := make([]string, 0, len(resumed))
 	for _, l := range resumed {
-		places = append(places, Position{l.topic, l.partition, l.committed.offset}.String())
+		positions = append(positions, Position{l.topic, l.partition, l.committed.offset}.String())
 	}
-	slices.Sort(places)
+	slices.Sort(positions)
 	s.e.cfg.Logger.WarnContext(ctx, "the group has no commits for these partitions; it goes on from the checkpoint in the state topic",
-		"group", s.e.cfg.Group, "state", s.e.cfg.Ordering.StateTopic, "positions", strings.Join(places, " "))
+		"group", s.e.cfg.Group, "state", s.e.cfg.Ordering.StateTopic, "positions", strings.Join(positions, " "))
 	return s.recommit(ctx, resumed)
 }
 
@@ -80,7 +80,7 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 		if l.committed.offset >= 0 {
 			continue
 		}
-		at, known := sh.checkpoint.places[tp.topic]
+		at, known := sh.checkpoint.positions[tp.topic]
 		if !known || at.at.offset < 0 {
 			continue
 		}

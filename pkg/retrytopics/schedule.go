@@ -69,7 +69,7 @@ func (s *scheduler) add(records []taken) {
 		}
 		switch {
 		case r.raw == nil:
-			g.pass(r.place)
+			g.pass(r.index)
 		case r.task != nil && r.task.wake.After(now):
 			heap.Push(&s.waiting, r.task)
 		default:

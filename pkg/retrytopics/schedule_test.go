@@ -23,7 +23,7 @@ func partitionAt(t *testing.T, committed int64) *partition {
 var sameSeed = maphash.MakeSeed()
 
 func taskAt(l *partition, offset int64) *task {
-	return taskOf(&task{}, taken{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, place: offset}, sameSeed)
+	return taskOf(&task{}, taken{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, index: offset}, sameSeed)
 }
 
 // given gives tasks as they are taken.
@@ -36,7 +36,7 @@ func given(tasks []*task) []taken {
 }
 
 func keyed(l *partition, offset int64, key string) *task {
-	return taskOf(&task{}, taken{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, place: offset}, sameSeed)
+	return taskOf(&task{}, taken{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, index: offset}, sameSeed)
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
@@ -148,11 +148,11 @@ func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 	defer s.close()
 	source, tier := partitionAt(t, 0), partitionAt(t, 0)
 	tier.tier = 0
-	places := map[*partition]int64{}
+	positions := map[*partition]int64{}
 	at := func(l *partition) *task {
-		task := taskAt(l, places[l])
-		task.place = places[l]
-		places[l]++
+		task := taskAt(l, positions[l])
+		task.index = positions[l]
+		positions[l]++
 		return task
 	}
 	s.add(given([]*task{at(source), at(source), at(source), at(tier), at(tier), at(tier), at(tier)}))

@@ -45,16 +45,16 @@ type session struct {
 	aborted   []*task   // of an aborted transaction: finished, and not committed
 	abortedAt time.Time // of the first such transaction since something was committed; zero when there was none
 
-	budget   *recordbatch.Budget // of what the client decompresses
-	place    *partitioner
-	seeks    int32                 // so many times the client was told where to go on
-	refused  map[Position]*refused // records that a broker will never take in the form that they had
-	suspects map[*kgo.Record]bool  // what the broker has refused together with others
-	losses   []Loss                // not in a committed transaction yet
-	arrived  []taken               // of a poll; kept for its memory
-	lazy     bool                  // a position has moved without a result
-	lastDone time.Time             // of the last transaction
-	wake     chan struct{}         // ends a poll
+	budget      *recordbatch.Budget // of what the client decompresses
+	partitioner *partitioner
+	seeks       int32                 // so many times the client was told where to go on
+	refused     map[Position]*refused // records that a broker will never take in the form that they had
+	suspects    map[*kgo.Record]bool  // what the broker has refused together with others
+	losses      []Loss                // not in a committed transaction yet
+	arrived     []taken               // of a poll; kept for its memory
+	lazy        bool                  // a position has moved without a result
+	lastDone    time.Time             // of the last transaction
+	wake        chan struct{}         // ends a poll
 
 	readsSince time.Time // it polls without a pause and without an error; zero when it does not
 }
@@ -63,7 +63,7 @@ type session struct {
 func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
 		e: e, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[Position]*refused{}, suspects: map[*kgo.Record]bool{},
-		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), place: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
+		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
 	s.sched = newScheduler(e.cfg.Timing.Commit, maxAhead(maxMetadata-sealRoom), e.cfg.Limits.HeldBytes, func() {

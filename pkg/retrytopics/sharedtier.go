@@ -57,7 +57,7 @@ func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 // before the committed position may still wait for the other pipeline.
 func (cp *checkpoint) noteShared(partitions map[topicPartition]*partition, sh *partitionState) {
 	for tp, l := range partitions {
-		if l.state == sh && l.shared && !slices.Contains(cp.shared, tp.topic) && len(cp.shared) < maxPlaces {
+		if l.state == sh && l.shared && !slices.Contains(cp.shared, tp.topic) && len(cp.shared) < maxPositions {
 			cp.shared = append(slices.Clone(cp.shared), tp.topic)
 		}
 	}

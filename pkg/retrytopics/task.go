@@ -13,11 +13,11 @@ type taken struct {
 	task     *task // nil until it is needed
 	from     *partition
 	raw      *kgo.Record // nil when a former owner has finished it
-	place    int64       // among the records taken by the lane, from 0
+	index    int64       // among the records taken by the lane, from 0
 	restored int64       // runs of a former owner that the lane had not taken again when it took this
 }
 
-func (t *task) taken() taken { return taken{task: t, from: t.from, raw: t.raw, place: t.place} }
+func (t *task) taken() taken { return taken{task: t, from: t.from, raw: t.raw, index: t.index} }
 
 // task is one taken record on its way through the scheduler. The session's goroutine meets it cold, when it is finished:
 // what it needs then stands first.
@@ -28,7 +28,7 @@ type task struct {
 	outputs []*kgo.Record // what its transaction produces, with event and change
 	change  change
 
-	place       int64  // see taken
+	index       int64  // see taken
 	mark        uint64 // hash of the key: two keys that share one only wait for each other
 	behind      *task  // waits for this one, which has the same key
 	keyed       bool
@@ -39,7 +39,7 @@ type task struct {
 	dated       bool              // the handler stamps its outputs itself
 	refused     error             // the record cannot be attempted at all: a malformed header, or an output the broker refused
 	pointer     *Pointer          // of a record whose value was not kept
-	unplaceable bool              // the broker refused the record in a topic that should keep it: only a pointer to it can be kept
+	pointerOnly bool              // the broker refused the record in a topic that should keep it: only a pointer to it can be kept
 	waits       *since            // nil unless it has met an UnavailableError
 	down        *UnavailableError // of an attempt that counts although it met one
 	made        *made             // what the handler said of the record before, in a session that ended
@@ -65,7 +65,7 @@ func (l *partition) slot() *task {
 // taskOf makes an empty task one of a record. The ledger's hash of its key is the worker's to make.
 func taskOf(t *task, r taken, seed maphash.Seed) *task {
 	raw := r.raw
-	t.from, t.place = r.from, r.place
+	t.from, t.index = r.from, r.index
 	t.offset, t.weight, t.raw, t.keyed = raw.Offset, size(raw), raw, raw.Key != nil
 	t.mark = maphash.Bytes(seed, raw.Key)
 	return t

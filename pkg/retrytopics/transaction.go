@@ -79,7 +79,7 @@ func (s *session) void(ctx context.Context) error {
 // produce writes the records of a transaction. The error is for what ends the session; what the broker answered is in the
 // sending.
 func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
-	sent := &sending{client: s.committer.client(), sizes: s.layout.sizes, place: s.place, suspects: s.suspects, topics: map[string]error{}}
+	sent := &sending{client: s.committer.client(), sizes: s.layout.sizes, partitioner: s.partitioner, suspects: s.suspects, topics: map[string]error{}}
 	records := st.outputs()
 	if s.e.cfg.Delivery == AtLeastOnce { // what is remembered of an event must not outlive its output
 		if err := sent.send(ctx, records); err != nil || sent.broken() {

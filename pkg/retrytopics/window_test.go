@@ -198,8 +198,8 @@ func TestGateLetsNoRecordOvertakeWhatWaitsForRoom(t *testing.T) {
 	s := newScheduler(time.Millisecond, 4, 64<<20, func() {})
 	defer s.close()
 	l := partitionAt(t, 0)
-	at := func(place, restored int64) taken {
-		r := keyed(l, place, "k").taken()
+	at := func(index, restored int64) taken {
+		r := keyed(l, index, "k").taken()
 		r.restored = restored
 		return r
 	}
