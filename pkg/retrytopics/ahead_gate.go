@@ -13,10 +13,10 @@ import (
 
 // gate is the scheduler's view of one lane. The scheduler's mutex guards it.
 type gate struct {
-	started  int64        // one beyond the highest place that was started
-	finished int64        // places finished, those of a former owner included
-	restored int64        // runs of a former owner that were not taken again yet
-	blocked  queue[taken] // by place
+	started  int64          // one beyond the highest place that was started
+	finished int64          // places finished, those of a former owner included
+	restored int64          // runs of a former owner that were not taken again yet
+	blocked  queue[fetched] // by place
 }
 
 // opens says whether the record at a place may start while at most limit may be unfinished below the highest started.
@@ -31,7 +31,7 @@ func (g *gate) pass(index int64) {
 }
 
 // offer starts a record that is due, or lets it wait for room. The mutex is held.
-func (s *scheduler) offer(r taken) {
+func (s *scheduler) offer(r fetched) {
 	g := &r.from.gate
 	if !g.opens(r.index, s.ahead) {
 		g.block(r)
@@ -45,21 +45,21 @@ func (s *scheduler) offer(r taken) {
 func (s *scheduler) finished(t *task) {
 	g := &t.from.gate
 	g.finished++
-	s.admit(g)
+	s.startBlocked(g)
 }
 
 // admit starts what waits for room and has it now. The mutex is held.
-func (s *scheduler) admit(g *gate) {
+func (s *scheduler) startBlocked(g *gate) {
 	for g.blocked.len() > 0 && g.opens(g.blocked.items()[0].index, s.ahead) {
 		s.offer(g.blocked.pop())
 	}
 }
 
 // block lets a record wait. Those of the source come in order; in a tier the due times mix them.
-func (g *gate) block(r taken) {
+func (g *gate) block(r fetched) {
 	before, at := g.blocked.items(), g.blocked.len()
 	if at > 0 && before[at-1].index > r.index {
-		at, _ = slices.BinarySearchFunc(before, r.index, func(b taken, index int64) int { return cmp.Compare(b.index, index) })
+		at, _ = slices.BinarySearchFunc(before, r.index, func(b fetched, index int64) int { return cmp.Compare(b.index, index) })
 	}
 	g.blocked.insert(at, r)
 }

@@ -71,7 +71,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 	t.down = nil
 	before := e.past(t, started)
 	result := &t.result
-	if d, run := e.admit(t, &before.state); !run {
+	if d, run := e.startOrWait(t, &before.state); !run {
 		event.Decision = d
 	} else {
 		if t.from.tier != sourceTier && t.refused == nil {
@@ -98,7 +98,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 			return nil, true
 		}
 	}
-	e.settle(t, event, &before, result)
+	e.applyOutcome(t, event, &before, result)
 	t.outputs, event.Destination = e.records(t, event, result, &w.slab)
 	more, err := e.journal(event)
 	if err != nil {
@@ -109,14 +109,14 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 }
 
 // admit says whether a task may run now, or else where its record waits; st, the state of its key, is changed then.
-func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
+func (e *Engine) startOrWait(t *task, st *keyState) (Decision, bool) {
 	if d, due := e.surface(t); !due {
 		return d, false
 	}
 	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
 		return Decision{}, true
 	}
-	next, d, sequence, run := e.cfg.Ordering.admit(*st, t.arrival(), e.cfg.Retries.Tiers, t.event.At)
+	next, d, sequence, run := e.cfg.Ordering.startOrWait(*st, t.arrival(), e.cfg.Retries.Tiers, t.event.At)
 	t.record.number(sequence)
 	if run {
 		return d, true
@@ -278,7 +278,7 @@ func tried(r *Record) Tried {
 }
 
 // settle notes in the shard what the attempt means for the key.
-func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
+func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Result) {
 	if !t.keyed {
 		return
 	}

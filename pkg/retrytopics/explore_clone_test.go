@@ -84,7 +84,7 @@ func (c *copier) partition(old *partition) *partition {
 	c.partitions[old] = &l
 	l.state = c.state(old.state)
 	w := *old.window
-	w.taken, w.restored = slices.Clone(w.taken), slices.Clone(w.restored)
+	w.offsets, w.restored = slices.Clone(w.offsets), slices.Clone(w.restored)
 	l.window, l.stamps, l.slab = &w, nil, nil
 	l.gate.blocked = c.queue(&old.gate.blocked)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -105,13 +105,13 @@ func (c *copier) scheduler(old *scheduler) *scheduler {
 func prepare(s *scheduler, e *Engine, idle *time.Timer) {
 	s.work.L, s.idle.L = &s.mu, &s.mu
 	s.timer, s.flush = idle, idle
-	s.makeTask = func(r taken) *task { return e.newTask(&task{}, r, time.Time{}) }
+	s.makeTask = func(r fetched) *task { return e.newTask(&task{}, r, time.Time{}) }
 	s.late = func(t *task) { e.results.keep(t) }
 }
 
-func (c *copier) queue(old *queue[taken]) (q queue[taken]) {
+func (c *copier) queue(old *queue[fetched]) (q queue[fetched]) {
 	for _, r := range old.items() {
-		q.all = append(q.all, taken{task: c.task(r.task), from: c.partition(r.from), raw: r.raw, index: r.index, restored: r.restored})
+		q.all = append(q.all, fetched{task: c.task(r.task), from: c.partition(r.from), raw: r.raw, index: r.index, restored: r.restored})
 	}
 	return q
 }

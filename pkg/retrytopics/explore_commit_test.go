@@ -40,7 +40,7 @@ func (x *explorer) commit(st *state) {
 	for _, r := range memories {
 		x.remember(w, r)
 	}
-	s.settled(staged)
+	s.afterCommit(staged)
 	x.committed(st)
 }
 

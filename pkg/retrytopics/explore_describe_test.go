@@ -117,8 +117,8 @@ func (d *describer) partition(i int) {
 	d.log(i)
 	l, base := d.st.s.partitions[d.x.partitionOf(i)], max(d.st.w.commits[i].offset, 0)
 	win := l.window
-	d.num(int64(len(win.taken)), win.next-base, max(win.passed-base, 0))
-	for _, o := range win.taken {
+	d.num(int64(len(win.offsets)), win.next-base, max(win.passed-base, 0))
+	for _, o := range win.offsets {
 		d.num(o.first-base, o.last-base)
 		d.flag(o.done)
 	}
@@ -144,9 +144,9 @@ func (d *describer) spans(spans []span, base int64) {
 // that one transaction writes to a tier counts in a mixed plan; in others, one order stands for all.
 func (d *describer) tasks() {
 	s := d.st.s.sched
-	for _, q := range []*queue[taken]{&s.runnable, &s.due} {
+	for _, q := range []*queue[fetched]{&s.runnable, &s.due} {
 		items := slices.Clone(q.items())
-		slices.SortStableFunc(items, func(a, b taken) int { return cmp.Compare(a.raw.Key[0], b.raw.Key[0]) })
+		slices.SortStableFunc(items, func(a, b fetched) int { return cmp.Compare(a.raw.Key[0], b.raw.Key[0]) })
 		d.num(int64(len(items)))
 		for _, r := range items {
 			d.pending(r.task, r.from, r.raw.Offset)

@@ -101,11 +101,11 @@ func (x *explorer) steps(st *state) (all []step) {
 
 // next gives the offset of a lane that the client fetches next.
 func (x *explorer) next(st *state, partition int) int64 {
-	return max(st.s.partitions[x.partitionOf(partition)].taken(), 0)
+	return max(st.s.partitions[x.partitionOf(partition)].nextOffset(), 0)
 }
 
 // attempts gives the attempts that a worker may begin: of each key the first in its queue.
-func (x *explorer) attempts(w *world, q *queue[taken]) (all []step) {
+func (x *explorer) attempts(w *world, q *queue[fetched]) (all []step) {
 	seen := map[byte]bool{}
 	for _, r := range q.items() {
 		key := r.raw.Key[0]
@@ -197,7 +197,7 @@ func (x *explorer) takeAll(st *state) {
 func (x *explorer) takeOne(st *state, partition int) {
 	at := x.next(st, partition)
 	l := st.s.partitions[x.partitionOf(partition)]
-	if !l.window.takes(at) {
+	if !l.window.expects(at) {
 		x.breaks("lane %d does not take offset %d, the next one", partition, at)
 		return
 	}
@@ -206,8 +206,8 @@ func (x *explorer) takeOne(st *state, partition int) {
 		r = *raw
 		r.Headers = slices.Clone(raw.Headers)
 	}
-	if t, ok := st.s.take(l, &r, x.e.now()); ok {
-		st.s.sched.add([]taken{t})
+	if t, ok := st.s.accepted(l, &r, x.e.now()); ok {
+		st.s.sched.add([]fetched{t})
 	}
 }
 
@@ -220,7 +220,7 @@ func (x *explorer) attempt(st *state, next step) bool {
 		q = &s.runnable
 	}
 	items := q.items()
-	i := slices.IndexFunc(items, func(r taken) bool { return r.from.tier+1 == next.partition && r.raw.Offset == next.at })
+	i := slices.IndexFunc(items, func(r fetched) bool { return r.from.tier+1 == next.partition && r.raw.Offset == next.at })
 	chosen := items[i]
 	copy(items[1:i+1], items[:i])
 	items[0] = chosen

@@ -18,7 +18,7 @@ var twoTiers = []Tier{{"t.retry-1s", time.Second}, {"t.retry-2s", 2 * time.Secon
 // ends lets a record that may run end so; dead are its parts that died. It gives the record's number.
 func (h *holding) ends(what string, a arrival, outcome Outcome, deadLetter string, dead ...int) int64 {
 	h.t.Helper()
-	next, _, sequence, run := h.o.admit(h.st, a, twoTiers, noon)
+	next, _, sequence, run := h.o.startOrWait(h.st, a, twoTiers, noon)
 	if !run {
 		h.t.Fatalf("%s waits: %+v", what, h.st)
 	}
@@ -40,7 +40,7 @@ func (h *holding) ends(what string, a arrival, outcome Outcome, deadLetter strin
 // waits says whether a further record of the key has to wait.
 func (h *holding) waits(what string, so bool) {
 	h.t.Helper()
-	if _, _, _, run := h.o.admit(h.st, arrival{}, twoTiers, noon); run == so {
+	if _, _, _, run := h.o.startOrWait(h.st, arrival{}, twoTiers, noon); run == so {
 		h.t.Fatalf("%s: a further record runs is %v: %+v", what, run, h.st)
 	}
 }

@@ -119,10 +119,10 @@ func (s *scheduler) probed(t *task, again *UnavailableError) {
 		}
 		s.passes[name]++
 		for _, held := range h.fresh {
-			s.runnable.push(held.taken())
+			s.runnable.push(held.fetched())
 		}
 		for _, held := range h.failed {
-			s.runnable.push(held.taken())
+			s.runnable.push(held.fetched())
 		}
 		delete(s.holds, name)
 		s.wakeWorker()
@@ -138,7 +138,7 @@ func (s *scheduler) probe(now time.Time) {
 			delete(s.holds, name)
 		default:
 			h.probing = h.turn()
-			s.runnable.push(h.probing.taken())
+			s.runnable.push(h.probing.fetched())
 			s.wakeWorker()
 		}
 	}

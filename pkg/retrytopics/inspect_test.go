@@ -13,7 +13,7 @@ func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	w := newWindow(5, nil)
 	for at := range int64(8) {
-		w.take(5 + at)
+		w.add(5 + at)
 	}
 	for _, at := range []int64{5, 7, 8, 11} {
 		w.finish(at)

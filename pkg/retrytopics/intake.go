@@ -25,7 +25,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 		l.end = max(l.end, p.LastStableOffset)
 		s.arrive(l, &p.FetchPartition)
 		for _, r := range p.Records {
-			if !l.window.takes(r.Offset) {
+			if !l.window.expects(r.Offset) {
 				refused = &disorderError{l.topicPartition, r.Offset, l.committed.offset}
 				return
 			}
@@ -33,7 +33,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 				s.leaveToOwner(l, r)
 				continue
 			}
-			if t, ok := s.take(l, r, now); ok {
+			if t, ok := s.accepted(l, r, now); ok {
 				records = append(records, t)
 			}
 		}
@@ -52,15 +52,15 @@ func (s *session) accept(fetches kgo.Fetches) error {
 const maxSkew = time.Second
 
 // take notes one record. ok is false when it is a transaction's marker.
-func (s *session) take(l *partition, r *kgo.Record, now time.Time) (t taken, ok bool) {
+func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetched, ok bool) {
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
 		l.window.pass(r.Offset)
 		s.lazy = true
-		return taken{}, false
+		return fetched{}, false
 	}
-	fresh := l.window.take(r.Offset)
-	t = taken{from: l, index: l.fetched, restored: int64(len(l.window.restored))}
+	fresh := l.window.add(r.Offset)
+	t = fetched{from: l, index: l.fetched, restored: int64(len(l.window.restored))}
 	l.fetched++
 	if !fresh {
 		s.lazy = true
@@ -77,7 +77,7 @@ func (s *session) take(l *partition, r *kgo.Record, now time.Time) (t taken, ok 
 	}
 	at := Position{r.Topic, r.Partition, r.Offset}
 	refused := s.refused[at]
-	before, known := s.e.results.take(at)
+	before, known := s.e.results.pop(at)
 	if l.tier == sourceTier && refused == nil && !known {
 		return t, true
 	}

@@ -9,7 +9,7 @@ type KeyOrder struct{ state keyState }
 // Admit says whether a record may run now. When it may not, the decision says where it waits, and number is its place in the
 // order of its key from then on. A record that has no number has 0.
 func (k *KeyOrder) Admit(o Ordering, number int64, fromTier bool, tiers []Tier, now time.Time) (d Decision, index int64, run bool) {
-	k.state, d, index, run = o.admit(k.state, arrival{fromTier: fromTier, sequence: number}, tiers, now)
+	k.state, d, index, run = o.startOrWait(k.state, arrival{fromTier: fromTier, sequence: number}, tiers, now)
 	return d, index, run
 }
 

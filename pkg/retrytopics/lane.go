@@ -174,4 +174,4 @@ func (l *partition) roomy(lim limits) bool {
 }
 
 // taken gives the offset after the last one that was taken, or the committed one.
-func (l *partition) taken() int64 { return l.window.end() }
+func (l *partition) nextOffset() int64 { return l.window.end() }

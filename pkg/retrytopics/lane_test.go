@@ -23,7 +23,7 @@ func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 	}
 	const records = 700
 	for o := range int64(records) {
-		l.window.take(o)
+		l.window.add(o)
 		l.stamp(&kgo.Record{Offset: o, Timestamp: at(o)})
 	}
 	if n := len(l.stamps); n > 260 {

@@ -50,7 +50,7 @@ const (
 // beginLarge notes that the client has met a large batch.
 func (s *session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge) {
 	if s.metLate(met) {
-		s.seek((*partition).taken)
+		s.seek((*partition).nextOffset)
 		return
 	}
 	s.mu.Lock()
@@ -60,7 +60,7 @@ func (s *session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge
 		return
 	}
 	l.closeLarge()
-	l.large = &largeRead{at: max(met.Offset, l.taken()), next: met.NextOffset}
+	l.large = &largeRead{at: max(met.Offset, l.nextOffset()), next: met.NextOffset}
 	s.e.cfg.Logger.InfoContext(ctx, "a batch is read record by record: it is large when decompressed", "topic", met.Topic,
 		"partition", met.Partition, "offset", met.Offset, "next_offset", met.NextOffset)
 }
@@ -70,7 +70,7 @@ func (s *session) metLate(met *kgo.ErrDecompressTooLarge) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.partitions[topicPartition{met.Topic, met.Partition}]
-	return l != nil && met.NextOffset == l.taken()
+	return l != nil && met.NextOffset == l.nextOffset()
 }
 
 // closeLarge ends the reading of a large batch. The session's mutex is held.
@@ -224,7 +224,7 @@ func (s *session) endLarge(l *partition) {
 	l.window.pass(next - 1) // compaction, or an aborted transaction, may have left nothing at its end
 	s.lazy = true
 	s.mu.Unlock()
-	s.seek((*partition).taken)
+	s.seek((*partition).nextOffset)
 }
 
 // acceptLarge takes records of a large batch into their lane and hands them to the scheduler.
@@ -232,12 +232,12 @@ func (s *session) acceptLarge(l *partition, items []largeItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	var records []taken
+	var records []fetched
 	for _, it := range items {
-		if !l.window.takes(it.record.Offset) {
+		if !l.window.expects(it.record.Offset) {
 			continue // taken before the session began to read the batch again
 		}
-		if t, ok := s.take(l, it.record, now); ok {
+		if t, ok := s.accepted(l, it.record, now); ok {
 			records = append(records, s.pointAt(t, it))
 		}
 	}
@@ -245,7 +245,7 @@ func (s *session) acceptLarge(l *partition, items []largeItem) {
 }
 
 // pointAt makes a task that fails of a record that was not read into memory.
-func (s *session) pointAt(t taken, it largeItem) taken {
+func (s *session) pointAt(t fetched, it largeItem) fetched {
 	if it.pointer == nil || t.raw == nil {
 		return t
 	}

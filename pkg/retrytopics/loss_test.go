@@ -40,7 +40,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 			}
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
-				l.window.take(at)
+				l.window.add(at)
 			}
 			l.began = c.began
 			l.starts(c.start)
@@ -74,7 +74,7 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 		{12, 30}, // nor are offsets without records behind the start
 	} {
 		s.arrive(l, &kgo.FetchPartition{LogStartOffset: f.start, Records: []*kgo.Record{{Offset: f.first}}})
-		l.window.take(f.first)
+		l.window.add(f.first)
 	}
 	if want := []Loss{{"t", 0, 7, 8, 1}, {"t", 0, 9, 12, 3}}; !slices.Equal(s.losses, want) {
 		t.Errorf("got %v, want %v", s.losses, want)

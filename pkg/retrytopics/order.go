@@ -125,7 +125,7 @@ type arrival struct {
 
 // admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
 // meanwhile, and sequence is its number. It is pure.
-func (o Ordering) admit(st keyState, a arrival, tiers []Tier, now time.Time) (next keyState, d Decision, sequence int64, run bool) {
+func (o Ordering) startOrWait(st keyState, a arrival, tiers []Tier, now time.Time) (next keyState, d Decision, sequence int64, run bool) {
 	if o.Mode != OrderStrict || st.heldFor(a) || st.leftover(a) {
 		return st, Decision{}, a.sequence, true
 	}
@@ -181,7 +181,7 @@ func (o Ordering) after(st keyState, a arrival, d Decision, deadLetter string, d
 	switch {
 	case died && a.deadLetterID == "":
 		st.DeadLetters++
-	case a.deadLetterID != "" && settles(d.Outcome):
+	case a.deadLetterID != "" && endsDeadLetter(d.Outcome):
 		st.DeadLetters = max(0, st.DeadLetters-1)
 	case a.deadLetterID != "" && d.Outcome.Finished():
 		st.DeadLetters = max(1, st.DeadLetters) // this one
@@ -200,7 +200,7 @@ func (o Ordering) lost(st keyState, parts int) keyState {
 // settles says whether a replay with this outcome ends its dead letter permanently. A letter that was closed as superseded,
 // filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
 // remembered, or the letter could take effect over it without anybody's word.
-func settles(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }
+func endsDeadLetter(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }
 
 func (o Ordering) afterStrict(st keyState, a arrival, d Decision, deadLetter string, dead []int) (keyState, int64) {
 	holder := st.heldFor(a)

@@ -143,7 +143,7 @@ func (s *session) onAssignment(assigned map[string][]int32) {
 
 // settle clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and
 // restores what new shards must know. again means that the fetches at hand are void.
-func (s *session) settle(ctx context.Context) (again bool, err error) {
+func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 	s.mu.Lock()
 	rebalanced := s.rebalanced
 	s.rebalanced = false
@@ -160,7 +160,7 @@ func (s *session) settle(ctx context.Context) (again bool, err error) {
 	}
 	s.skipGaps()
 	// The client has gone back to what it takes for committed. Lanes that stayed go on where they were.
-	s.seek((*partition).taken)
+	s.seek((*partition).nextOffset)
 	return true, s.restore(ctx)
 }
 
@@ -190,7 +190,7 @@ func (s *session) rewind() error {
 	if err := s.renew(); err != nil {
 		return err
 	}
-	s.seek((*partition).taken)
+	s.seek((*partition).nextOffset)
 	return nil
 }
 

@@ -142,7 +142,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	now := time.Now()
 	take := func(offsets ...int64) {
 		for _, at := range offsets {
-			s.take(s.partitions[tier], &kgo.Record{Topic: tier.topic, Offset: at, Timestamp: now.Add(-time.Minute)}, now)
+			s.accepted(s.partitions[tier], &kgo.Record{Topic: tier.topic, Offset: at, Timestamp: now.Add(-time.Minute)}, now)
 		}
 	}
 	waits := func(when string, want int64) {

@@ -37,12 +37,12 @@ func (sh *partitionState) forgotten(topic, ledger string) int64 {
 
 // recall holds the memory of new shards against the topics, and lets their lanes that have no commit go on from the
 // checkpoint. Rebalances wait meanwhile, and nothing was taken from these lanes.
-func (s *session) recall(ctx context.Context, fresh map[int32]*partitionState) error {
+func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*partitionState) error {
 	resumed, err := s.resume(fresh)
 	if err != nil || len(resumed) == 0 {
 		return err
 	}
-	s.seek((*partition).taken)
+	s.seek((*partition).nextOffset)
 	positions := make([]string, 0, len(resumed))
 	for _, l := range resumed {
 		positions = append(positions, Position{l.topic, l.partition, l.committed.offset}.String())

@@ -36,9 +36,9 @@ func nothing(context.Context, *Record) (Result, error) { return Result{}, nil }
 
 // takes hands records of one topic to the scheduler.
 func (s *session) takes(records ...*kgo.Record) {
-	var all []taken
+	var all []fetched
 	for _, r := range records {
-		t, _ := s.take(s.partitions[topicPartition{r.Topic, 0}], r, time.Now())
+		t, _ := s.accepted(s.partitions[topicPartition{r.Topic, 0}], r, time.Now())
 		all = append(all, t)
 	}
 	s.sched.add(all)

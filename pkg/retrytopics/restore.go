@@ -36,7 +36,7 @@ func (s *session) restore(ctx context.Context) error {
 	if err := s.restoreLedgers(ctx, fresh, s.e.now()); err != nil {
 		return err
 	}
-	if err := s.recall(ctx, fresh); err != nil {
+	if err := s.resumeFromCheckpoint(ctx, fresh); err != nil {
 		return err
 	}
 	if t := s.e.cfg.Journal.HashChain; t.on() {

@@ -53,7 +53,7 @@ func (r *results) keep(t *task) {
 }
 
 // take gives back what is known of a record, once.
-func (r *results) take(at Position) (m made, ok bool) {
+func (r *results) pop(at Position) (m made, ok bool) {
 	if !r.some.Load() {
 		return made{}, false
 	}

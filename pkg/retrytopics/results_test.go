@@ -31,7 +31,7 @@ func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 		<-ctx.Done()
 		return Result{}, ctx.Err()
 	})
-	if _, kept := s.e.results.take(Position{"in", 0, 0}); kept {
+	if _, kept := s.e.results.pop(Position{"in", 0, 0}); kept {
 		t.Error("the cancelled attempt is kept as a failure")
 	}
 }
@@ -52,7 +52,7 @@ func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
 		{"superseded", Result{Close: OutcomeSuperseded}, nil, false},
 	} {
 		s := finished(t.Context(), t, func(context.Context, *Record) (Result, error) { return c.result, c.err })
-		if _, kept := s.e.results.take(Position{"in", 0, 0}); kept != c.handled {
+		if _, kept := s.e.results.pop(Position{"in", 0, 0}); kept != c.handled {
 			t.Errorf("%s: kept %t, want %t", c.name, kept, c.handled)
 		}
 	}

@@ -17,9 +17,9 @@ type scheduler struct {
 	waitingWorkers       int       // workers that wait for work
 	called               bool      // one of them is told that there is some; see wakeWorker
 	idle                 sync.Cond // running has become 0
-	runnable             queue[taken]
-	due                  queue[taken] // runnable ones from the tiers: they do not queue behind all that the source has sent
-	favour               bool         // the next one is taken from due
+	runnable             queue[fetched]
+	due                  queue[fetched] // runnable ones from the tiers: they do not queue behind all that the source has sent
+	favour               bool           // the next one is taken from due
 	waiting              dueHeap
 	holds                map[string]*hold // by dependency
 	passes               map[string]int64 // by dependency: probes that got through
@@ -36,10 +36,10 @@ type scheduler struct {
 	timer                *time.Timer
 	now                  func() time.Time // by which tasks wake
 	linger               time.Duration
-	ahead                int64             // see gate
-	makeTask             func(taken) *task // of a record of the source
-	onReady              func()            // called once results have waited for linger
-	late                 func(*task)       // is given what finishes when its lane is gone
+	ahead                int64               // see gate
+	makeTask             func(fetched) *task // of a record of the source
+	onReady              func()              // called once results have waited for linger
+	late                 func(*task)         // is given what finishes when its lane is gone
 	flush                *time.Timer
 }
 
@@ -57,7 +57,7 @@ func newScheduler(linger time.Duration, ahead int64, held int, onReady func()) *
 }
 
 // add takes records in the order in which their partition has them.
-func (s *scheduler) add(records []taken) {
+func (s *scheduler) add(records []fetched) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -65,7 +65,7 @@ func (s *scheduler) add(records []taken) {
 		g := &r.from.gate
 		if g.restored != r.restored {
 			g.restored = r.restored
-			s.admit(g) // before r, which must not overtake it
+			s.startBlocked(g) // before r, which must not overtake it
 		}
 		switch {
 		case r.raw == nil:
@@ -80,7 +80,7 @@ func (s *scheduler) add(records []taken) {
 }
 
 // enqueue makes a record runnable. The mutex is held.
-func (s *scheduler) enqueue(r taken) {
+func (s *scheduler) enqueue(r fetched) {
 	if r.from.tier == sourceTier {
 		s.runnable.push(r)
 	} else {
@@ -126,7 +126,7 @@ func (s *scheduler) surface() {
 	defer s.mu.Unlock()
 	now := s.now()
 	for len(s.waiting) > 0 && !s.waiting[0].wake.After(now) {
-		s.offer(heap.Pop(&s.waiting).(*task).taken())
+		s.offer(heap.Pop(&s.waiting).(*task).fetched())
 	}
 	s.probe(now)
 	s.arm(now)
@@ -147,7 +147,7 @@ func (s *scheduler) arm(now time.Time) {
 func (s *scheduler) next() *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.take()
+	return s.nextRunnable()
 }
 
 // exchange takes a finished task back, and is next then: the mutex is taken once for both.
@@ -155,11 +155,11 @@ func (s *scheduler) exchange(t *task) *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finish(t)
-	return s.take()
+	return s.nextRunnable()
 }
 
 // take is next with the mutex held.
-func (s *scheduler) take() *task {
+func (s *scheduler) nextRunnable() *task {
 	for {
 		for !s.closed && !s.startable() {
 			s.waitingWorkers++
@@ -254,7 +254,7 @@ func (s *scheduler) release(t *task) {
 		delete(t.from.state.chains, t.mark)
 	default:
 		t.behind.hasKey = true
-		s.enqueue(t.behind.taken())
+		s.enqueue(t.behind.fetched())
 		t.behind = nil
 	}
 }
@@ -311,7 +311,7 @@ func (s *scheduler) drop(gone []*partition) (finished []*task) {
 		}
 	}
 	dead := func(t *task) bool { return t.from.dead }
-	of := func(r taken) bool { return r.from.dead }
+	of := func(r fetched) bool { return r.from.dead }
 	s.runnable.drop(of)
 	s.due.drop(of)
 	for _, t := range s.ready {

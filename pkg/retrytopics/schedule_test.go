@@ -23,20 +23,20 @@ func partitionAt(t *testing.T, committed int64) *partition {
 var sameSeed = maphash.MakeSeed()
 
 func taskAt(l *partition, offset int64) *task {
-	return taskOf(&task{}, taken{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, index: offset}, sameSeed)
+	return taskOf(&task{}, fetched{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, index: offset}, sameSeed)
 }
 
 // given gives tasks as they are taken.
-func given(tasks []*task) []taken {
-	var records []taken
+func given(tasks []*task) []fetched {
+	var records []fetched
 	for _, t := range tasks {
-		records = append(records, t.taken())
+		records = append(records, t.fetched())
 	}
 	return records
 }
 
 func keyed(l *partition, offset int64, key string) *task {
-	return taskOf(&task{}, taken{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, index: offset}, sameSeed)
+	return taskOf(&task{}, fetched{from: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, index: offset}, sameSeed)
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {

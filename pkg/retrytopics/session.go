@@ -51,7 +51,7 @@ type session struct {
 	refused     map[Position]*refused // records that a broker will never take in the form that they had
 	suspects    map[*kgo.Record]bool  // what the broker has refused together with others
 	losses      []Loss                // not in a committed transaction yet
-	arrived     []taken               // of a poll; kept for its memory
+	arrived     []fetched             // of a poll; kept for its memory
 	lazy        bool                  // a position has moved without a result
 	lastDone    time.Time             // of the last transaction
 	wake        chan struct{}         // ends a poll
@@ -73,7 +73,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		}
 	})
 	s.sched.now = e.now
-	s.sched.makeTask = func(r taken) *task { return e.newTask(r.from.slot(), r, time.Time{}) }
+	s.sched.makeTask = func(r fetched) *task { return e.newTask(r.from.slot(), r, time.Time{}) }
 	s.sched.late = e.results.keep
 	for range e.cfg.Limits.Concurrency {
 		s.workers = append(s.workers, &worker{e: e, counts: s.sched.counts})
@@ -209,14 +209,14 @@ func (s *session) turn(ctx context.Context) error {
 		return err
 	}
 	s.proven()
-	if again, err := s.settle(ctx); again || err != nil {
+	if again, err := s.afterRebalance(ctx); again || err != nil {
 		return err
 	}
 	if err := s.accept(fetches); err != nil {
 		return s.explained(ctx, err)
 	}
 	if s.skipGaps() {
-		s.seek((*partition).taken)
+		s.seek((*partition).nextOffset)
 	}
 	if err := s.readLarge(ctx); err != nil {
 		return err

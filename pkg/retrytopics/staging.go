@@ -126,7 +126,7 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 }
 
 // settled notes that a transaction is committed and tells it.
-func (s *session) settled(st *staged) {
+func (s *session) afterCommit(st *staged) {
 	s.mu.Lock()
 	s.lazy = false // not before: a position that goes alone is to be committed as well when its transaction was aborted
 	s.abortedAt = time.Time{}

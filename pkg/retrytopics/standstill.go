@@ -85,7 +85,7 @@ func (s *scheduler) putBack(t *task) {
 	if t.from.tier != sourceTier {
 		to = &s.due
 	}
-	to.insert(0, t.taken())
+	to.insert(0, t.fetched())
 	s.wakeWorker()
 }
 

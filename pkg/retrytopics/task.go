@@ -9,7 +9,7 @@ import (
 
 // taken is a record as it waits for a worker. Thousands do, and a task is many times as large: that of a record of the
 // source is made when a worker takes it.
-type taken struct {
+type fetched struct {
 	task     *task // nil until it is needed
 	from     *partition
 	raw      *kgo.Record // nil when a former owner has finished it
@@ -17,7 +17,7 @@ type taken struct {
 	restored int64       // runs of a former owner that the lane had not taken again when it took this
 }
 
-func (t *task) taken() taken { return taken{task: t, from: t.from, raw: t.raw, index: t.index} }
+func (t *task) fetched() fetched { return fetched{task: t, from: t.from, raw: t.raw, index: t.index} }
 
 // task is one taken record on its way through the scheduler. The session's goroutine meets it cold, when it is finished:
 // what it needs then stands first.
@@ -63,7 +63,7 @@ func (l *partition) slot() *task {
 }
 
 // taskOf makes an empty task one of a record. The ledger's hash of its key is the worker's to make.
-func taskOf(t *task, r taken, seed maphash.Seed) *task {
+func taskOf(t *task, r fetched, seed maphash.Seed) *task {
 	raw := r.raw
 	t.from, t.index = r.from, r.index
 	t.offset, t.weight, t.raw, t.keyed = raw.Offset, size(raw), raw, raw.Key != nil
@@ -73,7 +73,7 @@ func taskOf(t *task, r taken, seed maphash.Seed) *task {
 
 // newTask turns a record that was taken at now into a task, which is empty before. What its control headers say is kept only where it may say it: on
 // the source topic they carry a replay, in a tier the whole state.
-func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
+func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
 	l, raw := from.from, from.raw
 	at := Position{raw.Topic, raw.Partition, raw.Offset}
 	taskOf(t, from, e.seed)

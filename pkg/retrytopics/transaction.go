@@ -52,7 +52,7 @@ func (s *session) commit(ctx context.Context) error {
 	if !committed {
 		return s.undo(ctx, st, sent)
 	}
-	s.settled(st)
+	s.afterCommit(st)
 	s.suspects = map[*kgo.Record]bool{}
 	s.e.trouble.passed(s.e.cfg.Logger)
 	s.block()
@@ -125,7 +125,7 @@ func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 	}
 	s.leave(st.tasks)
 	s.block()
-	s.seek((*partition).taken) // the client has gone back to what it takes for committed
+	s.seek((*partition).nextOffset) // the client has gone back to what it takes for committed
 	return nil
 }
 

@@ -8,7 +8,7 @@ import "slices"
 // markers of others, compacted ones) are no gaps.
 type window struct {
 	next     int64    // the commit position while nothing is taken; -1 before the first record when nothing was committed
-	taken    []offset // from the first unfinished one on, ascending
+	offsets  []offset // from the first unfinished one on, ascending
 	restored []span   // finished by a former owner, not taken again yet
 	passed   int64    // the offset after the last one that held no record
 	compact  int      // compact when taken grows beyond this
@@ -29,37 +29,37 @@ func newWindow(next int64, restored []span) *window {
 
 // take notes that the record at offset at came from the broker and says whether it still has to be done. Offsets must come
 // in ascending order.
-func (w *window) take(at int64) (fresh bool) {
+func (w *window) add(at int64) (fresh bool) {
 	for len(w.restored) > 0 && w.restored[0].last < at {
 		w.restored = w.restored[1:]
 	}
 	done := len(w.restored) > 0 && w.restored[0].first <= at
-	w.taken = append(w.taken, offset{at, at, done})
+	w.offsets = append(w.offsets, offset{at, at, done})
 	w.advance()
 	return !done
 }
 
 // takes says whether at lies beyond every offset taken or committed before, as it must.
-func (w *window) takes(at int64) bool {
+func (w *window) expects(at int64) bool {
 	return at >= w.end()
 }
 
 // finish marks the record at offset at as finished.
 func (w *window) finish(at int64) {
 	i, found := w.guess, true
-	if i >= len(w.taken) || w.taken[i].first != at {
+	if i >= len(w.offsets) || w.offsets[i].first != at {
 		i, found = w.find(at)
 	}
 	if !found {
 		return
 	}
-	w.taken[i].done = true
+	w.offsets[i].done = true
 	w.guess = i + 1
 	w.advance()
 }
 
 func (w *window) find(at int64) (int, bool) {
-	return slices.BinarySearchFunc(w.taken, at, func(o offset, at int64) int {
+	return slices.BinarySearchFunc(w.offsets, at, func(o offset, at int64) int {
 		switch {
 		case o.last < at:
 			return -1
@@ -86,26 +86,26 @@ func (w *window) pass(at int64) {
 
 // end gives the offset after the last one that came from the broker, or the committed one.
 func (w *window) end() int64 {
-	if n := len(w.taken); n > 0 {
-		return max(w.taken[n-1].last+1, w.passed)
+	if n := len(w.offsets); n > 0 {
+		return max(w.offsets[n-1].last+1, w.passed)
 	}
 	return w.next
 }
 
 func (w *window) advance() {
 	n := 0
-	for n < len(w.taken) && w.taken[n].done {
-		w.next = w.taken[n].last + 1
+	for n < len(w.offsets) && w.offsets[n].done {
+		w.next = w.offsets[n].last + 1
 		n++
 	}
-	w.taken = w.taken[n:]
+	w.offsets = w.offsets[n:]
 	w.guess = max(w.guess-n, 0)
-	if len(w.taken) > 0 {
-		w.next = w.taken[0].first
+	if len(w.offsets) > 0 {
+		w.next = w.offsets[0].first
 	} else {
 		w.next = max(w.next, w.passed)
 	}
-	if len(w.taken) > w.compact {
+	if len(w.offsets) > w.compact {
 		w.merge()
 	}
 }
@@ -113,15 +113,15 @@ func (w *window) advance() {
 // merge joins neighbouring finished offsets, so that memory follows the unfinished ones. It is amortised: it runs again
 // only when the list has doubled.
 func (w *window) merge() {
-	out := make([]offset, 0, len(w.taken)/2)
-	for _, o := range w.taken {
+	out := make([]offset, 0, len(w.offsets)/2)
+	for _, o := range w.offsets {
 		if n := len(out); n > 0 && o.done && out[n-1].done {
 			out[n-1].last = o.last
 			continue
 		}
 		out = append(out, o)
 	}
-	w.taken = out
+	w.offsets = out
 	w.compact = max(compactAt, 2*len(out))
 }
 
@@ -136,7 +136,7 @@ func (w *window) ahead() []span {
 		spans = append(spans, span{first, last})
 	}
 	joined := false // the entry before was finished too, so the offsets between hold no record
-	for _, o := range w.taken {
+	for _, o := range w.offsets {
 		if o.done && joined {
 			spans[len(spans)-1].last = o.last
 		} else if o.done {

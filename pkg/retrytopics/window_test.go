@@ -32,7 +32,7 @@ func TestWindowCommitsTheContiguousPrefix(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWindow(c.next, c.restored)
 			for _, o := range c.taken {
-				w.take(o)
+				w.add(o)
 			}
 			for _, o := range c.finished {
 				w.finish(o)
@@ -93,7 +93,7 @@ func walk(w *window, log []int64, from int64, rnd *rand.Rand, done map[int64]int
 	for range 60 + rnd.IntN(200) {
 		switch n := rnd.IntN(10); {
 		case n < 5 && at < len(log):
-			if w.take(log[at]) {
+			if w.add(log[at]) {
 				open = append(open, log[at])
 			}
 			at++
@@ -123,7 +123,7 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 		l := partitionAt(t, 0)
 		var tasks []*task
 		for o := range int64(3000) {
-			l.window.take(o * 3)
+			l.window.add(o * 3)
 			task := taskAt(l, o)
 			task.raw.Offset = o * 3
 			tasks = append(tasks, task)
@@ -156,9 +156,9 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 func TestWindowPassesMarkers(t *testing.T) {
 	t.Parallel()
 	w := newWindow(0, nil)
-	w.take(0)
+	w.add(0)
 	w.pass(1)
-	w.take(2)
+	w.add(2)
 	w.pass(3)
 	if w.finish(2); w.mark().offset != 0 || len(w.ahead()) != 1 {
 		t.Errorf("mark %+v", w.mark())
@@ -166,7 +166,7 @@ func TestWindowPassesMarkers(t *testing.T) {
 	if w.finish(0); w.mark() != (mark{offset: 4}) {
 		t.Errorf("mark %+v at the end, want offset 4", w.mark())
 	}
-	if w.takes(3) || !w.takes(4) {
+	if w.expects(3) || !w.expects(4) {
 		t.Error("the end of the window is not behind the marker")
 	}
 }
@@ -198,13 +198,13 @@ func TestGateLetsNoRecordOvertakeWhatWaitsForRoom(t *testing.T) {
 	s := newScheduler(time.Millisecond, 4, 64<<20, func() {})
 	defer s.close()
 	l := partitionAt(t, 0)
-	at := func(index, restored int64) taken {
-		r := keyed(l, index, "k").taken()
+	at := func(index, restored int64) fetched {
+		r := keyed(l, index, "k").fetched()
 		r.restored = restored
 		return r
 	}
-	s.add([]taken{at(0, 3), at(1, 3), at(2, 3)})
-	s.add([]taken{at(3, 0)})
+	s.add([]fetched{at(0, 3), at(1, 3), at(2, 3)})
+	s.add([]fetched{at(3, 0)})
 	for want := range int64(4) {
 		if s.runnable.len() == 0 {
 			t.Fatalf("offset %d is not runnable", want)
