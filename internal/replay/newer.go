@@ -22,7 +22,7 @@ import (
 // letter that is older will be closed as superseded (latest wins; strict holds replays to it too). A later event that the
 // consumer has not read yet is not known to either.
 type newest struct {
-	applied map[idempotency.KeyHash]retrytopics.Newest
+	applied map[idempotency.KeyHash]retrytopics.Latest
 	forced  map[idempotency.KeyHash]retrytopics.Version // by letters of the plan at hand
 	doubt   string                                      // why not all of it could be read; "" when it could
 }
@@ -32,12 +32,12 @@ type newest struct {
 // does, a newer one can have come first; it has the newest version of every key then, and what took effect within the dedupe
 // window is in the ledger. Letters that go to another topic are held to nothing.
 func (s *Service) newestFor(ctx context.Context, c *choice, to string) (*newest, error) {
-	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Newest{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
+	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
 		return n, nil
 	}
 	keys, versioned := c.keys(), s.cfg.Source.Version != ""
-	state := stateReader{keys: keys, scale: retrytopics.ScaleOffset, lasting: map[idempotency.KeyHash]retrytopics.Newest{}, n: n}
+	state := stateReader{keys: keys, scale: retrytopics.ScaleOffset, lasting: map[idempotency.KeyHash]retrytopics.Latest{}, n: n}
 	if versioned {
 		state.scale, state.kept = retrytopics.ScaleOf(s.cfg.Source.Version), s.cfg.Ordering.Versions.Keep == config.KeepVersionsAlways
 	}
@@ -77,7 +77,7 @@ type stateReader struct {
 	keys    []idempotency.KeyHash // sorted; versions of others are not kept, there can be millions
 	scale   retrytopics.Scale
 	kept    bool // versions are in use
-	lasting map[idempotency.KeyHash]retrytopics.Newest
+	lasting map[idempotency.KeyHash]retrytopics.Latest
 	n       *newest // states
 }
 
@@ -102,7 +102,7 @@ func (s *stateReader) add(r *kgo.Record) error {
 }
 
 // join notes what is known of a key from another place.
-func (n *newest) join(key idempotency.KeyHash, more retrytopics.Newest) {
+func (n *newest) join(key idempotency.KeyHash, more retrytopics.Latest) {
 	if known, ok := n.applied[key]; ok {
 		more = more.Join(known)
 	}
@@ -111,7 +111,7 @@ func (n *newest) join(key idempotency.KeyHash, more retrytopics.Newest) {
 
 func (n *newest) merge(last map[idempotency.KeyHash]retrytopics.Version) {
 	for key, v := range last {
-		n.join(key, retrytopics.Newest{Version: v})
+		n.join(key, retrytopics.Latest{Version: v})
 	}
 }
 

@@ -46,7 +46,7 @@ func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
 		"a newer event":          {retrytopics.Version{Number: 11, Offset: 30}, true},
 		"a later one of its age": {retrytopics.Version{Number: 10, Offset: 90}, true},
 	} {
-		n := &newest{applied: map[idempotency.KeyHash]retrytopics.Newest{l.KeyHash(): {Version: c.newest}}}
+		n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{l.KeyHash(): {Version: c.newest}}}
 		if got := n.than(l, pipeline.Tried{Version: &own}); got != c.older {
 			t.Errorf("%s: superseded %v", name, got)
 		}

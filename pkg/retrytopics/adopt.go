@@ -85,7 +85,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		return nil, err
 	}
 	a := &Adoption{}
-	now := e.surroundings(layout)
+	now := e.expectedTopics(layout)
 	for p := range int32(layout.partitions) {
 		sh := states[p]
 		marks, was, sealed := commitsOf(committed, p, e.cfg.Source)
@@ -100,7 +100,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		}
 		a.add(all, adopted{p, all, next, sh.loosened(all)})
 		a.Kept += len(sh.base)
-		a.Versions += sh.newest.size()
+		a.Versions += sh.latest.size()
 		if sh.ledger != nil && next.ledgerFrom > sh.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
 			a.Forgotten += sh.ledger.Len()
 		}
@@ -132,7 +132,7 @@ func has(all []Mismatch, kind MismatchKind) bool {
 
 // adopt gives the checkpoint with which a shard begins again, marks being the group's commits and ledgerEnd where its ledger
 // ends now. It is pure.
-func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]mark, was committedGeneration, ledgerEnd int64) *checkpoint {
+func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string]commitPoint, was committedGeneration, ledgerEnd int64) *checkpoint {
 	if cp == nil { // the commits are all that is left, and what they belong to is not known
 		cp = now.next(&checkpoint{generation: was.now, same: was.same}, marks)
 	}
@@ -152,7 +152,7 @@ func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]m
 	}
 	for topic, p := range cp.positions {
 		if id, known := now.ids[topic]; known && p.id.differs(id) {
-			next.positions[topic] = topicPosition{id, mark{offset: -1}}
+			next.positions[topic] = topicPosition{id, commitPoint{offset: -1}}
 		}
 	}
 	return next
@@ -181,8 +181,8 @@ type committedGeneration struct {
 }
 
 // commitsOf gives the commits of a partition, by topic, and what their seals say.
-func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]mark, was committedGeneration, sealed bool) {
-	marks = map[string]mark{}
+func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]commitPoint, was committedGeneration, sealed bool) {
+	marks = map[string]commitPoint{}
 	first := 0
 	for topic, partitions := range committed {
 		c, ok := partitions[partition]
@@ -190,7 +190,7 @@ func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (
 			continue
 		}
 		text, g, isSealed := unseal(c.Metadata)
-		marks[topic] = mark{c.At, text}
+		marks[topic] = commitPoint{c.At, text}
 		was.now, sealed = max(was.now, g.now), sealed || isSealed
 		if topic == source && isSealed {
 			was.source, first = true, g.first()

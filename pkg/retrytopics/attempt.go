@@ -303,7 +303,7 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 	if late >= 0 {
 		st = st.deleted(late)
 	}
-	if newest := before.newest(); newest != nil && st != (keyState{}) { // ledger and versions may forget it in time
+	if newest := before.latestVersion(); newest != nil && st != (keyState{}) { // ledger and versions may forget it in time
 		st = st.applied(*newest)
 		st.Deleted = max(st.Deleted, before.deleted())
 	}
@@ -329,7 +329,7 @@ func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result)
 // apply notes that an event took effect and gives its version; took is false when it has none.
 func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v Version, took bool) {
 	v, took, _ = e.version(t, result.Version, result.Delete, before)
-	switch newest := before.newest(); {
+	switch newest := before.latestVersion(); {
 	case event.Decision.Outcome == OutcomeDuplicate && took && newest != nil && v.Less(*newest):
 		return v, false
 	case !took && newest == nil:
@@ -347,19 +347,19 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v V
 // remember notes what took effect in the shard, and with it the newest version of the key that is known from anywhere: the ledger
 // and the key's state may forget it in time.
 func (e *Engine) remember(t *task, before *past, applied Version, took, deletes bool, late int64) {
-	newest, known := Newest{Deleted: max(before.deleted(), late+1)}, false
-	if v := before.newest(); v != nil {
+	newest, known := Latest{Deleted: max(before.deleted(), late+1)}, false
+	if v := before.latestVersion(); v != nil {
 		newest.Version, known = *v, true
 	}
 	switch {
 	case took && !known:
-		newest, known = Newest{Version: applied}.After(applied, deletes), true
+		newest, known = Latest{Version: applied}.After(applied, deletes), true
 	case took:
 		newest = newest.After(applied, deletes)
 	}
 	c := &t.change
 	if e.cfg.versions() && known && (!before.keeps || newest != before.kept) {
-		c.versioned, c.newest, c.older, c.kept = true, newest, before.kept, before.keeps
+		c.versioned, c.latest, c.older, c.kept = true, newest, before.kept, before.keeps
 	}
 	if c.ledged || c.versioned {
 		t.from.state.note(c)

@@ -49,7 +49,7 @@ type checkpoint struct {
 // place is where the group stands in one topic.
 type topicPosition struct {
 	id topicID
-	at mark // offset -1: nothing is finished
+	at commitPoint // offset -1: nothing is finished
 }
 
 // checkpointKey is the key of the checkpoint in the state topic. Keys of records that begin like it are escaped by it.
@@ -172,7 +172,7 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 		if _, err := decodeAhead(p.Offset, p.Ahead); err != nil {
 			return nil, fmt.Errorf("checkpoint: %s: %w", clip(topic, 80), err)
 		}
-		cp.positions[topic] = topicPosition{id, mark{p.Offset, p.Ahead}}
+		cp.positions[topic] = topicPosition{id, commitPoint{p.Offset, p.Ahead}}
 	}
 	return cp, nil
 }

@@ -13,9 +13,9 @@ func sample() *checkpoint {
 	return &checkpoint{
 		group: "g", source: "features", generation: 2, same: 1, ledger: id(9), ledgerFrom: 17, scale: "1a2b3c4d", scaleFrom: 5,
 		positions: map[string]topicPosition{
-			"features":          {id(1), mark{42, encodeAhead(42, []span{{44, 50}})}},
-			"features.retry-2s": {id(2), mark{7, ""}},
-			"features.retry-8s": {id(3), mark{offset: -1}},
+			"features":          {id(1), commitPoint{42, encodeAhead(42, []span{{44, 50}})}},
+			"features.retry-2s": {id(2), commitPoint{7, ""}},
+			"features.retry-8s": {id(3), commitPoint{offset: -1}},
 		},
 	}
 }

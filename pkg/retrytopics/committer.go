@@ -31,7 +31,7 @@ type committer interface {
 	begin() error
 	// end commits the marks, or gives the unit up. It says whether it was committed; an error means that the committer is
 	// beyond repair.
-	end(ctx context.Context, marks map[*partition]mark, try kgo.TransactionEndTry) (committed bool, err error)
+	end(ctx context.Context, marks map[*partition]commitPoint, try kgo.TransactionEndTry) (committed bool, err error)
 	// clear forgets a rebalance that happened between two units.
 	clear(ctx context.Context) error
 	close()
@@ -44,7 +44,7 @@ func (l transactional) client() *kgo.Client { return l.session.Client() }
 func (l transactional) begin() error        { return l.session.Begin() }
 func (l transactional) close()              { l.session.Close() }
 
-func (l transactional) end(ctx context.Context, marks map[*partition]mark, try kgo.TransactionEndTry) (bool, error) {
+func (l transactional) end(ctx context.Context, marks map[*partition]commitPoint, try kgo.TransactionEndTry) (bool, error) {
 	rewrite := func(req *kmsg.TxnOffsetCommitRequest) error {
 		ids := map[string][16]byte{}
 		for _, t := range req.Topics {
@@ -86,7 +86,7 @@ func (l plain) begin() error                { return nil }
 func (l plain) clear(context.Context) error { return nil }
 func (l plain) close()                      { l.kafka.CloseAllowingRebalance() }
 
-func (l plain) end(ctx context.Context, marks map[*partition]mark, try kgo.TransactionEndTry) (bool, error) {
+func (l plain) end(ctx context.Context, marks map[*partition]commitPoint, try kgo.TransactionEndTry) (bool, error) {
 	if try == kgo.TryAbort {
 		return false, nil
 	}

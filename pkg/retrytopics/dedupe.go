@@ -63,7 +63,7 @@ type past struct {
 	state keyState
 	last  idempotency.Applied // what took effect last
 	known bool                // last is
-	kept  Newest              // version of the key
+	kept  Latest              // version of the key
 	keeps bool                // kept is known
 
 	content       [8]byte // of the event at hand, once asked for
@@ -87,7 +87,7 @@ func (e *Engine) past(t *task, now time.Time) past {
 }
 
 // newest gives the version of the newest event that is known to have taken effect.
-func (p *past) newest() *Version {
+func (p *past) latestVersion() *Version {
 	v := p.state.Applied
 	if last := (Version{p.last.Version, p.last.Offset}); p.known && (v == nil || v.Less(last)) {
 		v = &last
@@ -128,8 +128,8 @@ func (e *Engine) superseded(t *task, before *past, number *int64, deletes bool) 
 
 // outdates says whether an event of a version is older than what took effect.
 func (p *past) outdates(v Version) bool {
-	newest := p.newest()
-	return newest != nil && Newest{*newest, p.deleted()}.Outdates(v)
+	newest := p.latestVersion()
+	return newest != nil && Latest{*newest, p.deleted()}.Outdates(v)
 }
 
 // version gives the version of a task's event. A delete (a tombstone, or what Result.Delete calls one) counts as newer
@@ -137,7 +137,7 @@ func (p *past) outdates(v Version) bool {
 // than that one: it counts by its own place in the source topic (see forced). ok is false when the event has no version.
 func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v Version, ok, lifted bool) {
 	v.Offset = t.versionPosition()
-	newest := before.newest()
+	newest := before.latestVersion()
 	switch {
 	case deletes && newest != nil:
 		v.Number = newest.Number

@@ -27,7 +27,7 @@ type Engine struct {
 	running   atomic.Bool                  // Run or RunUntilEnd is under way
 	results   *results
 	intervals intervals
-	trouble   trouble
+	health    commitHealth
 	lost      lost
 	pulse     pulse
 	member    atomic.Pointer[string] // id in the group, of the latest session
@@ -49,7 +49,7 @@ func New(cfg Config) (*Engine, error) {
 	if err := errors.Join(given, cfg.validate()); err != nil {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
-	e := &Engine{cfg: cfg, intervals: productionIntervals(), trouble: trouble{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
+	e := &Engine{cfg: cfg, intervals: productionIntervals(), health: commitHealth{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
 	e.sizes.Store(newSizes(topicLimits{}, e.topics()))
 	return e, nil
 }
@@ -125,7 +125,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		return errRunning
 	}
 	defer e.running.Store(false)
-	e.trouble.begin()
+	e.health.begin()
 	defer e.leave(ctx)
 	var fences []time.Time
 	for wait := e.intervals.restart; ; wait = min(2*wait, restartMax) {
@@ -133,7 +133,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		err := e.once(ctx)
 		refused := denied(err)
 		switch {
-		case err == nil, lasting(err), refused && (bounded || !e.trouble.wasHealthy() && !errors.Is(err, errAborts)):
+		case err == nil, lasting(err), refused && (bounded || !e.health.wasHealthy() && !errors.Is(err, errAborts)):
 			return err
 		case ctx.Err() != nil:
 			e.cfg.Logger.WarnContext(ctx, "stopped without a last commit; its records will be reprocessed by the next owner", "error", err)
@@ -149,8 +149,8 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		}
 		pause := wait/2 + rand.N(wait/2)
 		if refused {
-			e.trouble.refused(e.cfg.Logger, err)
-			pause = max(pause, e.trouble.waits())
+			e.health.refused(e.cfg.Logger, err)
+			pause = max(pause, e.health.waits())
 		} else {
 			e.cfg.Logger.WarnContext(ctx, "session ended, starting a new one", "error", err, "wait", pause.String())
 		}

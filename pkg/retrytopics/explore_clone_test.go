@@ -56,11 +56,11 @@ func (c *copier) state(old *partitionState) *partitionState {
 		chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: maps.Clone(old.keys), base: maps.Clone(old.base), over: old.over,
 		drops: old.drops,
 	}
-	if old.newest != nil {
-		sh.newest, sh.pushed.forgotten = newNewests(c.from.e.cfg.Ordering.Versions.MaxKeys), old.pushed.forgotten
+	if old.latest != nil {
+		sh.latest, sh.pushed.forgotten = newLatestVersions(c.from.e.cfg.Ordering.Versions.MaxKeys), old.pushed.forgotten
 		for _, k := range c.keys {
-			if known, kept := old.newest.of(k); kept {
-				sh.newest.note(k, known)
+			if known, kept := old.latest.of(k); kept {
+				sh.latest.note(k, known)
 			}
 		}
 	}

@@ -215,7 +215,7 @@ func (d *describer) change(c *change) {
 	d.num(c.applied.Version, c.applied.Offset, c.before.Version, c.before.Offset)
 	d.text = append(append(d.text, c.applied.Content[:]...), c.before.Content[:]...)
 	d.flag(c.versioned)
-	d.newest(c.newest, true)
+	d.newest(c.latest, true)
 	d.newest(c.older, c.kept)
 	if d.flag(c.state != nil); c.state != nil {
 		d.state(c.state.state)
@@ -230,7 +230,7 @@ func (d *describer) state(st keyState) {
 	}
 }
 
-func (d *describer) newest(n Newest, kept bool) {
+func (d *describer) newest(n Latest, kept bool) {
 	if d.flag(kept); kept {
 		d.num(n.Version.Number, n.Version.Offset, n.Deleted)
 	}
@@ -248,8 +248,8 @@ func (d *describer) memory() {
 			d.num(a.Version, a.Offset)
 			d.text = append(d.text, a.Content[:]...)
 		}
-		if sh.newest != nil {
-			d.newest(sh.newest.of(d.x.keys[k]))
+		if sh.latest != nil {
+			d.newest(sh.latest.of(d.x.keys[k]))
 		}
 	}
 	for _, c := range sh.noted {
@@ -261,7 +261,7 @@ func (d *describer) memory() {
 
 // ledger writes down what the ledger's topic says, and the versions that the state topic has.
 func (d *describer) ledger() {
-	if d.st.s.states[0].newest != nil {
+	if d.st.s.states[0].latest != nil {
 		for _, k := range d.x.keys {
 			r := encodeVersion("", 0, k, nil, "")
 			d.text = append(append(d.text, d.st.w.states[string(r.Key)]...), 0)

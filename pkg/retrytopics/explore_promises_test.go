@@ -26,7 +26,7 @@ func (x *explorer) attempted(r *Record) {
 func (x *explorer) hold(st *state) {
 	for i := range st.w.logs {
 		l := st.s.partitions[x.partitionOf(i)]
-		m := l.window.mark()
+		m := l.window.commitPoint()
 		if m.offset < 0 {
 			continue
 		}
@@ -101,11 +101,11 @@ func (x *explorer) remembered(st *state) {
 // versions holds the versions that a session has read against those that the topics have.
 func (x *explorer) versions(st *state) {
 	sh, n := st.s.states[0], 0
-	if sh.newest == nil {
+	if sh.latest == nil {
 		return
 	}
 	for _, k := range x.keys {
-		known, kept := sh.newest.of(k)
+		known, kept := sh.latest.of(k)
 		r := encodeVersion("in.state", 0, k, &known, x.e.cfg.scale())
 		written, is := st.w.states[string(r.Key)]
 		if kept != is || is && !bytes.Equal(r.Value, written) {
@@ -115,8 +115,8 @@ func (x *explorer) versions(st *state) {
 			n++
 		}
 	}
-	if n != sh.newest.size() {
-		x.breaks("the session knows the versions of %d keys, and there are %d", sh.newest.size(), n)
+	if n != sh.latest.size() {
+		x.breaks("the session knows the versions of %d keys, and there are %d", sh.latest.size(), n)
 	}
 }
 
@@ -124,7 +124,7 @@ func (x *explorer) versions(st *state) {
 func (x *explorer) restored(st *state) {
 	for i, c := range st.w.commits {
 		l := st.s.partitions[x.partitionOf(i)]
-		if m := l.window.mark(); m.offset != c.offset || m.offset >= 0 && l.commitText(m) != c.metadata {
+		if m := l.window.commitPoint(); m.offset != c.offset || m.offset >= 0 && l.commitText(m) != c.metadata {
 			x.breaks("lane %d begins from %+v, and %+v is committed", i, m, c)
 		}
 	}

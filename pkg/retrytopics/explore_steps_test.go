@@ -183,10 +183,10 @@ func (x *explorer) takeAll(st *state) {
 	for i := range st.w.logs {
 		l := st.s.partitions[x.partitionOf(i)]
 		for l != nil && len(l.window.restored) == 0 && x.next(st, i) < int64(len(st.w.logs[i])) {
-			before := l.window.mark()
+			before := l.window.commitPoint()
 			marker := st.w.logs[i][x.next(st, i)] == nil
 			x.takeOne(st, i)
-			if after := l.window.mark(); after != before && !marker && before.offset >= 0 {
+			if after := l.window.commitPoint(); after != before && !marker && before.offset >= 0 {
 				x.breaks("a record that is taken moves the commit from %+v to %+v", before, after)
 			}
 		}

@@ -18,7 +18,7 @@ func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 	for _, at := range []int64{5, 7, 8, 11} {
 		w.finish(at)
 	}
-	m := w.mark()
+	m := w.commitPoint()
 	c, err := ParseCommit(m.offset, seal(m.metadata, generations{now: 3}))
 	if want := (Commit{Offset: 6, Ahead: []Run{{7, 8}, {11, 11}}, Generation: 3, First: 3}); err != nil || !reflect.DeepEqual(c, want) {
 		t.Fatalf("%+v, %v, want %+v", c, err, want)
@@ -43,7 +43,7 @@ func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 func TestParseCheckpoint_S0_4(t *testing.T) {
 	t.Parallel()
 	id := topicID{1, 2}
-	cp := checkpoint{group: "g", source: "s", generation: 2, positions: map[string]topicPosition{"s": {id, mark{7, encodeAhead(7, []span{{9, 9}})}}}}
+	cp := checkpoint{group: "g", source: "s", generation: 2, positions: map[string]topicPosition{"s": {id, commitPoint{7, encodeAhead(7, []span{{9, 9}})}}}}
 	r, err := cp.record("state", 0)
 	if err != nil {
 		t.Fatal(err)

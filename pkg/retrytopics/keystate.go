@@ -100,7 +100,7 @@ func decodeState(value []byte, scale Scale) (keyState, error) {
 		st.Due = due.UTC()
 	}
 	if st.Applied != nil && w.Scale.differs(scale) {
-		n := Newest{*st.Applied, st.Deleted}.On(w.Scale, scale)
+		n := Latest{*st.Applied, st.Deleted}.On(w.Scale, scale)
 		st.Applied, st.Deleted = &n.Version, n.Deleted
 	}
 	return st, nil
@@ -109,7 +109,7 @@ func decodeState(value []byte, scale Scale) (keyState, error) {
 // Remembered is what a record of the state topic knows of the events of a key that took effect.
 type Remembered struct {
 	Key    idempotency.KeyHash
-	Newest Newest
+	Newest Latest
 	Known  bool // Newest is; else this record knows of nothing, or not any more
 	// Lasting says that it is a version's own record. Otherwise it is the state of a key of which a record waits or has died. A
 	// key can have both, and what is newer of them counts.
@@ -134,7 +134,7 @@ func ReadRemembered(key, value []byte, scale Scale) (m Remembered, ok bool, err 
 	}
 	st, err := decodeState(value, scale)
 	if m.Known = err == nil && st.Applied != nil; m.Known {
-		m.Newest = Newest{*st.Applied, st.Deleted}
+		m.Newest = Latest{*st.Applied, st.Deleted}
 	}
 	return m, true, err
 }

@@ -30,7 +30,7 @@ type partition struct {
 	gate      gate
 	fetched   int64 // records taken
 	window    *window
-	committed mark
+	committed commitPoint
 	shared    bool // of a tier: it has records of another pipeline
 	sealed    bool // the commit that the lane began with was made with a checkpoint
 	held      int  // records taken and not yet committed as finished
@@ -92,7 +92,7 @@ func (l *partition) oldest() time.Time {
 }
 
 // newLane starts a lane from what the group has committed: offset -1 when there is nothing.
-func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitionState, committed mark) (*partition, error) {
+func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitionState, committed commitPoint) (*partition, error) {
 	spans, err := decodeAhead(committed.offset, committed.metadata)
 	if err != nil {
 		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.offset, err)

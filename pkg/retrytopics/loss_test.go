@@ -34,7 +34,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 			s := e.unconnected(t.Context(), defaultMaxMetadata)
-			l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), mark{c.committed, encodeAhead(max(c.committed, 0), c.restored)})
+			l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), commitPoint{c.committed, encodeAhead(max(c.committed, 0), c.restored)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
 	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 	s := e.unconnected(t.Context(), defaultMaxMetadata)
-	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), mark{offset: 5})
+	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), commitPoint{offset: 5})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func (e *memoryError) Error() string {
 func (e *memoryError) Unwrap() error { return ErrMemory }
 
 // surroundings are what a shard's memory is held against.
-type surroundings struct {
+type expectedTopics struct {
 	group    string
 	pipeline string // id that records carry
 	source   string
@@ -85,8 +85,8 @@ type surroundings struct {
 	ids      map[string]topicID
 }
 
-func (e *Engine) surroundings(l *layout) surroundings {
-	now := surroundings{group: e.cfg.Group, pipeline: e.cfg.Origin.Pipeline, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, scale: e.cfg.scale(), ids: l.ids}
+func (e *Engine) expectedTopics(l *layout) expectedTopics {
+	now := expectedTopics{group: e.cfg.Group, pipeline: e.cfg.Origin.Pipeline, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, scale: e.cfg.scale(), ids: l.ids}
 	if e.cfg.Dedupe.on() {
 		now.ledger = e.cfg.Dedupe.LedgerTopic
 	}
@@ -102,7 +102,7 @@ type evidence struct {
 }
 
 // mismatches gives all in which a shard's memory does not fit. It is pure.
-func (now surroundings) mismatches(known evidence) []Mismatch {
+func (now expectedTopics) mismatches(known evidence) []Mismatch {
 	cp := known.checkpoint
 	switch {
 	case cp == nil && known.sealed:
@@ -134,7 +134,7 @@ func (now surroundings) mismatches(known evidence) []Mismatch {
 }
 
 // next gives the checkpoint that follows cp, nil at first, with the marks of a transaction. It is pure.
-func (now surroundings) next(cp *checkpoint, marks map[string]mark) *checkpoint {
+func (now expectedTopics) next(cp *checkpoint, marks map[string]commitPoint) *checkpoint {
 	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, positions: map[string]topicPosition{}}
 	if cp != nil {
 		next.generation, next.same, next.ledgerFrom, next.scaleFrom = cp.generation, cp.same, cp.ledgerFrom, cp.scaleFrom
@@ -149,7 +149,7 @@ func (now surroundings) next(cp *checkpoint, marks map[string]mark) *checkpoint 
 		next.pipelines = next.pipelines[max(0, len(next.pipelines)-maxPipelines):]
 	}
 	if _, known := next.positions[now.source]; !known {
-		next.positions[now.source] = topicPosition{now.ids[now.source], mark{offset: -1}}
+		next.positions[now.source] = topicPosition{now.ids[now.source], commitPoint{offset: -1}}
 	}
 	for topic, m := range marks {
 		next.positions[topic] = topicPosition{now.ids[topic], m}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func around() surroundings {
-	return surroundings{
+func around() expectedTopics {
+	return expectedTopics{
 		scale: "1a2b3c4d",
 		group: "g", source: "features", state: "features.state", ledger: "features.ledger",
 		ids: map[string]topicID{"features": id(1), "features.retry-2s": id(2), "features.retry-8s": id(3), "features.ledger": id(9)},
@@ -18,7 +18,7 @@ func TestMismatches_S4_14(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		known  evidence
-		change func(*surroundings)
+		change func(*expectedTopics)
 		want   []MismatchKind
 	}{
 		"nothing at all":                       {evidence{}, nil, nil},
@@ -29,15 +29,15 @@ func TestMismatches_S4_14(t *testing.T) {
 		"a tier's commit alone binds nothing":  {evidence{remembers: true, committed: false}, nil, []MismatchKind{MismatchUnbound}},
 		"the state is gone":                    {evidence{sealed: true, committed: true}, nil, []MismatchKind{MismatchState}},
 		"the state is gone, the ledger is not": {evidence{sealed: true, remembers: true}, nil, []MismatchKind{MismatchState}},
-		"another source":                       {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features"] = id(8) }, []MismatchKind{MismatchSource}},
-		"another source, old commits there":    {evidence{checkpoint: sample(), committed: true}, func(s *surroundings) { s.ids["features"] = id(8) }, []MismatchKind{MismatchSource}},
-		"another tier":                         {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features.retry-2s"] = id(8) }, []MismatchKind{MismatchTier}},
-		"another ledger":                       {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features.ledger"] = id(8) }, []MismatchKind{MismatchLedger}},
-		"another ledger, but no dedupe":        {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features.ledger"], s.ledger = id(8), "" }, nil},
-		"another group":                        {evidence{checkpoint: sample()}, func(s *surroundings) { s.group = "h" }, []MismatchKind{MismatchGroup}},
-		"a tier that is not configured":        {evidence{checkpoint: sample()}, func(s *surroundings) { delete(s.ids, "features.retry-8s") }, nil},
-		"brokers without topic ids":            {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features"] = topicID{} }, nil},
-		"another cluster": {evidence{checkpoint: sample()}, func(s *surroundings) {
+		"another source":                       {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.ids["features"] = id(8) }, []MismatchKind{MismatchSource}},
+		"another source, old commits there":    {evidence{checkpoint: sample(), committed: true}, func(s *expectedTopics) { s.ids["features"] = id(8) }, []MismatchKind{MismatchSource}},
+		"another tier":                         {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.ids["features.retry-2s"] = id(8) }, []MismatchKind{MismatchTier}},
+		"another ledger":                       {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.ids["features.ledger"] = id(8) }, []MismatchKind{MismatchLedger}},
+		"another ledger, but no dedupe":        {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.ids["features.ledger"], s.ledger = id(8), "" }, nil},
+		"another group":                        {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.group = "h" }, []MismatchKind{MismatchGroup}},
+		"a tier that is not configured":        {evidence{checkpoint: sample()}, func(s *expectedTopics) { delete(s.ids, "features.retry-8s") }, nil},
+		"brokers without topic ids":            {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.ids["features"] = topicID{} }, nil},
+		"another cluster": {evidence{checkpoint: sample()}, func(s *expectedTopics) {
 			s.ids = map[string]topicID{"features": id(11), "features.retry-2s": id(12), "features.retry-8s": id(13), "features.ledger": id(19)}
 		}, []MismatchKind{MismatchSource, MismatchTier, MismatchTier, MismatchLedger}},
 	} {
@@ -89,14 +89,14 @@ func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
 	t.Parallel()
 	now := around()
 	delete(now.ids, "features.retry-8s") // not configured any more
-	next := now.next(sample(), map[string]mark{"features": {50, ""}})
+	next := now.next(sample(), map[string]commitPoint{"features": {50, ""}})
 	want := sample()
-	want.positions["features"] = topicPosition{id(1), mark{50, ""}}
+	want.positions["features"] = topicPosition{id(1), commitPoint{50, ""}}
 	if !reflect.DeepEqual(next, want) {
 		t.Errorf("got %+v, want %+v", next, want)
 	}
-	first := now.next(nil, map[string]mark{"features.retry-2s": {3, ""}})
-	if first.positions["features"] != (topicPosition{id(1), mark{offset: -1}}) || first.positions["features.retry-2s"] != (topicPosition{id(2), mark{3, ""}}) {
+	first := now.next(nil, map[string]commitPoint{"features.retry-2s": {3, ""}})
+	if first.positions["features"] != (topicPosition{id(1), commitPoint{offset: -1}}) || first.positions["features.retry-2s"] != (topicPosition{id(2), commitPoint{3, ""}}) {
 		t.Errorf("the first one: %+v", first)
 	}
 }
@@ -106,13 +106,13 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	now := around()
 	now.ids["features"] = id(8)
 	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
-	if source.generation != 3 || source.ledgerFrom != 100 || source.positions["features"] != (topicPosition{id(8), mark{offset: -1}}) || source.positions["features.retry-2s"].at.offset != 7 {
+	if source.generation != 3 || source.ledgerFrom != 100 || source.positions["features"] != (topicPosition{id(8), commitPoint{offset: -1}}) || source.positions["features.retry-2s"].at.offset != 7 {
 		t.Errorf("source: %+v", source)
 	}
 	now = around()
 	now.ids["features.retry-2s"] = id(8)
 	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
-	if tier.generation != 2 || tier.ledgerFrom != 17 || tier.positions["features.retry-2s"] != (topicPosition{id(8), mark{offset: -1}}) || tier.positions["features"] != sample().positions["features"] {
+	if tier.generation != 2 || tier.ledgerFrom != 17 || tier.positions["features.retry-2s"] != (topicPosition{id(8), commitPoint{offset: -1}}) || tier.positions["features"] != sample().positions["features"] {
 		t.Errorf("tier: %+v", tier)
 	}
 	now = around()
@@ -125,14 +125,14 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{generations: generations{now: 2}}, 100); group.group != "h" || group.generation != 2 || group.positions["features"] != sample().positions["features"] {
 		t.Errorf("group: %+v", group)
 	}
-	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]mark{"features": {42, ""}}, committedGeneration{generations: generations{now: 2}}, 100)
-	if state.generation != 3 || state.positions["features"] != (topicPosition{id(1), mark{42, ""}}) {
+	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]commitPoint{"features": {42, ""}}, committedGeneration{generations: generations{now: 2}}, 100)
+	if state.generation != 3 || state.positions["features"] != (topicPosition{id(1), commitPoint{42, ""}}) {
 		t.Errorf("state: %+v", state)
 	}
 	if state.same != 0 {
 		t.Errorf("without a commit of the source it is not known to be the same: %+v", state)
 	}
-	again := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]mark{"features": {42, ""}}, committedGeneration{generations{now: 2, same: 1}, true}, 100)
+	again := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]commitPoint{"features": {42, ""}}, committedGeneration{generations{now: 2, same: 1}, true}, 100)
 	if again.generation != 3 || again.same != 2 {
 		t.Errorf("the source stayed: %+v", again)
 	}

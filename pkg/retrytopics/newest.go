@@ -9,17 +9,17 @@ import (
 )
 
 // Newest is what is remembered of the events of a key that took effect.
-type Newest struct {
+type Latest struct {
 	Version Version // of the newest one
 	Deleted int64   // source offset behind the newest delete among them; 0 when there is none
 }
 
 // Outdates says whether an event of a version is older than what took effect. A delete is newer than every event of its key
 // before it, also than those with a greater number.
-func (n Newest) Outdates(v Version) bool { return v.Less(n.Version) || v.Offset < n.Deleted }
+func (n Latest) Outdates(v Version) bool { return v.Less(n.Version) || v.Offset < n.Deleted }
 
 // After is what is remembered once an event of a version took effect. It never becomes older.
-func (n Newest) After(v Version, deletes bool) Newest {
+func (n Latest) After(v Version, deletes bool) Latest {
 	if n.Version.Less(v) {
 		n.Version = v
 	}
@@ -30,7 +30,7 @@ func (n Newest) After(v Version, deletes bool) Newest {
 }
 
 // Join is what is remembered of a key that is known from two places.
-func (n Newest) Join(m Newest) Newest {
+func (n Latest) Join(m Latest) Latest {
 	if n.Version.Less(m.Version) {
 		n.Version = m.Version
 	}
@@ -40,29 +40,31 @@ func (n Newest) Join(m Newest) Newest {
 
 // On is what is remembered under another scale. Numbers do not compare then; what is certain is that all that lay in the source
 // up to the newest event is not newer than it, and all behind it is.
-func (n Newest) On(from, to Scale) Newest {
+func (n Latest) On(from, to Scale) Latest {
 	if !from.differs(to) {
 		return n
 	}
-	return Newest{Version{math.MinInt64, n.Version.Offset}, max(n.Deleted, n.Version.Offset+1)}
+	return Latest{Version{math.MinInt64, n.Version.Offset}, max(n.Deleted, n.Version.Offset+1)}
 }
 
 // newests holds the newest version of each key of a shard: 48 bytes and its part of a hash table, whatever the key.
-type newests struct{ table *idempotency.Ledger }
+type latestVersions struct{ table *idempotency.Ledger }
 
-func newNewests(maxKeys int) *newests { return &newests{idempotency.NewLedger(0, maxKeys)} }
+func newLatestVersions(maxKeys int) *latestVersions {
+	return &latestVersions{idempotency.NewLedger(0, maxKeys)}
+}
 
 // of gives what is known of a key.
-func (n *newests) of(k idempotency.KeyHash) (known Newest, ok bool) {
+func (n *latestVersions) of(k idempotency.KeyHash) (known Latest, ok bool) {
 	a, ok := n.table.Last(k, time.Time{})
 	if !ok {
-		return Newest{}, false
+		return Latest{}, false
 	}
-	return Newest{Version{a.Version, a.Offset}, int64(binary.BigEndian.Uint64(a.Content[:]))}, true //nolint:gosec // as it was put in
+	return Latest{Version{a.Version, a.Offset}, int64(binary.BigEndian.Uint64(a.Content[:]))}, true //nolint:gosec // as it was put in
 }
 
 // size is the number of keys; none are known where none is kept.
-func (n *newests) size() int {
+func (n *latestVersions) size() int {
 	if n == nil {
 		return 0
 	}
@@ -70,7 +72,7 @@ func (n *newests) size() int {
 }
 
 // note remembers it. When there is no room, the key that was noted longest ago is pushed out.
-func (n *newests) note(k idempotency.KeyHash, known Newest) (pushed idempotency.KeyHash, full bool) {
+func (n *latestVersions) note(k idempotency.KeyHash, known Latest) (pushed idempotency.KeyHash, full bool) {
 	a := idempotency.Applied{Version: known.Version.Number, Offset: known.Version.Offset}
 	binary.BigEndian.PutUint64(a.Content[:], uint64(known.Deleted)) //nolint:gosec // an offset
 	return n.table.Note(k, a)

@@ -9,11 +9,11 @@ import (
 
 // versionRule is what decides about versions.
 type versionRule struct {
-	outdates func(Newest, Version) bool
-	after    func(Newest, Version, bool) Newest
+	outdates func(Latest, Version) bool
+	after    func(Latest, Version, bool) Latest
 }
 
-var ownRule = versionRule{Newest.Outdates, Newest.After}
+var ownRule = versionRule{Latest.Outdates, Latest.After}
 
 // effect is an event that took effect. The list of them is the truth that Newest sums up.
 type effect struct {
@@ -36,7 +36,7 @@ func older(past []effect, v Version) bool {
 // rule and the past disagree first.
 func (rule versionRule) play(r *rand.Rand) error {
 	var past []effect
-	var newest *Newest
+	var newest *Latest
 	for range 12 {
 		v := Version{Number: r.Int64N(4) - 1, Offset: r.Int64N(8)}
 		deletes := r.IntN(4) == 0
@@ -55,7 +55,7 @@ func (rule versionRule) play(r *rand.Rand) error {
 		}
 		past = append(past, effect{v, deletes})
 		if newest == nil {
-			newest = &Newest{Version: v}
+			newest = &Latest{Version: v}
 		}
 		next := rule.after(*newest, v, deletes)
 		if r.IntN(3) == 0 {
@@ -91,30 +91,30 @@ func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
 func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, mutant := range map[string]versionRule{
-		"deletes count for nothing": {func(n Newest, v Version) bool { return v.Less(n.Version) }, Newest.After},
-		"an equal version is older": {func(n Newest, v Version) bool { return !n.Version.Less(v) || v.Offset < n.Deleted }, Newest.After},
-		"a delete covers one more":  {func(n Newest, v Version) bool { return v.Less(n.Version) || v.Offset <= n.Deleted }, Newest.After},
-		"numbers alone":             {func(n Newest, v Version) bool { return v.Number < n.Version.Number || v.Offset < n.Deleted }, Newest.After},
-		"offsets alone":             {func(n Newest, v Version) bool { return v.Offset < n.Version.Offset || v.Offset < n.Deleted }, Newest.After},
-		"both must be older":        {func(n Newest, v Version) bool { return v.Less(n.Version) && v.Offset < n.Deleted }, Newest.After},
-		"the last, not the newest":  {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{v, n.After(v, d).Deleted} }},
-		"the first, not the newest": {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{n.Version, n.After(v, d).Deleted} }},
-		"a delete does not cover itself": {Newest.Outdates, func(n Newest, v Version, d bool) Newest {
-			return Newest{n.After(v, d).Version, max(0, n.After(v, d).Deleted-1)}
+		"deletes count for nothing": {func(n Latest, v Version) bool { return v.Less(n.Version) }, Latest.After},
+		"an equal version is older": {func(n Latest, v Version) bool { return !n.Version.Less(v) || v.Offset < n.Deleted }, Latest.After},
+		"a delete covers one more":  {func(n Latest, v Version) bool { return v.Less(n.Version) || v.Offset <= n.Deleted }, Latest.After},
+		"numbers alone":             {func(n Latest, v Version) bool { return v.Number < n.Version.Number || v.Offset < n.Deleted }, Latest.After},
+		"offsets alone":             {func(n Latest, v Version) bool { return v.Offset < n.Version.Offset || v.Offset < n.Deleted }, Latest.After},
+		"both must be older":        {func(n Latest, v Version) bool { return v.Less(n.Version) && v.Offset < n.Deleted }, Latest.After},
+		"the last, not the newest":  {Latest.Outdates, func(n Latest, v Version, d bool) Latest { return Latest{v, n.After(v, d).Deleted} }},
+		"the first, not the newest": {Latest.Outdates, func(n Latest, v Version, d bool) Latest { return Latest{n.Version, n.After(v, d).Deleted} }},
+		"a delete does not cover itself": {Latest.Outdates, func(n Latest, v Version, d bool) Latest {
+			return Latest{n.After(v, d).Version, max(0, n.After(v, d).Deleted-1)}
 		}},
-		"the last delete": {Newest.Outdates, func(n Newest, v Version, d bool) Newest {
+		"the last delete": {Latest.Outdates, func(n Latest, v Version, d bool) Latest {
 			if d {
 				n.Deleted = 0
 			}
 			return n.After(v, d)
 		}},
-		"an event ends a delete": {Newest.Outdates, func(n Newest, v Version, d bool) Newest {
+		"an event ends a delete": {Latest.Outdates, func(n Latest, v Version, d bool) Latest {
 			if !d {
 				n.Deleted = 0
 			}
 			return n.After(v, d)
 		}},
-		"every event is a delete": {Newest.Outdates, func(n Newest, v Version, _ bool) Newest { return n.After(v, true) }},
+		"every event is a delete": {Latest.Outdates, func(n Latest, v Version, _ bool) Latest { return n.After(v, true) }},
 	} {
 		if err, _ := mutant.find(); err == nil {
 			t.Errorf("%s: not found", name)
@@ -124,8 +124,8 @@ func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
 
 func TestNewest_joinKnowsBoth(t *testing.T) {
 	t.Parallel()
-	a, b := Newest{Version{5, 1}, 9}, Newest{Version{4, 7}, 3}
-	if want := (Newest{Version{5, 1}, 9}); a.Join(b) != want || b.Join(a) != want {
+	a, b := Latest{Version{5, 1}, 9}, Latest{Version{4, 7}, 3}
+	if want := (Latest{Version{5, 1}, 9}); a.Join(b) != want || b.Join(a) != want {
 		t.Errorf("%v and %v", a.Join(b), b.Join(a))
 	}
 }
@@ -133,7 +133,7 @@ func TestNewest_joinKnowsBoth(t *testing.T) {
 // Numbers of another scale say nothing: what lay in the source up to the newest event is older than it, all behind it is newer.
 func TestNewest_S0_6_onAnotherScaleTheOffsetDecides(t *testing.T) {
 	t.Parallel()
-	for _, n := range []Newest{{Version{1000, 7}, 0}, {Version{-3, 7}, 3}, {Version{1000, 7}, 8}} {
+	for _, n := range []Latest{{Version{1000, 7}, 0}, {Version{-3, 7}, 3}, {Version{1000, 7}, 8}} {
 		if same := n.On("a", "a"); same != n || n.On("", "a") != n || n.On("a", "") != n {
 			t.Errorf("%v changes on its own scale, or one that is not known", n)
 		}

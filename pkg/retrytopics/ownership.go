@@ -44,7 +44,7 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 	if !ours || p.ErrorCode != 0 {
 		return nil
 	}
-	committed, isSealed := mark{offset: -1}, false
+	committed, isSealed := commitPoint{offset: -1}, false
 	if p.Offset >= 0 {
 		committed.offset = p.Offset
 		if p.Metadata != nil {
@@ -59,7 +59,7 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 }
 
 // start puts a new lane in its place. The mutex is held.
-func (s *session) start(tp topicPartition, tier int, committed mark) error {
+func (s *session) start(tp topicPartition, tier int, committed commitPoint) error {
 	sh := s.states[tp.partition]
 	if sh == nil {
 		sh = s.e.newState(tp.partition)

@@ -65,7 +65,7 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 	t.Parallel()
 	s := unconnected(t, Config{Handler: nothing})
 	for range blockedFrom {
-		s.e.trouble.failed(s.e.cfg.Logger, errors.New("not allowed"))
+		s.e.health.failed(s.e.cfg.Logger, errors.New("not allowed"))
 	}
 	may := func() bool {
 		s.sched.mu.Lock()
@@ -89,7 +89,7 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 	if may() {
 		t.Error("a second attempt begins before the result of the first is committed")
 	}
-	s.e.trouble.passed(s.e.cfg.Logger)
+	s.e.health.passed(s.e.cfg.Logger)
 	if s.block(); !may() {
 		t.Error("the trouble is over, and no attempt begins")
 	}
@@ -158,7 +158,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	take(3, 4)
 	waits("before", 6)
 	s.partitions[tier].let(4, 0) // finished and committed ahead of the others
-	s.partitions[tier].committed = mark{offset: 0, metadata: encodeAhead(0, []span{{4, 4}})}
+	s.partitions[tier].committed = commitPoint{offset: 0, metadata: encodeAhead(0, []span{{4, 4}})}
 	waits("one finished", 5)
 	if err := s.renew(); err != nil {
 		t.Fatal(err)

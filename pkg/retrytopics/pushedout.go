@@ -67,9 +67,9 @@ func (sh *partitionState) removable() (keys []idempotency.KeyHash, of int) {
 	defer sh.mu.Unlock()
 	of = min(len(sh.pushed.keys), maxRemoved)
 	for _, k := range sh.pushed.keys[:of] {
-		if sh.newest == nil {
+		if sh.latest == nil {
 			keys = append(keys, k)
-		} else if _, back := sh.newest.of(k); !back {
+		} else if _, back := sh.latest.of(k); !back {
 			keys = append(keys, k)
 		}
 	}
@@ -85,7 +85,7 @@ func (sh *partitionState) removed(n int) {
 
 // versionRecords gives the records of the versions that a transaction changes, each key's last one.
 func (e *Engine) versionRecords(sh *partitionState, changes []*change) []*kgo.Record {
-	if sh.newest == nil {
+	if sh.latest == nil {
 		return nil
 	}
 	topic, scale := e.cfg.Ordering.StateTopic, e.cfg.scale()
@@ -98,7 +98,7 @@ func (e *Engine) versionRecords(sh *partitionState, changes []*change) []*kgo.Re
 	}
 	for _, c := range changes { // in their order: a start pushes out by it
 		if last[c.hash] == c {
-			records = append(records, encodeVersion(topic, sh.partition, c.hash, &c.newest, scale))
+			records = append(records, encodeVersion(topic, sh.partition, c.hash, &c.latest, scale))
 		}
 	}
 	return records
@@ -172,11 +172,11 @@ func (s *session) addVersions(stats *VersionStats) {
 			continue
 		}
 		sh.mu.Lock()
-		if sh.newest == nil {
+		if sh.latest == nil {
 			stats.Keys += int64(len(sh.pushed.keys))
 		} else {
-			stats.Keys += int64(sh.newest.table.Len())
-			stats.Bytes += int64(sh.newest.table.Bytes())
+			stats.Keys += int64(sh.latest.table.Len())
+			stats.Bytes += int64(sh.latest.table.Bytes())
 		}
 		sh.mu.Unlock()
 	}

@@ -21,7 +21,7 @@ func (s *session) reads(polls bool) {
 
 // proven ends the trouble that an earlier session ended with, once this one has shown that it works.
 func (s *session) proven() {
-	if !s.e.trouble.sessionEnded() || s.readsSince.IsZero() || time.Since(s.readsSince) < provenAfter {
+	if !s.e.health.sessionEnded() || s.readsSince.IsZero() || time.Since(s.readsSince) < provenAfter {
 		return
 	}
 	s.mu.Lock()
@@ -30,6 +30,6 @@ func (s *session) proven() {
 	if _, some := s.sched.pending(); !told || some || s.unfinished() { // a commit will show it
 		return
 	}
-	s.e.trouble.passed(s.e.cfg.Logger)
+	s.e.health.passed(s.e.cfg.Logger)
 	s.block()
 }

@@ -23,7 +23,7 @@ func (sh *partitionState) restoreCheckpoint(value []byte) error {
 // evidence adds what the shard's memory says.
 func (sh *partitionState) evidence(commits evidence) evidence {
 	commits.checkpoint = sh.checkpoint
-	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0 || sh.newest.size() > 0
+	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0 || sh.latest.size() > 0
 	return commits
 }
 
@@ -57,7 +57,7 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.e.surroundings(s.layout)
+	now := s.e.expectedTopics(s.layout)
 	known := map[int32]evidence{}
 	for _, l := range s.partitions {
 		of := known[l.partition]
@@ -130,14 +130,14 @@ func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 
 // checkpoints gives the next checkpoints of the shards whose positions a transaction commits; none where there is no state
 // topic. The mutex is held.
-func (s *session) checkpoints(marks map[*partition]mark) map[*partitionState]*checkpoint {
+func (s *session) checkpoints(marks map[*partition]commitPoint) map[*partitionState]*checkpoint {
 	if !s.layout.states || len(marks) == 0 {
 		return nil
 	}
-	byState := map[*partitionState]map[string]mark{}
+	byState := map[*partitionState]map[string]commitPoint{}
 	for l, m := range marks {
 		if byState[l.state] == nil {
-			byState[l.state] = map[string]mark{}
+			byState[l.state] = map[string]commitPoint{}
 		}
 		byState[l.state][l.topic] = m
 	}
@@ -147,7 +147,7 @@ func (s *session) checkpoints(marks map[*partition]mark) map[*partitionState]*ch
 			of[l.topic] = l.committed
 		}
 	}
-	now := s.e.surroundings(s.layout)
+	now := s.e.expectedTopics(s.layout)
 	all := make(map[*partitionState]*checkpoint, len(byState))
 	for sh, of := range byState {
 		all[sh] = now.next(sh.checkpoint, of)
@@ -171,7 +171,7 @@ func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*checkpoint) 
 }
 
 // commitText gives the metadata of a commit of the lane: sealed when the state topic has the shard's checkpoint.
-func (l *partition) commitText(m mark) string {
+func (l *partition) commitText(m commitPoint) string {
 	if !l.state.promised {
 		return m.metadata
 	}

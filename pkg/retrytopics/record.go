@@ -47,7 +47,9 @@ type Marks struct {
 func (c *Control) marks() Marks { return Marks{c.Lineage, c.Care, c.Sovereignty} }
 
 // mark writes marks into the control headers.
-func (c *Control) mark(m Marks) { c.Lineage, c.Care, c.Sovereignty = m.Lineage, m.Care, m.Sovereignty }
+func (c *Control) setMarks(m Marks) {
+	c.Lineage, c.Care, c.Sovereignty = m.Lineage, m.Care, m.Sovereignty
+}
 
 // Result is what a handler made of a record.
 type Result struct {

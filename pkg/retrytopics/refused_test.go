@@ -25,7 +25,7 @@ func unconnected(t *testing.T, cfg Config) *session {
 		if tier != sourceTier {
 			topic = e.cfg.Retries.Tiers[tier].Topic
 		}
-		if err := s.start(topicPartition{topic, 0}, tier, mark{offset: 0}); err != nil {
+		if err := s.start(topicPartition{topic, 0}, tier, commitPoint{offset: 0}); err != nil {
 			t.Fatal(err)
 		}
 	}

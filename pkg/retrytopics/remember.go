@@ -36,19 +36,19 @@ func (sh *partitionState) restoreState(r *kgo.Record, scale Scale) error {
 // restoreVersion takes over the version of a key, where versions are kept. Where they are not any more, it is to be removed.
 func (sh *partitionState) restoreVersion(k idempotency.KeyHash, value []byte, scale Scale) error {
 	delete(sh.pushed.early, k)
-	if sh.newest == nil {
+	if sh.latest == nil {
 		sh.pushed.addEarly(k, sh.drops && value != nil)
 		return nil
 	}
 	if value == nil {
-		sh.newest.table.Forget(k)
+		sh.latest.table.Forget(k)
 		return nil
 	}
 	n, err := decodeVersion(value, scale)
 	if err != nil {
 		return err
 	}
-	sh.pushed.addEarly(sh.newest.note(k, n))
+	sh.pushed.addEarly(sh.latest.note(k, n))
 	return nil
 }
 

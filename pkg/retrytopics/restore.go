@@ -55,7 +55,7 @@ func (s *session) restore(ctx context.Context) error {
 	}
 	versions := 0
 	for _, sh := range fresh {
-		versions += sh.newest.size()
+		versions += sh.latest.size()
 	}
 	s.e.cfg.Logger.InfoContext(ctx, "shards started", "shards", len(fresh), "versions", versions, "restored_in", time.Since(began).String())
 	s.e.forgotten.say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())

@@ -200,8 +200,8 @@ func (t *task) takeKey() bool {
 		return true
 	}
 	chains := t.from.state.chains
-	last := chains[t.mark]
-	chains[t.mark] = t
+	last := chains[t.keyMark]
+	chains[t.keyMark] = t
 	if last != nil {
 		last.behind = t
 	}
@@ -251,7 +251,7 @@ func (s *scheduler) release(t *task) {
 	switch {
 	case !t.keyed:
 	case t.behind == nil:
-		delete(t.from.state.chains, t.mark)
+		delete(t.from.state.chains, t.keyMark)
 	default:
 		t.behind.hasKey = true
 		s.enqueue(t.behind.fetched())

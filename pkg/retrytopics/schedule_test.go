@@ -12,7 +12,7 @@ import (
 
 func partitionAt(t *testing.T, committed int64) *partition {
 	t.Helper()
-	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), mark{offset: committed})
+	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), commitPoint{offset: committed})
 	if err != nil {
 		t.Fatal(err)
 	}

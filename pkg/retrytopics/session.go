@@ -229,7 +229,7 @@ func (s *session) turn(ctx context.Context) error {
 
 // due says whether a transaction should begin.
 func (s *session) due() bool {
-	if s.e.trouble.waits() > 0 {
+	if s.e.health.waits() > 0 {
 		return false
 	}
 	ripe, some := s.sched.pending()
@@ -246,9 +246,9 @@ func (s *session) unfinished() bool {
 // stalled says whether nothing more is read, as nothing can be committed. A session to which nothing is left that could be
 // committed reads again when the next transaction is due: nothing else would show that the trouble is over.
 func (s *session) stalled() bool {
-	_, blocked := s.e.trouble.blocked()
+	_, blocked := s.e.health.blocked()
 	_, some := s.sched.pending()
-	return blocked && (some || s.unfinished() || s.e.trouble.waits() > 0)
+	return blocked && (some || s.unfinished() || s.e.health.waits() > 0)
 }
 
 // poll waits for records, but not longer than for results that want to be committed. However it ends, the client blocks

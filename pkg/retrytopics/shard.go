@@ -31,7 +31,7 @@ type partitionState struct {
 	keys   map[string]keyState // as of the last attempt
 	base   map[string]keyState // as of the last commit
 	ledger *idempotency.Ledger // what took effect, as of the last attempt; nil without dedupe. Successors share it
-	newest *newests            // version of each key, as of the last attempt; nil where none is kept. Successors share it
+	latest *latestVersions     // version of each key, as of the last attempt; nil where none is kept. Successors share it
 	pushed pushedOut           // keys whose versions had no room
 	drops  bool                // versions that the state topic has are removed
 	noted  []*change           // in ledger or newest and not committed yet, in their order, some committed ones among them
@@ -53,7 +53,7 @@ func newPartitionState(partition int32, d Dedupe) *partitionState {
 func (e *Engine) newState(partition int32) *partitionState {
 	sh := newPartitionState(partition, e.cfg.Dedupe)
 	if e.cfg.versions() {
-		sh.newest, sh.pushed.forgotten = newNewests(e.cfg.Ordering.Versions.MaxKeys), &e.forgotten
+		sh.latest, sh.pushed.forgotten = newLatestVersions(e.cfg.Ordering.Versions.MaxKeys), &e.forgotten
 	}
 	sh.drops = e.cfg.Ordering.Versions.Keep == KeepWindow
 	return sh
@@ -96,8 +96,8 @@ type change struct {
 	known  bool                // before is
 
 	versioned bool   // newest is to be written
-	newest    Newest // version of the key
-	older     Newest // what was remembered instead of it
+	latest    Latest // version of the key
+	older     Latest // what was remembered instead of it
 	kept      bool   // older is
 }
 
@@ -113,9 +113,9 @@ func (c *change) unnote(sh *partitionState) {
 	switch {
 	case c.lasting || !c.versioned:
 	case c.kept:
-		sh.pushed.add(sh.newest.note(c.hash, c.older))
+		sh.pushed.add(sh.latest.note(c.hash, c.older))
 	default:
-		sh.newest.table.Forget(c.hash)
+		sh.latest.table.Forget(c.hash)
 	}
 }
 
@@ -143,8 +143,8 @@ func (sh *partitionState) past(k []byte, hash idempotency.KeyHash, now time.Time
 	if sh.ledger != nil {
 		p.last, p.known = sh.ledger.Last(hash, now)
 	}
-	if sh.newest != nil {
-		p.kept, p.keeps = sh.newest.of(hash)
+	if sh.latest != nil {
+		p.kept, p.keeps = sh.latest.of(hash)
 	}
 	return p
 }
@@ -160,7 +160,7 @@ func (sh *partitionState) note(c *change) {
 		sh.ledger.Note(c.hash, c.applied)
 	}
 	if c.versioned {
-		sh.pushed.add(sh.newest.note(c.hash, c.newest))
+		sh.pushed.add(sh.latest.note(c.hash, c.latest))
 	}
 	sh.noted = append(sh.noted, c)
 }

@@ -20,8 +20,8 @@ type shardGame struct {
 	sh    *partitionState
 	state []*kgo.Record // the state topic
 	open  []*change     // of attempts that ended
-	now   map[string]Newest
-	base  map[string]Newest // committed
+	now   map[string]Latest
+	base  map[string]Latest // committed
 	next  int64
 }
 
@@ -31,13 +31,13 @@ func (g *shardGame) attempt(r *rand.Rand) {
 	before := g.sh.past([]byte(key), hash, time.Now())
 	c := &change{hash: hash, versioned: true, older: before.kept, kept: before.keeps}
 	g.next++
-	c.newest = Newest{Version: Version{r.Int64N(5), g.next}}
+	c.latest = Latest{Version: Version{r.Int64N(5), g.next}}
 	if before.keeps {
-		c.newest = before.kept.After(c.newest.Version, r.IntN(4) == 0)
+		c.latest = before.kept.After(c.latest.Version, r.IntN(4) == 0)
 	}
 	g.sh.note(c)
 	g.open = append(g.open, c)
-	g.now[key] = c.newest
+	g.now[key] = c.latest
 }
 
 // commit ends a transaction with the first of the open changes.
@@ -50,7 +50,7 @@ func (g *shardGame) commit(n int, aborted bool) {
 	for _, c := range g.open[:n] {
 		for k := range g.now {
 			if idempotency.HashKey([]byte(k)) == c.hash {
-				g.base[k] = c.newest
+				g.base[k] = c.latest
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (g *shardGame) check(t *testing.T, seed uint64, step int) {
 			t.Fatalf("seed %d, step %d: key %s is known as %v (%t), want %v", seed, step, k, p.kept, p.keeps, want)
 		}
 	}
-	if n := g.sh.newest.size(); n != len(g.now) {
+	if n := g.sh.latest.size(); n != len(g.now) {
 		t.Fatalf("seed %d, step %d: %d keys are known, want %d", seed, step, n, len(g.now))
 	}
 }
@@ -95,7 +95,7 @@ func TestShard_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 14))
 		e := versioning(t, 100)
-		g := &shardGame{e: e, now: map[string]Newest{}, base: map[string]Newest{}}
+		g := &shardGame{e: e, now: map[string]Latest{}, base: map[string]Latest{}}
 		g.takeOver(t)
 		for step := range 200 {
 			switch n := r.IntN(20); {
@@ -119,7 +119,7 @@ func TestShard_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
 	const room = 3
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 15))
-		g := &shardGame{e: versioning(t, room), now: map[string]Newest{}, base: map[string]Newest{}}
+		g := &shardGame{e: versioning(t, room), now: map[string]Latest{}, base: map[string]Latest{}}
 		g.takeOver(t)
 		for step := range 200 {
 			switch n := r.IntN(20); {
@@ -130,7 +130,7 @@ func TestShard_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
 			default:
 				g.takeOver(t)
 			}
-			if n := g.sh.newest.size(); n > room {
+			if n := g.sh.latest.size(); n > room {
 				t.Fatalf("seed %d, step %d: %d keys are known", seed, step, n)
 			}
 			for k, want := range g.now {

@@ -79,7 +79,7 @@ const tierPatience = 10 * time.Second
 // inspectOwners refuses to start a group that has never committed if its retry topics hold records of another pipeline: two
 // pipelines are configured with one tier prefix.
 func (e *Engine) inspectOwners(ctx context.Context, adm *kadm.Client) (faults []string, err error) {
-	if e.trouble.wasHealthy() {
+	if e.health.wasHealthy() {
 		return nil, nil
 	}
 	if committed, err := e.commits(ctx, adm); err != nil || len(committed[e.cfg.Source]) > 0 {

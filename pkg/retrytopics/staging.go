@@ -13,7 +13,7 @@ import (
 type staged struct {
 	tasks       []*task // in the order in which they finished
 	changes     map[*partitionState][]*change
-	marks       map[*partition]mark
+	marks       map[*partition]commitPoint
 	heads       map[*partitionState][]byte // new heads of trails
 	losses      []Loss                     // that the positions pass over
 	checkpoints map[*partitionState]*checkpoint
@@ -25,7 +25,7 @@ type staged struct {
 func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &staged{marks: map[*partition]mark{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
+	st := &staged{marks: map[*partition]commitPoint{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
 	st.tasks = append(s.left(), s.sched.harvest()...) // none of a lane that is gone: forgetting one takes its tasks away
 	for _, t := range st.tasks {
 		t.from.window.finish(t.offset)
@@ -34,7 +34,7 @@ func (s *session) stage() *staged {
 		}
 	}
 	for _, l := range s.partitions {
-		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
+		if m := l.window.commitPoint(); m != l.committed && m.offset >= 0 {
 			st.marks[l] = m
 		}
 	}
@@ -61,7 +61,7 @@ func (s *session) moved() bool {
 		return true
 	}
 	for _, l := range s.partitions {
-		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
+		if m := l.window.commitPoint(); m != l.committed && m.offset >= 0 {
 			return true
 		}
 	}

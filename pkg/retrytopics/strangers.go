@@ -27,7 +27,7 @@ func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 	}
 	err = fmt.Errorf("%w: group %s has members that do not consume %s: %s. Give each pipeline a group of its own (source.group)",
 		ErrGroup, e.cfg.Group, e.cfg.Source, strings.Join(foreign, "; "))
-	if e.trouble.wasHealthy() {
+	if e.health.wasHealthy() {
 		e.cfg.Logger.WarnContext(ctx, "another pipeline has joined the consumer group; it gets no partitions", "error", err)
 		return nil
 	}

@@ -29,7 +29,7 @@ type task struct {
 	change  change
 
 	index       int64  // see taken
-	mark        uint64 // hash of the key: two keys that share one only wait for each other
+	keyMark     uint64 // hash of the key: two keys that share one only wait for each other
 	behind      *task  // waits for this one, which has the same key
 	keyed       bool
 	hasKey      bool // no other one of its key runs; see takeKey
@@ -67,7 +67,7 @@ func taskOf(t *task, r fetched, seed maphash.Seed) *task {
 	raw := r.raw
 	t.from, t.index = r.from, r.index
 	t.offset, t.weight, t.raw, t.keyed = raw.Offset, size(raw), raw, raw.Key != nil
-	t.mark = maphash.Bytes(seed, raw.Key)
+	t.keyMark = maphash.Bytes(seed, raw.Key)
 	return t
 }
 

@@ -54,7 +54,7 @@ func (s *session) commit(ctx context.Context) error {
 	}
 	s.afterCommit(st)
 	s.suspects = map[*kgo.Record]bool{}
-	s.e.trouble.passed(s.e.cfg.Logger)
+	s.e.health.passed(s.e.cfg.Logger)
 	s.block()
 	return nil
 }
@@ -104,12 +104,12 @@ func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 	log := s.e.cfg.Logger
 	blamed := s.blame(ctx, st, sent)
 	failure := s.named(sent)
-	if failure == nil && !blamed && s.e.trouble.unexplained() {
+	if failure == nil && !blamed && s.e.health.unexplained() {
 		failure = fmt.Errorf("group %s: %w", s.e.cfg.Group, errUnexplained)
 	}
 	switch {
 	case failure != nil:
-		if fresh := s.e.trouble.failed(log, failure); fresh {
+		if fresh := s.e.health.failed(log, failure); fresh {
 			s.leave(st.tasks)
 			return fmt.Errorf("%w: %w", errAborts, failure)
 		}
@@ -192,7 +192,7 @@ func (s *session) leave(tasks []*task) {
 
 // block stops or resumes the beginning of attempts.
 func (s *session) block() {
-	_, blocked := s.e.trouble.blocked()
+	_, blocked := s.e.health.blocked()
 	s.sched.block(blocked, s.unfinished())
 }
 

@@ -9,7 +9,7 @@ import (
 
 // trouble follows what keeps an engine from committing: transactions that are aborted one after another, and sessions that
 // end. It outlives the sessions. Safe for concurrent use.
-type trouble struct {
+type commitHealth struct {
 	mu      sync.Mutex
 	first   time.Duration // the wait after the first aborted transaction; 0: none
 	aborts  int           // in a row
@@ -44,7 +44,7 @@ func afterAborts(n int, first time.Duration) (wait time.Duration, blocked, fresh
 }
 
 // failed notes an aborted transaction and says whether a new session should try.
-func (t *trouble) failed(log *slog.Logger, err error) (fresh bool) {
+func (t *commitHealth) failed(log *slog.Logger, err error) (fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.note(log, err, false)
@@ -52,7 +52,7 @@ func (t *trouble) failed(log *slog.Logger, err error) (fresh bool) {
 
 // unexplained notes an aborted transaction of which all records were taken, and says whether it counts as failed. One is what a
 // rebalance does, and the next is committed. In a row they are a loop.
-func (t *trouble) unexplained() bool {
+func (t *commitHealth) unexplained() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.alone++
@@ -60,14 +60,14 @@ func (t *trouble) unexplained() bool {
 }
 
 // refused notes a session that ended for a missing permission.
-func (t *trouble) refused(log *slog.Logger, err error) {
+func (t *commitHealth) refused(log *slog.Logger, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.note(log, err, true)
 }
 
 // note does the work of failed and refused. The mutex is held.
-func (t *trouble) note(log *slog.Logger, err error, ended bool) (fresh bool) {
+func (t *commitHealth) note(log *slog.Logger, err error, ended bool) (fresh bool) {
 	t.ended = ended
 	now := time.Now()
 	if t.aborts++; t.aborts == 1 {
@@ -84,7 +84,7 @@ func (t *trouble) note(log *slog.Logger, err error, ended bool) (fresh bool) {
 }
 
 // passed notes a committed transaction.
-func (t *trouble) passed(log *slog.Logger) {
+func (t *commitHealth) passed(log *slog.Logger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.healthy, t.alone = true, 0
@@ -96,21 +96,21 @@ func (t *trouble) passed(log *slog.Logger) {
 }
 
 // sessionEnded says whether the trouble at hand is a session that ended for a missing permission.
-func (t *trouble) sessionEnded() bool {
+func (t *commitHealth) sessionEnded() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.aborts > 0 && t.ended
 }
 
 // begin forgets what an earlier run met.
-func (t *trouble) begin() {
+func (t *commitHealth) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.aborts, t.alone, t.reason, t.next, t.told, t.healthy = 0, 0, nil, time.Time{}, time.Time{}, false
 }
 
 // waits gives how long the next transaction must wait.
-func (t *trouble) waits() time.Duration {
+func (t *commitHealth) waits() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.aborts == 0 {
@@ -120,7 +120,7 @@ func (t *trouble) waits() time.Duration {
 }
 
 // blocked gives why nothing is committed, once that is more than an accident.
-func (t *trouble) blocked() (b Blocked, yes bool) {
+func (t *commitHealth) blocked() (b Blocked, yes bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.aborts < blockedFrom {
@@ -130,7 +130,7 @@ func (t *trouble) blocked() (b Blocked, yes bool) {
 }
 
 // wasHealthy says whether something was committed since the engine began to run.
-func (t *trouble) wasHealthy() bool {
+func (t *commitHealth) wasHealthy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.healthy
@@ -138,4 +138,4 @@ func (t *trouble) wasHealthy() bool {
 
 // Blocked says why the engine does not commit at the moment: a permission that was taken away, a topic that refuses what the
 // engine writes. It begins no attempt then, and tries again by itself.
-func (e *Engine) Blocked() (b Blocked, yes bool) { return e.trouble.blocked() }
+func (e *Engine) Blocked() (b Blocked, yes bool) { return e.health.blocked() }

@@ -47,7 +47,7 @@ const (
 )
 
 // encodeVersion gives the record that remembers the newest version of a key; it is forgotten when there is none.
-func encodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Newest, scale Scale) *kgo.Record {
+func encodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Latest, scale Scale) *kgo.Record {
 	key := append(append(make([]byte, 0, len(versionKey)+len(k)), versionKey...), k[:]...)
 	r := &kgo.Record{Topic: topic, Partition: partition, Key: key}
 	if n == nil {
@@ -62,20 +62,20 @@ func encodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Newe
 }
 
 // decodeVersion reads the value of a version's record, on the scale of the reader.
-func decodeVersion(value []byte, scale Scale) (Newest, error) {
+func decodeVersion(value []byte, scale Scale) (Latest, error) {
 	w, ok := scanVersion(string(value))
 	if !ok {
 		if err := json.Unmarshal(value, &w); err != nil {
-			return Newest{}, fmt.Errorf("version record: %w", err)
+			return Latest{}, fmt.Errorf("version record: %w", err)
 		}
 	}
 	switch {
 	case w.Format > versionFormat:
-		return Newest{}, fmt.Errorf("version record of format %d: %w", w.Format, ErrNewerState)
+		return Latest{}, fmt.Errorf("version record of format %d: %w", w.Format, ErrNewerState)
 	case w.Format < 1 || w.Version[1] < 0 || w.Version[2] < 0:
-		return Newest{}, errors.New("version record: a number is out of range")
+		return Latest{}, errors.New("version record: a number is out of range")
 	}
-	return Newest{Version{w.Version[0], w.Version[1]}, w.Version[2]}.On(w.Scale, scale), nil
+	return Latest{Version{w.Version[0], w.Version[1]}, w.Version[2]}.On(w.Scale, scale), nil
 }
 
 // scanVersion reads what encodeVersion writes; ok is false for any other text.

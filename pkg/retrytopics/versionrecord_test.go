@@ -12,7 +12,7 @@ import (
 func TestVersionRecord_S0_6_roundTrip(t *testing.T) {
 	t.Parallel()
 	k := idempotency.HashKey([]byte("k"))
-	for _, n := range []Newest{{}, {Version{5, 3}, 4}, {Version{math.MinInt64, math.MaxInt64}, math.MaxInt64}, {Version{math.MaxInt64, 0}, 0}} {
+	for _, n := range []Latest{{}, {Version{5, 3}, 4}, {Version{math.MinInt64, math.MaxInt64}, math.MaxInt64}, {Version{math.MaxInt64, 0}, 0}} {
 		r := encodeVersion("s", 2, k, &n, "1a2b3c4d")
 		if _, fast := scanVersion(string(r.Value)); !fast {
 			t.Errorf("%s is not read without package json", r.Value)
@@ -49,7 +49,7 @@ func TestVersionRecord_whatNobodyWroteIsRefused(t *testing.T) {
 	if _, err := decodeVersion([]byte(`{"format":2,"version":[1,2,3,4]}`), "x"); !errors.Is(err, ErrNewerState) {
 		t.Errorf("a later form: %v", err)
 	}
-	if n, err := decodeVersion([]byte(`{ "version": [1, 2, 3], "format": 1, "more": true }`), "x"); err != nil || n != (Newest{Version{1, 2}, 3}) {
+	if n, err := decodeVersion([]byte(`{ "version": [1, 2, 3], "format": 1, "more": true }`), "x"); err != nil || n != (Latest{Version{1, 2}, 3}) {
 		t.Errorf("the same in other words: %v, %v", n, err)
 	}
 }
@@ -79,7 +79,7 @@ func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for scale, want := range map[Scale]Newest{"a": {Version{1000, 7}, 3}, "b": {Version{math.MinInt64, 7}, 8}} {
+	for scale, want := range map[Scale]Latest{"a": {Version{1000, 7}, 3}, "b": {Version{math.MinInt64, 7}, 8}} {
 		m, ok, err := ReadRemembered(r.Key, r.Value, scale)
 		if err != nil || !ok || m.Lasting || !m.Known || m.Newest != want || m.Key != idempotency.HashKey([]byte("k")) {
 			t.Errorf("on scale %s: %+v, %t, %v", scale, m, ok, err)

@@ -28,7 +28,7 @@ func BenchmarkRestoreVersions(b *testing.B) {
 	b.Cleanup(client.Close)
 	size := 0
 	for i := range keys {
-		n := Newest{Version: Version{time.Date(2026, 1, 1, 0, 0, i, i, time.UTC).UnixNano(), int64(i)}}
+		n := Latest{Version: Version{time.Date(2026, 1, 1, 0, 0, i, i, time.UTC).UnixNano(), int64(i)}}
 		r := encodeVersion("in.state", 0, idempotency.HashKey(fmt.Appendf(nil, "municipality/parcel-%d", i)), &n, e.cfg.scale())
 		size += len(r.Key) + len(r.Value)
 		client.Produce(b.Context(), r, nil)
@@ -43,8 +43,8 @@ func BenchmarkRestoreVersions(b *testing.B) {
 		states := map[int32]*partitionState{0: e.newState(0)}
 		began := time.Now()
 		err := s.replay(b.Context(), "in.state", time.Time{}, states, func(sh *partitionState, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
-		if err != nil || states[0].newest.size() != keys {
-			b.Fatalf("%d keys, %v", states[0].newest.size(), err)
+		if err != nil || states[0].latest.size() != keys {
+			b.Fatalf("%d keys, %v", states[0].latest.size(), err)
 		}
 		b.ReportMetric(time.Since(began).Seconds(), "s/million")
 		b.ReportMetric(float64(inUse()-before)/keys, "heap-B/key")

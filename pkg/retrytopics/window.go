@@ -153,14 +153,14 @@ func (w *window) ahead() []span {
 }
 
 // mark is a commit: the position and the metadata that go to the broker.
-type mark struct {
+type commitPoint struct {
 	offset   int64 // -1: nothing to commit
 	metadata string
 }
 
-func (w *window) mark() mark {
+func (w *window) commitPoint() commitPoint {
 	if w.next < 0 {
-		return mark{offset: -1}
+		return commitPoint{offset: -1}
 	}
-	return mark{w.next, encodeAhead(w.next, w.ahead())}
+	return commitPoint{w.next, encodeAhead(w.next, w.ahead())}
 }

@@ -16,17 +16,17 @@ func TestWindowCommitsTheContiguousPrefix(t *testing.T) {
 		restored []span
 		taken    []int64
 		finished []int64
-		want     mark
+		want     commitPoint
 		ahead    []span
 	}{
-		{name: "nothing taken, nothing committed", next: -1, want: mark{offset: -1}},
-		{name: "nothing taken keeps the commit", next: 7, want: mark{offset: 7}},
-		{name: "taken and unfinished", next: -1, taken: []int64{3, 4}, want: mark{offset: 3}},
-		{name: "prefix finished", next: 0, taken: []int64{0, 1, 2}, finished: []int64{0, 1}, want: mark{offset: 2}},
+		{name: "nothing taken, nothing committed", next: -1, want: commitPoint{offset: -1}},
+		{name: "nothing taken keeps the commit", next: 7, want: commitPoint{offset: 7}},
+		{name: "taken and unfinished", next: -1, taken: []int64{3, 4}, want: commitPoint{offset: 3}},
+		{name: "prefix finished", next: 0, taken: []int64{0, 1, 2}, finished: []int64{0, 1}, want: commitPoint{offset: 2}},
 		{name: "finished beyond a gap", next: 0, taken: []int64{0, 1, 2, 3}, finished: []int64{1, 3}, ahead: []span{{1, 1}, {3, 3}}},
 		{name: "offsets without records are no gaps", next: 0, taken: []int64{0, 5, 9}, finished: []int64{5, 9}, ahead: []span{{5, 9}}},
-		{name: "all finished", next: 0, taken: []int64{0, 5, 9}, finished: []int64{9, 5, 0}, want: mark{offset: 10}},
-		{name: "restored runs are not done again", next: 2, restored: []span{{4, 5}}, taken: []int64{2, 3, 4, 5, 6}, finished: []int64{2, 3}, want: mark{offset: 6}},
+		{name: "all finished", next: 0, taken: []int64{0, 5, 9}, finished: []int64{9, 5, 0}, want: commitPoint{offset: 10}},
+		{name: "restored runs are not done again", next: 2, restored: []span{{4, 5}}, taken: []int64{2, 3, 4, 5, 6}, finished: []int64{2, 3}, want: commitPoint{offset: 6}},
 		{name: "restored runs not reached yet stay in the metadata", next: 2, restored: []span{{40, 50}}, taken: []int64{2, 3}, finished: []int64{3}, ahead: []span{{3, 3}, {40, 50}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestWindowCommitsTheContiguousPrefix(t *testing.T) {
 				}
 				return
 			}
-			if got := w.mark(); got != c.want {
+			if got := w.commitPoint(); got != c.want {
 				t.Errorf("mark %+v, want %+v", got, c.want)
 			}
 		})
@@ -62,7 +62,7 @@ func TestWindowAgainstModelOverOwnerChanges(t *testing.T) {
 				log = append(log, at)
 			}
 			done := map[int64]int{}
-			committed := mark{offset: -1}
+			committed := commitPoint{offset: -1}
 			for {
 				spans, err := decodeAhead(max(committed.offset, 0), committed.metadata)
 				if err != nil {
@@ -84,7 +84,7 @@ func TestWindowAgainstModelOverOwnerChanges(t *testing.T) {
 }
 
 // walk lets one owner take and finish records for a while; what it finished counts once it is committed.
-func walk(w *window, log []int64, from int64, rnd *rand.Rand, done map[int64]int, committed *mark) (all bool) {
+func walk(w *window, log []int64, from int64, rnd *rand.Rand, done map[int64]int, committed *commitPoint) (all bool) {
 	var open, finished []int64
 	at := 0
 	for at < len(log) && log[at] < from {
@@ -107,7 +107,7 @@ func walk(w *window, log []int64, from int64, rnd *rand.Rand, done map[int64]int
 				done[o]++
 			}
 			finished = nil
-			*committed = w.mark()
+			*committed = w.commitPoint()
 		}
 	}
 	return committed.offset > log[len(log)-1]
@@ -141,11 +141,11 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 			finished := s.next()
 			s.done(finished)
 			l.window.finish(finished.raw.Offset)
-			if m := l.window.mark(); len(m.metadata) > metadata {
+			if m := l.window.commitPoint(); len(m.metadata) > metadata {
 				t.Fatalf("seed %d: %d bytes of metadata, limit %d, %d runs, gate %d/%d blocked %d %v", seed, len(m.metadata), metadata, len(l.window.ahead()), l.gate.started, l.gate.finished, l.gate.blocked.len(), s.ahead)
 			}
 		}
-		if m := l.window.mark(); m != (mark{offset: 2999*3 + 1}) {
+		if m := l.window.commitPoint(); m != (commitPoint{offset: 2999*3 + 1}) {
 			t.Errorf("seed %d: mark %+v at the end", seed, m)
 		}
 		s.close()
@@ -160,11 +160,11 @@ func TestWindowPassesMarkers(t *testing.T) {
 	w.pass(1)
 	w.add(2)
 	w.pass(3)
-	if w.finish(2); w.mark().offset != 0 || len(w.ahead()) != 1 {
-		t.Errorf("mark %+v", w.mark())
+	if w.finish(2); w.commitPoint().offset != 0 || len(w.ahead()) != 1 {
+		t.Errorf("mark %+v", w.commitPoint())
 	}
-	if w.finish(0); w.mark() != (mark{offset: 4}) {
-		t.Errorf("mark %+v at the end, want offset 4", w.mark())
+	if w.finish(0); w.commitPoint() != (commitPoint{offset: 4}) {
+		t.Errorf("mark %+v at the end, want offset 4", w.commitPoint())
 	}
 	if w.expects(3) || !w.expects(4) {
 		t.Error("the end of the window is not behind the marker")
