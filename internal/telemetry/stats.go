@@ -79,7 +79,7 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(c.lost, prometheus.CounterValue, float64(n), topic)
 	}
 	still := 0.0
-	if s.Standstill != "" {
+	if s.Paused != "" {
 		still = 1
 	}
 	gauge(c.standstill, still)

@@ -38,8 +38,8 @@ type Engine struct {
 	seed      maphash.Seed // of the hash that tells keys apart while they run
 	blank     Control      // of every record that has no control headers; nobody changes it
 
-	standMu  sync.Mutex // a session does not begin while the engine comes to a standstill or leaves it
-	standing atomic.Pointer[string]
+	pauseMu   sync.Mutex // a session does not begin while the engine comes to a standstill or leaves it
+	pausedFor atomic.Pointer[string]
 }
 
 // New checks the configuration, all faults at once. It does no I/O.

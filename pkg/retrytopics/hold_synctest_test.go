@@ -53,7 +53,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 		late.wake = time.Now().Add(time.Minute)
 		s.add(given([]*task{first, second, other, late}))
 		running := s.next()
-		s.stand(true)
+		s.pause(true)
 		s.putBack(running)
 		began := make(chan *task)
 		go func() {
@@ -68,7 +68,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 			t.Fatalf("%s began", t1.raw.Key)
 		default:
 		}
-		s.stand(false)
+		s.pause(false)
 		for i, want := range []*task{first, other, late, second} {
 			got := <-began
 			if got != want {

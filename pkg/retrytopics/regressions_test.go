@@ -80,7 +80,7 @@ func TestConfig_aTopicHasOneUse(t *testing.T) {
 // S1-7: a record of a tier without a valid due time is not overdue.
 func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
-	s.sched.stand(true)
+	s.sched.pause(true)
 	s.takes(&kgo.Record{Topic: "in.retry-2s", Offset: 0, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: HeaderAttempt, Value: []byte("x")}}})
 	if o := s.known(time.Now()).Tiers[0].Overdue; o > time.Hour {
 		t.Error("overdue:", o)

@@ -30,7 +30,7 @@ type scheduler struct {
 	running              int
 	closed               bool
 	stopping             bool // nothing new is started
-	standing             bool // nothing new is started, for a while
+	paused               bool // nothing new is started, for a while
 	blocked              bool // the same, since nothing can be committed; see probes
 	uncommitted          bool // an aborted transaction has left results
 	timer                *time.Timer
@@ -91,7 +91,7 @@ func (s *scheduler) enqueue(r fetched) {
 
 // startable says whether a worker may take a task. The mutex is held.
 func (s *scheduler) startable() bool {
-	return !s.stopping && !s.standing && (!s.blocked || s.probes()) && (s.weight < s.weightMax || s.running == 0) && (s.due.len() > 0 || s.sourceStartable())
+	return !s.stopping && !s.paused && (!s.blocked || s.probes()) && (s.weight < s.weightMax || s.running == 0) && (s.due.len() > 0 || s.sourceStartable())
 }
 
 // probes says whether a task may be taken though nothing can be committed: one at a time, where no result is at hand that the next

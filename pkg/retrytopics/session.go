@@ -255,7 +255,7 @@ func (s *session) stalled() bool {
 // rebalances from then on until AllowRebalance.
 func (s *session) poll(ctx context.Context) kgo.Fetches {
 	ripe := s.due()
-	reads := !s.stalled() && s.e.Standstill() == ""
+	reads := !s.stalled() && s.e.Paused() == ""
 	s.reads(reads)
 	if !reads {
 		return s.idle(ctx, ripe)

@@ -14,23 +14,23 @@ import (
 // tiers and begins no attempt. What runs finishes. What succeeds is committed; an attempt that fails is put back and counts
 // for nothing, so that neither the attempts of a record nor the DLQ change. The instance stays in its group and keeps its
 // shards. The reason is shown in Stats; a second Hold replaces it. An empty one is "held".
-func (e *Engine) Hold(reason string) { e.stand(orDefault(reason, "held")) }
+func (e *Engine) Hold(reason string) { e.setPaused(orDefault(reason, "held")) }
 
 // Resume ends the standstill. What was put back runs first.
-func (e *Engine) Resume() { e.stand("") }
+func (e *Engine) Resume() { e.setPaused("") }
 
-func (e *Engine) stand(reason string) {
-	e.standMu.Lock()
-	defer e.standMu.Unlock()
-	e.standing.Store(&reason)
+func (e *Engine) setPaused(reason string) {
+	e.pauseMu.Lock()
+	defer e.pauseMu.Unlock()
+	e.pausedFor.Store(&reason)
 	if s := e.current.Load(); s != nil {
-		s.sched.stand(reason != "")
+		s.sched.pause(reason != "")
 	}
 }
 
 // Standstill gives the reason for which the engine is held; it is empty when it is not.
-func (e *Engine) Standstill() string {
-	if reason := e.standing.Load(); reason != nil {
+func (e *Engine) Paused() string {
+	if reason := e.pausedFor.Load(); reason != nil {
 		return *reason
 	}
 	return ""
@@ -38,10 +38,10 @@ func (e *Engine) Standstill() string {
 
 // enter makes s the session of the engine, in the engine's state.
 func (e *Engine) enter(s *session) {
-	e.standMu.Lock()
-	defer e.standMu.Unlock()
+	e.pauseMu.Lock()
+	defer e.pauseMu.Unlock()
 	e.current.Store(s)
-	s.sched.stand(e.Standstill() != "")
+	s.sched.pause(e.Paused() != "")
 }
 
 // undone tells a failed attempt and says whether it is to be put back: it failed in a standstill, though that may end at this
@@ -50,21 +50,21 @@ func (e *Engine) undone(ctx context.Context, event *Event) bool {
 	if event.Failure == nil && len(event.Dead) == 0 || ctx.Err() != nil {
 		return false
 	}
-	held := e.Standstill() != ""
+	held := e.Paused() != ""
 	for _, dead := range event.Dead {
 		e.cfg.Hooks.OnFailure(dead)
 	}
 	if event.Failure != nil {
 		e.cfg.Hooks.OnFailure(event)
 	}
-	return held || e.Standstill() != ""
+	return held || e.Paused() != ""
 }
 
 // stand starts nothing while still is true.
-func (s *scheduler) stand(still bool) {
+func (s *scheduler) pause(still bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.standing = still
+	s.paused = still
 	if !still {
 		s.wakeWorker()
 		s.onReady() // ends the wait of a poll, which may take records again

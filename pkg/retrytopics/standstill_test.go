@@ -84,13 +84,13 @@ func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) 
 	stop := started(t, e)
 	defer stop()
 	when(t, "a member of the group that knows its lag", func() bool { s := e.Stats(); return s.Joined && s.Lag == 300 })
-	if s := e.Stats(); calls.Load() != 0 || s.Standstill != "paused by a person" || s.Partitions != partitions {
+	if s := e.Stats(); calls.Load() != 0 || s.Paused != "paused by a person" || s.Partitions != partitions {
 		t.Errorf("%d calls while held; %+v", calls.Load(), s)
 	}
 	e.Resume()
 	when(t, "every delivery", func() bool { return count.of(retrytopics.OutcomeDelivered) == 300 })
 	stop()
-	if s := e.Stats(); s.Standstill != "" || count.second != 0 {
+	if s := e.Stats(); s.Paused != "" || count.second != 0 {
 		t.Errorf("%+v, %d later attempts", s, count.second)
 	}
 }

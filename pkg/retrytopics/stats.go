@@ -22,7 +22,7 @@ type Stats struct {
 	ClockSkew   int64            // records taken whose timestamp lay in the future by more than a second
 	Doubts      map[Doubt]int64  // records taken whose replay headers were not believed
 	Versions    VersionStats     // newest versions of keys
-	Standstill  string           // why the engine is held as a whole, see Engine.Hold; empty when it is not
+	Paused      string           // why the engine is held as a whole, see Engine.Hold; empty when it is not
 }
 
 // HoldStats is what waits for a dependency that is down. See UnavailableError.
@@ -54,13 +54,13 @@ func (e *Engine) Stats() Stats {
 		stats.Versions.Forgotten = e.forgotten.total()
 		stats.Joined = false
 	}
-	stats.Standstill, stats.Doubts = e.Standstill(), e.doubts.snapshot()
+	stats.Paused, stats.Doubts = e.Paused(), e.doubts.snapshot()
 	stats.Blocked, _ = e.Blocked()
 	return stats
 }
 
 func (e *Engine) emptyStats() Stats {
-	stats := Stats{Standstill: e.Standstill(), Lost: e.losses(), Doubts: e.doubts.snapshot(), Versions: VersionStats{Forgotten: e.forgotten.total()}}
+	stats := Stats{Paused: e.Paused(), Lost: e.losses(), Doubts: e.doubts.snapshot(), Versions: VersionStats{Forgotten: e.forgotten.total()}}
 	stats.Blocked, _ = e.Blocked()
 	for i, t := range e.tiers() {
 		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(e.cfg.Retries.Tiers)})
