@@ -34,7 +34,7 @@ type Adoption struct {
 	group  string // former group, when it was another one
 }
 
-// adopted is what becomes of one shard.
+// adopted is what becomes of one partition.
 type adopted struct {
 	partition  int32
 	mismatches []Mismatch
@@ -42,7 +42,7 @@ type adopted struct {
 	loosened   map[string]keyState // keys that cannot wait for their turn any more
 }
 
-// PlanAdoption reads the memory of every shard and says what does not fit, and what Adopt would do. It changes nothing. Records
+// PlanAdoption reads the memory of every partition and says what does not fit, and what Adopt would do. It changes nothing. Records
 // of an open transaction are waited for.
 func (e *Engine) PlanAdoption(ctx context.Context) (*Adoption, error) {
 	adm, err := e.admin()
@@ -111,7 +111,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	return a, s.countAdoption(ctx, a, committed)
 }
 
-// add notes what does not fit in one shard.
+// add notes what does not fit in one partition.
 func (a *Adoption) add(all []Mismatch, sh adopted) {
 	for _, m := range all {
 		if !slices.Contains(a.Mismatches, m) {
@@ -130,7 +130,7 @@ func has(all []Mismatch, kind MismatchKind) bool {
 	return slices.ContainsFunc(all, func(m Mismatch) bool { return m.Kind == kind })
 }
 
-// adopt gives the checkpoint with which a shard begins again, marks being the group's commits and ledgerEnd where its ledger
+// adopt gives the checkpoint with which a partition begins again, marks being the group's commits and ledgerEnd where its ledger
 // ends now. It is pure.
 func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string]commitPoint, was committedGeneration, ledgerEnd int64) *checkpoint {
 	if cp == nil { // the commits are all that is left, and what they belong to is not known
@@ -202,7 +202,7 @@ func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (
 	return marks, was, sealed
 }
 
-// ledgers restores the shards' ledgers and gives where each partition of the ledger ends.
+// ledgers restores the partitions' ledgers and gives where each partition of the ledger ends.
 func (s *session) ledgers(ctx context.Context, states map[int32]*partitionState) (map[int32]int64, error) {
 	d, ends := s.e.cfg.Dedupe, map[int32]int64{}
 	if !d.on() {

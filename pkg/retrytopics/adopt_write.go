@@ -18,7 +18,7 @@ var ErrRunning = errors.New("instances of the group are running; stop all of the
 
 // Adopt makes the memory one of the topics as they are now, and gives the plan that it carried out. All instances must be
 // stopped. It ends the open transactions of instances that were killed or frozen, so that none of them can commit
-// afterwards, and writes the checkpoints of all shards in one transaction. Run a second time, it finds nothing to do, or does what is left.
+// afterwards, and writes the checkpoints of all partitions in one transaction. Run a second time, it finds nothing to do, or does what is left.
 func (e *Engine) Adopt(ctx context.Context) (*Adoption, error) {
 	adm, err := e.admin()
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 )
 
 // The commit's metadata must always have room for what is finished beyond the position. Runs of finished offsets are
-// separated by unfinished ones, so a lane whose started records have at most n unfinished among them has at most n+1 runs.
+// separated by unfinished ones, so a partition whose started records have at most n unfinished among them has at most n+1 runs.
 // A record that would widen the started part beyond that is not started: it waits until lower ones finish. One that lies
-// within the started part never waits, and neither does the first unfinished one, so the lane always moves on. The check
+// within the started part never waits, and neither does the first unfinished one, so the partition always moves on. The check
 // stands before a record takes its key, so that no record waits for room while others wait for its key.
 
-// gate is the scheduler's view of one lane. The scheduler's mutex guards it.
+// gate is the scheduler's view of one partition. The scheduler's mutex guards it.
 type gate struct {
 	started  int64          // one beyond the highest place that was started
 	finished int64          // places finished, those of a former owner included
@@ -48,7 +48,7 @@ func (s *scheduler) finished(t *task) {
 	s.startBlocked(g)
 }
 
-// admit starts what waits for room and has it now. The mutex is held.
+// startBlocked starts what waits for room and has it now. The mutex is held.
 func (s *scheduler) startBlocked(g *gate) {
 	for g.blocked.len() > 0 && g.opens(g.blocked.items()[0].index, s.ahead) {
 		s.offer(g.blocked.pop())

@@ -92,7 +92,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 		}
 		event.Identity = identity(result.Identity, event.Identity)
 		whole := err == nil && len(result.Failed) == 0
-		t.handled = t.refused == nil && (whole || ctx.Err() == nil) // a lane that is gone fails attempts of its own
+		t.handled = t.refused == nil && (whole || ctx.Err() == nil) // a partition that is gone fails attempts of its own
 		e.decide(t, event, &before, result, err)
 		if e.undone(ctx, event) {
 			return nil, true
@@ -108,7 +108,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 	return nil, false
 }
 
-// admit says whether a task may run now, or else where its record waits; st, the state of its key, is changed then.
+// startOrWait says whether a task may run now, or else where its record waits; st, the state of its key, is changed then.
 func (e *Engine) startOrWait(t *task, st *keyState) (Decision, bool) {
 	if d, due := e.surface(t); !due {
 		return d, false
@@ -277,7 +277,7 @@ func tried(r *Record) Tried {
 	return t
 }
 
-// settle notes in the shard what the attempt means for the key.
+// applyOutcome notes in the partition what the attempt means for the key.
 func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Result) {
 	if !t.keyed {
 		return
@@ -344,7 +344,7 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v V
 	return v, took
 }
 
-// remember notes what took effect in the shard, and with it the newest version of the key that is known from anywhere: the ledger
+// remember notes what took effect in the partition, and with it the newest version of the key that is known from anywhere: the ledger
 // and the key's state may forget it in time.
 func (e *Engine) remember(t *task, before *past, applied Version, took, deletes bool, late int64) {
 	newest, known := Latest{Deleted: max(before.deleted(), late+1)}, false

@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// shardBalancer assigns whole shards: partition p of the source and of every tier go to one member together. It is
-// cooperative and sticky: a rebalance moves as few shards as an even spread allows, and those that stay are not stopped.
-// (Kafka's cooperative-sticky balancer would spread the topics of a shard over members; its range balancer keeps them
+// balancer assigns partitions by their number: partition p of the source and of every tier go to one member together. It is
+// cooperative and sticky: a rebalance moves as few partitions as an even spread allows, and those that stay are not stopped.
+// (Kafka's cooperative-sticky balancer would spread the partitions of one number over members; its range balancer keeps them
 // together but stops everything.)
 type balancer struct {
 	source     string
@@ -42,7 +42,7 @@ func (s balancer) JoinGroupMetadata(interests []string, owned map[string][]int32
 	return meta.AppendTo(nil)
 }
 
-// ParseSyncAssignment reads what the leader assigned, as far as it makes whole shards.
+// ParseSyncAssignment reads what the leader assigned, without the partitions whose source partition another member has.
 func (s balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
 	assigned, err := kgo.ParseConsumerSyncAssignment(assignment)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.Gr
 	return b, b.MemberTopics(), err
 }
 
-// Balance makes the leader's plan. A shard whose owner changes is first taken away and given in the rebalance that
+// Balance makes the leader's plan. A partition whose owner changes is first taken away and given in the rebalance that
 // follows, as the cooperative protocol wants it.
 func (s balancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) kgo.IntoSyncAssignment {
 	var members []balancedMember
@@ -92,15 +92,15 @@ func (s balancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) 
 	return plan
 }
 
-// shardMember is one member as spread sees it.
+// balancedMember is one member as spread sees it.
 type balancedMember struct {
 	generation int32
-	owned      []int32 // shards
+	owned      []int32 // partitions
 	give       func(*kgo.BalancePlan, int32)
 }
 
-// spread divides n shards evenly over the members: no two members differ by more than one shard, and as many shards as
-// possible stay where they are. It is pure; the result has the shards of each member, ascending.
+// spread divides n partitions evenly over the members: no two members differ by more than one partition, and as many partitions as
+// possible stay where they are. It is pure; the result has the partitions of each member, ascending.
 func spread(members []balancedMember, n int32) [][]int32 {
 	if len(members) == 0 {
 		return nil
@@ -133,7 +133,7 @@ func spread(members []balancedMember, n int32) [][]int32 {
 	return out
 }
 
-// keepOwned lets each member keep what it owns, up to its fair share. Of two members that claim one shard, the one with
+// keepOwned lets each member keep what it owns, up to its fair share. Of two members that claim one partition, the one with
 // the later generation is right.
 func keepOwned(members []balancedMember, n int32) [][]int32 {
 	order := make([]int, len(members))

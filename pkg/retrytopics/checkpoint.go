@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// A checkpoint is what a shard's memory belongs to: the group, the topics by their ids, and the position of each. Every
-// transaction that commits positions of the shard writes it to the state topic, under one key of the shard's partition. So
+// A checkpoint is what a partition's memory belongs to: the group, the topics by their ids, and the position of each. Every
+// transaction that commits positions of the partition writes it to the state topic, under one key in the partition of the same number. So
 // the memory knows where the group was when the group's own commits are gone, and for which topic it holds.
 
 // topicID is Kafka's id of a topic (KIP-516); a topic that is deleted and re-created has another one. Zero: not known.
@@ -30,7 +30,7 @@ func (id topicID) differs(other topicID) bool {
 	return id != topicID{} && other != topicID{} && id != other
 }
 
-// checkpoint is the memory of one shard about itself.
+// checkpoint is the memory of one partition about itself.
 type checkpoint struct {
 	group      string
 	source     string // name of the source topic; its id is that of its place
@@ -46,7 +46,7 @@ type checkpoint struct {
 	shared    []string // retry topics in which records of another pipeline were found
 }
 
-// place is where the group stands in one topic.
+// topicPosition is where the group stands in one topic.
 type topicPosition struct {
 	id topicID
 	at commitPoint // offset -1: nothing is finished
@@ -109,11 +109,11 @@ type topicPositionJSON struct {
 // maxPipelines bounds the pipeline ids of a checkpoint; the latest are kept.
 const maxPipelines = 16
 
-// maxPlaces bounds the topics of a checkpoint: the source, its tiers, and tiers of earlier configurations.
+// maxPositions bounds the topics of a checkpoint: the source, its tiers, and tiers of earlier configurations.
 const maxPositions = 256
 
-// record gives the checkpoint's record in a shard's partition of the state topic. Its size is bounded: at most maxPlaces
-// places, each with no more than the metadata of a commit.
+// record gives the checkpoint's record in the state topic's partition of the same number. Its size is bounded: at most
+// maxPositions positions, each with no more than the metadata of a commit.
 func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error) {
 	w := checkpointJSON{
 		Format: checkpointFormat, Group: cp.group, Source: cp.source, Generation: cp.generation, Same: cp.same,

@@ -14,7 +14,7 @@ type Config struct {
 	Group   string   // consumer group; its commits are the engine's memory
 	Handler Handler
 	// Outputs are the topics that the handler writes to. What they take is read, so that an output that does not fit is a dead
-	// letter before anything is written. One that is not named here is found out by the broker's refusal.
+	// dead letter before anything is written. One that is not named here is found out by the broker's refusal.
 	Outputs []string
 
 	Retries Retries // when and where a transient failure is retried

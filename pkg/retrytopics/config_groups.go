@@ -31,8 +31,8 @@ type Membership struct {
 	// instance ends its predecessor's open transaction at once, and differ between instances that run at the same time.
 	// Defaults to the host name.
 	Instance string
-	// Static keeps the group membership of an instance that is stopped, for Session: its shards wait for it instead of
-	// moving. An instance that crashes, and comes back under its name, has its shards at once in any case.
+	// Static keeps the group membership of an instance that is stopped, for Session: its partitions wait for it instead of
+	// moving. An instance that crashes, and comes back under its name, has its partitions at once in any case.
 	Static bool
 	// Announce says something about this instance to all who describe the group: at most a few hundred bytes, as the user data of
 	// its membership. It is asked at each join, see [Engine.Rejoin]. Defaults to nothing.
@@ -48,9 +48,9 @@ type Journal struct {
 	// Loss may return records about a gap; they are produced in the transaction whose positions pass over it. Called from
 	// one goroutine. Defaults to none.
 	Loss func(Loss) ([]*kgo.Record, error)
-	// Trail adds records that depend on what the shard's earlier transactions added. Defaults to none.
+	// HashChain adds records that depend on what the partition's earlier transactions added. Defaults to none.
 	HashChain HashChain
-	// ShardTopics are topics besides tiers and DLQ whose records keep the partition number that the handler's outputs or Event set.
+	// KeepPartition are topics besides tiers and DLQ whose records keep the partition number that the handler's outputs or Event set.
 	KeepPartition []string
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// rebalanceTimeout is how long a member may take to rejoin. It restores the memory of its shards meanwhile, which takes as long
+// rebalanceTimeout is how long a member may take to rejoin. It restores the memory of its partitions meanwhile, which takes as long
 // as reading the ledger does.
 const rebalanceTimeout = 5 * time.Minute
 
@@ -59,7 +59,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.ProducerBatchMaxBytes(int32(cfg.Limits.RecordBytes+largeRoom)), // the size of batches is our business, see sending
 		kgo.WithCompressor(s.layout.sizes.compressor),
 		kgo.ProducerLinger(5*time.Millisecond),
-		kgo.MaxBufferedRecords(1<<20), // a transaction is produced in one go; its size is bounded by what lanes hold
+		kgo.MaxBufferedRecords(1<<20), // a transaction is produced in one go; its size is bounded by what partitions hold
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.FetchMaxWait(250*time.Millisecond), // a resumed partition waits for the fetch in flight
 		kgo.KeepControlRecords(),               // so that positions reach the end of topics that transactions write

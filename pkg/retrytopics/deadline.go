@@ -9,7 +9,7 @@ import (
 // deadline is the context of one call of a handler: context.WithDeadline, made only once somebody asks for it. A handler
 // that finishes at once never does, and a timer and a place among the parent's children would cost it more than its work.
 type deadline struct {
-	context.Context // of the lane
+	context.Context // of the partition
 	at              time.Time
 
 	mu     sync.Mutex

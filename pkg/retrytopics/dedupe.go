@@ -86,7 +86,7 @@ func (e *Engine) past(t *task, now time.Time) past {
 	return t.from.state.past(t.raw.Key, t.change.hash, now)
 }
 
-// newest gives the version of the newest event that is known to have taken effect.
+// latestVersion gives the version of the newest event that is known to have taken effect.
 func (p *past) latestVersion() *Version {
 	v := p.state.Applied
 	if last := (Version{p.last.Version, p.last.Offset}); p.known && (v == nil || v.Less(last)) {
@@ -172,7 +172,7 @@ func (e *Engine) overwrites(t *task, before *past, result *Result) bool {
 	return lifted
 }
 
-// letter is the id of the dead letter that the task's record replays.
+// deadLetterID is the id of the dead letter that the task's record replays.
 func (t *task) deadLetterID() string {
 	if t.record.Control.ReplayID == "" {
 		return ""

@@ -1,7 +1,7 @@
 // Package retrytopics runs a handler over a Kafka topic with non-blocking, tiered retry topics and a dead letter queue,
 // exactly once.
 //
-//	          ┌─────────────────────── shard p ───────────────────────┐
+//	          ┌────────────────────── partition p ─────────────────────┐
 //	source ──▶│ attempt ──▶ handled ───────────────────────────────────│──▶ outputs
 //	          │    ▲  └───▶ transient ──▶ retry-2s, retry-8s, retry-60s │
 //	          │    └─────────── due ◀──────────────┘                   │
@@ -78,7 +78,7 @@
 // made again. What a handler does outside Kafka must therefore be idempotent. The package knows nothing of what records
 // contain, and it makes no outbound calls but to Kafka.
 //
-// # Shards
+// # Partitions
 //
 // Partition p of the source and of every tier belong to one instance at a time, and a record keeps its partition number
 // on its way through tiers and DLQ. So all these topics have the same number of partitions; Run refuses any other set and

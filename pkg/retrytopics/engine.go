@@ -38,7 +38,7 @@ type Engine struct {
 	seed      maphash.Seed // of the hash that tells keys apart while they run
 	blank     Control      // of every record that has no control headers; nobody changes it
 
-	pauseMu   sync.Mutex // a session does not begin while the engine comes to a standstill or leaves it
+	pauseMu   sync.Mutex // a session does not begin while the engine comes to a pause or leaves it
 	pausedFor atomic.Pointer[string]
 }
 
@@ -108,7 +108,7 @@ const (
 // that has handled records and may not write their results waits: its end would have them handled again.
 func (e *Engine) Run(ctx context.Context) error { return e.run(ctx, false) }
 
-// Rejoin joins the group again, so that its members say what Membership.Announce gives now. No shard moves for it. Without a
+// Rejoin joins the group again, so that its members say what Membership.Announce gives now. No partition moves for it. Without a
 // session there is nothing to do: the next one joins.
 func (e *Engine) Rejoin() {
 	if s := e.current.Load(); s != nil && s.committer != nil {

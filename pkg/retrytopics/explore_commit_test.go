@@ -61,7 +61,7 @@ func (x *explorer) remember(w *world, r *kgo.Record) {
 	}
 }
 
-// account notes what a committed attempt has come to, and gives the lane in which its record waits; 0 for one that is finished.
+// account notes what a committed attempt has come to, and gives the partition in which its record waits; 0 for one that is finished.
 func (x *explorer) account(w *world, t *task) (partition int) {
 	i, d := int(t.record.Source.Offset), t.event.Decision
 	if w.fates[i] != "" {

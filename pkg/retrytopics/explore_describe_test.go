@@ -11,7 +11,7 @@ import (
 )
 
 // describer writes down what of a state can matter later, and nothing else: two states with one description have one future.
-// Times count from now, offsets of a lane from what is committed of it.
+// Times count from now, offsets of a partition from what is committed of it.
 type describer struct {
 	x    *explorer
 	st   *state
@@ -91,7 +91,7 @@ func (d *describer) world() {
 	}
 }
 
-// log writes down a lane as the brokers hold it.
+// log writes down a partition as the brokers hold it.
 func (d *describer) log(i int) {
 	w := d.st.w
 	c := w.commits[i]

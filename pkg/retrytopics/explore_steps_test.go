@@ -32,7 +32,7 @@ const (
 type step struct {
 	kind      stepKind
 	partition int
-	at        int64 // offset in the lane
+	at        int64 // offset in the partition
 	fate      fate
 }
 
@@ -99,7 +99,7 @@ func (x *explorer) steps(st *state) (all []step) {
 	return all
 }
 
-// next gives the offset of a lane that the client fetches next.
+// next gives the offset of a partition that the client fetches next.
 func (x *explorer) next(st *state, partition int) int64 {
 	return max(st.s.partitions[x.partitionOf(partition)].nextOffset(), 0)
 }
@@ -176,7 +176,7 @@ func (x *explorer) check(err error) {
 	}
 }
 
-// takeAll takes what the broker has, but for lanes in which a former owner has finished records that were not taken again: what
+// takeAll takes what the broker has, but for partitions in which a former owner has finished records that were not taken again: what
 // is taken of others is not seen from outside, so the moment does not matter.
 func (x *explorer) takeAll(st *state) {
 	x.enter(st)
@@ -193,7 +193,7 @@ func (x *explorer) takeAll(st *state) {
 	}
 }
 
-// takeOne takes one record of a lane.
+// takeOne takes one record of a partition.
 func (x *explorer) takeOne(st *state, partition int) {
 	at := x.next(st, partition)
 	l := st.s.partitions[x.partitionOf(partition)]

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// The explorer plays the engine's own session without a broker: its windows, gates, shards, ledger, attempts, staged
+// The explorer plays the engine's own session without a broker: its windows, gates, partitions, ledger, attempts, staged
 // transactions and restores. From each state it takes every step that is possible, breadth first, and passes over states that
 // it has seen. What the brokers hold is a world. After each step the promises are held against it (explore_promises_test.go).
 
@@ -218,7 +218,7 @@ func (x *explorer) assign(st *state) {
 	x.restored(st)
 }
 
-// lane gives the topic of a lane: 0 is the source, the tiers follow.
+// partitionOf gives the topic partition of a step: 0 is the source, the tiers follow.
 func (x *explorer) partitionOf(i int) topicPartition {
 	if i == 0 {
 		return topicPartition{"in", 0}

@@ -15,7 +15,7 @@ import (
 // world is what the brokers hold, and what an observer knows of it. A crash leaves it as it is.
 type world struct {
 	logs     [][]*kgo.Record // of the source, then of the tiers; nil is a transaction's marker
-	commits  []commit        // of the group, by lane
+	commits  []commit        // of the group, by partition
 	states   map[string][]byte
 	ledger   [][]byte
 	applied  []idempotency.Applied // by key: what the ledger's topic says last
@@ -23,13 +23,13 @@ type world struct {
 	faults   int // left
 	failures int // left
 
-	fates   []Outcome // by event: where it has ended; "" while it is in a lane
+	fates   []Outcome // by event: where it has ended; "" while it is in a partition
 	tries   []int     // by event: attempts that failed and are committed
 	effects [][]int   // by key: events that took effect, or said again what stands there, in their order
 	holders []int     // by key: the event that holds it as a dead letter, with OnDeadLetterHoldKey; -1: none
 }
 
-// commit is what the group has committed of a lane.
+// commit is what the group has committed of a partition.
 type commit struct {
 	offset   int64 // -1: nothing
 	metadata string
@@ -66,7 +66,7 @@ func (w *world) clone() *world {
 	return &n
 }
 
-// eventOf gives which event a record of a lane is.
+// eventOf gives which event a record of a partition is.
 func eventOf(r *kgo.Record) int {
 	if c, err := ParseControl(r.Headers); err == nil && c.HasSource {
 		return int(c.Source.Offset)
@@ -74,7 +74,7 @@ func eventOf(r *kgo.Record) int {
 	return int(r.Offset)
 }
 
-// done says whether the group's commit of a lane says that the record at an offset is finished.
+// done says whether the group's commit of a partition says that the record at an offset is finished.
 func (c commit) done(spans []span, offset int64) bool {
 	return offset < c.offset || slices.ContainsFunc(spans, func(s span) bool { return s.first <= offset && offset <= s.last })
 }

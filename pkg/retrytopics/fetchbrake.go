@@ -12,7 +12,7 @@ const (
 	// fetchRun is how many fetches of one broker may be answered at once without one batch before the next ones wait. A session that
 	// begins has a few.
 	fetchRun = 32
-	// fetchRest is how long each further one waits.
+	// emptyFetchPause is how long each further one waits.
 	emptyFetchPause = 100 * time.Millisecond
 	// fetchIdle is the least time after which a broker answers that it has nothing new: less is an answer at once.
 	fetchIdle = 20 * time.Millisecond

@@ -123,8 +123,8 @@ func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t
 	}
 }
 
-// S4-8: a superseded letter can be reopened and put back at any time. As long as it can, the newest event of its key is
-// remembered, also when the ledger has forgotten it, so that only force lets the letter take effect.
+// S4-8: a superseded dead letter can be reopened and put back at any time. As long as it can, the newest event of its key is
+// remembered, also when the ledger has forgotten it, so that only force lets the dead letter take effect.
 func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
@@ -132,7 +132,7 @@ func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
 			t.Parallel()
 			f := newForcing(t, mode, true)
 			f.fail["k/2 1"] = badRow
-			f.sends("k/5") // before the letter died: only the ledger knows of it
+			f.sends("k/5") // before the dead letter died: only the ledger knows of it
 			f.sends("k/2")
 			f.want("k/5 delivered", "k/2 dead_lettered")
 			replay := func(force bool) {
@@ -194,7 +194,7 @@ func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
 	g.want("k/2 retried", "k/6 delivered", "k/2 superseded")
 }
 
-// A letter that dies again comes without the flag: it was said of one replay. Its next replay is held to its version.
+// A dead letter that dies again comes without the flag: it was said of one replay. Its next replay is held to its version.
 func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)

@@ -136,7 +136,7 @@ func listTiers(former []FormerTier) string {
 	return strings.Join(names, " ")
 }
 
-// excess refuses a former tier with more partitions than the source, as long as one of those without a shard holds something:
+// excess refuses a former tier with more partitions than the source, as long as one of those beyond the source's holds something:
 // nobody would consume it.
 func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTier, partitions int) (faults []string, err error) {
 	for _, f := range former {

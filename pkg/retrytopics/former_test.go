@@ -53,7 +53,7 @@ func TestFormerTiers_S3_1_areThoseThatNobodyNames(t *testing.T) {
 	}
 }
 
-// S0-4: of a shard that is with another member, nothing is taken; of an own one, nothing is left out.
+// S0-4: of a partition that is with another member, nothing is taken; of an own one, nothing is left out.
 func TestWholeShards_S0_4(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{"src": 4, "r1": 4, "r5": 4, "old": 2}

@@ -13,12 +13,12 @@ const (
 	generationBits = 48
 )
 
-// placed gives the source offset by which an event of a generation is ordered.
+// versionPosition gives the source offset by which an event of a generation is ordered.
 func versionPosition(generation int, offset int64) int64 {
 	return int64(generation)<<generationBits + offset
 }
 
-// placed gives the offset by which the task's event is ordered: by its first appearance, in the topic of that time.
+// versionPosition gives the offset by which the task's event is ordered: by its first appearance, in the topic of that time.
 func (t *task) versionPosition() int64 {
 	return versionPosition(t.record.generation(), t.record.Source.Offset)
 }
@@ -40,7 +40,7 @@ func (r *Record) generation() int {
 // its source offset, above which the generation of the source topic stands.
 func (c *Control) VersionOffset() int64 { return versionPosition(c.Generation, c.Source.Offset) }
 
-// sealMark is what the metadata of a commit ends with when the state topic has the shard's checkpoint, once for each
+// sealMark is what the metadata of a commit ends with when the state topic has the partition's checkpoint, once for each
 // generation and once more. A reader of base64 passes over it, and so do versions of this library without checkpoints.
 const sealMark = "\n"
 
@@ -79,6 +79,6 @@ func unseal(metadata string) (text string, g generations, ok bool) {
 // sealRoom is what a seal takes of a commit's metadata at most, in bytes.
 const sealRoom = 2*maxGeneration + 1
 
-// Placed gives the offset by which an event is ordered, as [Version] has it: that of its first appearance, behind those of earlier
+// VersionPosition gives the offset by which an event is ordered, as [Version] has it: that of its first appearance, behind those of earlier
 // generations of the source topic.
 func VersionPosition(generation int, offset int64) int64 { return versionPosition(generation, offset) }

@@ -221,7 +221,7 @@ func keepsItsText(key string, n int) bool {
 	return n <= maxTextBytes-3
 }
 
-// A letter that an older version has written has neither request nor response, and is read as ever.
+// A dead letter that an older version has written has neither request nor response, and is read as ever.
 func TestControl_S2_5_of_an_older_letter_is_read(t *testing.T) {
 	t.Parallel()
 	old := []kgo.RecordHeader{

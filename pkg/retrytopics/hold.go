@@ -154,7 +154,7 @@ func (s *scheduler) nextProbe() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// dropHeld forgets held tasks of lanes that are gone. The mutex is held.
+// dropHeld forgets held tasks of partitions that are gone. The mutex is held.
 func (s *scheduler) dropHeld(dead func(*task) bool) {
 	for name, h := range s.holds {
 		h.fresh, h.failed = slices.DeleteFunc(h.fresh, dead), slices.DeleteFunc(h.failed, dead)

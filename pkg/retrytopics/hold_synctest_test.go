@@ -41,7 +41,7 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	})
 }
 
-// An hour of standstill on a virtual clock: nothing starts, not even what becomes due or a probe; what was put back runs
+// An hour of pause on a virtual clock: nothing starts, not even what becomes due or a probe; what was put back runs
 // first, and before the later records of its key.
 func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 	t.Parallel()

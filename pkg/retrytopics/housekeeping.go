@@ -49,7 +49,7 @@ func (s *session) housekeep(ctx context.Context) {
 	}
 }
 
-// look reads where the lanes start, and their last stable offsets.
+// look reads where the partitions start, and their last stable offsets.
 func (s *session) look(ctx context.Context) error {
 	ends, err := s.adm.ListCommittedOffsets(ctx, s.e.consumed()...)
 	if err != nil {

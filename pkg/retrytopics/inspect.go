@@ -51,7 +51,7 @@ func (c Commit) Finished(offset int64) bool {
 	return found
 }
 
-// Checkpoint is what a shard's memory says of where it stands: see the state topic in docs/delivery.md.
+// Checkpoint is what a partition's memory says of where it stands: see the state topic in docs/delivery.md.
 type Checkpoint struct {
 	Group, Source string
 	Generation    int                    // how often a re-created source topic, or a lost memory, was adopted
@@ -59,7 +59,7 @@ type Checkpoint struct {
 	Positions     map[string]TopicCommit // by topic
 }
 
-// Stand is where the group stands in one topic.
+// TopicCommit is where the group stands in one topic.
 type TopicCommit struct {
 	ID     [16]byte // Kafka's id of the topic; zero when it was not known
 	Commit Commit   // Offset -1: nothing is finished

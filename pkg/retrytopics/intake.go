@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// accept takes the records of a poll into their lanes and hands them to the scheduler.
+// accept takes the records of a poll into their partitions and hands them to the scheduler.
 func (s *session) accept(fetches kgo.Fetches) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 // maxSkew is by how much the clock that stamped a record may be ahead of ours before it is counted.
 const maxSkew = time.Second
 
-// take notes one record. ok is false when it is a transaction's marker.
+// accepted notes one record. ok is false when it is a transaction's marker.
 func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetched, ok bool) {
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
@@ -81,7 +81,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetche
 	if l.tier == sourceTier && refused == nil && !known {
 		return t, true
 	}
-	t.task = s.e.newTask(&task{}, t, now) // of its own: the lane's slab is the scheduler's
+	t.task = s.e.newTask(&task{}, t, now) // of its own: the partition's slab is the scheduler's
 	if known {
 		t.task.made = &before
 	}
@@ -114,7 +114,7 @@ func detach(r *kgo.Record) {
 	}
 }
 
-// room gives how many records a poll may take: what the lanes of the source that are not paused may still hold together, and,
+// room gives how many records a poll may take: what the partitions of the source that are not paused may still hold together, and,
 // where all of them are paused, those of the tiers. It is 0 when that is hardly worth a poll of the source.
 //
 // It bounds a stream that flows without pausing anything. A pause throws away what the client has fetched, and a resumed
@@ -134,7 +134,7 @@ func (s *session) room() int {
 	return min(left.records, maxPoll)
 }
 
-// mayHold gives what the lanes of a kind that are not paused may hold together, and what of it is left. The mutex is held.
+// mayHold gives what the partitions of a kind that are not paused may hold together, and what of it is left. The mutex is held.
 func (s *session) mayHold(share limits, of func(*partition) bool) (all, left limits) {
 	for _, l := range s.partitions {
 		if of(l) && !l.paused {
@@ -162,7 +162,7 @@ func (s *session) awaitResults(ctx context.Context) bool {
 	}
 }
 
-// relieve pauses the lanes of the source that hold their share, so that tiers and other lanes go on, and gives what a
+// relieve pauses the partitions of the source that hold their share, so that tiers and other partitions go on, and gives what a
 // poll may take then.
 func (s *session) relieve() int {
 	s.mu.Lock()
@@ -171,7 +171,7 @@ func (s *session) relieve() int {
 	return max(s.room(), minPoll)
 }
 
-// balance resumes the lanes that have room again, and pauses those of the tiers that hold enough, of the source as well
+// balance resumes the partitions that have room again, and pauses those of the tiers that hold enough, of the source as well
 // if so asked. The mutex is held.
 func (s *session) balance(source bool) {
 	share, tier := limitsFor(&s.e.cfg, s.partitions)

@@ -24,5 +24,5 @@ func (k *KeyOrder) Ended(o Ordering, number int64, fromTier bool, d Decision) (i
 // Idle says that no record of the key waits and none holds it.
 func (k *KeyOrder) Idle() bool { return k.state == keyState{} }
 
-// playedLetter stands for the id of a dead letter.
+// playedDeadLetter stands for the id of a dead letter.
 const playedDeadLetter = "played"

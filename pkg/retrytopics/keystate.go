@@ -16,7 +16,7 @@ import (
 const stateFormat, firstFormat = 2, 1
 
 // ErrNewerState is wrapped when a state record was written by a newer version of this library. Without it the order of
-// the key is not known, so the shard does not start.
+// the key is not known, so the partition does not start.
 var ErrNewerState = errors.New("the state was written by a newer version; upgrade this instance")
 
 // stateJSON is the value of a record in the state topic.

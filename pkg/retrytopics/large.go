@@ -17,7 +17,7 @@ import (
 // A batch that decompresses to more than the client's bound stops the client's fetches of its partition. It is read here,
 // record by record and only as far as there is room; then the client goes on behind it.
 
-// largeRead is the large batch that a lane stands before.
+// largeRead is the large batch that a partition stands before.
 type largeRead struct {
 	at     int64     // the next offset of the batch that is wanted
 	next   int64     // where the client goes on
@@ -65,7 +65,7 @@ func (s *session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge
 		"partition", met.Partition, "offset", met.Offset, "next_offset", met.NextOffset)
 }
 
-// metLate says whether a large batch is behind its lane already: the client met it again before it was told to go on.
+// metLate says whether a large batch is behind its partition already: the client met it again before it was told to go on.
 func (s *session) metLate(met *kgo.ErrDecompressTooLarge) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *partition) closeLarge() {
 	l.large = nil
 }
 
-// readLarge reads on in the large batches of lanes that have room.
+// readLarge reads on in the large batches of partitions that have room.
 func (s *session) readLarge(ctx context.Context) error {
 	for _, l := range s.largePartitions() {
 		if err := s.readOn(ctx, l); err != nil {
@@ -91,7 +91,7 @@ func (s *session) readLarge(ctx context.Context) error {
 	return nil
 }
 
-// largeLanes gives the lanes that stand before a large batch and have room.
+// largePartitions gives the partitions that stand before a large batch and have room.
 func (s *session) largePartitions() (partitions []*partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *session) largePartitions() (partitions []*partition) {
 	return partitions
 }
 
-// limits gives what a lane may hold. The mutex is held.
+// limits gives what a partition may hold. The mutex is held.
 func (s *session) limits(l *partition) limits {
 	source, tier := limitsFor(&s.e.cfg, s.partitions)
 	if l.tier == sourceTier {
@@ -113,8 +113,8 @@ func (s *session) limits(l *partition) limits {
 	return tier
 }
 
-// readOn reads the records of one lane's large batch. Only this goroutine reads it; the callbacks of the group may take the
-// lane away meanwhile, but not while rebalances are blocked, as they are in a turn.
+// readOn reads the records of one partition's large batch. Only this goroutine reads it; the callbacks of the group may take the
+// partition away meanwhile, but not while rebalances are blocked, as they are in a turn.
 func (s *session) readOn(ctx context.Context, l *partition) error {
 	items, err := s.nextLarge(ctx, l)
 	switch {
@@ -227,7 +227,7 @@ func (s *session) endLarge(l *partition) {
 	s.seek((*partition).nextOffset)
 }
 
-// acceptLarge takes records of a large batch into their lane and hands them to the scheduler.
+// acceptLarge takes records of a large batch into their partition and hands them to the scheduler.
 func (s *session) acceptLarge(l *partition, items []largeItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ type layout struct {
 var ErrTopics = errors.New("the topics do not fit")
 
 // inspect reads the topics and refuses a set that cannot work: a consumer group whose topic does not exist never joins
-// and says nothing, and a shard whose parts are not numbered alike would lose its order.
+// and says nothing, and topics whose partitions are not numbered alike would lose the order of a key.
 func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error) {
 	names := append(e.topics(), e.memory()...)
 	details, err := e.await(ctx, adm, names, missingPatience)

@@ -52,7 +52,7 @@ func (e *Engine) losses() map[string]int64 {
 	return counts
 }
 
-// expected gives the offset that the lane's next record should have at the least, or a negative number when nobody knows.
+// expected gives the offset that the partition's next record should have at the least, or a negative number when nobody knows.
 func (l *partition) expected() int64 {
 	if end := l.window.end(); end >= 0 {
 		return end
@@ -69,7 +69,7 @@ func (l *partition) starts(at int64) {
 	l.start = max(l.start, at)
 }
 
-// skip moves the lane's position to an offset, because the log starts there, and notes what is lost. The mutex is held.
+// skip moves a partition's position to an offset, because the log starts there, and notes what is lost. The mutex is held.
 func (s *session) skip(l *partition, to int64) {
 	from := l.expected()
 	if from < 0 || to <= from {
@@ -87,7 +87,7 @@ func (s *session) skip(l *partition, to int64) {
 		"topic", l.topic, "partition", l.partition, "from", from, "to", to, "records", gone)
 }
 
-// skipGaps moves the lanes whose log starts behind their position, and says whether there were any: then the client must be
+// skipGaps moves the partitions whose log starts behind their position, and says whether there were any: then the client must be
 // told, since it may still hold what was deleted meanwhile.
 func (s *session) skipGaps() (some bool) {
 	s.mu.Lock()

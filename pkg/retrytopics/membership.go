@@ -12,8 +12,8 @@ import (
 )
 
 // An instance is a static member of its group, under its name: when it comes back after a crash, a lost broker or a kill, it
-// takes over its own membership and shards at once, where a new member would wait for the old one's session timeout. It
-// leaves the group when Run returns, unless Membership.Static says that its shards wait for it.
+// takes over its own membership and partitions at once, where a new member would wait for the old one's session timeout. It
+// leaves the group when Run returns, unless Membership.Static says that its partitions wait for it.
 
 // pulse notes when the group's coordinator last answered a client of this instance.
 type pulse struct{ last atomic.Int64 } // Unix nanoseconds; 0 before the first answer

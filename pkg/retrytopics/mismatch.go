@@ -57,7 +57,7 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s topic %s was deleted and re-created: the memory belongs to topic id %s, the topic now has id %s", m.Kind, m.Topic, m.Remembered, m.Now)
 }
 
-// memoryError is the ErrMemory of a shard.
+// memoryError is the ErrMemory of a partition.
 type memoryError struct {
 	partition  int32
 	mismatches []Mismatch
@@ -74,7 +74,7 @@ func (e *memoryError) Error() string {
 
 func (e *memoryError) Unwrap() error { return ErrMemory }
 
-// surroundings are what a shard's memory is held against.
+// expectedTopics are what a partition's memory is held against.
 type expectedTopics struct {
 	group    string
 	pipeline string // id that records carry
@@ -93,7 +93,7 @@ func (e *Engine) expectedTopics(l *layout) expectedTopics {
 	return now
 }
 
-// evidence is what is known of a shard's memory.
+// evidence is what is known of a partition's memory.
 type evidence struct {
 	checkpoint *checkpoint // nil when there is none
 	committed  bool        // the group has a commit of the source topic
@@ -101,7 +101,7 @@ type evidence struct {
 	remembers  bool        // there are keys in the state or the ledger
 }
 
-// mismatches gives all in which a shard's memory does not fit. It is pure.
+// mismatches gives all in which a partition's memory does not fit. It is pure.
 func (now expectedTopics) mismatches(known evidence) []Mismatch {
 	cp := known.checkpoint
 	switch {

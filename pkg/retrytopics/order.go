@@ -46,7 +46,7 @@ func (v Version) Less(w Version) bool {
 	return v.Number < w.Number || v.Number == w.Number && v.Offset < w.Offset
 }
 
-// keyState is what a shard knows of a key of which a record waits or has died. The zero state means that nothing of the
+// keyState is what a partition knows of a key of which a record waits or has died. The zero state means that nothing of the
 // key waits or has died; it is not stored.
 //
 // Under OrderStrict every waiting record of a key has a number. Numbers are given from 1; Next is the one that may run,
@@ -56,8 +56,8 @@ type keyState struct {
 	Tier          int       // OrderStrict: where the record with number Next waits
 	Due           time.Time // OrderStrict: when it is due
 	Held          string    // OrderStrict: id of the dead letter that holds the key
-	HeldParts     partSet   // OrderStrict: parts of that letter's record hold it, as dead letters of their own, and not the letter
-	HeldRemaining bool      // OrderStrict: the letter holds it besides them
+	HeldParts     partSet   // OrderStrict: parts of that dead letter's record hold it, as dead letters of their own, and not the dead letter
+	HeldRemaining bool      // OrderStrict: the dead letter holds it besides them
 	Waiting       int64     // OrderLatestWins: records in tiers. OrderStrict: leftovers there
 	DeadLetters   int64     // dead letters that may still take effect (see settles)
 	Applied       *Version  // newest event that took effect since one waits or has died
@@ -119,11 +119,11 @@ type arrival struct {
 	fromTier     bool
 	sequence     int64  // number of a waiting record under OrderStrict; 0 when it has none
 	deadLetterID string // id of the dead letter that this record replays
-	part         Part   // of which it is the letter
-	own          string // id of the record's own letter, where parts of it have died
+	part         Part   // of which it is the dead letter
+	own          string // id of the record's own dead letter, where parts of it have died
 }
 
-// admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
+// startOrWait decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
 // meanwhile, and sequence is its number. It is pure.
 func (o Ordering) startOrWait(st keyState, a arrival, tiers []Tier, now time.Time) (next keyState, d Decision, sequence int64, run bool) {
 	if o.Mode != OrderStrict || st.heldFor(a) || st.leftover(a) {
@@ -164,7 +164,7 @@ func (o Ordering) guards(st keyState, a arrival) bool {
 	return o.Mode == OrderLatestWins || o.Mode == OrderStrict && (a.deadLetterID != "" || st.leftover(a))
 }
 
-// after gives the state of the key once an attempt has ended with decision d. letter is the id of the dead letter when
+// after gives the state of the key once an attempt has ended with decision d. deadLetter is the id of the dead letter when
 // the record has died, dead are its parts that have. sequence is the record's number from now on. It is pure.
 func (o Ordering) after(st keyState, a arrival, d Decision, deadLetter string, dead ...int) (next keyState, sequence int64) {
 	died := d.Outcome == OutcomeDeadLettered
@@ -197,9 +197,9 @@ func (o Ordering) lost(st keyState, parts int) keyState {
 	return st
 }
 
-// settles says whether a replay with this outcome ends its dead letter permanently. A letter that was closed as superseded,
+// endsDeadLetter says whether a replay with this outcome ends its dead letter permanently. A dead letter that was closed as superseded,
 // filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
-// remembered, or the letter could take effect over it without anybody's word.
+// remembered, or the dead letter could take effect over it without anybody's word.
 func endsDeadLetter(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }
 
 func (o Ordering) afterStrict(st keyState, a arrival, d Decision, deadLetter string, dead []int) (keyState, int64) {

@@ -120,7 +120,7 @@ func compacted(records []*kgo.Record) map[string]string {
 	last := map[string]string{}
 	for _, r := range records {
 		if strings.Contains(string(r.Value), `"checkpoint":`) {
-			continue // of the shard; it is always there
+			continue // of the partition; it is always there
 		}
 		if strings.Contains(string(r.Key), "\x00switchback-checkpoint\x00v") {
 			continue // the newest version of a key; it lives as long as the key
@@ -183,7 +183,7 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 		for _, e := range es {
 			switch e.Decision.Outcome {
 			case retrytopics.OutcomeParked:
-				if parked++; parked == 4 { // the two behind the letter have waited more than one round
+				if parked++; parked == 4 { // the two behind the dead letter have waited more than one round
 					deadLetter := b.read(source + ".dlq")[0]
 					fixed.Store("k0/1", true)
 					b.produce(&kgo.Record{Key: deadLetter.Key, Value: deadLetter.Value, Headers: []kgo.RecordHeader{
@@ -233,7 +233,7 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 	}
 }
 
-// A letter of another pipeline that was sent here (replayer replay --to) is an event like any other: it is not held to an
+// A dead letter of another pipeline that was sent here (replayer replay --to) is an event like any other: it is not held to an
 // offset of another topic.
 func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// onOffsets starts lanes from what the group has truly committed, never from the first record that a poll returns.
+// onOffsets starts partitions from what the group has truly committed, never from the first record that a poll returns.
 func (s *session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.Of
 	return nil
 }
 
-// assign starts one lane. The mutex is held.
+// assign starts one partition. The mutex is held.
 func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopicPartition) error {
 	tier, ours := s.e.tierOf(tp.topic)
 	if !ours || p.ErrorCode != 0 {
@@ -58,7 +58,7 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 	return nil
 }
 
-// start puts a new lane in its place. The mutex is held.
+// start puts a new partition in its place. The mutex is held.
 func (s *session) start(tp topicPartition, tier int, committed commitPoint) error {
 	sh := s.states[tp.partition]
 	if sh == nil {
@@ -73,7 +73,7 @@ func (s *session) start(tp topicPartition, tier int, committed commitPoint) erro
 	return nil
 }
 
-// onGone drops the lanes that another member gets now. All lanes of a partition go together.
+// onGone drops the partitions that another member gets now. All partitions of one number go together.
 func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string]
 	s.forget(client, func(tp topicPartition) bool { return slices.Contains(gone[tp.topic], tp.partition) })
 }
 
-// onLost drops all lanes: the group has given this instance up, or cannot be reached. What waited in them still waits, and is
+// onLost drops all partitions: the group has given this instance up, or cannot be reached. What waited in them still waits, and is
 // known until the next session hears what is its.
 func (s *session) onLost(ctx context.Context, client *kgo.Client, lost map[string][]int32) {
 	s.remember()
@@ -91,11 +91,11 @@ func (s *session) onLost(ctx context.Context, client *kgo.Client, lost map[strin
 	s.onGone(ctx, client, lost)
 }
 
-// errTierLost ends a session that lost a retry topic's partition and still has the source's: the memory of the shard may
+// errTierLost ends a session that lost a retry topic's partition and still has the source's: the memory of the partition may
 // be ahead of what is committed, so the next session reads it again.
 var errTierLost = errors.New("a partition of a retry topic was taken away, and the source's was not")
 
-// forget drops the lanes that are meant, and the memory of the shards whose source lane is gone. The mutex is held.
+// forget drops the partitions that are meant, and the states of the numbers whose source partition is gone. The mutex is held.
 func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 	var dropped []*partition
 	resume := map[string][]int32{} // a pause would outlive the assignment
@@ -125,9 +125,9 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 	}
 }
 
-// reconcile drops the lanes that the client does not own any more. The transaction session tells only the first of
+// reconcile drops the partitions that the client does not own any more. The transaction session tells only the first of
 // several revocations between two transactions: without this, an instance would commit for a partition, and keep the
-// memory of a shard, that has had another owner meanwhile. Rebalances wait while it runs.
+// memory of a partition, that has had another owner meanwhile. Rebalances wait while it runs.
 func (s *session) reconcile() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +141,8 @@ func (s *session) onAssignment(assigned map[string][]int32) {
 	s.assigned, s.rebalanced, s.told = assigned, true, true
 }
 
-// settle clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and
-// restores what new shards must know. again means that the fetches at hand are void.
+// afterRebalance clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and
+// restores what new partitions must know. again means that the fetches at hand are void.
 func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 	s.mu.Lock()
 	rebalanced := s.rebalanced
@@ -159,13 +159,13 @@ func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 		s.e.cfg.Logger.WarnContext(ctx, "cannot read where the partitions start; a gap is found later", "error", err)
 	}
 	s.skipGaps()
-	// The client has gone back to what it takes for committed. Lanes that stayed go on where they were.
+	// The client has gone back to what it takes for committed. Partitions that stayed go on where they were.
 	s.seek((*partition).nextOffset)
 	return true, s.restore(ctx)
 }
 
-// seek makes the client fetch on from the given offset of each lane. It drops what the client has fetched; of a partition
-// that had stopped before a large batch, the client has then forgotten to say so. Therefore each call names all lanes, and
+// seek makes the client fetch on from the given offset of each partition. It drops what the client has fetched; of a partition
+// that had stopped before a large batch, the client has then forgotten to say so. Therefore each call names all partitions, and
 // with another epoch than the last one: the client passes over an offset that it takes for its own, and none of a negative
 // epoch is ever checked.
 func (s *session) seek(at func(*partition) int64) {
@@ -194,7 +194,7 @@ func (s *session) rewind() error {
 	return nil
 }
 
-// renew replaces every lane by one that starts from what is committed.
+// renew replaces every partition by one that starts from what is committed.
 func (s *session) renew() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,7 +37,7 @@ func (p Part) String() string {
 // Whole says that this is no part.
 func (p Part) Whole() bool { return p.Of == 0 }
 
-// letter is the id of the dead letter of a part, of which whole is that of its record.
+// deadLetterID is the id of the dead letter of a part, of which whole is that of its record.
 func (p Part) deadLetterID(whole string) string { return whole + "-" + strconv.Itoa(p.Index) }
 
 // FailedPart is a part of a record that failed by itself, while others did not.
@@ -109,7 +109,7 @@ func (r *Record) Part() Part {
 	return r.Control.Part
 }
 
-// Rest says which parts of the record are left for this attempt; nil when all of them are.
+// Remaining says which parts of the record are left for this attempt; nil when all of them are.
 func (r *Record) Remaining() *Remaining {
 	if r.Control == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// partitioner keeps a record of a shard's topics in its partition, and partitions all else by key as Kafka's own clients
+// partitioner keeps a record of a co-partitioned topic in its partition, and partitions all else by key as Kafka's own clients
 // do.
 type partitioner struct {
 	keeps  map[string]bool

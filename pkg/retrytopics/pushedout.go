@@ -20,7 +20,7 @@ const (
 	maxRemoved = 1000
 )
 
-// pushedOut are the keys of a shard whose versions had no room in memory. They are removed from the state topic too: it would
+// pushedOut are the keys of a partition whose versions had no room in memory. They are removed from the state topic too: it would
 // grow without a bound, and so would every start. With KeepWindow these are all that an earlier setting has left there.
 type pushedOut struct {
 	keys      []idempotency.KeyHash
@@ -119,7 +119,7 @@ func (e *Engine) removals(st *staged, sh *partitionState) []*kgo.Record {
 // forgottenPause is how often it is logged at most that versions are forgotten.
 const forgottenPause = time.Minute
 
-// forgotten counts the versions that had no room, over all shards and sessions. Its mutex is held for a moment only.
+// forgotten counts the versions that had no room, over all partitions and sessions. Its mutex is held for a moment only.
 type forgotten struct {
 	mu       sync.Mutex
 	count    int64
@@ -165,7 +165,7 @@ type VersionStats struct {
 	Forgotten int64 // keys that had no room since the engine was made
 }
 
-// addVersions counts what the shards remember. The session's mutex is held.
+// addVersions counts what the partitions remember. The session's mutex is held.
 func (s *session) addVersions(stats *VersionStats) {
 	for _, sh := range s.states {
 		if !sh.restored {

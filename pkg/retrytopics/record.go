@@ -46,7 +46,7 @@ type Marks struct {
 // marks gives what the control headers say.
 func (c *Control) marks() Marks { return Marks{c.Lineage, c.Care, c.Sovereignty} }
 
-// mark writes marks into the control headers.
+// setMarks writes marks into the control headers.
 func (c *Control) setMarks(m Marks) {
 	c.Lineage, c.Care, c.Sovereignty = m.Lineage, m.Care, m.Sovereignty
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// unconnected is a session of one lane of the source and one of each tier, that takes records and has no broker.
+// unconnected is a session of one partition of the source and one of each tier, that takes records and has no broker.
 func unconnected(t *testing.T, cfg Config) *session {
 	t.Helper()
 	cfg.Brokers, cfg.Source, cfg.Group, cfg.Membership.Instance, cfg.Timing.Commit = []string{"none"}, "in", "g", "i", time.Hour
@@ -56,7 +56,7 @@ func (s *session) attempts(t *testing.T) *Event {
 	return &task.event
 }
 
-// An output that the broker refused makes its record's task while it is taken, when workers make others of the same lane. Each
+// An output that the broker refused makes its record's task while it is taken, when workers make others of the same partition. Each
 // record has a task of its own.
 func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing.T) {
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// A record whose control headers cannot be read dies at once, whatever its key waits for. It does not take the key from the letter
+// A record whose control headers cannot be read dies at once, whatever its key waits for. It does not take the key from the dead letter
 // that holds it, nor from earlier events that wait: put back, it would take effect before them.
 func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	t.Parallel()

@@ -81,7 +81,7 @@ func (sh *partitionState) restoreLedger(r *kgo.Record, now time.Time) error {
 	return sh.ledger.Restore(idempotency.AppendChanges(nil, changes), now)
 }
 
-// rescale notes in the checkpoints of shards whose ledger has versions of another scale how far these reach: to its end.
+// rescale notes in the checkpoints of partitions whose ledger has versions of another scale how far these reach: to its end.
 func (s *session) rescale(ctx context.Context, states map[int32]*partitionState) error {
 	scale, topic := s.e.cfg.scale(), s.e.cfg.Dedupe.LedgerTopic
 	var ends kadm.ListedOffsets

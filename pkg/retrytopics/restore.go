@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// restore reads what new shards must know before they start: the order of their keys, and what took effect in the window.
+// restore reads what new partitions must know before they start: the order of their keys, and what took effect in the window.
 // Rebalances wait meanwhile.
 func (s *session) restore(ctx context.Context) error {
 	s.mu.Lock()
@@ -57,12 +57,12 @@ func (s *session) restore(ctx context.Context) error {
 	for _, sh := range fresh {
 		versions += sh.latest.size()
 	}
-	s.e.cfg.Logger.InfoContext(ctx, "shards started", "shards", len(fresh), "versions", versions, "restored_in", time.Since(began).String())
+	s.e.cfg.Logger.InfoContext(ctx, "partitions started", "partitions", len(fresh), "versions", versions, "restored_in", time.Since(began).String())
 	s.e.forgotten.say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
 	return nil
 }
 
-// replay hands all committed records of the shards' partitions of a topic to f. It reads up to the high watermark, not
+// replay hands all committed records of the states' partitions of a topic to f. It reads up to the high watermark, not
 // only to the last stable offset: the former owner's last transaction is decided, since its offsets were, but its marker
 // may not have come to this topic yet. A transaction that a dead owner left open is waited for until the broker ends it.
 func (s *session) replay(ctx context.Context, topic string, since time.Time, states map[int32]*partitionState, f func(*partitionState, *kgo.Record) error) error {

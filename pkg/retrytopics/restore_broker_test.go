@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// slowRestore holds the first fetch of the state topic, which is that of an instance that restores its shards.
+// slowRestore holds the first fetch of the state topic, which is that of an instance that restores its partitions.
 type slowRestore struct {
 	broker  *broker
 	cluster *kfake.Cluster

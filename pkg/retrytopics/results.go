@@ -52,7 +52,7 @@ func (r *results) keep(t *task) {
 	r.some.Store(true)
 }
 
-// take gives back what is known of a record, once.
+// pop gives back what is known of a record, once.
 func (r *results) pop(at Position) (m made, ok bool) {
 	if !r.some.Load() {
 		return made{}, false

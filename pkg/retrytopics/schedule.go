@@ -8,7 +8,7 @@ import (
 )
 
 // scheduler hands tasks to workers: each at its time, one at a time per key, keys side by side. It holds tasks only; what
-// a task means is the session's business. The tasks of a lane that is gone are dropped.
+// a task means is the session's business. The tasks of a partition that is gone are dropped.
 type scheduler struct {
 	mu                   sync.Mutex
 	work                 sync.Cond // runnable or closed
@@ -39,7 +39,7 @@ type scheduler struct {
 	ahead                int64               // see gate
 	makeTask             func(fetched) *task // of a record of the source
 	onReady              func()              // called once results have waited for linger
-	late                 func(*task)         // is given what finishes when its lane is gone
+	late                 func(*task)         // is given what finishes when its partition is gone
 	flush                *time.Timer
 }
 
@@ -158,7 +158,7 @@ func (s *scheduler) exchange(t *task) *task {
 	return s.nextRunnable()
 }
 
-// take is next with the mutex held.
+// nextRunnable is next with the mutex held.
 func (s *scheduler) nextRunnable() *task {
 	for {
 		for !s.closed && !s.startable() {
@@ -295,7 +295,7 @@ func (s *scheduler) pending() (ripe, some bool) {
 	return some && (s.full() || time.Since(s.readyAt) >= s.linger), some
 }
 
-// drop forgets the tasks of lanes that are gone, and gives those of them that have finished. All lanes of a partition go
+// drop forgets the tasks of partitions that are gone, and gives those of them that have finished. All partitions of one number go
 // together. Running tasks finish late.
 func (s *scheduler) drop(gone []*partition) (finished []*task) {
 	if len(gone) == 0 {
@@ -306,7 +306,7 @@ func (s *scheduler) drop(gone []*partition) (finished []*task) {
 	for _, l := range gone {
 		l.dead = true
 		l.cancel()
-		if l.tier == sourceTier { // a tier lane that is lost alone ends the session, and no key may overtake itself until then
+		if l.tier == sourceTier { // a tier partition that is lost alone ends the session, and no key may overtake itself until then
 			clear(l.state.chains)
 		}
 	}

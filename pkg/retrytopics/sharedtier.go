@@ -25,7 +25,7 @@ func writerOf(r *kgo.Record) string {
 	return ""
 }
 
-// foreign reports whether a record of a retry topic is another pipeline's. A record without a pipeline is foreign in a topic that
+// ofOtherPipeline reports whether a record of a retry topic is another pipeline's. A record without a pipeline is foreign in a topic that
 // is only named like a tier: in a tier of this pipeline it is a malformed record of its own. The mutex is held.
 func (s *session) ofOtherPipeline(l *partition, r *kgo.Record) bool {
 	if l.tier == sourceTier || r.Attrs.IsControl() {
@@ -53,7 +53,7 @@ func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 		"topic", l.topic, "partition", l.partition, "offset", r.Offset, "pipeline", clip(writerOf(r), 80), "own_pipeline", s.e.cfg.Origin.Pipeline)
 }
 
-// noteShared adds the retry topics of a shard in which records of another pipeline were found. A topic stays noted: what lies
+// noteShared adds the retry topics of a partition in which records of another pipeline were found. A topic stays noted: what lies
 // before the committed position may still wait for the other pipeline.
 func (cp *checkpoint) noteShared(partitions map[topicPartition]*partition, sh *partitionState) {
 	for tp, l := range partitions {

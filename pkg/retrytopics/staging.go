@@ -14,7 +14,7 @@ type staged struct {
 	tasks       []*task // in the order in which they finished
 	changes     map[*partitionState][]*change
 	marks       map[*partition]commitPoint
-	heads       map[*partitionState][]byte // new heads of trails
+	heads       map[*partitionState][]byte // new heads of hash chains
 	losses      []Loss                     // that the positions pass over
 	checkpoints map[*partitionState]*checkpoint
 	pushed      map[*partitionState]int // so many keys without room for their versions
@@ -26,7 +26,7 @@ func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &staged{marks: map[*partition]commitPoint{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
-	st.tasks = append(s.left(), s.sched.harvest()...) // none of a lane that is gone: forgetting one takes its tasks away
+	st.tasks = append(s.left(), s.sched.harvest()...) // none of a partition that is gone: forgetting one takes its tasks away
 	for _, t := range st.tasks {
 		t.from.window.finish(t.offset)
 		if t.change.state != nil || t.change.ledged || t.change.versioned {
@@ -43,7 +43,7 @@ func (s *session) stage() *staged {
 	return st
 }
 
-// left gives what an aborted transaction has left, but for the tasks of lanes that are gone. The mutex is held.
+// left gives what an aborted transaction has left, but for the tasks of partitions that are gone. The mutex is held.
 func (s *session) left() []*task {
 	left := slices.DeleteFunc(s.aborted, func(t *task) bool { return s.partitions[t.from.topicPartition] != t.from })
 	s.aborted = nil
@@ -94,7 +94,7 @@ func (st *staged) owner(r *kgo.Record) *task {
 // maxPacked keeps a packed record far below Kafka's default limit of a message.
 const maxPacked = 8192
 
-// memories gives the records that remember what the transaction changes: the states and the versions of keys, and per shard one
+// memories gives the records that remember what the transaction changes: the states and the versions of keys, and per partition one
 // packed record of what took effect and the checkpoint.
 func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 	var records []*kgo.Record
@@ -125,7 +125,7 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 	return append(records, checkpoints...), err
 }
 
-// settled notes that a transaction is committed and tells it.
+// afterCommit notes that a transaction is committed and tells it.
 func (s *session) afterCommit(st *staged) {
 	s.mu.Lock()
 	s.lazy = false // not before: a position that goes alone is to be committed as well when its transaction was aborted

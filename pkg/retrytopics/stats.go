@@ -148,7 +148,7 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 	}
 }
 
-// unfinished counts the records of the lane that are not finished: those held, and those the broker still has. Of the latter,
+// unfinished counts the records of the partition that are not finished: those held, and those the broker still has. Of the latter,
 // those of former owners may include transaction markers; the count is exact once all of these are fetched.
 func (l *partition) unfinished() int64 {
 	return int64(l.held) + max(0, min(l.end, l.own)-max(l.nextOffset(), 0)) + int64(max(0, l.written))

@@ -7,14 +7,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// taken is a record as it waits for a worker. Thousands do, and a task is many times as large: that of a record of the
+// fetched is a record as it waits for a worker. Thousands do, and a task is many times as large: that of a record of the
 // source is made when a worker takes it.
 type fetched struct {
 	task     *task // nil until it is needed
 	from     *partition
 	raw      *kgo.Record // nil when a former owner has finished it
-	index    int64       // among the records taken by the lane, from 0
-	restored int64       // runs of a former owner that the lane had not taken again when it took this
+	index    int64       // among the records taken by the partition, from 0
+	restored int64       // runs of a former owner that the partition had not taken again when it took this
 }
 
 func (t *task) fetched() fetched { return fetched{task: t, from: t.from, raw: t.raw, index: t.index} }

@@ -29,7 +29,7 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 		today   int                     // generation of the topic
 		proven  func(*kgo.Record) error // nil vouches
 		doubt   Doubt
-		kept    string // of letter, replay, source
+		kept    string // of dead letter, replay, source
 		force   bool
 	}{
 		"a replay":                       {headers: replay + "source=t/3/5", kept: "3-5-aabbccdd r1 t/3/5"},

@@ -13,7 +13,7 @@ import (
 )
 
 // S0-6: a handler that writes outside Kafka hears the version by which the engine itself judges: of a delete that of the newest
-// event, of a forced letter its own place.
+// event, of a forced dead letter its own place.
 func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)

@@ -27,7 +27,7 @@ func newWindow(next int64, restored []span) *window {
 	return &window{next: next, restored: restored, compact: compactAt}
 }
 
-// take notes that the record at offset at came from the broker and says whether it still has to be done. Offsets must come
+// add notes that the record at offset at came from the broker and says whether it still has to be done. Offsets must come
 // in ascending order.
 func (w *window) add(at int64) (fresh bool) {
 	for len(w.restored) > 0 && w.restored[0].last < at {
@@ -39,7 +39,7 @@ func (w *window) add(at int64) (fresh bool) {
 	return !done
 }
 
-// takes says whether at lies beyond every offset taken or committed before, as it must.
+// expects says whether at lies beyond every offset taken or committed before, as it must.
 func (w *window) expects(at int64) bool {
 	return at >= w.end()
 }
@@ -71,10 +71,10 @@ func (w *window) find(at int64) (int, bool) {
 }
 
 // runBytes is what one run costs in the metadata at the most: seven bytes of varints, in base64, while the window spans
-// less than 2^28 offsets. What a lane may hold keeps it far below.
+// less than 2^28 offsets. What a partition may hold keeps it far below.
 const runBytes = 10
 
-// maxAhead gives how many unfinished records there may be among the started ones of a lane, so that what is finished
+// maxAhead gives how many unfinished records there may be among the started ones of a partition, so that what is finished
 // beyond the position fits into metadata of the given size.
 func maxAhead(metadata int) int64 { return max(int64((metadata-len(aheadPrefix))/runBytes-1), 1) }
 
@@ -152,7 +152,7 @@ func (w *window) ahead() []span {
 	return spans
 }
 
-// mark is a commit: the position and the metadata that go to the broker.
+// commitPoint is a commit: the position and the metadata that go to the broker.
 type commitPoint struct {
 	offset   int64 // -1: nothing to commit
 	metadata string

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// trouble follows what keeps an engine from committing: transactions that are aborted one after another, and sessions that
+// commitHealth follows what keeps an engine from committing: transactions that are aborted one after another, and sessions that
 // end. It outlives the sessions. Safe for concurrent use.
 type commitHealth struct {
 	mu      sync.Mutex

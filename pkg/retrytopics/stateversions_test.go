@@ -14,7 +14,7 @@ import (
 )
 
 // shardGame lets attempts end, transactions commit and abort, records be attempted again and instances take over, and holds the
-// versions of a shard against a map.
+// versions of a partition against a map.
 type shardGame struct {
 	e     *Engine
 	sh    *partitionState
@@ -88,7 +88,7 @@ func (g *shardGame) check(t *testing.T, seed uint64, step int) {
 	}
 }
 
-// S0-6, S3-1: the versions of a shard are those of what is committed and of what has ended since, whatever aborts, is made again, or
+// S0-6, S3-1: the versions of a partition are those of what is committed and of what has ended since, whatever aborts, is made again, or
 // moves to another instance.
 func TestShard_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
 	t.Parallel()

@@ -133,7 +133,7 @@ func (w *words) replays(leave ...string) {
 	w.drain(w.engine(w.cfg))
 }
 
-// putBack is what the replayer writes of a letter.
+// putBack is what the replayer writes of a dead letter.
 func putBack(c retrytopics.Control, l *kgo.Record, n int) *kgo.Record {
 	back := retrytopics.Control{
 		DeadLetterID: c.DeadLetterID, Source: c.Source, HasSource: true, ReplayID: fmt.Sprint("r", n), ReplayCount: 1, ContentHash: c.ContentHash,

@@ -65,7 +65,7 @@ func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (
 	return v
 }
 
-// placeParts is judgeParts where it is known whether a tier takes the record.
+// judgeFitting is judgeParts where it is known whether a tier takes the record.
 func (e *Engine) judgeFitting(t *task, event *Event, failed []FailedPart) verdict {
 	v := e.judgeParts(event, failed, true)
 	if v.last != nil && e.orDeadLetter(t, v.waits).Outcome == OutcomeDeadLettered {
@@ -213,7 +213,7 @@ func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
 	return records
 }
 
-// wholeLetter is the id that the dead letter of the whole record has, or would have.
+// wholeDeadLetterID is the id that the dead letter of the whole record has, or would have.
 func (r *Record) wholeDeadLetterID() string {
 	return orDefault(r.Control.DeadLetterID, deadLetterID(r))
 }
@@ -226,7 +226,7 @@ func (event *Event) deadIndexes() (indexes []int) {
 	return indexes
 }
 
-// partly says that the event took effect only in parts, so that nothing that says the same is its repetition.
+// partial says that the event took effect only in parts, so that nothing that says the same is its repetition.
 func (event *Event) partial() bool {
 	remaining := event.Record.Control.Remaining
 	return event.Decision.Outcome == OutcomeRetried || len(event.Dead) > 0 || remaining != nil && remaining.Dead > 0

@@ -9,25 +9,25 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// shard is what an instance knows of the keys of one partition while it owns it. Workers change it as attempts end, one
+// partitionState is what an instance knows of the keys of one partition number, over the source and the tiers, while it owns it. Workers change it as attempts end, one
 // key at a time; what they change counts for the next record of the key at once, and permanently once the transaction that
 // carries the attempt is committed.
 type partitionState struct {
 	partition int32
 	restored  bool   // guarded by the session's mutex
-	head      []byte // of its trail, as of the last commit; the committing goroutine's
+	head      []byte // of its hash chain, as of the last commit; the committing goroutine's
 
 	checkpoint *checkpoint // as of the last commit, nil when there is none; the committing goroutine's
-	generation int         // of the source topic; it never changes once the shard is open
+	generation int         // of the source topic; it never changes once the state is open
 	same       int         // so many of the latest generations began without another source topic
-	pipelines  []string    // ids that the pipeline had before; it never changes once the shard is open
-	promised   bool        // commits of the shard go with a checkpoint; guarded by the session's mutex
+	pipelines  []string    // ids that the pipeline had before; it never changes once the state is open
+	promised   bool        // commits of the partition go with a checkpoint; guarded by the session's mutex
 
 	// of each key that a task has, by task.mark: that task, or the last one that waits behind it; the scheduler's mutex
 	// guards it
 	chains map[uint64]*task
 
-	mu     *sync.Mutex         // of the shard and its successors
+	mu     *sync.Mutex         // of the state and its successors
 	keys   map[string]keyState // as of the last attempt
 	base   map[string]keyState // as of the last commit
 	ledger *idempotency.Ledger // what took effect, as of the last attempt; nil without dedupe. Successors share it
@@ -49,7 +49,7 @@ func newPartitionState(partition int32, d Dedupe) *partitionState {
 	return sh
 }
 
-// newShard makes the empty shard of a partition.
+// newState makes the empty state of a partition.
 func (e *Engine) newState(partition int32) *partitionState {
 	sh := newPartitionState(partition, e.cfg.Dedupe)
 	if e.cfg.versions() {
@@ -59,7 +59,7 @@ func (e *Engine) newState(partition int32) *partitionState {
 	return sh
 }
 
-// open makes the shard ready for attempts, once what is committed is read.
+// open makes the state ready for attempts, once what is committed is read.
 func (sh *partitionState) open() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -68,7 +68,7 @@ func (sh *partitionState) open() {
 	sh.restored = true
 }
 
-// successor is the shard as of the last commit, for the attempts that are made again. What still runs of the attempts
+// successor is the state as of the last commit, for the attempts that are made again. What still runs of the attempts
 // before ends unheard in the old one.
 func (sh *partitionState) successor() *partitionState {
 	sh.mu.Lock()
@@ -84,7 +84,7 @@ func (sh *partitionState) successor() *partitionState {
 	return &next
 }
 
-// change is what one attempt changed in its shard.
+// change is what one attempt changed in its partition's state.
 type change struct {
 	state   *stated             // nil when it is the same as before
 	ledged  bool                // applied is to be written
@@ -101,7 +101,7 @@ type change struct {
 	kept      bool   // older is
 }
 
-// unnote takes a change out of the shard's memory again, unless it is committed.
+// unnote takes a change out of the state again, unless it is committed.
 func (c *change) unnote(sh *partitionState) {
 	switch {
 	case c.lasting || !c.ledged:
@@ -149,7 +149,7 @@ func (sh *partitionState) past(k []byte, hash idempotency.KeyHash, now time.Time
 	return p
 }
 
-// note writes into ledger and versions what took effect, until it is committed or the shard has a successor.
+// note writes into ledger and versions what took effect, until it is committed or the state has a successor.
 func (sh *partitionState) note(c *change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// A shard is worked on as a whole or not at all. Two things could tear it apart while the members of a group consume different
+// All partitions of one number are worked on by one member or by none. Two things could tear them apart while the members of a group consume different
 // topics, as they do in a rolling deploy that changes the tiers:
 //
-//   - The leader gives a member a tier's partition that nobody had, while the rest of the shard is still with its former owner.
+//   - The leader gives a member a tier's partition that nobody had, while the others of its number are still with their former owner.
 //     Such a partition is left alone until the source's partition comes with it.
 //   - A static member comes back with further topics and gets its old assignment, since the coordinator does not look at what it
 //     subscribes to (KIP-345), and the leader may not assign again (KIP-814). Such a member asks for a rebalance.
 
-// wholeShards leaves out the partitions whose shard belongs to another member.
+// coPartitioned leaves out the partitions whose source partition belongs to another member.
 func coPartitioned(assigned map[string][]int32, source string) map[string][]int32 {
 	whole := map[string][]int32{}
 	for topic, partitions := range assigned {
@@ -27,7 +27,7 @@ func coPartitioned(assigned map[string][]int32, source string) map[string][]int3
 	return whole
 }
 
-// lacking gives a topic of which a partition is missing in the assignment although its shard is there; "" when none is.
+// lacking gives a topic of which a partition is missing in the assignment although the source's is there; "" when none is.
 // partitions has the count of each consumed topic.
 func lacking(assigned map[string][]int32, source string, partitions map[string]int) string {
 	for _, topic := range slices.Sorted(maps.Keys(partitions)) {
@@ -49,7 +49,7 @@ type claims struct {
 	wait time.Duration
 }
 
-// claim asks for a rebalance when the group has given this instance only a part of its shards.
+// claim asks for a rebalance when the group has given this instance only some partitions of a number.
 func (s *session) claim(ctx context.Context, c *claims) {
 	s.mu.Lock()
 	topic := ""
@@ -63,7 +63,7 @@ func (s *session) claim(ctx context.Context, c *claims) {
 	case !now.Before(c.next):
 		c.wait = min(max(2*c.wait, claimMin), claimMax)
 		c.next = now.Add(c.wait)
-		s.e.cfg.Logger.InfoContext(ctx, "the group has assigned only a part of the shards; asking for a rebalance", "missing", topic)
+		s.e.cfg.Logger.InfoContext(ctx, "the group has assigned some partitions without those of other topics with their number; asking for a rebalance", "missing", topic)
 		s.committer.client().ForceRebalance()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// Newest is what is remembered of the events of a key that took effect.
+// Latest is what is remembered of the events of a key that took effect.
 type Latest struct {
 	Version Version // of the newest one
 	Deleted int64   // source offset behind the newest delete among them; 0 when there is none
@@ -47,7 +47,7 @@ func (n Latest) On(from, to Scale) Latest {
 	return Latest{Version{math.MinInt64, n.Version.Offset}, max(n.Deleted, n.Version.Offset+1)}
 }
 
-// newests holds the newest version of each key of a shard: 48 bytes and its part of a hash table, whatever the key.
+// latestVersions holds the newest version of each key of a partition: 48 bytes and its part of a hash table, whatever the key.
 type latestVersions struct{ table *idempotency.Ledger }
 
 func newLatestVersions(maxKeys int) *latestVersions {

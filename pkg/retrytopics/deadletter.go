@@ -55,7 +55,7 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*k
 	return result.Outputs, destination
 }
 
-// keep puts the original bytes and the producer's headers into another topic of the shard.
+// keep puts the original bytes and the producer's headers into the same partition of another topic.
 func keep(t *task, topic string, control Control, own *slab) *kgo.Record {
 	return &kgo.Record{
 		Topic: topic, Partition: t.raw.Partition, Key: t.raw.Key, Value: t.raw.Value,
@@ -128,8 +128,8 @@ func (e *Engine) stamp(out *kgo.Record, event *Event, own *slab) {
 	}
 }
 
-// letterID names a dead letter: "<partition>-<offset>-<8 hex>" of the record's first appearance. It is the same when a
-// crash makes the same record die twice, and when a replayed letter dies again; the hash tells topics of one name apart
+// deadLetterID names a dead letter: "<partition>-<offset>-<8 hex>" of the record's first appearance. It is the same when a
+// crash makes the same record die twice, and when a replayed dead letter dies again; the hash tells topics of one name apart
 // that were created one after another.
 func deadLetterID(r *Record) string {
 	h := sha256.New()

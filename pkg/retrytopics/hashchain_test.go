@@ -20,7 +20,7 @@ const (
 	headTopic  = "features.heads"
 )
 
-// counting is a trail whose head is the number of failures so far; each is written down with its number.
+// counting is a hash chain whose head is the number of failures so far; each is written down with its number.
 func counting() retrytopics.HashChain {
 	return retrytopics.HashChain{HeadTopic: headTopic, Extend: func(p int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
 		n := 0
@@ -45,7 +45,7 @@ func counting() retrytopics.HashChain {
 	}}
 }
 
-// A trail has neither gap nor fork: not over transactions, not over a restart, which goes on from the committed head.
+// A hash chain has neither gap nor fork: not over transactions, not over a restart, which goes on from the committed head.
 func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

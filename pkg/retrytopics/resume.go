@@ -20,7 +20,7 @@ func (sh *partitionState) restoreCheckpoint(value []byte) error {
 	return err
 }
 
-// evidence adds what the shard's memory says.
+// evidence adds what the partition's memory says.
 func (sh *partitionState) evidence(commits evidence) evidence {
 	commits.checkpoint = sh.checkpoint
 	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0 || sh.latest.size() > 0
@@ -35,8 +35,8 @@ func (sh *partitionState) forgotten(topic, ledger string) int64 {
 	return sh.checkpoint.ledgerFrom
 }
 
-// recall holds the memory of new shards against the topics, and lets their lanes that have no commit go on from the
-// checkpoint. Rebalances wait meanwhile, and nothing was taken from these lanes.
+// resumeFromCheckpoint holds the memory of new partitions against the topics, and lets the partitions that have no commit go on from the
+// checkpoint. Rebalances wait meanwhile, and nothing was taken from these partitions.
 func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*partitionState) error {
 	resumed, err := s.resume(fresh)
 	if err != nil || len(resumed) == 0 {
@@ -53,7 +53,7 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 	return s.recommit(ctx, resumed)
 }
 
-// resume replaces the lanes that have a checkpoint and no commit by ones that start from it, and gives them.
+// resume replaces the partitions that have a checkpoint and no commit by ones that start from it, and gives them.
 func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 	return nil
 }
 
-// checkpoints gives the next checkpoints of the shards whose positions a transaction commits; none where there is no state
+// checkpoints gives the next checkpoints of the partitions whose positions a transaction commits; none where there is no state
 // topic. The mutex is held.
 func (s *session) checkpoints(marks map[*partition]commitPoint) map[*partitionState]*checkpoint {
 	if !s.layout.states || len(marks) == 0 {
@@ -170,7 +170,7 @@ func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*checkpoint) 
 	return records, nil
 }
 
-// commitText gives the metadata of a commit of the lane: sealed when the state topic has the shard's checkpoint.
+// commitText gives the metadata of a commit of the partition: sealed when the state topic has the checkpoint.
 func (l *partition) commitText(m commitPoint) string {
 	if !l.state.promised {
 		return m.metadata

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// After an aborted transaction, attempts that still run on the dropped lanes must leave no trace where the same records
+// After an aborted transaction, attempts that still run on the dropped partitions must leave no trace where the same records
 // are attempted again: a record would be closed as its own duplicate.
 func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestShardSuccessorKnowsWhatIsCommitted_S3_1(t *testing.T) {
 			t.Errorf("key %s: last is of offset %d, want %d", key, got, at)
 		}
 	}
-	next.commit([]*change{running}) // of a dropped lane; it must not matter
+	next.commit([]*change{running}) // of a dropped state; it must not matter
 	if len(next.noted) != 0 || next.ledger.Len() != 2 {
 		t.Errorf("%d changes are open, the ledger has %d keys", len(next.noted), next.ledger.Len())
 	}

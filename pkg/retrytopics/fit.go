@@ -103,7 +103,7 @@ func (e *batchError) Unwrap() error                { return e.err }
 func (e *batchError) FailureCode() classify.Code   { return classify.CodeBatchUnreadable }
 func (e *batchError) FailureStage() classify.Stage { return classify.StageDecode }
 
-// placeError says that a record that has to wait fits no tier.
+// noTierError says that a record that has to wait fits no tier.
 type noTierError struct{ topic string }
 
 func (e *noTierError) Error() string {
@@ -126,7 +126,7 @@ func (e *Engine) holds(topic string, t *task) bool {
 	return !told || t.weight+mostControl <= limit || sizes.compressor.Fits(t.raw, limit-mostControl)
 }
 
-// placed changes a decision that would put a record where it does not fit: it becomes a dead letter at once.
+// orDeadLetter changes a decision that would put a record where it does not fit: it becomes a dead letter at once.
 func (e *Engine) orDeadLetter(t *task, d Decision) Decision {
 	if d.Outcome == OutcomeRetried && !e.holds(e.cfg.Retries.Tiers[d.Tier].Topic, t) {
 		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonFitsNoTier}

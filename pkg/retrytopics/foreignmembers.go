@@ -34,7 +34,7 @@ func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 	return err
 }
 
-// strangersIn names the members of a group that do not consume a source, and what they consume. The engine's own instance, of a time
+// foreignMembers names the members of a group that do not consume a source, and what they consume. The engine's own instance, of a time
 // before its source was renamed, is none, nor is a member of which the coordinator tells nothing, as during a rebalance. It is pure.
 func foreignMembers(group []groupMember, source, instance string) (foreign []string) {
 	for _, m := range group {
@@ -46,7 +46,7 @@ func foreignMembers(group []groupMember, source, instance string) (foreign []str
 	return foreign
 }
 
-// companion is a member of the group, as its coordinator describes it.
+// groupMember is a member of the group, as its coordinator describes it.
 type groupMember struct {
 	name, host string
 	topics     []string // that it wants; none when the coordinator does not tell

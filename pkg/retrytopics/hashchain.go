@@ -7,15 +7,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Trail adds records to transactions that depend on those before them in the same shard, such as the links of a chain of
-// hashes: Journal cannot, since attempts end side by side and some transactions are aborted. A shard has one owner at a
-// time, and the head lies in the transaction that moves it; so the trail has no gap and no fork, no matter who crashes. It needs
+// HashChain adds records to transactions that depend on those before them in the same partition, such as the links of a chain of
+// hashes: Journal cannot, since attempts end side by side and some transactions are aborted. A partition has one owner at a
+// time, and the head lies in the transaction that moves it; so the hash chain has no gap and no fork, no matter who crashes. It needs
 // ExactlyOnce.
 type HashChain struct {
-	// HeadTopic is compacted and has the partitions of the source; it keeps the head of each shard. Empty: there is no trail.
+	// HeadTopic is compacted and has the partitions of the source; it keeps the head of each partition. Empty: there is no hash chain.
 	HeadTopic string
-	// Extend gives the records that a transaction adds for one shard, and the new head. It is given the head as of the last
-	// committed transaction, nil at the beginning, and the shard's events in the order in which they ended. It is called
+	// Extend gives the records that a transaction adds for one partition, and the new head. It is given the head as of the last
+	// committed transaction, nil at the beginning, and the partition's events in the order in which they ended. It is called
 	// from one goroutine, and again for the same events when a transaction was aborted. An unchanged head adds nothing.
 	Extend func(partition int32, head []byte, events []*Event) (records []*kgo.Record, next []byte, err error)
 }
@@ -36,7 +36,7 @@ func (t HashChain) faults(d Delivery) []error {
 	return faults
 }
 
-// extend gives the records that a batch adds to the trails of its shards, and notes the new heads in the batch.
+// extend gives the records that a batch adds to the hash chains of its partitions, and notes the new heads in the batch.
 func (t HashChain) extend(st *staged) ([]*kgo.Record, error) {
 	if !t.on() {
 		return nil, nil
@@ -54,7 +54,7 @@ func (t HashChain) extend(st *staged) ([]*kgo.Record, error) {
 	for _, sh := range order {
 		more, next, err := t.Extend(sh.partition, sh.head, events[sh])
 		if err != nil {
-			return nil, fmt.Errorf("extend the trail of shard %d: %w", sh.partition, err)
+			return nil, fmt.Errorf("extend the hash chain of partition %d: %w", sh.partition, err)
 		}
 		if bytes.Equal(next, sh.head) {
 			continue

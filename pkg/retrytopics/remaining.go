@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Rest says which parts of a record still have no end, and what became of the others. A record of which some parts have
+// Remaining says which parts of a record still have no end, and what became of the others. A record of which some parts have
 // ended keeps its original bytes on its way through tiers and DLQ; its rest is in a control header.
 type Remaining struct {
 	Of        int   // parts of the record
@@ -33,7 +33,7 @@ func (r *Remaining) open() int {
 // bitmapMark begins the form in which every part is a bit, which is shorter where the open ones are scattered.
 const bitmapMark = "~"
 
-// maxRestBytes is the longest text of a rest: the bitmap of MaxParts parts in base64, and three numbers.
+// maxRemainingBytes is the longest text of the remaining parts: the bitmap of MaxParts parts in base64, and three numbers.
 const maxRemainingBytes = (MaxParts+23)/24*4 + 40
 
 // String gives 230;delivered;dead;open, where open is 3-5,17 or, if that is shorter, a bitmap in base64.
@@ -71,7 +71,7 @@ func (r *Remaining) bitmap() []byte {
 	return bits
 }
 
-// parseRest reads what String writes, and gives the reason when it cannot.
+// parseRemaining reads what String writes, and gives the reason when it cannot.
 func parseRemaining(text string) (*Remaining, string) {
 	fields := strings.Split(text, ";")
 	if len(text) > maxRemainingBytes || len(fields) != 4 {

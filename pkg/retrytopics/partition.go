@@ -10,29 +10,29 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// sourceLane is the tier number of a lane of the source topic.
+// sourceTier is the tier number of a partition of the source topic.
 const sourceTier = -1
 
-// topicPartition names a lane.
+// topicPartition names a partition.
 type topicPartition struct {
 	topic     string
 	partition int32
 }
 
-// lane is one partition of the source or of a tier while this instance owns it. The session's mutex guards it.
+// partition is one partition of the source or of a tier while this instance owns it. The session's mutex guards it.
 type partition struct {
 	topicPartition
 	tier      int // index of the tier, or sourceLane
 	state     *partitionState
-	ctx       context.Context // of the handlers of its records; ends with the lane
+	ctx       context.Context // of the handlers of its records; ends with the partition
 	cancel    context.CancelFunc
-	dead      bool // the lane is gone; what its tasks still do is not heard. The scheduler's mutex guards it
+	dead      bool // the partition is gone; what its tasks still do is not heard. The scheduler's mutex guards it
 	gate      gate
 	fetched   int64 // records taken
 	window    *window
 	committed commitPoint
 	shared    bool // of a tier: it has records of another pipeline
-	sealed    bool // the commit that the lane began with was made with a checkpoint
+	sealed    bool // the commit that the partition began with was made with a checkpoint
 	held      int  // records taken and not yet committed as finished
 	heldOwn   int  // those of them that this owner has put there
 	heldBytes int
@@ -55,7 +55,7 @@ type stamp struct {
 	at     time.Time
 }
 
-// wrote notes a committed record of the lane's own shard. A shard has one owner, so all that follow are own ones, too.
+// wrote notes a committed record of the partition's own number. A number has one owner, so all that follow are own ones, too.
 func (l *partition) wrote(offset int64) {
 	l.own = min(l.own, offset)
 	l.written++
@@ -91,7 +91,7 @@ func (l *partition) oldest() time.Time {
 	return l.stamps[0].at
 }
 
-// newLane starts a lane from what the group has committed: offset -1 when there is nothing.
+// newPartition starts a partition from what the group has committed: offset -1 when there is nothing.
 func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitionState, committed commitPoint) (*partition, error) {
 	spans, err := decodeAhead(committed.offset, committed.metadata)
 	if err != nil {
@@ -147,10 +147,10 @@ func (l *partition) succeed(old *partition) {
 	}
 }
 
-// limits bound what a lane may hold: half of the engine's room is the source's, the other half is shared by the tiers.
+// limits bound what a partition may hold: half of the engine's room is the source's, the other half is shared by the tiers.
 type limits struct{ records, bytes int }
 
-const minHeld = 256 // records: even with many lanes each gets some way ahead
+const minHeld = 256 // records: even with many partitions each gets some way ahead
 
 func limitsFor(cfg *Config, partitions map[topicPartition]*partition) (source, tier limits) {
 	sources, tiers := 0, 0
@@ -173,5 +173,5 @@ func (l *partition) roomy(lim limits) bool {
 	return l.held <= lim.records/2 && l.heldBytes <= lim.bytes/2
 }
 
-// taken gives the offset after the last one that was taken, or the committed one.
+// nextOffset gives the offset after the last one that was taken, or the committed one.
 func (l *partition) nextOffset() int64 { return l.window.end() }

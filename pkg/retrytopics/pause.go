@@ -6,17 +6,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// A standstill is ordered from outside, for all records and until it is ended from outside: a person, or a gate that counts,
+// A pause is ordered from outside, for all records and until it is ended from outside: a person, or a gate that counts,
 // wants nothing to go on. An UnavailableError is the opposite in each respect: it is for what one dependency needs, and it ends by
 // itself.
 
-// Hold brings the engine to a standstill, now or from the start of its next run on: it takes nothing from the source and the
+// Hold brings the engine to a pause, now or from the start of its next run on: it takes nothing from the source and the
 // tiers and begins no attempt. What runs finishes. What succeeds is committed; an attempt that fails is put back and counts
 // for nothing, so that neither the attempts of a record nor the DLQ change. The instance stays in its group and keeps its
-// shards. The reason is shown in Stats; a second Hold replaces it. An empty one is "held".
+// partitions. The reason is shown in Stats; a second Hold replaces it. An empty one is "held".
 func (e *Engine) Hold(reason string) { e.setPaused(orDefault(reason, "held")) }
 
-// Resume ends the standstill. What was put back runs first.
+// Resume ends the pause. What was put back runs first.
 func (e *Engine) Resume() { e.setPaused("") }
 
 func (e *Engine) setPaused(reason string) {
@@ -28,7 +28,7 @@ func (e *Engine) setPaused(reason string) {
 	}
 }
 
-// Standstill gives the reason for which the engine is held; it is empty when it is not.
+// Paused gives the reason for which the engine is held; it is empty when it is not.
 func (e *Engine) Paused() string {
 	if reason := e.pausedFor.Load(); reason != nil {
 		return *reason
@@ -44,8 +44,8 @@ func (e *Engine) enter(s *session) {
 	s.sched.pause(e.Paused() != "")
 }
 
-// undone tells a failed attempt and says whether it is to be put back: it failed in a standstill, though that may end at this
-// moment, or led to one. A lane that is gone fails attempts of its own.
+// undone tells a failed attempt and says whether it is to be put back: it failed in a pause, though that may end at this
+// moment, or led to one. A partition that is gone fails attempts of its own.
 func (e *Engine) undone(ctx context.Context, event *Event) bool {
 	if event.Failure == nil && len(event.Dead) == 0 || ctx.Err() != nil {
 		return false
@@ -60,7 +60,7 @@ func (e *Engine) undone(ctx context.Context, event *Event) bool {
 	return held || e.Paused() != ""
 }
 
-// stand starts nothing while still is true.
+// pause starts nothing while still is true.
 func (s *scheduler) pause(still bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +89,7 @@ func (s *scheduler) putBack(t *task) {
 	s.wakeWorker()
 }
 
-// idle is the poll of a standstill: it takes nothing, after a wait for results. What the client has fetched already stays
+// idle is the poll of a pause: it takes nothing, after a wait for results. What the client has fetched already stays
 // in its memory; pausing the partitions instead would throw it away.
 func (s *session) idle(ctx context.Context, ripe bool) kgo.Fetches {
 	if !ripe {
