@@ -97,7 +97,7 @@ func (a *app) meant(r *reading) string {
 		if r.dialect != auto {
 			text += again("dialect", r.dialect)
 		}
-		return text
+		return text + again("index", r.index)
 	}
-	return "-c " + quoted(a.configFile) + again("topic", r.topic)
+	return "-c " + quoted(a.configFile) + again("topic", r.topic) + again("index", r.index)
 }

@@ -63,15 +63,10 @@ type change struct {
 }
 
 // selection is the filter of a dry run.
-func (c *change) selection(ctx context.Context, a *app, f deadletters.Filter) (deadletters.Filter, error) {
+func (c *change) selection(ctx context.Context, s *replay.Service, f deadletters.Filter) (deadletters.Filter, error) {
 	if !c.lost {
 		return c.verb.Selection(f)
 	}
-	s, err := a.service(ctx)
-	if err != nil {
-		return f, err
-	}
-	defer s.Close()
 	return s.LostSelection(ctx, f)
 }
 
@@ -138,15 +133,14 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, consent 
 	return ending
 }
 
-// previewChange shows the groups that would be changed. It asks the index, which is brought up to date
-// first; the change itself goes by the topics.
+// previewChange shows the groups that would be changed.
 func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter, bulk *bulk, reason string) error {
 	s, err := a.browse(ctx, &a.named)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	selected, err := c.selection(ctx, a, filter)
+	selected, err := c.selection(ctx, s.Replays(), filter)
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 		return nil, err
 	}
 	a.principal = kafka.Principal(cfg.Kafka)
-	o := replay.Options{Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Alone: a.alone(&a.named)}
+	o := replay.Options{Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Alone: a.alone(&a.named), Index: a.indexOptions(&a.named)}
 	if o.Alone {
 		a.foreignTopic = a.named.topic
 	}

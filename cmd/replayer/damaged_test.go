@@ -24,8 +24,8 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 	if err := os.WriteFile("dead.sqlite", damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"list", "groups", "stats", "index"} {
-		d.want(cli.ExitRuntime, append([]string{command}, file...)...)
+	for _, command := range []string{"list", "groups", "stats", "index", "plan -f plan.jsonl", "replay", "discard", "edit --set properties.a=1"} {
+		d.want(cli.ExitRuntime, append(strings.Fields(command), file...)...)
 		if said := d.err.String(); !strings.Contains(said, "dead.sqlite is damaged") || !strings.Contains(said, "replayer index --rebuild") || d.out.Len() > 0 {
 			t.Errorf("%s: %s%s", command, &d.out, said)
 		}

@@ -46,6 +46,7 @@ puts back. A dead letter that was edited before is only edited from the bytes th
 	f.sel.register(cmd)
 	f.consent.register(cmd)
 	f.bulk.register(cmd)
+	a.named.registerIndex(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "field=value, for example properties.AREA=0 or /properties/AREA=0; the value is JSON, else a text")
 	flags.StringVar(&f.patch, "patch", "", "a JSON Patch, as text or @FILE")

@@ -47,9 +47,9 @@ func (a *app) runIndex(ctx context.Context, read *reading, check bool) error {
 	if check {
 		return a.checkIndex(ctx, s)
 	}
-	fill := s.Sync
+	fill := s.Index().Sync
 	if read.rebuild {
-		fill = s.Rebuild
+		fill = s.Index().Rebuild
 	}
 	done, err := fill(ctx)
 	if err != nil {
@@ -62,13 +62,13 @@ func (a *app) writeSynced(s *dlq.Service, done dlqindex.Synced) error {
 	if a.output != "table" {
 		return a.object(s.NewSyncedJSON(done))
 	}
-	_, err := fmt.Fprintf(a.env.Out, "%s: %s and %s of %s taken in, %s found gone\n", cli.CleanText(s.Place(), cli.OneLine),
+	_, err := fmt.Fprintf(a.env.Out, "%s: %s and %s of %s taken in, %s found gone\n", cli.CleanText(s.Index().Place(), cli.OneLine),
 		count(done.Letters, "dead letter"), count(done.States, "state"), s.Topic(), count(done.Gone, "dead letter"))
 	return err
 }
 
 func (a *app) checkIndex(ctx context.Context, s *dlq.Service) error {
-	found, err := s.Check(ctx)
+	found, err := s.Index().Check(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *app) writeChecked(s *dlq.Service, found dlqindex.Checked) error {
 		return a.object(s.NewCheckedJSON(found))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of %s compared, %s\n", cli.CleanText(s.Place(), cli.OneLine), count(found.Letters, "dead letter"), s.Topic(), count(found.Total, "fault"))
+	fmt.Fprintf(&b, "%s: %s of %s compared, %s\n", cli.CleanText(s.Index().Place(), cli.OneLine), count(found.Letters, "dead letter"), s.Topic(), count(found.Total, "fault"))
 	for _, f := range found.Faults {
 		fmt.Fprintf(&b, "  %s\n", cli.CleanText(f, cli.OneLine))
 	}

@@ -46,6 +46,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 	}
 	sel.register(cmd)
 	going.register(cmd)
+	a.named.registerIndex(cmd)
 	a.named.registerDLQ(cmd)
 	forcing.register(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why older data may overwrite newer; mandatory with --force-version")
@@ -101,6 +102,7 @@ func ofPlan(cmd *cobra.Command) (err error) {
 	allowed := &cobra.Command{}
 	new(consent).register(allowed)
 	new(sending).register(allowed)
+	(&app{}).named.registerIndex(allowed)
 	(&app{}).named.registerDLQ(allowed)
 	new(creating).register(allowed)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {

@@ -46,7 +46,7 @@ func (r *reading) registerTopic(cmd *cobra.Command, about string) {
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
 }
 
-// registerIndex adds the flag for commands that read the pipeline's own DLQ alone.
+// registerIndex adds the flag that says where dead letters are looked up.
 func (r *reading) registerIndex(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.index, "index", "", "where the SQL index is: a file, :memory:, or a postgres:// address (default: replayer.index of the pipeline file, else a file in the user's cache folder)")
 }
@@ -79,13 +79,21 @@ func (a *app) browse(ctx context.Context, r *reading) (*dlq.Service, error) {
 	}
 	a.principal = kafka.Principal(cfg.Kafka)
 	o := dlq.Options{
-		Topic: r.topic, Alone: a.alone(r), Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild, Background: r.background,
+		Topic: r.topic, Alone: a.alone(r), Index: a.indexOptions(r), Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Background: r.background,
 	}
 	if o.Dialect, err = r.ofDialect(); err != nil {
 		return nil, err
 	}
 	a.foreignTopic = r.topic
 	return dlq.Open(ctx, cfg, o)
+}
+
+// indexOptions says where the index is, and what is told of it.
+func (a *app) indexOptions(r *reading) dlqindex.Options {
+	return dlqindex.Options{
+		Place: r.index, Rebuild: r.rebuild, Progress: a.indexProgress(),
+		Doubt: func(why string) { fmt.Fprintln(a.env.Err, "warning: "+cli.CleanText(why, cli.OneLine)) },
+	}
 }
 
 // ofDialect is the dialect that was named; "" goes by the headers.

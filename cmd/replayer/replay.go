@@ -66,6 +66,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	f.forcing.register(cmd)
 	f.going.register(cmd)
 	f.creating.register(cmd)
+	a.named.registerIndex(cmd)
 	a.named.registerDLQ(cmd)
 	return cmd
 }

@@ -46,10 +46,7 @@ func (a *app) runServe(ctx context.Context, read *reading, listen string) error 
 	defer letters.Close()
 	var replays *replay.Service
 	if !a.alone(read) && read.topic == "" {
-		if replays, err = a.service(ctx); err != nil {
-			return err
-		}
-		defer replays.Close()
+		replays = letters.Replays()
 	}
 	c, err := console.New(ctx, console.Options{DeadLetters: letters, Replays: replays, Explain: a.explain, Now: a.env.Now})
 	if err != nil {

@@ -33,6 +33,7 @@ pruned is gone. Each change prints the id of its operation; replayer audit lists
 	}
 	consent.register(cmd)
 	bulk.registerExpect(cmd)
+	a.named.registerIndex(cmd)
 	a.named.registerDLQ(cmd)
 	return cmd
 }

@@ -57,7 +57,7 @@ func (d *desk) open() {
 	ctx, cancel := context.WithCancel(d.t.Context())
 	cfg := d.configure()
 	now := func() time.Time { return d.now }
-	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: d.index, Now: now})
+	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: dlqindex.Options{Place: d.index}, Now: now})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -122,12 +122,12 @@ func TestConsole_S4_6_a_damaged_index_is_named(t *testing.T) {
 	read[StatsAnswer](d, "/api/stats")
 	d.console.letters.Close() // all that it wrote is in the file now
 	d.open()
-	other, err := dlq.Open(t.Context(), d.configure(), dlq.Options{Index: d.index, Now: func() time.Time { return d.now }})
+	other, err := dlq.Open(t.Context(), d.configure(), dlq.Options{Index: dlqindex.Options{Place: d.index}, Now: func() time.Time { return d.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := other.Sync(t.Context()); err != nil {
+	if _, err := other.Index().Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(d.index)
@@ -141,7 +141,7 @@ func TestConsole_S4_6_a_damaged_index_is_named(t *testing.T) {
 	if err := os.WriteFile(d.index, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Sync(t.Context()); err != nil { // from its own memory; what it writes makes others read the file again
+	if _, err := other.Index().Sync(t.Context()); err != nil { // from its own memory; what it writes makes others read the file again
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/api/stats", "/api/letters", "/api/letters/a"} {

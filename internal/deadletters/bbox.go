@@ -40,21 +40,6 @@ func (b BBox) String() string {
 // Crosses reports whether the rectangle goes over the antimeridian.
 func (b BBox) Crosses() bool { return b.West > b.East }
 
-// Meets reports whether two rectangles have a point in common.
-func (b BBox) Meets(o BBox) bool {
-	if b.South > o.North || o.South > b.North {
-		return false
-	}
-	switch {
-	case b.Crosses() && o.Crosses():
-		return true // both hold the antimeridian
-	case b.Crosses() || o.Crosses():
-		return b.West <= o.East || o.West <= b.East
-	default:
-		return b.West <= o.East && o.West <= b.East
-	}
-}
-
 // MarshalText writes the form that [ParseBBox] reads.
 func (b BBox) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 

@@ -23,26 +23,3 @@ func TestParseBBox(t *testing.T) {
 		}
 	}
 }
-
-func TestBBox_meets_over_the_antimeridian_too(t *testing.T) {
-	fiji := BBox{177, -20, -178, -16}
-	for _, c := range []struct {
-		name string
-		a, b BBox
-		want bool
-	}{
-		{"inside", BBox{0, 0, 10, 10}, BBox{2, 2, 3, 3}, true},
-		{"touching edge", BBox{0, 0, 10, 10}, BBox{10, 10, 11, 11}, true},
-		{"beside", BBox{0, 0, 10, 10}, BBox{11, 0, 12, 10}, false},
-		{"above", BBox{0, 0, 10, 10}, BBox{0, 11, 10, 12}, false},
-		{"crossing, west of the line", fiji, BBox{178, -18, 179, -17}, true},
-		{"crossing, east of the line", fiji, BBox{-179, -18, -178.5, -17}, true},
-		{"crossing, far away", fiji, BBox{9, -18, 10, -17}, false},
-		{"both crossing", fiji, BBox{179, -17, -170, -10}, true},
-		{"both crossing, other latitude", fiji, BBox{179, 10, -170, 20}, false},
-	} {
-		if c.a.Meets(c.b) != c.want || c.b.Meets(c.a) != c.want {
-			t.Errorf("%s: %v and %v: %v %v, want %v", c.name, c.a, c.b, c.a.Meets(c.b), c.b.Meets(c.a), c.want)
-		}
-	}
-}

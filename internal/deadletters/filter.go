@@ -1,9 +1,7 @@
 package deadletters
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -25,43 +23,6 @@ type Filter struct {
 	Since     time.Time     `json:"since,omitzero"`      // died at or after; absolute (see ResolveTime)
 	Until     time.Time     `json:"until,omitzero"`      // died before; absolute
 	Limit     int           `json:"limit,omitempty"`     // at most so many letters, the oldest first; 0 is all
-}
-
-// Match reports whether a letter is selected. Limit is not its concern. Headers and text of the
-// value are those of the letter's content; without content, a filter that asks for them does not match.
-func (f Filter) Match(l *Letter) bool {
-	return among(f.IDs, l.ID) && among(f.Codes, l.Control.ErrorCode) && among(f.Groups, l.Group) &&
-		among(f.Statuses, l.Status) && among(f.Features, l.Control.FeatureID) &&
-		among(f.Pipelines, l.Control.Pipeline) && among(f.Runs, l.Control.RunID) &&
-		(f.Since.IsZero() || !l.At.Before(f.Since)) && (f.Until.IsZero() || l.At.Before(f.Until)) &&
-		f.matchBBox(l) && f.matchContent(l)
-}
-
-// NeedsContent reports whether the filter asks for what only the record itself has.
-func (f Filter) NeedsContent() bool { return len(f.Headers) > 0 || f.Text != "" }
-
-func (f Filter) matchBBox(l *Letter) bool {
-	if f.BBox == nil {
-		return true
-	}
-	box, err := ParseBBox(l.Control.BBox)
-	return err == nil && f.BBox.Meets(box)
-}
-
-func (f Filter) matchContent(l *Letter) bool {
-	if !f.NeedsContent() {
-		return true
-	}
-	if l.Content == nil {
-		return false
-	}
-	header := func(m HeaderMatch) bool { return m.in(l.Content.Headers) }
-	return (len(f.Headers) == 0 || slices.ContainsFunc(f.Headers, header)) && (f.Text == "" || f.textIn(l))
-}
-
-func (f Filter) textIn(l *Letter) bool {
-	return strings.Contains(l.Control.ErrorMessage, f.Text) || strings.Contains(l.Control.FeatureID, f.Text) ||
-		strings.Contains(string(l.Key), f.Text) || bytes.Contains(l.Searched(), []byte(f.Text))
 }
 
 // maxValues is how many values one part of a filter has: a database takes no longer lists.
@@ -101,8 +62,4 @@ func plainText(part, text string) error {
 		return fmt.Errorf("%s %q is no plain text: it has a character 0, U+FFFD (which stands for bytes that are no text), or is no UTF-8", part, clip(text, 80))
 	}
 	return nil
-}
-
-func among[T comparable](wanted []T, have T) bool {
-	return len(wanted) == 0 || slices.Contains(wanted, have)
 }

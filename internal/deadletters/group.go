@@ -54,15 +54,6 @@ func (x *Grouping) Groups() []Group {
 	return groups
 }
 
-// GroupLetters sorts letters into groups, the largest first, then by id.
-func GroupLetters(letters []Letter) []Group {
-	var x Grouping
-	for i := range letters {
-		x.Add(&letters[i])
-	}
-	return x.Groups()
-}
-
 func (g *Group) add(l *Letter) {
 	g.Count++
 	g.Bytes += int64(l.Size)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -62,11 +60,4 @@ func (m HeaderMatch) check() error {
 		return fmt.Errorf("header %s: the value has %d bytes, and a filter can ask for at most %d; ask for the name alone", clip(m.Name, 80), len(*m.Value), MaxHeaderValue)
 	}
 	return plainText("header", m.String())
-}
-
-// in looks for the header; of several with one name any may match.
-func (m HeaderMatch) in(headers []kgo.RecordHeader) bool {
-	return slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool {
-		return h.Key == m.Name && (m.Value == nil || string(h.Value) == *m.Value)
-	})
 }

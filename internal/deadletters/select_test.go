@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -16,65 +14,6 @@ func letter(id, code, message string, status Status, age time.Duration) Letter {
 		ID: id, At: at.Add(-age), Status: status, Size: 10, Deaths: 1,
 		Control: retrytopics.Control{ErrorCode: code, ErrorStage: "gate", ErrorMessage: message},
 		Group:   Fingerprint(code, "gate", Normalise(message)),
-	}
-}
-
-func TestFilter_parts_are_composed_with_and(t *testing.T) {
-	l := letter("1-2-aa", "geometry_invalid", "ring 3", Pending, time.Hour)
-	l.Control.FeatureID, l.Control.Pipeline, l.Control.RunID, l.Control.BBox = "P-1", "parcels", "run-1", "1,1,2,2"
-	l.Key = []byte("key-1")
-	l.Content = &Content{Value: []byte(`{"area":1}`), Headers: []kgo.RecordHeader{
-		{Key: "tag", Value: []byte("one")}, {Key: "tag", Value: []byte("two")},
-	}}
-	two, three := "two", "three"
-	for _, c := range []struct {
-		name string
-		f    Filter
-		want bool
-	}{
-		{"empty", Filter{}, true},
-		{"id", Filter{IDs: []string{"x", "1-2-aa"}}, true},
-		{"other id", Filter{IDs: []string{"x"}}, false},
-		{"code", Filter{Codes: []string{"geometry_invalid"}}, true},
-		{"id and other code", Filter{IDs: []string{"1-2-aa"}, Codes: []string{"timeout"}}, false},
-		{"group", Filter{Groups: []string{l.Group}}, true},
-		{"other group", Filter{Groups: []string{"000000000000"}}, false},
-		{"status", Filter{Statuses: []Status{Discarded, Pending}}, true},
-		{"other status", Filter{Statuses: []Status{Discarded}}, false},
-		{"since its time", Filter{Since: l.At}, true},
-		{"since later", Filter{Since: l.At.Add(1)}, false},
-		{"until its time", Filter{Until: l.At}, false},
-		{"until later", Filter{Until: l.At.Add(1)}, true},
-		{"feature", Filter{Features: []string{"x", "P-1"}}, true},
-		{"other feature", Filter{Features: []string{"x"}}, false},
-		{"pipeline", Filter{Pipelines: []string{"parcels"}}, true},
-		{"other pipeline", Filter{Pipelines: []string{"roads"}}, false},
-		{"run", Filter{Runs: []string{"run-1"}}, true},
-		{"other run", Filter{Runs: []string{"run-2"}}, false},
-		{"bbox", Filter{BBox: &BBox{0, 0, 5, 5}}, true},
-		{"other bbox", Filter{BBox: &BBox{20, 20, 25, 25}}, false},
-		{"header", Filter{Headers: []HeaderMatch{{Name: "tag"}}}, true},
-		{"header value, the second of its name", Filter{Headers: []HeaderMatch{{Name: "tag", Value: &two}}}, true},
-		{"one header of two", Filter{Headers: []HeaderMatch{{Name: "other"}, {Name: "tag"}}}, true},
-		{"other header value", Filter{Headers: []HeaderMatch{{Name: "tag", Value: &three}}}, false},
-		{"text of the value", Filter{Text: `"area":1`}, true},
-		{"text of the message", Filter{Text: "ring"}, true},
-		{"text of the key", Filter{Text: "key-1"}, true},
-		{"other text", Filter{Text: "Ring"}, false},
-		{"text and other header", Filter{Text: "ring", Headers: []HeaderMatch{{Name: "other"}}}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := c.f.Match(&l); got != c.want {
-				t.Errorf("matches: %v, want %v", got, c.want)
-			}
-		})
-	}
-}
-
-func TestFilter_an_unreadable_state_matches_no_status(t *testing.T) {
-	l := letter("x", "c", "m", "", 0)
-	if (Filter{Statuses: Statuses()}).Match(&l) {
-		t.Error("it matches")
 	}
 }
 
@@ -120,7 +59,7 @@ func TestResolveTime(t *testing.T) {
 	}
 }
 
-func TestGroupLetters(t *testing.T) {
+func TestGrouping(t *testing.T) {
 	replayed := letter("c", "timeout", "after 5 s", Replaying, time.Minute)
 	letters := []Letter{
 		letter("a", "geometry_invalid", "ring 3 crosses", Pending, 3*time.Hour),
@@ -128,7 +67,11 @@ func TestGroupLetters(t *testing.T) {
 		letter("b", "geometry_invalid", "ring 4 crosses", Pending, time.Hour),
 		letter("d", "geometry_invalid", "ring 5 crosses", "", 2*time.Hour),
 	}
-	got := GroupLetters(letters)
+	var grouping Grouping
+	for i := range letters {
+		grouping.Add(&letters[i])
+	}
+	got := grouping.Groups()
 	want := []Group{
 		{
 			ID: letters[0].Group, Code: "geometry_invalid", Stage: "gate", Message: "ring <n> crosses", Count: 3,

@@ -198,7 +198,7 @@ func checkConservation(t *testing.T, cfg *config.Config, events int) {
 }
 
 func checkReplayer(t *testing.T, cfg *config.Config) {
-	letters, err := dlq.Open(t.Context(), cfg, dlq.Options{Index: filepath.Join(t.TempDir(), "index.sqlite")})
+	letters, err := dlq.Open(t.Context(), cfg, dlq.Options{Index: dlqindex.Options{Place: filepath.Join(t.TempDir(), "index.sqlite")}})
 	if err != nil {
 		t.Fatal(err)
 	}

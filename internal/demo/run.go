@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -154,7 +155,7 @@ func (p *play) fix(ctx context.Context) error {
 const actor = "consumer demo"
 
 func (p *play) replayer(cfg *config.Config) (*replay.Service, error) {
-	return replay.New(cfg, replay.Options{Logger: p.log})
+	return replay.New(cfg, replay.Options{Logger: p.log, Index: dlqindex.Options{Place: dlqindex.InMemory}})
 }
 
 // second consumes the replayed letters with the fixed pipeline, and stays when it is asked to.

@@ -13,7 +13,7 @@ func (s *Service) Refresh(ctx context.Context) (dlqindex.Synced, error) {
 	var done dlqindex.Synced
 	err := s.Reachable(ctx)
 	if err == nil {
-		done, err = s.Sync(ctx)
+		done, err = s.index.Sync(ctx)
 	}
 	s.away.Store(err != nil)
 	return done, err

@@ -26,15 +26,15 @@ type CheckedJSON struct {
 	Found   []string `json:"found"`
 }
 
-// NewSyncedJSON makes the JSON of what [Service.Sync] or [Service.Rebuild] did.
+// NewSyncedJSON makes the JSON of what [dlqindex.Index.Sync] or [dlqindex.Index.Rebuild] did.
 func (s *Service) NewSyncedJSON(done dlqindex.Synced) SyncedJSON {
 	return SyncedJSON{
-		Index: s.Place(), DLQ: s.Topic(), Letters: done.Letters, States: done.States, Gone: done.Gone, Anew: done.Anew,
+		Index: s.index.Place(), DLQ: s.Topic(), Letters: done.Letters, States: done.States, Gone: done.Gone, Anew: done.Anew,
 		TookSeconds: done.Took.Round(time.Millisecond).Seconds(),
 	}
 }
 
-// NewCheckedJSON makes the JSON of what [Service.Check] found.
+// NewCheckedJSON makes the JSON of what [dlqindex.Index.Check] found.
 func (s *Service) NewCheckedJSON(found dlqindex.Checked) CheckedJSON {
-	return CheckedJSON{Index: s.Place(), DLQ: s.Topic(), Letters: found.Letters, Faults: found.Total, Found: append([]string{}, found.Faults...)}
+	return CheckedJSON{Index: s.index.Place(), DLQ: s.Topic(), Letters: found.Letters, Faults: found.Total, Found: append([]string{}, found.Faults...)}
 }

@@ -39,8 +39,13 @@ func open(t *testing.T, records ...*kgo.Record) *Service {
 	if err := writer.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), configure(t, broker.ListenAddrs()), Options{
-		Index: filepath.Join(t.TempDir(), "index.sqlite"), Now: func() time.Time { return start },
+	return openDLQ(t, configure(t, broker.ListenAddrs()))
+}
+
+func openDLQ(t *testing.T, cfg *config.Config) *Service {
+	t.Helper()
+	s, err := Open(t.Context(), cfg, Options{
+		Index: dlqindex.Options{Place: filepath.Join(t.TempDir(), "index.sqlite")}, Now: func() time.Time { return start },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -165,8 +170,9 @@ func TestShow_says_why_bytes_cannot_be_decoded(t *testing.T) {
 }
 
 func TestService_names_a_missing_topic(t *testing.T) {
-	s := open(t)
-	s.source.Status = "nowhere"
+	cfg := *open(t).cfg
+	cfg.Topics.DLQStatus = "nowhere"
+	s := openDLQ(t, &cfg)
 	err := s.Letters(t.Context(), dlqindex.Query{}, func(deadletters.Letter) error { return context.Canceled })
 	if !errors.Is(err, kafka.ErrNoTopic) {
 		t.Errorf("got %v", err)

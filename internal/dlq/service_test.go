@@ -34,7 +34,7 @@ func TestIndex_S4_7_forgets_what_was_pruned(t *testing.T) {
 	if err != nil || stats.Letters != 1 || stats.Lost != 1 {
 		t.Errorf("%+v, %v", stats.Stats, err)
 	}
-	if found, err := s.Check(t.Context()); err != nil || found.Total != 0 {
+	if found, err := s.Index().Check(t.Context()); err != nil || found.Total != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

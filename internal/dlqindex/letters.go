@@ -82,30 +82,57 @@ func (d *DLQ) count(t *tx, q Query) (n int, err error) {
 	return n, err
 }
 
+// Places calls fn for each selected letter, in the order of the query and at most q.Limit of them, with its id and the place of its last
+// record in the DLQ.
+func (d *DLQ) Places(ctx context.Context, q Query, fn func(id string, partition int32, offset int64)) error {
+	err := d.store.reading(ctx, func(t *tx) error {
+		stop := q.watch()
+		defer stop()
+		text, args := d.selecting("q.id, q.dlq_partition, q.dlq_offset", q, nil)
+		return t.found(text, func(rows *sql.Rows) error {
+			var id string
+			var partition int32
+			var offset int64
+			err := rows.Scan(&id, &partition, &offset)
+			if err == nil {
+				fn(id, partition, offset)
+			}
+			return err
+		}, args...)
+	})
+	return wrapped("select dead letters of "+d.topic, err)
+}
+
 // choose returns the ids of the letters that a query selects behind a cursor, in its order, at most q.Limit.
 func (d *DLQ) choose(t *tx, q Query, after *Cursor) (ids []string, err error) {
 	stop := q.watch()
 	defer stop()
+	text, args := d.selecting("q.id", q, after)
+	err = t.found(text, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, args...)
+	return ids, err
+}
+
+// selecting is the statement that selects columns of a query's letters behind a cursor, in its order, at most q.Limit.
+func (d *DLQ) selecting(columns string, q Query, after *Cursor) (text string, args []any) {
 	c := d.condition(q)
 	direction, beyond := "", ">"
 	if q.Newest {
 		direction, beyond = " DESC", "<"
 	}
 	if after != nil {
-		c.add("(q.rejected_at, q.dlq_partition, q.dlq_offset) "+beyond+" (?, ?, ?)", t.engine.time(after.at()), after.partition, after.offset)
+		c.add("(q.rejected_at, q.dlq_partition, q.dlq_offset) "+beyond+" (?, ?, ?)", d.store.engine.time(after.at()), after.partition, after.offset)
 	}
-	text := "SELECT q.id FROM @dead_letter_queue AS q" + c.where() +
+	text = "SELECT " + columns + " FROM @dead_letter_queue AS q" + c.where() +
 		" ORDER BY q.rejected_at" + direction + ", q.dlq_partition" + direction + ", q.dlq_offset" + direction
 	if q.Limit > 0 {
 		text += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
-	err = t.found(text, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, c.args...)
-	return ids, err
+	return text, c.args
 }
 
 // read reads letters, in the order of their ids.

@@ -37,7 +37,7 @@ func anyDLQ(t *testing.T) *world {
 
 func (w *world) aloneService(now func() time.Time, opts ...kgo.Opt) *Service {
 	w.t.Helper()
-	s, err := New(w.cfg, Options{Now: now, KafkaOpts: opts, Alone: true})
+	s, err := New(w.cfg, Options{Now: now, KafkaOpts: opts, Alone: true, Index: inMemory()})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -30,19 +30,19 @@ type stager func(ctx context.Context, st *standing, l *deadletters.Letter) (do *
 // changing is the change of chosen letters: discard, escalate, reopen, edit, undo.
 type changing struct {
 	execution
-	spots  []spot
+	places []dlqPlace
 	stage  stager
 	result ChangeResult
 }
 
 // change changes chosen letters. confirm consents to their number; nil consents to any.
-func (s *Service) change(ctx context.Context, op operation, spots []spot, confirm Confirm, stage stager) (ChangeResult, error) {
-	c := s.changing(op, spots, stage)
-	if len(spots) == 0 {
+func (s *Service) change(ctx context.Context, op operation, places []dlqPlace, confirm Confirm, stage stager) (ChangeResult, error) {
+	c := s.changing(op, places, stage)
+	if len(places) == 0 {
 		return c.result, nil
 	}
 	if confirm != nil {
-		if err := confirm(len(spots)); err != nil {
+		if err := confirm(len(places)); err != nil {
 			return c.result, err
 		}
 	}
@@ -56,9 +56,9 @@ func (s *Service) change(ctx context.Context, op operation, spots []spot, confir
 	return *r, err
 }
 
-func (s *Service) changing(op operation, spots []spot, stage stager) *changing {
-	c := &changing{spots: spots, stage: stage, result: ChangeResult{Selected: len(spots)}}
-	c.execution = execution{service: s, op: op, task: c, letters: len(spots)}
+func (s *Service) changing(op operation, places []dlqPlace, stage stager) *changing {
+	c := &changing{places: places, stage: stage, result: ChangeResult{Selected: len(places)}}
+	c.execution = execution{service: s, op: op, task: c, letters: len(places)}
 	return c
 }
 
@@ -68,9 +68,9 @@ func (c *changing) start(_ context.Context, st *standing) (begun bool, err error
 }
 
 func (c *changing) rest() []reader {
-	spots := c.spots[c.settled:]
+	places := c.places[c.settled:]
 	return []reader{func(ctx context.Context, fn func(spotted) error) error {
-		return c.service.letters(ctx, spots, func(_ int, l *deadletters.Letter) error { return fn(spotted{letter: l}) })
+		return c.service.letters(ctx, places, func(_ int, l *deadletters.Letter) error { return fn(spotted{letter: l}) })
 	}}
 }
 

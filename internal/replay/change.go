@@ -100,7 +100,7 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c Ca
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.spots, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 		return s.changed(op, v, st, l)
 	})
 }

@@ -3,146 +3,153 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// choice is which records of the DLQ a filter selects: of each letter the last record.
+// choice is which records of the DLQ a filter selects: of each letter the last record. The index chooses; what may be done with a letter
+// is decided by the states, and of what is carried out by those after the fencing.
 type choice struct {
 	standing *standing
-	newest   *newest
-	ends     map[int32]int64
-	spots    []spot             // in the order of the DLQ
-	twins    map[int]int        // of a plan's letters that can go back: place in spots -> that of the one that stands for it (see twinsOf)
-	to       destination        // of a plan's letters
-	ids      idList             // of letters that can go back
-	passed   map[idKey]struct{} // letters that another filter selects
+	places   []dlqPlace // in the order of the DLQ
 }
 
-// spot is where a selected letter lies.
-type spot struct {
-	at        int64 // when it died, Unix milliseconds
+// dlqPlace is where a record lies in the DLQ.
+type dlqPlace struct {
 	offset    int64
-	source    int64      // offset of the source at which it was first read
-	content   contentKey // zero unless it can go back
-	key       idempotency.KeyHash
 	partition int32
-	id        uint32 // in the list of ids; of letters that can go back
 }
 
-// choose reads the DLQ once. The states come first: a letter that is replayed in between is then seen as it
-// was before, never as pending with a record of later.
+func (p dlqPlace) before(l *deadletters.Letter) bool {
+	return p.partition < l.DLQ.Partition || p.partition == l.DLQ.Partition && p.offset < l.DLQ.Offset
+}
+
+func (p dlqPlace) is(l *deadletters.Letter) bool {
+	return p.partition == l.DLQ.Partition && p.offset == l.DLQ.Offset
+}
+
+// choose chooses letters. The states are read first: a letter that is replayed in between is then seen as it was before, never as pending
+// with a record of later.
 func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
-	return s.chooseOf(ctx, wanted{match: f.Match, limit: f.Limit})
-}
-
-// wanted says which letters are chosen.
-type wanted struct {
-	match   func(*deadletters.Letter) bool
-	limit   int                                       // the oldest so many; 0 is all
-	watched string                                    // an operation whose letters are told apart (see [standing]); "" is none
-	passed  deadletters.Filter                        // letters to note besides; the zero one notes none
-	goes    func(*deadletters.Letter, *standing) bool // whether one can go back; nil when that does not matter
-}
-
-// chooseOf is choose that also notes which letters a second filter selects, and what tells the contents of those apart that
-// can go back.
-func (s *Service) chooseOf(ctx context.Context, want wanted) (*choice, error) {
-	st, err := s.watchStanding(ctx, want.watched)
+	st, err := s.loadStanding(ctx)
 	if err != nil {
 		return nil, err
 	}
-	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQ)
+	return s.chooseOf(ctx, st, f, func(string) bool { return true })
+}
+
+// chooseOf is choose for states that were read before. Of the selected letters, some are chosen by their ids.
+func (s *Service) chooseOf(ctx context.Context, st *standing, f deadletters.Filter, some func(id string) bool) (*choice, error) {
+	c := &choice{standing: st}
+	d, err := s.indexed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{standing: st, ends: map[int32]int64{}, passed: map[idKey]struct{}{}}
-	for p, span := range spans {
-		c.ends[p] = span.End
-	}
-	last := lastSpots{places: map[idKey]uint32{}}
-	err = s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, spans, func(l *deadletters.Letter) error {
-		st.join(l)
-		if len(want.passed.Statuses) > 0 && want.passed.Match(l) {
-			c.passed[keyOf(l.ID)] = struct{}{}
+	err = d.Places(ctx, dlqindex.Query{Filter: f}, func(id string, partition int32, offset int64) {
+		if some(id) {
+			c.places = append(c.places, dlqPlace{offset, partition})
 		}
-		if want.match(l) {
-			last.put(keyOf(l.ID), c.spot(l, want.goes != nil && want.goes(l, st)))
-		} else {
-			last.remove(l.ID) // an earlier record of the letter matched, the one that counts does not
-		}
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	c.spots = last.all()
-	c.limit(want.limit)
-	return c, nil
-}
-
-// lastSpots keeps the last spot of each letter, in half of what a map of spots would take.
-type lastSpots struct {
-	places map[idKey]uint32 // in spots
-	spots  []spot
-}
-
-func (s *lastSpots) put(id idKey, at spot) {
-	if place, known := s.places[id]; known {
-		s.spots[place] = at
-		return
-	}
-	s.places[id] = uint32(len(s.spots))
-	s.spots = append(s.spots, at)
-}
-
-func (s *lastSpots) remove(id string) {
-	if len(s.places) == 0 {
-		return
-	}
-	key := keyOf(id)
-	if place, known := s.places[key]; known {
-		s.spots[place].partition = -1
-		delete(s.places, key)
-	}
-}
-
-func (s *lastSpots) all() []spot {
-	return slices.DeleteFunc(s.spots, func(at spot) bool { return at.partition < 0 })
-}
-
-func (c *choice) spot(l *deadletters.Letter, goes bool) spot {
-	at := spot{at: l.At.UnixMilli(), offset: l.DLQ.Offset, key: l.KeyHash(), partition: l.DLQ.Partition}
-	if goes && l.Control.HasSource {
-		source := l.Control.Source
-		at.source, at.content, at.id = source.Offset, newContentKey(l.ContentHash+partOf(l.ID), at.key, source), c.ids.add(l.ID, source.Offset)
-	}
-	return at
-}
-
-// limit keeps the n letters that died first, and puts what is kept into the order of the DLQ.
-func (c *choice) limit(n int) {
-	if n > 0 && len(c.spots) > n {
-		slices.SortFunc(c.spots, func(a, b spot) int {
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
-		})
-		c.spots = slices.Clip(c.spots[:n])
-	}
-	slices.SortFunc(c.spots, func(a, b spot) int {
+	slices.SortFunc(c.places, func(a, b dlqPlace) int {
 		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
 	})
+	return c, err
 }
 
-// spanSet is, for each partition, the smallest span that holds some offsets.
-type spanSet map[int32]kafka.Span
-
-func (s spanSet) add(partition int32, offset int64) {
-	span, ok := s[partition]
-	if !ok {
-		span = kafka.Span{Start: offset, End: offset + 1}
+// indexed returns the DLQ as the index has it, brought up to date.
+func (s *Service) indexed(ctx context.Context) (*dlqindex.DLQ, error) {
+	index, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
 	}
-	s[partition] = kafka.Span{Start: min(span.Start, offset), End: max(span.End, offset+1)}
+	return index.Fresh(ctx)
+}
+
+// letters calls fn for each chosen letter in the order of the DLQ: its number among the places, and the letter; nil when its record is gone.
+func (s *Service) letters(ctx context.Context, places []dlqPlace, fn func(n int, l *deadletters.Letter) error) error {
+	spans := map[int32]kafka.Span{}
+	for _, at := range places {
+		span, known := spans[at.partition]
+		if !known {
+			span.Start = at.offset
+		}
+		spans[at.partition] = kafka.Span{Start: span.Start, End: at.offset + 1}
+	}
+	n := -1
+	next := func() (dlqPlace, bool, error) {
+		if n++; n == len(places) {
+			return dlqPlace{}, false, nil
+		}
+		return places[n], true, nil
+	}
+	return s.lettersAt(ctx, spans, next, func(l *deadletters.Letter) error { return fn(n, l) })
+}
+
+// wideGap is how many offsets between two places are passed over by a new fetch. One fetch has as many records of 400 bytes.
+const wideGap = 10_000
+
+// errWideGap ends a scan in front of a wide gap.
+var errWideGap = errors.New("the next place is far away")
+
+// lettersAt calls fn for each place that next returns, with the letter that lies there; nil when its record is gone. The places come in
+// the order of the DLQ and lie in spans. next is called again once fn has returned.
+func (s *Service) lettersAt(ctx context.Context, spans map[int32]kafka.Span, next func() (at dlqPlace, more bool, err error), fn func(*deadletters.Letter) error) error {
+	v := &visits{next: next, fn: fn}
+	err := v.advance()
+	parts := s.reading().Parts(s.client, s.cfg.Topics.DLQ)
+	defer parts.Close()
+	for err == nil && v.more {
+		p := v.at.partition
+		err = parts.Letters(ctx, map[int32]kafka.Span{p: {Start: v.at.offset, End: spans[p].End}}, v.record)
+		if errors.Is(err, errWideGap) {
+			err = nil
+			continue
+		}
+		for err == nil && v.more && v.at.partition == p { // the span has ended
+			err = v.visit(nil)
+		}
+	}
+	return err
+}
+
+// visits calls a function for places, one after another, while the records between them are read.
+type visits struct {
+	next func() (at dlqPlace, more bool, err error)
+	fn   func(*deadletters.Letter) error
+	at   dlqPlace // that is to be visited
+	more bool     // there is one
+}
+
+func (v *visits) advance() (err error) {
+	v.at, v.more, err = v.next()
+	return err
+}
+
+func (v *visits) visit(l *deadletters.Letter) error {
+	if err := v.fn(l); err != nil {
+		return err
+	}
+	return v.advance()
+}
+
+// record visits the places up to that of a record. The error is [errWideGap] when the next one is far behind it.
+func (v *visits) record(l *deadletters.Letter) error {
+	for v.more && v.at.before(l) {
+		if err := v.visit(nil); err != nil {
+			return err
+		}
+	}
+	if v.more && v.at.is(l) {
+		if err := v.visit(l); err != nil {
+			return err
+		}
+	}
+	if !v.more || v.at.partition != l.DLQ.Partition || v.at.offset-l.DLQ.Offset > wideGap {
+		return errWideGap
+	}
+	return nil
 }

@@ -100,22 +100,22 @@ func (s *standing) standsFor(l *deadletters.Letter) (id string, ok bool) {
 }
 
 // twinsOf finds, of the letters that can go back, those for which another one of the same content stands: the one that was
-// first read last, since it is the newest word on its feature (of two at one place, the first in the DLQ). It gives places.
-func twinsOf(spots []spot) map[int]int {
-	order := make([]uint32, 0, len(spots))
-	for i := range spots {
-		if spots[i].content != (contentKey{}) {
+// first read last, since it is the newest word on its feature (of two at one place, the first in the DLQ). It gives numbers of places.
+func twinsOf(letters []going) map[int]int {
+	order := make([]uint32, 0, len(letters))
+	for i := range letters {
+		if letters[i].content != (contentKey{}) {
 			order = append(order, uint32(i))
 		}
 	}
 	slices.SortFunc(order, func(i, j uint32) int {
-		a, b := &spots[i], &spots[j]
+		a, b := &letters[i], &letters[j]
 		return cmp.Or(bytes.Compare(a.content[:], b.content[:]), cmp.Compare(b.source, a.source), cmp.Compare(i, j))
 	})
 	twins := map[int]int{}
 	stands := 0
 	for n := 1; n < len(order); n++ {
-		if spots[order[n]].content != spots[order[stands]].content {
+		if letters[order[n]].content != letters[order[stands]].content {
 			stands = n
 			continue
 		}
@@ -124,13 +124,13 @@ func twinsOf(spots []spot) map[int]int {
 	return twins
 }
 
-// twin is the id of the letter that stands for the one at a place in spots, or "".
-func (c *choice) twin(place int) string {
-	other, ok := c.twins[place]
+// twin is the id of the letter that stands for the one at a place, or "".
+func (p *planning) twin(n int) string {
+	other, ok := p.twins[n]
 	if !ok {
 		return ""
 	}
-	id, _ := c.ids.at(c.spots[other].id)
+	id, _ := p.ids.at(p.marks[other].id)
 	return id
 }
 

@@ -61,10 +61,11 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 	if err != nil {
 		return err
 	}
-	return s.letters(ctx, chosen.spots, func(_ int, l *deadletters.Letter) error {
+	return s.letters(ctx, chosen.places, func(_ int, l *deadletters.Letter) error {
 		if l == nil {
 			return nil
 		}
+		chosen.standing.hear(l)
 		e := s.edited(ctx, l, o, chosen.standing)
 		if e.Why == "" {
 			verdict, _ := s.judge(ctx, l, e.value)
@@ -93,7 +94,8 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.spots, o.Confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.places, o.Confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+		chosen.standing.hear(l)
 		if why := meanwhile(chosen.standing, st, l.ID); why != "" {
 			return nil, why, nil
 		}

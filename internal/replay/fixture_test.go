@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -77,7 +78,7 @@ kafka: { brokers: [%s] }
 
 func (w *world) service(opts ...kgo.Opt) *Service {
 	w.t.Helper()
-	s, err := New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts})
+	s, err := New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts, Index: inMemory()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -86,6 +87,9 @@ func (w *world) service(opts ...kgo.Opt) *Service {
 	w.t.Cleanup(s.Close)
 	return s
 }
+
+// inMemory is an index of its own for each service.
+func inMemory() dlqindex.Options { return dlqindex.Options{Place: dlqindex.InMemory} }
 
 // ana is a call of the operator of most tests.
 func ana(reason string) Call { return Call{By: "ana", Reason: reason} }

@@ -186,7 +186,7 @@ func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testin
 	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(10)
-	s, err := New(w.cfg, Options{})
+	s, err := New(w.cfg, Options{Index: inMemory()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, 
 		return ChangeResult{}, err
 	}
 	chosen, err := s.choose(ctx, f)
-	if err != nil || len(chosen.spots) == 0 {
+	if err != nil || len(chosen.places) == 0 {
 		return ChangeResult{}, err
 	}
 	if err := s.finished(ctx); err != nil {
@@ -60,7 +60,7 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, 
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.spots, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 		return s.reopenedLost(op, chosen.standing, st, l)
 	})
 }

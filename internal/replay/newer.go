@@ -31,12 +31,12 @@ type newest struct {
 // Where source offsets order events there can be no other: what took effect before is older. Where a field of theirs
 // does, a newer one can have come first; it has the newest version of every key then, and what took effect within the dedupe
 // window is in the ledger. Letters that go to another topic are held to nothing.
-func (s *Service) newestFor(ctx context.Context, c *choice, to string) (*newest, error) {
+func (s *Service) newestFor(ctx context.Context, keys []idempotency.KeyHash, to string) (*newest, error) {
 	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
 		return n, nil
 	}
-	keys, versioned := c.keys(), s.cfg.Source.Version != ""
+	versioned := s.cfg.Source.Version != ""
 	state := stateReader{keys: keys, scale: retrytopics.ScaleOffset, lasting: map[idempotency.KeyHash]retrytopics.Latest{}, n: n}
 	if versioned {
 		state.scale, state.kept = retrytopics.ScaleOf(s.cfg.Source.Version), s.cfg.Ordering.Versions.Keep == config.KeepVersionsAlways
@@ -144,10 +144,10 @@ func (l *ledger) add(r *kgo.Record) error {
 func compareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
 
 // keys are those of the chosen letters, sorted.
-func (c *choice) keys() []idempotency.KeyHash {
-	keys := make([]idempotency.KeyHash, len(c.spots))
-	for i := range c.spots {
-		keys[i] = c.spots[i].key
+func (p *planning) keys() []idempotency.KeyHash {
+	keys := make([]idempotency.KeyHash, len(p.marks))
+	for i := range p.marks {
+		keys[i] = p.marks[i].key
 	}
 	slices.SortFunc(keys, compareKeys)
 	return slices.Compact(keys)

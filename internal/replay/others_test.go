@@ -117,7 +117,7 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	ids := w.theirs()
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
-	late, err := New(w.cfg, Options{Now: func() time.Time { return start.Add(2 * time.Hour) }})
+	late, err := New(w.cfg, Options{Now: func() time.Time { return start.Add(2 * time.Hour) }, Index: inMemory()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.DeadLetters.UnheardAfter = config.Duration(300 * time.Millisecond)
 	ids := w.theirs()
-	s, err := New(w.cfg, Options{})
+	s, err := New(w.cfg, Options{Index: inMemory()})
 	if err != nil {
 		t.Fatal(err)
 	}

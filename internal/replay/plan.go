@@ -9,8 +9,11 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -34,33 +37,51 @@ const usualReplays = 3
 // or ids in the filter, it selects pending letters; a letter that is named by its id but cannot be replayed
 // is in the plan with the action Leave.
 func (s *Service) Plan(ctx context.Context, f deadletters.Filter, o PlanOptions) (*plan.Plan, error) {
-	head, chosen, err := s.prepare(ctx, f, o)
+	head, going, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Make(head, func(w *plan.Writer) error { return s.fill(ctx, w, head, chosen) })
+	return plan.Make(head, func(w *plan.Writer) error { return s.fill(ctx, w, head, going) })
 }
 
 // SavePlan is [Service.Plan] into a file. A plan of a million letters needs little memory this way.
 func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOptions, path string) (*plan.Plan, error) {
-	head, chosen, err := s.prepare(ctx, f, o)
+	head, going, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Save(path, head, func(w *plan.Writer) error { return s.fill(ctx, w, head, chosen) })
+	return plan.Save(path, head, func(w *plan.Writer) error { return s.fill(ctx, w, head, going) })
 }
 
 // ScratchPlan is [Service.SavePlan] for a plan that is carried out at once and not kept. Close it.
 func (s *Service) ScratchPlan(ctx context.Context, f deadletters.Filter, o PlanOptions) (*plan.Plan, error) {
-	head, chosen, err := s.prepare(ctx, f, o)
+	head, going, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Scratch(head, func(w *plan.Writer) error { return s.fill(ctx, w, head, chosen) })
+	return plan.Scratch(head, func(w *plan.Writer) error { return s.fill(ctx, w, head, going) })
+}
+
+// planning is the letters of a plan, and what decides about them.
+type planning struct {
+	*choice
+	to     destination
+	marks  []going     // of each place
+	twins  map[int]int // of letters that can go back: number of the place -> that of the one that stands for it (see twinsOf)
+	ids    idList      // of letters that can go back
+	newest *newest
+}
+
+// going is what tells a chosen letter from others.
+type going struct {
+	source  int64      // offset of the source at which it was first read
+	content contentKey // zero unless it can go back
+	key     idempotency.KeyHash
+	id      uint32 // in the list of ids; of letters that can go back
 }
 
 // prepare finds the letters of a plan.
-func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptions) (plan.Head, *choice, error) {
+func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptions) (plan.Head, *planning, error) {
 	if err := f.Check(); err != nil {
 		return plan.Head{}, nil, err
 	}
@@ -77,18 +98,22 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err := s.checkForce(o.Force, o.To); err != nil {
 		return plan.Head{}, nil, err
 	}
-	passed := deadletters.Filter{}
-	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
-		passed, f.Statuses = f, []deadletters.Status{deadletters.Pending}
-		passed.Statuses = []deadletters.Status{deadletters.Superseded}
+	passedOver := len(f.Statuses) == 0 && len(f.IDs) == 0
+	if passedOver {
+		f.Statuses = []deadletters.Status{deadletters.Pending}
 	}
-	chosen, err := s.chooseOf(ctx, wanted{match: f.Match, limit: f.Limit, passed: passed, goes: func(l *deadletters.Letter, st *standing) bool { return s.goes(ctx, l, to, st) }})
+	p, err := s.planning(ctx, f, to)
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
-	chosen.to = to
-	chosen.twins = twinsOf(chosen.spots)
-	if chosen.newest, err = s.newestFor(ctx, chosen, o.To); err != nil {
+	overtaken := 0
+	if passedOver {
+		if overtaken, err = s.overtaken(ctx, f); err != nil {
+			return plan.Head{}, nil, err
+		}
+	}
+	ends, err := s.ends(ctx)
+	if err != nil {
 		return plan.Head{}, nil, err
 	}
 	mapping, err := s.mapping.Fingerprint()
@@ -103,21 +128,71 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	return plan.Head{
 		Mapping: mapping, MaxReplays: most,
 		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
-		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Ends: chosen.ends, Force: o.Force, Doubt: chosen.newest.doubt,
-		Overtaken: len(chosen.passed),
-	}, chosen, nil
+		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Ends: ends, Force: o.Force, Doubt: p.newest.doubt,
+		Overtaken: overtaken,
+	}, p, nil
+}
+
+// planning chooses the letters of a plan and tells apart those that can go back.
+func (s *Service) planning(ctx context.Context, f deadletters.Filter, to destination) (*planning, error) {
+	chosen, err := s.choose(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	p := &planning{choice: chosen, to: to, marks: make([]going, len(chosen.places))}
+	err = s.letters(ctx, p.places, func(n int, l *deadletters.Letter) error {
+		if l != nil {
+			p.standing.hear(l)
+			p.mark(n, l, s.goes(ctx, l, to, p.standing))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.twins = twinsOf(p.marks)
+	p.newest, err = s.newestFor(ctx, p.keys(), to.elsewhere)
+	return p, err
+}
+
+func (p *planning) mark(n int, l *deadletters.Letter, goes bool) {
+	m := &p.marks[n]
+	m.key = l.KeyHash()
+	if source := l.Control.Source; goes && l.Control.HasSource {
+		m.source, m.content, m.id = source.Offset, newContentKey(l.ContentHash+partOf(l.ID), m.key, source), p.ids.add(l.ID, source.Offset)
+	}
+}
+
+// overtaken counts the letters that a filter would select if they were not closed as superseded.
+func (s *Service) overtaken(ctx context.Context, f deadletters.Filter) (int, error) {
+	f.Statuses = []deadletters.Status{deadletters.Superseded}
+	d, err := s.indexed(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return d.Count(ctx, dlqindex.Query{Filter: f})
+}
+
+// ends returns the ends of the partitions of the DLQ.
+func (s *Service) ends(ctx context.Context) (map[int32]int64, error) {
+	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQ)
+	ends := map[int32]int64{}
+	for p, span := range spans {
+		ends[p] = span.End
+	}
+	return ends, err
 }
 
 // fill reads the chosen records once more, with their values, and writes a line for each.
-func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *choice) error {
+func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, p *planning) error {
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
-	return s.letters(ctx, c.spots, func(place int, l *deadletters.Letter) error {
+	return s.letters(ctx, p.places, func(n int, l *deadletters.Letter) error {
 		if l == nil {
 			return nil // retention took it since it was chosen
 		}
-		line := s.planned(ctx, l, c.to, c.standing, c.twin(place))
+		line := s.planned(ctx, l, p.to, p.standing, p.twin(n))
 		if line.Do != plan.Leave {
 			why, err := deadletters.FetchOriginal(ctx, s.client, l, s.maxValue())
 			if err != nil {
@@ -128,7 +203,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 			}
 		}
 		if line.Do != plan.Leave {
-			s.foresee(ctx, head, c.newest, &line, l)
+			s.foresee(ctx, head, p.newest, &line, l)
 		}
 		return w.Add(&line)
 	})

@@ -197,7 +197,7 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 				return s.changed(op, v, st, l)
 			}
 			for range 2 { // the second session knows nothing of the first one's commit
-				run := s.changing(op, chosen.spots, stage)
+				run := s.changing(op, chosen.places, stage)
 				run.job = s.newJob(op, "", run.letters)
 				if err := run.session(w.ctx()); err != nil {
 					t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
@@ -26,6 +28,7 @@ type Options struct {
 	// transform is asked, and nobody tells what becomes of them.
 	Alone     bool
 	Dialect   dialects.Dialect // who wrote a DLQ without a pipeline; "" tells by the headers of each letter
+	Index     dlqindex.Options // where dead letters are chosen; Alone, Dialect and Now are those of these options
 	Logger    *slog.Logger     // defaults to none
 	KafkaOpts []kgo.Opt        // put behind the options of the configuration
 	Now       func() time.Time // the clock. Defaults to time.Now
@@ -53,6 +56,10 @@ type Service struct {
 	transactionTimeout      time.Duration // see the constant
 
 	limits atomic.Pointer[outputLimits] // nil before the cluster has answered
+
+	indexOptions dlqindex.Options
+	opening      sync.Mutex      // guards index
+	index        *dlqindex.Index // nil before it was asked for
 }
 
 // New prepares a service; no broker is spoken to yet. The error says what of the configuration
@@ -83,7 +90,23 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	s.indexOptions = o.Index
+	s.indexOptions.Alone, s.indexOptions.Dialect, s.indexOptions.Now = o.Alone, o.Dialect, s.now
 	return s, nil
+}
+
+// Index returns the index of the DLQ, which the first call opens. It lives as long as the service.
+func (s *Service) Index(ctx context.Context) (*dlqindex.Index, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.index != nil {
+		return s.index, nil
+	}
+	index, err := dlqindex.OpenIndex(ctx, s.client, s.cfg, s.indexOptions)
+	if err == nil {
+		s.index = index
+	}
+	return index, err
 }
 
 // maxValue is how many bytes of a value are held in memory: what the pipeline processes has no more.
@@ -98,8 +121,15 @@ func (s *Service) reading() deadletters.Reading {
 	return r
 }
 
-// Close ends the connections.
-func (s *Service) Close() { s.client.Close() }
+// Close ends the connections and closes the index.
+func (s *Service) Close() {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.index != nil {
+		_ = s.index.Close() // nothing is open in it that could be lost
+	}
+	s.client.Close()
+}
 
 // Reachable reports in one line why no broker answers, or nil.
 func (s *Service) Reachable(ctx context.Context) error { return kafka.Reachable(ctx, s.client) }

@@ -202,20 +202,6 @@ func (s *standing) hear(l *deadletters.Letter) {
 	}
 }
 
-// join sets the state of a letter.
-func (s *standing) join(l *deadletters.Letter) {
-	s.hear(l)
-	state, err := s.of(l.ID)
-	if err != nil {
-		l.Problems, l.Status = append(l.Problems, err.Error()), ""
-		return
-	}
-	l.Status = state.Status
-	if !state.At.IsZero() {
-		l.State = state
-	}
-}
-
 // read is [standing.of] for those who leave a letter whose state cannot be read: why says so.
 func (s *standing) read(id string) (state deadletters.State, why string) {
 	state, err := s.of(id)

@@ -37,7 +37,7 @@ func (s *Service) Undo(ctx context.Context, operationID string, c Call, confirm 
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	result, err := s.change(ctx, u.op, chosen.spots, confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	result, err := s.change(ctx, u.op, chosen.places, confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 		return u.reverse(ctx, st, l)
 	})
 	if err == nil {
@@ -52,8 +52,8 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	result := ChangeResult{Selected: len(chosen.spots)}
-	err = s.letters(ctx, chosen.spots, func(_ int, l *deadletters.Letter) error {
+	result := ChangeResult{Selected: len(chosen.places)}
+	err = s.letters(ctx, chosen.places, func(_ int, l *deadletters.Letter) error {
 		if l == nil {
 			return nil
 		}
@@ -94,10 +94,14 @@ func (s *Service) undoing(ctx context.Context, operationID string, c Call) (*und
 	if len(u.acts) == 0 {
 		return nil, nil, fmt.Errorf("%w: no event of %s is about a dead letter of the operation %s; replayer audit lists operations", ErrNoOperation, s.cfg.Topics.Audit, operationID)
 	}
-	chosen, err := s.chooseOf(ctx, wanted{watched: operationID, match: func(l *deadletters.Letter) bool {
-		_, of := u.acts[keyOf(l.ID)]
+	st, err := s.watchStanding(ctx, operationID)
+	if err != nil {
+		return nil, nil, err
+	}
+	chosen, err := s.chooseOf(ctx, st, deadletters.Filter{}, func(id string) bool {
+		_, of := u.acts[keyOf(id)]
 		return of
-	}})
+	})
 	return u, chosen, err
 }
 

@@ -80,7 +80,7 @@ const maxReplays = 3
 func (m *Model) Select(f deadletters.Filter) []deadletters.Letter {
 	var selected []deadletters.Letter
 	for _, l := range m.letters {
-		if f.Match(l) {
+		if match(f, l) {
 			selected = append(selected, *l)
 		}
 	}

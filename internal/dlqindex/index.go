@@ -1,0 +1,174 @@
+package dlqindex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Options says of which DLQ an [Index] is, and where it is.
+type Options struct {
+	Foreign bool             // the DLQ is of other software, and has no status topic
+	Alone   bool             // there is no pipeline: the DLQ has a status topic once it was changed
+	Dialect dialects.Dialect // who wrote the DLQ; "" tells by the headers of each letter
+
+	Place   string // file, [InMemory] or postgres:// address; "" is what the configuration says, else the default file
+	Rebuild bool   // the index will be rebuilt: a damaged file is set aside (see [Replace])
+
+	Progress func(Progress)   // told while the index is brought up to date; may be nil
+	Doubt    func(why string) // told why states may be missing; may be nil
+	Now      func() time.Time // the clock. Defaults to time.Now
+}
+
+// Index is the index of one DLQ with the cluster that it is brought up to date from. It is safe for concurrent use, but for Rebuild and
+// Close.
+type Index struct {
+	store   *Store
+	client  *kgo.Client
+	source  Source
+	cluster string
+	keep    time.Duration // letters that were resolved, and that the topic no longer has
+	options Options
+}
+
+// OpenIndex opens the index of the DLQ of a configuration. Close it; the client stays open.
+func OpenIndex(ctx context.Context, client *kgo.Client, cfg *config.Config, o Options) (*Index, error) {
+	x := &Index{client: client, source: sourceOf(cfg, o), keep: cfg.DeadLetters.KeepResolved.Std(), options: o}
+	if x.options.Now == nil {
+		x.options.Now = time.Now
+	}
+	meta, err := kadm.NewClient(client).BrokerMetadata(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the cluster for its id: %w", err)
+	}
+	x.cluster = meta.Cluster
+	if err := x.findStates(ctx); err != nil {
+		return nil, err
+	}
+	place, err := x.place(cfg)
+	if err != nil {
+		return nil, err
+	}
+	x.store, err = Open(ctx, place)
+	if _, damaged := errors.AsType[*DamagedError](err); damaged && o.Rebuild {
+		x.store, err = Replace(ctx, place, err)
+	}
+	return x, err
+}
+
+// sourceOf says what is indexed, and how it is read.
+func sourceOf(cfg *config.Config, o Options) Source {
+	s := Source{DLQ: cfg.Topics.DLQ, Status: cfg.Topics.DLQStatus, MaxReplays: cfg.DeadLetters.MaxReplays}
+	s.MaxValue, s.Reading = max(cfg.Source.MaxRecordBytes, kafka.MaxValue), string(o.Dialect)
+	if o.Foreign {
+		s.Status, s.MaxReplays = "", 0
+	}
+	switch {
+	case o.Alone: // what a pipeline's own index knows of the same topic is another matter
+		s.Reading += " without a pipeline"
+		s.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAlone(o.Dialect, r, true) }
+	case o.Dialect != "":
+		s.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAs(o.Dialect, r, true) }
+	}
+	return s
+}
+
+// findStates looks whether a DLQ without a pipeline has a status topic, which comes with the first change.
+func (x *Index) findStates(ctx context.Context) error {
+	if !x.options.Alone {
+		return nil
+	}
+	status := x.source.Status
+	_, err := kafka.Partitions(ctx, x.client, status)
+	_, denied := errors.AsType[*retrytopics.DeniedError](err)
+	if denied && x.options.Doubt != nil {
+		x.options.Doubt(fmt.Sprintf("topic %s may not be looked at: dead letters that were put back, discarded or escalated before look pending here", status))
+	}
+	if errors.Is(err, kafka.ErrNoTopic) || errors.Is(err, kerr.InvalidTopicException) || denied {
+		x.source.Status, err = "", nil
+	}
+	return err
+}
+
+// place says where the index is: where the caller, the pipeline file, or the default says.
+func (x *Index) place(cfg *config.Config) (string, error) {
+	if x.options.Place != "" {
+		return x.options.Place, nil
+	}
+	configured, err := cfg.Replayer.Index.Place()
+	if err != nil {
+		return "", err
+	}
+	if place := configured.Reveal(); place != "" {
+		return place, nil
+	}
+	return DefaultFile(cmp.Or(x.cluster, "unknown"), x.source.DLQ)
+}
+
+// Close closes the store.
+func (x *Index) Close() error { return x.store.Close() }
+
+// Place says where the index is, without a password.
+func (x *Index) Place() string { return x.store.Place() }
+
+// Source says what is indexed.
+func (x *Index) Source() Source { return x.source }
+
+// DLQ gives the DLQ as the index has it. The error is [ErrNotIndexed] if it was never synced.
+func (x *Index) DLQ(ctx context.Context) (*DLQ, error) {
+	return x.store.DLQ(ctx, x.cluster, x.source.DLQ)
+}
+
+// Fresh brings the index up to date and gives the DLQ in it.
+func (x *Index) Fresh(ctx context.Context) (*DLQ, error) {
+	if _, err := x.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return x.DLQ(ctx)
+}
+
+// Sync brings the index up to date (see [Store.Sync]).
+func (x *Index) Sync(ctx context.Context) (Synced, error) {
+	src := x.source
+	src.ResolvedBefore = x.options.Now().Add(-x.keep)
+	return x.store.Sync(ctx, x.client, src, x.options.Progress)
+}
+
+// Check compares the index, as it is, with the topics.
+func (x *Index) Check(ctx context.Context) (Checked, error) {
+	return x.store.Check(ctx, x.client, x.source)
+}
+
+// Rebuild drops what the index has of this DLQ and reads it from its start. A damaged file is set aside.
+func (x *Index) Rebuild(ctx context.Context) (Synced, error) {
+	done, err := x.refill(ctx)
+	if _, damaged := errors.AsType[*DamagedError](err); !damaged || x.store.Engine() != SQLite {
+		return done, err
+	}
+	if closing := x.store.Close(); closing != nil {
+		return done, errors.Join(err, closing)
+	}
+	if x.store, err = Replace(ctx, x.store.Place(), err); err != nil {
+		return done, err
+	}
+	return x.Sync(ctx)
+}
+
+func (x *Index) refill(ctx context.Context) (Synced, error) {
+	if err := x.store.Forget(ctx, x.cluster, x.source.DLQ); err != nil {
+		return Synced{}, err
+	}
+	return x.Sync(ctx)
+}
