@@ -122,6 +122,7 @@ func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 		"array_of_texts":   {`"tags":["__debezium_unavailable_value"]`, "/after/tags/0"},
 		"array_of_numbers": {`"tags":` + numbers, "/after/tags"},
 		"array_of_floats":  {`"tags":` + strings.ReplaceAll(strings.ReplaceAll(numbers, ",", ".0,"), "]", ".0]"), "/after/tags"},
+		"array_of_uuids":   {`"tags":["b68a35a7-17ad-35b3-af2a-ae46edb4545a"]`, "/after/tags/0"},
 		"map":              {`"map":{"__debezium_unavailable_value":"__debezium_unavailable_value"}`, "/after/map"},
 		"map_as_text":      {`"map":"{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}"`, "/after/map"},
 		"nested":           {`"row":{"a/b":{"c":"__debezium_unavailable_value"}}`, "/after/row/a~1b/c"},
@@ -143,6 +144,13 @@ func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 		for _, configured := range []string{"n/a", "hex:6e2f61"} {
 			o := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: envelope.DebeziumOptions{UnavailableValue: configured}})
 			_, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":null,"note":"n/a"},"op":"u"}`))
+			refused(t, err, classify.CodeValueUnavailable, "column", "/after/note", "")
+		}
+	})
+	t.Run("bytes_that_are_no_text", func(t *testing.T) {
+		o := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: envelope.DebeziumOptions{UnavailableValue: "hex:c0ffee61"}})
+		for _, value := range []string{`"wP/uYQ=="`, `[-64,-1,-18,97]`, `[192,255,238,97]`, `"\ufffd\ufffd\ufffda"`} { // a byte of Java has a sign, and its texts have U+FFFD
+			_, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":null,"note":`+value+`},"op":"u"}`))
 			refused(t, err, classify.CodeValueUnavailable, "column", "/after/note", "")
 		}
 	})

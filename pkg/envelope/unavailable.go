@@ -2,9 +2,11 @@ package envelope
 
 import (
 	"cmp"
+	"crypto/md5" //nolint:gosec // for UUIDs of version 3
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,7 +21,7 @@ const DefaultUnavailableValue = "__debezium_unavailable_value"
 // unchanged TOASTed column of PostgreSQL (Debezium, PostgreSQL connector, "Toasted values").
 type placeholder struct {
 	bytes []byte
-	texts []string // the forms of it as a text: itself, as bytes in base64 and in hexadecimal, and as a map in JSON (hstore.handling.mode: json)
+	texts []string // the forms of it as a text: see newPlaceholder
 }
 
 // newPlaceholder reads the placeholder as the connector's configuration has it: a text, or bytes behind "hex:".
@@ -34,15 +36,24 @@ func newPlaceholder(configured string) (placeholder, error) {
 	if len(value) == 0 {
 		return placeholder{}, errors.New("it is empty")
 	}
+	text := string([]rune(string(value))) // as a Java string: U+FFFD in place of bytes that are no UTF-8
 	return placeholder{bytes: value, texts: []string{
-		string(value), base64.StdEncoding.EncodeToString(value), base64.URLEncoding.EncodeToString(value), base64.RawURLEncoding.EncodeToString(value),
+		text, nameUUID(value), base64.StdEncoding.EncodeToString(value), base64.URLEncoding.EncodeToString(value), base64.RawURLEncoding.EncodeToString(value),
 		hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)), `\x` + hex.EncodeToString(value),
-		string(transform.ObjectValue(transform.Member{Name: string(value), Value: transform.StringValue(string(value))}).AppendJSON(nil)),
+		string(transform.ObjectValue(transform.Member{Name: text, Value: transform.StringValue(text)}).AppendJSON(nil)), // hstore.handling.mode: json
 	}}, nil
 }
 
-// find returns the JSON pointer, below a value, of the first placeholder in it. Connectors write it as a text, as bytes, as the
-// only name and value of a map, and as the numbers of its bytes in an array of numbers.
+// nameUUID returns the UUID that the connector writes into arrays of UUIDs: Java's UUID.nameUUIDFromBytes (RFC 9562, version 3,
+// without a namespace).
+func nameUUID(value []byte) string {
+	id := md5.Sum(value) //nolint:gosec // the UUID is a name, and keeps no secret
+	id[6], id[8] = id[6]&0x0f|0x30, id[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+// find returns the JSON pointer, below a value, of the first placeholder in it. Connectors write it as a text, as bytes, as a UUID,
+// as the only name and value of a map, and as the numbers of its bytes in an array of numbers.
 func (p *placeholder) find(v transform.Value) (path string, found bool) {
 	switch v.Kind() {
 	case transform.KindString:
@@ -74,14 +85,14 @@ func (p *placeholder) find(v transform.Value) (path string, found bool) {
 	return "", false
 }
 
-// isBytes reports whether an array of numbers has the bytes of the placeholder.
+// isBytes reports whether an array of numbers has the bytes of the placeholder, with the sign that a byte has in Java or without.
 func (p *placeholder) isBytes(items []transform.Value) bool {
 	if len(items) != len(p.bytes) {
 		return false
 	}
 	for i, item := range items {
 		text, _ := strings.CutSuffix(item.Text(), ".0")
-		if item.Kind() != transform.KindNumber || text != decimal(int(p.bytes[i])) {
+		if item.Kind() != transform.KindNumber || text != decimal(int(p.bytes[i])) && text != decimal(int(int8(p.bytes[i]))) { //nolint:gosec // the sign is meant
 			return false
 		}
 	}
