@@ -20,11 +20,11 @@ type Former struct {
 	Delay      time.Duration
 	Partitions int32
 	Waiting    int64 // records that the group has not finished, at most: transaction markers count as well
-	Committed  bool  // the group has a commit in it. Without one it may be another pipeline's
-	fix        string
+	Committed  bool  // the group has a commit in it. Without one it is another pipeline's, as far as is known
 }
 
-// String is one line: how much waits, or that the topic can be deleted and how.
+// String is one line: how much waits, or under which conditions the topic can be deleted. It has no command that deletes the
+// topic: a group also commits where it passes over the records of another pipeline, for which the tier may be a present one.
 func (f Former) String() string {
 	switch {
 	case !f.Committed && f.Waiting == 0:
@@ -32,7 +32,7 @@ func (f Former) String() string {
 	case !f.Committed:
 		return fmt.Sprintf("%s (former tier): %d records wait, at most, and the group has consumed nothing of it; a running consumer finishes its own when they are due, and leaves those of another pipeline alone", f.Topic, f.Waiting)
 	case f.Waiting == 0:
-		return fmt.Sprintf("%s (former tier): empty; once no instance has it in its tier list, it can be deleted: %s", f.Topic, f.fix)
+		return fmt.Sprintf("%s (former tier): empty; it can be deleted once no instance has it in its tier list, if no other pipeline uses it (topics.tier_prefix)", f.Topic)
 	}
 	return fmt.Sprintf("%s (former tier): %d records wait, at most; a running consumer finishes them when they are due", f.Topic, f.Waiting)
 }
@@ -57,30 +57,22 @@ func formerTiers(ctx context.Context, admin *kadm.Client, c *config.Config) ([]F
 		known = append(known, t.Name)
 	}
 	found := retrytopics.FormerTiers(c.Topics.TierPrefix, append(known, c.Topics.Governance), details)
-	if len(found) == 0 {
-		return nil, nil
-	}
-	address, err := bootstrap(ctx, admin)
-	if err != nil {
-		return nil, err
-	}
 	var former []Former
 	for _, t := range found {
 		former = append(former, Former{
 			Topic: t.Topic, Delay: t.Delay, Partitions: int32(t.Partitions), //nolint:gosec // a count
-			fix: fmt.Sprintf("kafka-topics.sh --bootstrap-server %s --delete --topic %s", address, t.Topic),
 		})
 	}
 	return former, nil
 }
 
-// PlanOn gives the plan of a pipeline, and the former tiers of the cluster in which something waits: their records must not
-// expire either.
+// PlanOn gives the plan of a pipeline, and the former tiers of the cluster in which its records may wait: they must not expire
+// either. A group that writes to a tier commits there, so the settings of a topic without a commit are somebody else's affair.
 func PlanOn(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Topic, error) {
 	plan := Plan(c)
 	former, err := FindFormer(ctx, admin, c)
 	for _, f := range former {
-		if f.Waiting > 0 {
+		if f.Committed && f.Waiting > 0 {
 			plan = append(plan, Topic{Name: f.Topic, Role: RoleTier, Partitions: f.Partitions, Cleanup: CleanupDelete, Retention: Forever})
 		}
 	}
