@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -77,11 +78,11 @@ func compileExpression(text string, boolean, withTarget bool) (*expression, erro
 	return e, nil
 }
 
-// plainError brings an error of the library to one line, with its place in the
-// expression.
+// plainError brings an error of the library to one line, with its place in the expression, and without the Go name of a type.
 func plainError(err error) error {
 	if at, ok := errors.AsType[*file.Error](err); ok {
-		return fmt.Errorf("%s (line %d, character %d of the expression)", at.Message, at.Line, at.Column+1)
+		message := strings.ReplaceAll(at.Message, fmt.Sprintf("%T", bigWhole{}), bigWholeName)
+		return fmt.Errorf("%s (line %d, character %d of the expression)", message, at.Line, at.Column+1)
 	}
 	return err
 }
@@ -130,8 +131,8 @@ func plainValue(v Value) any {
 		if i, ok := parseInteger(v.text); ok {
 			return int(i)
 		}
-		if wholeText(v.text) {
-			return bigWhole{v.text}
+		if whole, ok := asBigWhole(v.text); ok {
+			return whole
 		}
 		return parseDouble(v.text)
 	case KindString:

@@ -17,8 +17,25 @@ import (
 // it would equal its neighbours.
 type bigWhole struct{ digits string }
 
-// wholeText reports whether the text of a JSON number is written as a whole number.
-func wholeText(text string) bool { return !strings.ContainsAny(text, ".eE") }
+// bigWholeName is what messages call the type.
+const bigWholeName = "a whole number of more than 64 bits"
+
+// asBigWhole returns a number that parseInteger does not take, if its text is that of a whole number: digits, and behind a point
+// nothing but zeros. A text with a point that is exactly a double is the form in which programs write doubles.
+func asBigWhole(text string) (number bigWhole, ok bool) {
+	digits, decimals, hasPoint := strings.Cut(text, ".")
+	if strings.ContainsAny(text, "eE") || strings.Trim(decimals, "0") != "" {
+		return bigWhole{}, false
+	}
+	number = bigWhole{digits}
+	return number, !hasPoint || !number.is(parseDouble(digits))
+}
+
+// is reports whether the number is exactly a double.
+func (w bigWhole) is(double float64) bool {
+	i, ok := new(big.Int).SetString(w.digits, 10)
+	return ok && !math.IsInf(double, 0) && new(big.Float).SetInt(i).Cmp(big.NewFloat(double)) == 0
+}
 
 // The names under which == and != stand for functions.
 const (
@@ -44,8 +61,7 @@ func equal(a, b any) bool {
 		double, isDouble = a.(float64)
 	}
 	if isWhole && isDouble {
-		i, ok := new(big.Int).SetString(whole.digits, 10)
-		return ok && !math.IsInf(double, 0) && new(big.Float).SetInt(i).Cmp(big.NewFloat(double)) == 0
+		return whole.is(double)
 	}
 	return runtime.Equal(a, b)
 }
@@ -69,7 +85,7 @@ func typeOfOperand(operands ...any) (any, error) {
 // typeName names the type of an operand for a message.
 func typeName(operand any) string {
 	if _, isWhole := operand.(bigWhole); isWhole {
-		return "a whole number of more than 64 bits"
+		return bigWholeName
 	}
 	return fmt.Sprintf("%T", operand)
 }

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -52,6 +53,40 @@ func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
 				t.Fatalf("has the result %s", got)
 			}
 			if e := asError(t, err); e.Code != classify.CodeExpressionFailed {
+				t.Errorf("got %s: %v", e.Code, e)
+			}
+		})
+	}
+}
+
+// S0-10: a whole number that is written with decimals, all of them zeros, is the same number: 18446744073709551615.0 is no double.
+func TestExpressions_S0_10_wholeNumbersWithZerosBehindThePoint(t *testing.T) {
+	record := withProperties(`{"a":18446744073709551615.0,"b":18446744073709551614.00,"c":18446744073709551615,"power":18446744073709551616.0,"double":1.8446744073709552e19,"least":-10203040506070809091.0}`)
+	for text, want := range map[string]string{
+		`properties.a`:                          `18446744073709551615`,
+		`properties.least`:                      `-10203040506070809091`,
+		`properties.a == properties.b`:          `false`,
+		`properties.a == properties.c`:          `true`,
+		`string(properties.a)`:                  `"18446744073709551615"`,
+		`properties.power + 0`:                  `18446744073709552000`, // exactly a double, as a program writes it
+		`properties.power == properties.double`: `true`,
+		`properties.double * 2`:                 `36893488147419103000`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
+			if err != nil || got != `{"x":`+want+`}` {
+				t.Errorf("got %s, %v, want %s", got, err, want)
+			}
+		})
+	}
+	for _, text := range []string{`properties.a + 0`, `properties.a < properties.b`, `max(properties.a, 1)`, `-properties.a`, `int(properties.a)`} {
+		t.Run(text, func(t *testing.T) {
+			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
+			if err == nil {
+				t.Fatalf("has the result %s", got)
+			}
+			e := asError(t, err)
+			if e.Code != classify.CodeExpressionFailed || !strings.Contains(e.Message, "more than 64 bits") || strings.Contains(e.Message, "transform.") {
 				t.Errorf("got %s: %v", e.Code, e)
 			}
 		})
