@@ -87,20 +87,25 @@ func (g Geometry) Positions() int {
 }
 
 // IDString returns the source id as text, "" when there is none. A number has one text however it is written: 1, 1.0 and 1e0
-// are "1".
+// are "1", and -0 is "0".
 func (f *Feature) IDString() string {
 	text := f.ID.Text()
-	if f.ID.Kind() != KindNumber || !strings.ContainsAny(text, ".eE") {
+	if f.ID.Kind() != KindNumber {
 		return text
 	}
-	plain, ok := toDecimal(f.ID)
-	if !ok {
-		return text
+	if strings.ContainsAny(text, ".eE") {
+		plain, ok := toDecimal(f.ID)
+		if !ok {
+			return text
+		}
+		if text = plain.Text(); strings.Contains(text, ".") {
+			text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+		}
 	}
-	if digits := plain.Text(); strings.Contains(digits, ".") {
-		return strings.TrimSuffix(strings.TrimRight(digits, "0"), ".")
+	if text == "-0" {
+		return "0"
 	}
-	return plain.Text()
+	return text
 }
 
 // BBoxString returns "minx,miny,maxx,maxy": the bounds of the geometry, or the

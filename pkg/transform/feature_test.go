@@ -40,7 +40,7 @@ func TestFeatureText(t *testing.T) {
 // S0-6: one number has one text, so that a feature keeps its identity however its producer writes the id.
 func TestIDString_S0_6(t *testing.T) {
 	tr := mustNew(t, Config{})
-	for id, want := range map[string]string{`1`: "1", `1.0`: "1", `1e0`: "1", `10`: "10", `1e1`: "10", `1.50`: "1.5", `-2.0`: "-2", `10203040506070809091`: "10203040506070809091", `"1.0"`: "1.0"} {
+	for id, want := range map[string]string{`1`: "1", `1.0`: "1", `1e0`: "1", `10`: "10", `1e1`: "10", `1.50`: "1.5", `-2.0`: "-2", `10203040506070809091`: "10203040506070809091", `"1.0"`: "1.0", `-0`: "0", `-0.0`: "0", `-0e5`: "0", `"-0"`: "-0"} {
 		f := mustDecode(t, tr, `{"type":"Feature","id":`+id+`,"geometry":null,"properties":null}`)
 		if got := f.IDString(); got != want {
 			t.Errorf("the id %s is %q, want %q", id, got, want)
