@@ -6,20 +6,36 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// example is the first value of a kind that one rule, or none, would read as a day or a time.
+// look is what a value looks like: a day or a time that one rule would read, a number, or nothing of this.
+type look struct {
+	rule    string
+	written written
+}
+
+func lookOf(v transform.Value) look {
+	if v.Kind() == transform.KindNumber { // a rule's thousands and decimal are about texts
+		return look{looksLike(v.Text(), true), written{number: true}}
+	}
+	if rule := looksLike(v.Text(), false); rule != "" {
+		return look{rule: rule}
+	}
+	return look{written: readWritten(v.Text())}
+}
+
+// example is the first value of a kind that looks so.
 type example struct {
 	kind counted // one of them is 1
-	rule string
+	look look
 	text string
 }
 
 // look notes what a value looks like. f.kinds has counted it already.
-func (f *field) look(v transform.Value, rule string) {
-	f.looks[rule]++
+func (f *field) look(v transform.Value, what look) {
+	f.looks[what]++
 	var own field
 	own.count(v)
 	for _, e := range f.examples {
-		if e.kind == own.kinds && e.rule == rule {
+		if e.kind == own.kinds && e.look == what {
 			return
 		}
 	}
@@ -27,24 +43,36 @@ func (f *field) look(v transform.Value, rule string) {
 	if r := []rune(text); len(r) > maxExample {
 		text = string(r[:maxExample]) + "…"
 	}
-	f.examples = append(f.examples, example{own.kinds, rule, strings.ReplaceAll(comment(text), `\"`, `"`)})
+	f.examples = append(f.examples, example{own.kinds, what, strings.ReplaceAll(comment(text), `\"`, `"`)})
 }
 
 const maxExample = 40 // characters of a value in a comment
 
 // looksLike returns the rule that more than half of the values look like, "" for none, and a value that does not.
 func (f *field) looksLike() (rule string, others int, example string) {
-	for name, n := range f.looks {
-		if name != "" && 2*n > f.present {
-			rule, others = name, f.present-n
+	reads := func(l look) bool { return l.rule == rule }
+	for l, n := range f.looks {
+		if l.rule != "" && 2*n > f.present {
+			rule = l.rule
 		}
 	}
+	if rule == "" {
+		rule, reads = numberRule(f.looks)
+	}
+	for l, n := range f.looks {
+		if !reads(l) {
+			others += n
+		}
+	}
+	if 2*others >= f.present {
+		return "", 0, ""
+	}
 	for _, e := range f.examples {
-		if e.rule != rule {
+		if !reads(e.look) {
 			return rule, others, e.text
 		}
 	}
-	return rule, others, ""
+	return rule, 0, ""
 }
 
 // unlike returns the first value that is not of a type.

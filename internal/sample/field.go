@@ -18,7 +18,7 @@ type field struct {
 	kinds      counted
 	values     map[string]bool // of texts and numbers, at most maxValues
 	repeated   bool            // a value came twice, or there are too many to know
-	looks      map[string]int  // how many values each rule would read as a day or a time; "" for none
+	looks      map[look]int    // how many values look alike
 	examples   []example       // one for each kind and rule
 }
 
@@ -41,10 +41,10 @@ func (f *field) note(v transform.Value) {
 	f.count(v)
 	if k := v.Kind(); k == transform.KindString || k == transform.KindNumber {
 		f.compare(v.Text())
-		f.look(v, looksLike(v.Text(), k == transform.KindNumber))
+		f.look(v, lookOf(v))
 	} else {
 		f.repeated = true
-		f.look(v, "")
+		f.look(v, look{})
 	}
 }
 

@@ -73,7 +73,7 @@ func (s *Sample) properties(parent *field, v transform.Value, depth int) {
 				s.Beyond++
 				continue
 			}
-			f = &field{path: path, name: m.Name, parent: parent, values: map[string]bool{}, looks: map[string]int{}}
+			f = &field{path: path, name: m.Name, parent: parent, values: map[string]bool{}, looks: map[look]int{}}
 			if parent != nil {
 				parent.members++
 			}

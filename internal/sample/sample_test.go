@@ -188,6 +188,33 @@ func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
 	}
 }
 
+// S0-2: how a source writes its numbers is read from all values of a property, since one alone may not show it.
+func TestWrite_S0_2_numbersAsPeopleWriteThem(t *testing.T) {
+	for name, c := range map[string]struct{ values, want string }{
+		"groups and decimals":      {`"1'234,5" "987,0" "12'000,25" "45"`, `# ? a number? type: number, thousands: "'", decimal: ","; 4 of 4`},
+		"a group shows the comma":  {`"1.234,56" "987,123" "17"`, `# ? a number? type: number, thousands: ".", decimal: ","; 3 of 3`},
+		"a point shows the groups": {`"1,234.5" "1,234" "12.5"`, `# ? a number? type: number, thousands: ","; 3 of 3`},
+		"many groups":              {`"1,234,567" "1,234" "12"`, `# ? a number? type: number, thousands: ","; 3 of 3`},
+		"spaces":                   {"\"1\u00a0234,5\" \"1 234\" \"-7,25\"", `# ? a number? type: number, thousands: " ", decimal: ","; 3 of 3`},
+		"numbers of JSON beside":   {`"1'234" 17 "2'000" 5.5`, `# ? a number? type: number, thousands: "'"; 4 of 4`},
+		"one that is none":         {`"16,5" "7,25" "3" "hoch"`, `# ? a number? type: number, decimal: ",", but of 1 not, such as "hoch"; 4 of 4`},
+		"one written otherwise":    {`"16,5" "7,25" "3,5" "4.5"`, `# ? a number? type: number, decimal: ",", but of 1 not, such as "4.5"; 4 of 4`},
+		"plain decimals":           {`"16.5" "7.25" "3"`, `type: string, required: true} # 3 of 3`},
+		"digits alone":             {`"8001" "8002" "3011"`, `type: string, required: true} # 3 of 3`},
+		"days, addresses, phones":  {`"2.1.2024" "10.0.0.1" "079 123 45 67"`, `type: string, required: true} # 3 of 3`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines strings.Builder
+			for i, v := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(c.values, -1) {
+				lines.WriteString(point(strconv.Itoa(i), `{"v":`+v+`}`) + "\n")
+			}
+			if _, text := made(t, lines.String()); !strings.Contains(text, c.want) {
+				t.Errorf("it does not say %q:\n%s", c.want, text)
+			}
+		})
+	}
+}
+
 // A sample is read in all three forms, as far as it is looked at, and what is none is an error that says so.
 func TestRead_formsAndBounds(t *testing.T) {
 	one := point("a", `{"k":1}`)

@@ -8,20 +8,18 @@ import (
 // zone is an example: the data does not say its own.
 const zone = ", time_zone: Europe/Zurich"
 
-// Days, times and numbers as data often has them.
+// Days and times as data often has them.
 var (
 	localSeconds = regexp.MustCompile(`^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d$`)
 	localMinutes = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d$`)
 	dotted       = regexp.MustCompile(`^\d\d\.\d\d\.\d{4}$`)
-	commaDecimal = regexp.MustCompile(`^-?\d+,\d+$`)
-	grouped      = regexp.MustCompile(`^-?\d{1,3}(?:(['’])\d{3})+(?:\.\d+)?$`)
 	slashed      = regexp.MustCompile(`^\d\d/\d\d/\d{4}$`)
 )
 
 // Unix times from earliest to before latest, in seconds, look like those of data: 1990 to 2050.
 const earliest, latest = 631_152_000, 2_524_608_000
 
-// looksLike names the rule that would read a value as a day, a time or a number, "" when it does not look like one. It is a question: a number
+// looksLike returns the rule that would read a value as a day or a time, "" when it does not look like one. It is a question: a number
 // can be an identifier.
 func looksLike(text string, number bool) string {
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -36,10 +34,6 @@ func looksLike(text string, number bool) string {
 		return `a time without an offset? type: datetime, formats: ["%Y-%m-%d` + text[10:11] + `%H:%M:%S"]` + zone
 	case localMinutes.MatchString(text):
 		return `a time without an offset? type: datetime, formats: ["%Y-%m-%d %H:%M"]` + zone
-	case commaDecimal.MatchString(text):
-		return `a number? type: number, decimal: ","`
-	case grouped.MatchString(text):
-		return `a number? type: number, thousands: "` + grouped.FindStringSubmatch(text)[1] + `"`
 	case dotted.MatchString(text):
 		return `a day? type: date, formats: ["%d.%m.%Y"]`
 	case slashed.MatchString(text):

@@ -221,12 +221,12 @@ func (s *Sample) rule(w *writer, f *field, to string) {
 	switch {
 	case f.present == 0:
 		seen = "? never a value: " + seen
-	case mixed:
-		seen = "? of several kinds: " + f.kinds.String() + "; " + seen
 	case looks != "" && unlike > 0:
 		seen = fmt.Sprintf("? %s, but of %d not, such as %s; %s", looks, unlike, example, seen)
 	case looks != "":
 		seen = "? " + looks + "; " + seen
+	case mixed:
+		seen = "? of several kinds: " + f.kinds.String() + "; " + seen
 	case f.others(t) > f.kinds.empty:
 		seen = fmt.Sprintf("? %d of %d are not of this type, such as %s; %s", f.others(t), f.present, f.unlike(t), seen)
 	case f.kinds.empty > 0:

@@ -1,0 +1,127 @@
+package sample
+
+import (
+	"slices"
+	"strings"
+)
+
+// written is how one value writes a number.
+type written struct {
+	number    bool   // it reads as a number of people; false is the zero value
+	separated bool   // it has a separator
+	thousands string // the character between its groups of digits
+	decimal   string // the character before its decimals
+	either    string // the one separator of 1,234: between groups or before decimals
+}
+
+// readWritten reads a text as a number of people: digits, with groups of three or decimals or both.
+func readWritten(text string) written {
+	text = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ").Replace(strings.TrimSpace(text))
+	groups, separators := cutDigits(strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+"))
+	last := len(separators) - 1
+	switch {
+	case len(groups) == 0:
+		return written{}
+	case last < 0:
+		return written{number: true}
+	}
+	mark := separators[last]
+	decimals := mark == "," || mark == "."
+	switch {
+	case last == 0 && decimals && isGrouped(groups) && groups[0] != "0":
+		return written{number: true, separated: true, either: mark}
+	case last == 0 && decimals:
+		return written{number: true, separated: true, decimal: mark}
+	case allAre(separators, mark) && isGrouped(groups):
+		return written{number: true, separated: true, thousands: mark}
+	case decimals && separators[0] != mark && allAre(separators[:last], separators[0]) && isGrouped(groups[:last+1]):
+		return written{number: true, separated: true, thousands: separators[0], decimal: mark}
+	}
+	return written{}
+}
+
+// cutDigits cuts a text into groups of digits and the characters between them. It returns nothing for another text.
+func cutDigits(text string) (groups, separators []string) {
+	start := 0
+	for i, r := range text {
+		if r >= '0' && r <= '9' {
+			continue
+		}
+		if i == start || !strings.ContainsRune("'’,._ ", r) {
+			return nil, nil
+		}
+		groups, separators = append(groups, text[start:i]), append(separators, string(r))
+		start = i + len(string(r))
+	}
+	if start == len(text) {
+		return nil, nil
+	}
+	return append(groups, text[start:]), separators
+}
+
+// isGrouped reports whether digits are in groups of three.
+func isGrouped(groups []string) bool {
+	return len(groups[0]) <= 3 && !slices.ContainsFunc(groups[1:], func(group string) bool { return len(group) != 3 })
+}
+
+func allAre(separators []string, mark string) bool {
+	return !slices.ContainsFunc(separators, func(s string) bool { return s != mark })
+}
+
+// numberRule returns the rule that reads most numbers of a property as its source writes them, and what it reads. The rule is ""
+// if JSON reads them, or if fewer than a tenth have a separator.
+func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
+	thousands, decimals, either := map[string]int{}, map[string]int{}, map[string]int{}
+	numbers, separated := 0, 0
+	for l, n := range looks {
+		if !l.written.number {
+			continue
+		}
+		numbers += n
+		if l.written.separated {
+			separated += n
+		}
+		thousands[l.written.thousands] += n
+		decimals[l.written.decimal] += n
+		either[l.written.either] += n
+	}
+	decimal := most(decimals)
+	group := most(thousands, decimal)
+	if other := most(either, decimal, group); other != "" {
+		switch {
+		case decimal == "":
+			decimal = other
+		case group == "":
+			group = other
+		}
+	}
+	reads = func(l look) bool {
+		w := l.written
+		return w.number && (w.thousands == "" || w.thousands == group) && (w.decimal == "" || w.decimal == decimal) &&
+			(w.either == "" || w.either == group || w.either == decimal)
+	}
+	if 10*separated < numbers || group == "" && decimal != "," {
+		return "", reads
+	}
+	rule = "a number? type: number"
+	if group != "" {
+		rule += `, thousands: "` + group + `"`
+	}
+	if decimal == "," {
+		rule += `, decimal: ","`
+	}
+	return rule, reads
+}
+
+// most returns the separator that most values have, "" for none. It leaves out those that are taken.
+func most(counts map[string]int, taken ...string) (separator string) {
+	for s, n := range counts {
+		if s == "" || slices.Contains(taken, s) {
+			continue
+		}
+		if best := counts[separator]; separator == "" || n > best || n == best && s < separator {
+			separator = s
+		}
+	}
+	return separator
+}
