@@ -3,6 +3,7 @@ package transform
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -122,12 +123,24 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 		return v, &Error{Code: classify.CodeNumberPrecision, Message: "the whole number has more than 64 bits", Fix: "use type: decimal or string, or set on_error"}
 	case !ok:
 		return v, &Error{Code: classify.CodeCoercionFailed, Message: "the " + string(v.Kind()) + " cannot become a field of type " + string(rule.Type),
-			Fix: "fix the source, list the value under null_values, or set on_error"}
+			Fix: coercionHint(v, rule.Type) + "fix the source, list the value under null_values, or set on_error"}
 	case rule.Type == TypeEnum && !slices.Contains(rule.Values, out.text):
 		return v, &Error{Code: classify.CodeValueNotAllowed, Message: "the value is none of the rule's values",
 			Fix: "send one of " + cut(quoteList(rule.Values)) + ", map it, or set on_error"}
 	}
 	return out, nil
+}
+
+// coercionHint names the key of the rule that reads such a text.
+func coercionHint(v Value, t Type) string {
+	digits := strings.ContainsAny(v.text, "0123456789")
+	switch {
+	case v.Kind() == KindString && t == TypeBoolean:
+		return "say what the word means by the rule's map (map: {ja: true, nein: false}), "
+	case v.Kind() == KindString && isNumberType(t) && digits:
+		return "take the number out of the text by the rule's extract, "
+	}
+	return ""
 }
 
 func isNumberType(t Type) bool { return t == TypeInteger || t == TypeNumber || t == TypeDecimal }

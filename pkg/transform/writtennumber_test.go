@@ -65,6 +65,21 @@ func TestWrittenNumbers_S0_10(t *testing.T) {
 			}
 		}
 	})
+	t.Run("words_and_units", func(t *testing.T) {
+		for in, c := range map[string]struct {
+			kind Type
+			fix  string
+		}{
+			`"ja"`:    {TypeBoolean, "the rule's map"},
+			`"12 m2"`: {TypeNumber, "the rule's extract"},
+			`"m2"`:    {TypeNumber, "fix the source"},
+		} {
+			_, err := apply(t, Config{Fields: []Field{{To: "x", From: "x", Type: c.kind}}}, withProperties(`{"x":`+in+`}`))
+			if e := asError(t, err); e.Code != classify.CodeCoercionFailed || !strings.Contains(e.Fix, c.fix) {
+				t.Errorf("%s: %v", in, e)
+			}
+		}
+	})
 	t.Run("faults", func(t *testing.T) {
 		for place, field := range map[string]Field{
 			"fields[0].type":      {To: "x", Type: TypeString, Decimal: ","},
