@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/sink/rowkey"
+	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -154,12 +154,12 @@ func (m *Mapping) checkRowKey(ctx context.Context, key []byte, target *transform
 	}
 	switch rule := m.cfg.Sink.Key; rule {
 	case config.SinkKeyRecord:
-		return rowkey.CheckRecord(key, table.Table)
+		return sink.CheckRecordKey(key, table.Table)
 	case config.SinkKeyFeature:
 		if target == nil {
 			return nil
 		}
-		return rowkey.CheckRow([]byte(target.IDString()), string(rule), table.Table, string(key))
+		return sink.CheckRowKey([]byte(target.IDString()), string(rule), table.Table, string(key))
 	default:
 		_, row, err := m.KeyPath(ctx, key)
 		if err != nil {
@@ -168,7 +168,7 @@ func (m *Mapping) checkRowKey(ctx context.Context, key []byte, target *transform
 		if target == nil {
 			return nil
 		}
-		return rowkey.CheckRow(row, string(rule), table.Table, string(key))
+		return sink.CheckRowKey(row, string(rule), table.Table, string(key))
 	}
 }
 

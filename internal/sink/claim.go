@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/sink/rowkey"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -26,7 +26,7 @@ const escaped = `\x`
 // GuardKey is how the guard names a record key that need not be text: one that PostgreSQL cannot hold is written as hexadecimal
 // digits behind \x. No two keys have one name.
 func GuardKey(recordKey []byte) []byte {
-	if rowkey.Finds(recordKey) && !bytes.HasPrefix(recordKey, []byte(escaped)) {
+	if FindsRow(recordKey) && !bytes.HasPrefix(recordKey, []byte(escaped)) {
 		return recordKey
 	}
 	return hex.AppendEncode([]byte(escaped), recordKey)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/switchback-geo/switchback/internal/sink/rowkey"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -31,7 +30,7 @@ type repeatJob struct {
 // the key, or none at all. Otherwise the guard has its version afterwards, so that what is in between is refused when it comes late.
 // Errors are those of [Sink.Write].
 func (s *Sink) Repeated(ctx context.Context, r *Repeat) (stale bool, err error) {
-	if !rowkey.Finds(r.Key) {
+	if !FindsRow(r.Key) {
 		return true, nil // the write says what is wrong
 	}
 	j := &repeatJob{Repeat: r, done: make(chan error, 1)}

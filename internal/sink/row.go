@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchback-geo/switchback/internal/sink/rowkey"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -81,13 +80,13 @@ func (r *reading) checkAll(rows []*Row) error {
 // check refuses what the table could not hold: with a *lackError where the configuration says that it may come, so that the table
 // is to blame, and as a failure of the row where nothing does.
 func (t *table) check(r *Row) error {
-	if err := rowkey.CheckRecord(r.Key, t.name); err != nil {
+	if err := CheckRecordKey(r.Key, t.name); err != nil {
 		return err
 	}
 	if r.Feature == nil {
 		return nil
 	}
-	if err := rowkey.CheckRow(t.rowKey(r), string(t.rule), t.name, string(r.Key)); err != nil {
+	if err := CheckRowKey(t.rowKey(r), string(t.rule), t.name, string(r.Key)); err != nil {
 		return err
 	}
 	if err := t.checkKey(t.rowKey(r)); err != nil {

@@ -1,5 +1,4 @@
-// Package rowkey checks the keys that find the row of a record in the table of a sink. The consumer and the replayer's dry run use it.
-package rowkey
+package sink
 
 import (
 	"fmt"
@@ -10,12 +9,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Finds reports whether a key can be that of a row: PostgreSQL's texts are UTF-8, without a zero.
-func Finds(key []byte) bool { return len(key) > 0 && utf8.Valid(key) && !slices.Contains(key, 0) }
+// FindsRow reports whether a key can find a row of the table: PostgreSQL's texts are UTF-8 and have no zero byte.
+func FindsRow(key []byte) bool { return len(key) > 0 && utf8.Valid(key) && !slices.Contains(key, 0) }
 
-// CheckRecord refuses a key of an output that finds no row of a table.
-func CheckRecord(key []byte, table string) error {
-	if Finds(key) {
+// CheckRecordKey refuses a record key that cannot find a row of a table.
+func CheckRecordKey(key []byte, table string) error {
+	if FindsRow(key) {
 		return nil
 	}
 	return &transform.Error{
@@ -24,9 +23,9 @@ func CheckRecord(key []byte, table string) error {
 	}
 }
 
-// CheckRow refuses what a rule (sink.key) makes of the record with a key, when that finds no row of a table.
-func CheckRow(row []byte, rule, table, key string) error {
-	if Finds(row) {
+// CheckRowKey refuses a row key that cannot find a row of a table. The rule (sink.key) made it from the record with this key.
+func CheckRowKey(row []byte, rule, table, key string) error {
+	if FindsRow(row) {
 		return nil
 	}
 	return &transform.Error{
