@@ -10,7 +10,7 @@ import (
 // the same commit, so that no package grows into another unseen. An edge that is gone leaves the list.
 var walls = map[string]string{
 	"internal/acls":            "internal/config internal/replay internal/topics",
-	"internal/app":             "internal/audit internal/config internal/control internal/deadletters internal/fleet internal/governance internal/kafka internal/pending internal/pipeline internal/proof internal/simulate internal/sink internal/sinkverify internal/telemetry internal/tolerance internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
+	"internal/app":             "internal/audit internal/config internal/control internal/deadletters internal/fleet internal/governance internal/kafka internal/pending internal/pipeline internal/proof internal/simulate internal/sink internal/telemetry internal/tolerance internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
 	"internal/audit":           "internal/kafka internal/recordbatch",
 	"internal/breaker":         "internal/config pkg/classify pkg/retrytopics",
 	"internal/cli":             "internal/config",
@@ -47,8 +47,7 @@ var walls = map[string]string{
 	"internal/sample":          "internal/jsontexts pkg/transform",
 	"internal/simulate":        "internal/breaker internal/config internal/quota internal/tolerance pkg/classify pkg/retrytopics pkg/transform",
 	"internal/simulate/screen": "internal/simulate",
-	"internal/sink":            "internal/breaker internal/config internal/postgres pkg/classify pkg/crs pkg/geometry pkg/retrytopics pkg/transform",
-	"internal/sinkverify":      "internal/config internal/kafka internal/sink internal/verify pkg/retrytopics pkg/transform",
+	"internal/sink":            "internal/breaker internal/config internal/kafka internal/postgres internal/verify pkg/classify pkg/crs pkg/geometry pkg/retrytopics pkg/transform",
 	"internal/slot":            "",
 	"internal/status":          "internal/cli internal/config internal/control internal/fleet internal/kafka internal/pending internal/topics",
 	"internal/telemetry":       "internal/breaker internal/enrich internal/pending internal/sink pkg/classify pkg/retrytopics",
@@ -56,7 +55,7 @@ var walls = map[string]string{
 	"internal/topics":          "internal/config internal/kafka pkg/retrytopics",
 	"internal/urlpath":         "",
 	"internal/verify":          "internal/audit internal/config internal/deadletters internal/kafka internal/proof internal/recordbatch internal/topics pkg/retrytopics",
-	"cmd/consumer":             "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/governance internal/grids internal/kafka internal/pending internal/pipeline internal/sample internal/simulate internal/simulate/screen internal/sink internal/sinkverify internal/slot internal/status internal/tolerance internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
+	"cmd/consumer":             "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/governance internal/grids internal/kafka internal/pending internal/pipeline internal/sample internal/simulate internal/simulate/screen internal/sink internal/slot internal/status internal/tolerance internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
 	"cmd/replayer":             "internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/retrytopics",
 }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/sinkverify"
+	"github.com/switchback-geo/switchback/internal/sink"
 )
 
 type tableFlags struct {
 	file    string
 	output  *outputValue
-	options sinkverify.Options
+	options sink.VerifyOptions
 	timeout time.Duration
 }
 
@@ -41,8 +41,8 @@ Exit codes: 0 nothing is wrong with what can be known, or all of it was repaired
 	configFlag(cmd, &f.file)
 	f.output = outputFlag(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.options.Limit, "limit", sinkverify.DefaultLimit, "keys that are named of each kind")
-	flags.IntVar(&f.options.MaxKeys, "max-keys", sinkverify.DefaultMaxKeys, "keys of the output topic that are held in memory at most, about 100 bytes each")
+	flags.IntVar(&f.options.Limit, "limit", sink.DefaultFindings, "keys that are named of each kind")
+	flags.IntVar(&f.options.MaxKeys, "max-keys", sink.DefaultVerifiedKeys, "keys of the output topic that are held in memory at most, about 100 bytes each")
 	flags.BoolVar(&f.options.Repair, "repair", false, "write what is wrong again")
 	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: take as long as it takes)")
 	return cmd

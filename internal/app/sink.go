@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
-	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // openSink ties the table outside Kafka, when there is one, to the pipeline.
@@ -41,7 +39,7 @@ func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	}
 	rows := make([]*sink.Row, len(m.Parts))
 	for i, part := range m.Parts {
-		key, row, err := c.finder().finds(ctx, part.Key, part.Feature)
+		key, row, err := c.finder().Find(ctx, part.Key, part.Feature)
 		if err != nil {
 			return err
 		}
@@ -53,26 +51,8 @@ func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	return c.sink.Write(ctx, rows)
 }
 
-// finder knows what finds a row.
-type finder struct {
-	rule config.SinkKey
-	work *pipeline.Mapping
-}
-
-func (c *Consumer) finder() finder { return finder{c.cfg.Sink.Key, c.work.Mapping} }
-
-// finds gives how the guard names a record key, and what finds the row of a feature; neither is changed where the record key does.
-func (f finder) finds(ctx context.Context, recordKey []byte, feature *transform.Feature) (guard, row []byte, err error) {
-	switch rule := f.rule; {
-	case rule == config.SinkKeyRecord:
-		return recordKey, nil, nil
-	case rule == config.SinkKeyFeature && feature == nil:
-		return sink.GuardKey(recordKey), nil, nil
-	case rule == config.SinkKeyFeature:
-		return sink.GuardKey(recordKey), []byte(feature.IDString()), nil
-	}
-	guard, row, err = f.work.KeyPath(ctx, recordKey)
-	return guard, row, classify.WithStage(classify.StageSink, err)
+func (c *Consumer) finder() sink.Finder {
+	return sink.Finder{Rule: c.cfg.Sink.Key, Path: c.work.KeyPath}
 }
 
 // repeated says whether the row of a duplicate has to be written all the same.
@@ -81,7 +61,7 @@ func (c *Consumer) repeated(ctx context.Context, r *retrytopics.Record, number *
 	if !ok || r.Key == nil {
 		return false, nil
 	}
-	key, _, err := c.finder().finds(ctx, r.Key, nil)
+	key, _, err := c.finder().Find(ctx, r.Key, nil)
 	if err != nil {
 		return false, err
 	}

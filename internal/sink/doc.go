@@ -13,5 +13,5 @@
 // start and before any row is condemned, and what does not fit pauses the records that it affects (docs/decisions/0063).
 //
 // While it writes, the package makes no table; it says how it has to be ([DDL]), makes it when it is told to ([Ensure]), takes its rows to another key
-// ([Rekey]) and compares them ([Audit]). It decides nothing about a record.
+// ([Rekey]), and compares them with the output topic ([Verify]). It decides nothing about a record.
 package sink

@@ -10,11 +10,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Rekeying takes a table with rows to another sink.key.
+// Rekeying changes the sink.key of a table that has rows.
 type Rekeying struct {
-	// Fill adds what each key of the guard leads to by the new rule. Of what is added twice for one key the later counts.
+	// Fill adds the new row key for each key of the guard ([ByPath], [ByOutput]). If it adds two for one key, the later one counts.
 	Fill func(ctx context.Context, of *Guarded) error
-	// Execute keeps the change; without it everything is done and taken back.
+	// Execute commits the change; without it the transaction is rolled back.
 	Execute bool
 }
 

@@ -1,4 +1,4 @@
-package sinkverify
+package sink
 
 import (
 	"fmt"
@@ -9,33 +9,33 @@ import (
 	"github.com/switchback-geo/switchback/internal/verify"
 )
 
-// Report is what a comparison found.
-type Report struct {
+// VerifyReport is the result of a comparison of the table with the output topic.
+type VerifyReport struct {
 	Pipeline string         `json:"pipeline"`
 	Table    string         `json:"table"`
 	Verdict  verify.Verdict `json:"verdict"`
-	At       time.Time      `json:"at"`           // when the end of the topic was looked up
-	Records  int64          `json:"records_read"` // of the output topic
-	Keys     int64          `json:"keys"`         // that the topic has
-	Live     int64          `json:"live"`         // of these not deleted
-	Rows     int64          `json:"rows"`         // of the table
+	At       time.Time      `json:"at"`           // when the end of the topic was read
+	Records  int64          `json:"records_read"` // in the output topic
+	Keys     int64          `json:"keys"`         // in the output topic
+	Live     int64          `json:"live"`         // keys that are not deleted
+	Rows     int64          `json:"rows"`         // in the table
 
-	Found    map[Kind]int64 `json:"found"`
-	Findings []Finding      `json:"findings"` // in the order in which they were found; at most the limit of each kind
-	Repaired int64          `json:"repaired"`
-	Notes    []string       `json:"notes"`
+	Found    map[Difference]int64 `json:"found"`
+	Findings []Finding            `json:"findings"` // in the order in which they were found; at most the limit of each kind
+	Repaired int64                `json:"repaired"`
+	Notes    []string             `json:"notes"`
 }
 
-// Finding names one key.
+// Finding is the difference of one key.
 type Finding struct {
-	Kind   Kind   `json:"kind"`
-	Key    string `json:"key"`              // as the guard names the record key; of a row that nothing has written, the row's
-	Output string `json:"output,omitempty"` // topic/partition/offset of the newest record
-	Source string `json:"source,omitempty"` // of the event that it says
-	Guard  string `json:"guard,omitempty"`  // of the event that the table has
+	Kind   Difference `json:"kind"`
+	Key    string     `json:"key"`              // the record key in the guard's form; the row key of an extra row
+	Output string     `json:"output,omitempty"` // topic/partition/offset of the newest record
+	Source string     `json:"source,omitempty"` // the source position of that record
+	Guard  string     `json:"guard,omitempty"`  // the source position of the event that the table has
 }
 
-// String gives one line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %q", f.Kind, f.Key)
@@ -47,9 +47,9 @@ func (f Finding) String() string {
 	return text.String()
 }
 
-func (r *Report) judge() {
+func (r *VerifyReport) judge() {
 	r.Verdict = verify.Proven
-	for _, kind := range Kinds() {
+	for _, kind := range Differences() {
 		switch {
 		case r.Found[kind] > 0 && kind.Violates() && r.left() > 0:
 			r.Verdict = verify.Violated
@@ -60,8 +60,8 @@ func (r *Report) judge() {
 	}
 }
 
-// left is how many differences were not repaired.
-func (r *Report) left() (n int64) {
+// left counts the violations that were not repaired.
+func (r *VerifyReport) left() (n int64) {
 	for kind, found := range r.Found {
 		if kind.Violates() {
 			n += found
@@ -70,10 +70,10 @@ func (r *Report) left() (n int64) {
 	return n - r.Repaired
 }
 
-// Line is the verdict in one line.
-func (r *Report) Line() string {
+// Line returns the verdict in one line.
+func (r *VerifyReport) Line() string {
 	var parts []string
-	for _, kind := range Kinds() {
+	for _, kind := range Differences() {
 		if n := r.Found[kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, kind))
 		}
@@ -92,7 +92,7 @@ func (r *Report) Line() string {
 }
 
 // Text writes the report for people.
-func (r *Report) Text(out io.Writer) error {
+func (r *VerifyReport) Text(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %s\n\n%d keys in the output topic, %d of them not deleted; %d rows\n", r.Pipeline, r.Line(), r.Keys, r.Live, r.Rows)
 	for _, f := range r.Findings {
 		fmt.Fprintln(out, f)

@@ -1,4 +1,4 @@
-package sinkverify
+package sink
 
 import (
 	"context"
@@ -8,50 +8,50 @@ import (
 	"sync"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/sink"
+
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// noteVersions is said of keys whose version is not in the output topic.
+// noteVersions is the note about keys whose version is not in the output topic.
 const noteVersions = "rows that have lost their versions (source.version) are not repaired: send or replay their events again"
 
-// repairable gives a row the version under which it is written again. The event that the guard has keeps the guard's: it is written
-// again as it would be after a crash. Another one takes that of its place in the source, which is all of it without source.version.
-func (r *run) repairable(it *item, f sink.Fact) bool {
+// repairable sets the version under which a row is written again, and reports whether there is one. The event that the guard has keeps
+// the guard's version, as after a crash. Another event has its position in the source as version, unless source.version is configured.
+func (r *verification) repairable(it *verifiedKey, f Fact) bool {
 	switch {
-	case f.Known && f.Source == it.row.Source, f.Known && f.Same && f.Deleted == it.said.deletes:
+	case f.Known && f.Source == it.row.Source, f.Known && f.Same && f.Deleted == it.topic.deletes:
 		it.row.Version, it.row.Source = f.Version, f.Source
 	case r.cfg.Source.Version != "":
 		r.once(noteVersions)
 		return false
 	default:
-		it.row.Version = retrytopics.Version{Offset: it.said.place}
+		it.row.Version = retrytopics.Version{Offset: it.topic.place}
 	}
 	return true
 }
 
-func (r *run) once(note string) {
+func (r *verification) once(note string) {
 	if slices.Contains(r.report.Notes, note) {
 		return
 	}
 	r.report.Notes = append(r.report.Notes, note)
 }
 
-// repair writes rows as the pipeline does: an older version never takes the place of a newer one. What is right afterwards counts.
-func (r *run) repair(ctx context.Context, wrong []*item) error {
+// repair writes rows as the pipeline does: an older version never replaces a newer one. It counts the rows that are right afterwards.
+func (r *verification) repair(ctx context.Context, wrong []*verifiedKey) error {
 	if len(wrong) == 0 {
 		return nil
 	}
 	var evict []string
 	for _, it := range wrong {
-		if it.said.deletes && it.row.RowKey == nil {
+		if it.topic.deletes && it.row.RowKey == nil {
 			evict = append(evict, string(it.row.Key))
 		}
 	}
 	if err := r.write(ctx, wrong); err != nil {
 		return err
 	}
-	if len(evict) > 0 && r.byRecordKey() { // a row that stands there again after its delete
+	if len(evict) > 0 && r.byRecordKey() { // rows that were written again after their delete
 		if _, err := r.table.Evict(ctx, evict); err != nil {
 			return err
 		}
@@ -61,19 +61,19 @@ func (r *run) repair(ctx context.Context, wrong []*item) error {
 		return err
 	}
 	for i, it := range wrong {
-		if kind := judge(it.said, facts[i]); kind == "" || kind == Ahead {
+		if kind := differenceOf(it.topic, facts[i]); kind == "" || kind == DifferenceAhead {
 			r.report.Repaired++
 		}
 	}
 	return nil
 }
 
-// write writes each row as a record of its own. What the table refuses is said, and stays as it is; a database that is down ends the run.
-func (r *run) write(ctx context.Context, wrong []*item) error {
+// write writes each row as a record of its own. A row that the table refuses becomes a note; a database that is down is an error.
+func (r *verification) write(ctx context.Context, wrong []*verifiedKey) error {
 	errs := make([]error, len(wrong))
 	var all sync.WaitGroup
 	for i, it := range wrong {
-		all.Go(func() { errs[i] = r.table.Write(ctx, []*sink.Row{it.row}) })
+		all.Go(func() { errs[i] = r.table.Write(ctx, []*Row{it.row}) })
 	}
 	all.Wait()
 	for i, err := range errs {
@@ -87,6 +87,6 @@ func (r *run) write(ctx context.Context, wrong []*item) error {
 	return nil
 }
 
-func (r *run) byRecordKey() bool {
+func (r *verification) byRecordKey() bool {
 	return r.cfg.Sink.Key == config.SinkKeyRecord
 }

@@ -1,0 +1,220 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/kafka"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// VerifyOptions set the limits of a comparison and how records are read.
+type VerifyOptions struct {
+	Limit   int  // the most findings that are named, of each difference
+	MaxKeys int  // the most keys of the output topic; each takes about 80 bytes of memory
+	Repair  bool // write wrong rows again
+	// Read decodes the feature of an output record, or returns nil if its content must not be compared.
+	Read func(ctx context.Context, value []byte) (*transform.Feature, error)
+	// Finder maps record keys to rows.
+	Finder Finder
+}
+
+// Defaults of VerifyOptions.
+const (
+	DefaultFindings     = 20
+	DefaultVerifiedKeys = 10_000_000
+)
+
+// verifyBatch is how many rows are compared at once.
+const verifyBatch = 500
+
+// verification is one comparison of the table with the output topic.
+type verification struct {
+	cfg    *config.Config
+	table  *Sink
+	audit  *Audit
+	o      VerifyOptions
+	report *VerifyReport
+	newest newestRecords
+	batch  []*verifiedKey
+	evict  []string
+}
+
+// verifiedKey is the newest record of a key, as a row.
+type verifiedKey struct {
+	row   *Row
+	topic topicState
+	at    string
+}
+
+// Verify compares the table with the output topic, key by key, and repairs what differs if the options say so. The pipeline may go on.
+//
+//	output topic ──▶ newest record of each key ──▶ in batches, beside the table ──▶ facts ──▶ difference of each key
+//	                                                                table ──▶ rows that no key has ──▶ difference
+//
+// The database itself compares a row with what the sink would write, so that column types need not be understood twice. Verify reads
+// the topic before the table, and the pipeline writes the table before the topic: a table that is behind is wrong, and one that is
+// ahead may be right. Memory: about 80 bytes for each key of the output topic, and one batch of features.
+func Verify(ctx context.Context, client *kgo.Client, cfg *config.Config, table *Sink, o VerifyOptions) (report *VerifyReport, err error) {
+	topic := cfg.Output.Topic
+	spans, err := kafka.DecidedSpans(ctx, client, topic)
+	if err != nil {
+		return nil, err
+	}
+	r := &verification{cfg: cfg, table: table, o: o, newest: newestRecords{places: map[keyHash]recordPosition{}, most: o.MaxKeys}}
+	r.report = &VerifyReport{Pipeline: cfg.Pipeline.ID, Table: cfg.Sink.PostGIS.Table, At: time.Now(), Found: map[Difference]int64{}}
+	if err := kafka.Scan(ctx, client, topic, maps.Clone(spans), func(rec *kgo.Record) error { return r.first(ctx, rec) }); err != nil {
+		return nil, err
+	}
+	if r.audit, err = table.Audit(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.audit.End(context.WithoutCancel(ctx))) }()
+	err = kafka.Scan(ctx, client, topic, spans, func(rec *kgo.Record) error {
+		return r.second(ctx, rec)
+	})
+	if err == nil {
+		err = r.flush(ctx)
+	}
+	if err == nil {
+		err = r.extras(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.report.judge()
+	return r.report, nil
+}
+
+// first stores the position of the newest record of each key.
+func (r *verification) first(ctx context.Context, rec *kgo.Record) error {
+	r.report.Records++
+	key, _, err := r.o.Finder.Find(ctx, rec.Key, nil)
+	if err != nil {
+		return fmt.Errorf("output %s: %w", positionOf(rec), err)
+	}
+	return r.newest.take(key, rec)
+}
+
+// second compares the newest records.
+func (r *verification) second(ctx context.Context, rec *kgo.Record) error {
+	key, _, err := r.o.Finder.Find(ctx, rec.Key, nil)
+	if err != nil || !r.newest.is(key, rec) {
+		return err
+	}
+	return r.take(ctx, rec)
+}
+
+func positionOf(rec *kgo.Record) string {
+	return retrytopics.Position{Topic: rec.Topic, Partition: rec.Partition, Offset: rec.Offset}.String()
+}
+
+// take adds the newest record of a key to the batch.
+func (r *verification) take(ctx context.Context, rec *kgo.Record) error {
+	at := positionOf(rec)
+	it, err := r.item(ctx, rec)
+	if err != nil {
+		return fmt.Errorf("output %s: %w", at, err)
+	}
+	it.at = at
+	r.report.Keys++
+	if !it.topic.deletes {
+		r.report.Live++
+	}
+	if r.batch = append(r.batch, it); len(r.batch) < verifyBatch {
+		return nil
+	}
+	return r.flush(ctx)
+}
+
+func (r *verification) item(ctx context.Context, rec *kgo.Record) (*verifiedKey, error) {
+	control, err := retrytopics.ParseControl(rec.Headers)
+	if err != nil {
+		return nil, err
+	}
+	if !control.HasSource {
+		return nil, errors.New("the record has no header " + retrytopics.HeaderSource + ": the pipeline did not write it")
+	}
+	loose := r.cfg.Ordering.Mode == config.OrderingNone && r.cfg.Source.Version != ""
+	it := &verifiedKey{topic: topicState{deletes: rec.Value == nil, loose: loose, source: control.Source, place: retrytopics.VersionPosition(control.Generation, control.Source.Offset)}}
+	it.row = &Row{ContentHash: control.ContentHash, Source: control.Source.String(), Version: retrytopics.Version{Offset: it.topic.place}, Bytes: len(rec.Value)}
+	if rec.Value != nil {
+		if it.row.Feature, err = r.o.Read(ctx, rec.Value); err != nil {
+			return nil, err
+		}
+	}
+	it.row.Key, it.row.RowKey, err = r.o.Finder.Find(ctx, rec.Key, it.row.Feature)
+	return it, err
+}
+
+// flush compares a batch and repairs its wrong rows.
+func (r *verification) flush(ctx context.Context) error {
+	batch := r.batch
+	r.batch = nil
+	if len(batch) == 0 {
+		return nil
+	}
+	facts, err := r.check(ctx, batch)
+	if err != nil {
+		return err
+	}
+	var wrong []*verifiedKey
+	for i, it := range batch {
+		kind := differenceOf(it.topic, facts[i])
+		if kind == "" {
+			continue
+		}
+		r.note(Finding{Kind: kind, Key: string(it.row.Key), Output: it.at, Source: it.row.Source, Guard: facts[i].Source})
+		if kind.Violates() && r.o.Repair && r.repairable(it, facts[i]) {
+			wrong = append(wrong, it)
+		}
+	}
+	return r.repair(ctx, wrong)
+}
+
+func (r *verification) check(ctx context.Context, items []*verifiedKey) ([]Fact, error) {
+	rows := make([]*Row, len(items))
+	for i, it := range items {
+		rows[i] = it.row
+	}
+	return r.audit.Check(ctx, rows)
+}
+
+// note counts a finding and names the first ones of each difference.
+func (r *verification) note(f Finding) {
+	if r.report.Found[f.Kind]++; r.report.Found[f.Kind] <= int64(r.o.Limit) {
+		r.report.Findings = append(r.report.Findings, f)
+	}
+}
+
+// extras reports the rows that no key of the topic has.
+func (r *verification) extras(ctx context.Context) (err error) {
+	r.report.Rows, err = r.audit.Extras(ctx, func(x Extra) error {
+		kind := DifferenceExtra
+		if x.Known {
+			kind = DifferenceUnknown
+		}
+		r.note(Finding{Kind: kind, Key: x.Key})
+		if kind == DifferenceExtra && r.o.Repair && len(r.evict) < maxEvicted {
+			r.evict = append(r.evict, x.Key)
+		}
+		return nil
+	})
+	if err == nil && len(r.evict) > 0 {
+		var gone int64
+		gone, err = r.table.Evict(ctx, r.evict)
+		r.report.Repaired += gone
+	}
+	return err
+}
+
+// maxEvicted bounds the extra rows that one verification deletes; the next one goes on.
+const maxEvicted = 100_000
