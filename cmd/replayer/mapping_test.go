@@ -13,8 +13,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/fleet"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -76,7 +76,7 @@ func announcement(t *testing.T, file string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says, err := fleet.Announcement{Mapping: mapping, Software: "v1.2.3"}.Encode()
+	says, err := status.Announcement{Mapping: mapping, Software: "v1.2.3"}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/switchback-geo/switchback/internal/fleet"
+	"github.com/switchback-geo/switchback/internal/status"
 )
 
 // announced is what the instance says of itself to its group. The engine asks for it from goroutines of its own.
@@ -28,7 +28,7 @@ func (c *Consumer) announce() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	text, err := fleet.Announcement{Mapping: mapping, Software: c.announced.version}.Encode()
+	text, err := status.Announcement{Mapping: mapping, Software: c.announced.version}.Encode()
 	if err != nil {
 		return false, fmt.Errorf("announce the mapping: %w", err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	orders "github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/fleet"
+
 	"github.com/switchback-geo/switchback/internal/pending"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/status"
@@ -69,7 +69,7 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 			if err == nil {
 				err = r.Text(&text)
 			}
-			return err == nil && len(r.Members) == 1 && r.Members[0].Mapping == want && strings.Contains(text.String(), "mapping "+fleet.Short(want)), text.String()
+			return err == nil && len(r.Members) == 1 && r.Members[0].Mapping == want && strings.Contains(text.String(), "mapping "+status.ShortMapping(want)), text.String()
 		})
 	}
 	announced()

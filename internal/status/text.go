@@ -7,8 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"github.com/switchback-geo/switchback/internal/fleet"
 )
 
 // Text writes the report for people.
@@ -18,7 +16,7 @@ func (r Report) Text(out io.Writer) error {
 	r.State.text(w, "")
 	fmt.Fprintf(w, "dead letters\t%s\n", r.DeadLetters.text(time.Now()))
 	for _, m := range r.Members {
-		fmt.Fprintf(w, "instance\t%s at %s, partitions %v, mapping %s\n", m.Name, m.Host, m.Partitions, fleet.Short(m.Mapping))
+		fmt.Fprintf(w, "instance\t%s at %s, partitions %v, mapping %s\n", m.Name, m.Host, m.Partitions, ShortMapping(m.Mapping))
 	}
 	if r.Mixed {
 		fmt.Fprintln(w, "warning\tthe instances run different mappings: a deployment is under way, or was left half done")
