@@ -10,7 +10,7 @@ import (
 // the same commit, so that no package grows into another unseen. An edge that is gone leaves the list.
 var walls = map[string]string{
 	"internal/acls":            "internal/config internal/replay internal/topics",
-	"internal/app":             "internal/audit internal/config internal/control internal/deadletters internal/governance internal/kafka internal/pending internal/pipeline internal/proof internal/simulate internal/sink internal/status internal/telemetry internal/tolerance internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
+	"internal/app":             "internal/audit internal/config internal/control internal/deadletters internal/governance internal/kafka internal/pipeline internal/proof internal/simulate internal/sink internal/status internal/telemetry internal/tolerance internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
 	"internal/audit":           "internal/kafka internal/recordbatch",
 	"internal/breaker":         "internal/config pkg/classify pkg/retrytopics",
 	"internal/cli":             "internal/config",
@@ -31,7 +31,6 @@ var walls = map[string]string{
 	"internal/grids":           "internal/config pkg/crs pkg/transform",
 	"internal/jsontexts":       "",
 	"internal/kafka":           "internal/config internal/dialects internal/recordbatch pkg/classify pkg/retrytopics",
-	"internal/pending":         "internal/deadletters internal/kafka",
 	"internal/pipeline":        "internal/config internal/enrich internal/governance internal/refdata internal/registry internal/sink pkg/classify pkg/envelope pkg/envelope/avro pkg/idempotency pkg/retrytopics pkg/transform schemas",
 	"internal/postgres":        "internal/config pkg/classify",
 	"internal/proof":           "pkg/retrytopics",
@@ -48,13 +47,13 @@ var walls = map[string]string{
 	"internal/simulate/screen": "internal/simulate",
 	"internal/sink":            "internal/breaker internal/config internal/kafka internal/postgres internal/verify pkg/classify pkg/crs pkg/geometry pkg/retrytopics pkg/transform",
 	"internal/slot":            "",
-	"internal/status":          "internal/cli internal/config internal/control internal/kafka internal/pending internal/topics",
-	"internal/telemetry":       "internal/breaker internal/enrich internal/pending internal/sink pkg/classify pkg/retrytopics",
+	"internal/status":          "internal/cli internal/config internal/control internal/deadletters internal/kafka internal/topics",
+	"internal/telemetry":       "internal/breaker internal/deadletters internal/enrich internal/sink pkg/classify pkg/retrytopics",
 	"internal/tolerance":       "internal/config pkg/classify pkg/retrytopics pkg/transform",
 	"internal/topics":          "internal/config internal/kafka pkg/retrytopics",
 	"internal/urlpath":         "",
 	"internal/verify":          "internal/audit internal/config internal/deadletters internal/kafka internal/proof internal/recordbatch internal/topics pkg/retrytopics",
-	"cmd/consumer":             "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/governance internal/grids internal/kafka internal/pending internal/pipeline internal/sample internal/simulate internal/simulate/screen internal/sink internal/slot internal/status internal/tolerance internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
+	"cmd/consumer":             "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/governance internal/grids internal/kafka internal/pipeline internal/sample internal/simulate internal/simulate/screen internal/sink internal/slot internal/status internal/tolerance internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
 	"cmd/replayer":             "internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/retrytopics",
 }
 

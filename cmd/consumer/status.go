@@ -13,8 +13,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/pending"
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
@@ -67,7 +67,7 @@ func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, connection []
 	if !cmd.Flags().Changed("metrics") {
 		f.metrics = local(cfg.Metrics.Listen)
 	}
-	letters := pending.New(client, cfg.Topics.DLQ, cfg.Topics.DLQStatus)
+	letters := deadletters.NewCounter(client, cfg.Topics.DLQ, cfg.Topics.DLQStatus)
 	gather := func(ctx context.Context, view control.View) (status.Report, error) {
 		return status.Gather(ctx, cfg, kadm.NewClient(client), view, f.metrics, letters)
 	}

@@ -15,7 +15,7 @@ import (
 
 	orders "github.com/switchback-geo/switchback/internal/control"
 
-	"github.com/switchback-geo/switchback/internal/pending"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
@@ -64,7 +64,7 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 			t.Fatal(err)
 		}
 		eventually.Until(ctx, t, "the mapping "+want, func() (bool, string) {
-			r, err := status.Gather(ctx, s.cfg, kadm.NewClient(s.client), orders.View{}, nil, pending.New(s.client, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus))
+			r, err := status.Gather(ctx, s.cfg, kadm.NewClient(s.client), orders.View{}, nil, deadletters.NewCounter(s.client, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus))
 			var text bytes.Buffer
 			if err == nil {
 				err = r.Text(&text)

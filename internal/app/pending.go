@@ -7,17 +7,19 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/pending"
 )
 
 // pendingInterval is how often the dead letters that wait are counted.
 const pendingInterval = 15 * time.Second
 
 // waitingLetters holds the last count of the dead letters that wait for a person.
-type waitingLetters struct{ last atomic.Pointer[pending.Count] }
+type waitingLetters struct {
+	last atomic.Pointer[deadletters.Count]
+}
 
-func (w *waitingLetters) count() (c pending.Count, known bool) {
+func (w *waitingLetters) count() (c deadletters.Count, known bool) {
 	last := w.last.Load()
 	if last == nil {
 		return c, false
@@ -34,7 +36,7 @@ func (c *Consumer) countPending(ctx context.Context) {
 		return
 	}
 	defer client.Close()
-	counter, last := pending.New(client, c.cfg.Topics.DLQ, c.cfg.Topics.DLQStatus), ""
+	counter, last := deadletters.NewCounter(client, c.cfg.Topics.DLQ, c.cfg.Topics.DLQStatus), ""
 	for {
 		count, err := counter.Read(ctx)
 		switch {

@@ -24,7 +24,7 @@
 //
 // Reading is bounded: the end offsets (last stable offsets) are taken once at the start, and
 // reading ends exactly there, whatever lies at the tail: markers, aborted records, compaction
-// gaps. Values and headers are only kept when asked for.
+// gaps. Values and headers are only kept when asked for. [Counter] counts the letters that wait for a person.
 //
 // A record that is not what this software writes becomes a letter with [Letter.Problems]: what
 // could be read is shown, and nothing is dropped. The package changes nothing: no record is

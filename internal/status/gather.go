@@ -11,14 +11,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/pending"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// Counter counts the dead letters that wait, as [pending.Counter] does.
+// Counter counts the dead letters that wait, as [deadletters.Counter] does.
 type Counter interface {
-	Read(ctx context.Context) (pending.Count, error)
+	Read(ctx context.Context) (deadletters.Count, error)
 }
 
 // Gather makes the report. view is what the control topic says; metrics are the addresses, host:port, of the instances that

@@ -21,7 +21,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/pending"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 )
@@ -72,11 +72,11 @@ func worldOf(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *ka
 
 // letters is a count of dead letters.
 type letters struct {
-	pending.Count
+	deadletters.Count
 	err error
 }
 
-func (l letters) Read(context.Context) (pending.Count, error) { return l.Count, l.err }
+func (l letters) Read(context.Context) (deadletters.Count, error) { return l.Count, l.err }
 
 // The report says how many dead letters wait, since when, and what shows them.
 func TestGather_S4_11_countsDeadLettersThatWait(t *testing.T) {
@@ -88,8 +88,8 @@ func TestGather_S4_11_countsDeadLettersThatWait(t *testing.T) {
 		want    string
 	}{
 		{letters{}, "none pending\n"},
-		{letters{Count: pending.Count{Pending: 500, Oldest: since}}, "500 pending, the oldest for 7m3"},
-		{letters{Count: pending.Count{Escalated: 2, Replaying: 3, Oldest: since}}, "0 pending, 2 escalated, 3 replaying, the oldest for 7m3"},
+		{letters{Count: deadletters.Count{Pending: 500, Oldest: since}}, "500 pending, the oldest for 7m3"},
+		{letters{Count: deadletters.Count{Escalated: 2, Replaying: 3, Oldest: since}}, "0 pending, 2 escalated, 3 replaying, the oldest for 7m3"},
 		{letters{err: errors.New("Read was refused")}, "not counted: Read was refused\n"},
 	} {
 		r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, c.letters)

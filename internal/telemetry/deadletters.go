@@ -5,18 +5,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/switchback-geo/switchback/internal/pending"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
 // deadLetters exports how many dead letters wait for a person.
 type deadLetters struct {
-	count                      func() (c pending.Count, known bool)
+	count                      func() (c deadletters.Count, known bool)
 	pending, escalated, oldest *prometheus.Desc
 }
 
 // NewDeadLetters makes the metrics of the dead letters that wait for a person. count is asked at every scrape; as long as the count is not
 // known, the metrics are absent.
-func NewDeadLetters(count func() (c pending.Count, known bool)) prometheus.Collector {
+func NewDeadLetters(count func() (c deadletters.Count, known bool)) prometheus.Collector {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &deadLetters{
 		count:     count,

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/pending"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/telemetry"
 )
 
@@ -18,8 +18,8 @@ func TestRegistry_S4_10_eachSeriesNamesItsPipeline(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := false
-	r.MustRegister(telemetry.NewGatesOff(func(time.Time) bool { return false }), telemetry.NewDeadLetters(func() (pending.Count, bool) {
-		return pending.Count{Pending: 3, Escalated: 1, Oldest: time.Now().Add(-time.Hour)}, known
+	r.MustRegister(telemetry.NewGatesOff(func(time.Time) bool { return false }), telemetry.NewDeadLetters(func() (deadletters.Count, bool) {
+		return deadletters.Count{Pending: 3, Escalated: 1, Oldest: time.Now().Add(-time.Hour)}, known
 	}))
 	for _, known = range []bool{false, true} {
 		families, err := registry.Gather()
