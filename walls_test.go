@@ -46,14 +46,13 @@ var walls = map[string]string{
 	"internal/simulate":        "internal/breaker internal/config internal/quota internal/tolerance pkg/classify pkg/retrytopics pkg/transform",
 	"internal/simulate/screen": "internal/simulate",
 	"internal/sink":            "internal/breaker internal/config internal/kafka internal/postgres internal/verify pkg/classify pkg/crs pkg/geometry pkg/retrytopics pkg/transform",
-	"internal/slot":            "",
 	"internal/status":          "internal/cli internal/config internal/control internal/deadletters internal/kafka internal/topics",
 	"internal/telemetry":       "internal/breaker internal/deadletters internal/enrich internal/sink pkg/classify pkg/retrytopics",
 	"internal/tolerance":       "internal/config pkg/classify pkg/retrytopics pkg/transform",
 	"internal/topics":          "internal/config internal/kafka pkg/retrytopics",
 	"internal/urlpath":         "",
 	"internal/verify":          "internal/audit internal/config internal/deadletters internal/kafka internal/proof internal/recordbatch internal/topics pkg/retrytopics",
-	"cmd/consumer":             "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/governance internal/grids internal/kafka internal/pipeline internal/sample internal/simulate internal/simulate/screen internal/sink internal/slot internal/status internal/tolerance internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
+	"cmd/consumer":             "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/governance internal/grids internal/kafka internal/pipeline internal/sample internal/simulate internal/simulate/screen internal/sink internal/status internal/tolerance internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
 	"cmd/replayer":             "internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/retrytopics",
 }
 

@@ -4,19 +4,18 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/slot"
 )
 
-// name gives the name of this instance: the one that was given, or else the host's. Where another process of the group has that
-// one on this host, it is HOST-2, and so on. A name that was given is not questioned: it may have to take over from a process
-// that hangs. release must be called when the instance has left its group.
+// name returns the name of this instance: --instance, or else a name of the host that no other process of the group has. The command
+// does not check a given name, which may have to take over from a process that hangs. Call release when the instance has left its group.
 func (f runFlags) name(cfg *config.Config, log *slog.Logger) (instance string, release func(), err error) {
 	host, err := os.Hostname()
 	if f.instance != "" || err != nil || cfg.Engine.Instance != host {
 		return f.instance, func() {}, nil //nolint:nilerr // without a host name, one was given: config.Load sees to it
 	}
-	own, err := slot.Take(cfg.Source.Group, host)
+	own, err := app.ReserveInstance(cfg.Source.Group, host)
 	if err != nil {
 		return "", nil, err
 	}

@@ -1,4 +1,4 @@
-package slot
+package app
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// bind takes an abstract socket; free is false when another process has it.
-func bind(address string) (held io.Closer, free bool, err error) {
+// bindName binds an abstract socket; free is false if another process has it.
+func bindName(address string) (held io.Closer, free bool, err error) {
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@" + address, Net: "unix"})
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, false, nil

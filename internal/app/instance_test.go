@@ -1,6 +1,6 @@
 //go:build linux
 
-package slot_test
+package app_test
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/slot"
+	"github.com/switchback-geo/switchback/internal/app"
 )
 
-func take(t *testing.T, group string) *slot.Slot {
+func takeName(t *testing.T, group string) *app.InstanceName {
 	t.Helper()
-	s, err := slot.Take(group, "host")
+	s, err := app.ReserveInstance(group, "host")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,44 +22,44 @@ func take(t *testing.T, group string) *slot.Slot {
 	return s
 }
 
-// Each process has a name of its own, and the one that comes back has the name that became free.
-func TestTake_S3_1_names(t *testing.T) {
+// Each process has its own name, and one that comes back has the name that became free.
+func TestReserveInstance_S3_1_names(t *testing.T) {
 	group := t.Name() + "/" + strings.Repeat("long", 60)
-	first, second := take(t, group), take(t, group)
+	first, second := takeName(t, group), takeName(t, group)
 	if first.Name != "host" || second.Name != "host-2" || second.Taken != 1 {
 		t.Errorf("got %s and %s", first.Name, second.Name)
 	}
-	if other := take(t, "another group"); other.Name != "host" {
+	if other := takeName(t, "another group"); other.Name != "host" {
 		t.Errorf("another group got %s", other.Name)
 	}
 	if err := first.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if again := take(t, group); again.Name != "host" {
+	if again := takeName(t, group); again.Name != "host" {
 		t.Errorf("after the first ended: %s", again.Name)
 	}
-	if third := take(t, group); third.Name != "host-3" {
+	if third := takeName(t, group); third.Name != "host-3" {
 		t.Errorf("beside two: %s", third.Name)
 	}
 }
 
-func TestTake_S3_1_full(t *testing.T) {
-	for range slot.Most {
-		take(t, t.Name())
+func TestReserveInstance_S3_1_full(t *testing.T) {
+	for range app.MostInstances {
+		takeName(t, t.Name())
 	}
-	_, err := slot.Take(t.Name(), "host")
-	full, is := errors.AsType[*slot.FullError](err)
+	_, err := app.ReserveInstance(t.Name(), "host")
+	full, is := errors.AsType[*app.NoFreeNameError](err)
 	if !is || !strings.Contains(full.Error(), "--instance") || !strings.Contains(full.Error(), "host-64") {
 		t.Errorf("got %v", err)
 	}
 }
 
-const childEnv = "SLOT_TEST_GROUP"
+const childEnv = "INSTANCE_TEST_GROUP"
 
-// A process that is killed leaves its slot free at once: its successor has its name.
-func TestTake_S3_1_ofAKilledProcess(t *testing.T) {
+// A killed process frees its name at once: its successor has it.
+func TestReserveInstance_S3_1_ofAKilledProcess(t *testing.T) {
 	if group := os.Getenv(childEnv); group != "" {
-		take(t, group)
+		takeName(t, group)
 		_, _ = os.Stdout.WriteString("taken\n")
 		select {} // until it is killed
 	}
@@ -76,12 +76,12 @@ func TestTake_S3_1_ofAKilledProcess(t *testing.T) {
 	if _, err := out.Read(said); err != nil || string(said) != "taken\n" {
 		t.Fatalf("the child said %q, %v", said, err)
 	}
-	beside := take(t, t.Name())
+	beside := takeName(t, t.Name())
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // killed
-	if after := take(t, t.Name()); beside.Name != "host-2" || after.Name != "host" {
+	if after := takeName(t, t.Name()); beside.Name != "host-2" || after.Name != "host" {
 		t.Errorf("beside it %s, after it %s", beside.Name, after.Name)
 	}
 }
