@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/egress"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -25,7 +25,7 @@ const (
 
 // newClient makes a client with a connection pool of its own, which connects to no address that the policy refuses.
 func newClient(h *config.HTTPLookup) (*http.Client, error) {
-	policy, err := egress.Parse(h.AllowPrivate, h.AllowNetworks)
+	policy, err := parseAddressPolicy(h.AllowPrivate, h.AllowNetworks)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func newClient(h *config.HTTPLookup) (*http.Client, error) {
 // proxies says which proxy a request goes through; nil for none.
 type proxies func(*http.Request) (*url.URL, error)
 
-func newTransport(policy egress.Policy, connections int, find proxies) *http.Transport {
+func newTransport(policy addressPolicy, connections int, find proxies) *http.Transport {
 	return &http.Transport{
 		Proxy:                  find.allowedBy(policy),
 		DialContext:            find.dialer(policy),
@@ -54,7 +54,7 @@ func newTransport(policy egress.Policy, connections int, find proxies) *http.Tra
 
 // allowedBy finds proxies for targets that the policy allows. A proxy resolves names itself, out of sight of the policy;
 // an address that stands in the URL is checked here.
-func (find proxies) allowedBy(policy egress.Policy) proxies {
+func (find proxies) allowedBy(policy addressPolicy) proxies {
 	return func(r *http.Request) (*url.URL, error) {
 		via, err := find(r)
 		if err != nil || via == nil {
@@ -85,7 +85,7 @@ func tunnelRefused(_ context.Context, proxy *url.URL, _ *http.Request, answer *h
 }
 
 // dialer connects to what the policy allows, and to the proxies, which the operator chose.
-func (find proxies) dialer(policy egress.Policy) func(ctx context.Context, network, address string) (net.Conn, error) {
+func (find proxies) dialer(policy addressPolicy) func(ctx context.Context, network, address string) (net.Conn, error) {
 	guarded := &net.Dialer{ControlContext: policy.Control}
 	open := &net.Dialer{}
 	chosen := find.addresses()

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/egress"
+
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -92,7 +92,7 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 	defer way.open.Wait()
 	defer func() { _ = way.Close() }()
 
-	transport := newTransport(egress.Policy{AllowPrivate: true}, 4, func(*http.Request) (*url.URL, error) { return nil, nil })
+	transport := newTransport(addressPolicy{AllowPrivate: true}, 4, func(*http.Request) (*url.URL, error) { return nil, nil })
 	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
 	if transport.HTTP2 == nil {
 		t.Error("nobody looks whether a connection is alive")

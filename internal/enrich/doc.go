@@ -12,7 +12,7 @@
 //	3xx to another host, or too many of them  http_redirect, permanent: a feature must not be sent where nobody said
 //	4xx, 5xx                                  by status, Retry-After in seconds or as a date (S1-6)
 //	no answer, or half of one                 timeout, connection_refused, connection_reset, dns, tls or network
-//	an address that is not allowed            address_refused, permanent, before a packet is sent (see internal/egress)
+//	an address that is not allowed            address_refused, permanent, before a packet is sent (addressPolicy)
 //	a feature without a value that is asked   missing_required, before anything is sent
 //	nothing matches, or more than one thing   foreign_key_unresolved: this record refers to what is not there
 //	an SQLSTATE                               by the taxonomy of pkg/classify
@@ -38,7 +38,7 @@
 // breaker by rate opens later, and spends what fails until then.)
 // A record that alone makes its service fail cannot be told from an outage: while it is the only one that asks, it waits.
 //
-// What a service says about its rate limit is obeyed before the limit is hit (S2-2, see internal/quota), and the client's
+// What a service says about its rate limit is obeyed before the limit is hit (S2-2, see [QuotaLedger]), and the client's
 // own rate is kept; both hold records in the same way. So does a Retry-After: of the requests under way when it comes the
 // first to hear of it spends an attempt.
 //

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/quota"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -100,17 +100,17 @@ func (l *httpLookup) prepare(f *transform.Feature, contentHash string) (question
 		key:  l.method + " " + target.String() + "\n" + string(content),
 		what: l.method + " " + classify.PublicURL(target),
 		asks: classify.Request{Method: l.method, URL: classify.PublicURL(target)},
-		send: func(ctx context.Context) (transform.Value, quota.Advice, error) {
+		send: func(ctx context.Context) (transform.Value, QuotaAdvice, error) {
 			return l.send(ctx, target, content, contentHash)
 		},
 	}, nil
 }
 
 // send makes one request and gives the JSON of its answer.
-func (l *httpLookup) send(ctx context.Context, target *url.URL, content []byte, contentHash string) (transform.Value, quota.Advice, error) {
+func (l *httpLookup) send(ctx context.Context, target *url.URL, content []byte, contentHash string) (transform.Value, QuotaAdvice, error) {
 	request, err := http.NewRequestWithContext(ctx, l.method, target.String(), bytes.NewReader(content))
 	if err != nil {
-		return transform.Value{}, quota.Advice{}, fmt.Errorf("%s %s: %w", l.method, classify.PublicURL(target), err)
+		return transform.Value{}, QuotaAdvice{}, fmt.Errorf("%s %s: %w", l.method, classify.PublicURL(target), err)
 	}
 	request.Header.Set("Accept", "application/json, application/geo+json")
 	request.Header.Set("User-Agent", "switchback")
@@ -122,10 +122,10 @@ func (l *httpLookup) send(ctx context.Context, target *url.URL, content []byte, 
 	}
 	answer, err := l.client.Do(request)
 	if err != nil {
-		return transform.Value{}, quota.Advice{}, l.lost(target, err)
+		return transform.Value{}, QuotaAdvice{}, l.lost(target, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	advice := quota.Read(answer.StatusCode, answer.Header, l.now())
+	advice := ReadQuotaAdvice(answer.StatusCode, answer.Header, l.now())
 	if !l.pauses {
 		advice.Pause = 0
 	}
@@ -136,7 +136,7 @@ func (l *httpLookup) send(ctx context.Context, target *url.URL, content []byte, 
 
 // obeyReset lets a record that a rate limit refused come back when there is more, where the service names that time in the
 // headers of the limit alone (S2-2).
-func obeyReset(err error, advice quota.Advice) {
+func obeyReset(err error, advice QuotaAdvice) {
 	refused, ok := errors.AsType[*classify.HTTPError](err)
 	if ok && refused.Status == http.StatusTooManyRequests && refused.RetryAfter == 0 && advice.Known && advice.Remaining == 0 {
 		refused.RetryAfter = advice.Reset

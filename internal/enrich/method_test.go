@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/egress"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -100,7 +100,7 @@ func TestEgress_behind_a_proxy(t *testing.T) {
 	}
 	for target, refused := range map[string]bool{"http://places.example/x": false, "http://10.0.0.1/x": true} {
 		steps := make1(t, stepOf(target, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
-		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(egress.Policy{}, 1,
+		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(addressPolicy{}, 1,
 			func(*http.Request) (*url.URL, error) { return at, nil })
 		err := steps.Apply(t.Context(), parcel(), "")
 		if refused {

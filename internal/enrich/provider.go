@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/quota"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -30,7 +30,7 @@ type question struct {
 	key  string           // equal questions have equal keys
 	what string           // such as "GET https://h/place", without anything secret
 	asks classify.Request // the same for a failure record: method and URL
-	send func(ctx context.Context) (transform.Value, quota.Advice, error)
+	send func(ctx context.Context) (transform.Value, QuotaAdvice, error)
 }
 
 // provider is one service and all that keeps it from harm: so many requests at once and in a second, none while it is
@@ -42,7 +42,7 @@ type provider struct {
 	timeout  time.Duration
 	turns    chan struct{} // holds one for each request that is under way
 	limiter  *rate.Limiter // nil when none is configured
-	quota    *quota.Ledger
+	quota    *QuotaLedger
 	breaker  *breaker.Guard                           // nil when none is configured
 	retry    retrypolicy.RetryPolicy[transform.Value] // nil for none
 	cache    *cache                                   // nil when none is configured
@@ -64,7 +64,7 @@ func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provide
 	}
 	p := &provider{
 		step: step.Name, name: c.Name, lookup: made, timeout: g.timeout, turns: make(chan struct{}, g.connections),
-		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: breaker.NewGuard(step.Name, g.breaker, o.Logger.With("step", step.Name, "provider", c.Name)), classify: o.Classify,
+		quota: NewQuotaLedger(o.RetryAfterLimit, time.Now), breaker: breaker.NewGuard(step.Name, g.breaker, o.Logger.With("step", step.Name, "provider", c.Name)), classify: o.Classify,
 	}
 	if p.cache, err = newCache(g.cache); err != nil {
 		return nil, err
@@ -258,7 +258,7 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	if wait > 0 {
 		return transform.Value{}, p.hold(wait, errQuota)
 	}
-	var advice quota.Advice
+	var advice QuotaAdvice
 	defer func() {
 		if p.quota.Done(ticket, advice) && advice.Pause > 0 && err != nil {
 			err = p.hold(p.quota.Wait(), err) // it was under way when the service asked for a pause

@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/postgres"
-	"github.com/switchback-geo/switchback/internal/quota"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -72,9 +72,9 @@ func (l *sqlLookup) prepare(f *transform.Feature, _ string) (question, error) {
 	}
 	return question{
 		key: key.String(), what: l.db.What, asks: classify.Request{URL: l.db.URL},
-		send: func(ctx context.Context) (transform.Value, quota.Advice, error) {
+		send: func(ctx context.Context) (transform.Value, QuotaAdvice, error) {
 			value, err := l.send(ctx, args)
-			return value, quota.Advice{}, err
+			return value, QuotaAdvice{}, err
 		},
 	}, nil
 }

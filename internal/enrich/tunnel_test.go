@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/egress"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -35,7 +35,7 @@ func TestProxy_a_tunnel_that_is_refused_is_known_by_its_status(t *testing.T) {
 			}
 			via.User = url.UserPassword("ana", secret)
 			steps := make1(t, stepOf("https://places.example/place?id={id}&key="+secret, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
-			steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(egress.Policy{}, 4, http.ProxyURL(via))
+			steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(addressPolicy{}, 4, http.ProxyURL(via))
 			wantFailure(t, steps.Apply(t.Context(), parcel(), ""), want.class, want.code, "proxy")
 		})
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/breaker"
-	"github.com/switchback-geo/switchback/internal/quota"
+	"github.com/switchback-geo/switchback/internal/enrich"
 )
 
 // question is where a record is among its providers, and what has become of it there.
@@ -14,7 +14,7 @@ type question struct {
 	first        int           // reply of the step's first provider; none when it was held back
 	until        time.Duration // earliest time at which one of those that were held back may be asked; 0 while none was
 	pass         breaker.Pass
-	ticket       quota.Ticket
+	ticket       enrich.QuotaTicket
 	reply        int // none: a good answer
 }
 
@@ -126,7 +126,7 @@ func (x *simulation) take(it *item) {
 	p := x.provider(it)
 	l := &it.home.lanes[p]
 	reply, end, known := it.asked.reply, breaker.Success, false
-	advice := quota.Advice{}
+	advice := enrich.QuotaAdvice{}
 	if reply != none {
 		advice.Pause = x.w.replies[reply].pause
 		end = x.w.replies[reply].end

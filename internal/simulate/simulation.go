@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/switchback-geo/switchback/internal/breaker"
-	"github.com/switchback-geo/switchback/internal/quota"
+	"github.com/switchback-geo/switchback/internal/enrich"
 	"github.com/switchback-geo/switchback/internal/tolerance"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -68,7 +68,7 @@ type instance struct {
 // lane is what an instance has of one provider.
 type lane struct {
 	circuit *breaker.Circuit // nil when there is none
-	quota   *quota.Ledger
+	quota   *enrich.QuotaLedger
 	limiter *rate.Limiter // nil when none is configured
 	turns   int           // connections in use
 	queue   []*item       // what waits for one
@@ -86,7 +86,7 @@ func newSimulation(w *world) *simulation {
 		in := &instance{lanes: make([]lane, len(w.providers)), holds: make([]*holdList, len(w.steps)), gates: tolerance.New(w.sys.Tolerance)}
 		for i, p := range w.providers {
 			l := &in.lanes[i]
-			l.quota = quota.New(w.sys.RetryAfterLimit, x.time)
+			l.quota = enrich.NewQuotaLedger(w.sys.RetryAfterLimit, x.time)
 			if p.Breaker != nil {
 				l.circuit = breaker.NewCircuit(*p.Breaker)
 			}

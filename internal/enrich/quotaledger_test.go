@@ -1,4 +1,4 @@
-package quota
+package enrich
 
 import (
 	"math/rand/v2"
@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// at is a ledger with a clock that the test turns.
-func at(t *testing.T) (*Ledger, *time.Time) {
+// newLedger is a ledger with a clock that the test turns.
+func newLedger(t *testing.T) (*QuotaLedger, *time.Time) {
 	t.Helper()
-	now := clock
-	return New(time.Hour, func() time.Time { return now }), &now
+	now := quotaClock
+	return NewQuotaLedger(time.Hour, func() time.Time { return now }), &now
 }
 
-func take(t *testing.T, l *Ledger) Ticket {
+func takeTicket(t *testing.T, l *QuotaLedger) QuotaTicket {
 	t.Helper()
 	ticket, wait := l.Take()
 	if wait != 0 {
@@ -23,43 +23,43 @@ func take(t *testing.T, l *Ledger) Ticket {
 	return ticket
 }
 
-func TestLedger_S2_2_holds_at_nothing_left_until_the_reset(t *testing.T) {
-	l, now := at(t)
-	l.Done(take(t, l), Advice{Known: true, Remaining: 1, Limit: 2, Reset: 30 * time.Second})
+func TestQuotaLedger_S2_2_holds_at_nothing_left_until_the_reset(t *testing.T) {
+	l, now := newLedger(t)
+	l.Done(takeTicket(t, l), QuotaAdvice{Known: true, Remaining: 1, Limit: 2, Reset: 30 * time.Second})
 	if n, ok := l.Left(); n != 1 || !ok {
 		t.Errorf("left %d, %v", n, ok)
 	}
-	l.Done(take(t, l), Advice{Known: true, Remaining: 0, Limit: 2, Reset: 20 * time.Second})
+	l.Done(takeTicket(t, l), QuotaAdvice{Known: true, Remaining: 0, Limit: 2, Reset: 20 * time.Second})
 	if _, wait := l.Take(); wait != 20*time.Second {
 		t.Errorf("waits %v", wait)
 	}
 	*now = now.Add(20 * time.Second)
-	first, second := take(t, l), take(t, l) // as many as there are after a reset
+	first, second := takeTicket(t, l), takeTicket(t, l) // as many as there are after a reset
 	if _, wait := l.Take(); wait != crowded {
 		t.Errorf("a third one waits %v", wait)
 	}
-	l.Done(first, Advice{})
-	l.Done(second, Advice{})
+	l.Done(first, QuotaAdvice{})
+	l.Done(second, QuotaAdvice{})
 	if _, wait := l.Take(); wait != unknownReset {
 		t.Errorf("waits %v for answers that said nothing", wait)
 	}
 }
 
-func TestLedger_S1_6_pause(t *testing.T) {
-	l, now := at(t)
-	one, two := take(t, l), take(t, l)
-	if l.Done(one, Advice{Pause: time.Minute}) {
+func TestQuotaLedger_S1_6_pause(t *testing.T) {
+	l, now := newLedger(t)
+	one, two := takeTicket(t, l), takeTicket(t, l)
+	if l.Done(one, QuotaAdvice{Pause: time.Minute}) {
 		t.Error("the first to hear of a pause is told that it is no news")
 	}
-	if !l.Done(two, Advice{Pause: time.Minute}) {
+	if !l.Done(two, QuotaAdvice{Pause: time.Minute}) {
 		t.Error("one that was under way is told that it is news")
 	}
 	if l.Wait() != time.Minute {
 		t.Errorf("waits %v", l.Wait())
 	}
 	*now = now.Add(time.Minute)
-	three := take(t, l)
-	if l.Done(three, Advice{Pause: 1000 * time.Hour}) {
+	three := takeTicket(t, l)
+	if l.Done(three, QuotaAdvice{Pause: 1000 * time.Hour}) {
 		t.Error("a request of the next window was overtaken")
 	}
 	if l.Wait() != time.Hour {
@@ -67,46 +67,46 @@ func TestLedger_S1_6_pause(t *testing.T) {
 	}
 }
 
-func TestLedger_an_older_answer_does_not_count(t *testing.T) {
-	l, _ := at(t)
-	one, two := take(t, l), take(t, l)
-	l.Done(two, Advice{Known: true, Remaining: 0, Reset: time.Minute})
-	l.Done(one, Advice{Known: true, Remaining: 1, Reset: time.Minute})
+func TestQuotaLedger_an_older_answer_does_not_count(t *testing.T) {
+	l, _ := newLedger(t)
+	one, two := takeTicket(t, l), takeTicket(t, l)
+	l.Done(two, QuotaAdvice{Known: true, Remaining: 0, Reset: time.Minute})
+	l.Done(one, QuotaAdvice{Known: true, Remaining: 1, Reset: time.Minute})
 	if l.Wait() != time.Minute {
 		t.Errorf("waits %v", l.Wait())
 	}
 }
 
-func TestLedger_nil_lets_everything_pass(t *testing.T) {
-	var l *Ledger
-	take(t, l)
-	if l.Done(0, Advice{Pause: time.Hour}) || l.Wait() != 0 {
+func TestQuotaLedger_nil_lets_everything_pass(t *testing.T) {
+	var l *QuotaLedger
+	takeTicket(t, l)
+	if l.Done(0, QuotaAdvice{Pause: time.Hour}) || l.Wait() != 0 {
 		t.Error("held")
 	}
 }
 
 // However requests and answers overtake each other, the service never has to refuse one that was sent after its first
 // answer.
-func TestLedger_S2_2_never_over_the_limit(t *testing.T) {
+func TestQuotaLedger_S2_2_never_over_the_limit(t *testing.T) {
 	for seed := range uint64(300) {
-		play(t, seed)
+		playQuota(t, seed)
 	}
 }
 
 // answer is one on its way.
 type answer struct {
-	ticket Ticket
-	advice Advice
+	ticket QuotaTicket
+	advice QuotaAdvice
 }
 
-// play lets a service with a limit count requests in any order, and its answers come in any order.
-func play(t *testing.T, seed uint64) {
+// playQuota lets a service with a limit count requests in any order, and its answers come in any order.
+func playQuota(t *testing.T, seed uint64) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
-	l, now := at(t)
+	l, now := newLedger(t)
 	size, window := 1+random.IntN(20), time.Minute
 	left, reset := size, now.Add(window)
-	var going []Ticket
+	var going []QuotaTicket
 	var coming []answer
 	served, spoke := 0, false
 	for range 3000 {
@@ -126,7 +126,7 @@ func play(t *testing.T, seed uint64) {
 			left--
 			served++
 			// The reset is said in whole seconds, rounded up, as services do.
-			coming = append(coming, answer{going[i], Advice{Known: true, Remaining: left, Limit: size, Reset: (reset.Sub(*now) + time.Second - 1).Truncate(time.Second)}})
+			coming = append(coming, answer{going[i], QuotaAdvice{Known: true, Remaining: left, Limit: size, Reset: (reset.Sub(*now) + time.Second - 1).Truncate(time.Second)}})
 			going = slices.Delete(going, i, i+1)
 		case 1: // an answer arrives
 			if len(coming) == 0 {

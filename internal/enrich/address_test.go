@@ -1,0 +1,124 @@
+package enrich
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+func TestAddressKindOf(t *testing.T) {
+	for text, want := range map[string]addressKind{
+		"9.9.9.9": addressPublic, "2606:4700::1111": addressPublic, "::ffff:9.9.9.9": addressPublic, "64:ff9b::909:909": addressPublic, "2002:909:909::1": addressPublic,
+		"127.0.0.1": addressLoopback, "127.255.0.1": addressLoopback, "::1": addressLoopback, "::ffff:127.0.0.1": addressLoopback, "64:ff9b::7f00:1": addressLoopback,
+		"2002:7f00:1::": addressLoopback,
+		"10.0.0.1":      addressPrivate, "172.16.0.1": addressPrivate, "172.32.0.1": addressPublic, "192.168.1.1": addressPrivate, "fc00::1": addressPrivate,
+		"100.64.0.1": addressPrivate, "100.128.0.1": addressPublic, "::ffff:10.1.2.3": addressPrivate,
+		"169.254.1.1": addressLinkLocal, "fe80::1": addressLinkLocal, "fe80::1%eth0": addressLinkLocal,
+		"169.254.169.254": addressMetadata, "fd00:ec2::254": addressMetadata, "100.100.100.200": addressMetadata, "192.0.0.192": addressMetadata,
+		"64:ff9b::a9fe:a9fe": addressMetadata, "168.63.129.16": addressMetadata, "fd20:ce::254": addressMetadata, "fd00:ec2::23": addressMetadata,
+		"fec0::1": addressPrivate, "64:ff9b:1::7f00:1": addressReserved, "::7f00:1": addressReserved, "::ffff:0:7f00:1": addressReserved, "100::1": addressReserved,
+		"224.0.0.1": addressMulticast, "ff02::1": addressMulticast, "239.255.255.250": addressMulticast,
+		"0.0.0.0": addressUnspecified, "0.1.2.3": addressUnspecified, "::": addressUnspecified,
+		"255.255.255.255": addressReserved, "240.0.0.1": addressReserved, "198.18.0.1": addressReserved, "192.0.0.8": addressReserved, "2001::1": addressReserved,
+	} {
+		if got := addressKindOf(netip.MustParseAddr(text)); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+	if got := addressKindOf(netip.Addr{}); got != addressReserved {
+		t.Errorf("no address is %s", got)
+	}
+}
+
+func TestAddressPolicy(t *testing.T) {
+	listed, err := parseAddressPolicy(false, []string{"127.0.0.1/32", "169.254.169.254/32"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		policy addressPolicy
+		addr   string
+		ok     bool
+	}{
+		{addressPolicy{}, "9.9.9.9", true},
+		{addressPolicy{}, "127.0.0.1", false},
+		{addressPolicy{}, "10.0.0.1", false},
+		{addressPolicy{AllowPrivate: true}, "127.0.0.1", true},
+		{addressPolicy{AllowPrivate: true}, "::ffff:10.0.0.1", true},
+		{addressPolicy{AllowPrivate: true}, "169.254.169.254", false},
+		{addressPolicy{AllowPrivate: true}, "fd00:ec2::254", false},
+		{addressPolicy{AllowPrivate: true}, "fd20:ce::254", false},
+		{addressPolicy{AllowPrivate: true}, "224.0.0.1", false},
+		{addressPolicy{AllowPrivate: true}, "0.0.0.0", false},
+		{listed, "127.0.0.1", true},
+		{listed, "::ffff:127.0.0.1", true},
+		{listed, "127.0.0.2", false},
+		{listed, "169.254.169.254", true},
+	} {
+		err := c.policy.Check(netip.MustParseAddr(c.addr))
+		if (err == nil) != c.ok {
+			t.Errorf("%+v: %s: %v", c.policy, c.addr, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "allow_networks") {
+			t.Errorf("the error names no key: %v", err)
+		}
+	}
+	if _, err := parseAddressPolicy(false, []string{"10.0.0.0"}); err == nil || !strings.Contains(err.Error(), "10.0.0.0") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A name that leads to an inner address is refused when it is dialled, before a packet is sent.
+func TestAddressPolicy_Control_after_the_name_is_resolved(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	dial := func(p addressPolicy) error {
+		conn, err := (&net.Dialer{ControlContext: p.Control}).DialContext(t.Context(), "tcp4", "localhost:"+port)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err
+	}
+	err = dial(addressPolicy{})
+	if refused, ok := errors.AsType[*addressRefusedError](err); !ok || refused.Kind != addressLoopback {
+		t.Fatalf("got %v", err)
+	}
+	if f := classify.Of(err); f.Code != classify.CodeAddressRefused || f.Class != classify.Permanent {
+		t.Errorf("classified as %s, %s", f.Class, f.Code)
+	}
+	if err := dial(addressPolicy{AllowPrivate: true}); err != nil {
+		t.Error(err)
+	}
+	if err := (addressPolicy{}).Control(t.Context(), "unix", "/run/x.sock", nil); err == nil {
+		t.Error("what is no IP address was allowed")
+	}
+}
+
+// FuzzAddressKindOf proves that an IPv4 address is judged alike in every dress.
+func FuzzAddressKindOf(f *testing.F) {
+	f.Add([]byte{127, 0, 0, 1})
+	f.Add([]byte{169, 254, 169, 254})
+	f.Add([]byte{9, 9, 9, 9})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) != 4 {
+			t.Skip("an IPv4 address has four bytes")
+		}
+		plain := netip.AddrFrom4([4]byte(b))
+		mapped := netip.AddrFrom16(plain.As16())
+		nat64 := netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b, 12: b[0], 13: b[1], 14: b[2], 15: b[3]})
+		sixToFour := netip.AddrFrom16([16]byte{0x20, 0x02, b[0], b[1], b[2], b[3]})
+		for _, dressed := range []netip.Addr{mapped, nat64, sixToFour} {
+			if addressKindOf(dressed) != addressKindOf(plain) {
+				t.Errorf("%s is %s, %s is %s", dressed, addressKindOf(dressed), plain, addressKindOf(plain))
+			}
+		}
+	})
+}
