@@ -14,7 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/grids"
+	"github.com/switchback-geo/switchback/internal/refdata"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -33,7 +33,7 @@ It contacts no broker without --live.`,
 			}
 			report, err := describe(cfg, file)
 			if errors.Is(err, fs.ErrNotExist) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", grids.Warning(cfg).Text(file))
+				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", refdata.MissingGrids(cfg).Text(file))
 			} else if err != nil {
 				return configError(err)
 			}
@@ -55,7 +55,7 @@ It contacts no broker without --live.`,
 	return cmd
 }
 
-func printDescription(out io.Writer, cfg *config.Config, report *grids.Report) error {
+func printDescription(out io.Writer, cfg *config.Config, report *refdata.GridReport) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "pipeline\t%s\ngroup\t%s\n\n", cfg.Pipeline.ID, cfg.Source.Group)
 	fmt.Fprintln(w, "TOPIC\tROLE\tPARTITIONS\tKEEPS")

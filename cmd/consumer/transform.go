@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/filter"
+
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // rejectedError says how many lines were refused: exit code 4. The command has told of it already.
-type rejectedError struct{ filter.Summary }
+type rejectedError struct{ pipeline.FilterSummary }
 
 func (e rejectedError) Error() string {
 	return fmt.Sprintf("%d of %s rejected", e.Rejected, count(e.Read, "line"))
@@ -62,7 +62,7 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		cfg.Enrich = nil
 	}
 	cfg.Output.Format = config.OutputGeoJSON // lines, whatever the topic has
-	headers, err := filter.Headers(cfg.Source)
+	headers, err := pipeline.FormatHeaders(cfg.Source)
 	if err != nil {
 		return configError(err)
 	}
@@ -89,8 +89,8 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		from.line(r.Value)
 		return work.Handle(ctx, r)
 	}
-	options := filter.Options{Handle: handle, Headers: headers, MaxLine: cfg.Source.MaxRecordBytes, Meta: f.meta}
-	summary, err := filter.Run(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), rejects)
+	options := pipeline.FilterOptions{Handle: handle, Headers: headers, MaxLine: cfg.Source.MaxRecordBytes, Meta: f.meta}
+	summary, err := pipeline.Filter(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), rejects)
 	if err == nil {
 		from.warn(cmd.ErrOrStderr())
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/grids"
+	"github.com/switchback-geo/switchback/internal/refdata"
 )
 
 func newValidate() *cobra.Command {
@@ -26,7 +26,7 @@ func newValidate() *cobra.Command {
 file and its grid files.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
-			var report *grids.Report
+			var report *refdata.GridReport
 			if err == nil {
 				report, err = describe(cfg, file)
 			}
@@ -44,7 +44,7 @@ file and its grid files.`,
 			}
 			warnings := config.Warnings(cfg)
 			if err != nil {
-				warnings = append(warnings, grids.Warning(cfg))
+				warnings = append(warnings, refdata.MissingGrids(cfg))
 			}
 			for _, w := range warnings {
 				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w.Text(file))
@@ -64,8 +64,8 @@ file and its grid files.`,
 }
 
 // describe says how exact the coordinates of a pipeline's output are.
-func describe(cfg *config.Config, file string) (*grids.Report, error) {
-	report, err := grids.Describe(cfg)
+func describe(cfg *config.Config, file string) (*refdata.GridReport, error) {
+	report, err := refdata.DescribeGrids(cfg)
 	if faults, ok := errors.AsType[*config.Faults](err); ok {
 		faults.Name = file
 	}
@@ -83,7 +83,7 @@ type checked struct {
 	Precision string `json:"precision,omitempty"` // in a sentence: the floor, and what is rounded to
 
 	// How exact coordinates are; nil when the file has faults, or the grid files are not here.
-	Coordinates *grids.Report `json:"coordinates,omitempty"`
+	Coordinates *refdata.GridReport `json:"coordinates,omitempty"`
 }
 
 // printValid says that a file has no faults, and what else is worth knowing of it.

@@ -10,6 +10,9 @@
 // are reported, so that a half-written file never turns good records into dead
 // letters.
 //
+// Grid files of the coordinate transformation are the other reference data: [OpenGrids] reads them once, when a process or a command
+// starts, and does not watch them. The package downloads nothing.
+//
 // It asks no data base, and it does not guess: a column that is not there, a line
 // or record that is not what it should be, a topic that is not compacted, and a
 // set with no key at all are errors with their place.

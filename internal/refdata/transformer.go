@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/grids"
+
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -28,7 +28,7 @@ func NewTransformer(cfg *config.Config) (*transform.Transformer, *Store, error) 
 		return nil, nil, err
 	}
 	mapping.Sets = store.Sets()
-	if mapping.Grids, err = grids.Open(cfg); err != nil {
+	if mapping.Grids, err = OpenGrids(cfg); err != nil {
 		return nil, nil, err
 	}
 	transformer, err := transform.New(mapping)

@@ -1,4 +1,4 @@
-package filter
+package pipeline
 
 import (
 	"fmt"
@@ -9,10 +9,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
 
-// Headers returns what a pipeline's source format needs to know beside a line, which has no headers of its own: an event
-// of CloudEvents on one line is in structured mode. The error says which key of the file speaks of a format that is no
-// text.
-func Headers(source config.Source) ([]kgo.RecordHeader, error) {
+// FormatHeaders returns the record headers by which the source format recognises a line, which has none of its own: a CloudEvent on one
+// line is in structured mode. The error names the key of the file that sets a format that is not text.
+func FormatHeaders(source config.Source) ([]kgo.RecordHeader, error) {
 	switch {
 	case source.Format == envelope.Avro:
 		return nil, fmt.Errorf("source.format: %s is bytes, and this reads lines of JSON; try the mapping with -c on a copy of the file that says geojson", source.Format)
@@ -21,5 +20,5 @@ func Headers(source config.Source) ([]kgo.RecordHeader, error) {
 	case source.Format == envelope.CloudEvents:
 		return []kgo.RecordHeader{{Key: "content-type", Value: []byte("application/cloudevents+json")}}, nil
 	}
-	return nil, nil // auto too: without headers a line is GeoJSON
+	return nil, nil // also for auto: without headers a line is GeoJSON
 }

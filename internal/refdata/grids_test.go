@@ -1,4 +1,4 @@
-package grids
+package refdata
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 // testGrids has small files with the names of published ones.
 const testGrids = "../../pkg/crs/testdata/grids"
 
-// parse loads a pipeline file with these geometry rules.
-func parse(t *testing.T, geometry string) *config.Config {
+// parseGrids loads a pipeline file with these geometry rules.
+func parseGrids(t *testing.T, geometry string) *config.Config {
 	t.Helper()
 	cfg, err := config.Parse("test.yaml", []byte(`
 pipeline:
@@ -31,7 +31,7 @@ transform:
 	return cfg
 }
 
-func TestDescribe_S1_4(t *testing.T) {
+func TestDescribeGrids_S1_4(t *testing.T) {
 	const german = "source_crs: EPSG:31467, target_crs: EPSG:25832, "
 	for name, c := range map[string]struct {
 		geometry string
@@ -53,7 +53,7 @@ func TestDescribe_S1_4(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := Describe(parse(t, c.geometry))
+			r, err := DescribeGrids(parseGrids(t, c.geometry))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,19 +72,19 @@ func TestDescribe_S1_4(t *testing.T) {
 
 // A folder that is not there may be elsewhere; what is wrong with one that is there is a
 // fault with its place.
-func TestDescribe_refuses(t *testing.T) {
+func TestDescribeGrids_refuses(t *testing.T) {
 	dir := t.TempDir()
 	const german = "source_crs: EPSG:31467, grids: {folder: "
-	_, err := Describe(parse(t, german+filepath.Join(dir, "none")+"}"))
+	_, err := DescribeGrids(parseGrids(t, german+filepath.Join(dir, "none")+"}"))
 	if faults := new(config.Faults); errors.As(err, &faults) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
-	if w := Warning(parse(t, german+dir+"}")); w.Line != 7 || !strings.Contains(w.Message, dir) {
+	if w := MissingGrids(parseGrids(t, german+dir+"}")); w.Line != 7 || !strings.Contains(w.Message, dir) {
 		t.Errorf("warning %+v", w)
 	}
 	expect := func(name, has string) {
 		t.Helper()
-		_, err := Describe(parse(t, german+dir+"}"))
+		_, err := DescribeGrids(parseGrids(t, german+dir+"}"))
 		faults := new(config.Faults)
 		if !errors.As(err, &faults) || !strings.Contains(err.Error(), has) || faults.List[0].Line != 7 || faults.List[0].Path != "transform.geometry.grids.folder" {
 			t.Errorf("%s: %v", name, err)
@@ -97,7 +97,7 @@ func TestDescribe_refuses(t *testing.T) {
 	expect("damaged", "BETA2007.gsb: byte 0: the file ends after 8 bytes")
 }
 
-func TestDescribe_GeoTIFF_is_named(t *testing.T) {
+func TestDescribeGrids_GeoTIFF_is_named(t *testing.T) {
 	dir := t.TempDir()
 	raw, err := os.ReadFile(filepath.Join(testGrids, "BETA2007.gsb"))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestDescribe_GeoTIFF_is_named(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Describe(parse(t, "source_crs: EPSG:31467, grids: {folder: "+dir+"}"))
+	r, err := DescribeGrids(parseGrids(t, "source_crs: EPSG:31467, grids: {folder: "+dir+"}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +117,11 @@ func TestDescribe_GeoTIFF_is_named(t *testing.T) {
 	}
 }
 
-func TestOpen(t *testing.T) {
-	if g, err := Open(parse(t, "")); g != nil || err != nil {
+func TestOpenGrids(t *testing.T) {
+	if g, err := OpenGrids(parseGrids(t, "")); g != nil || err != nil {
 		t.Errorf("without a folder: %v, %v", g, err)
 	}
-	if g, err := Open(parse(t, "source_crs: EPSG:31467, grids: {folder: "+testGrids+"}")); err != nil || len(g.Files()) != 2 {
+	if g, err := OpenGrids(parseGrids(t, "source_crs: EPSG:31467, grids: {folder: "+testGrids+"}")); err != nil || len(g.Files()) != 2 {
 		t.Errorf("%v, %v", g, err)
 	}
 }

@@ -1,4 +1,4 @@
-package filter_test
+package pipeline_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/filter"
+
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -32,7 +32,7 @@ transform:
     - { from: N, to: n, type: integer }
 `
 
-func handler(t *testing.T, text string) retrytopics.Handler {
+func filterHandler(t *testing.T, text string) retrytopics.Handler {
 	t.Helper()
 	cfg, err := config.Parse("pipeline.yaml", []byte(text), nil)
 	if err != nil {
@@ -46,35 +46,35 @@ func handler(t *testing.T, text string) retrytopics.Handler {
 	return p.Handle
 }
 
-func run(t *testing.T, o filter.Options, in string) (filter.Summary, string, string) {
+func runFilter(t *testing.T, o pipeline.FilterOptions, in string) (pipeline.FilterSummary, string, string) {
 	t.Helper()
 	var out, rejects bytes.Buffer
-	summary, err := filter.Run(t.Context(), o, strings.NewReader(in), &out, &rejects)
+	summary, err := pipeline.Filter(t.Context(), o, strings.NewReader(in), &out, &rejects)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return summary, out.String(), rejects.String()
 }
 
-func feature(name string) string {
+func lineFeature(name string) string {
 	return `{"type":"Feature","id":"` + name + `","geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"NAME":"` + name + `","updated":7}}`
 }
 
-func mapped(name string) string {
+func lineMapped(name string) string {
 	return `{"type":"Feature","id":"` + name + `","geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"` + name + `","updated":7}}`
 }
 
 // TestRun: a line that is refused stops none of the others.
-func TestRun(t *testing.T) {
+func TestFilter(t *testing.T) {
 	in := strings.Join([]string{
-		feature("a"), "", "no json", "  \t", feature("b") + "\r", strings.Replace(feature("c"), `"NAME"`, `"NOM"`, 1), feature(strings.Repeat("x", 400)),
-		strings.Replace(feature("d"), `"updated":7`, `"updated":7,"N":"seven"`, 1), feature("e"),
+		lineFeature("a"), "", "no json", "  \t", lineFeature("b") + "\r", strings.Replace(lineFeature("c"), `"NAME"`, `"NOM"`, 1), lineFeature(strings.Repeat("x", 400)),
+		strings.Replace(lineFeature("d"), `"updated":7`, `"updated":7,"N":"seven"`, 1), lineFeature("e"),
 	}, "\n")
-	summary, out, rejects := run(t, filter.Options{Handle: handler(t, file), MaxLine: 400}, in)
-	if want := mapped("a") + "\n" + mapped("b") + "\n" + mapped("e") + "\n"; out != want {
+	summary, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400}, in)
+	if want := lineMapped("a") + "\n" + lineMapped("b") + "\n" + lineMapped("e") + "\n"; out != want {
 		t.Errorf("features\n got %s\nwant %s", out, want)
 	}
-	if want := (filter.Summary{Read: 7, Passed: 3, Rejected: 4}); summary != want {
+	if want := (pipeline.FilterSummary{Read: 7, Passed: 3, Rejected: 4}); summary != want {
 		t.Errorf("got %+v, want %+v", summary, want)
 	}
 	var got []string
@@ -105,9 +105,9 @@ func TestRun(t *testing.T) {
 }
 
 // TestRun_meta: what the pipeline knows beside the feature, in one member.
-func TestRun_meta(t *testing.T) {
-	with := strings.Replace(feature("a"), `"type":"Feature"`, `"type":"Feature","switchback":{"old":1},"other":2`, 1)
-	_, out, rejects := run(t, filter.Options{Handle: handler(t, file), MaxLine: 400, Meta: true}, feature("a")+"\n"+with+"\n")
+func TestFilter_meta(t *testing.T) {
+	with := strings.Replace(lineFeature("a"), `"type":"Feature"`, `"type":"Feature","switchback":{"old":1},"other":2`, 1)
+	_, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400, Meta: true}, lineFeature("a")+"\n"+with+"\n")
 	lines := strings.Split(out, "\n")
 	if len(lines) != 3 || rejects != "" {
 		t.Fatalf("%q, %q", out, rejects)
@@ -132,33 +132,33 @@ func TestRun_meta(t *testing.T) {
 			t.Errorf("got %s", text)
 		}
 	}
-	_, out, _ = run(t, filter.Options{Handle: handler(t, strings.Replace(file, "version: properties.updated", "", 1)), MaxLine: 400, Meta: true}, feature("a"))
+	_, out, _ = runFilter(t, pipeline.FilterOptions{Handle: filterHandler(t, strings.Replace(file, "version: properties.updated", "", 1)), MaxLine: 400, Meta: true}, lineFeature("a"))
 	if !strings.Contains(out, `"version":null`) {
 		t.Errorf("without source.version: %s", out)
 	}
 }
 
 // TestRun_lines: what counts as a line, and how long one is.
-func TestRun_lines(t *testing.T) {
-	a := feature("a")
+func TestFilter_lines(t *testing.T) {
+	a := lineFeature("a")
 	echo := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{Outputs: []*kgo.Record{{Value: r.Value}}}, nil
 	}
 	for _, c := range []struct {
 		name, in string
 		limit    int
-		want     filter.Summary
+		want     pipeline.FilterSummary
 	}{
-		{"nothing", "", 10, filter.Summary{}},
-		{"blank", "\n\r\n  \n", 10, filter.Summary{}},
-		{"no_end", a, len(a), filter.Summary{Read: 1, Passed: 1}},
-		{"as_long_as_the_limit", a + "\r\n" + a + "\n", len(a), filter.Summary{Read: 2, Passed: 2}},
-		{"one_byte_longer", a + "\n" + a, len(a) - 1, filter.Summary{Read: 2, Rejected: 2}},
-		{"white_space_counts_too", "  " + a + "  \n", len(a), filter.Summary{Read: 1, Rejected: 1}},
-		{"longer_than_every_buffer", strings.Repeat("x", 1<<20) + "\n" + a + "\n", len(a), filter.Summary{Read: 2, Passed: 1, Rejected: 1}},
+		{"nothing", "", 10, pipeline.FilterSummary{}},
+		{"blank", "\n\r\n  \n", 10, pipeline.FilterSummary{}},
+		{"no_end", a, len(a), pipeline.FilterSummary{Read: 1, Passed: 1}},
+		{"as_long_as_the_limit", a + "\r\n" + a + "\n", len(a), pipeline.FilterSummary{Read: 2, Passed: 2}},
+		{"one_byte_longer", a + "\n" + a, len(a) - 1, pipeline.FilterSummary{Read: 2, Rejected: 2}},
+		{"white_space_counts_too", "  " + a + "  \n", len(a), pipeline.FilterSummary{Read: 1, Rejected: 1}},
+		{"longer_than_every_buffer", strings.Repeat("x", 1<<20) + "\n" + a + "\n", len(a), pipeline.FilterSummary{Read: 2, Passed: 1, Rejected: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, out, _ := run(t, filter.Options{Handle: echo, MaxLine: c.limit}, c.in)
+			got, out, _ := runFilter(t, pipeline.FilterOptions{Handle: echo, MaxLine: c.limit}, c.in)
 			if got != c.want || strings.Count(out, "\n") != c.want.Passed {
 				t.Errorf("got %+v, %d lines", got, strings.Count(out, "\n"))
 			}
@@ -168,7 +168,7 @@ func TestRun_lines(t *testing.T) {
 
 // TestRun_outcomes: panics and errors of any kind reject one line; a delete and
 // what the mapping's filter leaves out are neither.
-func TestRun_outcomes(t *testing.T) {
+func TestFilter_outcomes(t *testing.T) {
 	handle := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		switch string(r.Value) {
 		case "panic":
@@ -191,8 +191,8 @@ func TestRun_outcomes(t *testing.T) {
 		}
 		return retrytopics.Result{}, nil
 	}
-	got, out, rejects := run(t, filter.Options{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\nheld\nparts\n")
-	if want := (filter.Summary{Read: 8, Rejected: 5, Left: 3}); got != want || out != "{}\n" {
+	got, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\nheld\nparts\n")
+	if want := (pipeline.FilterSummary{Read: 8, Rejected: 5, Left: 3}); got != want || out != "{}\n" {
 		t.Errorf("got %+v, %q", got, out)
 	}
 	if strings.Count(rejects, `"line":8,`) != 2 || !strings.Contains(rejects, `"path":"/features/0"`) || !strings.Contains(rejects, `"path":"/features/2"`) {
@@ -206,13 +206,13 @@ func TestRun_outcomes(t *testing.T) {
 	}
 }
 
-// pipe gives one line, and then nothing until it is closed.
-type pipe struct {
+// linePipe gives one line, and then nothing until it is closed.
+type linePipe struct {
 	io.Reader
 	closed chan struct{}
 }
 
-func (p pipe) Read(into []byte) (int, error) {
+func (p linePipe) Read(into []byte) (int, error) {
 	n, err := p.Reader.Read(into)
 	if errors.Is(err, io.EOF) {
 		<-p.closed
@@ -220,25 +220,25 @@ func (p pipe) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// told says when something was written.
-type told struct{ written chan string }
+// tellWriter says when something was written.
+type tellWriter struct{ written chan string }
 
-func (w told) Write(text []byte) (int, error) {
+func (w tellWriter) Write(text []byte) (int, error) {
 	w.written <- string(text)
 	return len(text), nil
 }
 
 // TestRun_in_a_pipe: what is done is handed on while the input stays open, and
 // being told to stop is heard while nothing comes.
-func TestRun_in_a_pipe(t *testing.T) {
+func TestFilter_in_a_pipe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	in, out := pipe{strings.NewReader(feature("a") + "\n"), make(chan struct{})}, told{make(chan string, 1)}
-	done, options := make(chan error), filter.Options{Handle: handler(t, file), MaxLine: 400}
+	in, out := linePipe{strings.NewReader(lineFeature("a") + "\n"), make(chan struct{})}, tellWriter{make(chan string, 1)}
+	done, options := make(chan error), pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400}
 	go func() {
-		_, err := filter.Run(ctx, options, in, out, io.Discard)
+		_, err := pipeline.Filter(ctx, options, in, out, io.Discard)
 		done <- err
 	}()
-	if got := <-out.written; got != mapped("a")+"\n" {
+	if got := <-out.written; got != lineMapped("a")+"\n" {
 		t.Errorf("got %q", got)
 	}
 	cancel()
@@ -248,23 +248,23 @@ func TestRun_in_a_pipe(t *testing.T) {
 	close(in.closed)
 }
 
-// broken is a file that cannot be read or written.
-type broken struct{}
+// brokenFile is a file that cannot be read or written.
+type brokenFile struct{}
 
 var errBroken = errors.New("broken")
 
-func (broken) Read([]byte) (int, error)  { return 0, errBroken }
-func (broken) Write([]byte) (int, error) { return 0, errBroken }
+func (brokenFile) Read([]byte) (int, error)  { return 0, errBroken }
+func (brokenFile) Write([]byte) (int, error) { return 0, errBroken }
 
-func TestRun_broken_files(t *testing.T) {
-	o := filter.Options{Handle: handler(t, file), MaxLine: 400}
-	if _, err := filter.Run(t.Context(), o, broken{}, io.Discard, io.Discard); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "line 1") {
+func TestFilter_broken_files(t *testing.T) {
+	o := pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400}
+	if _, err := pipeline.Filter(t.Context(), o, brokenFile{}, io.Discard, io.Discard); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("reading: %v", err)
 	}
-	if _, err := filter.Run(t.Context(), o, strings.NewReader(feature("a")), broken{}, io.Discard); !errors.Is(err, errBroken) {
+	if _, err := pipeline.Filter(t.Context(), o, strings.NewReader(lineFeature("a")), brokenFile{}, io.Discard); !errors.Is(err, errBroken) {
 		t.Errorf("writing: %v", err)
 	}
-	if _, err := filter.Run(t.Context(), o, strings.NewReader("x"), io.Discard, broken{}); !errors.Is(err, errBroken) {
+	if _, err := pipeline.Filter(t.Context(), o, strings.NewReader("x"), io.Discard, brokenFile{}); !errors.Is(err, errBroken) {
 		t.Errorf("rejecting: %v", err)
 	}
 }

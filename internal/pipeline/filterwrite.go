@@ -1,4 +1,4 @@
-package filter
+package pipeline
 
 import (
 	"bytes"
@@ -13,11 +13,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// metaMember is the member that [Options.Meta] adds.
+// metaMember is the member that [FilterOptions.Meta] adds.
 const metaMember = "switchback"
 
 // write writes one feature.
-func (r *runner) write(output *kgo.Record, result retrytopics.Result) error {
+func (r *filterRun) write(output *kgo.Record, result retrytopics.Result) error {
 	value := output.Value
 	if r.options.Meta {
 		result.Identity = identityOf(output, result.Identity)
@@ -32,7 +32,7 @@ func (r *runner) write(output *kgo.Record, result retrytopics.Result) error {
 	return nil
 }
 
-// identityOf is what an output says of itself where a line has several of them, as a FeatureCollection may.
+// identityOf returns the identity of an output. A line with a FeatureCollection has several, each with its own headers.
 func identityOf(output *kgo.Record, id retrytopics.Identity) retrytopics.Identity {
 	for _, h := range output.Headers {
 		switch h.Key {
@@ -45,8 +45,7 @@ func identityOf(output *kgo.Record, id retrytopics.Identity) retrytopics.Identit
 	return id
 }
 
-// withMeta adds what the pipeline knows of a feature beside it. A member of the
-// same name that the source had is replaced.
+// withMeta adds the pipeline's facts about a feature as a member, and replaces a member of that name.
 func withMeta(value []byte, result retrytopics.Result) ([]byte, error) {
 	version := transform.NullValue()
 	if result.Version != nil {
@@ -71,15 +70,15 @@ func withMeta(value []byte, result retrytopics.Result) ([]byte, error) {
 	return append(meta.AppendJSON(out), '}'), nil
 }
 
-// reject counts a line that is refused, and writes why.
-func (r *runner) reject(number int, cause error) error {
+// reject counts a rejected line and writes the reason.
+func (r *filterRun) reject(number int, cause error) error {
 	r.summary.Rejected++
 	return r.refuse(number, cause)
 }
 
-// refuse writes why a line, or a feature of it, is refused.
-func (r *runner) refuse(number int, cause error) error {
-	rejection := rejectionOf(cause)
+// refuse writes why a line, or a feature of it, is rejected.
+func (r *filterRun) refuse(number int, cause error) error {
+	rejection := lineRejectionOf(cause)
 	text := transform.ObjectValue(
 		transform.Member{Name: "line", Value: transform.IntegerValue(int64(number))},
 		transform.Member{Name: "code", Value: transform.StringValue(codeOf(cause))},
@@ -94,7 +93,7 @@ func (r *runner) refuse(number int, cause error) error {
 	return nil
 }
 
-// codeOf gives the code of an error. A line that is held back has not failed: a pipeline would wait, a filter goes on to the next line.
+// codeOf returns the code of an error. A deferred line has not failed: the pipeline would wait, the filter goes on with the next line.
 func codeOf(cause error) string {
 	if _, held := errors.AsType[*retrytopics.UnavailableError](cause); held {
 		return "held"
@@ -102,15 +101,14 @@ func codeOf(cause error) string {
 	return string(classify.Of(cause).Code)
 }
 
-// rejection is what an error says, by parts.
-type rejection struct{ message, path, value, rule string }
+// lineRejection has the parts of an error.
+type lineRejection struct{ message, path, value, rule string }
 
-// rejectionOf takes an error apart. The place in the text is a column only: a
-// line of the input is one line.
-func rejectionOf(err error) rejection {
+// lineRejectionOf takes an error apart. The position is a column only: the line of the input is known.
+func lineRejectionOf(err error) lineRejection {
 	var e *transform.Error
 	if !errors.As(err, &e) {
-		return rejection{message: err.Error()}
+		return lineRejection{message: err.Error()}
 	}
 	message := e.Message
 	if e.Column > 0 {
@@ -122,5 +120,5 @@ func rejectionOf(err error) rejection {
 	if e.Fix != "" {
 		message += "; " + e.Fix
 	}
-	return rejection{message: message, path: e.Path, value: e.Value, rule: e.Rule}
+	return lineRejection{message: message, path: e.Path, value: e.Value, rule: e.Rule}
 }
