@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/demo"
-	"github.com/switchback-geo/switchback/internal/demo/places"
+
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -19,7 +19,7 @@ func short() demo.Story {
 	none := time.Duration(0)
 	return demo.Story{
 		Pace: demo.Pace{Burst: 500 * time.Millisecond, Share: 0.6, Spread: time.Second},
-		Script: places.Script{
+		Script: demo.Script{
 			Seed: 7946, Unavailable: 0.01, OutageAfter: 200 * time.Millisecond, OutageFor: 300 * time.Millisecond,
 		},
 		Tiers:  []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second},

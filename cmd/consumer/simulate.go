@@ -11,7 +11,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/simulate"
-	"github.com/switchback-geo/switchback/internal/simulate/screen"
 )
 
 // brokenError says how many expectations a simulation broke: exit code 4. The report has told of each.
@@ -132,5 +131,5 @@ func (f simulateFlags) print(cmd *cobra.Command, report simulate.Report) error {
 		}
 		return nil
 	}
-	return screen.Print(cmd.OutOrStdout(), report)
+	return simulate.Print(cmd.OutOrStdout(), report)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo"
-	"github.com/switchback-geo/switchback/internal/demo/places"
+
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
@@ -43,7 +43,7 @@ func timelessStory() demo.Story {
 	jitter := 50 * time.Millisecond
 	return demo.Story{
 		Pace: demo.Pace{Burst: 300 * time.Millisecond, Share: 0.5, Spread: 1200 * time.Millisecond},
-		Script: places.Script{
+		Script: demo.Script{
 			Seed: 1, Unavailable: 0.2, TooMany: 0.01, RetryAfter: time.Second, Slow: 0.02, SlowFor: 50 * time.Millisecond,
 		},
 		Tiers: []time.Duration{200 * time.Millisecond, 800 * time.Millisecond, 2 * time.Second}, Jitter: &jitter,

@@ -3,7 +3,7 @@
 //	embedded broker ── topics ── real events, paced over an outage ── consumer ── first balance
 //	   └── the fix: geometry.validity flag ── replay of the dead letters ── consumer ── second balance
 //
-// It starts a broker (internal/devbroker) and an unreliable remote service (internal/demo/places), produces the
+// It starts a broker (internal/devbroker) and an unreliable remote service (placeService), produces the
 // embedded earthquakes and counties, runs the ordinary consumer over them, counts what came of every one of them from
 // the topics themselves, and then does what an operator does: looks at the dead letters, fixes the mapping, replays.
 //

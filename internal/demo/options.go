@@ -4,8 +4,6 @@ import (
 	"io"
 	"os"
 	"time"
-
-	"github.com/switchback-geo/switchback/internal/demo/places"
 )
 
 // Options are what the command line says, and the story that is played.
@@ -44,7 +42,7 @@ type Story struct {
 	// Pace is when the events come.
 	Pace Pace
 	// Script is how the place-name service misbehaves.
-	Script places.Script
+	Script Script
 	// Tiers and Jitter replace those of the pipeline file; nil leaves them.
 	Tiers  []time.Duration
 	Jitter *time.Duration
@@ -56,7 +54,7 @@ type Story struct {
 func DefaultStory() Story {
 	return Story{
 		Pace: Pace{Burst: 3 * time.Second, Share: 0.6, Spread: 18 * time.Second},
-		Script: places.Script{
+		Script: Script{
 			Seed: 7946, Unavailable: 0.04, TooMany: 0.01, Slow: 0.03, Stuck: 0.003,
 			RetryAfter: 3 * time.Second, SlowFor: 400 * time.Millisecond, StuckFor: 5 * time.Second,
 			OutageAfter: 3 * time.Second, OutageFor: 15 * time.Second,
@@ -77,7 +75,7 @@ func (o Options) withDefaults() Options {
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	if o.Story.Pace == (Pace{}) && o.Story.Script == (places.Script{}) {
+	if o.Story.Pace == (Pace{}) && o.Story.Script == (Script{}) {
 		o.Story.Pace, o.Story.Script = DefaultStory().Pace, DefaultStory().Script
 	}
 	return o

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/demo/places"
+
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
@@ -27,7 +27,7 @@ type firstScreen struct {
 	tally   *tally
 	tiers   []app.TierProgress
 	groups  []deadletters.Group
-	replies map[places.Kind]int64
+	replies map[replyKind]int64
 	took    time.Duration
 }
 
@@ -85,13 +85,13 @@ func attempts(tries map[int]int64) string {
 }
 
 // replies says in one line what the service did.
-func replies(counts map[places.Kind]int64) string {
-	words := map[places.Kind]string{
-		places.KindAnswer: "answered at once", places.KindSlow: "slow", places.KindStuck: "never in time",
-		places.KindTooMany: "× 429 with Retry-After", places.KindUnavailable: "× 503", places.KindOutage: "× 503 in its outage",
+func replies(counts map[replyKind]int64) string {
+	words := map[replyKind]string{
+		replyAnswer: "answered at once", replySlow: "slow", replyStuck: "never in time",
+		replyTooMany: "× 429 with Retry-After", replyUnavailable: "× 503", replyOutage: "× 503 in its outage",
 	}
 	var parts []string
-	for _, kind := range places.Kinds() {
+	for _, kind := range replyKinds() {
 		if n := counts[kind]; n > 0 {
 			parts = append(parts, thousands(n)+" "+words[kind])
 		}

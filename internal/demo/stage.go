@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/demo/places"
+
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/topics"
@@ -23,7 +23,7 @@ import (
 // stage is everything that the demo plays on: broker, topics, place-name service, pipeline files.
 type stage struct {
 	settings *settings
-	places   *places.Server
+	places   *placeServer
 	client   *kgo.Client // produces the events and counts the topics
 	broker   *devbroker.Broker
 	undo     []func() error // in the order of building; run backwards
@@ -54,7 +54,7 @@ func build(ctx context.Context, o Options) (_ *stage, err error) {
 		return nil, err
 	}
 	s.later(func() error { s.broker.Close(); return nil })
-	s.places, err = places.Start(o.PlacesPort, o.Story.Script)
+	s.places, err = startPlaces(o.PlacesPort, o.Story.Script)
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		return nil, &devbroker.PortError{Service: "place-name service", Port: o.PlacesPort, Flag: PlacesPortFlag, Err: err}
 	} else if err != nil {

@@ -1,4 +1,4 @@
-package screen
+package simulate
 
 import (
 	"fmt"
@@ -7,12 +7,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"github.com/switchback-geo/switchback/internal/simulate"
 )
 
-// Print writes a report.
-func Print(out io.Writer, r simulate.Report) error {
+// Print writes a report as tables in plain text. It computes nothing that the report does not have.
+func Print(out io.Writer, r Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	head(w, r)
 	for _, t := range r.Timelines {
@@ -32,12 +30,12 @@ func Print(out io.Writer, r simulate.Report) error {
 	return nil
 }
 
-func head(w io.Writer, r simulate.Report) {
+func head(w io.Writer, r Report) {
 	fmt.Fprintf(w, "%s: %s records a second for %s, %d consumer(s), seed %d\n",
 		r.Pipeline, number(r.Rate), span(r.Duration), r.Instances, r.Seed)
 }
 
-func waits(w io.Writer, t simulate.Timeline) {
+func waits(w io.Writer, t Timeline) {
 	fmt.Fprintf(w, "\nA record that fails each time with %s\n", t.Code)
 	fmt.Fprintln(w, "ATTEMPT\tWAITS BEFORE IT\tAFTER THE FIRST FAILURE\tIN")
 	for _, wait := range t.Waits {
@@ -46,7 +44,7 @@ func waits(w io.Writer, t simulate.Timeline) {
 	fmt.Fprintf(w, "then\t%s\n", t.Reason)
 }
 
-func outcome(w io.Writer, r simulate.Report) {
+func outcome(w io.Writer, r Report) {
 	fmt.Fprintln(w, "\nOUTCOME")
 	fmt.Fprintf(w, "records\t%s\n", number(r.Records))
 	fmt.Fprintf(w, "delivered\t%s\n", number(r.Delivered))
@@ -73,8 +71,8 @@ func outcome(w io.Writer, r simulate.Report) {
 		percent(r.PeakTransientShare), percent(r.PeakDLQShare))
 }
 
-// holds tells when gates held the pipeline, and what that means.
-func holds(w io.Writer, r simulate.Report) {
+// holds lists when gates paused the pipeline, and what waits meanwhile.
+func holds(w io.Writer, r Report) {
 	for _, h := range r.Holds {
 		end := "resumed"
 		if !h.Resumed {
@@ -88,14 +86,14 @@ func holds(w io.Writer, r simulate.Report) {
 	}
 }
 
-func unfinished(r simulate.Report) string {
+func unfinished(r Report) string {
 	if n := len(r.Holds); n > 0 && !r.Holds[n-1].Resumed {
 		return "waiting while the pipeline is held"
 	}
 	return fmt.Sprintf("still waiting %s after the last arrival", span(r.GaveUp))
 }
 
-func reasons(r simulate.Report) string {
+func reasons(r Report) string {
 	var parts []string
 	for _, c := range r.ByCode {
 		parts = append(parts, c.Name+" "+number(c.Records))
@@ -106,28 +104,28 @@ func reasons(r simulate.Report) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-func drained(r simulate.Report) string {
+func drained(r Report) string {
 	if r.DrainTime == nil {
 		return "never"
 	}
 	return span(*r.DrainTime) + " after the last arrival"
 }
 
-func recovered(o simulate.Recovery) string {
+func recovered(o Recovery) string {
 	if o.Took == nil {
 		return "the backlog never went"
 	}
 	return "backlog gone after " + span(*o.Took)
 }
 
-func tiers(w io.Writer, r simulate.Report) {
+func tiers(w io.Writer, r Report) {
 	fmt.Fprintln(w, "\nTIER\tMOST WAITING\tAT")
 	for _, t := range r.Tiers {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Topic, number(t.Peak), span(t.PeakAt))
 	}
 }
 
-func providers(w io.Writer, r simulate.Report) {
+func providers(w io.Writer, r Report) {
 	if len(r.Providers) == 0 {
 		return
 	}
@@ -138,8 +136,8 @@ func providers(w io.Writer, r simulate.Report) {
 	}
 }
 
-// notModelled says what the simulation does not show of this pipeline.
-func notModelled(w io.Writer, r simulate.Report) {
+// notModelled lists what of this pipeline the simulation does not show.
+func notModelled(w io.Writer, r Report) {
 	for i, text := range r.NotModelled {
 		if i == 0 {
 			fmt.Fprintln(w, "\nNOT MODELLED")
@@ -148,7 +146,7 @@ func notModelled(w io.Writer, r simulate.Report) {
 	}
 }
 
-func expectations(w io.Writer, r simulate.Report) {
+func expectations(w io.Writer, r Report) {
 	if len(r.Expectations) == 0 {
 		return
 	}
@@ -165,7 +163,7 @@ func expectations(w io.Writer, r simulate.Report) {
 	}
 }
 
-// number writes an amount: whole ones with separators up to a billion, all others with four digits.
+// number formats an amount: whole numbers up to a billion with separators, all others with four digits.
 func number(n float64) string {
 	switch {
 	case n == 0:
@@ -191,8 +189,8 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.3g %%", share*100)
 }
 
-// span writes a time without digits that nobody needs.
-func span(s simulate.Seconds) string {
+// span formats a duration, rounded for a reader.
+func span(s Seconds) string {
 	d := s.Std()
 	switch {
 	case d < time.Second:
@@ -204,7 +202,7 @@ func span(s simulate.Seconds) string {
 	}
 }
 
-func between(least, most simulate.Seconds) string {
+func between(least, most Seconds) string {
 	if span(least) == span(most) {
 		return span(least)
 	}

@@ -1,4 +1,4 @@
-package places
+package demo
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"github.com/switchback-geo/switchback/examples"
 )
 
-// Place is where a feature lies. DistanceKM is 0 inside the county, else the way to the nearest
-// corner of its boundary on a sphere.
-type Place struct {
+// place is the county in which a feature lies. DistanceKM is 0 inside the county, or else the distance on a sphere to the nearest corner of
+// its boundary.
+type place struct {
 	Name       string  `json:"name"`
 	County     string  `json:"county"`
 	CountyID   string  `json:"county_id"`
@@ -21,8 +21,8 @@ type Place struct {
 	DistanceKM float64 `json:"distance_km"`
 }
 
-// Gazetteer finds places. It is made once and only read afterwards.
-type Gazetteer struct {
+// gazetteer finds places. It is made once and only read afterwards.
+type gazetteer struct {
 	counties []county
 	byID     map[string]int       // county id to its index
 	quakes   map[string]orb.Point // earthquake id to its epicentre
@@ -30,22 +30,22 @@ type Gazetteer struct {
 
 // county is one county, as published: its shape may be invalid.
 type county struct {
-	place   Place
+	place   place
 	shape   orb.MultiPolygon
 	bound   orb.Bound
 	corners []vector
 }
 
-// vector is a point on the unit sphere. Distances there know no antimeridian, which the Aleutians cross.
+// vector is a point on the unit sphere. Distances are right across the antimeridian too, which the Aleutians cross.
 type vector [3]float64
 
-// NewGazetteer reads the embedded counties, states and earthquakes.
-func NewGazetteer() (*Gazetteer, error) {
+// newGazetteer reads the embedded counties, states and earthquakes.
+func newGazetteer() (*gazetteer, error) {
 	states, err := examples.States()
 	if err != nil {
 		return nil, err
 	}
-	g := &Gazetteer{byID: map[string]int{}, quakes: map[string]orb.Point{}}
+	g := &gazetteer{byID: map[string]int{}, quakes: map[string]orb.Point{}}
 	for f, err := range examples.Counties() {
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func newCounty(f examples.Feature, states map[string]string) (county, error) {
 	}
 	name, state := published.Properties.Name, states[f.ID[:2]]
 	c := county{
-		place: Place{Name: name + ", " + state, County: name, CountyID: f.ID, State: state},
+		place: place{Name: name + ", " + state, County: name, CountyID: f.ID, State: state},
 		shape: shape,
 		bound: shape.Bound(),
 	}
@@ -107,18 +107,18 @@ func newCounty(f examples.Feature, states map[string]string) (county, error) {
 }
 
 // ByID returns the place of a known feature: a county's own, or the one of an earthquake's epicentre.
-func (g *Gazetteer) ByID(id string) (Place, bool) {
+func (g *gazetteer) ByID(id string) (place, bool) {
 	if i, ok := g.byID[id]; ok {
 		return g.counties[i].place, true
 	}
 	if epicentre, ok := g.quakes[id]; ok {
 		return g.At(epicentre), true
 	}
-	return Place{}, false
+	return place{}, false
 }
 
 // At returns the county that contains p, or else the nearest one. p is longitude and latitude.
-func (g *Gazetteer) At(p orb.Point) Place {
+func (g *gazetteer) At(p orb.Point) place {
 	for i := range g.counties {
 		if c := &g.counties[i]; c.bound.Contains(p) && planar.MultiPolygonContains(c.shape, p) {
 			return c.place
@@ -128,7 +128,7 @@ func (g *Gazetteer) At(p orb.Point) Place {
 }
 
 // nearest compares p with every corner of every county: 70,000 products of three, a fraction of a millisecond.
-func (g *Gazetteer) nearest(p vector) Place {
+func (g *gazetteer) nearest(p vector) place {
 	best, cosine := 0, -2.0
 	for i := range g.counties {
 		for _, v := range g.counties[i].corners {

@@ -1,4 +1,4 @@
-package places
+package demo
 
 import (
 	"sync"
@@ -9,12 +9,12 @@ import (
 	"github.com/switchback-geo/switchback/examples"
 )
 
-// gazetteer is made once for all tests of the package: reading the counties takes a moment.
-var gazetteer = sync.OnceValues(NewGazetteer) //nolint:gochecknoglobals // only read once made
+// readGazetteer is made once for all tests of the package: reading the counties takes a moment.
+var readGazetteer = sync.OnceValues(newGazetteer) //nolint:gochecknoglobals // only read once made
 
-func newGazetteer(t testing.TB) *Gazetteer {
+func testGazetteer(t testing.TB) *gazetteer {
 	t.Helper()
-	g, err := gazetteer()
+	g, err := readGazetteer()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func newGazetteer(t testing.TB) *Gazetteer {
 }
 
 func TestGazetteer_knows_real_places(t *testing.T) {
-	g := newGazetteer(t)
+	g := testGazetteer(t)
 	for _, c := range []struct {
 		id, want string
 		inside   bool
@@ -42,7 +42,7 @@ func TestGazetteer_knows_real_places(t *testing.T) {
 }
 
 func TestGazetteer_embedded_features_have_a_place(t *testing.T) {
-	g := newGazetteer(t)
+	g := testGazetteer(t)
 	inside, n := 0, 0
 	for f, err := range examples.Earthquakes() {
 		if err != nil {
@@ -73,7 +73,7 @@ func TestGazetteer_embedded_features_have_a_place(t *testing.T) {
 }
 
 func BenchmarkGazetteer_far_from_any_county(b *testing.B) {
-	g := newGazetteer(b)
+	g := testGazetteer(b)
 	for b.Loop() {
 		g.At(orb.Point{140, -5})
 	}

@@ -1,14 +1,13 @@
-package screen_test
+package simulate_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/simulate"
-	"github.com/switchback-geo/switchback/internal/simulate/screen"
 )
 
-func report() simulate.Report {
+func exampleReport() simulate.Report {
 	took, is := simulate.Seconds(43.2), 12.0
 	return simulate.Report{
 		Pipeline: "parcels", Rate: 1e6, Duration: 3600, Instances: 4, Seed: 1,
@@ -31,7 +30,7 @@ func report() simulate.Report {
 
 func TestPrint_tellsWhatTheReportSays(t *testing.T) {
 	var out strings.Builder
-	if err := screen.Print(&out, report()); err != nil {
+	if err := simulate.Print(&out, exampleReport()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
