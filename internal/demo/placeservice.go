@@ -100,7 +100,7 @@ func (s *placeService) next(key string) placeReply {
 		s.first = time.Now()
 	}
 	s.asked[key]++
-	reply := s.script.Reply(placeCall{Key: key, Number: s.asked[key], Since: time.Since(s.first)})
+	reply := s.script.reply(placeCall{Key: key, Number: s.asked[key], Since: time.Since(s.first)})
 	s.counts[reply.Kind]++
 	return reply
 }

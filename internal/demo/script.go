@@ -68,9 +68,9 @@ type placeReply struct {
 	RetryAfter time.Duration
 }
 
-// Reply is a pure function: equal calls get equal replies. After the outage the service is well: a record that met the outage three times
+// reply is a pure function: equal calls get equal replies. After the outage the service is well: a record that met the outage three times
 // must not run out of attempts, or wait another minute, by bad luck.
-func (s Script) Reply(c placeCall) placeReply {
+func (s Script) reply(c placeCall) placeReply {
 	if s.OutageFor > 0 && c.Since >= s.OutageAfter {
 		if c.Since < s.OutageAfter+s.OutageFor {
 			return placeReply{Kind: replyOutage, Status: http.StatusServiceUnavailable}
