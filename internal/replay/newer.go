@@ -169,7 +169,7 @@ func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest retrytopics.V
 	case tried.Version != nil:
 		v.Number = *tried.Version
 	}
-	return l.Control.VersionOf(v, &newest)
+	return retrytopics.VersionOf(&l.Control, v, &newest)
 }
 
 // force says of a letter of a forced plan whether it goes back as one that may overwrite newer data. Not when a newer

@@ -206,7 +206,7 @@ func (r Result) check() error {
 
 // identityOf gives what the control headers know of the content.
 func identityOf(c *Control) Identity {
-	return Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: c.marks()}
+	return Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: marksOf(c)}
 }
 
 // largeValue is from which size on, in bytes, nothing of a result may be a part of its record's value: an id that is cut

@@ -94,7 +94,7 @@ func (e *Engine) failed(event *Event) Control {
 	c.Generation = r.generation()
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
 	c.ContentHash, c.FeatureID, c.BBox = event.Identity.ContentHash, event.Identity.FeatureID, event.Identity.BBox
-	c.setMarks(event.Identity.Marks)
+	setMarks(&c, event.Identity.Marks)
 	c.Pipeline, c.RunID = e.cfg.Origin.Pipeline, e.cfg.Origin.RunID
 	return c
 }
@@ -118,7 +118,7 @@ func (e *Engine) stamp(out *kgo.Record, event *Event, own *slab) {
 			part = string(h.Value)
 		}
 	}
-	c.setMarks(event.Identity.Marks)
+	setMarks(&c, event.Identity.Marks)
 	if r.Attempt > 1 {
 		c.Attempt = r.Attempt
 	}

@@ -148,9 +148,9 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	case e.cfg.Ordering.Versioned && t.record.Control.PartVersion == nil:
 		return v, false, false
 	}
-	v = t.record.Control.VersionOf(v, newest)
+	v = VersionOf(t.record.Control, v, newest)
 	if e.forced(t) && before.outdates(v) {
-		return Version{max(v.Number, newest.Number), versionPosition(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
+		return Version{max(v.Number, newest.Number), VersionPosition(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
 	}
 	return v, true, false
 }

@@ -113,9 +113,6 @@ func (e *noTierError) Error() string {
 func (e *noTierError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
 func (e *noTierError) FailureStage() classify.Stage { return classify.StageProduce }
 
-// mostControl is more than all control headers of a record take together.
-const mostControl = 8<<10 + 2048 + maxRemainingBytes
-
 // holds says whether a topic takes the task's record with any control headers.
 func (e *Engine) holds(topic string, t *task) bool {
 	if t.pointer != nil || t.pointerOnly {
@@ -123,7 +120,7 @@ func (e *Engine) holds(topic string, t *task) bool {
 	}
 	sizes := e.sizes.Load()
 	limit, told := sizes.limit(topic)
-	return !told || t.weight+mostControl <= limit || sizes.compressor.Fits(t.raw, limit-mostControl)
+	return !told || t.weight+MaxControlBytes <= limit || sizes.compressor.Fits(t.raw, limit-MaxControlBytes)
 }
 
 // orDeadLetter changes a decision that would put a record where it does not fit: it becomes a dead letter at once.

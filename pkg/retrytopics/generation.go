@@ -6,21 +6,12 @@ import "strings"
 // topic must be the greater ones: a generation counts how often the topic was adopted (Engine.Adopt), and stands above the
 // offset. Records of the first generation carry no header for it.
 
-const (
-	// maxGeneration is bounded by what a commit's metadata has room for.
-	maxGeneration = 64
-	// generationBits are the bits of an offset. A partition with more records than that does not exist.
-	generationBits = 48
-)
-
-// versionPosition gives the source offset by which an event of a generation is ordered.
-func versionPosition(generation int, offset int64) int64 {
-	return int64(generation)<<generationBits + offset
-}
+// maxGeneration is bounded by what a commit's metadata has room for.
+const maxGeneration = 64
 
 // versionPosition gives the offset by which the task's event is ordered: by its first appearance, in the topic of that time.
 func (t *task) versionPosition() int64 {
-	return versionPosition(t.record.generation(), t.record.Source.Offset)
+	return VersionPosition(t.record.generation(), t.record.Source.Offset)
 }
 
 // generation gives that of the source topic in which the record first appeared. A header cannot make it a later one than
@@ -35,10 +26,6 @@ func (r *Record) generation() int {
 	}
 	return today
 }
-
-// VersionOffset gives the offset by which a record with these headers is ordered among the events of its key (see Version):
-// its source offset, above which the generation of the source topic stands.
-func (c *Control) VersionOffset() int64 { return versionPosition(c.Generation, c.Source.Offset) }
 
 // sealMark is what the metadata of a commit ends with when the state topic has the partition's checkpoint, once for each
 // generation and once more. A reader of base64 passes over it, and so do versions of this library without checkpoints.
@@ -78,7 +65,3 @@ func unseal(metadata string) (text string, g generations, ok bool) {
 
 // sealRoom is what a seal takes of a commit's metadata at most, in bytes.
 const sealRoom = 2*maxGeneration + 1
-
-// VersionPosition gives the offset by which an event is ordered, as [Version] has it: that of its first appearance, behind those of earlier
-// generations of the source topic.
-func VersionPosition(generation int, offset int64) int64 { return versionPosition(generation, offset) }

@@ -58,7 +58,10 @@ const (
 // MaxHeaderText is how many bytes a free text, such as a feature id, has in a control header; what is longer is cut.
 const MaxHeaderText = maxTextBytes
 
-// IsControl says whether a header key belongs to the engine rather than to the producer.
+// MaxControlBytes is more than all control headers of a record take together, a pointer included.
+const MaxControlBytes = 8<<10 + MaxPointerBytes + maxRemainingBytes
+
+// IsControl reports whether a header key belongs to the engine rather than to the producer.
 func IsControl(key string) bool { return strings.HasPrefix(key, headerPrefix) }
 
 // ProducerHeaders gives the headers that the producer sent, in their order and with their duplicates: all but the

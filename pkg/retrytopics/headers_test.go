@@ -143,7 +143,7 @@ func TestOwnHeadersStayBelow8KiB(t *testing.T) {
 	for _, h := range c.AppendTo(nil) {
 		n += len(h.Key) + len(h.Value)
 	}
-	if n >= 10<<10 || n >= mostControl {
+	if n >= 10<<10 || n >= MaxControlBytes {
 		t.Errorf("%d bytes of headers with those of a part", n)
 	}
 }

@@ -151,10 +151,10 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 // An event of a later topic is newer than every one of the topic before, whatever its offset.
 func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
 	t.Parallel()
-	if !(Version{Offset: versionPosition(0, 1<<40)}).Less(Version{Offset: versionPosition(1, 0)}) || !(Version{Offset: versionPosition(1, 3)}).Less(Version{Offset: versionPosition(1, 4)}) {
+	if !(Version{Offset: VersionPosition(0, 1<<40)}).Less(Version{Offset: VersionPosition(1, 0)}) || !(Version{Offset: VersionPosition(1, 3)}).Less(Version{Offset: VersionPosition(1, 4)}) {
 		t.Error("an older event counts as newer")
 	}
-	if versionPosition(maxGeneration, 1<<generationBits-1) < 0 {
+	if VersionPosition(maxGeneration, 1<<generationBits-1) < 0 {
 		t.Error("the last generation overflows")
 	}
 }

@@ -1,7 +1,6 @@
 package retrytopics
 
 import (
-	"iter"
 	"strconv"
 	"strings"
 )
@@ -40,35 +39,6 @@ func (p Part) Whole() bool { return p.Of == 0 }
 // deadLetterID is the id of the dead letter of a part, of which whole is that of its record.
 func (p Part) deadLetterID(whole string) string { return whole + "-" + strconv.Itoa(p.Index) }
 
-// FailedPart is a part of a record that failed by itself, while others did not.
-type FailedPart struct {
-	Part     Part
-	Identity Identity
-	// Value gives what a dead letter of the part holds: what the producer sent, without the other parts.
-	Value func() []byte
-	Err   error
-}
-
-// PartCounts says what became of the parts of a record in one attempt.
-type PartCounts struct {
-	Delivered    int
-	Filtered     int // left out by a rule of the pipeline
-	DeadLettered int // as dead letters of their own
-	Waiting      int // for the next attempt
-	Overtaken    int // closed with the rest of their record as duplicate or superseded, after others had ended
-}
-
-// Ended counts the parts that have their end, without those that were overtaken.
-func (c PartCounts) Ended() int { return c.Delivered + c.Filtered + c.DeadLettered }
-
-// Each gives the outcomes of parts, and how many have each. Overtaken ones have that of their record.
-func (c PartCounts) Each() iter.Seq2[Outcome, int] {
-	return func(yield func(Outcome, int) bool) {
-		_ = yield(OutcomeDelivered, c.Delivered) && yield(OutcomeFiltered, c.Filtered) &&
-			yield(OutcomeDeadLettered, c.DeadLettered) && yield(OutcomeRetried, c.Waiting)
-	}
-}
-
 // setPart is setField for what is said of parts.
 func setPart(field any, value string) (reason string) {
 	switch f := field.(type) {
@@ -99,20 +69,4 @@ func (c *Control) writePart(w *headerWriter) {
 	if c.Remaining != nil {
 		w.bounded(HeaderRemaining, c.Remaining.String())
 	}
-}
-
-// Part says which part of the record at Source this is, alone; zero for a whole record.
-func (r *Record) Part() Part {
-	if r.Control == nil {
-		return Part{}
-	}
-	return r.Control.Part
-}
-
-// Remaining says which parts of the record are left for this attempt; nil when all of them are.
-func (r *Record) Remaining() *Remaining {
-	if r.Control == nil {
-		return nil
-	}
-	return r.Control.Remaining
 }

@@ -98,7 +98,7 @@ func (e *Engine) decideParts(t *task, event *Event, result *Result) {
 	}
 	remaining := event.Record.ended(event.Parts, result.Of)
 	if v.last == nil {
-		event.Decision, event.Note = remaining.end()
+		event.Decision, event.Note = endOf(remaining)
 		return
 	}
 	remaining.Open = v.open
@@ -130,11 +130,11 @@ func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string 
 		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.Part })
 		d.value = failed[at].Value()
 		r := &kgo.Record{Key: t.raw.Key, Value: d.value, Headers: t.record.Headers}
-		n := recordbatch.Bytes(r) + mostControl
+		n := recordbatch.Bytes(r) + MaxControlBytes
 		if bytes += n; bytes > maxDeadPartBytes {
 			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
 		}
-		if told && n > limit && !e.sizes.Load().compressor.Fits(r, limit-mostControl) {
+		if told && n > limit && !e.sizes.Load().compressor.Fits(r, limit-MaxControlBytes) {
 			return "and the topic " + e.cfg.DLQ + " does not take each of them"
 		}
 	}
@@ -161,8 +161,8 @@ func (r *Record) ended(now PartCounts, of int) *Remaining {
 	return remaining
 }
 
-// end is how a record ends all of whose parts have an end.
-func (r *Remaining) end() (Decision, string) {
+// endOf returns the decision about a record of which no part remains, and a note for people.
+func endOf(r *Remaining) (Decision, string) {
 	d := Decision{Outcome: OutcomeDelivered, Reason: ReasonHandled}
 	note := ""
 	if r.Dead > 0 {
@@ -190,7 +190,7 @@ func (e *Engine) endParts(event *Event, result *Result) {
 	if remaining == nil {
 		return
 	}
-	event.Decision, event.Note = event.Record.ended(event.Parts, remaining.Of).end()
+	event.Decision, event.Note = endOf(event.Record.ended(event.Parts, remaining.Of))
 }
 
 // partRecords gives what a record produces of which parts have failed: where it waits first, then the dead letters of its
@@ -246,10 +246,10 @@ func (event *Event) took() bool {
 	return o == OutcomeDelivered || o == OutcomeRetried && event.Parts.Delivered > 0
 }
 
-// VersionOf gives the version by which a record with these headers is compared with the newest event that took effect, if any is
-// known: v, that of what it says itself, unless it is a part. A part has the number of its whole record, or its own if that is
+// VersionOf returns the version by which a record with the control headers c is compared with the newest event that took effect,
+// if any is known: v, that of what it says itself, unless it is a part. A part has the number of its whole record, or its own if that is
 // greater, and nothing of its own record is newer than it.
-func (c *Control) VersionOf(v Version, newest *Version) Version {
+func VersionOf(c *Control, v Version, newest *Version) Version {
 	if c.Part.Whole() {
 		return v
 	}

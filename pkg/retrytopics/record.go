@@ -43,11 +43,11 @@ type Marks struct {
 	Sovereignty string // whose the data are
 }
 
-// marks gives what the control headers say.
-func (c *Control) marks() Marks { return Marks{c.Lineage, c.Care, c.Sovereignty} }
+// marksOf returns the marks of the control headers.
+func marksOf(c *Control) Marks { return Marks{c.Lineage, c.Care, c.Sovereignty} }
 
 // setMarks writes marks into the control headers.
-func (c *Control) setMarks(m Marks) {
+func setMarks(c *Control, m Marks) {
 	c.Lineage, c.Care, c.Sovereignty = m.Lineage, m.Care, m.Sovereignty
 }
 

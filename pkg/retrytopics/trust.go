@@ -50,9 +50,9 @@ func Unproven(*kgo.Record) error {
 // not believed even so.
 func TrustProducers(*kgo.Record) error { return nil }
 
-// claims says whether a record pretends to be a replay. Other control headers claim nothing: outputs of another pipeline
+// claimsReplay reports whether a record pretends to be a replay. Other control headers claim nothing: outputs of another pipeline
 // have them too, and they are dropped.
-func (c *Control) claims() bool { return c.DeadLetterID != "" || c.ReplayID != "" || c.ForceVersion }
+func claimsReplay(c *Control) bool { return c.DeadLetterID != "" || c.ReplayID != "" || c.ForceVersion }
 
 // precedes says whether a claimed first position can be that of a record at a position of the source topic. Offsets of other
 // partitions do not compare, so a key's records must stay in its partition; without a key nothing is ordered. What lay in a
@@ -77,7 +77,7 @@ func precedes(claimed, at Position, keyed, recreated bool) bool {
 func fromReplay(c Control, raw *kgo.Record, today int, proven func(*kgo.Record) error) (kept Control, doubt *DoubtError) {
 	kept = Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
 	at := Position{raw.Topic, raw.Partition, raw.Offset}
-	if !c.claims() {
+	if !claimsReplay(&c) {
 		return kept, nil
 	}
 	if c.HasSource && c.Source.Topic != at.Topic {

@@ -88,8 +88,8 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 			if believed := kept.DeadLetterID != ""; !believed && (kept.ReplayCount != 0 || kept.ContentHash != "") || kept.SourceTimestamp.IsZero() == (believed && c.doubt == "" && strings.Contains(c.headers, "timestamp")) {
 				t.Errorf("kept %+v", kept)
 			}
-			if kept.marks() != (Marks{"stac:1", "C1", "S1"}) {
-				t.Errorf("marks %+v", kept.marks())
+			if marksOf(&kept) != (Marks{"stac:1", "C1", "S1"}) {
+				t.Errorf("marks %+v", marksOf(&kept))
 			}
 		})
 	}
