@@ -154,7 +154,7 @@ func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
 	if !(Version{Offset: VersionPosition(0, 1<<40)}).Less(Version{Offset: VersionPosition(1, 0)}) || !(Version{Offset: VersionPosition(1, 3)}).Less(Version{Offset: VersionPosition(1, 4)}) {
 		t.Error("an older event counts as newer")
 	}
-	if VersionPosition(maxGeneration, 1<<generationBits-1) < 0 {
+	if VersionPosition(maxGeneration, 1<<48-1) < 0 {
 		t.Error("the last generation overflows")
 	}
 }

@@ -62,7 +62,7 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 			}
 			for header := range strings.FieldsSeq(c.headers + " lineage=stac:1 care=C1 sovereignty=S1") {
 				key, value, _ := strings.Cut(header, "=")
-				raw.Headers = append(raw.Headers, kgo.RecordHeader{Key: headerPrefix + key, Value: []byte(value)})
+				raw.Headers = append(raw.Headers, kgo.RecordHeader{Key: "switchback-" + key, Value: []byte(value)})
 			}
 			control, err := ParseControl(raw.Headers)
 			if err != nil {
