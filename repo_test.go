@@ -104,9 +104,12 @@ var mayImport = map[string][]string{
 	"pkg/geometry/coverage": {"pkg/geometry/exact", "pkg/geometry/noding", "pkg/validity"},
 	"pkg/geometry/repair":   {"pkg/geometry/coverage", "pkg/geometry/grid", "pkg/geometry/noding", "pkg/validity"},
 
-	"pkg/envelope":         {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
-	"pkg/retrytopics":      {"pkg/classify", "pkg/idempotency", "internal/recordbatch"}, // the engine keeps the ledger
-	"pkg/idempotency":      {"pkg/classify"},
+	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
+	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/recordbatch", "pkg/retrytopics"}, // the engine keeps the ledger
+	"pkg/idempotency": {"pkg/classify"},
+
+	"pkg/retrytopics/header": {"pkg/classify"},
+
 	"internal/recordbatch": {},
 	"schemas":              {},
 	"examples":             {"pkg", "schemas", "examples"},

@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // mostMemory is what a command of the replayer may have in memory, whatever lies in the topics.
@@ -23,9 +23,9 @@ const mostMemory = 512 << 20
 
 // letterHeaders are those of a dead letter that the consumer wrote.
 func (p *pipe) letterHeaders(id string, source int64) []kgo.RecordHeader {
-	return retrytopics.Control{
+	return header.Control{
 		DeadLetterID: id, ErrorCode: "record_too_large", ErrorClass: "row", ErrorStage: "gate", ErrorMessage: "the record is larger than the limit",
-		Source: retrytopics.Position{Topic: p.topics.Source, Partition: 0, Offset: source}, HasSource: true, Pipeline: p.set.ID, Attempt: 1, MaxAttempts: 5,
+		Source: header.Position{Topic: p.topics.Source, Partition: 0, Offset: source}, HasSource: true, Pipeline: p.set.ID, Attempt: 1, MaxAttempts: 5,
 	}.AppendTo(nil)
 }
 
@@ -54,8 +54,8 @@ func (p *pipe) explosives() (letters int) {
 		p.t.Fatal(err)
 	}
 	value := bytes.Repeat([]byte("0123456789abcdef"), 90<<20/16) // not compressed where it lies
-	at := retrytopics.Position{Topic: p.topics.Source, Offset: p.drop(p.topics.Source, bombs.Batch(kgo.CodecNone, now, bombs.Record{Key: []byte("k"), Value: value}))}
-	pointer := retrytopics.PointTo(at, []byte("k"), value, true)
+	at := header.Position{Topic: p.topics.Source, Offset: p.drop(p.topics.Source, bombs.Batch(kgo.CodecNone, now, bombs.Record{Key: []byte("k"), Value: value}))}
+	pointer := header.PointTo(at, []byte("k"), value, true)
 	p.drop(p.topics.DLQ, bombs.Batch(kgo.CodecNone, now, bombs.Record{Key: []byte("k"), Value: []byte{}, Headers: pointer.Append(p.letterHeaders("0-0-pointer", 0))}))
 	letters++
 	for i := range 4 {

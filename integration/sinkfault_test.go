@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // tableFault is something that happens to the table or its user. WRITER is the user. internal/sink tests further faults; here the
@@ -94,7 +94,7 @@ func (o *owned) untouched() {
 	began := time.Now()
 	eventually.Until(o.p.ctx, o.p.t, "some probes", func() (bool, string) { return time.Since(began) > 3*time.Second, time.Since(began).String() })
 	if letters := o.p.read(o.p.topics.DLQ); len(letters) > 0 {
-		o.p.t.Fatalf("%d dead letters: %s", len(letters), value(letters[0], retrytopics.HeaderErrorMessage))
+		o.p.t.Fatalf("%d dead letters: %s", len(letters), value(letters[0], header.KeyErrorMessage))
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // connector writes records as Debezium does with one of Kafka Connect's converters.
@@ -159,7 +159,7 @@ func TestSinkDebezium_S0_6_C1(t *testing.T) {
 			tab.p.drain()
 			tab.wantLevels("1:1 2:1 3:1 4:1 5:1")
 			letters := tab.p.read(tab.p.topics.DLQ)
-			if len(letters) != 1 || value(letters[0], retrytopics.HeaderErrorCode) != "null_key" {
+			if len(letters) != 1 || value(letters[0], header.KeyErrorCode) != "null_key" {
 				t.Errorf("%d dead letters, want that of the truncate", len(letters))
 			}
 			wantTotals(t, tab.p.verify(), len(sent)+5, conservation.Place{Output: 13, Closed: 3, Letters: 1})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // loop is what one writes with the client alone: poll, handle, produce, end the transaction. It has the engine's client
@@ -88,8 +89,8 @@ func (l *loop) turn(ctx context.Context) error {
 
 // dress gives an output the headers that the engine gives it, and its entry in the ledger.
 func dress(out, raw *kgo.Record, id *retrytopics.Identity) idempotency.Change {
-	out.Headers = retrytopics.Control{
-		Source: retrytopics.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}, HasSource: true,
+	out.Headers = header.Control{
+		Source: header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}, HasSource: true,
 		ContentHash: id.ContentHash, FeatureID: id.FeatureID,
 	}.AppendTo(out.Headers)
 	content, _ := idempotency.ContentOf(id.ContentHash)

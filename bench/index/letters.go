@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // causes are what the letters died of: a few large groups and many small ones, as in life.
@@ -81,9 +81,9 @@ func letter(topic string, i int, at time.Time) *kgo.Record {
 	if i%10 == 3 {
 		pipeline = "roads"
 	}
-	c := retrytopics.Control{
+	c := header.Control{
 		Attempt: 1, MaxAttempts: 5, FirstFailedAt: at, FailedAt: at, SourceTimestamp: at, ErrorClass: "row", ErrorCode: code, ErrorStage: stage,
-		ErrorMessage: message, Source: retrytopics.Position{Topic: "features", Partition: int32(i % partitions), Offset: int64(i / partitions)},
+		ErrorMessage: message, Source: header.Position{Topic: "features", Partition: int32(i % partitions), Offset: int64(i / partitions)},
 		HasSource: true, ContentHash: idempotency.Of([]byte(value)).String(), FeatureID: fmt.Sprintf("P-%d", i),
 		BBox: fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", west, south, east, north), RunID: runOf(i), Pipeline: pipeline, DeadLetterID: id(i),
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // letter is one dead letter, and what a replay of it writes.
@@ -31,20 +31,20 @@ func (b *bench) make(i int) (*letter, error) {
 		`"note":"surveyed again after the flood of 2013, boundary stones in place","updated":"2026-11-03T04:05:06Z"}}`,
 		id, x, x+0.01, x+0.01, x, x, id, i)
 	partition := int32(i) % b.partitions
-	source := retrytopics.Position{Topic: b.id, Partition: partition, Offset: int64(i) / int64(b.partitions)}
+	source := header.Position{Topic: b.id, Partition: partition, Offset: int64(i) / int64(b.partitions)}
 	at := time.Now().UTC().Truncate(time.Millisecond)
-	c := retrytopics.Control{
+	c := header.Control{
 		Attempt: 1, MaxAttempts: 5, FirstFailedAt: at, FailedAt: at, SourceTimestamp: at, ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate",
 		ErrorMessage: "a ring meets itself", Source: source, HasSource: true, ContentHash: idempotency.Of(value).String(), FeatureID: id,
 		RunID: "bench", Pipeline: b.id, DeadLetterID: fmt.Sprintf("%d-%d-%08x", partition, source.Offset, i),
 	}
 	l := &letter{dead: &kgo.Record{Topic: b.id + ".dlq", Partition: partition, Key: []byte(id), Value: value, Headers: c.AppendTo(nil)}}
-	back := retrytopics.Control{
+	back := header.Control{
 		Source: source, HasSource: true, SourceTimestamp: at, ContentHash: c.ContentHash, DeadLetterID: c.DeadLetterID, ReplayID: "replay-20261103T040506Z-1a2b3c4d", ReplayCount: 1,
 	}
 	l.back = &kgo.Record{Topic: b.id + ".bare", Partition: partition, Key: []byte(id), Value: value, Headers: back.AppendTo(nil)}
 	l.state = deadletters.State{
-		ID: c.DeadLetterID, Status: deadletters.Replaying, Source: source, DLQ: retrytopics.Position{Topic: b.id + ".dlq", Partition: partition},
+		ID: c.DeadLetterID, Status: deadletters.Replaying, Source: source, DLQ: header.Position{Topic: b.id + ".dlq", Partition: partition},
 		KeyHash: idempotency.HashKey([]byte(id)), ContentHash: c.ContentHash, ReplayID: back.ReplayID, Reason: "bench", By: "bench", At: at,
 	}.Record(b.id+".bare", partition)
 	event, err := audit.Event{

@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // consume stands in for the consumer until the test ends: it closes each letter that was put back as well says. The real one is
@@ -32,7 +32,7 @@ func (d *desk) consume(well func(letter string) bool) {
 		defer close(done)
 		for ctx.Err() == nil {
 			for _, r := range cl.PollFetches(ctx).Records() {
-				c, err := retrytopics.ParseControl(r.Headers)
+				c, err := header.ParseControl(r.Headers)
 				change := deadletters.Change{To: deadletters.Reprocessed, Reason: "delivered", By: "consumer c", At: start}
 				if !well(c.DeadLetterID) {
 					change.To, change.Reason = deadletters.Pending, "failed again: geometry_invalid"

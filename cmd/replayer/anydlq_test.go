@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const paymentsDLT = "payments.DLT"
@@ -154,7 +154,7 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 		if trace, _ := topiclog.Header(r, "traceparent"); trace != "00-"+string(r.Key) {
 			t.Errorf("%s has the producer's header %q", r.Key, trace)
 		}
-		if n, _ := topiclog.Header(r, retrytopics.HeaderReplayCount); n != "1" {
+		if n, _ := topiclog.Header(r, header.KeyReplayCount); n != "1" {
 			t.Errorf("%s has replay count %q", r.Key, n)
 		}
 	}
@@ -235,7 +235,7 @@ func TestAnyDLQ_C4_hostileOrigins(t *testing.T) {
 	}
 	plain := &kgo.Record{Topic: paymentsDLT, Key: []byte("plain"), Value: []byte("p"), Timestamp: start}
 	own := d.died("payments", 0, 50, "own", "o")
-	own.Headers = retrytopics.Control{ErrorCode: "geometry_invalid", DeadLetterID: "0-1-x"}.AppendTo(nil)
+	own.Headers = header.Control{ErrorCode: "geometry_invalid", DeadLetterID: "0-1-x"}.AppendTo(nil)
 	d.put(plain, own)
 	before := d.topics()
 	d.want(cli.ExitRefused, with(at, "replay")...)
@@ -321,7 +321,7 @@ func TestAnyDLQ_C4_plan(t *testing.T) {
 func TestAnyDLQ_C4_theIdsOfAnotherDLQAreNotTakenOver(t *testing.T) {
 	d, at := payments(t, false)
 	first, second := d.died("payments", 0, 1, "a", "1"), d.died("payments", 0, 2, "b", "2")
-	second.Headers = append(retrytopics.Control{DeadLetterID: deadletters.IDIn("orders.DLT", "dlq-0-0"), ReplayID: "r", ReplayCount: 1}.AppendTo(nil), second.Headers...)
+	second.Headers = append(header.Control{DeadLetterID: deadletters.IDIn("orders.DLT", "dlq-0-0"), ReplayID: "r", ReplayCount: 1}.AppendTo(nil), second.Headers...)
 	d.put(first, second)
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
 	if n := len(d.read("payments")); n != 2 {

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // auditFlags is what the audit command takes.
@@ -67,7 +67,7 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 		f.filter.Since = since
 	}
 	if f.filter.Source != "" {
-		if _, err := retrytopics.ParsePosition(f.filter.Source); err != nil {
+		if _, err := header.ParsePosition(f.filter.Source); err != nil {
 			return usage("--source: %w; write it as topic/partition/offset, such as features/3/1042", err)
 		}
 	}

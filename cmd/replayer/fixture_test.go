@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -116,11 +116,11 @@ func (d *desk) put(records ...*kgo.Record) {
 	}
 }
 
-func controlOf(partition int32, id, message string) retrytopics.Control {
-	return retrytopics.Control{
+func controlOf(partition int32, id, message string) header.Control {
+	return header.Control{
 		Attempt: 1, MaxAttempts: 5, FailedAt: start.Add(-time.Hour), SourceTimestamp: start.Add(-2 * time.Hour),
 		ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate", ErrorMessage: message,
-		Source: retrytopics.Position{Topic: "features", Partition: partition, Offset: 40}, HasSource: true,
+		Source: header.Position{Topic: "features", Partition: partition, Offset: 40}, HasSource: true,
 		FeatureID: "P-" + id, BBox: "0,0,2,2", Pipeline: "features", DeadLetterID: id,
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // bomb writes a dead letter of so many MiB that takes some KiB of zstd.
@@ -33,7 +33,7 @@ func (d *desk) elsewhere(id, value string) {
 	}
 	r := letter(1, id, "", "it fits into no topic")
 	r.Key, r.Value = []byte("key"), []byte{}
-	p := retrytopics.PointTo(retrytopics.Position{Topic: "features", Partition: 1, Offset: offset}, r.Key, []byte(value), true)
+	p := header.PointTo(header.Position{Topic: "features", Partition: 1, Offset: offset}, r.Key, []byte(value), true)
 	r.Headers = p.Append(r.Headers)
 	d.put(r)
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const levelled = `{"type":"Feature","id":"%s","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"id":"%s","level":%s}}`
@@ -32,7 +32,7 @@ func (d *desk) refusedLevels(levels ...string) {
 		id := fmt.Sprintf("0-%d-aaaaaaaa", i)
 		r := letter(0, id, fmt.Sprintf(levelled, id, id, level), "the string cannot become a field of type integer at /properties/level")
 		for n, h := range r.Headers {
-			if h.Key == retrytopics.HeaderErrorCode {
+			if h.Key == header.KeyErrorCode {
 				r.Headers[n].Value = []byte("coercion_failed")
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func parse(t *testing.T, rest string) *config.Config { return parsed(t, "", rest) }
@@ -32,8 +33,8 @@ func parsed(t *testing.T, tolerance, rest string) *config.Config {
 	return cfg
 }
 
-func event(outcome retrytopics.Outcome, attempt int, control retrytopics.Control) *retrytopics.Event {
-	at := retrytopics.Position{Topic: "parcels", Partition: 2, Offset: 7}
+func event(outcome retrytopics.Outcome, attempt int, control header.Control) *retrytopics.Event {
+	at := header.Position{Topic: "parcels", Partition: 2, Offset: 7}
 	e := &retrytopics.Event{
 		Record:   &retrytopics.Record{Position: at, Source: at, Key: []byte("k"), Attempt: attempt, Control: &control},
 		Decision: retrytopics.Decision{Outcome: outcome, Reason: retrytopics.ReasonHandled},
@@ -69,7 +70,7 @@ func TestJournal_S0_11_auditsEveryDecisionButFirstDeliveries(t *testing.T) {
 		{"all", retrytopics.OutcomeDelivered, 1, 1},
 	} {
 		j := &journal{cfg: parse(t, "audit: "+c.scope+"\n"), runID: "r"}
-		records, err := j.records(event(c.outcome, c.attempt, retrytopics.Control{}))
+		records, err := j.records(event(c.outcome, c.attempt, header.Control{}))
 		if err != nil || len(records) != c.want {
 			t.Errorf("%s %s attempt %d: %d records, %v; want %d", c.scope, c.outcome, c.attempt, len(records), err, c.want)
 		}
@@ -82,7 +83,7 @@ func TestJournal_S0_11_auditsEveryDecisionButFirstDeliveries(t *testing.T) {
 }
 
 func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
-	replayed := retrytopics.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: 1, ContentHash: "sha256:00"}
+	replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: 1, ContentHash: "sha256:00"}
 	for outcome, want := range map[retrytopics.Outcome]deadletters.Status{
 		retrytopics.OutcomeDelivered: deadletters.Reprocessed, retrytopics.OutcomeDuplicate: deadletters.Duplicate,
 		retrytopics.OutcomeSuperseded: deadletters.Superseded, retrytopics.OutcomeFiltered: deadletters.Discarded,
@@ -112,7 +113,7 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 // S4-8: what still fails is escalated, and says why.
 func TestJournal_S4_8_escalatesALetterThatFailedTooOften(t *testing.T) {
 	for replays, want := range map[int]deadletters.Status{1: deadletters.Pending, 2: deadletters.Pending, 3: deadletters.Escalated, 4: deadletters.Escalated} {
-		replayed := retrytopics.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
+		replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
 		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(event(retrytopics.OutcomeDeadLettered, 1, replayed))
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +142,7 @@ func TestTally_conservesWhatItCounts(t *testing.T) {
 	t.Parallel()
 	tally := newTally(parse(t, ""))
 	for _, o := range retrytopics.Outcomes() {
-		tally.add(event(o, 1, retrytopics.Control{}))
+		tally.add(event(o, 1, header.Control{}))
 	}
 	n := tally.counts
 	waiting := int64(2) // retried and parked, both read from the source

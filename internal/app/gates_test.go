@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/tolerance"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Every outcome of the engine means something for the gates.
@@ -20,7 +21,7 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 		retrytopics.OutcomeRetried: {Transient: true}, retrytopics.OutcomeDuplicate: done, retrytopics.OutcomeSuperseded: done,
 		retrytopics.OutcomeFiltered: done, retrytopics.OutcomeSkipped: done,
 	} {
-		e := event(outcome, 1, retrytopics.Control{})
+		e := event(outcome, 1, header.Control{})
 		if outcome == retrytopics.OutcomeRetried {
 			e.Failure.Class = classify.RetryBackoff
 		}
@@ -28,10 +29,10 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 			t.Errorf("%s: %+v, %v", outcome, got, counts)
 		}
 	}
-	if _, counts := outcomeOf(event(retrytopics.OutcomeParked, 1, retrytopics.Control{})); counts {
+	if _, counts := outcomeOf(event(retrytopics.OutcomeParked, 1, header.Control{})); counts {
 		t.Error("parking is no attempt")
 	}
-	exhausted := event(retrytopics.OutcomeDeadLettered, 5, retrytopics.Control{})
+	exhausted := event(retrytopics.OutcomeDeadLettered, 5, header.Control{})
 	exhausted.Failure.Class = classify.RetryBackoff
 	if got, _ := outcomeOf(exhausted); got != (tolerance.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}) {
 		t.Errorf("the last of many attempts: %+v", got)
@@ -94,7 +95,7 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 
 // ofBatch is an event of a record that a producer sent in a batch.
 func ofBatch(id string, outcome retrytopics.Outcome) *retrytopics.Event {
-	e := event(outcome, 1, retrytopics.Control{})
+	e := event(outcome, 1, header.Control{})
 	e.Record.Headers = []kgo.RecordHeader{{Key: batchHeader, Value: []byte(id)}}
 	return e
 }
@@ -150,7 +151,7 @@ func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
 	c.orders.take(t.Context(), v)
 	end(retrytopics.OutcomeDeadLettered) // such as cannot even be decoded
 	for range 20 {
-		c.ended(event(retrytopics.OutcomeDelivered, 1, retrytopics.Control{}))
+		c.ended(event(retrytopics.OutcomeDelivered, 1, header.Control{}))
 	}
 	if state, held := c.orders.held(); held {
 		t.Errorf("held: %s", state)

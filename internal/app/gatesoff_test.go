@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // off is the order of somebody who has the gates off for a while.
@@ -145,7 +146,7 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	c.now = func() time.Time { return now }
 	end := func(n int) (held bool) {
 		for range n {
-			e := event(retrytopics.OutcomeDeadLettered, 1, retrytopics.Control{})
+			e := event(retrytopics.OutcomeDeadLettered, 1, header.Control{})
 			e.At, e.Failure.Class = now, classify.RetryBackoff
 			c.ended(e)
 		}
@@ -154,14 +155,14 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	}
 	c.orders.take(t.Context(), view(1, off(now, time.Hour)))
 	defer c.orders.off.stop()
-	if err, n := readAll(c, 100, 4, retrytopics.Control{}); err != nil || end(50) {
+	if err, n := readAll(c, 100, 4, header.Control{}); err != nil || end(50) {
 		t.Fatalf("the gates are off; point %d below the floor: %v", n, err)
 	}
 	now = until
 	if end(9) {
 		t.Error("what was counted while they were off counts after it")
 	}
-	if err, n := readAll(c, 100, 4, retrytopics.Control{}); err == nil || n < 20 {
+	if err, n := readAll(c, 100, 4, header.Control{}); err == nil || n < 20 {
 		t.Errorf("the floor is judged from an empty window on; point %d: %v", n, err)
 	}
 	if !end(1) {
@@ -171,7 +172,7 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	now = time.Now().UTC()
 	other.orders.take(t.Context(), view(1, off(now, time.Hour)))
 	defer other.orders.off.stop()
-	e := event(retrytopics.OutcomeRetried, 1, retrytopics.Control{})
+	e := event(retrytopics.OutcomeRetried, 1, header.Control{})
 	e.Failure.Code = classify.CodeHTTPForbidden
 	other.failed(e)
 	if _, held := other.orders.held(); !held {

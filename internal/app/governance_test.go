@@ -22,7 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/topics"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // governed is a scene whose pipeline has rules.
@@ -98,9 +98,9 @@ func (g *governed) ledger() governance.Document {
 	return ledger
 }
 
-func control(t *testing.T, r *kgo.Record) retrytopics.Control {
+func control(t *testing.T, r *kgo.Record) header.Control {
 	t.Helper()
-	c, err := retrytopics.ParseControl(r.Headers)
+	c, err := header.ParseControl(r.Headers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 		}
 	}
 	c := control(t, sacred)
-	replayed := retrytopics.Control{
+	replayed := header.Control{
 		DeadLetterID: c.DeadLetterID, ReplayID: "r1", ReplayCount: 1, Source: c.Source, HasSource: true, SourceTimestamp: c.SourceTimestamp,
 		ContentHash: c.ContentHash, Care: c.Care, Sovereignty: c.Sovereignty, Lineage: c.Lineage,
 	}

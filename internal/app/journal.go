@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // journal gives the records that are committed together with a decision: its audit event, and the closing state of a
@@ -92,7 +93,7 @@ func (j *journal) loss(l retrytopics.Loss) ([]*kgo.Record, error) {
 	last := l.To - 1
 	r, err := audit.Event{
 		Time: time.Now(), Pipeline: j.cfg.Pipeline.ID, RunID: j.runID, Decision: audit.Lost, Reason: "deleted_before_consumed",
-		Source: retrytopics.Position{Topic: l.Topic, Partition: l.Partition, Offset: l.From}.String(), LastOffset: &last,
+		Source: header.Position{Topic: l.Topic, Partition: l.Partition, Offset: l.From}.String(), LastOffset: &last,
 		Message: fmt.Sprintf("%s partition %d: offsets %d to %d were deleted before they were consumed, at most %d records", l.Topic, l.Partition, l.From, last, l.Records),
 	}.Record(j.cfg.Topics.Audit, l.Partition)
 	if err != nil {

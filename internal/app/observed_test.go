@@ -8,23 +8,24 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Each record counts once for the transient rate: by its first attempt, while that is in flight as well.
 func TestObserved_S1_8_aRecordCountsOnceAndWhileItIsInFlight(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 1, max_transient_rate: 0.4, min_records: 10")
-	at := func(offset int64) retrytopics.Position { return retrytopics.Position{Topic: "parcels", Offset: offset} }
+	at := func(offset int64) header.Position { return header.Position{Topic: "parcels", Offset: offset} }
 	begin := func(offset int64, err error) {
 		handle := c.observed(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 			return retrytopics.Result{}, err
 		})
-		r := &retrytopics.Record{Position: at(offset), Attempt: 1, Control: &retrytopics.Control{}}
+		r := &retrytopics.Record{Position: at(offset), Attempt: 1, Control: &header.Control{}}
 		if _, got := handle(t.Context(), r); !errors.Is(got, err) {
 			t.Fatal(got)
 		}
 	}
 	failed := func(offset int64, attempt int) bool {
-		e := event(retrytopics.OutcomeRetried, attempt, retrytopics.Control{})
+		e := event(retrytopics.OutcomeRetried, attempt, header.Control{})
 		e.Record.Position, e.Failure.Class = at(offset), classify.RetryBackoff
 		c.ended(e)
 		_, held := c.orders.held()

@@ -12,13 +12,14 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // readAll hands the consumer features with coordinates of so many decimals, and gives the first error and how many came before it.
-func readAll(c *Consumer, n, decimals int, control retrytopics.Control, headers ...kgo.RecordHeader) (error, int) {
+func readAll(c *Consumer, n, decimals int, control header.Control, headers ...kgo.RecordHeader) (error, int) {
 	for i := range n {
-		at := retrytopics.Position{Topic: "parcels", Offset: int64(i)}
+		at := header.Position{Topic: "parcels", Offset: int64(i)}
 		r := &retrytopics.Record{Position: at, Source: at, Attempt: 1, Control: &control, Headers: headers}
 		f := &transform.Feature{}
 		scale := math.Pow10(decimals)
@@ -33,10 +34,10 @@ func readAll(c *Consumer, n, decimals int, control retrytopics.Control, headers 
 // S0-9: below the floor a record fails with a code that holds the pipeline by default. What a person sends again passes.
 func TestRead_S0_9_belowTheFloor(t *testing.T) {
 	c := newConsumer(t, "precision_decimal_threshold: 6")
-	if err, n := readAll(c, 1000, 7, retrytopics.Control{}); err != nil {
+	if err, n := readAll(c, 1000, 7, header.Control{}); err != nil {
 		t.Fatalf("honest record %d: %v", n, err)
 	}
-	err, n := readAll(c, 1000, 4, retrytopics.Control{})
+	err, n := readAll(c, 1000, 4, header.Control{})
 	var e *transform.Error
 	if !errors.As(err, &e) || e.Code != classify.CodePrecisionDegraded || n < 20 || n > 26 {
 		t.Fatalf("after %d: %v", n, err)
@@ -49,11 +50,11 @@ func TestRead_S0_9_belowTheFloor(t *testing.T) {
 			t.Errorf("the message does not say %s: %v; %s", part, e, e.Fix)
 		}
 	}
-	if err, n := readAll(c, 1000, 4, retrytopics.Control{DeadLetterID: "d"}); err != nil {
+	if err, n := readAll(c, 1000, 4, header.Control{DeadLetterID: "d"}); err != nil {
 		t.Errorf("replayed dead letter %d: %v", n, err)
 	}
 	c.orders.onResume()
-	if err, n := readAll(c, 1000, 7, retrytopics.Control{}); err != nil {
+	if err, n := readAll(c, 1000, 7, header.Control{}); err != nil {
 		t.Errorf("after a person has resumed it, honest record %d: %v", n, err)
 	}
 }
@@ -61,7 +62,7 @@ func TestRead_S0_9_belowTheFloor(t *testing.T) {
 // Without the key nothing is held, and the precision is measured.
 func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 1")
-	if err, _ := readAll(c, 1000, 4, retrytopics.Control{}); err != nil {
+	if err, _ := readAll(c, 1000, 4, header.Control{}); err != nil {
 		t.Error(err)
 	}
 	families, err := c.registry.Gather()
@@ -84,12 +85,12 @@ func TestRead_S4_1_batchBelowTheFloor(t *testing.T) {
 	for on, code := range map[string]classify.Code{"quarantine": classify.CodeBatchQuarantined, "hold": classify.CodePrecisionDegraded} {
 		t.Run(on, func(t *testing.T) {
 			c := newConsumer(t, fmt.Sprintf("precision_decimal_threshold: 6, on_batch: %s", on))
-			err, n := readAll(c, 1000, 4, retrytopics.Control{}, kgo.RecordHeader{Key: batchHeader, Value: []byte("b-17")})
+			err, n := readAll(c, 1000, 4, header.Control{}, kgo.RecordHeader{Key: batchHeader, Value: []byte("b-17")})
 			var e *transform.Error
 			if !errors.As(err, &e) || e.Code != code || n > 26 || !strings.Contains(err.Error(), "of batch b-17") {
 				t.Errorf("after %d: %v", n, err)
 			}
-			if err, n := readAll(c, 1000, 7, retrytopics.Control{}); err != nil {
+			if err, n := readAll(c, 1000, 7, header.Control{}); err != nil {
 				t.Errorf("record %d of no batch: %v", n, err)
 			}
 		})

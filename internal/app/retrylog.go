@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // retryAttrs gives what S3-7 wants told of every retry, as one group: of an attempt that will be made again, and of one
@@ -34,7 +35,7 @@ func retryAttrs(e *retrytopics.Event, rules governance.Status, used energy) []sl
 }
 
 // waited is how long the record was to wait before this attempt.
-func waited(c *retrytopics.Control) time.Duration {
+func waited(c *header.Control) time.Duration {
 	if c.FailedAt.IsZero() || !c.Due.After(c.FailedAt) {
 		return 0
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestStats_S4_6_says_how_fresh_it_is(t *testing.T) {
@@ -32,7 +32,7 @@ func TestStats_S4_6_says_how_fresh_it_is(t *testing.T) {
 }
 
 func TestGroups_S4_6_the_largest_first_within_the_limit(t *testing.T) {
-	other := func(c *retrytopics.Control) { c.ErrorMessage = "no such code" }
+	other := func(c *header.Control) { c.ErrorMessage = "no such code" }
 	d := newDesk(t, letter("a", 0), letter("b", 1, other), letter("c", 2, other))
 	got := read[GroupsAnswer](d, "/api/groups?limit=1")
 	if got.Total != 2 || len(got.Groups) != 1 || got.Groups[0].Count != 2 || got.Groups[0].Message != "no such code" {
@@ -192,8 +192,8 @@ func TestMap_S4_6_points_and_how_many_are_left_out(t *testing.T) {
 	for i := range maxPoints + 3 {
 		records = append(records, letter(fmt.Sprintf("id-%d", i), i))
 	}
-	records[0] = letter("nowhere", 0, func(c *retrytopics.Control) { c.BBox = "" })
-	records[1] = letter("fiji", 1, func(c *retrytopics.Control) { c.BBox = "178,-20,-176,-16" })
+	records[0] = letter("nowhere", 0, func(c *header.Control) { c.BBox = "" })
+	records[1] = letter("fiji", 1, func(c *header.Control) { c.BBox = "178,-20,-176,-16" })
 	d := newDesk(t, records...)
 	got := read[MapAnswer](d, "/api/map")
 	if got.Type != "FeatureCollection" || got.Total != maxPoints+3 || got.LeftOut != 3 || got.NoPlace != 1 || len(got.Features) != maxPoints-1 {
@@ -249,7 +249,7 @@ func TestConsole_S4_6_an_answer_is_complete_before_it_is_sent(t *testing.T) {
 }
 
 func TestConsole_S4_6_bytes_cannot_steer_a_terminal(t *testing.T) {
-	d := newDesk(t, letter("a", 0, func(c *retrytopics.Control) { c.ErrorMessage = "\x1b[2J\u202e<script>" }))
+	d := newDesk(t, letter("a", 0, func(c *header.Control) { c.ErrorMessage = "\x1b[2J\u202e<script>" }))
 	w := d.get("/api/letters")
 	if body := w.Body.String(); strings.ContainsAny(body, "\x1b\u202e") || !json.Valid(w.Body.Bytes()) {
 		t.Errorf("%s", body)

@@ -24,7 +24,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var start = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -110,11 +110,11 @@ func (d *desk) put(records ...*kgo.Record) {
 }
 
 // letter is a dead letter as the consumer writes it, which died some seconds after the first.
-func letter(id string, seconds int, change ...func(*retrytopics.Control)) *kgo.Record {
+func letter(id string, seconds int, change ...func(*header.Control)) *kgo.Record {
 	at := start.Add(-time.Hour).Add(time.Duration(seconds) * time.Second)
-	c := retrytopics.Control{
+	c := header.Control{
 		Attempt: 1, MaxAttempts: 5, FailedAt: at, SourceTimestamp: at, ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate",
-		ErrorMessage: "ring 3 crosses itself", Source: retrytopics.Position{Topic: "features", Offset: int64(seconds)}, HasSource: true,
+		ErrorMessage: "ring 3 crosses itself", Source: header.Position{Topic: "features", Offset: int64(seconds)}, HasSource: true,
 		ContentHash: idempotency.Of([]byte(bowTie)).String(), FeatureID: "P-" + id, BBox: "0,0,2,2", Pipeline: "features", DeadLetterID: id,
 	}
 	for _, f := range change {

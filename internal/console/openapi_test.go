@@ -9,7 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // compiled compiles the schemas of the OpenAPI document, in which no object has members that it does not name.
@@ -48,7 +48,7 @@ func compiled(t *testing.T, d *desk) func(path string, ok bool) *jsonschema.Sche
 
 // The document is generated from the Go types; the answers are those of the console.
 func TestOpenAPI_S4_6_is_what_the_console_answers(t *testing.T) {
-	other := func(c *retrytopics.Control) { c.HasSource, c.BBox = false, "" }
+	other := func(c *header.Control) { c.HasSource, c.BBox = false, "" }
 	binary := letter("b", 1, other)
 	binary.Key, binary.Value = []byte{0xff}, []byte{0xfe}
 	d := newDesk(t, letter("a", 0), binary, letter("c", 2), replaying("c", "fix-1"), event("a", "op", 0))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // shown returns the text of a page that must have a status.
@@ -23,7 +23,7 @@ func shown(d *desk, path string, status int) string {
 }
 
 func TestPage_S4_6_says_first_how_many_wait_and_since_when(t *testing.T) {
-	other := func(c *retrytopics.Control) { c.ErrorMessage = "no such code" }
+	other := func(c *header.Control) { c.ErrorMessage = "no such code" }
 	d := newDesk(t, letter("a", 0), letter("b", 1, other), letter("c", 2, other), replaying("c", "fix-1"))
 	text := shown(d, "/", http.StatusOK)
 	first := regexp.MustCompile(`(?s)<h1>(.*?)</h1>`).FindStringSubmatch(text)
@@ -76,7 +76,7 @@ func TestPage_S4_6_pages_through_all(t *testing.T) {
 // Text of records is text, whatever it says.
 func TestPage_S4_6_payloads_are_text(t *testing.T) {
 	hostile := "<script>alert(1)</script>\x1b[2J\u202e\"'><img src=x>"
-	r := letter("<b>id", 0, func(c *retrytopics.Control) { c.ErrorMessage, c.FeatureID, c.ErrorCode = hostile, hostile, hostile })
+	r := letter("<b>id", 0, func(c *header.Control) { c.ErrorMessage, c.FeatureID, c.ErrorCode = hostile, hostile, hostile })
 	r.Value = []byte(hostile)
 	r.Headers = append(r.Headers, kgo.RecordHeader{Key: hostile, Value: []byte(hostile)})
 	d := newDesk(t, r)

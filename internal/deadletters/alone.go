@@ -6,7 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/dialects"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // IDIn is the id of a letter as a record carries it that was put back out of a DLQ without a pipeline. Its consumers may hand headers on,
@@ -18,7 +18,7 @@ func IDIn(dlq, id string) string { return id + "@" + dlq }
 // it was put back counts, wherever that was.
 func DecodeAlone(d Dialect, r *kgo.Record, withContent bool) Letter {
 	if d == "" {
-		if d = dialects.Detect(r.Headers); d == Native && !has(r.Headers, retrytopics.HeaderErrorCode) {
+		if d = dialects.Detect(r.Headers); d == Native && !has(r.Headers, header.KeyErrorCode) {
 			d = Unknown // a consumer that adds no headers wrote it
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var counterStart = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -43,8 +43,8 @@ func (w *counterWorld) write(r *kgo.Record) {
 func (w *counterWorld) die(n, minutes int) {
 	w.t.Helper()
 	id := fmt.Sprintf("%d-%d-aaaaaaaa", n%2, n)
-	c := retrytopics.Control{
-		DeadLetterID: id, HasSource: true, Source: retrytopics.Position{Topic: "features", Partition: int32(n % 2), Offset: int64(n)}, ErrorCode: "not_json",
+	c := header.Control{
+		DeadLetterID: id, HasSource: true, Source: header.Position{Topic: "features", Partition: int32(n % 2), Offset: int64(n)}, ErrorCode: "not_json",
 	}
 	w.write(&kgo.Record{Topic: counterDLQ, Partition: int32(n % 2), Key: []byte("k"), Value: []byte("x"), Timestamp: counterStart.Add(time.Duration(minutes) * time.Minute), Headers: c.AppendTo(nil)})
 }
@@ -54,7 +54,7 @@ func (w *counterWorld) become(n int, to deadletters.Status, replay string, opera
 	w.t.Helper()
 	s := deadletters.State{ID: fmt.Sprintf("%d-%d-aaaaaaaa", n%2, n), Status: to, ReplayID: replay, At: counterStart}
 	if operator {
-		s.DLQ = retrytopics.Position{Topic: counterDLQ}
+		s.DLQ = header.Position{Topic: counterDLQ}
 	}
 	w.write(s.Record(counterStatus, int32(n%2)))
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Decode makes a letter of a DLQ record, no matter who wrote it. It never fails: what cannot be read is
@@ -26,7 +26,7 @@ func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 
 func decode(d Dialect, r *kgo.Record, withContent bool, adopt func(*Letter)) Letter {
 	l := Letter{
-		Dialect: d, DLQ: retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
+		Dialect: d, DLQ: header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
 		At: r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value), Deaths: 1, Status: Pending, Last: r.Offset,
 	}
 	l.Control, l.Problems = readControl(r.Headers)
@@ -75,9 +75,9 @@ func (l *Letter) boundNames() {
 		header string
 		text   *string
 	}{
-		{retrytopics.HeaderDeadLetterID, &l.Control.DeadLetterID},
-		{retrytopics.HeaderPipeline, &l.Control.Pipeline},
-		{retrytopics.HeaderRunID, &l.Control.RunID},
+		{header.KeyDeadLetterID, &l.Control.DeadLetterID},
+		{header.KeyPipeline, &l.Control.Pipeline},
+		{header.KeyRunID, &l.Control.RunID},
 	} {
 		if len(*n.text) > maxName {
 			l.Problems = append(l.Problems, fmt.Sprintf("header %s: it has %d bytes, at most %d can be", n.header, len(*n.text), maxName))
@@ -90,7 +90,7 @@ func (l *Letter) boundNames() {
 // short name of the exception; its full name stands in the class.
 func (l *Letter) translate(f dialects.Letter) {
 	c := &l.Control
-	c.Source, c.HasSource = retrytopics.Position{Topic: f.Topic, Partition: f.Partition, Offset: f.Offset}, f.HasPosition
+	c.Source, c.HasSource = header.Position{Topic: f.Topic, Partition: f.Partition, Offset: f.Offset}, f.HasPosition
 	c.SourceTimestamp, c.FirstFailedAt, c.Due, c.Attempt = f.Timestamp, f.FirstAt, f.Due, f.Attempts
 	c.ErrorClass, c.ErrorCode, c.ErrorStage, c.ErrorMessage = f.ErrorClass, f.Cause(), f.Stage, f.ErrorMessage
 	l.CauseClass = f.CauseClass
@@ -101,7 +101,7 @@ func (l *Letter) translate(f dialects.Letter) {
 func (l *Letter) reportHash() {
 	if l.ContentHash != "" {
 		l.Problems = append(l.Problems, fmt.Sprintf("header %s: %q is not sha256:<64 hex digits>",
-			retrytopics.HeaderContentHash, clip(l.ContentHash, 80)))
+			header.KeyContentHash, clip(l.ContentHash, 80)))
 	}
 }
 
@@ -117,9 +117,9 @@ func (l *Letter) reportMissing() {
 		header string
 		absent bool
 	}{
-		{retrytopics.HeaderDeadLetterID, l.Control.DeadLetterID == ""},
-		{retrytopics.HeaderSource, !l.Control.HasSource},
-		{retrytopics.HeaderErrorCode, l.Control.ErrorCode == ""},
+		{header.KeyDeadLetterID, l.Control.DeadLetterID == ""},
+		{header.KeySource, !l.Control.HasSource},
+		{header.KeyErrorCode, l.Control.ErrorCode == ""},
 	} {
 		if need.absent {
 			l.Problems = append(l.Problems, "header "+need.header+": missing or unreadable")
@@ -129,8 +129,8 @@ func (l *Letter) reportMissing() {
 
 // readControl reads the control headers. When one is broken, each is read by itself, so that the
 // sound ones still count; of a doubled header the first one does.
-func readControl(headers []kgo.RecordHeader) (retrytopics.Control, []string) {
-	control, err := retrytopics.ParseControl(headers)
+func readControl(headers []kgo.RecordHeader) (header.Control, []string) {
+	control, err := header.ParseControl(headers)
 	if err == nil {
 		return control, nil
 	}
@@ -138,14 +138,14 @@ func readControl(headers []kgo.RecordHeader) (retrytopics.Control, []string) {
 	var problems []string
 	names := map[string]bool{}
 	for _, h := range headers {
-		if !retrytopics.IsControl(h.Key) {
+		if !header.IsControl(h.Key) {
 			continue
 		}
 		alone := []kgo.RecordHeader{h, h} // twice: an error says at least that, unless the name is not known
 		if !names[h.Key] {
 			alone = alone[:1]
 		}
-		if _, err := retrytopics.ParseControl(alone); err != nil {
+		if _, err := header.ParseControl(alone); err != nil {
 			problems = append(problems, headerProblem(h, err))
 			continue
 		}
@@ -154,7 +154,7 @@ func readControl(headers []kgo.RecordHeader) (retrytopics.Control, []string) {
 			sound = append(sound, h)
 		}
 	}
-	control, err = retrytopics.ParseControl(sound)
+	control, err = header.ParseControl(sound)
 	if err != nil {
 		problems = append(problems, err.Error())
 	}
@@ -172,7 +172,7 @@ func someProblems(problems []string) []string {
 }
 
 func headerProblem(h kgo.RecordHeader, err error) string {
-	if broken, ok := errors.AsType[*retrytopics.HeaderError](err); ok {
+	if broken, ok := errors.AsType[*header.Error](err); ok {
 		return fmt.Sprintf("header %s: %s (value %q)", broken.Header, broken.Reason, broken.Value)
 	}
 	return fmt.Sprintf("header %s: %v", h.Key, err)

@@ -9,13 +9,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-func soundControl() retrytopics.Control {
-	return retrytopics.Control{
+func soundControl() header.Control {
+	return header.Control{
 		Attempt: 1, ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate", ErrorMessage: "ring 3 crosses itself",
-		Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 9}, HasSource: true,
+		Source: header.Position{Topic: "features", Partition: 2, Offset: 9}, HasSource: true,
 		ContentHash: idempotency.Of([]byte("x")).String(), DeadLetterID: "2-9-01020304", FeatureID: "P-1",
 	}
 }
@@ -27,12 +27,12 @@ func dlqRecord(headers []kgo.RecordHeader) *kgo.Record {
 	}
 }
 
-func header(key, value string) kgo.RecordHeader {
+func headerOf(key, value string) kgo.RecordHeader {
 	return kgo.RecordHeader{Key: key, Value: []byte(value)}
 }
 
 func TestDecode_reads_a_letter_of_ours(t *testing.T) {
-	l := Decode(dlqRecord(soundControl().AppendTo([]kgo.RecordHeader{header("traceparent", "00-1")})), false)
+	l := Decode(dlqRecord(soundControl().AppendTo([]kgo.RecordHeader{headerOf("traceparent", "00-1")})), false)
 	if l.ID != "2-9-01020304" || l.Dialect != Native || l.Problems != nil || l.Content != nil {
 		t.Errorf("got %+v", l)
 	}
@@ -51,7 +51,7 @@ func TestDecode_reads_a_letter_of_ours(t *testing.T) {
 }
 
 func TestDecode_keeps_content_only_when_asked(t *testing.T) {
-	r := dlqRecord([]kgo.RecordHeader{header("a", "1"), header("a", "2")})
+	r := dlqRecord([]kgo.RecordHeader{headerOf("a", "1"), headerOf("a", "2")})
 	l := Decode(r, true)
 	if l.Content == nil || string(l.Content.Value) != "{}" || len(l.Content.Headers) != 2 {
 		t.Errorf("content %+v", l.Content)
@@ -79,12 +79,12 @@ func TestDecode_malformed(t *testing.T) {
 		code    string
 	}{
 		{"no headers at all", nil, "dlq-2-17", Unknown, "written by other software", ""},
-		{"foreign headers", []kgo.RecordHeader{header("kafka_dlt-exception-message", "x")}, "dlq-2-17", Unknown, "written by other software", ""},
-		{"broken source", replaced(retrytopics.HeaderSource, "features/two/9"), "2-9-01020304", Native, retrytopics.HeaderSource, "geometry_invalid"},
-		{"broken attempt", replaced(retrytopics.HeaderAttempt, "many"), "2-9-01020304", Native, retrytopics.HeaderAttempt, "geometry_invalid"},
-		{"broken hash", replaced(retrytopics.HeaderContentHash, "md5:00"), "2-9-01020304", Native, retrytopics.HeaderContentHash, "geometry_invalid"},
-		{"a header stands twice", append(slices.Clone(sound), header(retrytopics.HeaderErrorCode, "other")), "2-9-01020304", Native, "stands twice", "geometry_invalid"},
-		{"only a code", []kgo.RecordHeader{header(retrytopics.HeaderErrorCode, "timeout")}, "dlq-2-17", Native, retrytopics.HeaderDeadLetterID, "timeout"},
+		{"foreign headers", []kgo.RecordHeader{headerOf("kafka_dlt-exception-message", "x")}, "dlq-2-17", Unknown, "written by other software", ""},
+		{"broken source", replaced(header.KeySource, "features/two/9"), "2-9-01020304", Native, header.KeySource, "geometry_invalid"},
+		{"broken attempt", replaced(header.KeyAttempt, "many"), "2-9-01020304", Native, header.KeyAttempt, "geometry_invalid"},
+		{"broken hash", replaced(header.KeyContentHash, "md5:00"), "2-9-01020304", Native, header.KeyContentHash, "geometry_invalid"},
+		{"a header stands twice", append(slices.Clone(sound), headerOf(header.KeyErrorCode, "other")), "2-9-01020304", Native, "stands twice", "geometry_invalid"},
+		{"only a code", []kgo.RecordHeader{headerOf(header.KeyErrorCode, "timeout")}, "dlq-2-17", Native, header.KeyDeadLetterID, "timeout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := Decode(dlqRecord(c.headers), false)
@@ -129,7 +129,7 @@ func TestDecode_holds_nothing_of_the_record(t *testing.T) {
 }
 
 func TestLetter_counts_replays_by_header_or_state(t *testing.T) {
-	l := Letter{Control: retrytopics.Control{ReplayCount: 1}, State: State{ReprocessCount: 2}}
+	l := Letter{Control: header.Control{ReplayCount: 1}, State: State{ReprocessCount: 2}}
 	if l.Replays() != 2 {
 		t.Errorf("got %d", l.Replays())
 	}
@@ -142,7 +142,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string, key, value []byte) {
 		l := Decode(&kgo.Record{
 			Topic: "t", Partition: 1, Offset: 2, Timestamp: time.UnixMilli(3), Key: key, Value: value,
-			Headers: []kgo.RecordHeader{header(k1, v1), header(k2, v2)},
+			Headers: []kgo.RecordHeader{headerOf(k1, v1), headerOf(k2, v2)},
 		}, true)
 		if l.ID == "" || l.Group == "" || l.Status != Pending {
 			t.Fatalf("dead letter without id, group or status: %+v", l)

@@ -3,7 +3,7 @@ package deadletters
 import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // HeaderEditOf marks a record of the DLQ that an operator made by editing another one of the same letter: the position
@@ -17,7 +17,7 @@ func (l *Letter) readEdit(headers []kgo.RecordHeader) {
 			continue
 		}
 		l.Deaths = 0
-		at, err := retrytopics.ParsePosition(string(h.Value))
+		at, err := header.ParsePosition(string(h.Value))
 		if err != nil {
 			l.Problems = append(l.Problems, "header "+HeaderEditOf+": "+err.Error())
 			return

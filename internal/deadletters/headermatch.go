@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // HeaderMatch asks for a header of a letter's record: one of the producer's, or one of
@@ -36,12 +36,12 @@ func (m HeaderMatch) String() string {
 // SearchableHeaders lists the control headers that a filter may name: those that say something of
 // the feature and that no other part of a filter asks for.
 func SearchableHeaders() []string {
-	return []string{retrytopics.HeaderLineage, retrytopics.HeaderCare, retrytopics.HeaderSovereignty}
+	return []string{header.KeyLineage, header.KeyCare, header.KeySovereignty}
 }
 
 // Searchable reports whether a filter may name a header.
 func Searchable(name string) bool {
-	return !retrytopics.IsControl(name) || slices.Contains(SearchableHeaders(), name)
+	return !header.IsControl(name) || slices.Contains(SearchableHeaders(), name)
 }
 
 // MaxHeaderValue is how many bytes of a header's value a filter can ask for. Longer ones are found

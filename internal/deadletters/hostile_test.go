@@ -7,14 +7,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Ten thousand control headers of which one is broken cost no more than ten thousand headers do.
 func TestDecode_C4_many_broken_control_headers_are_read_once_each(t *testing.T) {
-	headers := []kgo.RecordHeader{{Key: retrytopics.HeaderAttempt, Value: []byte("two")}, {Key: retrytopics.HeaderErrorCode, Value: []byte("crs_missing")}}
+	headers := []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("two")}, {Key: header.KeyErrorCode, Value: []byte("crs_missing")}}
 	for i := range 9_000 {
-		headers = append(headers, kgo.RecordHeader{Key: fmt.Sprintf("switchback-x-%d", i)}, kgo.RecordHeader{Key: retrytopics.HeaderErrorCode, Value: []byte("again")})
+		headers = append(headers, kgo.RecordHeader{Key: fmt.Sprintf("switchback-x-%d", i)}, kgo.RecordHeader{Key: header.KeyErrorCode, Value: []byte("again")})
 	}
 	allocations := testing.AllocsPerRun(1, func() {
 		l := Decode(&kgo.Record{Headers: headers}, false)

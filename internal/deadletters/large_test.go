@@ -13,16 +13,16 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var bombAt = time.UnixMilli(1_790_000_000_000).UTC()
 
 // bomb is a dead letter of 200 MiB that takes some KiB of zstd.
 func bomb(id string) bombs.Record {
-	c := retrytopics.Control{
+	c := header.Control{
 		DeadLetterID: id, ErrorCode: "record_too_large", ErrorStage: "gate", ErrorMessage: "the record is larger than the limit",
-		Source: retrytopics.Position{Topic: "t", Partition: 0, Offset: 7}, HasSource: true, FeatureID: "P-1",
+		Source: header.Position{Topic: "t", Partition: 0, Offset: 7}, HasSource: true, FeatureID: "P-1",
 	}
 	return bombs.Record{Key: []byte("k"), Value: []byte(`{"type":"Feature"`), Blanks: 200 << 20, Headers: c.AppendTo([]kgo.RecordHeader{{Key: "own", Value: []byte("1")}})}
 }
@@ -168,8 +168,8 @@ func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
 }
 
 // pointTo is a dead letter as the consumer writes it of a record that fits into no topic.
-func pointTo(p retrytopics.Pointer, key []byte) *kgo.Record {
-	c := retrytopics.Control{
+func pointTo(p header.Pointer, key []byte) *kgo.Record {
+	c := header.Control{
 		DeadLetterID: "0-1-aaaaaaaa", ErrorCode: "record_too_large", Source: p.Position, HasSource: true,
 	}
 	headers := append(c.AppendTo([]kgo.RecordHeader{{Key: "own", Value: []byte("copy")}}), p.Append(nil)...)
@@ -177,27 +177,27 @@ func pointTo(p retrytopics.Pointer, key []byte) *kgo.Record {
 }
 
 func TestPointer_S0_5_a_letter_knows_where_its_original_lies(t *testing.T) {
-	at := retrytopics.Position{Topic: "t", Partition: 0, Offset: 1}
-	p := retrytopics.PointTo(at, []byte("key"), []byte("value of it"), true)
+	at := header.Position{Topic: "t", Partition: 0, Offset: 1}
+	p := header.PointTo(at, []byte("key"), []byte("value of it"), true)
 	r := pointTo(p, []byte("key"))
 	l := Decode(r, true)
 	if l.Pointer == nil || l.Size != 11 || len(l.Problems) > 0 || l.HoldsValue() || string(l.Searched()) != "value of it" || l.TooLarge != "" {
 		t.Errorf("%+v", l)
 	}
-	other := Decode(pointTo(retrytopics.PointTo(at, []byte("key"), []byte("another"), true), []byte("key")), true)
+	other := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("another"), true), []byte("key")), true)
 	if l.ContentHash == other.ContentHash || l.ContentHash != Decode(r, false).ContentHash {
 		t.Error("the content hash does not tell originals apart")
 	}
-	keyless := Decode(pointTo(retrytopics.PointTo(at, []byte("key"), []byte("v"), false), nil), true)
+	keyless := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("v"), false), nil), true)
 	if !keyless.Keyed() || keyless.KeyHash() != l.KeyHash() || (&Letter{}).Keyed() {
 		t.Error("a key that did not fit is not known by its hash")
 	}
-	batch := Decode(pointTo(retrytopics.PointToBatch(at, 9, 777), nil), true)
+	batch := Decode(pointTo(header.PointToBatch(at, 9, 777), nil), true)
 	if batch.Pointer == nil || batch.HoldsValue() || len(batch.Problems) != 1 || !strings.Contains(batch.Problems[0], "offsets 1 to 9 of t/0, a batch of 777 bytes") {
 		t.Errorf("%+v", batch)
 	}
 	r.Headers[len(r.Headers)-1].Value = []byte("{")
-	if bad := Decode(r, true); bad.Pointer != nil || len(bad.Problems) != 1 || !strings.Contains(bad.Problems[0], retrytopics.HeaderPointer) {
+	if bad := Decode(r, true); bad.Pointer != nil || len(bad.Problems) != 1 || !strings.Contains(bad.Problems[0], header.KeyPointer) {
 		t.Errorf("%+v", bad.Problems)
 	}
 }
@@ -209,8 +209,8 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 	drop(t, cl, "t", bombs.Batch(kgo.CodecZstd, bombAt, bombs.Record{Value: []byte("0")},
 		bombs.Record{Key: []byte("key"), Value: []byte(value), Headers: []kgo.RecordHeader{{Key: "own", Value: []byte("1")}, {Key: "switchback-attempt", Value: []byte("2")}}},
 		bombs.Record{Key: []byte("key")}))
-	at := retrytopics.Position{Topic: "t", Partition: 0, Offset: 1}
-	fetch := func(p retrytopics.Pointer, most int) (Letter, string) {
+	at := header.Position{Topic: "t", Partition: 0, Offset: 1}
+	fetch := func(p header.Pointer, most int) (Letter, string) {
 		l := Decode(pointTo(p, nil), true)
 		why, err := FetchOriginal(t.Context(), cl, &l, most)
 		if err != nil {
@@ -218,7 +218,7 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 		}
 		return l, why
 	}
-	l, why := fetch(retrytopics.PointTo(at, []byte("key"), []byte(value), false), 0)
+	l, why := fetch(header.PointTo(at, []byte("key"), []byte(value), false), 0)
 	if why != "" || string(l.Content.Value) != value || string(l.Key) != "key" || l.Size != len(value) || !l.HoldsValue() {
 		t.Errorf("%q, %d bytes, key %q", why, len(l.Content.Value), l.Key)
 	}
@@ -229,22 +229,22 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 	if got := strings.Join(names, " "); !strings.HasPrefix(got, "own=1 switchback-error-code=re ") || strings.Contains(got, "own=co") || strings.Contains(got, "attempt") {
 		t.Errorf("%s", got)
 	}
-	if l, why = fetch(retrytopics.PointTo(at, nil, []byte(value), true), 1000); !strings.Contains(why, "1048594 bytes, more than the 1000") || l.HoldsValue() {
+	if l, why = fetch(header.PointTo(at, nil, []byte(value), true), 1000); !strings.Contains(why, "1048594 bytes, more than the 1000") || l.HoldsValue() {
 		t.Error(why)
 	}
-	if _, why = fetch(retrytopics.PointTo(at, nil, []byte("another"), true), 0); !strings.Contains(why, "SHA-256 differs") && !strings.Contains(why, "more than") {
+	if _, why = fetch(header.PointTo(at, nil, []byte("another"), true), 0); !strings.Contains(why, "SHA-256 differs") && !strings.Contains(why, "more than") {
 		t.Error(why)
 	}
-	if _, why = fetch(retrytopics.PointToBatch(at, 9, 777), 0); !strings.Contains(why, "could not be decompressed") {
+	if _, why = fetch(header.PointToBatch(at, 9, 777), 0); !strings.Contains(why, "could not be decompressed") {
 		t.Error(why)
 	}
 	gone := at
 	gone.Offset = 5
-	if _, why = fetch(retrytopics.PointTo(gone, nil, []byte("x"), true), 0); why != "the payload is gone: there is no t/0/5 (the log ends at offset 3)" {
+	if _, why = fetch(header.PointTo(gone, nil, []byte("x"), true), 0); why != "the payload is gone: there is no t/0/5 (the log ends at offset 3)" {
 		t.Error(why)
 	}
 	gone.Topic = "no-such-topic"
-	if _, why = fetch(retrytopics.PointTo(gone, nil, []byte("x"), true), 0); why != "the payload is gone: topic no-such-topic does not exist" {
+	if _, why = fetch(header.PointTo(gone, nil, []byte("x"), true), 0); why != "the payload is gone: topic no-such-topic does not exist" {
 		t.Error(why)
 	}
 	var offsets kadm.Offsets
@@ -252,7 +252,7 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 	if _, err := kadm.NewClient(cl).DeleteRecords(t.Context(), offsets); err != nil {
 		t.Fatal(err)
 	}
-	if _, why = fetch(retrytopics.PointTo(at, nil, []byte(value), true), 0); why != "the payload is gone: retention took t/0/1 (the log starts at offset 2)" {
+	if _, why = fetch(header.PointTo(at, nil, []byte(value), true), 0); why != "the payload is gone: retention took t/0/1 (the log starts at offset 2)" {
 		t.Error(why)
 	}
 }

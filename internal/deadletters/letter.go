@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/dialects"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Dialect says whose conventions the headers of a letter follow (see [dialects.Dialects]).
@@ -21,13 +21,13 @@ const (
 
 // Letter is one dead letter with its state.
 type Letter struct {
-	ID      string               // dead letter id; made from the position ("dlq-<partition>-<offset>") when no header has one
-	Dialect Dialect              // whose headers they are
-	DLQ     retrytopics.Position // where its record lies
-	At      time.Time            // timestamp of that record: when it died last
-	Key     []byte               // original key; nil when there was none
-	Size    int                  // bytes of the original value, also when it lies elsewhere
-	Control retrytopics.Control  // what the control headers say; fields that could not be read are zero
+	ID      string          // dead letter id; made from the position ("dlq-<partition>-<offset>") when no header has one
+	Dialect Dialect         // whose headers they are
+	DLQ     header.Position // where its record lies
+	At      time.Time       // timestamp of that record: when it died last
+	Key     []byte          // original key; nil when there was none
+	Size    int             // bytes of the original value, also when it lies elsewhere
+	Control header.Control  // what the control headers say; fields that could not be read are zero
 
 	// ContentHash is the header's hash. Without that header it is a hash over key and value, so
 	// that a foreign letter is deduplicated too.
@@ -47,10 +47,10 @@ type Letter struct {
 	// younger. Zero in letters that were read from the topic itself.
 	FirstAt time.Time
 
-	EditOf retrytopics.Position // the record that this one is an edit of; zero for an original
+	EditOf header.Position // the record that this one is an edit of; zero for an original
 
 	// Pointer says where the original lies, when the record in the DLQ is only a pointer to it; else nil.
-	Pointer *retrytopics.Pointer
+	Pointer *header.Pointer
 	// TooLarge says why the record's value is not held in memory; empty when it is. Content has no value then, although the
 	// record is no tombstone.
 	TooLarge string
@@ -80,7 +80,7 @@ func (l *Letter) Held() int {
 }
 
 // Source returns the first position of the feature, and whether it is known.
-func (l *Letter) Source() (retrytopics.Position, bool) {
+func (l *Letter) Source() (header.Position, bool) {
 	return l.Control.Source, l.Control.HasSource
 }
 

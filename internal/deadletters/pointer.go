@@ -16,12 +16,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // readPointer notes where the original of a letter lies, when its record holds no more than that.
 func (l *Letter) readPointer(headers []kgo.RecordHeader) {
-	p, ok, err := retrytopics.ParsePointer(headers)
+	p, ok, err := header.ParsePointer(headers)
 	if err != nil {
 		l.Problems = append(l.Problems, err.Error())
 	}
@@ -66,14 +66,14 @@ func (l *Letter) Searched() []byte {
 
 // Original says where the original of a letter lies, when the record in the DLQ does not hold it: a pointer record, or the
 // letter of a share group that does not copy records.
-func (l *Letter) Original() (at retrytopics.Position, elsewhere bool) {
+func (l *Letter) Original() (at header.Position, elsewhere bool) {
 	switch {
 	case l.Pointer != nil:
 		return l.Pointer.Position, true
 	case l.Dialect == dialects.ShareGroup && l.Size == 0 && l.Key == nil && l.Control.HasSource:
 		return l.Control.Source, true
 	}
-	return retrytopics.Position{}, false
+	return header.Position{}, false
 }
 
 // FetchOriginal gives a letter with content the key, the value and the producer's headers of its original, when that lies
@@ -111,8 +111,8 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 	}
 	own, original := l.Content.Headers, found.Headers
 	if l.Pointer != nil { // what it has of the producer's headers is a copy
-		own = slices.DeleteFunc(slices.Clone(own), func(h kgo.RecordHeader) bool { return !retrytopics.IsControl(h.Key) })
-		original = retrytopics.ProducerHeaders(original)
+		own = slices.DeleteFunc(slices.Clone(own), func(h kgo.RecordHeader) bool { return !header.IsControl(h.Key) })
+		original = header.ProducerHeaders(original)
 	}
 	l.Key, l.Size = found.Key, value.Len()
 	l.Content = &Content{Value: valueOf(found, value.Bytes()), Headers: append(slices.Clip(original), own...)}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func letter(id, code, message string, status Status, age time.Duration) Letter {
 	return Letter{
 		ID: id, At: at.Add(-age), Status: status, Size: 10, Deaths: 1,
-		Control: retrytopics.Control{ErrorCode: code, ErrorStage: "gate", ErrorMessage: message},
+		Control: header.Control{ErrorCode: code, ErrorStage: "gate", ErrorMessage: message},
 		Group:   Fingerprint(code, "gate", Normalise(message)),
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Limits of a state, far above what any writer makes. Who reads a status topic keeps something of each state.
@@ -24,21 +24,21 @@ const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // State is the state of one dead letter, as it stands in `<source>.dlq-status`.
 type State struct {
-	ID             string               // dead letter id; the key of the record
-	Status         Status               // one of Statuses
-	Source         retrytopics.Position // first appearance; zero when it is not known
-	DLQ            retrytopics.Position // the record that the operator looked at; zero in the consumer's states
-	Writer         Writer               // who wrote the state; derived from DLQ when a state is read
-	KeyHash        idempotency.KeyHash  // of the letter's key; zero when the writer does not know it
-	ContentHash    string               // "sha256:<64 hex>"
-	ReprocessCount int                  // replays of this letter that have ended, well or badly
-	ReplayID       string               // the last replay that took it
-	Reason         string               // why it has this status, in the words of who changed it
-	By             string               // who changed it: an operator, or the consumer's instance
-	At             time.Time            // when; UTC, milliseconds
-	Operation      string               // the operator's operation that gave it this status; "" in the consumer's states
-	Before         Status               // what it was before Operation; "" without one
-	Destination    string               // the topic outside the pipeline that a replay sent it to; "" when it went nowhere else
+	ID             string              // dead letter id; the key of the record
+	Status         Status              // one of Statuses
+	Source         header.Position     // first appearance; zero when it is not known
+	DLQ            header.Position     // the record that the operator looked at; zero in the consumer's states
+	Writer         Writer              // who wrote the state; derived from DLQ when a state is read
+	KeyHash        idempotency.KeyHash // of the letter's key; zero when the writer does not know it
+	ContentHash    string              // "sha256:<64 hex>"
+	ReprocessCount int                 // replays of this letter that have ended, well or badly
+	ReplayID       string              // the last replay that took it
+	Reason         string              // why it has this status, in the words of who changed it
+	By             string              // who changed it: an operator, or the consumer's instance
+	At             time.Time           // when; UTC, milliseconds
+	Operation      string              // the operator's operation that gave it this status; "" in the consumer's states
+	Before         Status              // what it was before Operation; "" without one
+	Destination    string              // the topic outside the pipeline that a replay sent it to; "" when it went nowhere else
 }
 
 // stateWire is the JSON of a state; the names are a contract (architecture, section 4).
@@ -142,16 +142,16 @@ func ParseState(value []byte) (State, error) {
 	return s, nil
 }
 
-func positionText(p retrytopics.Position) string {
+func positionText(p header.Position) string {
 	if p.Topic == "" {
 		return ""
 	}
 	return p.String()
 }
 
-func parsePosition(text string) (retrytopics.Position, error) {
+func parsePosition(text string) (header.Position, error) {
 	if text == "" {
-		return retrytopics.Position{}, nil
+		return header.Position{}, nil
 	}
-	return retrytopics.ParsePosition(text)
+	return header.ParsePosition(text)
 }

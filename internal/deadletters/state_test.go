@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var at = time.Date(2026, 11, 3, 4, 5, 6, 70_000_000, time.UTC)
@@ -16,8 +16,8 @@ var at = time.Date(2026, 11, 3, 4, 5, 6, 70_000_000, time.UTC)
 func fullState() State {
 	return State{
 		ID: "3-42-0a1b2c3d", Status: Replaying,
-		Source: retrytopics.Position{Topic: "features", Partition: 3, Offset: 42},
-		DLQ:    retrytopics.Position{Topic: "features.dlq", Partition: 3, Offset: 7}, Writer: Operator,
+		Source: header.Position{Topic: "features", Partition: 3, Offset: 42},
+		DLQ:    header.Position{Topic: "features.dlq", Partition: 3, Offset: 7}, Writer: Operator,
 		KeyHash:     idempotency.HashKey([]byte("parcel-7")),
 		ContentHash: "sha256:" + strings.Repeat("ab", 32), ReprocessCount: 1,
 		ReplayID: "r1", Reason: "mapping fixed", By: "ana", At: at,
@@ -127,9 +127,9 @@ func TestNext_takes_a_letter_without_a_state_for_pending(t *testing.T) {
 }
 
 func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *testing.T) {
-	control := retrytopics.Control{
+	control := header.Control{
 		DeadLetterID: "3-42-0a1b2c3d", ReplayID: "r2", ReplayCount: 2, ContentHash: "sha256:ff",
-		Source: retrytopics.Position{Topic: "features", Partition: 3, Offset: 42}, HasSource: true,
+		Source: header.Position{Topic: "features", Partition: 3, Offset: 42}, HasSource: true,
 	}
 	s, err := Closing([]byte("k"), control, Change{To: Pending, Reason: "geometry_invalid", By: "consumer-1", At: at})
 	if err != nil {
@@ -153,7 +153,7 @@ func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *tes
 }
 
 func TestClosing_refuses_a_record_that_is_no_replay(t *testing.T) {
-	for _, c := range []retrytopics.Control{{}, {ReplayID: "r"}, {DeadLetterID: "x"}} {
+	for _, c := range []header.Control{{}, {ReplayID: "r"}, {DeadLetterID: "x"}} {
 		if _, err := Closing([]byte("k"), c, Change{To: Reprocessed, At: at}); err == nil {
 			t.Errorf("accepted %+v", c)
 		}

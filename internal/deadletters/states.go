@@ -9,12 +9,12 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // StateRecord is one record of a status topic: the state of a letter, its removal, or the head of a chain.
 type StateRecord struct {
-	At        retrytopics.Position
+	At        header.Position
 	ID        string // of the letter
 	Removed   bool   // a tombstone
 	State     State  // unless it was removed or cannot be read
@@ -63,6 +63,6 @@ func ReadStateRecord(r *kgo.Record) *StateRecord {
 	return s
 }
 
-func positionOf(r *kgo.Record) retrytopics.Position {
-	return retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+func positionOf(r *kgo.Record) header.Position {
+	return header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 }

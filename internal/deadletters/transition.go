@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // ErrTransition marks a change of status that the table in the package comment does not allow.
@@ -68,7 +68,7 @@ func Next(prev State, c Change) (State, error) {
 
 // IsReplay reports whether a record is a replayed dead letter: the one that finishes it owes the
 // letter a new state (see [Closing]).
-func IsReplay(c retrytopics.Control) bool { return c.ReplayID != "" && c.DeadLetterID != "" }
+func IsReplay(c header.Control) bool { return c.ReplayID != "" && c.DeadLetterID != "" }
 
 // Closing is the state of a letter whose replay the consumer has just finished. It is built from
 // the record's own key and control headers, so that the consumer needs no index: a record that carries a
@@ -76,7 +76,7 @@ func IsReplay(c retrytopics.Control) bool { return c.ReplayID != "" && c.DeadLet
 // to reprocessed, duplicate, superseded, discarded (filtered or skipped), pending (it failed
 // again), or escalated (it failed again too often). The state has no DLQ position, since the
 // consumer does not know it; readers take it from the DLQ itself.
-func Closing(key []byte, c retrytopics.Control, change Change) (State, error) {
+func Closing(key []byte, c header.Control, change Change) (State, error) {
 	if !IsReplay(c) {
 		return State{}, errors.New("the record is not a replayed dead letter: it has no replay id or no dead letter id")
 	}

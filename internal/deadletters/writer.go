@@ -1,6 +1,8 @@
 package deadletters
 
-import "github.com/switchback-geo/switchback/pkg/retrytopics"
+import (
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
 
 // Writer is who wrote a state. It is a closed list (see [Writers]).
 type Writer uint8
@@ -27,7 +29,7 @@ func (w Writer) String() string {
 
 // WriterOf returns who wrote a state that names the given record of the DLQ. Only the replayer knows that record: the consumer finishes
 // the replay by its own record alone.
-func WriterOf(dlq retrytopics.Position) Writer {
+func WriterOf(dlq header.Position) Writer {
 	if dlq.Topic == "" {
 		return Consumer
 	}

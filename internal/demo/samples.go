@@ -6,7 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // sample is one delivered feature as the report shows it.
@@ -22,7 +22,7 @@ type samples struct{ byGeometry map[string]sample }
 
 // add takes a delivered record into consideration. One that is no feature is none to show; judging
 // it is not the report's work.
-func (s *samples) add(r *kgo.Record, c retrytopics.Control) {
+func (s *samples) add(r *kgo.Record, c header.Control) {
 	var f struct {
 		Properties json.RawMessage `json:"properties"`
 		Geometry   *struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // tally adds up what a reader with read_committed finds in the topics. Source records come first,
@@ -17,25 +17,25 @@ type tally struct {
 	tries      map[int]int64 // delivered records by the attempts that they took
 	samples    samples
 
-	first  map[retrytopics.Position]retrytopics.Position // a replayed letter's new place to its first
-	places map[retrytopics.Position]int64                // by first place: appearances less the places found
+	first  map[header.Position]header.Position // a replayed letter's new place to its first
+	places map[header.Position]int64           // by first place: appearances less the places found
 }
 
 func newTally() *tally {
 	return &tally{
 		deadByCode: map[string]int64{}, tries: map[int]int64{},
-		first: map[retrytopics.Position]retrytopics.Position{}, places: map[retrytopics.Position]int64{},
+		first: map[header.Position]header.Position{}, places: map[header.Position]int64{},
 	}
 }
 
 // position is where a record lies.
-func position(r *kgo.Record) retrytopics.Position {
-	return retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+func position(r *kgo.Record) header.Position {
+	return header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 }
 
 // source counts a record of the source topic. open says that the group has not committed it.
 func (t *tally) source(r *kgo.Record, open bool) error {
-	control, err := retrytopics.ParseControl(r.Headers)
+	control, err := header.ParseControl(r.Headers)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", position(r), err)
 	}
@@ -97,7 +97,7 @@ func (t *tally) closed(r *kgo.Record) error {
 	default:
 		return nil
 	}
-	from, err := retrytopics.ParsePosition(e.Source)
+	from, err := header.ParsePosition(e.Source)
 	if err != nil {
 		return fmt.Errorf("audit record %s: %w", position(r), err)
 	}
@@ -107,8 +107,8 @@ func (t *tally) closed(r *kgo.Record) error {
 }
 
 // found counts a record that names its source record.
-func (t *tally) found(r *kgo.Record, count *int64) (retrytopics.Control, error) {
-	control, err := retrytopics.ParseControl(r.Headers)
+func (t *tally) found(r *kgo.Record, count *int64) (header.Control, error) {
+	control, err := header.ParseControl(r.Headers)
 	if err != nil {
 		return control, fmt.Errorf("record %s: %w", position(r), err)
 	}
@@ -120,7 +120,7 @@ func (t *tally) found(r *kgo.Record, count *int64) (retrytopics.Control, error) 
 	return control, nil
 }
 
-func (t *tally) root(p retrytopics.Position) retrytopics.Position {
+func (t *tally) root(p header.Position) header.Position {
 	if first, ok := t.first[p]; ok {
 		return first
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // books are topics written by hand, so that every way in which they can be wrong is seen once.
@@ -26,7 +26,7 @@ func (b *books) must(err error) {
 	}
 }
 
-func (b *books) record(topic string, c retrytopics.Control) *kgo.Record {
+func (b *books) record(topic string, c header.Control) *kgo.Record {
 	b.next++
 	return &kgo.Record{
 		Topic: topic, Offset: b.next, Key: []byte("k"), Headers: c.AppendTo(nil),
@@ -35,33 +35,33 @@ func (b *books) record(topic string, c retrytopics.Control) *kgo.Record {
 }
 
 // input is a committed source record.
-func (b *books) input() retrytopics.Position { return b.inputAs(retrytopics.Control{}, false) }
+func (b *books) input() header.Position { return b.inputAs(header.Control{}, false) }
 
-func (b *books) inputAs(c retrytopics.Control, open bool) retrytopics.Position {
+func (b *books) inputAs(c header.Control, open bool) header.Position {
 	r := b.record("features", c)
 	b.must(b.tally.source(r, open))
 	return position(r)
 }
 
-func from(p retrytopics.Position) retrytopics.Control {
-	return retrytopics.Control{Source: p, HasSource: true}
+func from(p header.Position) header.Control {
+	return header.Control{Source: p, HasSource: true}
 }
 
-func (b *books) output(c retrytopics.Control) { b.must(b.tally.delivered(b.record("features.out", c))) }
-func (b *books) letter(p retrytopics.Position) {
+func (b *books) output(c header.Control) { b.must(b.tally.delivered(b.record("features.out", c))) }
+func (b *books) letter(p header.Position) {
 	c := from(p)
 	c.ErrorCode = "geometry_invalid"
 	b.must(b.tally.dead(b.record("features.dlq", c)))
 }
 
-func (b *books) audited(p retrytopics.Position, d audit.Decision) {
+func (b *books) audited(p header.Position, d audit.Decision) {
 	r, err := audit.Event{Time: time.Unix(0, 0), Pipeline: "demo", Source: p.String(), Decision: d}.Record("features.audit", 0)
 	b.must(err)
 	b.must(b.tally.closed(r))
 }
 
 func TestTally(t *testing.T) {
-	replayOf := func(p retrytopics.Position) retrytopics.Control {
+	replayOf := func(p header.Position) header.Control {
 		c := from(p)
 		c.ReplayID = "replay-1"
 		return c
@@ -101,7 +101,7 @@ func TestTally(t *testing.T) {
 		"waiting in a tier": {func(b *books) {
 			b.must(b.tally.waiting(b.record("features.retry-2s", from(b.input()))))
 		}, Balance{Consumed: 1, Waiting: 1}, false},
-		"not read yet": {func(b *books) { b.inputAs(retrytopics.Control{}, true) }, Balance{Consumed: 1, Waiting: 1}, false},
+		"not read yet": {func(b *books) { b.inputAs(header.Control{}, true) }, Balance{Consumed: 1, Waiting: 1}, false},
 		"lost":         {func(b *books) { b.input() }, Balance{Consumed: 1, Lost: 1}, false},
 		"doubled": {func(b *books) {
 			p := b.input()
@@ -115,7 +115,7 @@ func TestTally(t *testing.T) {
 			b.letter(p)
 		}, Balance{Consumed: 2, Delivered: 1, DeadLettered: 1, Lost: 1, Doubled: 1}, false},
 		"an output from nowhere": {func(b *books) {
-			b.output(from(retrytopics.Position{Topic: "features", Offset: 99}))
+			b.output(from(header.Position{Topic: "features", Offset: 99}))
 		}, Balance{Delivered: 1, Doubled: 1}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

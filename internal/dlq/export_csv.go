@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // csvExporter writes a table (RFC 4180). Text that a spreadsheet would take for a formula gets an
@@ -58,7 +58,7 @@ func (e *csvExporter) letter(l *deadletters.Letter, _ []byte) error {
 }
 
 // exchange gives what was asked and answered as JSON, which no spreadsheet takes for a formula.
-func exchange(c *retrytopics.Control) []string {
+func exchange(c *header.Control) []string {
 	cells := make([]string, 2)
 	if c.ErrorRequest != nil {
 		cells[0] = c.ErrorRequest.Text()

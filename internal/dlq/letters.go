@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const (
@@ -87,7 +87,7 @@ func held(l *deadletters.Letter) int {
 
 // fill fetches the content of letters.
 func fill(ctx context.Context, parts *deadletters.Parts, page []deadletters.Letter) error {
-	at := make(map[retrytopics.Position]*deadletters.Letter, len(page))
+	at := make(map[header.Position]*deadletters.Letter, len(page))
 	byPartition := map[int32][]int64{}
 	for i := range page {
 		l := &page[i]

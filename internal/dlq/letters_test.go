@@ -21,7 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var start = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -109,10 +109,10 @@ kafka: { brokers: [%s] }
 
 // letter is a dead letter as the consumer writes it. Later ones of a partition died later.
 func letter(partition int32, id, value string) *kgo.Record {
-	c := retrytopics.Control{
+	c := header.Control{
 		Attempt: 1, MaxAttempts: 5, FailedAt: start.Add(-time.Hour), SourceTimestamp: start.Add(-2 * time.Hour),
 		ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate", ErrorMessage: "ring 3 crosses itself",
-		Source: retrytopics.Position{Topic: "features", Partition: partition, Offset: 40}, HasSource: true,
+		Source: header.Position{Topic: "features", Partition: partition, Offset: 40}, HasSource: true,
 		ContentHash: idempotency.Of([]byte(value)).String(), FeatureID: id, Pipeline: "features", DeadLetterID: id,
 	}
 	return &kgo.Record{

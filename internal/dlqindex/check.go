@@ -14,7 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // maxFaults is how many faults of one kind a check names; the rest is counted.
@@ -180,13 +180,13 @@ func differences[K, V comparable](c *checker, what string, have, want map[K]V) {
 
 // missing names the letters that no row was compared with, in the order of the topic.
 func (c *checker) missing() {
-	var places []retrytopics.Position
+	var places []header.Position
 	for _, want := range c.want {
 		if !want.row {
-			places = append(places, retrytopics.Position{Topic: c.src.DLQ, Partition: want.partition, Offset: want.offset})
+			places = append(places, header.Position{Topic: c.src.DLQ, Partition: want.partition, Offset: want.offset})
 		}
 	}
-	slices.SortFunc(places, func(a, b retrytopics.Position) int {
+	slices.SortFunc(places, func(a, b header.Position) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
 	})
 	for _, place := range places {

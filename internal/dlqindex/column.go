@@ -8,7 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // kind is the type of a column, in the words of SQLite and of PostgreSQL.
@@ -101,7 +101,7 @@ func ownColumns() []column {
 		{firstColumn, moment, "NOT NULL", func(e Engine, r *row) any { return e.time(r.At) }, func(r *row) any { return stamp{&r.FirstAt} }}, // see [entry.after]
 		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.ReplayCount) }, func(r *row) any { return &r.Control.ReplayCount }},
 		{"replay_of", text, "", func(_ Engine, r *row) any { return orNull(r.Control.ReplayID) }, func(r *row) any { return optional[string]{&r.Control.ReplayID} }},
-		{"pointer", asIs, "", func(_ Engine, r *row) any { return textOrNull(pointerText(r.Pointer)) }, func(r *row) any { return parsed[retrytopics.Pointer]{&r.Pointer, parsePointer} }},
+		{"pointer", asIs, "", func(_ Engine, r *row) any { return textOrNull(pointerText(r.Pointer)) }, func(r *row) any { return parsed[header.Pointer]{&r.Pointer, parsePointer} }},
 		{"too_large", text, "", func(_ Engine, r *row) any { return orNull(r.TooLarge) }, func(r *row) any { return optional[string]{&r.TooLarge} }},
 		{"last_offset", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Last }, func(r *row) any { return &r.Last }},
 		{"edit_of", text, "", func(_ Engine, r *row) any { return editOf(&r.Letter) }, func(r *row) any { return optional[string]{&r.editOf} }},
@@ -180,10 +180,10 @@ func (r *row) finish(topic string) deadletters.Letter {
 	l.DLQ.Topic = topic
 	l.Control.DeadLetterID = l.ID
 	if r.editOf != "" {
-		l.EditOf, _ = retrytopics.ParsePosition(r.editOf) // it was one when it was written
+		l.EditOf, _ = header.ParsePosition(r.editOf) // it was one when it was written
 	}
 	if r.stateDLQ != "" {
-		l.State.DLQ, _ = retrytopics.ParsePosition(r.stateDLQ) // it was one when it was written
+		l.State.DLQ, _ = header.ParsePosition(r.stateDLQ) // it was one when it was written
 		l.State.Writer = deadletters.WriterOf(l.State.DLQ)
 	}
 	for _, problem := range []string{r.problems, r.stateProblem} {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // digest is what a row must have, in few bytes, because a million digests are in memory. They are compared within one
@@ -45,7 +45,7 @@ func (d *digests) text(parts ...string) uint64 {
 // letter returns the digest of what the table has of a record.
 func (d *digests) letter(l *deadletters.Letter, raw string) uint32 {
 	c := &l.Control
-	source := retrytopics.Position{Topic: c.Source.Topic}
+	source := header.Position{Topic: c.Source.Topic}
 	if c.HasSource {
 		source = c.Source
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // edit_of is the place of the record that a letter's last record is an edit of, and NULL as long
@@ -38,7 +38,7 @@ func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
 		want("", 1)
 		w.put(edit("dlq/1/0"))
 		want("dlq/1/0", 1)
-		if at := w.letter("a").EditOf; at != (retrytopics.Position{Topic: "dlq", Partition: 1}) {
+		if at := w.letter("a").EditOf; at != (header.Position{Topic: "dlq", Partition: 1}) {
 			t.Errorf("it is an edit of %s", at)
 		}
 		w.put(edit("dlq/1/1"), w.dead(0, "b", nil))

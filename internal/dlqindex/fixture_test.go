@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -190,11 +190,11 @@ func (w *world) cut(partition int32, before int64) {
 }
 
 // dead is a letter; each has its own time, a minute after the one before.
-func (w *world) dead(partition int32, id string, change func(*retrytopics.Control)) *kgo.Record {
+func (w *world) dead(partition int32, id string, change func(*header.Control)) *kgo.Record {
 	value := fmt.Sprintf(`{"type":"Feature","id":"F %s","properties":{"area":%d}}`, id, w.sent)
-	c := retrytopics.Control{
+	c := header.Control{
 		Attempt: 2, MaxAttempts: 5, SourceTimestamp: at.Add(-time.Hour), ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate",
-		ErrorMessage: "ring 3 of " + id + "1 crosses itself", Source: retrytopics.Position{Topic: "features", Partition: partition, Offset: int64(w.sent)},
+		ErrorMessage: "ring 3 of " + id + "1 crosses itself", Source: header.Position{Topic: "features", Partition: partition, Offset: int64(w.sent)},
 		HasSource: true, FeatureID: "F " + id, BBox: "9.5,47,9.6,47.2", RunID: "run-1", Pipeline: "parcels", DeadLetterID: id,
 		ContentHash: idempotency.Of([]byte(value)).String(),
 	}
@@ -211,7 +211,7 @@ func (w *world) dead(partition int32, id string, change func(*retrytopics.Contro
 // state is one that an operator gave a letter, in view of a record that is not there.
 func state(partition int32, id string, status deadletters.Status, count int) *kgo.Record {
 	return deadletters.State{
-		DLQ: retrytopics.Position{Topic: "dlq", Partition: partition, Offset: 1 << 40},
+		DLQ: header.Position{Topic: "dlq", Partition: partition, Offset: 1 << 40},
 		ID:  id, Status: status, ReprocessCount: count, Reason: "because of " + id, By: "ana", ReplayID: "r1", At: at.Add(time.Duration(count+1) * time.Hour),
 	}.Record("status", partition)
 }
@@ -227,14 +227,14 @@ func outcome(partition int32, id string, status deadletters.Status, count int) *
 func decided(partition int32, id string, status deadletters.Status, offset int64) *kgo.Record {
 	return deadletters.State{
 		ID: id, Status: status, Reason: "because", By: "bo", ReplayID: "r1", At: at.Add(time.Hour),
-		DLQ: retrytopics.Position{Topic: "dlq", Partition: partition, Offset: offset},
+		DLQ: header.Position{Topic: "dlq", Partition: partition, Offset: offset},
 	}.Record("status", partition)
 }
 
 // theirs is a letter on which Spring Kafka failed again after a replay.
 func (w *world) theirs(partition int32, id, replayID string, replays int) *kgo.Record {
 	w.sent++
-	c := retrytopics.Control{DeadLetterID: id, ReplayID: replayID, ReplayCount: replays, ContentHash: idempotency.Of([]byte(id)).String()}
+	c := header.Control{DeadLetterID: id, ReplayID: replayID, ReplayCount: replays, ContentHash: idempotency.Of([]byte(id)).String()}
 	return &kgo.Record{
 		Topic: "dlq", Partition: partition, Key: []byte("key " + id), Value: []byte(`{}`), Timestamp: at.Add(time.Duration(w.sent) * time.Minute),
 		Headers: c.AppendTo([]kgo.RecordHeader{

@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // One letter must not keep all others out of the index, however long its key and its headers are. What cannot be
@@ -30,10 +30,10 @@ func TestSync_S4_6_takes_in_letters_with_long_names(t *testing.T) {
 		w.put(
 			&kgo.Record{Topic: "dlq", Key: random, Value: []byte("{}")},
 			&kgo.Record{Topic: "dlq", Key: []byte(text), Value: []byte("{}")},
-			with("id", retrytopics.HeaderDeadLetterID),
-			with("pipeline", retrytopics.HeaderPipeline),
-			with("run", retrytopics.HeaderRunID),
-			with("feature", retrytopics.HeaderFeatureID),
+			with("id", header.KeyDeadLetterID),
+			with("pipeline", header.KeyPipeline),
+			with("run", header.KeyRunID),
+			with("feature", header.KeyFeatureID),
 		)
 		if done := w.sync(); done.Letters != 6 {
 			t.Errorf("%+v", done)

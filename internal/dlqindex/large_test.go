@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // drop sends a batch as it is.
@@ -81,10 +81,10 @@ func TestSync_S0_5_keeps_where_the_original_of_a_letter_lies(t *testing.T) {
 		w := newWorld(t, place)
 		value := bytes.Repeat([]byte("ab"), 4000)
 		r := w.dead(1, "elsewhere", nil)
-		p := retrytopics.PointTo(retrytopics.Position{Topic: "features", Partition: 1, Offset: 0}, r.Key, value, false)
+		p := header.PointTo(header.Position{Topic: "features", Partition: 1, Offset: 0}, r.Key, value, false)
 		r.Key, r.Value, r.Headers = nil, []byte{}, p.Append(r.Headers)
 		batch := w.dead(1, "batch", nil)
-		whole := retrytopics.PointToBatch(p.Position, 17, 900)
+		whole := header.PointToBatch(p.Position, 17, 900)
 		batch.Value, batch.Headers = []byte{}, whole.Append(batch.Headers)
 		w.put(r, batch)
 		w.sync()

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // monitoring are the queries of the source document on dead letters, as they stand there, each
@@ -65,7 +65,7 @@ func TestPostgreSQL_S4_6_the_documents_monitoring_queries_run_as_they_stand(t *t
 	w := newWorld(t, place)
 	now := time.Now().UTC()
 	for i, id := range []string{"a", "b", "c", "d"} {
-		r := w.dead(0, id, func(c *retrytopics.Control) {
+		r := w.dead(0, id, func(c *header.Control) {
 			c.Pipeline, c.RunID, c.ErrorStage, c.ErrorMessage = "orders_incremental", "def456", "validate", "non_numeric_delivery_fee: 'N/A'"
 			if id == "d" {
 				c.ErrorStage, c.ErrorMessage = "decode", "no feature"
@@ -147,7 +147,7 @@ func TestIndex_S2_5_SQL_asks_for_request_and_response(t *testing.T) {
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		for id, status := range map[string]int{"a": 503, "b": 429, "c": 0} {
-			w.put(w.dead(0, id, func(c *retrytopics.Control) {
+			w.put(w.dead(0, id, func(c *header.Control) {
 				if status > 0 {
 					c.ErrorRequest = &classify.Request{Step: "place", Provider: "main", URL: "https://h/place"}
 					c.ErrorResponse = &classify.Response{Status: status, RequestID: "7f3a"}

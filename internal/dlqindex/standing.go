@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // standing is what the table has of one letter before a change.
@@ -21,7 +21,7 @@ type standing struct {
 
 // state returns what [deadletters.Last] needs of it.
 func (s *standing) state() deadletters.State {
-	return deadletters.State{Status: s.counted.status, ReplayID: s.replay, Writer: deadletters.WriterOf(retrytopics.Position{Topic: s.speaksOf})}
+	return deadletters.State{Status: s.counted.status, ReplayID: s.replay, Writer: deadletters.WriterOf(header.Position{Topic: s.speaksOf})}
 }
 
 // in returns what the counters need of the letter in another state.

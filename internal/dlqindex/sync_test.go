@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // A random history, indexed piece by piece, is at each step what the in-memory model of the topics
@@ -74,7 +74,7 @@ func (w *world) history(random *rand.Rand, n int) []*kgo.Record {
 			out = append(out, w.theirs(p, id, fmt.Sprintf("r%d", 1+random.IntN(2)), 1+random.IntN(4)))
 		default:
 			w.died[id] = true
-			out = append(out, w.dead(p, id, func(c *retrytopics.Control) {
+			out = append(out, w.dead(p, id, func(c *header.Control) {
 				c.ErrorCode = codes[random.IntN(len(codes))]
 				c.ErrorMessage = fmt.Sprintf("%s in %s", c.ErrorCode, []string{"area", "name"}[random.IntN(2)])
 				c.ReplayCount = random.IntN(2)

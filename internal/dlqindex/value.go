@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const (
@@ -144,7 +144,7 @@ func rawRecordOf(l *deadletters.Letter) (raw string, notItself []byte) {
 func notNull(b []byte) []byte { return append([]byte{}, b...) }
 
 // pointerText gives a pointer as JSON; "" for none.
-func pointerText(p *retrytopics.Pointer) string {
+func pointerText(p *header.Pointer) string {
 	if p == nil {
 		return ""
 	}
@@ -152,8 +152,8 @@ func pointerText(p *retrytopics.Pointer) string {
 }
 
 // parsePointer reads what pointerText wrote.
-func parsePointer(text string) (*retrytopics.Pointer, error) {
-	p, _, err := retrytopics.ParsePointer([]kgo.RecordHeader{{Key: retrytopics.HeaderPointer, Value: []byte(text)}})
+func parsePointer(text string) (*header.Pointer, error) {
+	p, _, err := header.ParsePointer([]kgo.RecordHeader{{Key: header.KeyPointer, Value: []byte(text)}})
 	return &p, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Version is the version of the ledger's form.
@@ -117,7 +118,7 @@ func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {
 	}
 	message := e.Failure.Err.Error()
 	return Entry{
-		Version: Version, Time: retrytopics.FormatTime(e.At), Pipeline: l.pipeline, RunID: l.runID,
+		Version: Version, Time: header.FormatTime(e.At), Pipeline: l.pipeline, RunID: l.runID,
 		Source: e.Record.Source.String(), FeatureID: e.Identity.FeatureID, ContentHash: e.Identity.ContentHash,
 		Decision: audit.Escalated, Reason: reason, Code: string(e.Failure.Code), Attempt: e.Record.Attempt,
 		Message: message[:min(len(message), audit.MaxMessage)], Letter: letter,

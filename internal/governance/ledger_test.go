@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func testLedger(after int) *Ledger {
@@ -20,7 +21,7 @@ func testLedger(after int) *Ledger {
 }
 
 func event(offset int64, attempt int, code classify.Code, outcome retrytopics.Outcome, care string) *retrytopics.Event {
-	at := retrytopics.Position{Topic: "parcels", Partition: 1, Offset: offset}
+	at := header.Position{Topic: "parcels", Partition: 1, Offset: offset}
 	e := &retrytopics.Event{
 		Record:   &retrytopics.Record{Position: at, Source: at, Attempt: attempt, Key: []byte("k")},
 		Identity: retrytopics.Identity{FeatureID: "f", Marks: retrytopics.Marks{Care: care}},

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -52,7 +53,7 @@ func (p Policy) On() bool { return p.rules.On() }
 // of an earlier pipeline or hop. A delete has no features; of several, every one is held to the rules. Several values are
 // joined by commas. The marks are whole even when the error is not nil, which is then a *Violation: the first rule that is
 // broken.
-func (p Policy) Marks(headers []kgo.RecordHeader, control *retrytopics.Control, features ...*transform.Feature) (retrytopics.Marks, error) {
+func (p Policy) Marks(headers []kgo.RecordHeader, control *header.Control, features ...*transform.Feature) (retrytopics.Marks, error) {
 	if !p.On() {
 		return retrytopics.Marks{}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -26,7 +27,7 @@ func feature(t *testing.T, properties string) *transform.Feature {
 	return f
 }
 
-func header(key, value string) []kgo.RecordHeader {
+func headerOf(key, value string) []kgo.RecordHeader {
 	return []kgo.RecordHeader{{Key: key, Value: []byte(value)}}
 }
 
@@ -44,28 +45,28 @@ func TestPolicy_S3_1(t *testing.T) {
 		want    string
 		breaks  string
 	}{
-		{"S3-1_header", both, header("care", " open , attribution "), "", `{}`, "open,attribution", ""},
-		{"S3-1_header_before_field", both, header("care", "open"), "", `{"care":"closed"}`, "open", ""},
-		{"S3-1_field_when_the_header_is_empty", both, header("care", " , "), "", `{"care":"closed"}`, "closed", ""},
+		{"S3-1_header", both, headerOf("care", " open , attribution "), "", `{}`, "open,attribution", ""},
+		{"S3-1_header_before_field", both, headerOf("care", "open"), "", `{"care":"closed"}`, "open", ""},
+		{"S3-1_field_when_the_header_is_empty", both, headerOf("care", " , "), "", `{"care":"closed"}`, "closed", ""},
 		{"S3-1_field_text", both, nil, "", `{"care":"open,attribution"}`, "open,attribution", ""},
 		{"S3-1_field_list", both, nil, "", `{"care":["open","attribution",""]}`, "open,attribution", ""},
 		{"S3-1_field_null", both, nil, "", `{"care":null}`, "", ""},
 		{"S3-8_an_earlier_hop", both, nil, "open", `{}`, "open", ""},
 		{"S3-8_the_record_itself_before_an_earlier_hop", both, nil, "open", `{"care":"closed"}`, "closed", ""},
-		{"S3-8_of_a_delete", both, header("care", "open"), "", "", "open", ""},
+		{"S3-8_of_a_delete", both, headerOf("care", "open"), "", "", "open", ""},
 		{"S3-3_required", required, nil, "", `{}`, "", "governance.care.required"},
 		{"S3-3_required_of_a_delete_is_not", required, nil, "", "", "", ""},
-		{"S3-3_all_allowed", allow, header("care", "open,attribution"), "", `{}`, "open,attribution", ""},
-		{"S3-3_one_not_allowed", allow, header("care", "open,closed"), "", `{}`, "open,closed", "governance.care.allow"},
+		{"S3-3_all_allowed", allow, headerOf("care", "open,attribution"), "", `{}`, "open,attribution", ""},
+		{"S3-3_one_not_allowed", allow, headerOf("care", "open,closed"), "", `{}`, "open,closed", "governance.care.allow"},
 		{"S3-3_none_is_allowed", allow, nil, "", `{}`, "", ""},
-		{"S3-3_one_denied", deny, header("care", "open,sacred"), "", `{}`, "open,sacred", "governance.care.deny"},
-		{"S3-3_denied_in_a_header_that_stands_there_twice", deny, append(header("care", "open"), header("care", "sacred")...), "", `{}`, "open,sacred", "governance.care.deny"},
-		{"S3-3_not_allowed_in_the_first_of_two", allow, append(header("care", "sacred"), header("care", "open")...), "", `{}`, "sacred,open", "governance.care.allow"},
-		{"S3-3_denied_delete", deny, header("care", "sacred"), "", "", "sacred", "governance.care.deny"},
+		{"S3-3_one_denied", deny, headerOf("care", "open,sacred"), "", `{}`, "open,sacred", "governance.care.deny"},
+		{"S3-3_denied_in_a_header_that_stands_there_twice", deny, append(headerOf("care", "open"), headerOf("care", "sacred")...), "", `{}`, "open,sacred", "governance.care.deny"},
+		{"S3-3_not_allowed_in_the_first_of_two", allow, append(headerOf("care", "sacred"), headerOf("care", "open")...), "", `{}`, "sacred,open", "governance.care.allow"},
+		{"S3-3_denied_delete", deny, headerOf("care", "sacred"), "", "", "sacred", "governance.care.deny"},
 		{"S3-8_marks_of_a_collection", both, nil, "", `{"care":"open"} & {"care":["attribution","open"]}`, "open,attribution", ""},
 		{"S3-3_one_of_a_collection_is_denied", deny, nil, "", `{"care":"open"} & {"care":"sacred"}`, "open,sacred", "governance.care.deny"},
 		{"S3-3_one_of_a_collection_has_none", required, nil, "", `{"care":"open"} & {}`, "open", "governance.care.required"},
-		{"S3-8_too_long_to_travel_whole", both, header("care", strings.Repeat("x", 449)), "", `{}`, strings.Repeat("x", 449), "governance.care"},
+		{"S3-8_too_long_to_travel_whole", both, headerOf("care", strings.Repeat("x", 449)), "", `{}`, strings.Repeat("x", 449), "governance.care"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := governance.NewPolicy(config.Governance{Care: c.rules})
@@ -75,7 +76,7 @@ func TestPolicy_S3_1(t *testing.T) {
 					features = append(features, feature(t, properties))
 				}
 			}
-			marks, err := p.Marks(c.headers, &retrytopics.Control{Care: c.before}, features...)
+			marks, err := p.Marks(c.headers, &header.Control{Care: c.before}, features...)
 			if marks.Care != c.want {
 				t.Errorf("read %q, want %q", marks.Care, c.want)
 			}
@@ -97,20 +98,20 @@ func TestPolicy_S3_8_threeKinds(t *testing.T) {
 	p := governance.NewPolicy(config.Governance{
 		Care: config.Mark{Header: "c"}, Sovereignty: config.Mark{Header: "s", Allow: []string{"osage"}}, Lineage: config.Mark{Header: "l", Required: true},
 	})
-	headers := append(append(header("c", "open"), header("s", "osage")...), header("l", "survey:1887")...)
-	marks, err := p.Marks(headers, &retrytopics.Control{}, feature(t, `{}`))
+	headers := append(append(headerOf("c", "open"), headerOf("s", "osage")...), headerOf("l", "survey:1887")...)
+	marks, err := p.Marks(headers, &header.Control{}, feature(t, `{}`))
 	if err != nil || marks != (retrytopics.Marks{Care: "open", Sovereignty: "osage", Lineage: "survey:1887"}) {
 		t.Errorf("%+v, %v", marks, err)
 	}
 	for word, headers := range map[string][]kgo.RecordHeader{
-		`the sovereignty mark "kaw" is none of those that are allowed (governance.sovereignty.allow)`: append(header("s", "kaw"), header("l", "x")...),
-		"the lineage mark is missing (governance.lineage.required)":                                   header("s", "osage"),
+		`the sovereignty mark "kaw" is none of those that are allowed (governance.sovereignty.allow)`: append(headerOf("s", "kaw"), headerOf("l", "x")...),
+		"the lineage mark is missing (governance.lineage.required)":                                   headerOf("s", "osage"),
 	} {
-		if _, err := p.Marks(headers, &retrytopics.Control{}, feature(t, `{}`)); err == nil || !strings.Contains(err.Error(), word) {
+		if _, err := p.Marks(headers, &header.Control{}, feature(t, `{}`)); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%v does not say %q", err, word)
 		}
 	}
-	if marks, err := governance.NewPolicy(config.Governance{}).Marks(headers, &retrytopics.Control{Care: "x"}); err != nil || marks != (retrytopics.Marks{}) {
+	if marks, err := governance.NewPolicy(config.Governance{}).Marks(headers, &header.Control{Care: "x"}); err != nil || marks != (retrytopics.Marks{}) {
 		t.Errorf("without rules: %+v, %v", marks, err)
 	}
 }

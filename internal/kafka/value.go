@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // MaxAnswer is how many bytes of one answer of a broker a client has to take for [CopyValue]: a broker sends a batch as a
@@ -27,7 +27,7 @@ func (e *GoneError) Error() string { return e.Why }
 // CopyValue writes the value of one committed record, however large it is, and gives what else is known of the record. In
 // memory is its batch as the broker has it, and what the decompressor needs. The error is a *[GoneError] when the record is
 // not there any more.
-func CopyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, value io.Writer) (*recordbatch.Large, error) {
+func CopyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io.Writer) (*recordbatch.Large, error) {
 	l, err := copyValue(ctx, cl, at, value)
 	if _, gone := errors.AsType[*GoneError](err); err != nil && !gone {
 		return nil, fmt.Errorf("read %s: %w", at, err)
@@ -36,7 +36,7 @@ func CopyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, val
 }
 
 // There is nil when a topic can have a record at a position; it is not read. The error is a *[GoneError] when it cannot.
-func There(ctx context.Context, cl *kgo.Client, at retrytopics.Position) error {
+func There(ctx context.Context, cl *kgo.Client, at header.Position) error {
 	spans, err := Spans(ctx, cl, at.Topic)
 	if errors.Is(err, ErrNoTopic) {
 		return &GoneError{fmt.Sprintf("topic %s does not exist", at.Topic)}
@@ -56,7 +56,7 @@ func There(ctx context.Context, cl *kgo.Client, at retrytopics.Position) error {
 	return nil
 }
 
-func copyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, value io.Writer) (*recordbatch.Large, error) {
+func copyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io.Writer) (*recordbatch.Large, error) {
 	if err := There(ctx, cl, at); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
@@ -25,7 +25,7 @@ func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := sha256.New()
-	l, err := CopyValue(t.Context(), cl, retrytopics.Position{Topic: "t"}, h)
+	l, err := CopyValue(t.Context(), cl, header.Position{Topic: "t"}, h)
 	if err != nil || l.Bytes != 200<<20+17 || string(l.Key) != "k" {
 		t.Fatalf("%v, %v", l, err)
 	}
@@ -37,11 +37,11 @@ func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
 	if !bytes.Equal(h.Sum(nil), want.Sum(nil)) {
 		t.Error("other bytes were written")
 	}
-	_, err = CopyValue(t.Context(), cl, retrytopics.Position{Topic: "t"}, failing{})
+	_, err = CopyValue(t.Context(), cl, header.Position{Topic: "t"}, failing{})
 	if !errors.Is(err, errFull) || errors.Is(err, recordbatch.ErrNoRecord) || !strings.HasPrefix(err.Error(), "read t/0/0: ") {
 		t.Errorf("%v", err)
 	}
-	if _, err = CopyValue(t.Context(), cl, retrytopics.Position{Topic: "one", Partition: 4}, io.Discard); fmt.Sprint(err) != "topic one has no partition 4" {
+	if _, err = CopyValue(t.Context(), cl, header.Position{Topic: "one", Partition: 4}, io.Discard); fmt.Sprint(err) != "topic one has no partition 4" {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -35,19 +36,19 @@ type collection struct {
 }
 
 // part names a feature: that of a part by its place in the record of which it is a part.
-func (c *collection) part(i int) retrytopics.Part {
+func (c *collection) part(i int) header.Part {
 	if own := c.record.Part(); !own.Whole() {
 		return own
 	}
-	return retrytopics.Part{Index: i, Of: len(c.Features)}
+	return header.Part{Index: i, Of: len(c.Features)}
 }
 
 // own are the headers that the output of a feature has of its own.
 func (c *collection) own(i int, target *transform.Feature, content string) []kgo.RecordHeader {
 	return []kgo.RecordHeader{
-		{Key: retrytopics.HeaderFeatureID, Value: []byte(target.IDString())},
-		{Key: retrytopics.HeaderContentHash, Value: []byte(content)},
-		{Key: retrytopics.HeaderPart, Value: []byte(c.part(i).String())},
+		{Key: header.KeyFeatureID, Value: []byte(target.IDString())},
+		{Key: header.KeyContentHash, Value: []byte(content)},
+		{Key: header.KeyPart, Value: []byte(c.part(i).String())},
 	}
 }
 
@@ -85,7 +86,7 @@ func (m *Mapping) collection(r *retrytopics.Record, content *envelope.Content) (
 // cut finds the features in the record's value. It is false where it cannot be taken apart: it is in an envelope, has as much
 // around the features as in them, or too many of them.
 func (c *collection) cut() bool {
-	if n := len(c.Features); n == 0 || n > retrytopics.MaxParts || !bytes.Equal(c.Text, c.record.Value) {
+	if n := len(c.Features); n == 0 || n > header.MaxParts || !bytes.Equal(c.Text, c.record.Value) {
 		return false
 	}
 	if c.pieces = c.Pieces; c.pieces.Len() == 0 {

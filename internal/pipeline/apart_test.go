@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -76,7 +77,7 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 	for i, at := range []int{0, 9} {
 		alone, err := p.Handle(t.Context(), record(collection(parts[at])))
 		if err != nil || string(alone.Outputs[0].Value) != string(result.Outputs[i].Value) || string(alone.Outputs[0].Key) != string(result.Outputs[i].Key) ||
-			header(result.Outputs[i], retrytopics.HeaderPart) != fmt.Sprintf("%d/10", at) {
+			headerOf(result.Outputs[i], header.KeyPart) != fmt.Sprintf("%d/10", at) {
 			t.Errorf("output %d is %+v, %v", i, result.Outputs[i], err)
 		}
 	}
@@ -108,18 +109,18 @@ func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked()
-	r.Attempt, r.Control = 2, &retrytopics.Control{Remaining: &retrytopics.Remaining{Of: 4, Open: []int{2, 3}, Delivered: 2}}
+	r.Attempt, r.Control = 2, &header.Control{Remaining: &header.Remaining{Of: 4, Open: []int{2, 3}, Delivered: 2}}
 	second, err := p.Handle(t.Context(), r)
 	if err != nil || second.Parts != 2 || second.Of != 4 || *second.Version != 4 || second.ContentHash != first.ContentHash {
 		t.Fatalf("%+v, %v", second, err)
 	}
-	if got := failures(second); !slices.Equal(got, []string{"3/4 a duplicate_key"}) || len(second.Outputs) != 1 || header(second.Outputs[0], retrytopics.HeaderPart) != "2/4" {
+	if got := failures(second); !slices.Equal(got, []string{"3/4 a duplicate_key"}) || len(second.Outputs) != 1 || headerOf(second.Outputs[0], header.KeyPart) != "2/4" {
 		t.Errorf("%q, %+v", got, second.Outputs)
 	}
 	if got := asked(); !slices.Equal(got, []string{"c"}) {
 		t.Errorf("asked for %q", got)
 	}
-	r.Control.Remaining = &retrytopics.Remaining{Of: 5, Open: []int{2}, Delivered: 4}
+	r.Control.Remaining = &header.Remaining{Of: 5, Open: []int{2}, Delivered: 4}
 	if _, err := p.Handle(t.Context(), r); classify.Of(errOr(err)).Code != classify.CodeNotAFeature || !strings.Contains(err.Error(), "has 4 features") {
 		t.Errorf("a rest of another record gave %v", err)
 	}
@@ -131,12 +132,12 @@ func TestApart_S4_8_aReplayedPartIsTheFeatureThatItWas(t *testing.T) {
 	p := build(t, apartRules)
 	for _, value := range []string{collection(part(`"a"`, "x")), part(`"a"`, "x")} {
 		r := record(value)
-		r.Control = &retrytopics.Control{Part: retrytopics.Part{Index: 17, Of: 230}}
+		r.Control = &header.Control{Part: header.Part{Index: 17, Of: 230}}
 		result, err := p.Handle(t.Context(), r)
 		if err != nil || len(result.Outputs) != 1 || result.Parts != 0 {
 			t.Fatalf("%s: %+v, %v", value, result, err)
 		}
-		if out := result.Outputs[0]; string(out.Key) != "a" || header(out, retrytopics.HeaderPart) != "17/230" {
+		if out := result.Outputs[0]; string(out.Key) != "a" || headerOf(out, header.KeyPart) != "17/230" {
 			t.Errorf("%s: output %s, %v", value, out.Key, out.Headers)
 		}
 		r.Value = []byte(strings.Replace(value, "NAME", "NOM", 1))
@@ -145,7 +146,7 @@ func TestApart_S4_8_aReplayedPartIsTheFeatureThatItWas(t *testing.T) {
 		}
 	}
 	r := record(collection(part(`"a"`, "x"), part(`"b"`, "x")))
-	r.Control = &retrytopics.Control{Part: retrytopics.Part{Index: 17, Of: 230}}
+	r.Control = &header.Control{Part: header.Part{Index: 17, Of: 230}}
 	if _, err := p.Handle(t.Context(), r); classify.Of(errOr(err)).Code != classify.CodeNotAFeature || !strings.Contains(err.Error(), "part 17/230") {
 		t.Errorf("two features gave %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -54,7 +55,7 @@ func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.Record
 	case len(content.Features) == 1 && content.Features[0] != nil: // a part that is a dead letter
 		return m.identity(content.Features[0])
 	case content.Features != nil:
-		c, _ := m.collection(&retrytopics.Record{Control: &retrytopics.Control{}, Value: value}, &content) // what is wrong with it is told when it is read
+		c, _ := m.collection(&retrytopics.Record{Control: &header.Control{}, Value: value}, &content) // what is wrong with it is told when it is read
 		return retrytopics.Identity{ContentHash: hashOf(c.contents).String()}
 	}
 	return m.identity(content.Feature)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -162,5 +163,5 @@ func (r *filterRun) handle(ctx context.Context, l inputLine) (result retrytopics
 		}
 	}()
 	key := fmt.Appendf(nil, "line-%d", l.Line)
-	return r.options.Handle(ctx, &retrytopics.Record{Key: key, Value: l.Bytes, Headers: r.options.Headers, Control: &retrytopics.Control{}})
+	return r.options.Handle(ctx, &retrytopics.Record{Key: key, Value: l.Bytes, Headers: r.options.Headers, Control: &header.Control{}})
 }

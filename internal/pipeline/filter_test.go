@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -183,7 +184,7 @@ func TestFilter_outcomes(t *testing.T) {
 			return retrytopics.Result{}, &retrytopics.UnavailableError{Dependency: "place"}
 		case "parts":
 			bad := func(i int) retrytopics.FailedPart {
-				return retrytopics.FailedPart{Part: retrytopics.Part{Index: i, Of: 3}, Err: &transform.Error{Code: classify.CodeCoercionFailed, Path: fmt.Sprintf("/features/%d", i)}}
+				return retrytopics.FailedPart{Part: header.Part{Index: i, Of: 3}, Err: &transform.Error{Code: classify.CodeCoercionFailed, Path: fmt.Sprintf("/features/%d", i)}}
 			}
 			return retrytopics.Result{Outputs: []*kgo.Record{{Value: []byte("{}")}}, Failed: []retrytopics.FailedPart{bad(0), bad(2)}}, nil
 		case "delete":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -36,9 +37,9 @@ func (r *filterRun) write(output *kgo.Record, result retrytopics.Result) error {
 func identityOf(output *kgo.Record, id retrytopics.Identity) retrytopics.Identity {
 	for _, h := range output.Headers {
 		switch h.Key {
-		case retrytopics.HeaderFeatureID:
+		case header.KeyFeatureID:
 			id.FeatureID = string(h.Value)
-		case retrytopics.HeaderContentHash:
+		case header.KeyContentHash:
 			id.ContentHash = string(h.Value)
 		}
 	}

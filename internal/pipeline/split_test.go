@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -25,7 +26,7 @@ func collection(parts ...string) string {
 	return `{"type":"FeatureCollection","features":[` + strings.Join(parts, ",") + `]}`
 }
 
-func header(r *kgo.Record, key string) string {
+func headerOf(r *kgo.Record, key string) string {
 	for _, h := range r.Headers {
 		if h.Key == key {
 			return string(h.Value)
@@ -56,8 +57,8 @@ func TestSplit_C1_oneOutputForEachFeature(t *testing.T) {
 		if string(out.Key) != want.id || string(out.Value) != string(alone.Outputs[0].Value) || out.Topic != "parcels.out" {
 			t.Errorf("output %d: %s: %s", i, out.Key, out.Value)
 		}
-		if header(out, retrytopics.HeaderPart) != fmt.Sprintf("%d/3", i) || header(out, retrytopics.HeaderFeatureID) != want.id ||
-			header(out, retrytopics.HeaderContentHash) != alone.ContentHash || header(out, "traceparent") != "00-1" {
+		if headerOf(out, header.KeyPart) != fmt.Sprintf("%d/3", i) || headerOf(out, header.KeyFeatureID) != want.id ||
+			headerOf(out, header.KeyContentHash) != alone.ContentHash || headerOf(out, "traceparent") != "00-1" {
 			t.Errorf("output %d has the headers %v", i, out.Headers)
 		}
 	}
@@ -173,8 +174,8 @@ func TestSplit_filter(t *testing.T) {
 		if err != nil || len(result.Outputs) != want.outputs || result.Close != want.closed || result.Note == "" {
 			t.Errorf("%s: %+v, %v", value, result, err)
 		}
-		if want.outputs == 1 && header(result.Outputs[0], retrytopics.HeaderPart) != "1/3" {
-			t.Errorf("the part is %s", header(result.Outputs[0], retrytopics.HeaderPart))
+		if want.outputs == 1 && headerOf(result.Outputs[0], header.KeyPart) != "1/3" {
+			t.Errorf("the part is %s", headerOf(result.Outputs[0], header.KeyPart))
 		}
 		if _, err := p.Try(t.Context(), record(value)); err != nil {
 			t.Errorf("%s: the dry run says %v", value, err)
@@ -200,7 +201,7 @@ func TestSplit_formats(t *testing.T) {
 		}
 	}
 	result, err := build(t, "source: { split: features }\n"+singleObjectOutput).Handle(t.Context(), record(plain))
-	if err != nil || header(result.Outputs[0], "content-type") != "application/avro" || header(result.Outputs[0], retrytopics.HeaderPart) != "0/1" {
+	if err != nil || headerOf(result.Outputs[0], "content-type") != "application/avro" || headerOf(result.Outputs[0], header.KeyPart) != "0/1" {
 		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -58,7 +59,7 @@ type Tried struct {
 // closed, not refused.
 func (m *Mapping) Try(ctx context.Context, r *retrytopics.Record) (Tried, error) {
 	if r.Control == nil {
-		r.Control = &retrytopics.Control{}
+		r.Control = &header.Control{}
 	}
 	content, err := m.admit(ctx, r)
 	if err != nil {
@@ -91,7 +92,7 @@ func (m *Mapping) TryValue(ctx context.Context, value []byte) error {
 	if err != nil || content.Delete {
 		return err
 	}
-	r := &retrytopics.Record{Control: &retrytopics.Control{}, Value: value}
+	r := &retrytopics.Record{Control: &header.Control{}, Value: value}
 	if content.Features != nil {
 		_, err = m.tryParts(ctx, r, &content, nil)
 		return err

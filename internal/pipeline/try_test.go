@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // The dry run refuses what a gate of the consumer refuses, with the same words, and nothing else: each setting with each kind of record.
@@ -23,7 +24,7 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 	one := fmt.Sprintf(feature, "5")
 	collection := `{"type":"FeatureCollection","features":[` + one + `,{"type":"Feature","id":"b","geometry":null,"properties":{}},` + one + `]}`
 	large := strings.Replace(one, `"a"`, `"`+strings.Repeat("a", 2000)+`"`, 1)
-	rest := &retrytopics.Remaining{Of: 3, Open: []int{0}, Delivered: 2}
+	rest := &header.Remaining{Of: 3, Open: []int{0}, Delivered: 2}
 	settings := map[string]string{
 		"defaults":     "transform: { unmapped: keep }\n",
 		"keys":         "source: { null_keys: accept }\ntransform: { unmapped: keep }\n",
@@ -47,16 +48,16 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 		"not JSON":       {Key: []byte("k"), Value: []byte("x")},
 		"nothing in it":  {Key: []byte("k"), Value: []byte(strings.Replace(one, `"NAME":"a"`, `"o":{}`, 1))},
 		"object":         {Key: []byte("k"), Value: []byte(strings.Replace(one, `"a"`, `{}`, 1))},
-		"part":           {Key: []byte("k"), Value: []byte(one), Control: &retrytopics.Control{Part: retrytopics.Part{Index: 2, Of: 3}}},
-		"parts left":     {Key: []byte("k"), Value: []byte(collection), Control: &retrytopics.Control{Remaining: rest}},
-		"marked":         {Key: []byte("k"), Value: []byte(one), Headers: []kgo.RecordHeader{{Key: "care", Value: []byte("C1")}}, Control: &retrytopics.Control{Care: "C1"}},
+		"part":           {Key: []byte("k"), Value: []byte(one), Control: &header.Control{Part: header.Part{Index: 2, Of: 3}}},
+		"parts left":     {Key: []byte("k"), Value: []byte(collection), Control: &header.Control{Remaining: rest}},
+		"marked":         {Key: []byte("k"), Value: []byte(one), Headers: []kgo.RecordHeader{{Key: "care", Value: []byte("C1")}}, Control: &header.Control{Care: "C1"}},
 	}
 	refused := map[classify.Code]bool{}
 	for name, file := range settings {
 		p := build(t, file)
 		for kind, r := range records {
 			if r.Control == nil {
-				r.Control = &retrytopics.Control{}
+				r.Control = &header.Control{}
 			}
 			handled, tried := r, r
 			result, why := p.Handle(t.Context(), &handled)

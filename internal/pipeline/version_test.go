@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -104,7 +104,7 @@ func TestVersion_S0_8_collectionsDryRunAndReplay(t *testing.T) {
 		if _, err := p.Try(t.Context(), record(two)); err == nil {
 			t.Error("the dry run lets it pass")
 		}
-		for _, control := range []retrytopics.Control{{DeadLetterID: "d"}, {DeadLetterID: "d", ForceVersion: true}} {
+		for _, control := range []header.Control{{DeadLetterID: "d"}, {DeadLetterID: "d", ForceVersion: true}} {
 			replay := record(two)
 			replay.Control = &control
 			if _, err := p.Handle(t.Context(), replay); err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Keyring holds the keys of a pipeline: the first signs, every one verifies. The zero value has none and believes nothing. It is
@@ -46,10 +47,10 @@ func (k *Keyring) Verify(r *kgo.Record) error {
 	}
 	at := slices.IndexFunc(r.Headers, isProof)
 	if at < 0 {
-		return doubt(retrytopics.DoubtMissing, "the record claims to be a replay and has no header %s", retrytopics.HeaderReplayProof)
+		return doubt(retrytopics.DoubtMissing, "the record claims to be a replay and has no header %s", header.KeyReplayProof)
 	}
 	if slices.ContainsFunc(r.Headers[at+1:], isProof) {
-		return doubt(retrytopics.DoubtMalformed, "header %s stands twice", retrytopics.HeaderReplayProof)
+		return doubt(retrytopics.DoubtMalformed, "header %s stands twice", header.KeyReplayProof)
 	}
 	p, err := Parse(string(r.Headers[at].Value))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // idBytes is the length of a key's id.
@@ -47,17 +47,17 @@ func Parse(text string) (Proof, error) {
 			return p, nil
 		}
 	}
-	return Proof{}, fmt.Errorf("header %s is not %s/<%d hex digits>/<%d hex digits>", retrytopics.HeaderReplayProof, form, 2*idBytes, 2*sha256.Size)
+	return Proof{}, fmt.Errorf("header %s is not %s/<%d hex digits>/<%d hex digits>", header.KeyReplayProof, form, 2*idBytes, 2*sha256.Size)
 }
 
 // Sign adds the proof to a record that is ready to be sent to its topic: nothing that it covers may change afterwards.
 func (k Key) Sign(r *kgo.Record) {
 	r.Headers = slices.DeleteFunc(r.Headers, isProof)
 	value := Proof{KeyID: k.id, MAC: k.mac(r)}.String()
-	r.Headers = append(r.Headers, kgo.RecordHeader{Key: retrytopics.HeaderReplayProof, Value: []byte(value)})
+	r.Headers = append(r.Headers, kgo.RecordHeader{Key: header.KeyReplayProof, Value: []byte(value)})
 }
 
-func isProof(h kgo.RecordHeader) bool { return h.Key == retrytopics.HeaderReplayProof }
+func isProof(h kgo.RecordHeader) bool { return h.Key == header.KeyReplayProof }
 
 // mac covers the topic, so that a replay of one pipeline proves nothing to another one with the same key; key and value; and every
 // control header in its order, also those of later versions, so that no header is believed that is not covered. The producer's own
@@ -68,10 +68,10 @@ func (k Key) mac(r *kgo.Record) (sum [sha256.Size]byte) {
 	part(h, []byte(r.Topic), true)
 	part(h, r.Key, r.Key != nil)
 	part(h, r.Value, r.Value != nil)
-	for _, header := range r.Headers {
-		if retrytopics.IsControl(header.Key) && !isProof(header) {
-			part(h, []byte(header.Key), true)
-			part(h, header.Value, true)
+	for _, rh := range r.Headers {
+		if header.IsControl(rh.Key) && !isProof(rh) {
+			part(h, []byte(rh.Key), true)
+			part(h, rh.Value, true)
 		}
 	}
 	h.Sum(sum[:0])

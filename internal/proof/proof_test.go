@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func key(t *testing.T, fill byte) Key {
@@ -25,8 +26,8 @@ func key(t *testing.T, fill byte) Key {
 
 // replay is a record as the replayer writes it, signed.
 func replay(k Key) *kgo.Record {
-	control := retrytopics.Control{
-		DeadLetterID: "3-5-aabbccdd", ReplayID: "r1", ReplayCount: 2, Source: retrytopics.Position{Topic: "t", Partition: 3, Offset: 5}, HasSource: true,
+	control := header.Control{
+		DeadLetterID: "3-5-aabbccdd", ReplayID: "r1", ReplayCount: 2, Source: header.Position{Topic: "t", Partition: 3, Offset: 5}, HasSource: true,
 		ContentHash: "sha256:00", Lineage: "stac:1",
 	}
 	r := &kgo.Record{Topic: "t", Partition: 3, Offset: 100, Key: []byte("k"), Value: []byte("v")}
@@ -35,7 +36,7 @@ func replay(k Key) *kgo.Record {
 	return r
 }
 
-func header(name, value string) kgo.RecordHeader {
+func headerOf(name, value string) kgo.RecordHeader {
 	return kgo.RecordHeader{Key: name, Value: []byte(value)}
 }
 
@@ -60,7 +61,7 @@ func TestVerify_S4_6_holdsForOneRecord(t *testing.T) {
 	}{
 		"as it was signed":       {func(*kgo.Record) {}, ""},
 		"elsewhere in the topic": {func(r *kgo.Record) { r.Partition, r.Offset = 0, 7 }, ""},
-		"with a producer header": {func(r *kgo.Record) { r.Headers = append(r.Headers, header("tag", "x")) }, ""},
+		"with a producer header": {func(r *kgo.Record) { r.Headers = append(r.Headers, headerOf("tag", "x")) }, ""},
 		"signed again":           {func(r *kgo.Record) { mine.Sign(r) }, ""},
 
 		"another topic":                  {func(r *kgo.Record) { r.Topic = "u" }, retrytopics.DoubtInvalid},
@@ -70,27 +71,27 @@ func TestVerify_S4_6_holdsForOneRecord(t *testing.T) {
 		"another value":                  {func(r *kgo.Record) { r.Value = []byte("V") }, retrytopics.DoubtInvalid},
 		"a tombstone":                    {func(r *kgo.Record) { r.Value = nil }, retrytopics.DoubtInvalid},
 		"key into value":                 {func(r *kgo.Record) { r.Key, r.Value = []byte("kv"), []byte{} }, retrytopics.DoubtInvalid},
-		"a header more":                  {func(r *kgo.Record) { r.Headers = append(r.Headers, header("switchback-force-version", "true")) }, retrytopics.DoubtInvalid},
-		"of a later kind":                {func(r *kgo.Record) { r.Headers = append(r.Headers, header("switchback-new", "1")) }, retrytopics.DoubtInvalid},
+		"a header more":                  {func(r *kgo.Record) { r.Headers = append(r.Headers, headerOf("switchback-force-version", "true")) }, retrytopics.DoubtInvalid},
+		"of a later kind":                {func(r *kgo.Record) { r.Headers = append(r.Headers, headerOf("switchback-new", "1")) }, retrytopics.DoubtInvalid},
 		"a header less":                  {func(r *kgo.Record) { r.Headers = r.Headers[2:] }, retrytopics.DoubtInvalid},
-		"dead letter":                    {set(retrytopics.HeaderDeadLetterID, "3-6-aabbccdd"), retrytopics.DoubtInvalid},
-		"replay":                         {set(retrytopics.HeaderReplayID, "r2"), retrytopics.DoubtInvalid},
-		"replay count":                   {set(retrytopics.HeaderReplayCount, "3"), retrytopics.DoubtInvalid},
-		"source":                         {set(retrytopics.HeaderSource, "t/3/6"), retrytopics.DoubtInvalid},
-		"content hash":                   {set(retrytopics.HeaderContentHash, "sha256:01"), retrytopics.DoubtInvalid},
-		"marks":                          {set(retrytopics.HeaderLineage, "stac:2"), retrytopics.DoubtInvalid},
+		"dead letter":                    {set(header.KeyDeadLetterID, "3-6-aabbccdd"), retrytopics.DoubtInvalid},
+		"replay":                         {set(header.KeyReplayID, "r2"), retrytopics.DoubtInvalid},
+		"replay count":                   {set(header.KeyReplayCount, "3"), retrytopics.DoubtInvalid},
+		"source":                         {set(header.KeySource, "t/3/6"), retrytopics.DoubtInvalid},
+		"content hash":                   {set(header.KeyContentHash, "sha256:01"), retrytopics.DoubtInvalid},
+		"marks":                          {set(header.KeyLineage, "stac:2"), retrytopics.DoubtInvalid},
 		"signed by no key that is there": {func(r *kgo.Record) { key(t, 9).Sign(r) }, retrytopics.DoubtUnknownKey},
 		"signed by another key of the list, the id replaced": {func(r *kgo.Record) {
 			key(t, 2).Sign(r)
-			set(retrytopics.HeaderReplayProof, strings.Replace(proofOf(r), key(t, 2).ID(), mine.ID(), 1))(r)
+			set(header.KeyReplayProof, strings.Replace(proofOf(r), key(t, 2).ID(), mine.ID(), 1))(r)
 		}, retrytopics.DoubtInvalid},
 		"no proof":       {func(r *kgo.Record) { r.Headers = r.Headers[:len(r.Headers)-1] }, retrytopics.DoubtMissing},
 		"two proofs":     {func(r *kgo.Record) { r.Headers = append(r.Headers, r.Headers[len(r.Headers)-1]) }, retrytopics.DoubtMalformed},
-		"no hex":         {set(retrytopics.HeaderReplayProof, "1/"+strings.Repeat("x", 16)+"/"+strings.Repeat("0", 64)), retrytopics.DoubtMalformed},
-		"another form":   {func(r *kgo.Record) { set(retrytopics.HeaderReplayProof, "2"+proofOf(r)[1:])(r) }, retrytopics.DoubtMalformed},
-		"upper case":     {func(r *kgo.Record) { set(retrytopics.HeaderReplayProof, strings.ToUpper(proofOf(r)))(r) }, retrytopics.DoubtMalformed},
-		"a shorter MAC":  {func(r *kgo.Record) { p := proofOf(r); set(retrytopics.HeaderReplayProof, p[:len(p)-2])(r) }, retrytopics.DoubtMalformed},
-		"an empty proof": {set(retrytopics.HeaderReplayProof, ""), retrytopics.DoubtMalformed},
+		"no hex":         {set(header.KeyReplayProof, "1/"+strings.Repeat("x", 16)+"/"+strings.Repeat("0", 64)), retrytopics.DoubtMalformed},
+		"another form":   {func(r *kgo.Record) { set(header.KeyReplayProof, "2"+proofOf(r)[1:])(r) }, retrytopics.DoubtMalformed},
+		"upper case":     {func(r *kgo.Record) { set(header.KeyReplayProof, strings.ToUpper(proofOf(r)))(r) }, retrytopics.DoubtMalformed},
+		"a shorter MAC":  {func(r *kgo.Record) { p := proofOf(r); set(header.KeyReplayProof, p[:len(p)-2])(r) }, retrytopics.DoubtMalformed},
+		"an empty proof": {set(header.KeyReplayProof, ""), retrytopics.DoubtMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := replay(mine)
@@ -203,7 +204,7 @@ func FuzzSign(f *testing.F) {
 		k := Random()
 		var ring Keyring
 		ring.Set([]Key{k})
-		r := &kgo.Record{Topic: "t", Key: key, Value: value, Headers: []kgo.RecordHeader{header("switchback-dead-letter-id", id), header("x-"+more, more)}}
+		r := &kgo.Record{Topic: "t", Key: key, Value: value, Headers: []kgo.RecordHeader{headerOf("switchback-dead-letter-id", id), headerOf("x-"+more, more)}}
 		k.Sign(r)
 		if err := ring.Verify(r); err != nil {
 			t.Fatal(err)

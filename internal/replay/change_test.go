@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestLists_areClosed(t *testing.T) {
@@ -192,7 +192,7 @@ func TestPrune_C4_the_content_of_a_pruned_letter_can_be_put_back(t *testing.T) {
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 	done := deadletters.State{ID: "a", Status: deadletters.Reprocessed, At: start, By: "c", ContentHash: idempotency.Of([]byte(same)).String(),
-		KeyHash: idempotency.HashKey(first.Key), Source: retrytopics.Position{Topic: "features", Offset: 40}}
+		KeyHash: idempotency.HashKey(first.Key), Source: header.Position{Topic: "features", Offset: 40}}
 	w.die(done.Record("features.dlq-status", 0))
 	s.now = func() time.Time { return start.AddDate(0, 0, 31) }
 	if r, err := s.Prune(w.ctx(), start.AddDate(0, 0, 30), ana("x")); err != nil || r.Letters != 1 {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // contentKey names what is the same content of the same feature: a content hash, the hash of the record's key, and topic and
@@ -43,7 +43,7 @@ func partOf(id string) string {
 // partFields is how many words the id of a part has: partition, offset, hash, part.
 const partFields = 4
 
-func newContentKey(contentHash string, key idempotency.KeyHash, source retrytopics.Position) contentKey {
+func newContentKey(contentHash string, key idempotency.KeyHash, source header.Position) contentKey {
 	text := make([]byte, 0, 192)
 	text = append(append(text, source.Topic...), 0)
 	text = binary.BigEndian.AppendUint32(append(text, key[:]...), uint32(source.Partition))

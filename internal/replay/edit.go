@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/patch"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // FromLatest lets an edit start from whatever the latest bytes of each letter are.
@@ -41,7 +41,7 @@ type Edited struct {
 	Today   *plan.Verdict  `json:"today,omitempty"`        // today's transform on the edited bytes
 	Why     string         `json:"why,omitempty"`          // it cannot be edited, and why
 	value   []byte
-	control retrytopics.Control
+	control header.Control
 }
 
 // editSelection is the filter of an edit: without statuses or ids, pending letters.
@@ -157,7 +157,7 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 		e.Why = err.Error()
 		return e
 	}
-	identity := s.mapping.Identify(ctx, l.Key, retrytopics.ProducerHeaders(l.Content.Headers), e.value)
+	identity := s.mapping.Identify(ctx, l.Key, header.ProducerHeaders(l.Content.Headers), e.value)
 	e.After = identity.ContentHash
 	e.control = l.Control
 	e.control.ContentHash, e.control.FeatureID, e.control.BBox = identity.ContentHash, identity.FeatureID, identity.BBox
@@ -190,7 +190,7 @@ func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *s
 	if why != "" {
 		return nil, why, nil
 	}
-	d := s.rewritten(op, prev, l, e.After, e.value, e.control.AppendTo(slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers))))
+	d := s.rewritten(op, prev, l, e.After, e.value, e.control.AppendTo(slices.Clip(header.ProducerHeaders(l.Content.Headers))))
 	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, paths(e.Changes, e.More))
 	return d, "", nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestExecute_C4_puts_the_original_back(t *testing.T) {
@@ -46,7 +46,7 @@ func TestExecute_C4_puts_the_original_back(t *testing.T) {
 	}
 	var headers []string
 	for _, h := range r.Headers {
-		if h.Key != retrytopics.HeaderReplayProof {
+		if h.Key != header.KeyReplayProof {
 			headers = append(headers, h.Key+"="+string(h.Value))
 		}
 	}
@@ -71,8 +71,8 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 	w.execute(s, p)
 	hash := idempotency.Of(fmt.Appendf(nil, square, "a")).String()
 	state := deadletters.State{
-		ID: "a", Status: deadletters.Replaying, Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},
-		DLQ: retrytopics.Position{Topic: "features.dlq", Partition: 2}, Writer: deadletters.Operator, KeyHash: idempotency.HashKey([]byte("key of a")), ContentHash: hash, ReplayID: "r1",
+		ID: "a", Status: deadletters.Replaying, Source: header.Position{Topic: "features", Partition: 2, Offset: 40},
+		DLQ: header.Position{Topic: "features.dlq", Partition: 2}, Writer: deadletters.Operator, KeyHash: idempotency.HashKey([]byte("key of a")), ContentHash: hash, ReplayID: "r1",
 		Reason: "fixed", By: "ana", At: start, Operation: "r1", Before: deadletters.Pending,
 	}
 	if got := w.states(); !reflect.DeepEqual(got, map[string]deadletters.State{"a": state}) {
@@ -261,7 +261,7 @@ func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testi
 	if len(records) != 2 {
 		t.Fatalf("%d records", len(records))
 	}
-	if n, _ := topiclog.Header(records[1], retrytopics.HeaderReplayCount); n != "2" {
+	if n, _ := topiclog.Header(records[1], header.KeyReplayCount); n != "2" {
 		t.Errorf("replay count %q, want 2", n)
 	}
 	if st := w.states()["a"]; st.Status != deadletters.Replaying || st.ReprocessCount != 1 {
@@ -318,7 +318,7 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 	unknown.HasSource = false
 	for _, c := range []struct {
 		name, why string
-		control   retrytopics.Control
+		control   header.Control
 	}{
 		{"dead letter of another partition", "comes from partition 1 of features and lies in partition 0", controlOf(1, "a", "v")},
 		{"dead letter of another source", "comes from topic others", foreign},

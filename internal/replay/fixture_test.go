@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var start = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -121,11 +121,11 @@ func again(of *kgo.Record, id string, source int64) *kgo.Record {
 	return r
 }
 
-func controlOf(partition int32, id, value string) retrytopics.Control {
-	return retrytopics.Control{
+func controlOf(partition int32, id, value string) header.Control {
+	return header.Control{
 		Attempt: 1, MaxAttempts: 5, FirstFailedAt: start.Add(-time.Hour), FailedAt: start.Add(-time.Hour),
 		SourceTimestamp: start.Add(-2 * time.Hour), ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate",
-		ErrorMessage: "feature " + id + "1: ring 3 crosses itself", Source: retrytopics.Position{Topic: "features", Partition: partition, Offset: 40},
+		ErrorMessage: "feature " + id + "1: ring 3 crosses itself", Source: header.Position{Topic: "features", Partition: partition, Offset: 40},
 		HasSource: true, ContentHash: idempotency.Of([]byte(value)).String(), FeatureID: id, BBox: "0,0,2,2",
 		RunID: "run-1", Pipeline: "features", DeadLetterID: id, Lineage: "stac:1", Care: "C1", Sovereignty: "S1",
 	}
@@ -165,7 +165,7 @@ func (w *world) sent() map[string]int {
 	w.t.Helper()
 	n := map[string]int{}
 	for _, r := range w.read("features") {
-		id, _ := topiclog.Header(r, retrytopics.HeaderDeadLetterID)
+		id, _ := topiclog.Header(r, header.KeyDeadLetterID)
 		n[id]++
 	}
 	return n

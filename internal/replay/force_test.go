@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // revision is a valid feature of which a property orders the events.
@@ -174,8 +175,8 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	}
 	flags := map[string]string{}
 	for _, r := range w.read("features") {
-		id, _ := topiclog.Header(r, retrytopics.HeaderDeadLetterID)
-		flags[id], _ = topiclog.Header(r, retrytopics.HeaderForceVersion)
+		id, _ := topiclog.Header(r, header.KeyDeadLetterID)
+		flags[id], _ = topiclog.Header(r, header.KeyForceVersion)
 	}
 	if want := map[string]string{"old": "true", "fresh": "true", "keyless": ""}; !maps.Equal(flags, want) {
 		t.Errorf("flags %v, want %v", flags, want)

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // consume stands in for the consumer until the test ends: it closes each replayed letter, as the journal of internal/app
@@ -51,7 +51,7 @@ func (w *world) each(fn func(context.Context, *kgo.Client, *kgo.Record)) {
 }
 
 func (w *world) close(ctx context.Context, cl *kgo.Client, r *kgo.Record, to deadletters.Status) {
-	control, err := retrytopics.ParseControl(r.Headers)
+	control, err := header.ParseControl(r.Headers)
 	if err != nil {
 		w.t.Error(err)
 		return

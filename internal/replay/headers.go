@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/dialects"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // headerRules say which headers of a letter go back with it as they are (replayer.headers of the pipeline file). Our own
@@ -57,7 +57,7 @@ func (h headerRules) back(d dialects.Dialect, headers []kgo.RecordHeader) []kgo.
 func (h headerRules) keeps(d dialects.Dialect, name string) bool {
 	matches := func(p *regexp.Regexp) bool { return p.MatchString(name) }
 	switch {
-	case retrytopics.IsControl(name), slices.ContainsFunc(h.strip, matches):
+	case header.IsControl(name), slices.ContainsFunc(h.strip, matches):
 		return false
 	case h.names[name]:
 		return true

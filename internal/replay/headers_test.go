@@ -21,7 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/envelope"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Every control header is kept, set or stripped: a new one has to be put into a list.
@@ -63,7 +63,7 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 	headers := []kgo.RecordHeader{{Key: "ce_id", Value: []byte("1")}, {Key: "switchback-of-tomorrow", Value: []byte("x")}}
 	c := controlOf(1, "a", "v")
 	c.ReplayID, c.ReplayCount, c.Sequence, c.Generation = "old", 3, 7, 1
-	c.Part, c.PartVersion, c.Remaining = retrytopics.Part{Index: 17, Of: 230}, new(int64(5)), &retrytopics.Remaining{Of: 3, Open: []int{1}}
+	c.Part, c.PartVersion, c.Remaining = header.Part{Index: 17, Of: 230}, new(int64(5)), &header.Remaining{Of: 3, Open: []int{1}}
 	l := deadletters.Decode(&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte{}, Value: []byte("v"), Headers: c.AppendTo(headers)}, true)
 	for name, want := range map[bool][]string{
 		false: append(slices.Concat(KeptHeaders(), SetHeaders()), "ce_id"),
@@ -158,7 +158,7 @@ func TestHeaderRules_S4_8_know_every_dialect(t *testing.T) {
 			"kafka_dlt-exception-message", "retry_topic-attempts", "__connect.errors.topic", "__streams.errors.topic", "dead-letter-topic",
 			"__dlq.errors.group", "reason_poisoned", "source_offset", "x-retry-count", "original-offset", "x-original-topic", "switchback-due", "traceparent",
 		} {
-			if goes := len(rules.back(d, []kgo.RecordHeader{{Key: name}})) == 1; goes == (dialects.IsOwn(d, name) || retrytopics.IsControl(name)) {
+			if goes := len(rules.back(d, []kgo.RecordHeader{{Key: name}})) == 1; goes == (dialects.IsOwn(d, name) || header.IsControl(name)) {
 				t.Errorf("%s: %s goes back: %v", d, name, goes)
 			}
 		}
@@ -195,7 +195,7 @@ func TestExecute_S4_8_headers_go_back_by_the_rules(t *testing.T) {
 	}
 	var got []string
 	for _, h := range w.read("features")[0].Headers {
-		if !retrytopics.IsControl(h.Key) {
+		if !header.IsControl(h.Key) {
 			got = append(got, h.Key+"="+string(h.Value))
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // wide is a valid feature with so many bytes of blanks in it.
@@ -41,18 +41,18 @@ func (w *world) drop(topic string, partition int32, records ...bombs.Record) int
 }
 
 // elsewhere writes a record into the source topic and the pointer to it into the DLQ.
-func (w *world) elsewhere(partition int32, id, value string, change func(*retrytopics.Pointer)) {
+func (w *world) elsewhere(partition int32, id, value string, change func(*header.Pointer)) {
 	w.t.Helper()
 	w.elsewhereWith([]kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}, partition, id, value, change)
 }
 
 // elsewhereWith is elsewhere for a record with the given headers.
-func (w *world) elsewhereWith(own []kgo.RecordHeader, partition int32, id, value string, change func(*retrytopics.Pointer)) {
+func (w *world) elsewhereWith(own []kgo.RecordHeader, partition int32, id, value string, change func(*header.Pointer)) {
 	w.t.Helper()
 	key := []byte("key of " + id)
 	offset := w.drop("features", partition, bombs.Record{Key: key, Value: []byte(value), Headers: own})
-	at := retrytopics.Position{Topic: "features", Partition: partition, Offset: offset}
-	p := retrytopics.PointTo(at, key, []byte(value), false)
+	at := header.Position{Topic: "features", Partition: partition, Offset: offset}
+	p := header.PointTo(at, key, []byte(value), false)
 	if change != nil {
 		change(&p)
 	}
@@ -79,19 +79,19 @@ func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
 	}
 	var back *kgo.Record
 	for _, r := range w.read("features") {
-		if id, _ := topiclog.Header(r, retrytopics.HeaderDeadLetterID); id == "a" {
+		if id, _ := topiclog.Header(r, header.KeyDeadLetterID); id == "a" {
 			back = r
 		}
 	}
 	if back == nil || string(back.Key) != "key of a" || string(back.Value) != value || back.Partition != 2 {
 		t.Fatalf("%+v", back)
 	}
-	for header, want := range map[string]string{"traceparent": "00-1", retrytopics.HeaderReplayID: "r1", retrytopics.HeaderSource: "features/2/0"} {
+	for header, want := range map[string]string{"traceparent": "00-1", header.KeyReplayID: "r1", header.KeySource: "features/2/0"} {
 		if got, n := topiclog.Header(back, header); got != want || n != 1 {
 			t.Errorf("header %s is %q (%d times), want %q", header, got, n, want)
 		}
 	}
-	if _, n := topiclog.Header(back, retrytopics.HeaderPointer); n != 0 {
+	if _, n := topiclog.Header(back, header.KeyPointer); n != 0 {
 		t.Error("the pointer went back too")
 	}
 }
@@ -101,9 +101,9 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	w := newWorld(t)
 	w.drop("features.dlq", 0, bombs.Record{Key: []byte("k"), Value: []byte(fmt.Sprintf(square, "bomb")), Blanks: 100 << 20, Headers: letter(0, "bomb", "x").Headers})
 	w.elsewhere(0, "too large", wide("a", 9<<20), nil)
-	w.elsewhere(1, "another", wide("b", 10), func(p *retrytopics.Pointer) { p.Value[0]++ })
-	w.elsewhere(1, "other topic", wide("c", 10), func(p *retrytopics.Pointer) { p.Topic = "secrets" })
-	w.elsewhere(1, "batch", wide("d", 10), func(p *retrytopics.Pointer) { *p = retrytopics.PointToBatch(p.Position, 9, 700) })
+	w.elsewhere(1, "another", wide("b", 10), func(p *header.Pointer) { p.Value[0]++ })
+	w.elsewhere(1, "other topic", wide("c", 10), func(p *header.Pointer) { p.Topic = "secrets" })
+	w.elsewhere(1, "batch", wide("d", 10), func(p *header.Pointer) { *p = header.PointToBatch(p.Position, 9, 700) })
 	w.elsewhere(2, "gone", wide("e", 10), nil)
 	var offsets kadm.Offsets
 	offsets.AddOffset("features", 2, 1, -1)
@@ -160,11 +160,11 @@ func TestExecute_S0_5_putsBackEveryHeader(t *testing.T) {
 			}
 			back := 0
 			for _, r := range w.read("features") {
-				if _, n := topiclog.Header(r, retrytopics.HeaderReplayID); n == 0 {
+				if _, n := topiclog.Header(r, header.KeyReplayID); n == 0 {
 					continue
 				}
 				back++
-				producers := retrytopics.ProducerHeaders(r.Headers)
+				producers := header.ProducerHeaders(r.Headers)
 				if len(producers) < headers || !reflect.DeepEqual(producers[:headers], own) {
 					t.Errorf("%s went back with %d headers, of its own it had %d", r.Key, len(producers), headers)
 				}

@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // mostTargets bounds how many topics are looked up: who can write into a DLQ can name any number of them in its headers.
@@ -153,7 +153,7 @@ func (t target) putBack(headers headerRules, replayID, dlq string, l *deadletter
 	if source, known := l.Source(); known && source.Topic == t.topic && source.Partition >= 0 && source.Partition < t.partitions {
 		r.Partition = source.Partition
 	}
-	control := retrytopics.Control{ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: deadletters.IDIn(dlq, l.ID), ContentHash: l.ContentHash}
+	control := header.Control{ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: deadletters.IDIn(dlq, l.ID), ContentHash: l.ContentHash}
 	r.Headers = control.AppendTo(headers.back(l.Dialect, l.Content.Headers))
 	return r
 }

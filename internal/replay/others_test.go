@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // spring is a record on which a listener of Spring Kafka failed, as Spring writes it: with all headers of the record, and
@@ -45,7 +45,7 @@ func (w *world) failsAgain(id string, at time.Time) {
 	w.t.Helper()
 	var last *kgo.Record
 	for _, r := range w.read("features") {
-		if of, _ := topiclog.Header(r, retrytopics.HeaderDeadLetterID); of == id {
+		if of, _ := topiclog.Header(r, header.KeyDeadLetterID); of == id {
 			last = r
 		}
 	}

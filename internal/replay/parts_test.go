@@ -7,13 +7,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // partLetter is the dead letter of a part of the record at offset 40.
 func partLetter(index int, version int64) *deadletters.Letter {
 	l := &deadletters.Letter{Key: []byte("k"), ContentHash: "sha256:00"}
-	l.Control = retrytopics.Control{
-		Source: retrytopics.Position{Topic: "features", Offset: 40}, HasSource: true, Part: retrytopics.Part{Index: index, Of: 8}, PartVersion: &version,
+	l.Control = header.Control{
+		Source: header.Position{Topic: "features", Offset: 40}, HasSource: true, Part: header.Part{Index: index, Of: 8}, PartVersion: &version,
 	}
 	l.ID = "0-40-aabbccdd-" + string(rune('0'+index))
 	return l

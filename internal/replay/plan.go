@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // PlanOptions says what a plan is for, besides which letters.
@@ -299,7 +299,7 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 	case s.alone:
 		return ""
 	case !known:
-		return "its first position is not known (no readable header " + retrytopics.HeaderSource +
+		return "its first position is not known (no readable header " + header.KeySource +
 			"): put back, it would count as new and could overwrite newer data"
 	case source.Topic != s.cfg.Source.Topic:
 		return fmt.Sprintf("it comes from topic %s, this pipeline reads %s", source.Topic, s.cfg.Source.Topic)

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // PruneResult says what pruning removes, or would remove (S4-7).
@@ -205,7 +205,7 @@ func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.L
 
 // forgotten is what is still known of a letter: what its last states say.
 func forgotten(r *deadletters.StateRecord) *deadletters.Letter {
-	l := &deadletters.Letter{ID: r.ID, DLQ: retrytopics.Position{Partition: r.At.Partition}, ContentHash: r.State.ContentHash}
+	l := &deadletters.Letter{ID: r.ID, DLQ: header.Position{Partition: r.At.Partition}, ContentHash: r.State.ContentHash}
 	l.Control.Source, l.Control.HasSource = r.State.Source, r.State.Source.Topic != ""
 	return l
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // KeptHeaders lists the control headers that go back with a letter: where the feature first
@@ -18,34 +18,34 @@ import (
 // which part of its record it is, or which parts of it are left.
 func KeptHeaders() []string {
 	return []string{
-		retrytopics.HeaderSource, retrytopics.HeaderGeneration, retrytopics.HeaderSourceTimestamp,
-		retrytopics.HeaderLineage, retrytopics.HeaderCare, retrytopics.HeaderSovereignty,
-		retrytopics.HeaderPart, retrytopics.HeaderPartVersion, retrytopics.HeaderRemaining,
+		header.KeySource, header.KeyGeneration, header.KeySourceTimestamp,
+		header.KeyLineage, header.KeyCare, header.KeySovereignty,
+		header.KeyPart, header.KeyPartVersion, header.KeyRemaining,
 	}
 }
 
 // SetHeaders lists the control headers that a replay rewrites.
 func SetHeaders() []string {
 	return []string{
-		retrytopics.HeaderReplayID, retrytopics.HeaderReplayCount,
-		retrytopics.HeaderDeadLetterID, retrytopics.HeaderContentHash, retrytopics.HeaderReplayProof,
+		header.KeyReplayID, header.KeyReplayCount,
+		header.KeyDeadLetterID, header.KeyContentHash, header.KeyReplayProof,
 	}
 }
 
 // ForceHeaders lists the control headers that a replay rewrites when the letter may overwrite newer data.
-func ForceHeaders() []string { return []string{retrytopics.HeaderForceVersion} }
+func ForceHeaders() []string { return []string{header.KeyForceVersion} }
 
 // StrippedHeaders lists the control headers that do not go back: the letter starts its attempts
 // anew, and what made it die is no longer true. Headers of ours that this version does not know
 // are stripped as well.
 func StrippedHeaders() []string {
 	return []string{
-		retrytopics.HeaderAttempt, retrytopics.HeaderMaxAttempts, retrytopics.HeaderDue,
-		retrytopics.HeaderFirstFailedAt, retrytopics.HeaderFailedAt,
-		retrytopics.HeaderErrorClass, retrytopics.HeaderErrorCode, retrytopics.HeaderErrorStage, retrytopics.HeaderErrorMessage,
-		retrytopics.HeaderErrorRequest, retrytopics.HeaderErrorResponse,
-		retrytopics.HeaderFeatureID, retrytopics.HeaderBBox, retrytopics.HeaderSequence,
-		retrytopics.HeaderRunID, retrytopics.HeaderPipeline, retrytopics.HeaderReplaySource,
+		header.KeyAttempt, header.KeyMaxAttempts, header.KeyDue,
+		header.KeyFirstFailedAt, header.KeyFailedAt,
+		header.KeyErrorClass, header.KeyErrorCode, header.KeyErrorStage, header.KeyErrorMessage,
+		header.KeyErrorRequest, header.KeyErrorResponse,
+		header.KeyFeatureID, header.KeyBBox, header.KeySequence,
+		header.KeyRunID, header.KeyPipeline, header.KeyReplaySource,
 	}
 }
 
@@ -93,9 +93,9 @@ func (d destination) partition(l *deadletters.Letter) int32 {
 }
 
 // restored returns the control headers of a letter that go back with it (see [KeptHeaders]).
-func restored(l *deadletters.Letter) retrytopics.Control {
+func restored(l *deadletters.Letter) header.Control {
 	c := &l.Control
-	return retrytopics.Control{
+	return header.Control{
 		Source: c.Source, HasSource: c.HasSource, Generation: c.Generation, SourceTimestamp: c.SourceTimestamp,
 		Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty, Part: c.Part, PartVersion: c.PartVersion, Remaining: c.Remaining,
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // supersede says what the consumer says of letters whose replay newer data has overtaken.
@@ -120,7 +120,7 @@ func TestReopen_S4_8_then_force_puts_the_letter_back_once(t *testing.T) {
 	}
 	w.sentOnce("old")
 	back := w.read("features")[0]
-	for header, want := range map[string]string{retrytopics.HeaderForceVersion: "true", retrytopics.HeaderReplayCount: "2", retrytopics.HeaderReplayID: "r9"} {
+	for header, want := range map[string]string{header.KeyForceVersion: "true", header.KeyReplayCount: "2", header.KeyReplayID: "r9"} {
 		if got, _ := topiclog.Header(back, header); got != want {
 			t.Errorf("%s is %q, want %q", header, got, want)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Detail is everything about one letter.
@@ -31,7 +31,7 @@ func (s *Service) Judge(ctx context.Context, letter deadletters.Letter) Detail {
 // Decoded gives the feature as the pipeline understands it, before any mapping, as GeoJSON; nil
 // for a delete.
 func (s *Service) Decoded(ctx context.Context, c *deadletters.Content) ([]byte, error) {
-	opened, err := s.mapping.Open(ctx, retrytopics.ProducerHeaders(c.Headers), c.Value)
+	opened, err := s.mapping.Open(ctx, header.ProducerHeaders(c.Headers), c.Value)
 	if err != nil || opened.Delete {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // standing is what the status topic says of every letter, in little memory: about 150 bytes a letter, so
@@ -195,7 +195,7 @@ func (s *standing) hear(l *deadletters.Letter) {
 		return // a state that cannot be read is none to go on from
 	}
 	if at, ok := s.looked[keyOf(l.ID)]; ok {
-		state.DLQ = retrytopics.Position{Topic: l.DLQ.Topic, Partition: at.partition, Offset: at.offset}
+		state.DLQ = header.Position{Topic: l.DLQ.Topic, Partition: at.partition, Offset: at.offset}
 	}
 	if heard := deadletters.ExternalOutcome(l, state, s.most); heard != state {
 		s.set(heard)

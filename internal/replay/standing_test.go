@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
@@ -15,7 +15,7 @@ func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
 	state := func(id string, status deadletters.Status) deadletters.State {
 		return deadletters.State{
 			ID: id, Status: status, ContentHash: "sha256:00", KeyHash: idempotency.HashKey([]byte("k")),
-			Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},
+			Source: header.Position{Topic: "features", Partition: 2, Offset: 40},
 		}
 	}
 	set := func(id string, status deadletters.Status) { s.set(state(id, status)) }
@@ -49,7 +49,7 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 	t.Parallel()
 	full := deadletters.State{
 		ID: "at-40", Status: deadletters.Reprocessed, ContentHash: "sha256:00", KeyHash: idempotency.HashKey([]byte("k")),
-		Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},
+		Source: header.Position{Topic: "features", Partition: 2, Offset: 40},
 	}
 	later := full
 	later.ID, later.Source.Offset = "at-50", 50
@@ -78,7 +78,7 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 	for name, change := range map[string]func(*deadletters.State){
 		"no content": func(s *deadletters.State) { s.ContentHash = "" },
 		"no key":     func(s *deadletters.State) { s.KeyHash = idempotency.KeyHash{} },
-		"no place":   func(s *deadletters.State) { s.Source = retrytopics.Position{} },
+		"no place":   func(s *deadletters.State) { s.Source = header.Position{} },
 	} {
 		other := full
 		change(&other)

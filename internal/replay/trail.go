@@ -14,7 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // TrailFilter selects audit events. Its parts are composed with AND; the zero filter selects what operators did.
@@ -57,7 +57,7 @@ func firstPosition(topic, letter string) string {
 	if !found || notPartition != nil || notOffset != nil {
 		return ""
 	}
-	return retrytopics.Position{Topic: topic, Partition: int32(p), Offset: o}.String()
+	return header.Position{Topic: topic, Partition: int32(p), Offset: o}.String()
 }
 
 // Trail calls fn for the selected audit events, partition by partition, each in the order of the topic. An event that

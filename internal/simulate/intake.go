@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // arrive takes the next record from the source and makes the arrival after it. The times between arrivals are exponentially
@@ -100,7 +101,7 @@ func (x *simulation) begin(it *item) {
 }
 
 // flight names the attempt to the gates: one record has one attempt at a time.
-func (it *item) flight() retrytopics.Position { return retrytopics.Position{Offset: int64(it.number)} }
+func (it *item) flight() header.Position { return header.Position{Offset: int64(it.number)} }
 
 // put lets a record wait in a tier.
 func (x *simulation) put(it *item, tier int) {

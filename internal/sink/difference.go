@@ -1,7 +1,7 @@
 package sink
 
 import (
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Difference names how the table differs from the output topic for one key. It is a closed list (see [Differences]).
@@ -29,7 +29,7 @@ func (d Difference) Violates() bool { return d != DifferenceAhead && d != Differ
 type topicState struct {
 	deletes bool
 	loose   bool // an older version may come behind a newer one; the table keeps the newer one
-	source  retrytopics.Position
+	source  header.Position
 	place   int64 // the offset by which the guard orders the event
 }
 
@@ -73,6 +73,6 @@ func differenceOf(s topicState, f Fact) Difference {
 
 // behind reports whether the table has an older event than the topic. Offsets of two partitions cannot be compared.
 func behind(s topicState, f Fact) bool {
-	at, err := retrytopics.ParsePosition(f.Source)
+	at, err := header.ParsePosition(f.Source)
 	return err == nil && !s.loose && at.Topic == s.source.Topic && at.Partition == s.source.Partition && f.Version.Offset < s.place
 }

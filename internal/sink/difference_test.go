@@ -7,12 +7,12 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // S0-6: what a fact means. The table is written before the topic: one that is behind is wrong, one that is ahead may be right.
 func TestDifferenceOf_S0_6(t *testing.T) {
-	live := topicState{source: retrytopics.Position{Topic: "t", Partition: 1, Offset: 10}, place: 10}
+	live := topicState{source: header.Position{Topic: "t", Partition: 1, Offset: 10}, place: 10}
 	gone, loose := live, live
 	gone.deletes, loose.loose = true, true
 	at := func(source string, offset int64, f Fact) Fact {

@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // ByPath fills a [Rekeying] from the record keys in the guard: the finder's path leads to the new row key.
@@ -44,11 +44,11 @@ func addFeatureID(ctx context.Context, of *Guarded, r *kgo.Record) error {
 		return nil
 	}
 	for _, h := range r.Headers {
-		if h.Key != retrytopics.HeaderFeatureID || len(h.Value) == 0 {
+		if h.Key != header.KeyFeatureID || len(h.Value) == 0 {
 			continue
 		}
-		if len(h.Value) >= retrytopics.MaxHeaderText {
-			return fmt.Errorf("%s/%d/%d: the feature id may be cut in its header, which has at most %d bytes; make another table, and read the source again", r.Topic, r.Partition, r.Offset, retrytopics.MaxHeaderText)
+		if len(h.Value) >= header.MaxText {
+			return fmt.Errorf("%s/%d/%d: the feature id may be cut in its header, which has at most %d bytes; make another table, and read the source again", r.Topic, r.Partition, r.Offset, header.MaxText)
 		}
 		key := string(GuardKey(r.Key))
 		return of.Add(ctx, key, key, string(h.Value))

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -114,7 +115,7 @@ func (r *verification) second(ctx context.Context, rec *kgo.Record) error {
 }
 
 func positionOf(rec *kgo.Record) string {
-	return retrytopics.Position{Topic: rec.Topic, Partition: rec.Partition, Offset: rec.Offset}.String()
+	return header.Position{Topic: rec.Topic, Partition: rec.Partition, Offset: rec.Offset}.String()
 }
 
 // take adds the newest record of a key to the batch.
@@ -136,15 +137,15 @@ func (r *verification) take(ctx context.Context, rec *kgo.Record) error {
 }
 
 func (r *verification) item(ctx context.Context, rec *kgo.Record) (*verifiedKey, error) {
-	control, err := retrytopics.ParseControl(rec.Headers)
+	control, err := header.ParseControl(rec.Headers)
 	if err != nil {
 		return nil, err
 	}
 	if !control.HasSource {
-		return nil, errors.New("the record has no header " + retrytopics.HeaderSource + ": the pipeline did not write it")
+		return nil, errors.New("the record has no header " + header.KeySource + ": the pipeline did not write it")
 	}
 	loose := r.cfg.Ordering.Mode == config.OrderingNone && r.cfg.Source.Version != ""
-	it := &verifiedKey{topic: topicState{deletes: rec.Value == nil, loose: loose, source: control.Source, place: retrytopics.VersionPosition(control.Generation, control.Source.Offset)}}
+	it := &verifiedKey{topic: topicState{deletes: rec.Value == nil, loose: loose, source: control.Source, place: header.VersionPosition(control.Generation, control.Source.Offset)}}
 	it.row = &Row{ContentHash: control.ContentHash, Source: control.Source.String(), Version: retrytopics.Version{Offset: it.topic.place}, Bytes: len(rec.Value)}
 	if rec.Value != nil {
 		if it.row.Feature, err = r.o.Read(ctx, rec.Value); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/telemetry"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func stats() retrytopics.Stats {
@@ -66,14 +67,14 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	failure := &classify.Failure{Code: classify.CodeNotJSON, Category: classify.CategoryValidation, Alert: classify.AlertP3, Err: errors.New("x")}
 	for _, o := range retrytopics.Outcomes() {
-		e := retrytopics.Event{Record: &retrytopics.Record{Position: retrytopics.Position{Topic: "f"}, Attempt: 1}, Failure: failure,
+		e := retrytopics.Event{Record: &retrytopics.Record{Position: header.Position{Topic: "f"}, Attempt: 1}, Failure: failure,
 			At: noon, Decision: retrytopics.Decision{Outcome: o, Due: noon.Add(2500 * time.Millisecond)}, Destination: "f.retry-2s"}
 		m.Observe(&e)
 	}
 	dead := &retrytopics.Event{Failure: &classify.Failure{Code: classify.CodeWrongType, Category: classify.CategoryValidation, Alert: classify.AlertP3}}
-	m.Observe(&retrytopics.Event{Record: &retrytopics.Record{Position: retrytopics.Position{Topic: "f"}}, Dead: []*retrytopics.Event{dead, dead},
+	m.Observe(&retrytopics.Event{Record: &retrytopics.Record{Position: header.Position{Topic: "f"}}, Dead: []*retrytopics.Event{dead, dead},
 		Decision: retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered}, Parts: retrytopics.PartCounts{Delivered: 5, Filtered: 1, DeadLettered: 2, Waiting: 3}})
-	m.Observe(&retrytopics.Event{Record: &retrytopics.Record{Position: retrytopics.Position{Topic: "f.retry-2s"}},
+	m.Observe(&retrytopics.Event{Record: &retrytopics.Record{Position: header.Position{Topic: "f.retry-2s"}},
 		Decision: retrytopics.Decision{Outcome: retrytopics.OutcomeSuperseded}, Parts: retrytopics.PartCounts{Overtaken: 3}})
 	m.Transaction(time.Millisecond, true)
 	_, body := get(t, "http://"+address+"/metrics")

@@ -3,14 +3,14 @@ package tolerance
 import (
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // flights are the attempts that have begun and not ended. As long as one has not, nobody knows what becomes of it, and it counts as
 // one that does not fail: what fails at once does not outrun what succeeds slowly and began before.
 type flights struct {
 	most    time.Duration // an attempt that lasts longer is not waited for: its partition went to another instance
-	open    map[retrytopics.Position]flight
+	open    map[header.Position]flight
 	first   int64            // that are the first attempt of their record
 	all     int64            // later attempts too
 	batches map[string]int64 // the same by batch
@@ -25,11 +25,11 @@ type flight struct {
 }
 
 func newFlights(most time.Duration) flights {
-	return flights{most: most, open: map[retrytopics.Position]flight{}, batches: map[string]int64{}}
+	return flights{most: most, open: map[header.Position]flight{}, batches: map[string]int64{}}
 }
 
 // begin notes an attempt. One that is made again, after an aborted transaction say, is one.
-func (f *flights) begin(at retrytopics.Position, one flight) {
+func (f *flights) begin(at header.Position, one flight) {
 	f.sweep(one.began)
 	f.end(at)
 	f.open[at] = one
@@ -37,7 +37,7 @@ func (f *flights) begin(at retrytopics.Position, one flight) {
 }
 
 // end takes an attempt out. One that nobody saw begin, such as that of a record that cannot be read, is not stale.
-func (f *flights) end(at retrytopics.Position) (stale bool) {
+func (f *flights) end(at header.Position) (stale bool) {
 	one := f.open[at]
 	delete(f.open, at)
 	f.count(one, -1)

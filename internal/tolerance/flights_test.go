@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-func at(record int) retrytopics.Position {
-	return retrytopics.Position{Topic: "t", Offset: int64(record)}
+func at(record int) header.Position {
+	return header.Position{Topic: "t", Offset: int64(record)}
 }
 
 // attempt is one attempt of a played instance.

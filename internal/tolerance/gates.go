@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -143,7 +143,7 @@ func (g *Gates) Mapped(now time.Time, batchID string, f *transform.Feature) []Br
 
 // Begun notes that an attempt at a record has begun, first says whether it is the record's first. It is in flight until
 // [Gates.Over]. An attempt that nobody notes is counted when it ends.
-func (g *Gates) Begun(now time.Time, at retrytopics.Position, batchID string, first bool) {
+func (g *Gates) Begun(now time.Time, at header.Position, batchID string, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.settle(now)
@@ -152,7 +152,7 @@ func (g *Gates) Begun(now time.Time, at retrytopics.Position, batchID string, fi
 
 // Over notes that an attempt is not in flight any more: it was committed, or counts for nothing. It says whether the attempt
 // began before the counts were reset; it is no business of the gates then, but for what it delivered (see [Gates.EndedApart]).
-func (g *Gates) Over(at retrytopics.Position) (stale bool) {
+func (g *Gates) Over(at header.Position) (stale bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.flights.end(at)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Bounds say which positions of the source are judged.
@@ -28,7 +28,7 @@ type Account struct {
 	Others map[PlaceKind]int64
 
 	broken      int64 // events of the trail that cannot be read
-	firstBroken retrytopics.Position
+	firstBroken header.Position
 }
 
 // shard holds the facts of one partition.
@@ -56,7 +56,7 @@ func NewAccount(source, pipeline string, bounds Bounds, generations map[int32]Ge
 }
 
 // fact gives the fact of a position that is judged; nil for any other one.
-func (a *Account) fact(p retrytopics.Position) *fact {
+func (a *Account) fact(p header.Position) *fact {
 	sh := a.shards[p.Partition]
 	if sh == nil || p.Topic != a.source || !a.bounds.holds(p.Partition, p.Offset) {
 		return nil
@@ -116,7 +116,7 @@ func (a *Account) Place(p Place) {
 
 // Event takes in an event of the audit trail.
 func (a *Account) Event(e audit.Event) {
-	from, err := retrytopics.ParsePosition(e.Source)
+	from, err := header.ParsePosition(e.Source)
 	if err != nil || e.Pipeline != a.pipeline {
 		return
 	}
@@ -150,7 +150,7 @@ func (a *Account) Event(e audit.Event) {
 }
 
 // addGap notes a gap of which the trail tells. One without an end, or with one before its beginning, says nothing.
-func (a *Account) addGap(from retrytopics.Position, last *int64) {
+func (a *Account) addGap(from header.Position, last *int64) {
 	sh := a.shards[from.Partition]
 	former := from.Topic == a.source && sh != nil && sh.generation.First > 0 // it may be of a topic that is gone
 	if last != nil && *last >= from.Offset && *last < maxOffset && !former {

@@ -6,10 +6,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-func positionOf(r *kgo.Record) retrytopics.Position {
-	return retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+func positionOf(r *kgo.Record) header.Position {
+	return header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 }
 
 // appearance reads a record of the source as the engine does: a replay counts when it is proven. Anybody may write there, so headers
@@ -21,7 +22,7 @@ func appearance(r *kgo.Record, generation int, proven func(*kgo.Record) error) A
 		return a
 	}
 	if doubt != nil && doubt.Doubt == retrytopics.DoubtUnknownKey {
-		said, err := retrytopics.ParseControl(r.Headers)
+		said, err := header.ParseControl(r.Headers)
 		if err == nil && said.HasSource && said.ReplayID != "" {
 			a.Claim = &Claim{Root: said.Source, Generation: said.Generation, Part: said.Part, Doubtful: true}
 		}
@@ -35,7 +36,7 @@ func appearance(r *kgo.Record, generation int, proven func(*kgo.Record) error) A
 
 // placeOf reads a record of a topic behind the source. Only the pipeline writes there; what names no position is of other software.
 func placeOf(in PlaceKind, r *kgo.Record) (p Place, ok bool) {
-	said, err := retrytopics.ParseControl(r.Headers)
+	said, err := header.ParseControl(r.Headers)
 	if err != nil || !said.HasSource {
 		return Place{In: in}, false
 	}
@@ -69,7 +70,7 @@ func (a *Account) takeEvent(r *kgo.Record) {
 }
 
 // unreadable notes an event of the trail that cannot be read.
-func (a *Account) unreadable(at retrytopics.Position) {
+func (a *Account) unreadable(at header.Position) {
 	if a.broken == 0 {
 		a.firstBroken = at
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestFact_S0_4_takesEightBytes(t *testing.T) {
@@ -18,7 +19,7 @@ func TestFact_S0_4_takesEightBytes(t *testing.T) {
 	}
 }
 
-func header(pairs ...string) (all []kgo.RecordHeader) {
+func headerOf(pairs ...string) (all []kgo.RecordHeader) {
 	for i := 0; i < len(pairs); i += 2 {
 		all = append(all, kgo.RecordHeader{Key: pairs[i], Value: []byte(pairs[i+1])})
 	}
@@ -27,7 +28,7 @@ func header(pairs ...string) (all []kgo.RecordHeader) {
 
 // S0-8: only a proven replay is one; anything else in the headers of a source record changes nothing.
 func TestAppearance_S0_8(t *testing.T) {
-	claims := header(retrytopics.HeaderDeadLetterID, "0-1-aabbccdd", retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "s/0/1")
+	claims := headerOf(header.KeyDeadLetterID, "0-1-aabbccdd", header.KeyReplayID, "r", header.KeySource, "s/0/1")
 	proven := func(*kgo.Record) error { return nil }
 	doubt := func(d retrytopics.Doubt) func(*kgo.Record) error {
 		return func(*kgo.Record) error { return &retrytopics.DoubtError{Doubt: d, Reason: "x"} }
@@ -43,13 +44,13 @@ func TestAppearance_S0_8(t *testing.T) {
 		"a wrong proof":        {claims, doubt(retrytopics.DoubtInvalid), false, false},
 		"another error":        {claims, func(*kgo.Record) error { return errors.New("x") }, false, false},
 		"a key that is gone":   {claims, doubt(retrytopics.DoubtUnknownKey), true, true},
-		"too large, a proof":   {append(header(retrytopics.HeaderReplayProof, "1/x/y"), claims...), valueUnread, true, true},
+		"too large, a proof":   {append(headerOf(header.KeyReplayProof, "1/x/y"), claims...), valueUnread, true, true},
 		"too large, no proof":  {claims, valueUnread, false, false},
 		"no headers":           {nil, proven, false, false},
-		"of another topic":     {header(retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "x/0/1"), proven, false, false},
-		"a position behind it": {header(retrytopics.HeaderDeadLetterID, "i", retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "s/0/9"), proven, false, false},
-		"broken":               {header(retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "///"), proven, false, false},
-		"no source":            {header(retrytopics.HeaderDeadLetterID, "i", retrytopics.HeaderReplayID, "r"), proven, false, false},
+		"of another topic":     {headerOf(header.KeyReplayID, "r", header.KeySource, "x/0/1"), proven, false, false},
+		"a position behind it": {headerOf(header.KeyDeadLetterID, "i", header.KeyReplayID, "r", header.KeySource, "s/0/9"), proven, false, false},
+		"broken":               {headerOf(header.KeyReplayID, "r", header.KeySource, "///"), proven, false, false},
+		"no source":            {headerOf(header.KeyDeadLetterID, "i", header.KeyReplayID, "r"), proven, false, false},
 	} {
 		a := appearance(&kgo.Record{Topic: "s", Offset: 5, Key: []byte("k"), Headers: c.headers}, 0, c.proven)
 		if (a.Claim != nil) != c.claim || a.Claim != nil && a.Claim.Doubtful != c.doubtful {
@@ -91,19 +92,19 @@ func FuzzAccount(f *testing.F) {
 	f.Add("s/0/9223372036854775807", "q", "9999/10000", "x", "lost", `","last_offset":12,"code":"`, int64(0))
 	f.Fuzz(func(t *testing.T, position, pipeline, part, rest, decision, message string, committed int64) {
 		a := NewAccount("s", "p", Bounds{Partition: -1}, map[int32]Generation{0: {}})
-		headers := header(retrytopics.HeaderSource, position, retrytopics.HeaderPipeline, pipeline)
+		headers := headerOf(header.KeySource, position, header.KeyPipeline, pipeline)
 		if part != "" {
-			headers = append(headers, header(retrytopics.HeaderPart, part)...)
+			headers = append(headers, headerOf(header.KeyPart, part)...)
 		}
 		if rest != "" {
-			headers = append(headers, header(retrytopics.HeaderRemaining, rest)...)
+			headers = append(headers, headerOf(header.KeyRemaining, rest)...)
 		}
 		for _, in := range PlaceKinds() {
 			a.take(in, &kgo.Record{Topic: "x", Headers: headers})
 		}
 		event := `{"time":"2026-11-21T09:30:00Z","pipeline":"p","source":"` + position + `","decision":"` + decision + `","message":"` + message + `"}`
 		a.takeEvent(&kgo.Record{Topic: "a", Value: []byte(event)})
-		replay := append(headers, header(retrytopics.HeaderReplayID, "r", retrytopics.HeaderDeadLetterID, "i")...)
+		replay := append(headers, headerOf(header.KeyReplayID, "r", header.KeyDeadLetterID, "i")...)
 		a.Source(appearance(&kgo.Record{Topic: "s", Offset: 3, Headers: replay}, 0, func(*kgo.Record) error { return nil }))
 		commit := retrytopics.Commit{Offset: committed}
 		r := a.Judge(Cut{Marks: map[Spot]Mark{{"s", 0}: {End: 4, Before: commit, After: commit}}}, 5)

@@ -4,12 +4,12 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Appearance is a record of the source topic.
 type Appearance struct {
-	At    retrytopics.Position
+	At    header.Position
 	Time  time.Time // of the record
 	Claim *Claim    // of a replay; nil of any other record
 	// Unread: nothing is known of the record but where it lies.
@@ -18,20 +18,20 @@ type Appearance struct {
 
 // Claim is what a replay says it repeats.
 type Claim struct {
-	Root       retrytopics.Position
+	Root       header.Position
 	Generation int
-	Part       retrytopics.Part
+	Part       header.Part
 	Doubtful   bool // its proof names a key that the pipeline has no more, so it may be a replay or not
 }
 
 // Place says where a record is, by a record of a topic behind the source.
 type Place struct {
 	In         PlaceKind
-	At         retrytopics.Position // of the record that says so
-	Root       retrytopics.Position // in the source
-	Generation int                  // of the source
-	Pipeline   string               // who wrote it
-	Part       retrytopics.Part
+	At         header.Position // of the record that says so
+	Root       header.Position // in the source
+	Generation int             // of the source
+	Pipeline   string          // who wrote it
+	Part       header.Part
 	Rest       bool      // only some of its parts are meant
 	Edited     bool      // a person changed a dead letter; this is the letter as it is now
 	Due        time.Time // in a tier
@@ -57,16 +57,16 @@ func closings() []audit.Decision {
 
 // waiting is a record of a tier.
 type waiting struct {
-	at   retrytopics.Position
+	at   header.Position
 	root int64
-	part retrytopics.Part
+	part header.Part
 	rest bool
 	due  time.Time
 }
 
 // repeat is a record of the source that is a replay.
 type repeat struct {
-	at    retrytopics.Position
+	at    header.Position
 	claim Claim
 }
 

@@ -3,11 +3,11 @@ package verify
 import (
 	"fmt"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // excess decides about a record that is in too many places.
-func (j *judge) excess(at retrytopics.Position, f fact, x *extra, s sum, split *parts) {
+func (j *judge) excess(at header.Position, f fact, x *extra, s sum, split *parts) {
 	over := -s.lacks()
 	partly := split != nil && split.outputs > 0 && f.has(rest)
 	if partly {
@@ -79,7 +79,7 @@ func (p *parts) dead() bool {
 }
 
 // parts decides about the parts of a record that have more than one trace: each has one place.
-func (j *judge) parts(sh *shard, at retrytopics.Position, split *parts) {
+func (j *judge) parts(sh *shard, at header.Position, split *parts) {
 	for index, o := range split.own {
 		delivered := o.outputs
 		if split.has(index) {

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // spans gives what of each topic was not read yet: from where the last look ended to where it ends now. All that was committed before
@@ -100,7 +101,7 @@ func (r *run) fold(ctx context.Context, s *standing, all map[string]map[int32]ka
 
 // valueUnread judges the proof of a replay whose value is too large to be read: whether it is one cannot be told.
 func valueUnread(r *kgo.Record) error {
-	if !slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == retrytopics.HeaderReplayProof }) {
+	if !slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == header.KeyReplayProof }) {
 		return &retrytopics.DoubtError{Doubt: retrytopics.DoubtMissing, Reason: "it has no proof"}
 	}
 	return &retrytopics.DoubtError{Doubt: retrytopics.DoubtUnknownKey, Reason: "it is too large to be read"}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // judge decides about every position of an account, for one cut.
@@ -57,7 +57,7 @@ func (a *Account) Judge(cut Cut, limit int) *Report {
 	return j.out
 }
 
-func (j *judge) extra(p retrytopics.Position) *extra {
+func (j *judge) extra(p header.Position) *extra {
 	of := j.also[p.Partition]
 	if of[p.Offset] == nil {
 		of[p.Offset] = &extra{}
@@ -117,12 +117,12 @@ func (j *judge) shard(p int32, sh *shard) {
 		facts := sh.facts.byNumber[number]
 		for i := range facts {
 			if at := number*pageSize + int64(i); facts[i] != (fact{}) || j.also[p][at] != nil {
-				j.position(sh, retrytopics.Position{Topic: j.source, Partition: p, Offset: at}, facts[i], mark, &counts)
+				j.position(sh, header.Position{Topic: j.source, Partition: p, Offset: at}, facts[i], mark, &counts)
 			}
 		}
 	}
 	if mark.Start > 0 && (j.bounds.Partition < 0 || j.bounds.Partition == p) && j.bounds.From < mark.Start {
-		j.cannot(j.source, Retention, retrytopics.Position{Topic: j.source, Partition: p, Offset: mark.Start}, -1)
+		j.cannot(j.source, Retention, header.Position{Topic: j.source, Partition: p, Offset: mark.Start}, -1)
 	}
 	j.out.Partitions = append(j.out.Partitions, counts)
 	j.out.All.add(&counts)
@@ -137,7 +137,7 @@ func (j *judge) found(f Finding) {
 }
 
 // cannot notes what cannot be known of a record, or with -1 of an unknown number of them.
-func (j *judge) cannot(topic string, why Reason, at retrytopics.Position, records int64) {
+func (j *judge) cannot(topic string, why Reason, at header.Position, records int64) {
 	key := goneKey{topic, why}
 	if j.gone[key] == nil {
 		j.gone[key] = &Gone{Topic: topic, Reason: why, First: at.String()}

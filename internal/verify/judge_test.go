@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const (
@@ -28,8 +29,8 @@ type history struct {
 	next       map[string]int64
 }
 
-func at(offset int64) retrytopics.Position {
-	return retrytopics.Position{Topic: source, Offset: offset}
+func at(offset int64) header.Position {
+	return header.Position{Topic: source, Offset: offset}
 }
 
 // newHistory has n records, all of them finished.
@@ -59,7 +60,7 @@ func (h *history) waited(before, after int64) *history {
 
 func (h *history) place(in PlaceKind, offset int64, change ...func(*Place)) *history {
 	topic := map[PlaceKind]string{InOutput: "s.out", InDLQ: "s.dlq", InTier: tier}[in]
-	p := Place{In: in, At: retrytopics.Position{Topic: topic, Offset: h.next[topic]}, Root: at(offset), Pipeline: "p", Generation: h.generation}
+	p := Place{In: in, At: header.Position{Topic: topic, Offset: h.next[topic]}, Root: at(offset), Pipeline: "p", Generation: h.generation}
 	h.next[topic]++
 	for _, c := range change {
 		c(&p)
@@ -98,7 +99,7 @@ func (h *history) judged() *Report {
 }
 
 func part(index, of int) func(*Place) {
-	return func(p *Place) { p.Part = retrytopics.Part{Index: index, Of: of} }
+	return func(p *Place) { p.Part = header.Part{Index: index, Of: of} }
 }
 func ofRest(p *Place) { p.Rest = true }
 

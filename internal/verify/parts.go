@@ -1,6 +1,8 @@
 package verify
 
-import "github.com/switchback-geo/switchback/pkg/retrytopics"
+import (
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
 
 // parts is what is known of the parts of one record: a bit for each that was delivered, and more of those that died by themselves.
 type parts struct {
@@ -13,12 +15,12 @@ type parts struct {
 type own struct{ outputs, letters, replays, open, moving int }
 
 // add takes in a record of the output or the DLQ that is of a part.
-func (p *parts) add(in PlaceKind, part retrytopics.Part) {
+func (p *parts) add(in PlaceKind, part header.Part) {
 	if in == InDLQ {
 		p.of(part.Index).letters++
 		return
 	}
-	if part.Index >= retrytopics.MaxParts {
+	if part.Index >= header.MaxParts {
 		return
 	}
 	word, bit := part.Index/64, uint64(1)<<(part.Index%64)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // sum is the account of one record: each of its lives, the first one and one for each replay, has one end or one place where it waits.
@@ -19,7 +19,7 @@ func (s sum) total() int { return s.ends() + s.unread + s.waits }
 func (s sum) lacks() int { return s.lives - s.total() }
 
 // position decides about one source position.
-func (j *judge) position(sh *shard, at retrytopics.Position, f fact, mark Mark, counts *Counts) {
+func (j *judge) position(sh *shard, at header.Position, f fact, mark Mark, counts *Counts) {
 	x := j.also[at.Partition][at.Offset]
 	if x == nil {
 		x = &extra{}
@@ -43,7 +43,7 @@ func (j *judge) position(sh *shard, at retrytopics.Position, f fact, mark Mark, 
 	}
 }
 
-func (j *judge) sum(sh *shard, at retrytopics.Position, f fact, x *extra, split *parts, mark Mark) sum {
+func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *parts, mark Mark) sum {
 	s := sum{
 		lives: 1 + x.replays, outputs: int(f.outputs), letters: int(f.letters), closed: int(f.closed),
 		unread: x.unread, waits: x.waits, moves: x.moves + x.arriving,
@@ -75,7 +75,7 @@ func (j *judge) sum(sh *shard, at retrytopics.Position, f fact, x *extra, split 
 }
 
 // present decides about a record that the source holds.
-func (j *judge) present(sh *shard, at retrytopics.Position, f fact, x *extra, s sum, split *parts, counts *Counts) {
+func (j *judge) present(sh *shard, at header.Position, f fact, x *extra, s sum, split *parts, counts *Counts) {
 	lacks := s.lacks()
 	if lacks > 0 && split != nil && split.dead() {
 		lacks = 0 // all of its parts died by themselves
@@ -122,7 +122,7 @@ func (c *Counts) place(f fact, s sum) {
 }
 
 // lacking decides about a record that is in too few places.
-func (j *judge) lacking(sh *shard, at retrytopics.Position, f fact, x *extra, s sum, counts *Counts) {
+func (j *judge) lacking(sh *shard, at header.Position, f fact, x *extra, s sum, counts *Counts) {
 	if topic, why, hidden := j.hidden(sh, at, f, x); hidden {
 		counts.Unknown++
 		j.cannot(topic, why, at, 1)
@@ -142,7 +142,7 @@ func (j *judge) lacking(sh *shard, at retrytopics.Position, f fact, x *extra, s 
 }
 
 // hidden says why a record that was not found may have an end after all, and which topic would say it.
-func (j *judge) hidden(sh *shard, at retrytopics.Position, f fact, x *extra) (topic string, why Reason, hidden bool) {
+func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic string, why Reason, hidden bool) {
 	switch {
 	case f.has(others):
 		return j.cut.Output, Renamed, true
@@ -170,7 +170,7 @@ func (j *judge) hidden(sh *shard, at retrytopics.Position, f fact, x *extra) (to
 
 // absent decides about a position at which the source holds no record. Of one that is gone only what cannot be explained by what is gone
 // with it counts.
-func (j *judge) absent(sh *shard, at retrytopics.Position, f fact, s sum, mark Mark) {
+func (j *judge) absent(sh *shard, at header.Position, f fact, s sum, mark Mark) {
 	gone := at.Offset < mark.Start || j.cut.Compacted[j.source]
 	named := s.outputs+s.letters+s.waits > 0
 	switch {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Grace is by how much a retry may be late before it is named.
@@ -20,7 +20,7 @@ func (j *judge) tiers() {
 		sh := j.shards[p]
 		for _, w := range sh.waits {
 			at := j.cut.Marks[Spot{w.at.Topic, w.at.Partition}].stage(w.at.Offset)
-			root := retrytopics.Position{Topic: j.source, Partition: p, Offset: w.root}
+			root := header.Position{Topic: j.source, Partition: p, Offset: w.root}
 			if at == open {
 				j.late(w, root, partitions)
 			}
@@ -40,7 +40,7 @@ func (j *judge) tiers() {
 }
 
 // late names what nobody takes up, and what should have been taken up already.
-func (j *judge) late(w waiting, root retrytopics.Position, partitions int32) {
+func (j *judge) late(w waiting, root header.Position, partitions int32) {
 	named := Finding{Source: root.String(), Part: w.part.String()}
 	switch {
 	case w.at.Partition >= partitions:
@@ -64,7 +64,7 @@ func (j *judge) losses() {
 	for _, spot := range slices.SortedFunc(maps.Keys(j.cut.Marks), compareSpots) {
 		m := j.cut.Marks[spot]
 		if m.Before.Offset > m.End && !j.cut.Foreign {
-			j.found(Finding{Kind: CutShort, Source: retrytopics.Position{Topic: spot.Topic, Partition: spot.Partition, Offset: m.End}.String(), To: m.Before.Offset,
+			j.found(Finding{Kind: CutShort, Source: header.Position{Topic: spot.Topic, Partition: spot.Partition, Offset: m.End}.String(), To: m.Before.Offset,
 				Detail: fmt.Sprintf("the log ends at %d, and %d is committed: brokers lost records, or the topic was re-created", m.End, m.Before.Offset)})
 		}
 		for _, g := range m.gaps(spot) {
@@ -107,7 +107,7 @@ func compareSpots(a, b Spot) int {
 }
 
 func (j *judge) lost(g gap) {
-	f := Finding{Kind: LostInTier, Source: retrytopics.Position{Topic: g.topic, Partition: g.partition, Offset: g.from}.String(), To: g.to}
+	f := Finding{Kind: LostInTier, Source: header.Position{Topic: g.topic, Partition: g.partition, Offset: g.from}.String(), To: g.to}
 	f.Detail = fmt.Sprintf("offsets %d to %d were deleted before the group had finished them: at most %d records", g.from, g.to-1, g.to-g.from)
 	if g.topic == j.source {
 		if !j.bounds.holds(g.partition, max(g.from, j.bounds.From)) || g.to <= j.bounds.From {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var errSlow = errors.New("a cause that nobody knows")
@@ -129,7 +130,7 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	})
 	cfg.Unknown = classify.RetryBackoff
 	b.drain(b.engine(cfg))
-	if deadLetters := b.read(source + ".dlq"); len(deadLetters) != 1 || header(deadLetters[0], retrytopics.HeaderAttempt) != "1" {
+	if deadLetters := b.read(source + ".dlq"); len(deadLetters) != 1 || headerOf(deadLetters[0], header.KeyAttempt) != "1" {
 		t.Errorf("dead letters %v", deadLetters)
 	}
 }

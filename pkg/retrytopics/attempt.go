@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // maxImmediate is how often a failure of class retry_now is tried again in place, before anything is published.
@@ -49,7 +50,7 @@ type worker struct {
 	e         *Engine
 	counts    func(*task, *UnavailableError) bool // see scheduler.counts
 	busy      busy
-	slab      slab
+	slab      header.Buffer
 	deadlines []deadline
 }
 
@@ -132,7 +133,7 @@ func (e *Engine) startOrWait(t *task, st *keyState) (Decision, bool) {
 
 // unreadable says that the control headers do not tell when and in which order the record may run.
 func (t *task) unreadable() bool {
-	_, malformed := errors.AsType[*HeaderError](t.refused)
+	_, malformed := errors.AsType[*header.Error](t.refused)
 	return malformed
 }
 
@@ -205,7 +206,7 @@ func (r Result) check() error {
 }
 
 // identityOf gives what the control headers know of the content.
-func identityOf(c *Control) Identity {
+func identityOf(c *header.Control) Identity {
 	return Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: marksOf(c)}
 }
 
@@ -249,7 +250,7 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 	case closed != "":
 		*result = Result{Identity: result.Identity, Close: closed, Version: result.Version, Delete: result.Delete}
 		event.Decision = Decision{Outcome: closed, Reason: ReasonOvertaken}
-		event.Parts.Overtaken = event.Record.Control.Remaining.open()
+		event.Parts.Overtaken = event.Record.Control.Remaining.Parts()
 	case err == nil && len(result.Failed) > 0:
 		e.decideParts(t, event, result)
 	case err == nil:

@@ -138,7 +138,7 @@ func (b *broker) read(topic string) []*kgo.Record {
 	return all
 }
 
-func header(r *kgo.Record, key string) string {
+func headerOf(r *kgo.Record, key string) string {
 	for _, h := range r.Headers {
 		if h.Key == key {
 			return string(h.Value)

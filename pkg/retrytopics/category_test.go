@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // The engine retries each record by the policy of its failure's category, and says so in its headers.
@@ -34,7 +35,7 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 		"k4": "out_of_memory 2 of 2", // once more, alone (S4-3)
 	}
 	for _, deadLetter := range b.read(source + ".dlq") {
-		c, err := retrytopics.ParseControl(deadLetter.Headers)
+		c, err := header.ParseControl(deadLetter.Headers)
 		got := fmt.Sprintf("%s %d of %d", c.ErrorCode, c.Attempt, c.MaxAttempts)
 		if key := string(deadLetter.Key); err != nil || got != want[key] {
 			t.Errorf("%s: %s, want %s (%v)", key, got, want[key], err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -167,10 +168,10 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 			return nil, err
 		}
 		if p.Offset < -1 {
-			return nil, fmt.Errorf("checkpoint: %s: offset %d is out of range", clip(topic, 80), p.Offset)
+			return nil, fmt.Errorf("checkpoint: %s: offset %d is out of range", header.Clip(topic, 80), p.Offset)
 		}
 		if _, err := decodeAhead(p.Offset, p.Ahead); err != nil {
-			return nil, fmt.Errorf("checkpoint: %s: %w", clip(topic, 80), err)
+			return nil, fmt.Errorf("checkpoint: %s: %w", header.Clip(topic, 80), err)
 		}
 		cp.positions[topic] = topicPosition{id, commitPoint{p.Offset, p.Ahead}}
 	}
@@ -183,7 +184,7 @@ func parseID(text string) (id topicID, err error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) != len(id) {
-		return id, fmt.Errorf("checkpoint: topic id %q is not 16 bytes in base64", clip(text, 80))
+		return id, fmt.Errorf("checkpoint: topic id %q is not 16 bytes in base64", header.Clip(text, 80))
 	}
 	return topicID(raw), nil
 }

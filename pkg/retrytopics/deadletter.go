@@ -9,11 +9,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // records gives what a task's transaction produces for the decision, and the topic where the record or its output is
 // then ("" when it was closed without output).
-func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*kgo.Record, string) {
+func (e *Engine) records(t *task, event *Event, result *Result, own *header.Buffer) ([]*kgo.Record, string) {
 	r := event.Record
 	if event.DeadLetterID == "" {
 		event.DeadLetterID = r.Control.DeadLetterID
@@ -56,15 +57,15 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*k
 }
 
 // keep puts the original bytes and the producer's headers into the same partition of another topic.
-func keep(t *task, topic string, control Control, own *slab) *kgo.Record {
+func keep(t *task, topic string, control header.Control, own *header.Buffer) *kgo.Record {
 	return &kgo.Record{
 		Topic: topic, Partition: t.raw.Partition, Key: t.raw.Key, Value: t.raw.Value,
-		Headers: own.write(t.record.Headers, &control),
+		Headers: own.Append(t.record.Headers, &control),
 	}
 }
 
 // parked gives the control headers of a record that waits without an attempt.
-func (e *Engine) parked(event *Event) Control {
+func (e *Engine) parked(event *Event) header.Control {
 	c, r := *event.Record.Control, event.Record
 	c.Due = event.Decision.Due
 	c.Generation = r.generation()
@@ -74,13 +75,13 @@ func (e *Engine) parked(event *Event) Control {
 }
 
 // failed gives the control headers of a record whose attempt failed. They replace those of the attempt before.
-func (e *Engine) failed(event *Event) Control {
+func (e *Engine) failed(event *Event) header.Control {
 	c, r := *event.Record.Control, event.Record
 	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.Retries.policies().For(event.Failure.Category).MaxAttempts
 	c.Due = time.Time{}
 	if event.Decision.Outcome == OutcomeDeadLettered {
 		c.Sequence = 0
-		c.ForceVersion, c.ReplaySource = false, Position{} // said of one replay; the next one asks again
+		c.ForceVersion, c.ReplaySource = false, header.Position{} // said of one replay; the next one asks again
 	}
 	c.FailedAt = event.At
 	if c.FirstFailedAt.IsZero() {
@@ -101,20 +102,20 @@ func (e *Engine) failed(event *Event) Control {
 
 // stamp marks an output with where it came from. What an output says itself of the feature, its content and the part of
 // the record that it is, counts for it: a handler that makes several outputs names each.
-func (e *Engine) stamp(out *kgo.Record, event *Event, own *slab) {
+func (e *Engine) stamp(out *kgo.Record, event *Event, own *header.Buffer) {
 	r := event.Record
-	c := Control{
+	c := header.Control{
 		Source: r.Source, HasSource: true, Generation: r.generation(), Pipeline: e.cfg.Origin.Pipeline,
 		ContentHash: event.Identity.ContentHash, FeatureID: event.Identity.FeatureID,
 	}
 	part := ""
 	for _, h := range out.Headers {
 		switch h.Key {
-		case HeaderFeatureID:
+		case header.KeyFeatureID:
 			c.FeatureID = string(h.Value)
-		case HeaderContentHash:
+		case header.KeyContentHash:
 			c.ContentHash = string(h.Value)
-		case HeaderPart:
+		case header.KeyPart:
 			part = string(h.Value)
 		}
 	}
@@ -122,9 +123,9 @@ func (e *Engine) stamp(out *kgo.Record, event *Event, own *slab) {
 	if r.Attempt > 1 {
 		c.Attempt = r.Attempt
 	}
-	out.Headers = own.write(ProducerHeaders(out.Headers), &c)
+	out.Headers = own.Append(header.ProducerHeaders(out.Headers), &c)
 	if part != "" {
-		out.Headers = append(out.Headers, kgo.RecordHeader{Key: HeaderPart, Value: []byte(part)})
+		out.Headers = append(out.Headers, kgo.RecordHeader{Key: header.KeyPart, Value: []byte(part)})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // S2-5: tiers and DLQ say what was asked and answered at the latest failure, and nothing of the failures before it.
@@ -37,7 +38,7 @@ func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
 	for _, topic := range []string{cfg.Retries.Tiers[0].Topic, source + ".dlq"} {
 		for _, r := range b.read(topic) {
 			at := topic + " " + string(r.Key)
-			got := [2]string{header(r, retrytopics.HeaderErrorRequest), header(r, retrytopics.HeaderErrorResponse)}
+			got := [2]string{headerOf(r, header.KeyErrorRequest), headerOf(r, header.KeyErrorResponse)}
 			if got != wanted[at] {
 				t.Errorf("%s: %q, want %q", at, got, wanted[at])
 			}

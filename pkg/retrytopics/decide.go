@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Decision says what happens to a record after an attempt, and why.
@@ -38,7 +39,7 @@ func Decide(p Policies, tiers []Tier, tried Tried, f classify.Failure, now time.
 		Outcome: OutcomeRetried,
 		Reason:  reason,
 		Tier:    tierFor(delay, tiers),
-		Due:     ceilMilli(now.Add(later(delay, added))),
+		Due:     header.RoundUp(now.Add(later(delay, added))),
 	}
 }
 

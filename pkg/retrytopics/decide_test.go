@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var (
@@ -79,7 +80,7 @@ func TestDueTimeIsNeverRoundedDown(t *testing.T) {
 	if d.Due.Before(now.Add(2 * time.Second)) {
 		t.Errorf("due %v lies before %v", d.Due, now.Add(2*time.Second))
 	}
-	if text := FormatTime(now); text != "2026-07-01T12:00:00.001Z" {
+	if text := header.FormatTime(now); text != "2026-07-01T12:00:00.001Z" {
 		t.Errorf("FormatTime gave %s", text)
 	}
 }

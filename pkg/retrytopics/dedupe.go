@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Dedupe says how long the engine remembers what took effect last for each key. An event whose content hash equals it is
@@ -150,7 +151,7 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	}
 	v = VersionOf(t.record.Control, v, newest)
 	if e.forced(t) && before.outdates(v) {
-		return Version{max(v.Number, newest.Number), VersionPosition(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
+		return Version{max(v.Number, newest.Number), header.VersionPosition(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
 	}
 	return v, true, false
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const draws = 20000
@@ -105,7 +106,7 @@ func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 	t.Parallel()
 	policies := Policies{Default: Policy{Strategy: StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, MaxAttempts: 200}}
 	source, now := rand.New(rand.NewPCG(4, 7)), noon
-	r := &Record{Attempt: 1, Control: &Control{}}
+	r := &Record{Attempt: 1, Control: &header.Control{}}
 	for ; r.Attempt < 200; r.Attempt++ {
 		last := max(tried(r).LastDelay, time.Second)
 		d := Decide(policies, defaultTiers, tried(r), transient(0), now, source.Float64)
@@ -113,7 +114,7 @@ func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 		if wait < time.Second || wait > min(30*time.Second, 3*last)+time.Millisecond {
 			t.Fatalf("attempt %d: %v after %v", r.Attempt, wait, last)
 		}
-		r.Control = &Control{Attempt: r.Attempt, FailedAt: now, Due: d.Due}
+		r.Control = &header.Control{Attempt: r.Attempt, FailedAt: now, Due: d.Due}
 		now = d.Due
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Engine runs a handler over a topic with tiered retry topics and a DLQ, exactly once. Make one with New, run it once or
@@ -35,8 +36,8 @@ type Engine struct {
 
 	forgotten forgotten // versions
 	doubts    doubts
-	seed      maphash.Seed // of the hash that tells keys apart while they run
-	blank     Control      // of every record that has no control headers; nobody changes it
+	seed      maphash.Seed   // of the hash that tells keys apart while they run
+	blank     header.Control // of every record that has no control headers; nobody changes it
 
 	pauseMu   sync.Mutex // a session does not begin while the engine comes to a pause or leaves it
 	pausedFor atomic.Pointer[string]

@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var unavailable = &classify.HTTPError{Status: 503, Method: "GET", URL: "http://places"}
@@ -67,8 +68,8 @@ func TestEngine_C1_deliversEveryRecordOnce(t *testing.T) {
 	seen := map[string]int{}
 	for _, r := range out {
 		seen[string(r.Value)]++
-		if got := header(r, retrytopics.HeaderSource); !strings.HasPrefix(got, source+"/") {
-			t.Fatalf("output has %s %q", retrytopics.HeaderSource, got)
+		if got := headerOf(r, header.KeySource); !strings.HasPrefix(got, source+"/") {
+			t.Fatalf("output has %s %q", header.KeySource, got)
 		}
 	}
 	if len(out) != 500 || len(seen) != 500 {
@@ -85,7 +86,7 @@ func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T
 	var committed []*retrytopics.Event
 	cfg.Hooks.OnCommit = func(e []*retrytopics.Event) { committed = append(committed, e...) }
 	b.drain(b.engine(cfg))
-	if out := b.read(output); len(out) != 40 || header(out[0], retrytopics.HeaderAttempt) != "4" {
+	if out := b.read(output); len(out) != 40 || headerOf(out[0], header.KeyAttempt) != "4" {
 		t.Fatalf("%d outputs, want 40 with attempt 4", len(out))
 	}
 	for k, began := range f.began {
@@ -128,18 +129,18 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 	}
 	originals := map[string]*kgo.Record{}
 	for _, r := range b.read(source) {
-		originals[retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()] = r
+		originals[header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()] = r
 	}
 	for _, l := range deadLetters {
-		o := originals[header(l, retrytopics.HeaderSource)]
+		o := originals[headerOf(l, header.KeySource)]
 		if o == nil || !bytes.Equal(o.Key, l.Key) || !bytes.Equal(o.Value, l.Value) || (o.Value == nil) != (l.Value == nil) || (o.Key == nil) != (l.Key == nil) {
 			t.Errorf("letter %q=%q differs from its source %+v", l.Key, l.Value, o)
 			continue
 		}
-		if got := retrytopics.ProducerHeaders(l.Headers); len(got) != len(o.Headers) || len(got) > 0 && !reflect.DeepEqual(got, o.Headers) {
+		if got := header.ProducerHeaders(l.Headers); len(got) != len(o.Headers) || len(got) > 0 && !reflect.DeepEqual(got, o.Headers) {
 			t.Errorf("producer headers %v, want %v", got, o.Headers)
 		}
-		c, err := retrytopics.ParseControl(l.Headers)
+		c, err := header.ParseControl(l.Headers)
 		if err != nil || c.ErrorCode != string(classify.CodeUnknown) || c.DeadLetterID == "" || c.Attempt != 1 || !c.Due.IsZero() {
 			t.Errorf("control headers %+v, %v", c, err)
 		}
@@ -157,7 +158,7 @@ func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
 	if len(deadLetters) != 5 {
 		t.Fatalf("%d letters, want 5", len(deadLetters))
 	}
-	c, err := retrytopics.ParseControl(deadLetters[0].Headers)
+	c, err := header.ParseControl(deadLetters[0].Headers)
 	if err != nil || c.Attempt != 3 || c.MaxAttempts != 3 || c.ErrorCode != string(classify.CodeHTTPUnavailable) || !strings.HasPrefix(c.FeatureID, "id-") ||
 		c.FirstFailedAt.After(c.FailedAt) || c.FirstFailedAt.IsZero() {
 		t.Errorf("control headers %+v, %v", c, err)
@@ -175,10 +176,10 @@ func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 		return copied(ctx, r)
 	})))
 	deadLetters := b.read(source + ".dlq")
-	if len(deadLetters) != 1 || header(deadLetters[0], retrytopics.HeaderErrorCode) != string(classify.CodePanic) || len(b.read(output)) != 19 {
+	if len(deadLetters) != 1 || headerOf(deadLetters[0], header.KeyErrorCode) != string(classify.CodePanic) || len(b.read(output)) != 19 {
 		t.Fatalf("letters %v, %d outputs", deadLetters, len(b.read(output)))
 	}
-	if msg := header(deadLetters[0], retrytopics.HeaderErrorMessage); strings.Contains(msg, "goroutine") {
+	if msg := headerOf(deadLetters[0], header.KeyErrorMessage); strings.Contains(msg, "goroutine") {
 		t.Errorf("the message holds a stack: %s", msg)
 	}
 }
@@ -215,10 +216,10 @@ func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
 	cfg := b.config(copied)
 	e := b.engine(cfg)
 	b.produce(&kgo.Record{Topic: cfg.Retries.Tiers[0].Topic, Key: []byte("k"), Value: []byte("v"),
-		Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderAttempt, Value: []byte("many")}}})
+		Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("many")}}})
 	b.drain(e)
 	deadLetters := b.read(source + ".dlq")
-	if len(deadLetters) != 1 || header(deadLetters[0], retrytopics.HeaderErrorCode) != string(classify.CodeMalformedHeader) || string(deadLetters[0].Value) != "v" {
+	if len(deadLetters) != 1 || headerOf(deadLetters[0], header.KeyErrorCode) != string(classify.CodeMalformedHeader) || string(deadLetters[0].Value) != "v" {
 		t.Fatalf("letters %v", deadLetters)
 	}
 }
@@ -255,14 +256,14 @@ func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) 
 			cfg.Outputs = outputs
 			b.drain(b.engine(cfg))
 			dead := b.read(source + ".dlq")
-			if len(dead) != 1 || header(dead[0], retrytopics.HeaderErrorCode) != string(classify.CodeOutputTooLarge) || string(dead[0].Value) != "v3" {
+			if len(dead) != 1 || headerOf(dead[0], header.KeyErrorCode) != string(classify.CodeOutputTooLarge) || string(dead[0].Value) != "v3" {
 				t.Fatalf("dead letters %v", dead)
 			}
 			if outputs == nil {
-				if request, response := header(dead[0], retrytopics.HeaderErrorRequest), header(dead[0], retrytopics.HeaderErrorResponse); request != `{"method":"produce","topic":"features.out"}` || response != `{"kafka_error":10}` {
+				if request, response := headerOf(dead[0], header.KeyErrorRequest), headerOf(dead[0], header.KeyErrorResponse); request != `{"method":"produce","topic":"features.out"}` || response != `{"kafka_error":10}` {
 					t.Errorf("S2-5: request %s, response %s", request, response)
 				}
-			} else if text := header(dead[0], retrytopics.HeaderErrorMessage); !strings.Contains(text, "features.out") || !strings.Contains(text, "max.message.bytes") {
+			} else if text := headerOf(dead[0], header.KeyErrorMessage); !strings.Contains(text, "features.out") || !strings.Contains(text, "max.message.bytes") {
 				t.Errorf("the message does not say what to do: %s", text)
 			}
 			if out := b.read(output); len(out) != 29 {

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // commit commits what has finished, as session.commit does with a broker.
@@ -104,7 +105,7 @@ func (x *explorer) delayed(i int, t *task) {
 	if t.event.Failure.RetryAfter > 0 {
 		wait = t.event.Failure.RetryAfter
 	}
-	control, err := ParseControl(t.outputs[0].Headers)
+	control, err := header.ParseControl(t.outputs[0].Headers)
 	if earliest := t.event.At.Add(wait); err != nil || control.Due.Before(earliest) {
 		x.breaks("event %d is due at %v, and not before %v is right (%v)", i, control.Due, earliest, err)
 	}

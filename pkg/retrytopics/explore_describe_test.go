@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // describer writes down what of a state can matter later, and nothing else: two states with one description have one future.
@@ -106,7 +108,7 @@ func (d *describer) log(i int) {
 			continue
 		}
 		d.num(int64(eventOf(r)))
-		if control, err := ParseControl(r.Headers); err == nil {
+		if control, err := header.ParseControl(r.Headers); err == nil {
 			d.num(int64(control.Attempt), control.Sequence)
 			d.after(control.Due)
 		}
@@ -177,7 +179,7 @@ func (d *describer) tasks() {
 			d.ended(t)
 		}
 	}
-	kept := slices.SortedFunc(maps.Keys(d.st.made), func(a, b Position) int {
+	kept := slices.SortedFunc(maps.Keys(d.st.made), func(a, b header.Position) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Offset, b.Offset))
 	})
 	for _, at := range kept {

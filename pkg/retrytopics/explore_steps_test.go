@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -254,9 +255,9 @@ func (x *explorer) attempt(st *state, next step) bool {
 func (x *explorer) putBack(st *state, i int) {
 	w := st.w
 	r := x.history.record(int64(i))
-	at := Position{"in", 0, r.Offset}
+	at := header.Position{Topic: "in", Partition: 0, Offset: r.Offset}
 	r.Offset = int64(len(w.logs[0]))
-	r.Headers = (&Control{Source: at, HasSource: true, DeadLetterID: deadLetterID(&Record{Source: at, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value}), ReplayID: "r", ReplayCount: 1}).AppendTo(nil)
+	r.Headers = (&header.Control{Source: at, HasSource: true, DeadLetterID: deadLetterID(&Record{Source: at, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value}), ReplayID: "r", ReplayCount: 1}).AppendTo(nil)
 	w.logs[0] = append(w.logs[0], r)
 	w.fates[i], w.tries[i] = "", 0
 }

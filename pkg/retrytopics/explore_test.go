@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // The explorer plays the engine's own session without a broker: its windows, gates, partitions, ledger, attempts, staged
@@ -70,7 +71,7 @@ type explorer struct {
 type state struct {
 	s    *session
 	w    *world
-	made map[Position]made // results that the process keeps
+	made map[header.Position]made // results that the process keeps
 
 	id int32
 }
@@ -165,7 +166,7 @@ func (x *explorer) clone(from *state) *state {
 
 // begin starts a process in a world: it reads what is committed and nothing else.
 func (x *explorer) begin(w *world) *state {
-	st := &state{w: w, made: map[Position]made{}}
+	st := &state{w: w, made: map[header.Position]made{}}
 	x.enter(st)
 	room := x.plan.room
 	if room == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // world is what the brokers hold, and what an observer knows of it. A crash leaves it as it is.
@@ -68,7 +69,7 @@ func (w *world) clone() *world {
 
 // eventOf gives which event a record of a partition is.
 func eventOf(r *kgo.Record) int {
-	if c, err := ParseControl(r.Headers); err == nil && c.HasSource {
+	if c, err := header.ParseControl(r.Headers); err == nil && c.HasSource {
 		return int(c.Source.Offset)
 	}
 	return int(r.Offset)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Where a record cannot be kept as it is, in a tier or in the DLQ, a pointer to it is kept in the DLQ: where the original
@@ -120,7 +121,7 @@ func (e *Engine) holds(topic string, t *task) bool {
 	}
 	sizes := e.sizes.Load()
 	limit, told := sizes.limit(topic)
-	return !told || t.weight+MaxControlBytes <= limit || sizes.compressor.Fits(t.raw, limit-MaxControlBytes)
+	return !told || t.weight+header.MaxBytes <= limit || sizes.compressor.Fits(t.raw, limit-header.MaxBytes)
 }
 
 // orDeadLetter changes a decision that would put a record where it does not fit: it becomes a dead letter at once.
@@ -132,12 +133,12 @@ func (e *Engine) orDeadLetter(t *task, d Decision) Decision {
 }
 
 // deadLetter gives the DLQ's record: the original where it fits, and else a pointer to it.
-func (e *Engine) deadLetter(t *task, control Control, own *slab) *kgo.Record {
+func (e *Engine) deadLetter(t *task, control header.Control, own *header.Buffer) *kgo.Record {
 	if e.holds(e.cfg.DLQ, t) {
 		return keep(t, e.cfg.DLQ, control, own)
 	}
 	if t.pointer == nil {
-		p := PointTo(t.record.Position, t.raw.Key, t.raw.Value, len(t.raw.Key) <= pointerKey)
+		p := header.PointTo(t.record.Position, t.raw.Key, t.raw.Value, len(t.raw.Key) <= pointerKey)
 		t.pointer = &p
 	}
 	kept := &kgo.Record{Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: []byte{}}
@@ -148,7 +149,7 @@ func (e *Engine) deadLetter(t *task, control Control, own *slab) *kgo.Record {
 	if n := recordbatch.Bytes(&kgo.Record{Headers: t.record.Headers}); n <= pointerHeaders {
 		producers = t.record.Headers
 	}
-	kept.Headers = t.pointer.Append(own.write(producers, &control))
+	kept.Headers = t.pointer.Append(own.Append(producers, &control))
 	return kept
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // forcing is a pipeline in which one event dies and is put back after newer ones.
@@ -67,12 +68,12 @@ func (f *forcing) letters(force bool) []*kgo.Record {
 	var back []*kgo.Record
 	for i, l := range f.read(source + ".dlq") {
 		headers := []kgo.RecordHeader{
-			{Key: retrytopics.HeaderDeadLetterID, Value: []byte(header(l, retrytopics.HeaderDeadLetterID))},
-			{Key: retrytopics.HeaderSource, Value: []byte(header(l, retrytopics.HeaderSource))},
-			{Key: retrytopics.HeaderReplayID, Value: fmt.Appendf(nil, "r%d", i)}, {Key: retrytopics.HeaderReplayCount, Value: []byte("1")},
+			{Key: header.KeyDeadLetterID, Value: []byte(headerOf(l, header.KeyDeadLetterID))},
+			{Key: header.KeySource, Value: []byte(headerOf(l, header.KeySource))},
+			{Key: header.KeyReplayID, Value: fmt.Appendf(nil, "r%d", i)}, {Key: header.KeyReplayCount, Value: []byte("1")},
 		}
 		if force {
-			headers = append(headers, kgo.RecordHeader{Key: retrytopics.HeaderForceVersion, Value: []byte("true")})
+			headers = append(headers, kgo.RecordHeader{Key: header.KeyForceVersion, Value: []byte("true")})
 		}
 		back = append(back, &kgo.Record{Key: l.Key, Value: l.Value, Headers: headers})
 	}
@@ -203,10 +204,10 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	f.replays(true)
 	f.want("k/2 dead_lettered", "k/5 delivered", "k/2 dead_lettered")
 	dead := f.read(source + ".dlq")
-	if len(dead) != 2 || header(dead[0], retrytopics.HeaderDeadLetterID) != header(dead[1], retrytopics.HeaderDeadLetterID) {
+	if len(dead) != 2 || headerOf(dead[0], header.KeyDeadLetterID) != headerOf(dead[1], header.KeyDeadLetterID) {
 		t.Fatalf("%d records in the DLQ, want two of one letter", len(dead))
 	}
-	if got := header(dead[1], retrytopics.HeaderForceVersion) + header(dead[1], retrytopics.HeaderReplaySource); got != "" {
+	if got := headerOf(dead[1], header.KeyForceVersion) + headerOf(dead[1], header.KeyReplaySource); got != "" {
 		t.Errorf("the letter still has %q", got)
 	}
 	delete(f.fail, "k/2 1")
@@ -224,11 +225,11 @@ func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.sends("k/5")
 	f.produce(
-		&kgo.Record{Key: []byte("k"), Value: []byte("k/2"), Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderForceVersion, Value: []byte("true")}}},
-		&kgo.Record{Key: []byte("k"), Value: []byte("k/9"), Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderForceVersion, Value: []byte("maybe")}}})
+		&kgo.Record{Key: []byte("k"), Value: []byte("k/2"), Headers: []kgo.RecordHeader{{Key: header.KeyForceVersion, Value: []byte("true")}}},
+		&kgo.Record{Key: []byte("k"), Value: []byte("k/9"), Headers: []kgo.RecordHeader{{Key: header.KeyForceVersion, Value: []byte("maybe")}}})
 	f.drain(f.engine(f.cfg))
 	f.want("k/5 delivered", "k/2 superseded", "k/9 dead_lettered")
-	if code := header(f.read(source + ".dlq")[0], retrytopics.HeaderErrorCode); code != "malformed_header" {
+	if code := headerOf(f.read(source + ".dlq")[0], header.KeyErrorCode); code != "malformed_header" {
 		t.Errorf("code %q", code)
 	}
 }

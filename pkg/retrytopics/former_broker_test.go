@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // failsFirst gives a handler that fails the first n attempts of each record, and counts early attempts.
@@ -101,8 +102,8 @@ func TestFormerTier_S0_4_thatAppearsWhileItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.produce(&kgo.Record{Topic: late.Topic, Key: []byte("k"), Value: []byte("v"), Headers: []kgo.RecordHeader{
-		{Key: retrytopics.HeaderAttempt, Value: []byte("1")}, {Key: retrytopics.HeaderSource, Value: []byte(source + "/0/0")},
-		{Key: retrytopics.HeaderDue, Value: []byte(retrytopics.FormatTime(time.Now()))}, {Key: retrytopics.HeaderPipeline, Value: []byte("g")},
+		{Key: header.KeyAttempt, Value: []byte("1")}, {Key: header.KeySource, Value: []byte(source + "/0/0")},
+		{Key: header.KeyDue, Value: []byte(header.FormatTime(time.Now()))}, {Key: header.KeyPipeline, Value: []byte("g")},
 	}})
 	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
 	stop()

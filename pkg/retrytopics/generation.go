@@ -1,6 +1,10 @@
 package retrytopics
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
 
 // A source topic that is deleted and re-created gives its offsets again. Where source offsets order events, those of a later
 // topic must be the greater ones: a generation counts how often the topic was adopted (Engine.Adopt), and stands above the
@@ -11,7 +15,7 @@ const maxGeneration = 64
 
 // versionPosition gives the offset by which the task's event is ordered: by its first appearance, in the topic of that time.
 func (t *task) versionPosition() int64 {
-	return VersionPosition(t.record.generation(), t.record.Source.Offset)
+	return header.VersionPosition(t.record.generation(), t.record.Source.Offset)
 }
 
 // generation gives that of the source topic in which the record first appeared. A header cannot make it a later one than

@@ -1,6 +1,10 @@
 package retrytopics
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
 
 // A key that a dead letter holds is held by each of the dead letters of one record, when its parts died by themselves: it goes on once
 // all of them are finished. Held is the id of the record's own dead letter, HeldParts say which parts hold.
@@ -9,7 +13,7 @@ import "slices"
 type partSet string
 
 func (s partSet) indexes() []int {
-	indexes, _ := readRanges(string(s), MaxParts) // of "" none
+	indexes, _ := header.ParseRanges(string(s), header.MaxParts) // of "" none
 	return indexes
 }
 
@@ -26,8 +30,8 @@ func (s partSet) without(index int) partSet {
 }
 
 func setOf(indexes []int) partSet {
-	all := Remaining{Open: indexes}
-	return partSet(all.ranges())
+	all := header.Remaining{Open: indexes}
+	return partSet(all.Ranges())
 }
 
 // heldFor says that a record replays a dead letter that holds the key: that of the record, or of one of its parts.
@@ -38,7 +42,7 @@ func (st keyState) heldFor(a arrival) bool {
 	case a.part.Whole():
 		return a.deadLetterID == st.Held && (st.HeldParts == "" || st.HeldRemaining)
 	}
-	return a.deadLetterID == a.part.deadLetterID(st.Held) && st.HeldParts.has(a.part.Index)
+	return a.deadLetterID == a.part.DeadLetterID(st.Held) && st.HeldParts.has(a.part.Index)
 }
 
 // heldByOthers says that a dead letter holds the key that is none of the record's own parts.

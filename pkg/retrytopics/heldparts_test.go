@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // holding is the state of a key whose order is strict and whose dead letters hold it.
@@ -46,7 +48,7 @@ func (h *holding) waits(what string, so bool) {
 }
 
 func replayed(part int) arrival {
-	return arrival{deadLetterID: fmt.Sprint("L-", part), part: Part{part, 9}}
+	return arrival{deadLetterID: fmt.Sprint("L-", part), part: header.Part{Index: part, Of: 9}}
 }
 
 // Whatever order they come back in, a key is held until the last dead letter of a record is finished, and not longer.

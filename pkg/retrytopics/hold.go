@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // UnavailableError says that something a record needs is down, and everybody knows: a circuit breaker is open. It is not the
@@ -20,7 +22,7 @@ type UnavailableError struct {
 
 // Error says what is held back and until when nothing is tried.
 func (e *UnavailableError) Error() string {
-	text := fmt.Sprintf("%s is held back: nothing is tried until %s", e.Dependency, FormatTime(e.RetryAt))
+	text := fmt.Sprintf("%s is held back: nothing is tried until %s", e.Dependency, header.FormatTime(e.RetryAt))
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

@@ -3,6 +3,7 @@ package retrytopics
 import (
 	"slices"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -88,10 +89,10 @@ func ParseCheckpoint(r *kgo.Record) (cp Checkpoint, ok bool, err error) {
 // Believed gives what an engine believes of the control headers of a record of the source topic: those of a replay that is proven, and
 // of any other record nothing. generation is that of the source topic now. doubt is nil where nothing was claimed in vain; headers that
 // cannot be read are an error.
-func Believed(raw *kgo.Record, generation int, proven func(*kgo.Record) error) (kept Control, doubt *DoubtError, err error) {
-	said, err := ParseControl(raw.Headers)
+func Believed(raw *kgo.Record, generation int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError, err error) {
+	said, err := header.ParseControl(raw.Headers)
 	if err != nil {
-		return Control{}, nil, err
+		return header.Control{}, nil, err
 	}
 	kept, doubt = fromReplay(said, raw, generation, proven)
 	return kept, doubt, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -75,7 +76,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetche
 	if l.tier != sourceTier || s.budget.Bulky() {
 		detach(r)
 	}
-	at := Position{r.Topic, r.Partition, r.Offset}
+	at := header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 	refused := s.refused[at]
 	before, known := s.e.results.pop(at)
 	if l.tier == sourceTier && refused == nil && !known {

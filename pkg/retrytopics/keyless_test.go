@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // refuseBatches lets the output topic refuse each batch with a record that is refused, as a broker does: the whole of it.
@@ -127,8 +128,8 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 			dead := map[string]bool{}
 			for _, r := range b.read(source + ".dlq") {
 				dead[string(r.Value)] = true
-				if code := header(r, retrytopics.HeaderErrorCode); code != string(c.want) || !want[string(r.Value)] {
-					t.Errorf("dead letter %q %q: %s %s", r.Key, r.Value, code, header(r, retrytopics.HeaderErrorMessage))
+				if code := headerOf(r, header.KeyErrorCode); code != string(c.want) || !want[string(r.Value)] {
+					t.Errorf("dead letter %q %q: %s %s", r.Key, r.Value, code, headerOf(r, header.KeyErrorMessage))
 				}
 			}
 			if fmt.Sprint(dead) != fmt.Sprint(want) {

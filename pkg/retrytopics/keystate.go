@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // stateFormat is the version of the state record's form. A record with a later one is refused. A key that parts hold has the
@@ -63,7 +64,7 @@ func encodeState(topic string, partition int32, k string, st keyState, scale Sca
 		w.Format = stateFormat
 	}
 	if !st.Due.IsZero() {
-		w.Due = FormatTime(st.Due)
+		w.Due = header.FormatTime(st.Due)
 	}
 	if st.Applied != nil {
 		w.Scale = scale
@@ -88,7 +89,7 @@ func decodeState(value []byte, scale Scale) (keyState, error) {
 	case w.Format < 1 || w.Next < 0 || w.Last < 0 || w.Waiting < 0 || w.Letters < 0 || w.Deleted < 0:
 		return keyState{}, errors.New("state record: a number is out of range")
 	}
-	if _, ok := readRanges(string(w.Parts), MaxParts); w.Parts != "" && !ok {
+	if _, ok := header.ParseRanges(string(w.Parts), header.MaxParts); w.Parts != "" && !ok {
 		return keyState{}, errors.New("state record: held_parts are no ascending numbers")
 	}
 	st := keyState{HeldParts: w.Parts, HeldRemaining: w.Remaining, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, DeadLetters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // A batch that decompresses to more than the client's bound stops the client's fetches of its partition. It is read here,
@@ -30,7 +31,7 @@ type largeRead struct {
 // largeItem is one offset of a large batch: a record, or a pointer to one that is not read into memory, with the reason.
 type largeItem struct {
 	record  *kgo.Record
-	pointer *Pointer
+	pointer *header.Pointer
 	refused error
 }
 
@@ -259,8 +260,8 @@ func (s *session) pointAt(t fetched, it largeItem) fetched {
 // pointTo makes the pointer to a record that is too large for memory.
 func pointTo(found *recordbatch.Large) largeItem {
 	r := found.Record
-	at := Position{r.Topic, r.Partition, r.Offset}
-	p := &Pointer{Position: at, Last: at.Offset, Bytes: max(found.Bytes, 0), Head: found.Head, Value: found.SHA256}
+	at := header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+	p := &header.Pointer{Position: at, Last: at.Offset, Bytes: max(found.Bytes, 0), Head: found.Head, Value: found.SHA256}
 	switch {
 	case found.KeySHA256 != [sha256.Size]byte{}:
 		p.Key = &found.KeySHA256
@@ -273,8 +274,8 @@ func pointTo(found *recordbatch.Large) largeItem {
 
 // pointToUnread makes the pointer to an offset of which nothing is known.
 func pointToUnread(of *recordbatch.Large, offset int64) largeItem {
-	at := Position{of.Topic, of.Partition, offset}
+	at := header.Position{Topic: of.Topic, Partition: of.Partition, Offset: offset}
 	r := *of.Record
 	r.Offset = offset
-	return largeItem{record: &r, pointer: &Pointer{Position: at, Last: offset}, refused: &batchError{errors.New(of.Why)}}
+	return largeItem{record: &r, pointer: &header.Pointer{Position: at, Last: offset}, refused: &batchError{errors.New(of.Why)}}
 }

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func around() expectedTopics {
@@ -151,10 +153,10 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 // An event of a later topic is newer than every one of the topic before, whatever its offset.
 func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
 	t.Parallel()
-	if !(Version{Offset: VersionPosition(0, 1<<40)}).Less(Version{Offset: VersionPosition(1, 0)}) || !(Version{Offset: VersionPosition(1, 3)}).Less(Version{Offset: VersionPosition(1, 4)}) {
+	if !(Version{Offset: header.VersionPosition(0, 1<<40)}).Less(Version{Offset: header.VersionPosition(1, 0)}) || !(Version{Offset: header.VersionPosition(1, 3)}).Less(Version{Offset: header.VersionPosition(1, 4)}) {
 		t.Error("an older event counts as newer")
 	}
-	if VersionPosition(maxGeneration, 1<<48-1) < 0 {
+	if header.VersionPosition(maxGeneration, 1<<48-1) < 0 {
 		t.Error("the last generation overflows")
 	}
 }

@@ -3,6 +3,8 @@ package retrytopics
 import (
 	"fmt"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Order says which order of the events of one key is kept.
@@ -117,10 +119,10 @@ func (st keyState) deleted(offset int64) keyState {
 // arrival is what admit and after need to know of a record.
 type arrival struct {
 	fromTier     bool
-	sequence     int64  // number of a waiting record under OrderStrict; 0 when it has none
-	deadLetterID string // id of the dead letter that this record replays
-	part         Part   // of which it is the dead letter
-	own          string // id of the record's own dead letter, where parts of it have died
+	sequence     int64       // number of a waiting record under OrderStrict; 0 when it has none
+	deadLetterID string      // id of the dead letter that this record replays
+	part         header.Part // of which it is the dead letter
+	own          string      // id of the record's own dead letter, where parts of it have died
 }
 
 // startOrWait decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
@@ -153,7 +155,7 @@ func (st keyState) behind(tiers []Tier, now time.Time) Decision {
 		d.Reason, d.Tier = ReasonKeyHeld, len(tiers)-1
 	}
 	if !d.Due.After(now) || st.Held != "" { // the predecessor is due or under way, or nobody knows when it comes
-		d.Due = ceilMilli(now.Add(tiers[d.Tier].Delay))
+		d.Due = header.RoundUp(now.Add(tiers[d.Tier].Delay))
 	}
 	return d
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // stream is n events over a few keys. The value says key and number within the key, such as "k3/7".
@@ -187,9 +188,9 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 					deadLetter := b.read(source + ".dlq")[0]
 					fixed.Store("k0/1", true)
 					b.produce(&kgo.Record{Key: deadLetter.Key, Value: deadLetter.Value, Headers: []kgo.RecordHeader{
-						{Key: retrytopics.HeaderDeadLetterID, Value: []byte(header(deadLetter, retrytopics.HeaderDeadLetterID))},
-						{Key: retrytopics.HeaderSource, Value: []byte(header(deadLetter, retrytopics.HeaderSource))},
-						{Key: retrytopics.HeaderReplayID, Value: []byte("r1")}, {Key: retrytopics.HeaderReplayCount, Value: []byte("1")}}})
+						{Key: header.KeyDeadLetterID, Value: []byte(headerOf(deadLetter, header.KeyDeadLetterID))},
+						{Key: header.KeySource, Value: []byte(headerOf(deadLetter, header.KeySource))},
+						{Key: header.KeyReplayID, Value: []byte("r1")}, {Key: header.KeyReplayCount, Value: []byte("1")}}})
 				}
 			case retrytopics.OutcomeDelivered:
 				if done++; done == 8 {
@@ -245,8 +246,8 @@ func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/1")}, &kgo.Record{Key: []byte("k"), Value: []byte("k/2")})
 	b.drain(b.engine(cfg))
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/3"), Headers: []kgo.RecordHeader{
-		{Key: retrytopics.HeaderDeadLetterID, Value: []byte("0-0-aabbccdd")}, {Key: retrytopics.HeaderSource, Value: []byte("elsewhere/0/0")},
-		{Key: retrytopics.HeaderReplayID, Value: []byte("r1")}, {Key: retrytopics.HeaderReplayCount, Value: []byte("1")}}})
+		{Key: header.KeyDeadLetterID, Value: []byte("0-0-aabbccdd")}, {Key: header.KeySource, Value: []byte("elsewhere/0/0")},
+		{Key: header.KeyReplayID, Value: []byte("r1")}, {Key: header.KeyReplayCount, Value: []byte("1")}}})
 	b.drain(b.engine(cfg))
 	if last.Decision.Outcome != retrytopics.OutcomeDelivered || last.DeadLetterID != "" || last.Record.Control.ReplayID != "" {
 		t.Errorf("%s, letter %q, replay %q", last.Decision.Outcome, last.DeadLetterID, last.Record.Control.ReplayID)

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Some handlers make several outputs of one record, and one part may fail while the others do not. The record stays the
@@ -26,7 +27,7 @@ const (
 // partsError is why a record fails as a whole though its parts are judged one by one.
 type partsError struct {
 	failed, of int
-	part       Part
+	part       header.Part
 	why        string
 	err        error // of the first part
 }
@@ -115,7 +116,7 @@ func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d Dec
 	id := identity(p.Identity, Identity{Marks: event.Identity.Marks})
 	return &Event{
 		Record: r, Identity: id, Decision: d, Failure: &f, Destination: e.cfg.DLQ, Part: p.Part,
-		DeadLetterID: p.Part.deadLetterID(r.wholeDeadLetterID()), At: event.At, Lateness: event.Lateness, Took: event.Took,
+		DeadLetterID: p.Part.DeadLetterID(r.wholeDeadLetterID()), At: event.At, Lateness: event.Lateness, Took: event.Took,
 	}
 }
 
@@ -130,11 +131,11 @@ func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string 
 		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.Part })
 		d.value = failed[at].Value()
 		r := &kgo.Record{Key: t.raw.Key, Value: d.value, Headers: t.record.Headers}
-		n := recordbatch.Bytes(r) + MaxControlBytes
+		n := recordbatch.Bytes(r) + header.MaxBytes
 		if bytes += n; bytes > maxDeadPartBytes {
 			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
 		}
-		if told && n > limit && !e.sizes.Load().compressor.Fits(r, limit-MaxControlBytes) {
+		if told && n > limit && !e.sizes.Load().compressor.Fits(r, limit-header.MaxBytes) {
 			return "and the topic " + e.cfg.DLQ + " does not take each of them"
 		}
 	}
@@ -152,8 +153,8 @@ func (e *Engine) failWhole(event *Event, result *Result, why string) {
 }
 
 // ended adds to what had become of the record's parts before this attempt.
-func (r *Record) ended(now PartCounts, of int) *Remaining {
-	remaining := &Remaining{Of: of, Delivered: now.Delivered, Dead: now.DeadLettered}
+func (r *Record) ended(now PartCounts, of int) *header.Remaining {
+	remaining := &header.Remaining{Of: of, Delivered: now.Delivered, Dead: now.DeadLettered}
 	if before := r.Control.Remaining; before != nil {
 		remaining.Delivered += before.Delivered
 		remaining.Dead += before.Dead
@@ -162,7 +163,7 @@ func (r *Record) ended(now PartCounts, of int) *Remaining {
 }
 
 // endOf returns the decision about a record of which no part remains, and a note for people.
-func endOf(r *Remaining) (Decision, string) {
+func endOf(r *header.Remaining) (Decision, string) {
 	d := Decision{Outcome: OutcomeDelivered, Reason: ReasonHandled}
 	note := ""
 	if r.Dead > 0 {
@@ -179,7 +180,7 @@ func endOf(r *Remaining) (Decision, string) {
 func (e *Engine) endParts(event *Event, result *Result) {
 	remaining := event.Record.Control.Remaining
 	if o := result.Close; o == OutcomeDuplicate || o == OutcomeSuperseded {
-		event.Parts.Overtaken = remaining.open()
+		event.Parts.Overtaken = remaining.Parts()
 		return
 	}
 	if result.Parts == 0 {
@@ -195,7 +196,7 @@ func (e *Engine) endParts(event *Event, result *Result) {
 
 // partRecords gives what a record produces of which parts have failed: where it waits first, then the dead letters of its
 // parts, then the outputs of the others.
-func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
+func (e *Engine) partRecords(t *task, event *Event, own *header.Buffer) []*kgo.Record {
 	var records []*kgo.Record
 	if event.Decision.Outcome == OutcomeRetried {
 		control := e.failed(event)
@@ -207,7 +208,7 @@ func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
 		control.DeadLetterID, control.ReplayID, control.ReplayCount = dead.DeadLetterID, "", 0
 		control.Part, control.PartVersion, control.Remaining = dead.Part, t.result.Version, nil
 		records = append(records, &kgo.Record{
-			Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: dead.value, Headers: own.write(t.record.Headers, &control),
+			Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: dead.value, Headers: own.Append(t.record.Headers, &control),
 		})
 	}
 	return records
@@ -249,7 +250,7 @@ func (event *Event) took() bool {
 // VersionOf returns the version by which a record with the control headers c is compared with the newest event that took effect,
 // if any is known: v, that of what it says itself, unless it is a part. A part has the number of its whole record, or its own if that is
 // greater, and nothing of its own record is newer than it.
-func VersionOf(c *Control, v Version, newest *Version) Version {
+func VersionOf(c *header.Control, v Version, newest *Version) Version {
 	if c.Part.Whole() {
 		return v
 	}
@@ -264,8 +265,8 @@ func VersionOf(c *Control, v Version, newest *Version) Version {
 
 // checkParts refuses parts that cannot be told apart.
 func (r Result) checkParts() error {
-	if r.Parts < 0 || r.Parts > r.Of || r.Of > MaxParts || len(r.Outputs)+len(r.Failed) > r.Parts && (r.Parts > 0 || len(r.Failed) > 0) {
-		return fmt.Errorf("handler speaks of %d parts of %d, %d outputs and %d failed ones; there are at most %d", r.Parts, r.Of, len(r.Outputs), len(r.Failed), MaxParts)
+	if r.Parts < 0 || r.Parts > r.Of || r.Of > header.MaxParts || len(r.Outputs)+len(r.Failed) > r.Parts && (r.Parts > 0 || len(r.Failed) > 0) {
+		return fmt.Errorf("handler speaks of %d parts of %d, %d outputs and %d failed ones; there are at most %d", r.Parts, r.Of, len(r.Outputs), len(r.Failed), header.MaxParts)
 	}
 	next := 0
 	for _, p := range r.Failed {

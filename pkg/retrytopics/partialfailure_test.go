@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // words is a pipeline whose records are of several parts: the words of a value. One that ends in ! fails permanently, one
@@ -53,11 +54,11 @@ func (w *words) handle(_ context.Context, r *retrytopics.Record) (retrytopics.Re
 		return result, nil
 	}
 	all := strings.Fields(string(r.Value))
-	part := func(i int) retrytopics.Part {
+	part := func(i int) header.Part {
 		if !r.Control.Part.Whole() {
 			return r.Control.Part
 		}
-		return retrytopics.Part{Index: i, Of: len(all)}
+		return header.Part{Index: i, Of: len(all)}
 	}
 	result.Of = len(all)
 	for i, word := range all {
@@ -76,7 +77,7 @@ func (w *words) handle(_ context.Context, r *retrytopics.Record) (retrytopics.Re
 			})
 		default:
 			result.Outputs = append(result.Outputs, &kgo.Record{Topic: output, Key: []byte(word), Value: []byte(word),
-				Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderPart, Value: []byte(part(i).String())}}})
+				Headers: []kgo.RecordHeader{{Key: header.KeyPart, Value: []byte(part(i).String())}}})
 		}
 	}
 	return result, nil
@@ -111,7 +112,7 @@ func (w *words) want(ended ...string) {
 // outputs gives word and part of each output, sorted.
 func (w *words) outputs() (out []string) {
 	for _, r := range w.read(output) {
-		out = append(out, string(r.Value)+" "+header(r, retrytopics.HeaderPart))
+		out = append(out, string(r.Value)+" "+headerOf(r, header.KeyPart))
 	}
 	slices.Sort(out)
 	return out
@@ -124,7 +125,7 @@ func (w *words) replays(leave ...string) {
 		if slices.Contains(leave, string(l.Value)) {
 			continue
 		}
-		c, err := retrytopics.ParseControl(l.Headers)
+		c, err := header.ParseControl(l.Headers)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -134,12 +135,12 @@ func (w *words) replays(leave ...string) {
 }
 
 // putBack is what the replayer writes of a dead letter.
-func putBack(c retrytopics.Control, l *kgo.Record, n int) *kgo.Record {
-	back := retrytopics.Control{
+func putBack(c header.Control, l *kgo.Record, n int) *kgo.Record {
+	back := header.Control{
 		DeadLetterID: c.DeadLetterID, Source: c.Source, HasSource: true, ReplayID: fmt.Sprint("r", n), ReplayCount: 1, ContentHash: c.ContentHash,
 		Part: c.Part, PartVersion: c.PartVersion, Remaining: c.Remaining,
 	}
-	return &kgo.Record{Key: l.Key, Value: l.Value, Headers: back.AppendTo(retrytopics.ProducerHeaders(l.Headers))}
+	return &kgo.Record{Key: l.Key, Value: l.Value, Headers: back.AppendTo(header.ProducerHeaders(l.Headers))}
 }
 
 // Each part of a record is delivered, retried or dead-lettered by itself, in every order; a retry attempts only the rest, and a replay of
@@ -182,9 +183,9 @@ func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 	ids := map[string]bool{}
 	for i, word := range []string{"b!", "c!"} {
 		l := deadLetters[i]
-		c, err := retrytopics.ParseControl(l.Headers)
-		if err != nil || c.Part != (retrytopics.Part{Index: i + 1, Of: 3}) || c.FeatureID != word || c.Remaining != nil || c.Attempt != 1 || c.Source.Offset != 0 ||
-			c.ContentHash != idempotency.Of([]byte(word)).String() || string(l.Key) != "k" || string(l.Value) != word || header(l, "traceparent") != "00-1" {
+		c, err := header.ParseControl(l.Headers)
+		if err != nil || c.Part != (header.Part{Index: i + 1, Of: 3}) || c.FeatureID != word || c.Remaining != nil || c.Attempt != 1 || c.Source.Offset != 0 ||
+			c.ContentHash != idempotency.Of([]byte(word)).String() || string(l.Key) != "k" || string(l.Value) != word || headerOf(l, "traceparent") != "00-1" {
 			t.Errorf("letter %d is %q: %+v, %v", i, l.Value, c, err)
 		}
 		ids[c.DeadLetterID] = true
@@ -250,7 +251,7 @@ func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	if len(deadLetters) != 1 || string(deadLetters[0].Value) != value || len(w.read(output)) != 0 {
 		t.Fatalf("%d letters, %d outputs", len(deadLetters), len(w.read(output)))
 	}
-	if got := header(deadLetters[0], retrytopics.HeaderErrorMessage); !strings.Contains(got, "1001 of 1002 parts failed") || !strings.Contains(got, "part 1/1002: bad word") {
+	if got := headerOf(deadLetters[0], header.KeyErrorMessage); !strings.Contains(got, "1001 of 1002 parts failed") || !strings.Contains(got, "part 1/1002: bad word") {
 		t.Error(got)
 	}
 	w.fixed.Store(true)
@@ -305,7 +306,7 @@ func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
 	w.drain(e)
 	var dead []string
 	for _, l := range w.read(source + ".dlq") {
-		dead = append(dead, string(l.Value)+" "+header(l, retrytopics.HeaderPart))
+		dead = append(dead, string(l.Value)+" "+headerOf(l, header.KeyPart))
 	}
 	if !slices.Equal(dead, []string{"b?1 1/4", "c?1 2/4"}) || len(w.read(output)) != 2 {
 		t.Errorf("dead letters %q", dead)
@@ -325,7 +326,7 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	}
 	w.sends("a b?1 c?1")
 	deadLetters := w.read(source + ".dlq")
-	if len(deadLetters) != 1 || string(deadLetters[0].Value) != "a b?1 c?1" || header(deadLetters[0], retrytopics.HeaderRemaining) != "3;1;0;1-2" {
+	if len(deadLetters) != 1 || string(deadLetters[0].Value) != "a b?1 c?1" || headerOf(deadLetters[0], header.KeyRemaining) != "3;1;0;1-2" {
 		t.Fatalf("letters %v", deadLetters)
 	}
 	w.fixed.Store(true)
@@ -377,7 +378,7 @@ func (w *words) held(value string) {
 		waited = false
 		w.fixed.Store(true)
 		deadLetter := w.read(source + ".dlq")[1-backs]
-		c, _ := retrytopics.ParseControl(deadLetter.Headers)
+		c, _ := header.ParseControl(deadLetter.Headers)
 		backs++
 		w.produce(putBack(c, deadLetter, backs))
 	}

@@ -1,10 +1,14 @@
 package retrytopics
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
 
 // FailedPart is a part of a record that failed by itself, while others did not.
 type FailedPart struct {
-	Part     Part
+	Part     header.Part
 	Identity Identity
 	// Value gives what a dead letter of the part holds: what the producer sent, without the other parts.
 	Value func() []byte
@@ -32,15 +36,15 @@ func (c PartCounts) Each() iter.Seq2[Outcome, int] {
 }
 
 // Part says which part of the record at Source this is, alone; zero for a whole record.
-func (r *Record) Part() Part {
+func (r *Record) Part() header.Part {
 	if r.Control == nil {
-		return Part{}
+		return header.Part{}
 	}
 	return r.Control.Part
 }
 
 // Remaining says which parts of the record are left for this attempt; nil when all of them are.
-func (r *Record) Remaining() *Remaining {
+func (r *Record) Remaining() *header.Remaining {
 	if r.Control == nil {
 		return nil
 	}

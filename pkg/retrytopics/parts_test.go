@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Several outputs of one record are committed together, each under the name that the handler gives it; what it does not
@@ -23,9 +24,9 @@ func TestEngine_severalOutputsOfOneRecordAreOneDecision(t *testing.T) {
 		for i := range parts {
 			out := &kgo.Record{Topic: output, Key: fmt.Appendf(nil, "%s-%d", r.Key, i), Headers: slices.Clone(r.Headers)}
 			if i > 0 { // the first leaves its names to the engine
-				out.Headers = append(out.Headers, kgo.RecordHeader{Key: retrytopics.HeaderFeatureID, Value: fmt.Appendf(nil, "id-%d", i)},
-					kgo.RecordHeader{Key: retrytopics.HeaderContentHash, Value: fmt.Appendf(nil, "sha256:%d", i)},
-					kgo.RecordHeader{Key: retrytopics.HeaderPart, Value: fmt.Appendf(nil, "%d/%d", i, parts)})
+				out.Headers = append(out.Headers, kgo.RecordHeader{Key: header.KeyFeatureID, Value: fmt.Appendf(nil, "id-%d", i)},
+					kgo.RecordHeader{Key: header.KeyContentHash, Value: fmt.Appendf(nil, "sha256:%d", i)},
+					kgo.RecordHeader{Key: header.KeyPart, Value: fmt.Appendf(nil, "%d/%d", i, parts)})
 			}
 			result.Outputs = append(result.Outputs, out)
 		}
@@ -43,8 +44,8 @@ func TestEngine_severalOutputsOfOneRecordAreOneDecision(t *testing.T) {
 		if i > 0 {
 			id, hash, part = fmt.Sprintf("id-%d", i), fmt.Sprintf("sha256:%d", i), fmt.Sprintf("%d/%d", i, parts)
 		}
-		if header(r, retrytopics.HeaderFeatureID) != id || header(r, retrytopics.HeaderContentHash) != hash || header(r, retrytopics.HeaderPart) != part ||
-			header(r, retrytopics.HeaderSource) == "" || header(r, "ce_id") == "" {
+		if headerOf(r, header.KeyFeatureID) != id || headerOf(r, header.KeyContentHash) != hash || headerOf(r, header.KeyPart) != part ||
+			headerOf(r, header.KeySource) == "" || headerOf(r, "ce_id") == "" {
 			t.Errorf("output %s has the headers %v", r.Key, r.Headers)
 		}
 		names := map[string]bool{}

@@ -7,18 +7,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Record is one attempt at one record of the source topic. The handler must not change its bytes.
 type Record struct {
-	Position  Position           // where this attempt was read: in the source topic or in a tier
-	Source    Position           // where the record first appeared; for a replayed dead letter, before its first death
+	Position  header.Position    // where this attempt was read: in the source topic or in a tier
+	Source    header.Position    // where the record first appeared; for a replayed dead letter, before its first death
 	Key       []byte             // original bytes; nil when the record has no key
 	Value     []byte             // original bytes; nil for a tombstone
 	Headers   []kgo.RecordHeader // the producer's own, control headers removed
 	Timestamp time.Time          // of the record in the source topic
 	Attempt   int                // the number of this attempt, from 1
-	Control   *Control           // what the control headers said; never nil in a record that an engine made
+	Control   *header.Control    // what the control headers said; never nil in a record that an engine made
 	Seen      int                // the handler's own note: an attempt that is made again, since it counted for nothing, finds it as it was left
 	Limits    *TopicLimits       // of the topics of outputs, in a record that no engine made; nil where they are not known
 
@@ -44,10 +45,10 @@ type Marks struct {
 }
 
 // marksOf returns the marks of the control headers.
-func marksOf(c *Control) Marks { return Marks{c.Lineage, c.Care, c.Sovereignty} }
+func marksOf(c *header.Control) Marks { return Marks{c.Lineage, c.Care, c.Sovereignty} }
 
 // setMarks writes marks into the control headers.
-func setMarks(c *Control, m Marks) {
+func setMarks(c *header.Control, m Marks) {
 	c.Lineage, c.Care, c.Sovereignty = m.Lineage, m.Care, m.Sovereignty
 }
 
@@ -56,7 +57,7 @@ type Result struct {
 	Identity
 	// Outputs are produced in the transaction that finishes the record. A record without a topic is refused. The
 	// partition is chosen by the key, as Kafka's own clients do it, unless the topic is one of Journal.ShardTopics. All
-	// outputs of a record are of its one identity; one that sets HeaderFeatureID, HeaderContentHash or HeaderPart keeps them.
+	// outputs of a record are of its one identity; one that sets header.KeyFeatureID, header.KeyContentHash or header.KeyPart keeps them.
 	Outputs []*kgo.Record
 	// Failed are parts of the record that failed by themselves, by ascending index: Outputs are those of the others. One that
 	// may pass is attempted again, alone; one that will not becomes a dead letter of its own. Needs Parts.
@@ -94,13 +95,13 @@ type Event struct {
 	Destination  string            // topic that holds the record or its output now; empty when it was closed
 	DeadLetterID string            // id of the dead letter, when there is one: new, or the one that was replayed
 	Note         string
-	Part         Part          // which part of the record it is about; zero for the whole record
+	Part         header.Part   // which part of the record it is about; zero for the whole record
 	Dead         []*Event      // of the whole record: of each part that became a dead letter of its own by this attempt
 	Parts        PartCounts    // of the whole record: what became of its parts
 	At           time.Time     // when the attempt ended
 	Lateness     time.Duration // due time to start of the attempt; 0 for records read from the source
 	Took         time.Duration // duration of the handler
 
-	remaining *Remaining // of the whole record: what waits
-	value     []byte     // of a part: that of its dead letter
+	remaining *header.Remaining // of the whole record: what waits
+	value     []byte            // of a part: that of its dead letter
 }

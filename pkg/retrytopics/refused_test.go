@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -63,7 +64,7 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 	s := unconnected(t, Config{Handler: nothing})
 	const records = 20_000
 	for o := int64(1); o < records; o += 2 {
-		s.refused[Position{"in", 0, o}] = &refused{err: kerr.MessageTooLarge, output: true}
+		s.refused[header.Position{Topic: "in", Partition: 0, Offset: o}] = &refused{err: kerr.MessageTooLarge, output: true}
 	}
 	s.sched.pace(records)
 	seen := map[int64]bool{}
@@ -90,7 +91,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	due := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
 	waits := keyState{Next: 1, Last: 2, Due: due}
-	inTier := Control{Source: Position{"in", 0, 7}, HasSource: true, Sequence: 2, Due: time.Unix(1, 0)}
+	inTier := header.Control{Source: header.Position{Topic: "in", Partition: 0, Offset: 7}, HasSource: true, Sequence: 2, Due: time.Unix(1, 0)}
 	for _, c := range []struct {
 		name     string
 		record   kgo.Record
@@ -106,7 +107,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 				Handler:  nothing,
 			})
 			c.record.Key = []byte("k")
-			s.refused[Position{c.record.Topic, 0, 9}] = &refused{err: kerr.MessageTooLarge, output: true}
+			s.refused[header.Position{Topic: c.record.Topic, Partition: 0, Offset: 9}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.states[0].set([]byte("k"), waits)
 			s.takes(&c.record)
 			e := s.attempts(t)
@@ -117,7 +118,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 				t.Errorf("the key's state is %+v, want %+v", st, c.after)
 			}
 			s.states[0].set([]byte("k"), keyState{})
-			s.refused[Position{"in", 0, 10}] = &refused{err: kerr.MessageTooLarge, output: true}
+			s.refused[header.Position{Topic: "in", Partition: 0, Offset: 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
 			if e := s.attempts(t); e.Decision.Outcome != OutcomeDeadLettered {
 				t.Errorf("%+v when nothing waits, want it dead", e.Decision)
@@ -138,7 +139,7 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := unconnected(t, Config{Ordering: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}, Handler: nothing})
 			s.states[0].set([]byte("k"), waits)
-			s.takes(&kgo.Record{Topic: "in", Offset: 9, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: HeaderAttempt, Value: []byte("many")}}})
+			s.takes(&kgo.Record{Topic: "in", Offset: 9, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("many")}}})
 			e := s.attempts(t)
 			want := waits
 			want.DeadLetters++

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // S2-1: a spread of -1 is none: the wait is exactly the step.
@@ -81,7 +82,7 @@ func TestConfig_aTopicHasOneUse(t *testing.T) {
 func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.sched.pause(true)
-	s.takes(&kgo.Record{Topic: "in.retry-2s", Offset: 0, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: HeaderAttempt, Value: []byte("x")}}})
+	s.takes(&kgo.Record{Topic: "in.retry-2s", Offset: 0, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("x")}}})
 	if o := s.known(time.Now()).Tiers[0].Overdue; o > time.Hour {
 		t.Error("overdue:", o)
 	}

@@ -3,6 +3,8 @@ package retrytopics
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // results keeps what handlers made of records whose partition went away before it was committed, with the session or by a
@@ -15,7 +17,7 @@ type results struct {
 
 	mu    sync.Mutex
 	bytes int
-	made  map[Position]made
+	made  map[header.Position]made
 }
 
 // made is what a handler said of a record.
@@ -25,7 +27,7 @@ type made struct {
 	bytes  int
 }
 
-func newResults(limit int) *results { return &results{limit: limit, made: map[Position]made{}} }
+func newResults(limit int) *results { return &results{limit: limit, made: map[header.Position]made{}} }
 
 // keep remembers the result of a task that is finished and not committed. What was closed for the state of its key is judged
 // again: other records of the key may come before it next time.
@@ -53,7 +55,7 @@ func (r *results) keep(t *task) {
 }
 
 // pop gives back what is known of a record, once.
-func (r *results) pop(at Position) (m made, ok bool) {
+func (r *results) pop(at header.Position) (m made, ok bool) {
 	if !r.some.Load() {
 		return made{}, false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -31,7 +32,7 @@ func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 		<-ctx.Done()
 		return Result{}, ctx.Err()
 	})
-	if _, kept := s.e.results.pop(Position{"in", 0, 0}); kept {
+	if _, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0}); kept {
 		t.Error("the cancelled attempt is kept as a failure")
 	}
 }
@@ -52,7 +53,7 @@ func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
 		{"superseded", Result{Close: OutcomeSuperseded}, nil, false},
 	} {
 		s := finished(t.Context(), t, func(context.Context, *Record) (Result, error) { return c.result, c.err })
-		if _, kept := s.e.results.pop(Position{"in", 0, 0}); kept != c.handled {
+		if _, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0}); kept != c.handled {
 			t.Errorf("%s: kept %t, want %t", c.name, kept, c.handled)
 		}
 	}

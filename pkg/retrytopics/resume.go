@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -45,7 +46,7 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 	s.seek((*partition).nextOffset)
 	positions := make([]string, 0, len(resumed))
 	for _, l := range resumed {
-		positions = append(positions, Position{l.topic, l.partition, l.committed.offset}.String())
+		positions = append(positions, header.Position{Topic: l.topic, Partition: l.partition, Offset: l.committed.offset}.String())
 	}
 	slices.Sort(positions)
 	s.e.cfg.Logger.WarnContext(ctx, "the group has no commits for these partitions; it goes on from the checkpoint in the state topic",

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const (
@@ -47,14 +48,14 @@ type session struct {
 
 	budget      *recordbatch.Budget // of what the client decompresses
 	partitioner *partitioner
-	seeks       int32                 // so many times the client was told where to go on
-	refused     map[Position]*refused // records that a broker will never take in the form that they had
-	suspects    map[*kgo.Record]bool  // what the broker has refused together with others
-	losses      []Loss                // not in a committed transaction yet
-	arrived     []fetched             // of a poll; kept for its memory
-	lazy        bool                  // a position has moved without a result
-	lastDone    time.Time             // of the last transaction
-	wake        chan struct{}         // ends a poll
+	seeks       int32                        // so many times the client was told where to go on
+	refused     map[header.Position]*refused // records that a broker will never take in the form that they had
+	suspects    map[*kgo.Record]bool         // what the broker has refused together with others
+	losses      []Loss                       // not in a committed transaction yet
+	arrived     []fetched                    // of a poll; kept for its memory
+	lazy        bool                         // a position has moved without a result
+	lastDone    time.Time                    // of the last transaction
+	wake        chan struct{}                // ends a poll
 
 	readsSince time.Time // it polls without a pause and without an error; zero when it does not
 }
@@ -62,7 +63,7 @@ type session struct {
 // unconnected makes a session without a client: it takes what it is given.
 func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
-		e: e, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[Position]*refused{}, suspects: map[*kgo.Record]bool{},
+		e: e, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[header.Position]*refused{}, suspects: map[*kgo.Record]bool{},
 		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,7 +19,7 @@ import (
 // writerOf returns the pipeline that wrote a record to a retry topic, or "".
 func writerOf(r *kgo.Record) string {
 	for _, h := range slices.Backward(r.Headers) {
-		if h.Key == HeaderPipeline {
+		if h.Key == header.KeyPipeline {
 			return string(h.Value)
 		}
 	}
@@ -50,7 +51,7 @@ func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 	l.shared = true
 	s.e.cfg.Logger.WarnContext(s.base, "a retry topic has records of another pipeline; they are left to it, and the topic is no longer purged; "+
 		"give each pipeline a tier prefix of its own (topics.tier_prefix)",
-		"topic", l.topic, "partition", l.partition, "offset", r.Offset, "pipeline", clip(writerOf(r), 80), "own_pipeline", s.e.cfg.Origin.Pipeline)
+		"topic", l.topic, "partition", l.partition, "offset", r.Offset, "pipeline", header.Clip(writerOf(r), 80), "own_pipeline", s.e.cfg.Origin.Pipeline)
 }
 
 // noteShared adds the retry topics of a partition in which records of another pipeline were found. A topic stays noted: what lies
@@ -94,7 +95,7 @@ func (e *Engine) inspectOwners(ctx context.Context, adm *kadm.Client) (faults []
 		if writer := writerOf(r); writer != "" && writer != e.cfg.Origin.Pipeline && !told[r.Topic] {
 			told[r.Topic] = true
 			faults = append(faults, fmt.Sprintf("retry topic %s has records of pipeline %q, and group %s has never consumed: two pipelines share a tier prefix; "+
-				"give this one its own (topics.tier_prefix)", r.Topic, clip(writer, 80), e.cfg.Group))
+				"give this one its own (topics.tier_prefix)", r.Topic, header.Clip(writer, 80), e.cfg.Group))
 		}
 	}
 	return faults, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // compressed produces to the source as a client does that compresses, records of any size.
@@ -59,14 +60,14 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 		t.Fatalf("%d dead letters, want 2", len(dead))
 	}
 	for _, r := range dead {
-		p, ok, err := retrytopics.ParsePointer(r.Headers)
-		if !ok || err != nil || p.Bytes != int64(len(blank)) || p.Value != sha256.Sum256(blank) || p.Position.String() != header(r, retrytopics.HeaderSource) {
+		p, ok, err := header.ParsePointer(r.Headers)
+		if !ok || err != nil || p.Bytes != int64(len(blank)) || p.Value != sha256.Sum256(blank) || p.Position.String() != headerOf(r, header.KeySource) {
 			t.Errorf("dead letter %s: %+v, %v", r.Key, p, err)
 		}
-		if len(r.Value) != 0 || r.Value == nil || !bytes.HasPrefix(r.Key, []byte("bomb-")) || header(r, retrytopics.HeaderErrorCode) != string(classify.CodeRecordTooLarge) {
-			t.Errorf("dead letter %s with %d bytes and the code %s", r.Key, len(r.Value), header(r, retrytopics.HeaderErrorCode))
+		if len(r.Value) != 0 || r.Value == nil || !bytes.HasPrefix(r.Key, []byte("bomb-")) || headerOf(r, header.KeyErrorCode) != string(classify.CodeRecordTooLarge) {
+			t.Errorf("dead letter %s with %d bytes and the code %s", r.Key, len(r.Value), headerOf(r, header.KeyErrorCode))
 		}
-		if header(r, "ce_id") != string(r.Key) {
+		if headerOf(r, "ce_id") != string(r.Key) {
 			t.Errorf("dead letter %s lost its producer's headers: %v", r.Key, r.Headers)
 		}
 	}
@@ -95,14 +96,14 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 	}
 	at := map[string]int{}
 	for _, r := range b.read(source + ".dlq") {
-		at[header(r, retrytopics.HeaderSource)]++
-		p, ok, err := retrytopics.ParsePointer(r.Headers)
-		if !ok || err != nil || p.Read() || p.Position.String() != header(r, retrytopics.HeaderSource) || header(r, retrytopics.HeaderErrorCode) != string(classify.CodeBatchUnreadable) {
+		at[headerOf(r, header.KeySource)]++
+		p, ok, err := header.ParsePointer(r.Headers)
+		if !ok || err != nil || p.Read() || p.Position.String() != headerOf(r, header.KeySource) || headerOf(r, header.KeyErrorCode) != string(classify.CodeBatchUnreadable) {
 			t.Fatalf("%+v: %+v, %v", r, p, err)
 		}
 	}
 	for offset := first; offset < first+lost; offset++ {
-		if n := at[retrytopics.Position{Topic: source, Offset: offset}.String()]; n != 1 {
+		if n := at[header.Position{Topic: source, Offset: offset}.String()]; n != 1 {
 			t.Errorf("offset %d has %d dead letters, want 1", offset, n)
 		}
 	}
@@ -136,11 +137,11 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 	if len(dead) != 1 {
 		t.Fatalf("%d dead letters, want 1", len(dead))
 	}
-	p, ok, err := retrytopics.ParsePointer(dead[0].Headers)
-	if !ok || err != nil || p.Value != sha256.Sum256(value) || !bytes.Equal(p.Head, value[:retrytopics.MaxPointerHead]) {
+	p, ok, err := header.ParsePointer(dead[0].Headers)
+	if !ok || err != nil || p.Value != sha256.Sum256(value) || !bytes.Equal(p.Head, value[:header.MaxPointerHead]) {
 		t.Errorf("pointer %+v, %v, %v", p, ok, err)
 	}
-	if got := header(dead[0], retrytopics.HeaderErrorCode); got != string(classify.CodeHTTPUnavailable) || header(dead[0], "ce_id") != "7" || string(dead[0].Key) != "large" {
+	if got := headerOf(dead[0], header.KeyErrorCode); got != string(classify.CodeHTTPUnavailable) || headerOf(dead[0], "ce_id") != "7" || string(dead[0].Key) != "large" {
 		t.Errorf("the dead letter %s has the code %s", dead[0].Key, got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // S1-1: due times are made, and waited for, by the clock of the instance: one whose clock is an hour ahead puts a record off by
@@ -25,7 +26,7 @@ func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
 	if len(waiting) != 1 {
 		t.Fatalf("%d records wait, want 1", len(waiting))
 	}
-	due, err := time.Parse(time.RFC3339, header(waiting[0], retrytopics.HeaderDue))
+	due, err := time.Parse(time.RFC3339, headerOf(waiting[0], header.KeyDue))
 	if err != nil || due.Before(began.Add(time.Hour)) {
 		t.Errorf("due at %v (%v), want an hour after %v", due, err, began)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // S0-4: an output topic that takes little takes what fits it; the rest is dead, each record by itself.
@@ -42,8 +43,8 @@ func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
 			b.drain(b.engine(cfg))
 			dead := b.read(source + ".dlq")
 			for _, r := range dead {
-				if code := header(r, retrytopics.HeaderErrorCode); code != string(classify.CodeOutputTooLarge) || len(r.Value) <= limit {
-					t.Errorf("dead letter %s of %d bytes: %s %s", r.Key, len(r.Value), code, header(r, retrytopics.HeaderErrorMessage))
+				if code := headerOf(r, header.KeyErrorCode); code != string(classify.CodeOutputTooLarge) || len(r.Value) <= limit {
+					t.Errorf("dead letter %s of %d bytes: %s %s", r.Key, len(r.Value), code, headerOf(r, header.KeyErrorMessage))
 				}
 			}
 			if out := len(b.read(output)); len(dead) != 4 || out != 36 {
@@ -69,7 +70,7 @@ func TestEngine_S0_4_manyHeaders(t *testing.T) {
 		return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: r.Key, Value: r.Value, Headers: r.Headers}}}, nil
 	})))
 	for topic, key := range map[string]string{output: "good", source + ".dlq": "bad"} {
-		if got := b.read(topic); len(got) != 1 || string(got[0].Key) != key || !reflect.DeepEqual(retrytopics.ProducerHeaders(got[0].Headers), own) {
+		if got := b.read(topic); len(got) != 1 || string(got[0].Key) != key || !reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own) {
 			t.Errorf("%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -38,7 +39,7 @@ type task struct {
 	wake        time.Time         // not before; zero: at once
 	dated       bool              // the handler stamps its outputs itself
 	refused     error             // the record cannot be attempted at all: a malformed header, or an output the broker refused
-	pointer     *Pointer          // of a record whose value was not kept
+	pointer     *header.Pointer   // of a record whose value was not kept
 	pointerOnly bool              // the broker refused the record in a topic that should keep it: only a pointer to it can be kept
 	waits       *since            // nil unless it has met an UnavailableError
 	down        *UnavailableError // of an attempt that counts although it met one
@@ -75,17 +76,17 @@ func taskOf(t *task, r fetched, seed maphash.Seed) *task {
 // the source topic they carry a replay, in a tier the whole state.
 func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
 	l, raw := from.from, from.raw
-	at := Position{raw.Topic, raw.Partition, raw.Offset}
+	at := header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}
 	taskOf(t, from, e.seed)
 	r := &t.record
 	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
-	r.Headers = ProducerHeaders(raw.Headers)
+	r.Headers = header.ProducerHeaders(raw.Headers)
 	r.engine, r.task = e, t
-	if l.tier == sourceTier && !anyControl(raw.Headers) {
+	if l.tier == sourceTier && !header.AnyControl(raw.Headers) {
 		r.Control = &e.blank // of most records; memory of its own for each would cost more than all else a task needs
 		return t
 	}
-	control, err := ParseControl(raw.Headers)
+	control, err := header.ParseControl(raw.Headers)
 	if l.tier == sourceTier {
 		var doubt *DoubtError
 		if control, doubt = fromReplay(control, raw, l.state.generation, e.cfg.Origin.Proven); doubt != nil {
@@ -123,16 +124,16 @@ func (r *Record) number(sequence int64) {
 
 // waits says whether the headers of a record in a tier are whole. A record that waits for its predecessor has a sequence
 // number and may not have been attempted yet.
-func waits(c Control) error {
+func waits(c header.Control) error {
 	switch {
 	case c.Due.IsZero():
-		return headerError(HeaderDue, "", "it is missing")
+		return header.Malformed(header.KeyDue, "", "it is missing")
 	case c.Attempt < 1 && c.Sequence < 1:
-		return headerError(HeaderAttempt, "", "it is missing")
+		return header.Malformed(header.KeyAttempt, "", "it is missing")
 	case !c.HasSource:
-		return headerError(HeaderSource, "", "it is missing")
+		return header.Malformed(header.KeySource, "", "it is missing")
 	case c.ForceVersion && c.ReplaySource.Topic == "":
-		return headerError(HeaderReplaySource, "", "it is missing")
+		return header.Malformed(header.KeyReplaySource, "", "it is missing")
 	}
 	return nil
 }

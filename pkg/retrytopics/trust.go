@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -52,12 +53,14 @@ func TrustProducers(*kgo.Record) error { return nil }
 
 // claimsReplay reports whether a record pretends to be a replay. Other control headers claim nothing: outputs of another pipeline
 // have them too, and they are dropped.
-func claimsReplay(c *Control) bool { return c.DeadLetterID != "" || c.ReplayID != "" || c.ForceVersion }
+func claimsReplay(c *header.Control) bool {
+	return c.DeadLetterID != "" || c.ReplayID != "" || c.ForceVersion
+}
 
 // precedes says whether a claimed first position can be that of a record at a position of the source topic. Offsets of other
 // partitions do not compare, so a key's records must stay in its partition; without a key nothing is ordered. What lay in a
 // topic before it was recreated precedes all that lies in it now.
-func precedes(claimed, at Position, keyed, recreated bool) bool {
+func precedes(claimed, at header.Position, keyed, recreated bool) bool {
 	switch {
 	case claimed.Topic != at.Topic:
 		return false
@@ -74,14 +77,14 @@ func precedes(claimed, at Position, keyed, recreated bool) bool {
 // one (the topic was mirrored), but it still finishes its dead letter. Another pipeline's dead letter is not ours to
 // finish. A replay that may overwrite newer data counts by where it lies now, so that position goes with it through the tiers.
 // today is the generation of the source topic.
-func fromReplay(c Control, raw *kgo.Record, today int, proven func(*kgo.Record) error) (kept Control, doubt *DoubtError) {
-	kept = Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
-	at := Position{raw.Topic, raw.Partition, raw.Offset}
+func fromReplay(c header.Control, raw *kgo.Record, today int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError) {
+	kept = header.Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
+	at := header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}
 	if !claimsReplay(&c) {
 		return kept, nil
 	}
 	if c.HasSource && c.Source.Topic != at.Topic {
-		return kept, &DoubtError{DoubtTopic, fmt.Sprintf("header %s is %s, of another topic", HeaderSource, &c.Source)}
+		return kept, &DoubtError{DoubtTopic, fmt.Sprintf("header %s is %s, of another topic", header.KeySource, &c.Source)}
 	}
 	if err := proven(raw); err != nil {
 		if e, ok := errors.AsType[*DoubtError](err); ok {
@@ -97,7 +100,7 @@ func fromReplay(c Control, raw *kgo.Record, today int, proven func(*kgo.Record) 
 		kept.ForceVersion, kept.ReplaySource = true, at
 	}
 	if c.HasSource && !precedes(c.Source, at, raw.Key != nil, c.Generation < today) {
-		return kept, &DoubtError{DoubtPosition, fmt.Sprintf("header %s is %s, which does not lie before the record", HeaderSource, &c.Source)}
+		return kept, &DoubtError{DoubtPosition, fmt.Sprintf("header %s is %s, which does not lie before the record", header.KeySource, &c.Source)}
 	}
 	kept.Source, kept.HasSource, kept.Generation, kept.SourceTimestamp = c.Source, c.HasSource, c.Generation, c.SourceTimestamp
 	kept.Part, kept.PartVersion, kept.Remaining = c.Part, c.PartVersion, c.Remaining
@@ -116,7 +119,7 @@ type doubts struct {
 }
 
 // note counts a record, and logs it unless one of its kind was logged just now.
-func (d *doubts) note(log *slog.Logger, at Position, e *DoubtError, now time.Time) {
+func (d *doubts) note(log *slog.Logger, at header.Position, e *DoubtError, now time.Time) {
 	d.mu.Lock()
 	if d.counts == nil {
 		d.counts, d.logged, d.silent = map[Doubt]int64{}, map[Doubt]time.Time{}, map[Doubt]int64{}

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestDoubts_areClosed(t *testing.T) { closed.Check(t, closed.Of(Doubts())) }
@@ -64,7 +65,7 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 				key, value, _ := strings.Cut(header, "=")
 				raw.Headers = append(raw.Headers, kgo.RecordHeader{Key: "switchback-" + key, Value: []byte(value)})
 			}
-			control, err := ParseControl(raw.Headers)
+			control, err := header.ParseControl(raw.Headers)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +83,7 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 			if got := fmt.Sprint(kept.DeadLetterID, " ", kept.ReplayID, " ", source); got != c.kept {
 				t.Errorf("kept %q, want %q", got, c.kept)
 			}
-			if at := (Position{"t", 3, 100}); kept.ForceVersion != c.force || c.force && kept.ReplaySource != at {
+			if at := (header.Position{Topic: "t", Partition: 3, Offset: 100}); kept.ForceVersion != c.force || c.force && kept.ReplaySource != at {
 				t.Errorf("force %v from %v", kept.ForceVersion, kept.ReplaySource)
 			}
 			if believed := kept.DeadLetterID != ""; !believed && (kept.ReplayCount != 0 || kept.ContentHash != "") || kept.SourceTimestamp.IsZero() == (believed && c.doubt == "" && strings.Contains(c.headers, "timestamp")) {
@@ -101,7 +102,7 @@ func TestDoubts_S0_7_areCountedAndLoggedNowAndThen(t *testing.T) {
 	var text bytes.Buffer
 	log, now := slog.New(slog.NewTextHandler(&text, nil)), time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	var d doubts
-	at := Position{"features", 3, 41}
+	at := header.Position{Topic: "features", Partition: 3, Offset: 41}
 	for range 5 {
 		d.note(log, at, &DoubtError{DoubtMissing, "no header"}, now)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // A handler's context ends after HandlerTimeout. One that does not look at it keeps its worker and the key of its record, and
@@ -17,8 +19,8 @@ type busy struct {
 
 // StuckStats is a handler that runs on after its time.
 type StuckStats struct {
-	Source Position      // of the record, where it first appeared
-	For    time.Duration // since the attempt began
+	Source header.Position // of the record, where it first appeared
+	For    time.Duration   // since the attempt began
 }
 
 const (
@@ -44,10 +46,10 @@ func (s *session) stuck(now time.Time) (all []StuckStats) {
 
 // watch tells of handlers that run on after their time, each once a minute, until the context ends.
 func (s *session) watch(ctx context.Context) {
-	told := map[Position]time.Time{}
+	told := map[header.Position]time.Time{}
 	for sleep(ctx, watchEvery) {
 		now := time.Now()
-		still := map[Position]time.Time{}
+		still := map[header.Position]time.Time{}
 		for _, stuck := range s.stuck(now) {
 			at, known := told[stuck.Source]
 			if !known || now.Sub(at) >= tellEvery {

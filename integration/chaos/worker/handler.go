@@ -22,7 +22,7 @@ type handler struct {
 	output, journal, instance, pipeline string
 	sink                                *Sink
 	suicide                             float64
-	started                             sync.Map // retrytopics.Position to the attempt there
+	started                             sync.Map // header.Position to the attempt there
 }
 
 // attempt is when the handler was first called for a record. The engine may commit what it returned in a later session,

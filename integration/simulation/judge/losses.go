@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/chaos/journal"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // losses: what retention deleted was either taken before, or an engine says that it is lost, once; and nothing else is said to be
@@ -80,7 +81,7 @@ func adopted(r *kgo.Record) bool {
 func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]bool) {
 	most := l.To - l.From
 	for offset := l.From; offset < l.To; offset++ {
-		if taken[retrytopics.Position{Topic: l.Topic, Partition: l.Partition, Offset: offset}.String()] {
+		if taken[header.Position{Topic: l.Topic, Partition: l.Partition, Offset: offset}.String()] {
 			most--
 		}
 	}

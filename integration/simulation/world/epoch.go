@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/judge"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // A source topic that is re-created gives its offsets again. An epoch counts how often it was. Whatever the world writes down of a
@@ -63,15 +64,15 @@ func placed(r *kgo.Record, epoch int64) *kgo.Record {
 	if r.Topic == Source {
 		moved.Offset += epoch * judge.Stride
 	}
-	text, n := topiclog.Header(r, retrytopics.HeaderSource)
-	at, err := retrytopics.ParsePosition(text)
+	text, n := topiclog.Header(r, header.KeySource)
+	at, err := header.ParsePosition(text)
 	if n == 0 || err != nil {
 		return &moved
 	}
 	at.Offset += epochOf(r.Headers) * judge.Stride
 	moved.Headers = nil
 	for _, h := range r.Headers {
-		if h.Key == retrytopics.HeaderSource {
+		if h.Key == header.KeySource {
 			h.Value = []byte(at.String())
 		}
 		moved.Headers = append(moved.Headers, h)

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // headerNumber is the producer's header that says which event of the plan a record is. What becomes of an event is not in its
@@ -131,7 +132,7 @@ func outputs(r *retrytopics.Record, e plan.Event) []*kgo.Record {
 		out := &kgo.Record{Topic: Output, Key: r.Key, Value: r.Value, Headers: r.Headers}
 		if e.Parts > 1 {
 			out.Headers = append(slices.Clip(out.Headers),
-				kgo.RecordHeader{Key: retrytopics.HeaderPart, Value: fmt.Appendf(nil, "%d/%d", part, e.Parts)})
+				kgo.RecordHeader{Key: header.KeyPart, Value: fmt.Appendf(nil, "%d/%d", part, e.Parts)})
 		}
 		all = append(all, out)
 	}

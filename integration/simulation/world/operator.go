@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/integration/chaos/journal"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // operator replays dead letters as cmd/replayer does: the record goes back into its own partition of the source, with the
@@ -93,12 +93,12 @@ func (o *operator) look() {
 
 func (o *operator) replay(letter *kgo.Record, force bool) bool {
 	o.replays++
-	control, err := retrytopics.ParseControl(letter.Headers)
+	control, err := header.ParseControl(letter.Headers)
 	if err != nil {
 		o.w.Tell("the dead letter %s cannot be read: %v", topiclog.Position(letter), err)
 		return false
 	}
-	back := retrytopics.Control{
+	back := header.Control{
 		Source: control.Source, HasSource: control.HasSource, Generation: control.Generation, SourceTimestamp: control.SourceTimestamp,
 		Lineage: control.Lineage, Care: control.Care, Sovereignty: control.Sovereignty,
 		ReplayID: replayID(o.replays, int(o.w.Epoch())), ReplayCount: control.ReplayCount + 1, DeadLetterID: control.DeadLetterID,
@@ -106,7 +106,7 @@ func (o *operator) replay(letter *kgo.Record, force bool) bool {
 	}
 	r := &kgo.Record{
 		Topic: Source, Partition: letter.Partition, Key: letter.Key, Value: letter.Value,
-		Headers: back.AppendTo(retrytopics.ProducerHeaders(letter.Headers)),
+		Headers: back.AppendTo(header.ProducerHeaders(letter.Headers)),
 	}
 	o.back[back.ReplayID] = letter
 	if err := o.send(r); err != nil {
@@ -139,7 +139,7 @@ func (o *operator) decide() error {
 		return err
 	}
 	for _, r := range logs[Source] {
-		id, _ := topiclog.Header(r, retrytopics.HeaderReplayID)
+		id, _ := topiclog.Header(r, header.KeyReplayID)
 		delete(o.doubted, id)
 	}
 	o.again(slices.Collect(maps.Values(o.doubted)))
@@ -169,7 +169,7 @@ func (o *operator) lost(ctx context.Context, source []*kgo.Record, epoch int64) 
 	}
 	var letters []*kgo.Record
 	for _, r := range source {
-		id, _ := topiclog.Header(r, retrytopics.HeaderReplayID)
+		id, _ := topiclog.Header(r, header.KeyReplayID)
 		if letter := o.back[id]; letter != nil && !taken[topiclog.Position(placed(r, epoch))] {
 			letters = append(letters, letter)
 		}

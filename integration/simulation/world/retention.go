@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Prune deletes up to most records of a partition of the source that the group has not committed, the oldest first, and says
@@ -35,7 +36,7 @@ func (w *World) Prune(partition int32, most int64) (gone int, err error) {
 		if r.Partition != partition {
 			continue
 		}
-		_, replay := topiclog.Header(r, retrytopics.HeaderReplayID)
+		_, replay := topiclog.Header(r, header.KeyReplayID)
 		if r.Offset >= at && (replay > 0 || r.Offset >= at+most) {
 			break
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Action is what a replay would do with one letter. It is a closed list (see [Actions]).
@@ -57,8 +57,8 @@ type Letter struct {
 }
 
 // DLQ is where the letter's record lies in the given DLQ.
-func (l *Letter) DLQ(topic string) retrytopics.Position {
-	return retrytopics.Position{Topic: topic, Partition: l.Partition, Offset: l.Offset}
+func (l *Letter) DLQ(topic string) header.Position {
+	return header.Position{Topic: topic, Partition: l.Partition, Offset: l.Offset}
 }
 
 // overwrites reports whether the letter takes effect over a newer event.

@@ -6,7 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func box(west, south, east, north float64) deadletters.BBox {
@@ -14,7 +14,7 @@ func box(west, south, east, north float64) deadletters.BBox {
 }
 
 func TestFilter_parts_are_composed_with_and(t *testing.T) {
-	l := deadletters.Letter{ID: "1-2-aa", At: at, Status: deadletters.Pending, Group: "0123456789ab", Key: []byte("key-1"), Control: retrytopics.Control{
+	l := deadletters.Letter{ID: "1-2-aa", At: at, Status: deadletters.Pending, Group: "0123456789ab", Key: []byte("key-1"), Control: header.Control{
 		ErrorCode: "geometry_invalid", ErrorMessage: "ring 3", FeatureID: "P-1", Pipeline: "parcels", RunID: "run-1", BBox: "1,1,2,2",
 	}}
 	l.Content = &deadletters.Content{Value: []byte(`{"area":1}`), Headers: []kgo.RecordHeader{

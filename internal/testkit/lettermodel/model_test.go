@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 var at = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -30,7 +30,7 @@ func load(t *testing.T, records ...*kgo.Record) *Model {
 }
 
 func dead(id string, partition int32, age time.Duration, value string) *kgo.Record {
-	c := retrytopics.Control{DeadLetterID: id, ErrorCode: "timeout", HasSource: true, Source: retrytopics.Position{Topic: "features"}}
+	c := header.Control{DeadLetterID: id, ErrorCode: "timeout", HasSource: true, Source: header.Position{Topic: "features"}}
 	return &kgo.Record{Topic: "dlq", Partition: partition, Timestamp: at.Add(-age), Value: []byte(value), Headers: c.AppendTo(nil)}
 }
 

@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"bytes"
@@ -41,10 +41,10 @@ func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *te
 			}
 		})
 	}
-	if _, ok, err := ParsePointer([]kgo.RecordHeader{{Key: HeaderSource, Value: []byte("x/0/1")}}); ok || err != nil {
+	if _, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeySource, Value: []byte("x/0/1")}}); ok || err != nil {
 		t.Errorf("a record without the header has a pointer: %v", err)
 	}
-	if !IsControl(HeaderPointer) {
+	if !IsControl(KeyPointer) {
 		t.Error("the header would go back with a replay")
 	}
 }
@@ -79,9 +79,9 @@ func TestParsePointer_S0_5_refuses_what_is_no_pointer(t *testing.T) {
 		`{"topic":"x","bytes":9,"sha256":"` + sum + `"}` + strings.Repeat(" ", MaxPointerBytes), `{"topic":"` + strings.Repeat("t", 250) + `"}`,
 		strings.Repeat(`[`, MaxPointerBytes),
 	} {
-		_, ok, err := ParsePointer([]kgo.RecordHeader{{Key: HeaderPointer, Value: []byte(text)}})
-		var malformed *HeaderError
-		if !ok || !errors.As(err, &malformed) || malformed.Header != HeaderPointer {
+		_, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeyPointer, Value: []byte(text)}})
+		var malformed *Error
+		if !ok || !errors.As(err, &malformed) || malformed.Header != KeyPointer {
 			t.Errorf("%.80s: %v, %v", text, ok, err)
 		}
 	}
@@ -90,7 +90,7 @@ func TestParsePointer_S0_5_refuses_what_is_no_pointer(t *testing.T) {
 		t.Error("a header that stands twice was read")
 	}
 	newer := strings.Replace(string(p.Append(nil)[0].Value), "{", `{"new":[1],`, 1)
-	if got, ok, err := ParsePointer([]kgo.RecordHeader{{Key: HeaderPointer, Value: []byte(newer)}}); !ok || err != nil || !reflect.DeepEqual(got, p) {
+	if got, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeyPointer, Value: []byte(newer)}}); !ok || err != nil || !reflect.DeepEqual(got, p) {
 		t.Errorf("a member of a newer version: %+v, %v, %v", got, ok, err)
 	}
 }
@@ -100,7 +100,7 @@ func FuzzParsePointer(f *testing.F) {
 		f.Add(p.Append(nil)[0].Value)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, ok, err := ParsePointer([]kgo.RecordHeader{{Key: HeaderPointer, Value: text}})
+		p, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeyPointer, Value: text}})
 		if !ok || err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"math/rand/v2"
@@ -49,12 +49,12 @@ func TestRestRoundTrip(t *testing.T) {
 func TestRestAndPartAreReadStrictly(t *testing.T) {
 	t.Parallel()
 	for header, texts := range map[string][]string{
-		HeaderRemaining: {
+		KeyRemaining: {
 			"", "3;0;0", "3;0;0;", "3;0;0;3", "3;0;0;1-0", "3;0;0;1,1", "3;0;0;2,1", "3;0;0;-1", "3;0;0;1;2", "3;2;0;1-2", "3;1;1;0,2", "0;0;0;0",
 			"10001;0;0;1", "3;0;0;~", "3;0;0;~AA", "3;0;0;~CA", "3;0;0;~BwA", "3;0;0;~B", "x;0;0;1", "3;0;0;" + strings.Repeat("0", maxRemainingBytes),
 		},
-		HeaderPart:        {"", "1", "3/3", "-1/3", "1/0", "1/2/3", "a/3", " 1/3", "99999999999/999999999999"},
-		HeaderPartVersion: {"", "x", "1.5", "99999999999999999999"},
+		KeyPart:        {"", "1", "3/3", "-1/3", "1/0", "1/2/3", "a/3", " 1/3", "99999999999/999999999999"},
+		KeyPartVersion: {"", "x", "1.5", "99999999999999999999"},
 	} {
 		for _, text := range texts {
 			if _, err := ParseControl([]kgo.RecordHeader{{Key: header, Value: []byte(text)}}); err == nil {

@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"fmt"
@@ -28,21 +28,21 @@ func (p *Position) append(text []byte) []byte {
 func ParsePosition(text string) (Position, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 || parts[0] == "" {
-		return Position{}, fmt.Errorf("position %q: want topic/partition/offset", clip(text, 80))
+		return Position{}, fmt.Errorf("position %q: want topic/partition/offset", Clip(text, 80))
 	}
 	partition, err := strconv.ParseInt(parts[1], 10, 32)
 	if err != nil || partition < 0 {
-		return Position{}, fmt.Errorf("position %q: partition %q is not a number from 0", clip(text, 80), clip(parts[1], 20))
+		return Position{}, fmt.Errorf("position %q: partition %q is not a number from 0", Clip(text, 80), Clip(parts[1], 20))
 	}
 	offset, err := strconv.ParseInt(parts[2], 10, 64)
 	if err != nil || offset < 0 {
-		return Position{}, fmt.Errorf("position %q: offset %q is not a number from 0", clip(text, 80), clip(parts[2], 20))
+		return Position{}, fmt.Errorf("position %q: offset %q is not a number from 0", Clip(text, 80), Clip(parts[2], 20))
 	}
 	return Position{Topic: parts[0], Partition: int32(partition), Offset: offset}, nil
 }
 
-// clip cuts text to at most n bytes without splitting a UTF-8 sequence.
-func clip(text string, n int) string {
+// Clip cuts text to at most n bytes without splitting a UTF-8 sequence.
+func Clip(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

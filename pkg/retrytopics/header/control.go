@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"fmt"
@@ -36,24 +36,24 @@ type Control struct {
 	Remaining                                     *Remaining // some parts of the record have ended; nil when none has
 }
 
-// HeaderError is a control header that cannot be read. It is a failure of its own kind: the record goes to the DLQ, the
+// Error is a control header that cannot be read. It is a failure of its own kind: the record goes to the DLQ, the
 // header is never read as zero.
-type HeaderError struct {
+type Error struct {
 	Header string
 	Value  string // at most 80 bytes
 	Reason string
 }
 
 // Error says which header is malformed, how, and with which value.
-func (e *HeaderError) Error() string {
+func (e *Error) Error() string {
 	return fmt.Sprintf("control header %s is malformed: %s (value %q)", e.Header, e.Reason, e.Value)
 }
 
 // FailureCode makes the error classifiable.
-func (e *HeaderError) FailureCode() classify.Code { return classify.CodeMalformedHeader }
+func (e *Error) FailureCode() classify.Code { return classify.CodeMalformedHeader }
 
 // FailureStage makes the error classifiable.
-func (e *HeaderError) FailureStage() classify.Stage { return classify.StageHeader }
+func (e *Error) FailureStage() classify.Stage { return classify.StageHeader }
 
 // trueText is the only value of a header that is there or is not.
 const trueText = "true"
@@ -63,9 +63,10 @@ const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // FormatTime gives the header form of a time: RFC 3339, UTC, milliseconds. It rounds up, so that a due time never
 // becomes earlier by being written.
-func FormatTime(t time.Time) string { return ceilMilli(t).Format(timeLayout) }
+func FormatTime(t time.Time) string { return RoundUp(t).Format(timeLayout) }
 
-func ceilMilli(t time.Time) time.Time {
+// RoundUp returns the first whole millisecond that is not before t, in UTC: the time that a header holds.
+func RoundUp(t time.Time) time.Time {
 	floor := t.UTC().Truncate(time.Millisecond)
 	if floor.Before(t) {
 		return floor.Add(time.Millisecond)
@@ -73,10 +74,10 @@ func ceilMilli(t time.Time) time.Time {
 	return floor
 }
 
-// ParseControl reads the control headers. It returns a *HeaderError when one is malformed or stands twice; a header with
+// ParseControl reads the control headers. It returns a *Error when one is malformed or stands twice; a header with
 // our prefix and an unknown name is left alone (a newer version may have written it).
 func ParseControl(headers []kgo.RecordHeader) (Control, error) {
-	if !anyControl(headers) {
+	if !AnyControl(headers) {
 		return Control{}, nil // c below takes memory of its own
 	}
 	var c Control
@@ -95,25 +96,27 @@ func ParseControl(headers []kgo.RecordHeader) (Control, error) {
 		}
 		value := string(h.Value)
 		if seen&(1<<i) != 0 {
-			return c, headerError(h.Key, value, "it stands twice")
+			return c, Malformed(h.Key, value, "it stands twice")
 		}
 		seen |= 1 << i
 		if reason := setField(fields[i].value, value); reason != "" {
-			return c, headerError(h.Key, value, reason)
+			return c, Malformed(h.Key, value, reason)
 		}
-		if h.Key == HeaderSource {
+		if h.Key == KeySource {
 			c.HasSource = true
 		}
 	}
 	return c, nil
 }
 
-func anyControl(headers []kgo.RecordHeader) bool {
+// AnyControl reports whether one of the headers is a control header.
+func AnyControl(headers []kgo.RecordHeader) bool {
 	return slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool { return IsControl(h.Key) })
 }
 
-func headerError(key, value, reason string) *HeaderError {
-	return &HeaderError{Header: key, Value: strings.ToValidUTF8(clip(value, 80), "\uFFFD"), Reason: reason}
+// Malformed returns the error about a header that cannot be read, with the reason.
+func Malformed(key, value, reason string) *Error {
+	return &Error{Header: key, Value: strings.ToValidUTF8(Clip(value, 80), "\uFFFD"), Reason: reason}
 }
 
 // fields lists the headers in the order in which AppendTo writes them, each with the place that holds its value.
@@ -125,17 +128,17 @@ func (c *Control) fields() [mostHeaders]struct {
 		key   string
 		value any
 	}{
-		{HeaderAttempt, &c.Attempt}, {HeaderMaxAttempts, &c.MaxAttempts}, {HeaderDue, &c.Due},
-		{HeaderFirstFailedAt, &c.FirstFailedAt}, {HeaderFailedAt, &c.FailedAt},
-		{HeaderErrorClass, &c.ErrorClass}, {HeaderErrorCode, &c.ErrorCode}, {HeaderErrorStage, &c.ErrorStage},
-		{HeaderErrorMessage, &c.ErrorMessage}, {HeaderErrorRequest, &c.ErrorRequest}, {HeaderErrorResponse, &c.ErrorResponse},
-		{HeaderSource, &c.Source}, {HeaderGeneration, &c.Generation}, {HeaderSourceTimestamp, &c.SourceTimestamp},
-		{HeaderContentHash, &c.ContentHash}, {HeaderFeatureID, &c.FeatureID}, {HeaderBBox, &c.BBox},
-		{HeaderSequence, &c.Sequence}, {HeaderRunID, &c.RunID}, {HeaderPipeline, &c.Pipeline},
-		{HeaderDeadLetterID, &c.DeadLetterID}, {HeaderReplayID, &c.ReplayID}, {HeaderReplayCount, &c.ReplayCount},
-		{HeaderForceVersion, &c.ForceVersion}, {HeaderReplaySource, &c.ReplaySource},
-		{HeaderLineage, &c.Lineage}, {HeaderCare, &c.Care}, {HeaderSovereignty, &c.Sovereignty},
-		{HeaderPart, &c.Part}, {HeaderPartVersion, &c.PartVersion}, {HeaderRemaining, &c.Remaining},
+		{KeyAttempt, &c.Attempt}, {KeyMaxAttempts, &c.MaxAttempts}, {KeyDue, &c.Due},
+		{KeyFirstFailedAt, &c.FirstFailedAt}, {KeyFailedAt, &c.FailedAt},
+		{KeyErrorClass, &c.ErrorClass}, {KeyErrorCode, &c.ErrorCode}, {KeyErrorStage, &c.ErrorStage},
+		{KeyErrorMessage, &c.ErrorMessage}, {KeyErrorRequest, &c.ErrorRequest}, {KeyErrorResponse, &c.ErrorResponse},
+		{KeySource, &c.Source}, {KeyGeneration, &c.Generation}, {KeySourceTimestamp, &c.SourceTimestamp},
+		{KeyContentHash, &c.ContentHash}, {KeyFeatureID, &c.FeatureID}, {KeyBBox, &c.BBox},
+		{KeySequence, &c.Sequence}, {KeyRunID, &c.RunID}, {KeyPipeline, &c.Pipeline},
+		{KeyDeadLetterID, &c.DeadLetterID}, {KeyReplayID, &c.ReplayID}, {KeyReplayCount, &c.ReplayCount},
+		{KeyForceVersion, &c.ForceVersion}, {KeyReplaySource, &c.ReplaySource},
+		{KeyLineage, &c.Lineage}, {KeyCare, &c.Care}, {KeySovereignty, &c.Sovereignty},
+		{KeyPart, &c.Part}, {KeyPartVersion, &c.PartVersion}, {KeyRemaining, &c.Remaining},
 	}
 }
 

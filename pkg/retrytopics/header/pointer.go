@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"crypto/sha256"
@@ -11,9 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// HeaderPointer marks a pointer record: a dead letter of a source record that fits into no topic of the pipeline. Its value
+// KeyPointer marks a pointer record: a dead letter of a source record that fits into no topic of the pipeline. Its value
 // is empty (zero bytes, not null); the header says where the original lies. Its value is a [Pointer] as JSON.
-const HeaderPointer = "switchback-pointer"
+const KeyPointer = "switchback-pointer"
 
 // Limits of a pointer.
 const (
@@ -86,24 +86,24 @@ func (p *Pointer) Append(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	if err != nil {
 		panic("retrytopics: encode a pointer: " + err.Error()) // strings, numbers and bytes have no error
 	}
-	return append(headers, kgo.RecordHeader{Key: HeaderPointer, Value: text})
+	return append(headers, kgo.RecordHeader{Key: KeyPointer, Value: text})
 }
 
-// ParsePointer reads the pointer of a dead letter; ok is false when it has none. The error is a *[HeaderError] when the
+// ParsePointer reads the pointer of a dead letter; ok is false when it has none. The error is a *[Error] when the
 // header cannot be read or stands twice. Members that this version does not know are ignored.
 func ParsePointer(headers []kgo.RecordHeader) (p Pointer, ok bool, err error) {
 	for _, h := range headers {
-		if h.Key != HeaderPointer {
+		if h.Key != KeyPointer {
 			continue
 		}
 		text := string(h.Value[:min(len(h.Value), MaxPointerBytes)])
 		if ok {
-			return Pointer{}, true, headerError(h.Key, text, "it stands twice")
+			return Pointer{}, true, Malformed(h.Key, text, "it stands twice")
 		}
 		ok = true
 		var reason string
 		if p, reason = parsePointer(h.Value); reason != "" {
-			return Pointer{}, true, headerError(h.Key, text, reason)
+			return Pointer{}, true, Malformed(h.Key, text, reason)
 		}
 	}
 	return p, ok, nil

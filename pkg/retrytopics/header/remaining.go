@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"encoding/base64"
@@ -8,7 +8,7 @@ import (
 )
 
 // Remaining says which parts of a record still have no end, and what became of the others. A record of which some parts have
-// ended keeps its original bytes on its way through tiers and DLQ; its rest is in a control header.
+// ended keeps its original bytes on its way through tiers and DLQ; what remains is in a control header.
 type Remaining struct {
 	Of        int   // parts of the record
 	Open      []int // indexes of the parts without an end, ascending
@@ -22,8 +22,8 @@ func (r *Remaining) Has(index int) bool {
 	return open
 }
 
-// open counts the open parts; none is known of a nil rest.
-func (r *Remaining) open() int {
+// Parts counts the open parts; a nil Remaining knows of none.
+func (r *Remaining) Parts() int {
 	if r == nil {
 		return 0
 	}
@@ -38,14 +38,15 @@ const maxRemainingBytes = (MaxParts+23)/24*4 + 40
 
 // String gives 230;delivered;dead;open, where open is 3-5,17 or, if that is shorter, a bitmap in base64.
 func (r *Remaining) String() string {
-	open := r.ranges()
+	open := r.Ranges()
 	if bits := bitmapMark + base64.RawStdEncoding.EncodeToString(r.bitmap()); len(bits) < len(open) {
 		open = bits
 	}
 	return strings.Join([]string{strconv.Itoa(r.Of), strconv.Itoa(r.Delivered), strconv.Itoa(r.Dead), open}, ";")
 }
 
-func (r *Remaining) ranges() string {
+// Ranges returns the open parts as text, such as 3-5,17.
+func (r *Remaining) Ranges() string {
 	var text []byte
 	for i := 0; i < len(r.Open); i++ {
 		first := r.Open[i]
@@ -86,7 +87,7 @@ func parseRemaining(text string) (*Remaining, string) {
 		counts[i] = int(n)
 	}
 	r := &Remaining{Of: counts[0], Delivered: counts[1], Dead: counts[2]}
-	read := readRanges
+	read := ParseRanges
 	if bits, isBitmap := strings.CutPrefix(fields[3], bitmapMark); isBitmap {
 		fields[3], read = bits, readBitmap
 	}
@@ -100,7 +101,8 @@ func parseRemaining(text string) (*Remaining, string) {
 	return r, ""
 }
 
-func readRanges(text string, of int) (open []int, ok bool) {
+// ParseRanges reads what Ranges writes, of a record with so many parts. ok is false for anything else.
+func ParseRanges(text string, of int) (open []int, ok bool) {
 	for word := range strings.SplitSeq(text, ",") {
 		from, to, isRange := strings.Cut(word, "-")
 		if !isRange {

@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"slices"
@@ -23,44 +23,44 @@ func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
 
 // write gives the writer all headers whose value is set.
 func (c *Control) write(w *headerWriter) {
-	w.number(HeaderAttempt, int64(c.Attempt))
-	w.number(HeaderMaxAttempts, int64(c.MaxAttempts))
-	w.time(HeaderDue, c.Due)
-	w.time(HeaderFirstFailedAt, c.FirstFailedAt)
-	w.time(HeaderFailedAt, c.FailedAt)
-	w.string(HeaderErrorClass, c.ErrorClass)
-	w.string(HeaderErrorCode, c.ErrorCode)
-	w.string(HeaderErrorStage, c.ErrorStage)
-	w.string(HeaderErrorMessage, c.ErrorMessage)
+	w.number(KeyAttempt, int64(c.Attempt))
+	w.number(KeyMaxAttempts, int64(c.MaxAttempts))
+	w.time(KeyDue, c.Due)
+	w.time(KeyFirstFailedAt, c.FirstFailedAt)
+	w.time(KeyFailedAt, c.FailedAt)
+	w.string(KeyErrorClass, c.ErrorClass)
+	w.string(KeyErrorCode, c.ErrorCode)
+	w.string(KeyErrorStage, c.ErrorStage)
+	w.string(KeyErrorMessage, c.ErrorMessage)
 	if c.ErrorRequest != nil {
-		w.bounded(HeaderErrorRequest, c.ErrorRequest.Text())
+		w.bounded(KeyErrorRequest, c.ErrorRequest.Text())
 	}
 	if c.ErrorResponse != nil {
-		w.bounded(HeaderErrorResponse, c.ErrorResponse.Text())
+		w.bounded(KeyErrorResponse, c.ErrorResponse.Text())
 	}
 	if c.HasSource {
-		w.position(HeaderSource, &c.Source)
+		w.position(KeySource, &c.Source)
 	}
-	w.number(HeaderGeneration, int64(c.Generation))
-	w.time(HeaderSourceTimestamp, c.SourceTimestamp)
-	w.string(HeaderContentHash, c.ContentHash)
-	w.string(HeaderFeatureID, c.FeatureID)
-	w.string(HeaderBBox, c.BBox)
-	w.number(HeaderSequence, c.Sequence)
-	w.string(HeaderRunID, c.RunID)
-	w.string(HeaderPipeline, c.Pipeline)
-	w.string(HeaderDeadLetterID, c.DeadLetterID)
-	w.string(HeaderReplayID, c.ReplayID)
-	w.number(HeaderReplayCount, int64(c.ReplayCount))
+	w.number(KeyGeneration, int64(c.Generation))
+	w.time(KeySourceTimestamp, c.SourceTimestamp)
+	w.string(KeyContentHash, c.ContentHash)
+	w.string(KeyFeatureID, c.FeatureID)
+	w.string(KeyBBox, c.BBox)
+	w.number(KeySequence, c.Sequence)
+	w.string(KeyRunID, c.RunID)
+	w.string(KeyPipeline, c.Pipeline)
+	w.string(KeyDeadLetterID, c.DeadLetterID)
+	w.string(KeyReplayID, c.ReplayID)
+	w.number(KeyReplayCount, int64(c.ReplayCount))
 	if c.ForceVersion {
-		w.string(HeaderForceVersion, trueText)
+		w.string(KeyForceVersion, trueText)
 	}
 	if c.ReplaySource.Topic != "" {
-		w.position(HeaderReplaySource, &c.ReplaySource)
+		w.position(KeyReplaySource, &c.ReplaySource)
 	}
-	w.string(HeaderLineage, c.Lineage)
-	w.string(HeaderCare, c.Care)
-	w.string(HeaderSovereignty, c.Sovereignty)
+	w.string(KeyLineage, c.Lineage)
+	w.string(KeyCare, c.Care)
+	w.string(KeySovereignty, c.Sovereignty)
 	c.writePart(w)
 }
 
@@ -74,9 +74,9 @@ func (c *Control) usualBytes() int {
 	return len(c.Source.Topic) + len(c.ContentHash) + len(c.FeatureID) + len(c.Pipeline) + 64
 }
 
-// slab is memory that the control headers of many outputs share, one after another: a worker's own. Every output has
+// Buffer is memory that the control headers of many outputs share, one after another: a worker's own. Every output has
 // such headers, and memory of its own for each would cost more than writing them.
-type slab struct {
+type Buffer struct {
 	headers []kgo.RecordHeader
 	text    []byte
 }
@@ -86,8 +86,8 @@ const (
 	textRoom    = 4096 // bytes
 )
 
-// write is Control.AppendTo in the slab.
-func (s *slab) write(headers []kgo.RecordHeader, c *Control) []kgo.RecordHeader {
+// Append is Control.AppendTo in the buffer.
+func (s *Buffer) Append(headers []kgo.RecordHeader, c *Control) []kgo.RecordHeader {
 	if most := len(headers) + mostHeaders; cap(s.headers)-len(s.headers) < most {
 		s.headers = make([]kgo.RecordHeader, 0, max(slabHeaders, most))
 	}
@@ -150,7 +150,7 @@ func (w *headerWriter) time(name string, value time.Time) {
 		return
 	}
 	from := w.room(len(timeLayout))
-	w.text = ceilMilli(value).AppendFormat(w.text, timeLayout)
+	w.text = RoundUp(value).AppendFormat(w.text, timeLayout)
 	w.end(name, from)
 }
 
@@ -163,13 +163,13 @@ func (w *headerWriter) position(name string, p *Position) {
 func cleanText(text, key string) string {
 	limit := maxTextBytes
 	switch key {
-	case HeaderErrorMessage:
+	case KeyErrorMessage:
 		limit = maxMessageBytes
-	case HeaderErrorClass, HeaderErrorCode, HeaderErrorStage:
+	case KeyErrorClass, KeyErrorCode, KeyErrorStage:
 		limit = maxWordBytes
 	}
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
-	return clip(text, limit-len("…"))
+	return Clip(text, limit-len("…"))
 }

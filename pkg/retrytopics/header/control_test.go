@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"errors"
@@ -78,7 +78,7 @@ func TestControlKnowsEveryHeaderConstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{HeaderReplayProof: true} // what the verification reads
+	known := map[string]bool{KeyReplayProof: true} // what the verification reads
 	var c Control
 	for _, f := range c.fields() {
 		known[f.key] = true
@@ -97,21 +97,21 @@ func TestControlKnowsEveryHeaderConstant(t *testing.T) {
 func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ key, value string }{
-		{HeaderAttempt, "two"}, {HeaderAttempt, "-1"}, {HeaderAttempt, ""}, {HeaderAttempt, "\x00\x00\x00\x02"},
-		{HeaderAttempt, "99999999999"}, {HeaderDue, "yesterday"}, {HeaderDue, "1782907200"}, {HeaderSource, "features/3"},
-		{HeaderSource, "features/3/-1"}, {HeaderReplayCount, "1.5"}, {HeaderFeatureID, "\xff"},
-		{HeaderForceVersion, "yes"}, {HeaderForceVersion, ""}, {HeaderForceVersion, "True"}, {HeaderForceVersion, "false"}, {HeaderReplaySource, "3/1"},
-		{HeaderErrorRequest, "GET /place"}, {HeaderErrorRequest, "null"}, {HeaderErrorRequest, ""}, {HeaderErrorResponse, `{"status":"503"}`}, {HeaderErrorResponse, `{"status":-1}`},
+		{KeyAttempt, "two"}, {KeyAttempt, "-1"}, {KeyAttempt, ""}, {KeyAttempt, "\x00\x00\x00\x02"},
+		{KeyAttempt, "99999999999"}, {KeyDue, "yesterday"}, {KeyDue, "1782907200"}, {KeySource, "features/3"},
+		{KeySource, "features/3/-1"}, {KeyReplayCount, "1.5"}, {KeyFeatureID, "\xff"},
+		{KeyForceVersion, "yes"}, {KeyForceVersion, ""}, {KeyForceVersion, "True"}, {KeyForceVersion, "false"}, {KeyReplaySource, "3/1"},
+		{KeyErrorRequest, "GET /place"}, {KeyErrorRequest, "null"}, {KeyErrorRequest, ""}, {KeyErrorResponse, `{"status":"503"}`}, {KeyErrorResponse, `{"status":-1}`},
 	} {
 		t.Run(c.key+"="+c.value, func(t *testing.T) {
 			_, err := ParseControl([]kgo.RecordHeader{{Key: c.key, Value: []byte(c.value)}})
-			var malformed *HeaderError
+			var malformed *Error
 			if !errors.As(err, &malformed) || malformed.Header != c.key {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	twice := []kgo.RecordHeader{{Key: HeaderAttempt, Value: []byte("1")}, {Key: HeaderAttempt, Value: []byte("2")}}
+	twice := []kgo.RecordHeader{{Key: KeyAttempt, Value: []byte("1")}, {Key: KeyAttempt, Value: []byte("2")}}
 	if _, err := ParseControl(twice); err == nil {
 		t.Error("a header that stands twice was read")
 	}
@@ -145,14 +145,14 @@ func TestOwnHeadersStayBelow8KiB(t *testing.T) {
 	for _, h := range c.AppendTo(nil) {
 		n += len(h.Key) + len(h.Value)
 	}
-	if n >= 10<<10 || n >= MaxControlBytes {
+	if n >= 10<<10 || n >= MaxBytes {
 		t.Errorf("%d bytes of headers with those of a part", n)
 	}
 }
 
 func TestProducerHeadersKeepOrderAndDuplicates(t *testing.T) {
 	t.Parallel()
-	in := []kgo.RecordHeader{{Key: "a", Value: []byte("1")}, {Key: HeaderDue, Value: []byte("x")}, {Key: "a", Value: []byte("2")}, {Key: "switchback-newer", Value: nil}}
+	in := []kgo.RecordHeader{{Key: "a", Value: []byte("1")}, {Key: KeyDue, Value: []byte("x")}, {Key: "a", Value: []byte("2")}, {Key: "switchback-newer", Value: nil}}
 	got := ProducerHeaders(in)
 	if want := []kgo.RecordHeader{in[0], in[2]}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v", got)
@@ -162,7 +162,7 @@ func TestProducerHeadersKeepOrderAndDuplicates(t *testing.T) {
 // The outputs of a worker share memory: none may see another's headers, not even when somebody adds to its own.
 func TestSlabKeepsTheHeadersOfOutputsApart(t *testing.T) {
 	t.Parallel()
-	var s slab
+	var s Buffer
 	own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}
 	var all [][]kgo.RecordHeader
 	of := func(n int) Control {
@@ -173,7 +173,7 @@ func TestSlabKeepsTheHeadersOfOutputsApart(t *testing.T) {
 	}
 	for n := range 2000 {
 		c := of(n)
-		headers := s.write(own, &c)
+		headers := s.Append(own, &c)
 		all = append(all, headers)
 		_ = append(headers, kgo.RecordHeader{Key: "x", Value: []byte("y")})
 	}
@@ -185,13 +185,13 @@ func TestSlabKeepsTheHeadersOfOutputsApart(t *testing.T) {
 }
 
 func FuzzParseControl(f *testing.F) {
-	f.Add(HeaderAttempt, []byte("2"))
-	f.Add(HeaderForceVersion, []byte("true"))
-	f.Add(HeaderReplaySource, []byte("features/3/1042"))
-	f.Add(HeaderDue, []byte("2026-07-01T12:00:00.001Z"))
-	f.Add(HeaderSource, []byte("features/3/1042"))
-	f.Add(HeaderErrorRequest, []byte(`{"step":"place","url":"https://h/place","took_ms":31}`))
-	f.Add(HeaderErrorResponse, []byte(`{"status":503,"body":"down"}`))
+	f.Add(KeyAttempt, []byte("2"))
+	f.Add(KeyForceVersion, []byte("true"))
+	f.Add(KeyReplaySource, []byte("features/3/1042"))
+	f.Add(KeyDue, []byte("2026-07-01T12:00:00.001Z"))
+	f.Add(KeySource, []byte("features/3/1042"))
+	f.Add(KeyErrorRequest, []byte(`{"step":"place","url":"https://h/place","took_ms":31}`))
+	f.Add(KeyErrorResponse, []byte(`{"status":503,"body":"down"}`))
 	f.Fuzz(func(t *testing.T, key string, value []byte) {
 		c, err := ParseControl([]kgo.RecordHeader{{Key: key, Value: value}})
 		if err != nil {
@@ -215,9 +215,9 @@ func FuzzParseControl(f *testing.F) {
 // written anew: see classify.FuzzExchangeText.
 func keepsItsText(key string, n int) bool {
 	switch key {
-	case HeaderErrorRequest, HeaderErrorResponse:
+	case KeyErrorRequest, KeyErrorResponse:
 		return false
-	case HeaderErrorClass, HeaderErrorCode, HeaderErrorStage:
+	case KeyErrorClass, KeyErrorCode, KeyErrorStage:
 		return n <= maxWordBytes-3
 	}
 	return n <= maxTextBytes-3
@@ -227,15 +227,15 @@ func keepsItsText(key string, n int) bool {
 func TestControl_S2_5_of_an_older_letter_is_read(t *testing.T) {
 	t.Parallel()
 	old := []kgo.RecordHeader{
-		{Key: HeaderAttempt, Value: []byte("5")}, {Key: HeaderErrorClass, Value: []byte("retry_backoff")}, {Key: HeaderErrorCode, Value: []byte("http_unavailable")},
-		{Key: HeaderErrorMessage, Value: []byte("GET http://h/place: 503")}, {Key: "switchback-error-of-a-newer-version", Value: []byte("x")},
+		{Key: KeyAttempt, Value: []byte("5")}, {Key: KeyErrorClass, Value: []byte("retry_backoff")}, {Key: KeyErrorCode, Value: []byte("http_unavailable")},
+		{Key: KeyErrorMessage, Value: []byte("GET http://h/place: 503")}, {Key: "switchback-error-of-a-newer-version", Value: []byte("x")},
 	}
 	c, err := ParseControl(old)
 	if err != nil || c.ErrorRequest != nil || c.ErrorResponse != nil || c.ErrorCode != "http_unavailable" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, h := range c.AppendTo(nil) {
-		if h.Key == HeaderErrorRequest || h.Key == HeaderErrorResponse {
+		if h.Key == KeyErrorRequest || h.Key == KeyErrorResponse {
 			t.Errorf("%s came out of nothing", h.Key)
 		}
 	}

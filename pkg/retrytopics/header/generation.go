@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 // generationBits are the bits of an offset. No partition has more records than they count.
 const generationBits = 48

@@ -1,4 +1,4 @@
-package retrytopics
+package header
 
 import (
 	"strconv"
@@ -36,8 +36,8 @@ func (p Part) String() string {
 // Whole says that this is no part.
 func (p Part) Whole() bool { return p.Of == 0 }
 
-// deadLetterID is the id of the dead letter of a part, of which whole is that of its record.
-func (p Part) deadLetterID(whole string) string { return whole + "-" + strconv.Itoa(p.Index) }
+// DeadLetterID is the id of the dead letter of a part, of which whole is that of its record.
+func (p Part) DeadLetterID(whole string) string { return whole + "-" + strconv.Itoa(p.Index) }
 
 // setPart is setField for what is said of parts.
 func setPart(field any, value string) (reason string) {
@@ -62,11 +62,11 @@ func setPart(field any, value string) (reason string) {
 
 // writePart writes what is said of parts.
 func (c *Control) writePart(w *headerWriter) {
-	w.bounded(HeaderPart, c.Part.String())
+	w.bounded(KeyPart, c.Part.String())
 	if c.PartVersion != nil {
-		w.bounded(HeaderPartVersion, strconv.FormatInt(*c.PartVersion, 10))
+		w.bounded(KeyPartVersion, strconv.FormatInt(*c.PartVersion, 10))
 	}
 	if c.Remaining != nil {
-		w.bounded(HeaderRemaining, c.Remaining.String())
+		w.bounded(KeyRemaining, c.Remaining.String())
 	}
 }
