@@ -35,17 +35,17 @@ func TestHeaders_each_control_header_is_in_one_list(t *testing.T) {
 	}
 }
 
-// controlHeaders reads the names of the control headers from the source of pkg/retrytopics.
+// controlHeaders reads the names of the control headers from the source of pkg/retrytopics/header.
 func controlHeaders(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "pkg", "retrytopics", "headers.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "pkg", "retrytopics", "header", "key.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
-		if ok && strings.HasPrefix(spec.Names[0].Name, "Header") {
+		if ok && strings.HasPrefix(spec.Names[0].Name, "Key") {
 			name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Fatal(err)
