@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -37,19 +37,19 @@ func precision(cfg *config.Config) string {
 		return "precision: no floor (pipeline.tolerance.precision_decimal_threshold); it is measured as switchback_coordinate_decimals; " + rounded
 	}
 	return fmt.Sprintf("precision: the floor is %s, broken when more than %d of the last %d ordinates have fewer; %s",
-		count(floor, "decimal"), tolerance.PrecisionOrdinates/2, tolerance.PrecisionOrdinates, rounded)
+		count(floor, "decimal"), gates.PrecisionOrdinates/2, gates.PrecisionOrdinates, rounded)
 }
 
-// floorOf refuses features below the floor of precision, as the pipeline does.
+// floorOf returns a hook that refuses features below the precision floor, as the pipeline does.
 func floorOf(cfg *config.Config) func(*retrytopics.Record, int, *transform.Feature) error {
-	gates := tolerance.New(tolerance.Limits{Floor: cfg.Pipeline.Tolerance.PrecisionDecimalThreshold})
+	judge := gates.New(gates.Limits{Floor: cfg.Pipeline.Tolerance.PrecisionDecimalThreshold})
 	var read atomic.Int64
 	return func(_ *retrytopics.Record, _ int, source *transform.Feature) error {
 		feature, number := source.IDString(), read.Add(1)
 		if feature == "" {
 			feature = fmt.Sprintf("#%d", number)
 		}
-		if breach, yes := gates.Precision(time.Time{}, "", tolerance.SampleOf(feature, source.Geometry.Shape), true); yes {
+		if breach, yes := judge.Precision(time.Time{}, "", gates.SampleOf(feature, source.Geometry.Shape), true); yes {
 			return breach.Failure(source.IDString())
 		}
 		return nil

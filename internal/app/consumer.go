@@ -16,13 +16,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/internal/telemetry"
-	"github.com/switchback-geo/switchback/internal/tolerance"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -56,7 +56,7 @@ type Consumer struct {
 	ledger   *governance.Ledger
 	meter    *meter
 	orders   *orders
-	gates    *tolerance.Gates
+	gates    *gates.Gates
 	now      func() time.Time
 	began    time.Time
 	limits   Limits

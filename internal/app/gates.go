@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -16,10 +16,10 @@ import (
 // batchHeader is the header by which a producer says that records belong together.
 const batchHeader = "batch-id"
 
-func newGates(cfg *config.Config) *tolerance.Gates {
+func newGates(cfg *config.Config) *gates.Gates {
 	t := cfg.Pipeline.Tolerance
-	return tolerance.New(tolerance.Limits{
-		Fields: tolerance.FieldsOf(cfg.Transform), MaxNullRate: t.MaxNullRate, MaxTransientRate: t.MaxTransientRate,
+	return gates.New(gates.Limits{
+		Fields: gates.FieldsOf(cfg.Transform), MaxNullRate: t.MaxNullRate, MaxTransientRate: t.MaxTransientRate,
 		MaxDeadLetterRate: t.MaxDeadLetterRate, Window: t.Window.Std(), MinRecords: t.MinRecords, Floor: t.PrecisionDecimalThreshold,
 		ApartBatches: t.OnBatch == config.OnBatchQuarantine,
 		Attempt:      2*cfg.Engine.HandlerTimeout.Std() + cfg.Engine.TransactionTimeout.Std(),
@@ -92,7 +92,7 @@ func (c *Consumer) ended(e *retrytopics.Event) {
 	}
 	for part, n := range e.Parts.Each() {
 		for range n {
-			c.endedAs(e, tolerance.Outcome{
+			c.endedAs(e, gates.Outcome{
 				Retry: e.Record.Attempt > 1, Transient: part == retrytopics.OutcomeRetried, Finished: part.Finished(),
 				Dead: part == retrytopics.OutcomeDeadLettered, Delivered: part == retrytopics.OutcomeDelivered,
 			}, stale)
@@ -102,7 +102,7 @@ func (c *Consumer) ended(e *retrytopics.Event) {
 
 // endedAs counts one outcome of a committed attempt. A stale one began before a person let the pipeline, or its batch, go on: it
 // counts for no rate.
-func (c *Consumer) endedAs(e *retrytopics.Event, outcome tolerance.Outcome, stale bool) {
+func (c *Consumer) endedAs(e *retrytopics.Event, outcome gates.Outcome, stale bool) {
 	if e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
 		return
 	}
@@ -118,11 +118,11 @@ func (c *Consumer) endedAs(e *retrytopics.Event, outcome tolerance.Outcome, stal
 }
 
 // outcomeOf says what an event means for the gates, and whether an attempt was made at all.
-func outcomeOf(e *retrytopics.Event) (o tolerance.Outcome, counts bool) {
+func outcomeOf(e *retrytopics.Event) (o gates.Outcome, counts bool) {
 	if e.Decision.Outcome == retrytopics.OutcomeParked {
 		return o, false
 	}
-	return tolerance.Outcome{
+	return gates.Outcome{
 		Retry:     e.Record.Attempt > 1,
 		Transient: e.Failure != nil && e.Failure.Transient(),
 		Finished:  e.Decision.Outcome.Finished(),
@@ -133,7 +133,7 @@ func outcomeOf(e *retrytopics.Event) (o tolerance.Outcome, counts bool) {
 
 // broken acts on broken tolerances. Of those that hold the pipeline the first is the reason; the others follow from the same
 // records.
-func (c *Consumer) broken(breaches []tolerance.Breach) {
+func (c *Consumer) broken(breaches []gates.Breach) {
 	apart := c.cfg.Pipeline.Tolerance.OnBatch == config.OnBatchQuarantine
 	for _, b := range breaches {
 		if b.Batch != "" && apart {

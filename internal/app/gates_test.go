@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -15,8 +15,8 @@ import (
 
 // Every outcome of the engine means something for the gates.
 func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
-	done := tolerance.Outcome{Finished: true}
-	for outcome, want := range map[retrytopics.Outcome]tolerance.Outcome{
+	done := gates.Outcome{Finished: true}
+	for outcome, want := range map[retrytopics.Outcome]gates.Outcome{
 		retrytopics.OutcomeDelivered: {Finished: true, Delivered: true}, retrytopics.OutcomeDeadLettered: {Finished: true, Dead: true},
 		retrytopics.OutcomeRetried: {Transient: true}, retrytopics.OutcomeDuplicate: done, retrytopics.OutcomeSuperseded: done,
 		retrytopics.OutcomeFiltered: done, retrytopics.OutcomeSkipped: done,
@@ -34,7 +34,7 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 	}
 	exhausted := event(retrytopics.OutcomeDeadLettered, 5, header.Control{})
 	exhausted.Failure.Class = classify.RetryBackoff
-	if got, _ := outcomeOf(exhausted); got != (tolerance.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}) {
+	if got, _ := outcomeOf(exhausted); got != (gates.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}) {
 		t.Errorf("the last of many attempts: %+v", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -30,7 +30,7 @@ func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Featu
 		feature = fmt.Sprintf("%s#%d", r.Source, part)
 	}
 	now := c.now()
-	breach, yes := c.gates.Precision(now, batch, tolerance.SampleOf(feature, source.Geometry.Shape), r.Attempt == 1)
+	breach, yes := c.gates.Precision(now, batch, gates.SampleOf(feature, source.Geometry.Shape), r.Attempt == 1)
 	switch {
 	case !yes:
 		return nil

@@ -1,7 +1,7 @@
 package simulate
 
 import (
-	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -14,7 +14,7 @@ func (x *simulation) deliver(it *item) {
 		x.rec.delivered(x.now)
 	}
 	x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered})
-	x.gate(it, tolerance.Outcome{Retry: it.attempt > 1, Finished: true, Delivered: true})
+	x.gate(it, gates.Outcome{Retry: it.attempt > 1, Finished: true, Delivered: true})
 }
 
 // fail lets the engine decide about a failed attempt. While the pipeline is held it counts for nothing, and the record is put
@@ -38,7 +38,7 @@ func (x *simulation) fail(it *item, r int) {
 	x.rec.failed(x.now, f, d.Outcome, d.Reason)
 	if d.Outcome != retrytopics.OutcomeRetried {
 		x.finish(it, d)
-		x.gate(it, tolerance.Outcome{Retry: retry, Transient: f.Transient(), Finished: true, Dead: true})
+		x.gate(it, gates.Outcome{Retry: retry, Transient: f.Transient(), Finished: true, Dead: true})
 		return
 	}
 	x.release(it, d)
@@ -46,7 +46,7 @@ func (x *simulation) fail(it *item, r int) {
 	it.due, it.last = d.Due, d.Due.Sub(x.time())
 	x.put(it, d.Tier)
 	x.free(it, none)
-	x.gate(it, tolerance.Outcome{Retry: retry, Transient: true})
+	x.gate(it, gates.Outcome{Retry: retry, Transient: true})
 }
 
 // whyHeld says why a failure holds the pipeline.
@@ -79,7 +79,7 @@ func (x *simulation) counted(it *item) {
 }
 
 // gate counts an attempt, and holds the pipeline when that is one too many.
-func (x *simulation) gate(it *item, o tolerance.Outcome) {
+func (x *simulation) gate(it *item, o gates.Outcome) {
 	if it.stale {
 		return
 	}

@@ -48,8 +48,8 @@ const spilling = `enrich:
     set: { a: /a }`
 const remembering = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, cache: {}, breaker: {}}, set: {a: /a}}]`
 
-// gates gives the tolerance of the default, or none.
-func gates(rest string) string {
+// tolerance returns the tolerance of the pipeline: the default rates, or none.
+func tolerance(rest string) string {
 	if strings.HasSuffix(rest, "# gated") {
 		return "min_records: 200"
 	}
@@ -62,7 +62,7 @@ func system(t testing.TB, rest string, policy ...string) System {
 	cfg, err := config.Parse("pipeline.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504]`+strings.Join(policy, "")+` }
-  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, `+gates(rest)+` }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, `+tolerance(rest)+` }
 `+rest), nil)
 	if err != nil {
 		t.Fatal(err)

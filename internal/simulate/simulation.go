@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/enrich"
-	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -62,7 +62,7 @@ type instance struct {
 	dispatching bool
 	lanes       []lane      // by provider
 	holds       []*holdList // by step; nil: nothing is held
-	gates       *tolerance.Gates
+	gates       *gates.Gates
 }
 
 // lane is what an instance has of one provider.
@@ -83,7 +83,7 @@ func newSimulation(w *world) *simulation {
 		keys: map[int]*keyed{},
 	}
 	for range w.Instances {
-		in := &instance{lanes: make([]lane, len(w.providers)), holds: make([]*holdList, len(w.steps)), gates: tolerance.New(w.sys.Tolerance)}
+		in := &instance{lanes: make([]lane, len(w.providers)), holds: make([]*holdList, len(w.steps)), gates: gates.New(w.sys.Tolerance)}
 		for i, p := range w.providers {
 			l := &in.lanes[i]
 			l.quota = enrich.NewQuotaLedger(w.sys.RetryAfterLimit, x.time)

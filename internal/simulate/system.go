@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -30,7 +30,7 @@ type System struct {
 	RetryAfterLimit time.Duration
 	// Tolerance is what the gates count, and Holds says which failures hold the pipeline alone, given
 	// the reason of Decide.
-	Tolerance tolerance.Limits
+	Tolerance gates.Limits
 	Holds     func(classify.Failure, retrytopics.Reason) bool
 }
 
@@ -70,7 +70,7 @@ func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 		Ordering: retrytopics.Ordering{
 			Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
 		},
-		Tolerance: tolerance.Limits{
+		Tolerance: gates.Limits{
 			MaxNullRate: 1, MaxTransientRate: tolerated.MaxTransientRate, MaxDeadLetterRate: tolerated.MaxDeadLetterRate,
 			Window: tolerated.Window.Std(), MinRecords: tolerated.MinRecords,
 		},

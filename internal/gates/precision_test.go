@@ -1,4 +1,4 @@
-package tolerance
+package gates
 
 import (
 	"fmt"
