@@ -10,15 +10,15 @@ import (
 // the same commit, so that no package grows into another unseen. An edge that is gone leaves the list.
 var walls = map[string]string{
 	"internal/acls":         "internal/config internal/replay internal/topics",
-	"internal/app":          "internal/audit internal/config internal/control internal/deadletters internal/gates internal/governance internal/kafka internal/pipeline internal/proof internal/simulate internal/sink internal/status internal/telemetry internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/retrytopics/header pkg/transform",
 	"internal/audit":        "internal/kafka internal/recordbatch",
 	"internal/breaker":      "internal/config pkg/classify pkg/retrytopics",
 	"internal/cli":          "internal/config",
 	"internal/config":       "internal/urlpath pkg/classify pkg/crs pkg/envelope pkg/retrytopics pkg/transform",
 	"internal/console":      "internal/audit internal/cli internal/deadletters internal/dlq internal/dlqindex internal/replay",
+	"internal/consumer":     "internal/audit internal/config internal/control internal/deadletters internal/gates internal/governance internal/kafka internal/pipeline internal/proof internal/simulate internal/sink internal/status internal/telemetry internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/retrytopics/header pkg/transform",
 	"internal/control":      "internal/audit internal/config internal/kafka internal/proof",
 	"internal/deadletters":  "internal/audit internal/dialects internal/kafka internal/recordbatch pkg/idempotency pkg/retrytopics/header",
-	"internal/demo":         "examples internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/devbroker internal/dlqindex internal/kafka internal/replay internal/replay/plan internal/topics internal/verify pkg/retrytopics/header",
+	"internal/demo":         "examples internal/audit internal/cli internal/config internal/consumer internal/control internal/deadletters internal/devbroker internal/dlqindex internal/kafka internal/replay internal/replay/plan internal/topics internal/verify pkg/retrytopics/header",
 	"internal/devbroker":    "",
 	"internal/dialects":     "",
 	"internal/dlq":          "internal/audit internal/config internal/deadletters internal/dialects internal/dlqindex internal/kafka internal/replay internal/replay/plan pkg/classify pkg/retrytopics/header",
@@ -46,7 +46,7 @@ var walls = map[string]string{
 	"internal/topics":       "internal/config internal/kafka pkg/retrytopics",
 	"internal/urlpath":      "",
 	"internal/verify":       "internal/audit internal/config internal/deadletters internal/kafka internal/proof internal/recordbatch internal/topics pkg/retrytopics pkg/retrytopics/header",
-	"cmd/consumer":          "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/gates internal/governance internal/kafka internal/pipeline internal/refdata internal/sample internal/simulate internal/sink internal/status internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
+	"cmd/consumer":          "internal/acls internal/audit internal/cli internal/config internal/consumer internal/control internal/deadletters internal/demo internal/devbroker internal/gates internal/governance internal/kafka internal/pipeline internal/refdata internal/sample internal/simulate internal/sink internal/status internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
 	"cmd/replayer":          "internal/acls internal/audit internal/cli internal/config internal/console internal/control internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/retrytopics/header",
 }
 

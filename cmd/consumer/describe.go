@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/refdata"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
@@ -62,7 +62,7 @@ func printDescription(out io.Writer, cfg *config.Config, report *refdata.GridRep
 	for _, t := range topics.Plan(cfg) {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", t.Name, t.Role, t.Partitions, t.Keeping())
 	}
-	for _, line := range app.Timelines(cfg) {
+	for _, line := range consumer.Timelines(cfg) {
 		printTimeline(w, cfg, line)
 	}
 	fmt.Fprintf(w, "\nAttempts count over all categories; the latest failure's category says how many there are. A Retry-After of at most %v overrides the wait.\n",
@@ -98,7 +98,7 @@ func printGatesOff(w io.Writer, cfg *config.Config) {
 }
 
 // printTimeline shows what happens to a record that fails every time with a failure of these categories.
-func printTimeline(w io.Writer, cfg *config.Config, line app.Timeline) {
+func printTimeline(w io.Writer, cfg *config.Config, line consumer.Timeline) {
 	fmt.Fprintf(w, "\nretries of %s: %s, %d attempts\n", line.Name(), line.Policy.Strategy, line.Policy.MaxAttempts)
 	fmt.Fprintln(w, "ATTEMPT\tAFTER A WAIT OF\tIN ALL AT LEAST\tWAITS IN")
 	fmt.Fprintf(w, "1\t\t\t%s\n", cfg.Source.Topic)

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 )
 
 // name returns the name of this instance: --instance, or else a name of the host that no other process of the group has. The command
@@ -15,7 +15,7 @@ func (f runFlags) name(cfg *config.Config, log *slog.Logger) (instance string, r
 	if f.instance != "" || err != nil || cfg.Engine.Instance != host {
 		return f.instance, func() {}, nil //nolint:nilerr // without a host name, one was given: config.Load sees to it
 	}
-	own, err := app.ReserveInstance(cfg.Source.Group, host)
+	own, err := consumer.ReserveInstance(cfg.Source.Group, host)
 	if err != nil {
 		return "", nil, err
 	}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 )
 
 func main() {
@@ -55,8 +55,8 @@ func exitCode(err error) cli.Exit {
 	var faults *config.Faults
 	var rejected rejectedError
 	var none noMatchError
-	var held *app.HeldError
-	var limit *app.LimitError
+	var held *consumer.HeldError
+	var limit *consumer.LimitError
 	var broken brokenError
 	var violated violatedError
 	switch {

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 )
 
 // reload reads the pipeline file again at each SIGHUP, until the context ends. A file with a fault leaves everything as it is.
-func reload(ctx context.Context, hangup <-chan os.Signal, file string, consumer *app.Consumer, log *slog.Logger) {
+func reload(ctx context.Context, hangup <-chan os.Signal, file string, consumer *consumer.Consumer, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -17,9 +17,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 )
 
 type runFlags struct {
@@ -52,7 +52,7 @@ SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a
 }
 
 // limits gives what a bounded run is held to.
-func (f runFlags) limits(cmd *cobra.Command) (l app.Limits, err error) {
+func (f runFlags) limits(cmd *cobra.Command) (l consumer.Limits, err error) {
 	rate, sla := cmd.Flags().Changed("max-dlq-rate"), cmd.Flags().Changed("sla")
 	switch {
 	case (rate || sla || f.allowQuarantine) && !f.untilEnd:
@@ -118,7 +118,7 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 		return err
 	}
 	defer release()
-	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: cli.ReadBuild().Label(), File: &asRead, Level: level})
+	consumer, err := consumer.New(cfg, consumer.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: cli.ReadBuild().Label(), File: &asRead, Level: level})
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/simulate"
 )
 
@@ -58,7 +58,7 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return configError(err)
 	}
-	system := app.Simulation(cfg.Uncapped()) // also on a build server: the policy of production is what is simulated
+	system := consumer.Simulation(cfg.Uncapped()) // also on a build server: the policy of production is what is simulated
 	scenario, err := f.load(cmd, system)
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/sink"
 )
 
@@ -39,7 +39,7 @@ another record key, is named, and nothing is changed. Memory: 5000 keys.`,
 func rekey(cmd *cobra.Command, cfg *config.Config, file string, execute bool) error {
 	var done sink.Rekeyed
 	err := withClient(cfg, func(client *kgo.Client) (err error) {
-		done, err = app.Rekey(cmd.Context(), cfg, client, execute)
+		done, err = consumer.Rekey(cmd.Context(), cfg, client, execute)
 		return err
 	})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -26,7 +26,7 @@ must be stopped: open transactions of killed or frozen ones are ended, and canno
 Dead letters stay as they are, and records that wait in the tiers are still delivered.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withAdmin(cmd.Context(), file, func(cfg *config.Config, _ *kadm.Client) error {
-				adoption, err := app.Adopt(cmd.Context(), cfg, execute)
+				adoption, err := consumer.Adopt(cmd.Context(), cfg, execute)
 				if err != nil {
 					return err
 				}

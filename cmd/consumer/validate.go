@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/refdata"
 )
 
@@ -50,7 +50,7 @@ file and its grid files.`,
 				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w.Text(file))
 			}
 			if explain {
-				return printErrors(cmd.OutOrStdout(), output, app.Explain(cfg))
+				return printErrors(cmd.OutOrStdout(), output, consumer.Explain(cfg))
 			}
 			return printValid(cmd.OutOrStdout(), output, checked{
 				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: keysOf(gatesOff(cfg)), Precision: precision(cfg), Coordinates: report,
@@ -103,7 +103,7 @@ func printValid(out io.Writer, output *outputValue, c checked) error {
 }
 
 // printErrors prints the table of errors that is in force.
-func printErrors(out io.Writer, output *outputValue, x app.Explained) error {
+func printErrors(out io.Writer, output *outputValue, x consumer.Explained) error {
 	if !output.people() {
 		return output.encode(out, x)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/sink"
 )
@@ -70,7 +70,7 @@ func (f *tableFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config
 	if err := kafka.Reachable(ctx, client); err != nil {
 		return err
 	}
-	report, err := app.VerifySink(ctx, cfg, client, f.options)
+	report, err := consumer.VerifySink(ctx, cfg, client, f.options)
 	if err != nil {
 		return fmt.Errorf("verify table %s: %w", cfg.Sink.PostGIS.Table, err)
 	}

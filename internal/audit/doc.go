@@ -10,5 +10,5 @@
 // signed: who can rewrite the whole chain, from the changed entry to its head, can make one that fits. What was reported before and kept
 // elsewhere shows that.
 //
-// Its callers are the consumer (internal/app, internal/governance), the orders (internal/control) and the replayer (internal/replay).
+// Its callers are the consumer (internal/consumer, internal/governance), the orders (internal/control) and the replayer (internal/replay).
 package audit

@@ -20,5 +20,5 @@
 // where the pipeline has transactions. There the events are a chain of hashes, too: all who give orders write under one
 // transactional id, so that one at a time does (docs/decisions/0023). audit.Verify holds the chain against its head.
 //
-// The package decides nothing: who holds, and what a held instance does, is the business of internal/app.
+// The package decides nothing: who holds, and what a held instance does, is the business of internal/consumer.
 package control

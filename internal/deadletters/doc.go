@@ -28,6 +28,6 @@
 //
 // A record that is not what this software writes becomes a letter with [Letter.Problems]: what
 // could be read is shown, and nothing is dropped. The package changes nothing: no record is
-// written, no offset committed. Writing is the work of internal/replay and internal/app, which
+// written, no offset committed. Writing is the work of internal/replay and internal/consumer, which
 // take their state records from here.
 package deadletters

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/consumer"
 )
 
 // frame is what the live progress shows at one moment.
@@ -16,7 +16,7 @@ type frame struct {
 	events   int
 	rate     float64       // records consumed per second, lately
 	outage   time.Duration // how long the outage still lasts; 0: none
-	progress app.Progress
+	progress consumer.Progress
 }
 
 // lines renders the frame. The first line alone is what a log file gets.
@@ -53,7 +53,7 @@ func (f frame) weather() string {
 	return "place-name service up"
 }
 
-func waiting(p app.Progress) int64 {
+func waiting(p consumer.Progress) int64 {
 	var n int64
 	for _, tier := range p.Tiers {
 		n += tier.Waiting

@@ -8,13 +8,13 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 )
 
 // consumption is a consumer that runs beside the demo.
 type consumption struct {
-	consumer *app.Consumer
+	consumer *consumer.Consumer
 	stop     context.CancelFunc
 	ended    chan struct{}
 	err      error // valid once ended is closed
@@ -24,7 +24,7 @@ type consumption struct {
 var errEnded = errors.New("the consumer ended by itself")
 
 // consume starts a consumer. The context that it returns ends when the consumer does.
-func consume(ctx context.Context, consumer *app.Consumer) (context.Context, *consumption) {
+func consume(ctx context.Context, consumer *consumer.Consumer) (context.Context, *consumption) {
 	running, stop := context.WithCancel(ctx)
 	tied, cancel := context.WithCancelCause(ctx)
 	c := &consumption{consumer: consumer, stop: stop, ended: make(chan struct{})}
@@ -69,7 +69,7 @@ func (w *watch) untilDrained(ctx context.Context, adm *kadm.Client, cfg *config.
 type watch struct {
 	display  *display
 	every    time.Duration
-	consumer *app.Consumer
+	consumer *consumer.Consumer
 	produced func() int64
 	outage   func() time.Duration
 	events   int

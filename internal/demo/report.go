@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 
 	"github.com/switchback-geo/switchback/internal/replay"
@@ -25,7 +25,7 @@ type firstScreen struct {
 	source  string
 	output  string
 	tally   *tally
-	tiers   []app.TierProgress
+	tiers   []consumer.TierProgress
 	groups  []deadletters.Group
 	replies map[replyKind]int64
 	took    time.Duration

@@ -11,8 +11,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
@@ -67,7 +67,7 @@ type play struct {
 func newPlay(o Options, s *stage) *play {
 	d := &display{out: o.Stderr, terminal: o.Terminal}
 	return &play{
-		Options: o, stage: s, display: d, began: time.Now(), runID: app.NewRunID(),
+		Options: o, stage: s, display: d, began: time.Now(), runID: consumer.NewRunID(),
 		log: slog.New(slog.NewTextHandler(d, &slog.HandlerOptions{Level: slog.LevelError})),
 	}
 }
@@ -83,12 +83,12 @@ func (p *play) run(ctx context.Context) error {
 }
 
 // consumer makes a consumer of one of the two pipelines.
-func (p *play) consumer(cfg *config.Config) (*app.Consumer, error) {
-	return app.New(cfg, app.Options{Logger: p.log, RunID: p.runID, Instance: instance})
+func (p *play) consumer(cfg *config.Config) (*consumer.Consumer, error) {
+	return consumer.New(cfg, consumer.Options{Logger: p.log, RunID: p.runID, Instance: instance})
 }
 
 // watch shows the progress of a consumer.
-func (p *play) watch(c *app.Consumer, produced func() int64, events int) *watch {
+func (p *play) watch(c *consumer.Consumer, produced func() int64, events int) *watch {
 	every := 5 * time.Second
 	if p.Terminal {
 		every = 200 * time.Millisecond
@@ -115,7 +115,7 @@ func (p *play) first(ctx context.Context) error {
 	return p.showFirst(ctx, consumer.Progress(), time.Since(start))
 }
 
-func (p *play) showFirst(ctx context.Context, progress app.Progress, took time.Duration) error {
+func (p *play) showFirst(ctx context.Context, progress consumer.Progress, took time.Duration) error {
 	cfg := p.stage.settings.before
 	tally, err := count(ctx, p.stage.client, cfg)
 	if err != nil {
@@ -184,7 +184,7 @@ func (p *play) second(ctx context.Context) error {
 	return c.end(nil)
 }
 
-func (p *play) showSecond(ctx context.Context, consumer *app.Consumer, took time.Duration) error {
+func (p *play) showSecond(ctx context.Context, consumer *consumer.Consumer, took time.Duration) error {
 	cfg := p.stage.settings.after
 	tally, err := count(ctx, p.stage.client, cfg)
 	if err != nil {
@@ -211,14 +211,14 @@ func (p *play) summarise(ctx context.Context, b Balance) error {
 	if err != nil {
 		return err
 	}
-	s := app.Summary{
-		RunID: p.runID, Pipeline: p.stage.settings.after.Pipeline.ID, Status: app.StatusCompleted,
+	s := consumer.Summary{
+		RunID: p.runID, Pipeline: p.stage.settings.after.Pipeline.ID, Status: consumer.StatusCompleted,
 		Consumed: b.Consumed, Delivered: b.Delivered, Retried: p.retried, DeadLettered: b.DeadLettered,
 		Duplicates: b.Duplicates, Superseded: b.Superseded, Filtered: b.Filtered, Waiting: b.Waiting,
 		Checkpoint: checkpoint, DurationSeconds: time.Since(p.began).Seconds(),
 	}
 	if !b.Holds() {
-		s.Status = app.StatusFailed
+		s.Status = consumer.StatusFailed
 	}
 	if b.Consumed > 0 {
 		s.DLQRate = float64(b.DeadLettered) / float64(b.Consumed)

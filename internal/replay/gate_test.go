@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// consume stands in for the consumer until the test ends: it closes each replayed letter, as the journal of internal/app
+// consume stands in for the consumer until the test ends: it closes each replayed letter, as the journal of internal/consumer
 // does, with the status that fate gives it. The real one is in the integration tests.
 func (w *world) consume(fate func(n int32) deadletters.Status) {
 	w.t.Helper()

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package app
-
-import "io"
-
-// bindName reports every name as free: two processes of one group on such a host need --instance.
-func bindName(string) (held io.Closer, free bool, err error) { return io.NopCloser(nil), true, nil }

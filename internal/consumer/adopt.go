@@ -1,0 +1,49 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Adopt says what adopting the topics as they are now means for the pipeline's memory, and does it when execute is set. All
+// instances must be stopped then.
+func Adopt(ctx context.Context, cfg *config.Config, execute bool) (*retrytopics.Adoption, error) {
+	connection, err := kafka.ClientOptions(cfg.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	e := memories(cfg)
+	e.Client.Options, e.Client.Principal = connection, kafka.Principal(cfg.Kafka)
+	e.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
+		return retrytopics.Result{}, errors.New("an adoption handles no records")
+	}
+	engine, err := retrytopics.New(e)
+	if err != nil {
+		return nil, err
+	}
+	if execute {
+		return engine.Adopt(ctx)
+	}
+	return engine.PlanAdoption(ctx)
+}
+
+// memories gives the part of the engine's configuration that says whose work it is and where it is remembered.
+func memories(cfg *config.Config) retrytopics.Config {
+	e := retries(cfg)
+	e.Group, e.Membership.Instance, e.Origin.Pipeline = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID
+	e.Ordering = retrytopics.Ordering{
+		Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
+		StateTopic: cfg.Topics.State,
+		Versions: retrytopics.Versions{
+			Keep: retrytopics.KeepVersions(cfg.Ordering.Versions.Keep), MaxKeys: cfg.Ordering.Versions.MaxKeys, Of: cfg.Source.Version,
+		},
+	}
+	e.Ordering.Versioned = cfg.Source.Version != ""
+	e.Dedupe = retrytopics.Dedupe{Window: cfg.Dedupe.Window.Std(), MaxKeys: cfg.Dedupe.MaxKeys, LedgerTopic: cfg.Topics.Ledger}
+	e.Delivery, e.Timing.Transaction = retrytopics.Delivery(cfg.Delivery), cfg.Engine.TransactionTimeout.Std()
+	return e
+}

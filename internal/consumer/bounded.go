@@ -1,0 +1,129 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// Limits are what a bounded run is held to besides the pipeline file (S4-12).
+type Limits struct {
+	// MaxDLQRate is the share of the run's records that may be dead letters. While the run goes on it stands in place of
+	// tolerance.max_dead_letter_rate; at the end it is held against the whole run, however few its records were. Nil is the tolerance.
+	MaxDLQRate *float64
+	// SLA is how long the run may take. A longer one goes on, is warned about when the time has passed, and ends with a
+	// LimitError. 0 for none.
+	SLA time.Duration
+	// AllowQuarantine says that a batch may be quarantined. Without it a run that leaves one ends with a LimitError: what the batch
+	// was to bring is in the DLQ, and a scheduler must not take that for success (issue 18).
+	AllowQuarantine bool
+}
+
+// apply gives the configuration of a run with these limits.
+func (l Limits) apply(cfg *config.Config) *config.Config {
+	if l.MaxDLQRate == nil {
+		return cfg
+	}
+	own := *cfg
+	own.Pipeline.Tolerance.MaxDeadLetterRate = *l.MaxDLQRate
+	return &own
+}
+
+// LimitError says that a bounded run is done, and not within its limits.
+type LimitError struct{ Exceeded []string }
+
+// Error lists the limits that were exceeded.
+func (e *LimitError) Error() string {
+	return "the run is done, but not within its limits: " + strings.Join(e.Exceeded, "; ")
+}
+
+// RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns. The error is a
+// *HeldError when the pipeline is held before that, since a scheduler should not wait for a person, and a *LimitError when all
+// is done, but not within Options.Limits.
+func (c *Consumer) RunUntilEnd(ctx context.Context) error {
+	c.lines = &runLog{log: c.log, every: linesEvery, began: time.Now(), tolerated: c.cfg.Pipeline.Tolerance.MaxDeadLetterRate}
+	if sla := c.limits.SLA; sla > 0 {
+		c.metrics.Deadline(c.now().Add(sla))
+		late := time.AfterFunc(sla, func() {
+			c.log.WarnContext(ctx, "service level missed: the run is not done in time; it goes on", "sla_seconds", sla.Seconds())
+		})
+		defer late.Stop()
+	}
+	if err := c.run(ctx, c.engine.RunUntilEnd, true); err != nil || ctx.Err() != nil {
+		return err
+	}
+	exceeded := c.limits.exceeded(c.Summary(), c.cfg.Pipeline.Tolerance.MaxDeadLetterRate)
+	if len(exceeded) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.summary.LimitsExceeded = exceeded
+	return &LimitError{exceeded}
+}
+
+// exceeded says which limits a run that is done has exceeded. Without a rate of its own, the run is held to the tolerance of the pipeline
+// file: its gate judges from tolerance.min_records on, and a run may have fewer.
+func (l Limits) exceeded(s Summary, tolerated float64) (exceeded []string) {
+	limit, from := tolerated, "pipeline.tolerance.max_dead_letter_rate; --max-dlq-rate sets another one for a run"
+	if l.MaxDLQRate != nil {
+		limit, from = *l.MaxDLQRate, "--max-dlq-rate"
+	}
+	if s.DLQRate > limit {
+		exceeded = append(exceeded, fmt.Sprintf("%d of %d records are dead letters, that is a rate of %.4g; the limit is %.4g (%s)",
+			s.DeadLettered, s.records(), s.DLQRate, limit, from))
+	}
+	if s.SLAMissed {
+		exceeded = append(exceeded, fmt.Sprintf("it took %.1f s; the service level is %.4g s", s.DurationSeconds, s.SLASeconds))
+	}
+	if n := len(s.QuarantinedBatches); n > 0 && !l.AllowQuarantine {
+		exceeded = append(exceeded, fmt.Sprintf("quarantined: %s; %d of %d records are dead letters. See consumer status and replayer groups; --allow-quarantine ends such a run with 0",
+			batches(s.QuarantinedBatches), s.DeadLettered, s.records()))
+	}
+	return exceeded
+}
+
+// batches names some batches of the producer.
+func batches(ids []string) string {
+	const most = 5
+	switch n := len(ids); {
+	case n == 1:
+		return "batch " + ids[0]
+	case n <= most:
+		return fmt.Sprintf("%d batches (%s)", n, strings.Join(ids, ", "))
+	default:
+		return fmt.Sprintf("%d batches (%s, …)", n, strings.Join(ids[:most], ", "))
+	}
+}
+
+// linesEvery is how many records a line of a bounded run is about.
+const linesEvery = 5000
+
+// runLog tells a bounded run in lines, one for each so many records (S4-13). It is for one goroutine.
+type runLog struct {
+	log       *slog.Logger
+	every     int64
+	began     time.Time
+	tolerated float64
+	batch     int
+	told      Summary
+}
+
+// tell writes a line when enough was consumed since the last one, or for the rest.
+func (l *runLog) tell(now Summary, rest bool) {
+	n := now.Consumed - l.told.Consumed
+	if n < l.every && !rest || n == 0 && now.finished() == l.told.finished() && now.Retried == l.told.Retried {
+		return
+	}
+	l.batch++
+	l.log.Info("batch complete", "batch", l.batch, "consumed", n, "delivered", now.Delivered-l.told.Delivered,
+		"retried", now.Retried-l.told.Retried, "dead_lettered", now.DeadLettered-l.told.DeadLettered,
+		"consumed_total", now.Consumed, "dead_lettered_total", now.DeadLettered,
+		"dlq_rate", now.dlqRate(), "dlq_rate_tolerated", l.tolerated,
+		"duration_seconds", time.Since(l.began).Seconds())
+	l.told = now
+}

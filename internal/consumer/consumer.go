@@ -1,0 +1,281 @@
+package consumer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/gates"
+	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/sink"
+	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/internal/topics"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Options are what a process decides besides its configuration.
+type Options struct {
+	Logger   *slog.Logger         // Defaults to one that discards.
+	Registry *prometheus.Registry // Defaults to a new one.
+	RunID    string               // Defaults to NewRunID().
+	Instance string               // Defaults to engine.instance of the configuration.
+	Version  string               // shown in metrics
+	Limits   Limits               // of a bounded run
+	File     *config.Config       // as it was read, before the command line changed it; Reload compares with it. Defaults to the configuration.
+	Level    *slog.LevelVar       // of the logger, for Reload; nil when it cannot change
+}
+
+// Consumer is one pipeline in one process. Make it with New, run it once.
+type Consumer struct {
+	cfg      *config.Config
+	log      *slog.Logger
+	registry *prometheus.Registry
+	runID    string
+	kafka    []kgo.Opt
+	work     *pipeline.Pipeline
+	engine   *retrytopics.Engine
+	sink     *sink.Sink // nil without one
+	metrics  *telemetry.Metrics
+	waiting  waitingLetters
+	tally    *tally
+	ledger   *governance.Ledger
+	meter    *meter
+	orders   *orders
+	gates    *gates.Gates
+	now      func() time.Time
+	began    time.Time
+	limits   Limits
+	given    []proof.Key // replay keys of the environment; nil when the control topic holds them
+	keys     proof.Keyring
+	lines    *runLog // of a bounded run
+
+	latest *config.Config // the file, with what Reload has taken up since
+	level  *slog.LevelVar
+
+	announced announced
+
+	mu      sync.Mutex
+	summary Summary
+}
+
+// NewRunID gives a random id for a run.
+func NewRunID() string { return uuid.NewString() }
+
+// New builds a consumer. It does no I/O but to read the secrets that the configuration names.
+func New(cfg *config.Config, opts Options) (*Consumer, error) {
+	file := cmp.Or(opts.File, cfg)
+	cfg = opts.Limits.apply(cfg)
+	c := &Consumer{cfg: cfg, limits: opts.Limits, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now, latest: file, level: opts.Level}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if c.registry == nil {
+		c.registry = telemetry.NewRegistry(cfg.Pipeline.ID)
+	}
+	if c.runID == "" {
+		c.runID = NewRunID()
+	}
+	if opts.Instance != "" {
+		own := *cfg
+		own.Engine.Instance = opts.Instance
+		c.cfg = &own
+	}
+	c.log = c.log.With("pipeline", cfg.Pipeline.ID, "run_id", c.runID)
+	c.ledger, c.meter = governance.NewLedger(cfg, c.runID), newMeter(cfg.Governance.Energy)
+	var err error
+	if c.kafka, err = kafka.ClientOptions(cfg.Kafka); err != nil {
+		return nil, err
+	}
+	if c.given, err = proof.FromEnvironment(os.Getenv); err != nil {
+		return nil, err
+	}
+	if c.work, err = pipeline.New(cfg, c.log); err != nil {
+		return nil, err
+	}
+	c.announced.version = opts.Version
+	if _, err := c.announce(); err != nil {
+		return nil, err
+	}
+	if err := c.openSink(); err != nil {
+		return nil, err
+	}
+	if c.engine, err = retrytopics.New(c.engineConfig()); err != nil {
+		return nil, err
+	}
+	c.orders = c.newOrders()
+	registry := telemetry.OfPipeline(c.registry, cfg.Pipeline.ID)
+	c.metrics, err = telemetry.NewMetrics(registry, c.engine.Stats, cfg.Source.Topic,
+		telemetry.Build{Version: opts.Version, RunID: c.runID, Failures: cfg.Pipeline.RetryPolicy.Classification().Possible()})
+	if err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	if err := registry.Register(telemetry.NewDependencyCollector(c.work.Providers, c.sinkStatus)); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	for _, collector := range []prometheus.Collector{telemetry.NewDecimalsCollector(c.gates.Decimals), telemetry.NewGatesOff(c.gates.Suspended), telemetry.NewDeadLetters(c.waiting.count)} {
+		if err := registry.Register(collector); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// retries gives the part of the engine's configuration that says how often, when and where something is tried again.
+func retries(cfg *config.Config) retrytopics.Config {
+	policy := cfg.Pipeline.RetryPolicy
+	policies := policy.Engine()
+	var tiers []retrytopics.Tier
+	for i, delay := range policy.TierDelays() {
+		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: delay})
+	}
+	return retrytopics.Config{
+		Source: cfg.Source.Topic, DLQ: cfg.Topics.DLQ,
+		Retries: retrytopics.Retries{
+			Tiers: tiers, TierPrefix: cfg.Topics.TierPrefix, Policy: policies.Default, ByCategory: policies.ByCategory,
+		},
+	}
+}
+
+// Bounds of a record in memory, in bytes. What is larger than source.max_record_bytes becomes a dead letter, which has the
+// original bytes as long as they are not beyond keptWhole.
+const (
+	keptWhole   = 16 << 20
+	headerBytes = 1 << 20 // of a record beside its value
+)
+
+func (c *Consumer) engineConfig() retrytopics.Config {
+	cfg := c.cfg
+	policy := cfg.Pipeline.RetryPolicy
+	journal := &journal{cfg: cfg, runID: c.runID}
+	classifier := classify.New(policy.Classification())
+	e := memories(cfg)
+	e.Origin.RunID = c.runID
+	e.Handler, e.Retries.Classify, e.Journal.Event, e.Hooks.OnCommit = c.observed((&machine{log: c.log}).guard(c.work.Handle)), classifier.Of, journal.records, c.committed
+	e.Hooks.OnFailure, e.Journal.Loss, e.Origin.Proven = c.failed, journal.loss, c.keys.Verify
+	e.Hooks.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
+	e.Journal.KeepPartition = []string{cfg.Topics.DLQStatus}
+	if cfg.Governance.On() {
+		e.Journal.KeepPartition = append(e.Journal.KeepPartition, cfg.Topics.Audit)
+		e.Journal.HashChain = retrytopics.HashChain{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
+	}
+	e.Membership.Static, e.Membership.Announce = cfg.Engine.Static, c.announced.get
+	e.Limits.Concurrency, e.Timing.Handler = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
+	e.Timing.Commit = cfg.Engine.CommitInterval.Std()
+	e.Membership.Session, e.Timing.Shutdown = cfg.Engine.SessionTimeout.Std(), engineShutdown(cfg.Engine.ShutdownTimeout.Std())
+	e.Limits.HeldRecords, e.Limits.HeldBytes = cfg.Engine.MaxHeldRecords, cfg.Engine.MaxHeldBytes
+	e.Limits.RecordBytes = max(keptWhole, cfg.Source.MaxRecordBytes+headerBytes)
+	e.Outputs = []string{cfg.Output.Topic}
+	e.Client.Options, e.Client.Principal, e.Logger = c.kafka, kafka.Principal(cfg.Kafka), c.log
+	return e
+}
+
+// engineShutdown gives what the engine may take of the time in which the process has to end; the rest is for the summary, a last
+// order and the connections.
+func engineShutdown(whole time.Duration) time.Duration { return whole - min(whole/4, 5*time.Second) }
+
+// committed hears of everything that has truly happened.
+func (c *Consumer) committed(events []*retrytopics.Event) {
+	used := c.meter.share(len(events))
+	for _, e := range events {
+		c.metrics.Observe(e)
+		c.tally.add(e)
+		c.ended(e)
+		for _, dead := range e.Dead {
+			logDecision(context.Background(), c.log, dead)
+		}
+		logDecision(context.Background(), c.log, e, retryAttrs(e, c.ledger.Status(e), used)...)
+	}
+	if c.lines != nil {
+		c.lines.tell(c.tally.sum(), false)
+	}
+}
+
+// preflight fails early and in words: a group whose topics are missing would wait for ever and say nothing.
+func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
+	if err := kafka.Reachable(ctx, client); err != nil {
+		return err
+	}
+	admin := kadm.NewClient(client)
+	plan, err := topics.PlanOn(ctx, admin, c.cfg)
+	if err != nil {
+		return fmt.Errorf("check topics: %w", err)
+	}
+	faults, err := topics.Check(ctx, admin, plan)
+	if err != nil {
+		return fmt.Errorf("check topics: %w", err)
+	}
+	var blocking []string
+	for _, f := range faults {
+		if f.Blocks() {
+			blocking = append(blocking, f.String())
+		} else {
+			c.log.WarnContext(ctx, "topic differs from what it should be", "topic", f.Topic, "fault", f.String())
+		}
+	}
+	if len(blocking) > 0 {
+		return &TopicsError{blocking}
+	}
+	if err := c.table(ctx); err != nil {
+		return err
+	}
+	return c.schema(ctx)
+}
+
+// schema refuses to start where every output would be refused. A registry that does not answer is no reason to.
+func (c *Consumer) schema(ctx context.Context) error {
+	err := c.work.Prepare(ctx)
+	if !passes(err) {
+		return err
+	}
+	c.log.WarnContext(ctx, "the schema registry does not answer; records wait for it", "error", err)
+	return nil
+}
+
+// passes says whether an error of the start-up is one that records may wait out.
+func passes(err error) bool { return err != nil && classify.Of(err).Transient() }
+
+// TopicsError says which topics keep the consumer from starting.
+type TopicsError struct{ Faults []string }
+
+// Error lists the faults and the command that creates what is missing.
+func (e *TopicsError) Error() string {
+	return "the topics do not fit; `consumer topics ensure` creates what is missing:\n  " + strings.Join(e.Faults, "\n  ")
+}
+
+// serve starts the metrics server, if there is to be one.
+func (c *Consumer) serve(ctx context.Context) (stop func(), err error) {
+	if c.cfg.Metrics.Listen == "" {
+		return func() {}, nil
+	}
+	server, err := telemetry.Listen(c.cfg.Metrics.Listen, c.registry, telemetry.Health{
+		Live: func() string { return "" },
+		Ready: func() string {
+			_, why := c.engine.Ready()
+			return cmp.Or(c.orders.ready(), why)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.log.InfoContext(ctx, "metrics served", "address", server.Address())
+	// The server outlives ctx: the last figures are there while the consumer finishes.
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { server.Run(serving, c.log) })
+	return func() { cancel(); wg.Wait() }, nil
+}

@@ -1,0 +1,173 @@
+package consumer
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+func parse(t *testing.T, rest string) *config.Config { return parsed(t, "", rest) }
+
+func parseTolerance(t *testing.T, keys string) *config.Config { return parsed(t, ", "+keys, "") }
+
+func parsed(t *testing.T, tolerance, rest string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false`+tolerance+` }
+`+rest), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func event(outcome retrytopics.Outcome, attempt int, control header.Control) *retrytopics.Event {
+	at := header.Position{Topic: "parcels", Partition: 2, Offset: 7}
+	e := &retrytopics.Event{
+		Record:   &retrytopics.Record{Position: at, Source: at, Key: []byte("k"), Attempt: attempt, Control: &control},
+		Decision: retrytopics.Decision{Outcome: outcome, Reason: retrytopics.ReasonHandled},
+		At:       time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
+	}
+	if outcome == retrytopics.OutcomeDeadLettered || outcome == retrytopics.OutcomeRetried {
+		e.Failure = &classify.Failure{Class: classify.Row, Level: classify.LevelRow, Code: classify.CodeNotJSON, Stage: classify.StageDecode, Err: errors.New("x")}
+	}
+	return e
+}
+
+// Every outcome of the engine has a word in the audit trail.
+func TestOutcomesAreAuditDecisions(t *testing.T) {
+	for _, o := range retrytopics.Outcomes() {
+		if !audit.Decision(o).Valid() {
+			t.Errorf("%s is no audit decision", o)
+		}
+	}
+}
+
+func TestJournal_S0_11_auditsEveryDecisionButFirstDeliveries(t *testing.T) {
+	for _, c := range []struct {
+		scope   string
+		outcome retrytopics.Outcome
+		attempt int
+		want    int
+	}{
+		{"failures", retrytopics.OutcomeDelivered, 1, 0},
+		{"failures", retrytopics.OutcomeDelivered, 2, 1},
+		{"failures", retrytopics.OutcomeRetried, 1, 1},
+		{"failures", retrytopics.OutcomeDeadLettered, 1, 1},
+		{"failures", retrytopics.OutcomeSuperseded, 1, 1},
+		{"all", retrytopics.OutcomeDelivered, 1, 1},
+	} {
+		j := &journal{cfg: parse(t, "audit: "+c.scope+"\n"), runID: "r"}
+		records, err := j.records(event(c.outcome, c.attempt, header.Control{}))
+		if err != nil || len(records) != c.want {
+			t.Errorf("%s %s attempt %d: %d records, %v; want %d", c.scope, c.outcome, c.attempt, len(records), err, c.want)
+		}
+		for _, r := range records {
+			if r.Topic != "parcels.audit" {
+				t.Errorf("written to %s", r.Topic)
+			}
+		}
+	}
+}
+
+func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
+	replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: 1, ContentHash: "sha256:00"}
+	for outcome, want := range map[retrytopics.Outcome]deadletters.Status{
+		retrytopics.OutcomeDelivered: deadletters.Reprocessed, retrytopics.OutcomeDuplicate: deadletters.Duplicate,
+		retrytopics.OutcomeSuperseded: deadletters.Superseded, retrytopics.OutcomeFiltered: deadletters.Discarded,
+		retrytopics.OutcomeSkipped: deadletters.Discarded, retrytopics.OutcomeDeadLettered: deadletters.Pending,
+		retrytopics.OutcomeRetried: "", retrytopics.OutcomeParked: "",
+	} {
+		e := event(outcome, 1, replayed)
+		e.DeadLetterID = replayed.DeadLetterID
+		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stateIn(t, records); got != want {
+			t.Errorf("%s leaves the dead letter %q, want %q", outcome, got, want)
+		}
+		for _, r := range records {
+			if r.Topic != "parcels.audit" {
+				continue
+			}
+			if a, err := audit.Parse(r.Value); err != nil || a.Letter != replayed.DeadLetterID {
+				t.Errorf("%s: the audit event is about the dead letter %q, %v: %s", outcome, a.Letter, err, r.Value)
+			}
+		}
+	}
+}
+
+// S4-8: what still fails is escalated, and says why.
+func TestJournal_S4_8_escalatesALetterThatFailedTooOften(t *testing.T) {
+	for replays, want := range map[int]deadletters.Status{1: deadletters.Pending, 2: deadletters.Pending, 3: deadletters.Escalated, 4: deadletters.Escalated} {
+		replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
+		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(event(retrytopics.OutcomeDeadLettered, 1, replayed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stateIn(t, records); got != want {
+			t.Errorf("failed after replay %d: %q, want %q", replays, got, want)
+		}
+	}
+}
+
+func stateIn(t *testing.T, records []*kgo.Record) deadletters.Status {
+	t.Helper()
+	for _, r := range records {
+		if r.Topic == "parcels.dlq-status" {
+			s, err := deadletters.ParseState(r.Value)
+			if err != nil || r.Partition != 2 {
+				t.Fatalf("state %s in partition %d: %v", r.Value, r.Partition, err)
+			}
+			return s.Status
+		}
+	}
+	return ""
+}
+
+func TestTally_conservesWhatItCounts(t *testing.T) {
+	t.Parallel()
+	tally := newTally(parse(t, ""))
+	for _, o := range retrytopics.Outcomes() {
+		tally.add(event(o, 1, header.Control{}))
+	}
+	n := tally.counts
+	waiting := int64(2) // retried and parked, both read from the source
+	if n.Consumed != n.Delivered+n.DeadLettered+n.Duplicates+n.Superseded+n.Filtered+waiting {
+		t.Errorf("%+v does not balance", n)
+	}
+}
+
+func TestSummary_S4_12_hasTheFieldsOfTheContract(t *testing.T) {
+	text, err := json.Marshal(Summary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"run_id", "pipeline", "status", "consumed", "delivered", "retried", "dead_lettered", "duplicates",
+		"superseded", "filtered", "waiting", "dlq_rate", "checkpoint", "duration_seconds"} {
+		if _, ok := fields[name]; !ok {
+			t.Errorf("no field %s", name)
+		}
+		delete(fields, name)
+	}
+	if len(fields) > 0 {
+		t.Errorf("fields beyond the contract: %v", fields)
+	}
+}

@@ -1,0 +1,195 @@
+package consumer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Explanation is one row of the table of errors that is in force for a configuration.
+type Explanation struct {
+	Condition string            `json:"condition"`
+	Code      classify.Code     `json:"code,omitempty"` // "" for a rule that names none
+	Class     classify.Class    `json:"class"`
+	Level     classify.Level    `json:"level,omitempty"`
+	Category  classify.Category `json:"category,omitempty"`
+	Alert     classify.Alert    `json:"alert,omitempty"`
+	Answer    string            `json:"answer"`
+}
+
+// Explained is the table of errors that is in force: the file's own rules, of which the first that fits counts, and then
+// what holds where none does.
+type Explained struct {
+	Rules []Explanation `json:"rules"`
+	Table []Explanation `json:"table"`
+}
+
+// Explain asks the classifier and the policies of a configuration what they would do with every code. A code that HTTP
+// statuses give has a row for each answer.
+func Explain(cfg *config.Config) Explained {
+	x := explainer{
+		classifier: classify.New(cfg.Pipeline.RetryPolicy.Classification()),
+		policies:   cfg.Pipeline.RetryPolicy.Engine(), tiers: retries(cfg).Retries.Tiers, tolerance: cfg.Pipeline.Tolerance,
+	}
+	out := Explained{Rules: []Explanation{}}
+	for _, r := range cfg.Pipeline.RetryPolicy.Rules {
+		out.Rules = append(out.Rules, x.rule(r))
+	}
+	for _, e := range classify.Taxonomy() {
+		if byStatus := x.statuses(e); len(byStatus) > 0 {
+			out.Table = append(out.Table, byStatus...)
+			continue
+		}
+		out.Table = append(out.Table, x.row(e.Condition(), x.classifier.Of(sample(e.Code))))
+	}
+	return out
+}
+
+type explainer struct {
+	classifier *classify.Classifier
+	policies   retrytopics.Policies
+	tiers      []retrytopics.Tier
+	tolerance  config.Tolerance
+}
+
+// sample is an error of a code that says so itself.
+type sample classify.Code
+
+func (s sample) Error() string              { return string(s) }
+func (s sample) FailureCode() classify.Code { return classify.Code(s) }
+func (sample) FailureStage() classify.Stage { return classify.StageHandler }
+
+func (x explainer) row(condition string, f classify.Failure) Explanation {
+	return Explanation{condition, f.Code, f.Class, f.Level, f.Category, f.Alert, x.answer(f)}
+}
+
+func (x explainer) rule(r config.RetryRule) Explanation {
+	var parts []string
+	add := func(set bool, text string) {
+		if set {
+			parts = append(parts, text)
+		}
+	}
+	add(r.Code != "", "code "+string(r.Code))
+	add(r.Status != 0, "HTTP "+strconv.Itoa(r.Status))
+	add(r.SQLState != "", "SQLSTATE "+r.SQLState)
+	add(r.Kafka != 0, "Kafka "+strconv.Itoa(r.Kafka))
+	add(r.Stage != "", "stage "+string(r.Stage))
+	transient := classify.Failure{Class: r.Class}.Transient()
+	answer := "as the policy of its category says"
+	if r.Category != "" {
+		answer = x.waits(r.Category)
+	}
+	if !transient {
+		answer = deadLetter
+	}
+	return Explanation{Condition: strings.Join(parts, ", "), Code: r.Code, Class: r.Class, Category: r.Category, Alert: r.Alert, Answer: answer}
+}
+
+// statuses gives the rows of a code that HTTP statuses give: one for each answer, with its statuses.
+func (x explainer) statuses(e classify.Entry) []Explanation {
+	var answers []classify.Failure
+	var members [][]int
+	for status := 200; status < 600; status++ {
+		f := x.classifier.Of(&classify.HTTPError{Status: status})
+		if f.Code != e.Code {
+			continue
+		}
+		i := slices.IndexFunc(answers, func(a classify.Failure) bool {
+			return a.Class == f.Class && a.Category == f.Category && a.Alert == f.Alert
+		})
+		if i < 0 {
+			i = len(answers)
+			answers, members = append(answers, f), append(members, nil)
+		}
+		members[i] = append(members[i], status)
+	}
+	var out []Explanation
+	for i, f := range answers {
+		condition := "HTTP " + ranges(members[i])
+		if e.When != "" {
+			condition += ": " + e.When
+		}
+		out = append(out, x.row(condition, f))
+	}
+	return out
+}
+
+// ranges writes ascending numbers as 402, 405–409.
+func ranges(numbers []int) string {
+	var parts []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
+			j++
+		}
+		text := strconv.Itoa(numbers[i])
+		if j > i {
+			text += "–" + strconv.Itoa(numbers[j])
+		}
+		parts = append(parts, text)
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
+}
+
+// What the last failure of a record leads to.
+const (
+	deadLetter = "dead letter"
+	holds      = "holds the pipeline; the record stays where it is"
+)
+
+// answer says what happens to a record with a failure.
+func (x explainer) answer(f classify.Failure) string {
+	switch {
+	case x.tolerance.HoldsAtOnce(f):
+		return holds
+	case !f.Transient():
+		return deadLetter
+	case f.Class == classify.RetryNow:
+		return "at once, three times in process; then " + x.waits(f.Category)
+	default:
+		return x.waits(f.Category)
+	}
+}
+
+// waits says how often and after what waits a failure of the category is tried again.
+func (x explainer) waits(category classify.Category) string {
+	policy := x.policies.For(category)
+	var parts []string
+	for _, w := range waits(x.policies, x.tiers, category) {
+		parts = append(parts, span(w.Least, w.Most))
+		if len(parts) == maxWaitsShown && policy.MaxAttempts > maxWaitsShown+1 {
+			parts = append(parts, "…")
+			break
+		}
+	}
+	last := deadLetter
+	if category.Blocks() {
+		last = holds
+	}
+	if len(parts) == 0 {
+		return "at the first failure: " + last
+	}
+	text := fmt.Sprintf("%d attempts, after %s", policy.MaxAttempts, strings.Join(parts, ", "))
+	if last == holds {
+		text += "; then it " + holds
+	}
+	return text
+}
+
+// maxWaitsShown bounds a cell of the table.
+const maxWaitsShown = 6
+
+func span(least, most time.Duration) string {
+	if least == most {
+		return config.Duration(least).String()
+	}
+	return config.Duration(least).String() + "–" + config.Duration(most).String()
+}

@@ -1,0 +1,130 @@
+package consumer
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of docs/errors.md anew")
+
+const errorsPage = "../../docs/errors.md"
+
+// TestErrorsPage_S4_3_is_what_the_code_does holds the tables of docs/errors.md to the code: that of the errors for a file
+// with the defaults, and that of the presets.
+func TestErrorsPage_S4_3_is_what_the_code_does(t *testing.T) {
+	raw, err := os.ReadFile(errorsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	for name, table := range map[string]string{"errors": errorsTable(Explain(parse(t, "")).Table), "presets": presetsTable()} {
+		begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->"
+		from := strings.Index(page, begin)
+		if from < 0 {
+			t.Fatalf("%s has no part %q", errorsPage, begin)
+		}
+		from += len(begin)
+		to := from + strings.Index(page[from:], end)
+		if *update {
+			page = page[:from] + table + page[to:]
+		} else if page[from:to] != table {
+			t.Errorf("%s: the table of %s is stale; run this test with -update", errorsPage, name)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(errorsPage, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func errorsTable(rows []Explanation) string {
+	var b strings.Builder
+	b.WriteString("| Code | What gives it | Class | Level | Category | Alert |\n|---|---|---|---|---|---|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.Code, strings.ReplaceAll(r.Condition, "*", `\*`), r.Class, r.Level, r.Category, r.Alert)
+	}
+	return b.String()
+}
+
+func presetsTable() string {
+	var b strings.Builder
+	b.WriteString("| Preset | Strategy | Attempts | Waits |\n|---|---|---|---|\n")
+	for _, p := range retrytopics.Presets() {
+		policy := retrytopics.Policies{Default: p.Policy()}.For("")
+		var waits []string
+		for attempt := 1; attempt < policy.MaxAttempts; attempt++ {
+			waits = append(waits, span(policy.Bounds(attempt, nil)))
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %d | %s |\n", p, policy.Strategy, policy.MaxAttempts, strings.Join(waits, ", "))
+	}
+	return b.String()
+}
+
+func TestExplain_S4_3_shows_what_is_in_force(t *testing.T) {
+	cfg, err := config.Parse("test.yaml", []byte(`
+pipeline:
+  id: parcels
+  retry_policy:
+    max_attempts: 3
+    base_delay_seconds: 2.0
+    retryable_status_codes: [429, 500]
+    policies: {conflict: {strategy: fixed, jitter_seconds: 0}}
+    rules:
+      - {status: 409, class: retry_backoff, category: conflict}
+      - {code: tls, class: retry_backoff, category: network, alert: P2}
+      - {sqlstate: "57014", class: row}
+      - {sqlstate: "58030", class: retry_backoff, category: database}
+  tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := Explain(cfg)
+	line := func(e Explanation) string {
+		return strings.Join([]string{e.Condition, string(e.Code), string(e.Class), string(e.Category), string(e.Alert), e.Answer}, " | ")
+	}
+	var rules, table []string
+	for _, r := range x.Rules {
+		rules = append(rules, line(r))
+	}
+	for _, r := range x.Table {
+		table = append(table, line(r))
+	}
+	if want := []string{
+		"HTTP 409 |  | retry_backoff | conflict |  | 3 attempts, after 2s, 2s",
+		"code tls | tls | retry_backoff | network | P2 | 3 attempts, after 2s–3s, 8s–9s",
+		"SQLSTATE 57014 |  | row |  |  | dead letter",
+		"SQLSTATE 58030 |  | retry_backoff | database |  | 3 attempts, after 2s–3s, 8s–9s",
+	}; !slices.Equal(rules, want) {
+		t.Errorf("rules:\n got  %q\n want %q", rules, want)
+	}
+	for _, want := range []string{
+		"HTTP 500 | http_server_error | retry_backoff | server | P2 | 3 attempts, after 2s–3s, 8s–9s",
+		"HTTP 501, 505–599 | http_server_error | permanent | server | P2 | dead letter",
+		"no space left on the device, or none of the quota (ENOSPC, EDQUOT); SQLSTATE 53100 (disk full); SQLSTATE 53400 (a configured limit, such as temp_file_limit) | disk_full | permanent | environment | P1 | holds the pipeline; the record stays where it is",
+		"HTTP 503 | http_unavailable | permanent | server | P2 | dead letter",
+		"too many open files, no buffers, a device that fails (EMFILE, ENFILE, ENOBUFS, EIO); SQLSTATE 58030 (input or output failed) | io_failed | retry_backoff | io | P1 | 2 attempts, after 2s–3s; then it holds the pipeline; the record stays where it is",
+		"the system has no memory (ENOMEM); SQLSTATE 53200 (out of memory) | out_of_memory | retry_backoff | memory | P1 | 2 attempts, after 2s–3s",
+		"HTTP 409 | http_client_error | retry_backoff | conflict | P3 | 3 attempts, after 2s, 2s",
+		"HTTP 429 | http_too_many_requests | retry_after | rate_limit | P2 | 3 attempts, after 2s–3s, 8s–9s",
+		"a certificate that is not trusted, a TLS alert, a server that does not speak TLS | tls | retry_backoff | network | P2 | 3 attempts, after 2s–3s, 8s–9s",
+	} {
+		if !slices.Contains(table, want) {
+			t.Errorf("the table lacks %q", want)
+		}
+	}
+	for _, e := range classify.Taxonomy() {
+		if !slices.ContainsFunc(x.Table, func(r Explanation) bool { return r.Code == e.Code && r.Condition != "" }) {
+			t.Errorf("%s has no row", e.Code)
+		}
+	}
+}

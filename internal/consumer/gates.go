@@ -1,0 +1,156 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/gates"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// batchHeader is the header by which a producer says that records belong together.
+const batchHeader = "batch-id"
+
+func newGates(cfg *config.Config) *gates.Gates {
+	t := cfg.Pipeline.Tolerance
+	return gates.New(gates.Limits{
+		Fields: gates.FieldsOf(cfg.Transform), MaxNullRate: t.MaxNullRate, MaxTransientRate: t.MaxTransientRate,
+		MaxDeadLetterRate: t.MaxDeadLetterRate, Window: t.Window.Std(), MinRecords: t.MinRecords, Floor: t.PrecisionDecimalThreshold,
+		ApartBatches: t.OnBatch == config.OnBatchQuarantine,
+		Attempt:      2*cfg.Engine.HandlerTimeout.Std() + cfg.Engine.TransactionTimeout.Std(),
+	})
+}
+
+// observed tells the gates of each attempt when it begins, and when it counts for nothing since something is unavailable. That it
+// has ended, what is committed tells.
+func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
+	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		batch := judgedBatch(r)
+		apart := false
+		if batch != "" {
+			_, apart = c.orders.quarantined(batch)
+		}
+		if !apart {
+			c.gates.Begun(c.now(), r.Position, batch, r.Attempt == 1)
+		}
+		result, err := handle(ctx, r)
+		if _, none := errors.AsType[*retrytopics.UnavailableError](err); none {
+			c.gates.Over(r.Position)
+		}
+		return result, err
+	}
+}
+
+// judgedBatch is the batch by which a record is judged. A replayed dead letter has none: a person has looked at it.
+func judgedBatch(r *retrytopics.Record) string {
+	if r.Control.DeadLetterID != "" {
+		return ""
+	}
+	return batchOf(r.Headers)
+}
+
+// mapped counts the missing values of a feature, and refuses what belongs to a quarantined batch. What was counted is not
+// counted again: neither a retry, nor what waited for a service. A replayed letter is neither counted nor refused: a person has
+// looked at it.
+func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature, again bool) error {
+	if r.Control.DeadLetterID != "" {
+		return nil
+	}
+	batch := batchOf(r.Headers)
+	if batch != "" {
+		if reason, yes := c.orders.quarantined(batch); yes {
+			return quarantinedError(batch, reason)
+		}
+	}
+	if r.Attempt == 1 && !again && f != nil {
+		c.broken(c.gates.Mapped(c.now(), batch, f))
+	}
+	return nil
+}
+
+func quarantinedError(batch, reason string) error {
+	return &transform.Error{
+		Code: classify.CodeBatchQuarantined, Stage: classify.StageGate, Rule: "pipeline.tolerance.on_batch",
+		Message: fmt.Sprintf("batch %s is quarantined: %s", batch, reason),
+		Fix:     "replay its dead letters once the batch is fixed or accepted; `consumer resume --batch` lets further records of it through",
+	}
+}
+
+// ended counts a committed attempt; where the features of a collection end each by itself, it counts them. What becomes of a quarantined batch says nothing about all others.
+func (c *Consumer) ended(e *retrytopics.Event) {
+	stale := c.gates.Over(e.Record.Position)
+	if e.Parts.Ended()+e.Parts.Waiting == 0 {
+		if outcome, counts := outcomeOf(e); counts {
+			c.endedAs(e, outcome, stale)
+		}
+		return
+	}
+	for part, n := range e.Parts.Each() {
+		for range n {
+			c.endedAs(e, gates.Outcome{
+				Retry: e.Record.Attempt > 1, Transient: part == retrytopics.OutcomeRetried, Finished: part.Finished(),
+				Dead: part == retrytopics.OutcomeDeadLettered, Delivered: part == retrytopics.OutcomeDelivered,
+			}, stale)
+		}
+	}
+}
+
+// endedAs counts one outcome of a committed attempt. A stale one began before a person let the pipeline, or its batch, go on: it
+// counts for no rate.
+func (c *Consumer) endedAs(e *retrytopics.Event, outcome gates.Outcome, stale bool) {
+	if e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
+		return
+	}
+	batch := judgedBatch(e.Record)
+	if _, apart := c.orders.quarantined(batch); apart || stale {
+		c.gates.EndedApart(batch, outcome)
+	} else {
+		c.broken(c.gates.Ended(e.At, batch, outcome))
+	}
+	if outcome.Delivered && batch != "" {
+		c.orders.deliveredOf(batch)
+	}
+}
+
+// outcomeOf says what an event means for the gates, and whether an attempt was made at all.
+func outcomeOf(e *retrytopics.Event) (o gates.Outcome, counts bool) {
+	if e.Decision.Outcome == retrytopics.OutcomeParked {
+		return o, false
+	}
+	return gates.Outcome{
+		Retry:     e.Record.Attempt > 1,
+		Transient: e.Failure != nil && e.Failure.Transient(),
+		Finished:  e.Decision.Outcome.Finished(),
+		Dead:      e.Decision.Outcome == retrytopics.OutcomeDeadLettered,
+		Delivered: e.Decision.Outcome == retrytopics.OutcomeDelivered,
+	}, true
+}
+
+// broken acts on broken tolerances. Of those that hold the pipeline the first is the reason; the others follow from the same
+// records.
+func (c *Consumer) broken(breaches []gates.Breach) {
+	apart := c.cfg.Pipeline.Tolerance.OnBatch == config.OnBatchQuarantine
+	for _, b := range breaches {
+		if b.Batch != "" && apart {
+			c.orders.quarantine(context.Background(), c.now(), b.Batch, control.Code(b.Code), b.String())
+			continue
+		}
+		c.orders.holdByRate(context.Background(), c.now(), control.Code(b.Code), b.String())
+		return
+	}
+}
+
+// failed hears of every failed attempt before it counts. One that the pipeline does not put up with holds it, at once or after
+// its retries, and the record stays where it is.
+func (c *Consumer) failed(e *retrytopics.Event) {
+	if !c.cfg.Pipeline.Tolerance.Holds(*e.Failure, e.Decision.Reason) {
+		return
+	}
+	reason := fmt.Sprintf("%s, feature %q, attempt %d: %v", e.Record.Source, e.Identity.FeatureID, e.Record.Attempt, e.Failure.Err)
+	c.orders.hold(context.Background(), e.At, control.Code(e.Failure.Code), reason)
+}

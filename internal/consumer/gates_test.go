@@ -1,0 +1,163 @@
+package consumer
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/gates"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+// Every outcome of the engine means something for the gates.
+func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
+	done := gates.Outcome{Finished: true}
+	for outcome, want := range map[retrytopics.Outcome]gates.Outcome{
+		retrytopics.OutcomeDelivered: {Finished: true, Delivered: true}, retrytopics.OutcomeDeadLettered: {Finished: true, Dead: true},
+		retrytopics.OutcomeRetried: {Transient: true}, retrytopics.OutcomeDuplicate: done, retrytopics.OutcomeSuperseded: done,
+		retrytopics.OutcomeFiltered: done, retrytopics.OutcomeSkipped: done,
+	} {
+		e := event(outcome, 1, header.Control{})
+		if outcome == retrytopics.OutcomeRetried {
+			e.Failure.Class = classify.RetryBackoff
+		}
+		if got, counts := outcomeOf(e); got != want || !counts {
+			t.Errorf("%s: %+v, %v", outcome, got, counts)
+		}
+	}
+	if _, counts := outcomeOf(event(retrytopics.OutcomeParked, 1, header.Control{})); counts {
+		t.Error("parking is no attempt")
+	}
+	exhausted := event(retrytopics.OutcomeDeadLettered, 5, header.Control{})
+	exhausted.Failure.Class = classify.RetryBackoff
+	if got, _ := outcomeOf(exhausted); got != (gates.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}) {
+		t.Errorf("the last of many attempts: %+v", got)
+	}
+}
+
+// S3-3, "I/O boundary error: once, then block": a category that blocks holds the pipeline once the attempts are used up, and
+// not before; all others end in the DLQ.
+func TestHolds_S3_3_onceTheAttemptsAreUsedUp(t *testing.T) {
+	tolerated := parse(t, "").Pipeline.Tolerance
+	for _, category := range classify.Categories() {
+		for _, reason := range retrytopics.Reasons() {
+			f := classify.Failure{Class: classify.RetryBackoff, Code: classify.CodeIOFailed, Level: classify.LevelTransient, Category: category}
+			want := category == classify.CategoryIO && reason == retrytopics.ReasonExhausted
+			if got := tolerated.Holds(f, reason); got != want {
+				t.Errorf("%s, %s: holds %v", category, reason, got)
+			}
+		}
+	}
+	listed := parseTolerance(t, "hold_on: [io_failed]").Pipeline.Tolerance
+	if !listed.Holds(classify.Failure{Code: classify.CodeIOFailed, Category: classify.CategoryIO}, retrytopics.ReasonTransient) {
+		t.Error("a code of hold_on holds at the first failure")
+	}
+}
+
+func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
+	t.Parallel()
+	const halts = "\nhalt"
+	for name, c := range map[string]struct {
+		keys  string
+		code  classify.Code
+		level classify.Level
+		want  bool
+	}{
+		"S0-9 precision degraded":                  {"", classify.CodePrecisionDegraded, classify.LevelRow, true},
+		"S0-9 empty mandatory foreign key":         {"", classify.CodeForeignKeyEmpty, classify.LevelRow, true},
+		"S0-9 unresolved foreign key":              {"", classify.CodeForeignKeyUnresolved, classify.LevelRow, false},
+		"an own list is the whole list":            {"hold_on: [http_forbidden]", classify.CodePrecisionDegraded, classify.LevelRow, false},
+		"listed":                                   {"hold_on: [http_forbidden]", classify.CodeHTTPForbidden, classify.LevelPermanent, true},
+		"S4-1 nothing can go on":                   {"hold_on: []", classify.CodeUnknown, classify.LevelPipeline, true},
+		"S0-2 invalid geometry is one dead letter": {"", classify.CodeGeometryInvalid, classify.LevelRow, false},
+		"S0-2 halt_on_geometry_invalid":            {halts, classify.CodeGeometryInvalid, classify.LevelRow, true},
+		"S0-2 halts on a geometry not simple":      {halts, classify.CodeGeometryNotSimple, classify.LevelRow, true},
+		"S0-2 halts on nothing else":               {halts, classify.CodeMissingRequired, classify.LevelRow, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := parse(t, "")
+			if c.keys == halts {
+				cfg.Pipeline.Tolerance.HaltOnGeometryInvalid = true
+			} else if c.keys != "" {
+				cfg = parseTolerance(t, c.keys)
+			}
+			f := classify.Failure{Code: c.code, Level: c.level, Err: errors.New("x")}
+			if got := cfg.Pipeline.Tolerance.HoldsAtOnce(f); got != c.want {
+				t.Errorf("holds: %v", got)
+			}
+		})
+	}
+}
+
+// ofBatch is an event of a record that a producer sent in a batch.
+func ofBatch(id string, outcome retrytopics.Outcome) *retrytopics.Event {
+	e := event(outcome, 1, header.Control{})
+	e.Record.Headers = []kgo.RecordHeader{{Key: batchHeader, Value: []byte(id)}}
+	return e
+}
+
+func newConsumer(t *testing.T, tolerance string) *Consumer {
+	t.Helper()
+	c, err := New(parseTolerance(t, tolerance), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Once a person has let a batch through, its further records are judged anew; what was delivered of it still stands.
+func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
+	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
+	for range 10 {
+		c.ended(ofBatch("b", retrytopics.OutcomeDelivered))
+	}
+	for range 10 {
+		c.ended(ofBatch("b", retrytopics.OutcomeDeadLettered))
+	}
+	if _, yes := c.orders.quarantined("b"); !yes {
+		t.Fatal("half of it dead, and not quarantined")
+	}
+	c.orders.state.wroteBatch("b", 3)
+	c.orders.take(t.Context(), view(6, resumedBy("ana"))) // consumer resume --batch b
+	c.ended(ofBatch("b", retrytopics.OutcomeDelivered))
+	if reason, yes := c.orders.quarantined("b"); yes {
+		t.Errorf("quarantined again by one good record: %s", reason)
+	}
+	c.orders.onResume()
+	if n := c.gates.Delivered("b"); n != 11 {
+		t.Errorf("%d delivered", n)
+	}
+}
+
+// What is left of quarantined batches does not hold the pipeline, in an instance, or after a restart, that did not see them fail.
+func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
+	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
+	end := func(outcome retrytopics.Outcome) {
+		for i := range 30 {
+			c.ended(ofBatch([]string{"b1", "b2", "b3", "b4"}[i%4], outcome))
+		}
+	}
+	for i := range 6 {
+		c.ended(ofBatch([]string{"b1", "b2"}[i%2], retrytopics.OutcomeDeadLettered)) // before it hears of the quarantine
+	}
+	v := view(5, resumedBy("ana"))
+	for _, id := range []string{"b1", "b2", "b3", "b4"} {
+		v.Batches[id] = control.State{Phase: control.Quarantined, Reason: "x", By: "consumer other", At: noon}
+	}
+	c.orders.take(t.Context(), v)
+	end(retrytopics.OutcomeDeadLettered) // such as cannot even be decoded
+	for range 20 {
+		c.ended(event(retrytopics.OutcomeDelivered, 1, header.Control{}))
+	}
+	if state, held := c.orders.held(); held {
+		t.Errorf("held: %s", state)
+	}
+	end(retrytopics.OutcomeDelivered) // what was under way
+	if n := c.gates.Delivered("b1"); n != 8 {
+		t.Errorf("%d delivered", n)
+	}
+}

@@ -1,0 +1,301 @@
+package consumer_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/internal/topics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+// governed is a scene whose pipeline has rules.
+type governed struct{ *scene }
+
+func newGoverned(t *testing.T, service http.HandlerFunc) *governed {
+	t.Helper()
+	return &governed{newScene(t, service, `pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 0.1, jitter: false, tiers: [100ms, 200ms], retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_dead_letter_rate: 1 }
+kafka: { brokers: [%q] }
+topics: { partitions: 2 }
+metrics: { listen: "" }
+engine: { instance: one }
+governance:
+  care: { field: properties.care, deny: [sacred] }
+  sovereignty: { header: nation, allow: [osage] }
+  lineage: { field: properties.from, required: true }
+  escalate_after_attempts: 2
+  energy: { watts_per_cpu: 10, grid_grams_per_kwh: 400 }
+enrich:
+  - { name: place, http: { url: "%s/?id={id}", allow_private: true }, set: { place: /name } }
+`)}
+}
+
+func (g *governed) send(id, properties, nation string, more ...kgo.RecordHeader) {
+	g.t.Helper()
+	value := fmt.Sprintf(`{"type":"Feature","id":%q,"geometry":{"type":"Point","coordinates":[1,2]},"properties":%s}`, id, properties)
+	r := &kgo.Record{Topic: g.cfg.Source.Topic, Key: []byte(id), Value: []byte(value), Headers: more}
+	if nation != "" {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: "nation", Value: []byte(nation)})
+	}
+	if err := g.client.ProduceSync(g.t.Context(), r).FirstErr(); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// run makes one bounded run, with a consumer of its own.
+func (g *governed) run() {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), testrun.Patient(time.Minute))
+	defer cancel()
+	if err := g.consumer().RunUntilEnd(ctx); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// read gives the committed records of a topic.
+func (g *governed) read(topic string) []*kgo.Record {
+	g.t.Helper()
+	spans, err := kafka.Spans(g.t.Context(), g.client, topic)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var all []*kgo.Record
+	err = kafka.Scan(g.t.Context(), g.client, topic, spans, func(r *kgo.Record) error {
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return all
+}
+
+func (g *governed) ledger() governance.Document {
+	g.t.Helper()
+	ledger, err := governance.Read(g.t.Context(), g.client, g.cfg)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return ledger
+}
+
+func control(t *testing.T, r *kgo.Record) header.Control {
+	t.Helper()
+	c, err := header.ParseControl(r.Headers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// S3-8: marks survive every hop: the tiers, the DLQ, a replay, the output. A violation is never retried (S3-3), is
+// escalated, and stands in a ledger whose chain goes on over restarts. Every retry tells the fields of S3-7.
+func TestGovernance_S3_8_overEveryHop(t *testing.T) {
+	var failures atomic.Int32
+	failures.Store(2)
+	g := newGoverned(t, func(w http.ResponseWriter, _ *http.Request) {
+		if failures.Add(-1) >= 0 {
+			http.Error(w, "later", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte(`{"name":"Ulm"}`))
+	})
+	g.send("good", `{"care":["open","attribution"],"from":"survey:1887"}`, "osage")
+	g.run()
+	out := g.read(g.cfg.Output.Topic)
+	if len(out) != 1 {
+		t.Fatalf("%d outputs", len(out))
+	}
+	if c := control(t, out[0]); c.Attempt != 3 || c.Care != "open,attribution" || c.Sovereignty != "osage" || c.Lineage != "survey:1887" {
+		t.Errorf("after two retries: %+v", c)
+	}
+	for _, tier := range g.cfg.TierTopics() {
+		for _, r := range g.read(tier) {
+			if c := control(t, r); c.Care != "open,attribution" || c.Sovereignty != "osage" || c.Lineage != "survey:1887" {
+				t.Errorf("in %s: %+v", tier, c)
+			}
+		}
+	}
+	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
+	g.send("foreign", `{"from":"x"}`, "kaw")
+	g.run() // a new consumer: the chain goes on
+	g.send("origin", `{}`, "osage")
+	g.run()
+	letters := g.read(g.cfg.Topics.DLQ)
+	if len(letters) != 3 {
+		t.Fatalf("%d dead letters", len(letters))
+	}
+	states := map[string]deadletters.Status{}
+	for _, r := range g.read(g.cfg.Topics.DLQStatus) {
+		s, err := deadletters.ParseState(r.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states[s.ID] = s.Status
+	}
+	for _, r := range letters {
+		if c := control(t, r); c.ErrorCode != "governance_denied" || c.Attempt != 1 || states[c.DeadLetterID] != deadletters.Escalated {
+			t.Errorf("%s: %+v is %s", r.Key, c, states[c.DeadLetterID])
+		}
+	}
+	g.wantLedger(map[string]governance.Reason{
+		"good": governance.ReasonRetries, "sacred": governance.ReasonDenied, "foreign": governance.ReasonDenied, "origin": governance.ReasonDenied,
+	})
+
+	// A replay of a forbidden record is forbidden again, and escalated again.
+	sacred := letters[0]
+	for _, r := range letters {
+		if string(r.Key) == "sacred" {
+			sacred = r
+		}
+	}
+	c := control(t, sacred)
+	replayed := header.Control{
+		DeadLetterID: c.DeadLetterID, ReplayID: "r1", ReplayCount: 1, Source: c.Source, HasSource: true, SourceTimestamp: c.SourceTimestamp,
+		ContentHash: c.ContentHash, Care: c.Care, Sovereignty: c.Sovereignty, Lineage: c.Lineage,
+	}
+	again := &kgo.Record{Topic: g.cfg.Source.Topic, Key: sacred.Key, Value: sacred.Value, Headers: replayed.AppendTo(nil)}
+	secret := strings.Repeat("2a", proof.MinKeyBytes)
+	t.Setenv(proof.Variable, secret)
+	keys, err := proof.ParseKeys(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys[0].Sign(again)
+	if err := g.client.ProduceSync(t.Context(), again).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	g.run()
+	if n := g.ledger().Entries(); n != 5 || audit.Broken(g.ledger().Verify()) != nil {
+		t.Errorf("%d entries after the replay, %v", n, audit.Broken(g.ledger().Verify()))
+	}
+	status := g.read(g.cfg.Topics.DLQStatus)
+	last, err := deadletters.ParseState(status[len(status)-1].Value)
+	for _, r := range status {
+		if s, _ := deadletters.ParseState(r.Value); s.ReplayID == "r1" {
+			last = s
+		}
+	}
+	if err != nil || last.Status != deadletters.Escalated || last.ReprocessCount != 1 {
+		t.Errorf("the dead letter is %+v", last)
+	}
+	g.wantTelemetry()
+}
+
+// S3-8: a transaction that another has open in the audit topic hides what was committed behind it. The chain is whole all the same.
+func TestGovernance_S3_8_theLedgerWaitsForATransactionThatIsOpen(t *testing.T) {
+	t.Parallel()
+	g := newGoverned(t, func(http.ResponseWriter, *http.Request) {})
+	other, err := kgo.NewClient(kgo.SeedBrokers(g.cfg.Kafka.Brokers...), kgo.TransactionalID("other"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	for p := range int32(2) {
+		if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: g.cfg.Topics.Audit, Partition: p, Value: []byte(`{}`)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
+	g.run()
+	ended := make(chan error, 1)
+	time.AfterFunc(300*time.Millisecond, func() { ended <- other.EndTransaction(t.Context(), kgo.TryCommit) })
+	if ledger := g.ledger(); audit.Broken(ledger.Verify()) != nil || ledger.Entries() != 1 {
+		t.Errorf("%d entries, %v", ledger.Entries(), audit.Broken(ledger.Verify()))
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// S3-8: who takes the heads away does not make the ledger one without entries.
+func TestGovernance_S3_8_entriesWithoutAHeadAreABrokenChain(t *testing.T) {
+	t.Parallel()
+	g := newGoverned(t, func(http.ResponseWriter, *http.Request) {})
+	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
+	g.run()
+	admin := kadm.NewClient(g.client)
+	if _, err := admin.DeleteTopic(t.Context(), g.cfg.Topics.Governance); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := topics.Ensure(t.Context(), admin, topics.Plan(g.cfg)); err != nil {
+		t.Fatal(err)
+	}
+	if err := audit.Broken(g.ledger().Verify()); !errors.Is(err, audit.ErrBroken) || !strings.Contains(err.Error(), "there are 1 entries and no head") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// wantLedger compares the entries and holds the ledger against its chain, before and after somebody changes it.
+func (g *governed) wantLedger(want map[string]governance.Reason) {
+	g.t.Helper()
+	ledger := g.ledger()
+	if err := audit.Broken(ledger.Verify()); err != nil || ledger.Entries() != len(want) {
+		g.t.Errorf("%d entries, %v", ledger.Entries(), err)
+	}
+	for _, p := range ledger.Partitions {
+		for _, e := range p.Entries {
+			var entry governance.Entry
+			if err := json.Unmarshal(e.Entry, &entry); err != nil || entry.Reason != want[entry.FeatureID] || entry.Pipeline != "parcels" {
+				g.t.Errorf("%s: %v", e.Entry, err)
+			}
+		}
+		if len(p.Entries) > 0 {
+			p.Entries[0].Entry = bytes.Replace(p.Entries[0].Entry, []byte("parcels"), []byte("plots"), 1)
+			if err := audit.Broken(ledger.Verify()); !errors.Is(err, audit.ErrBroken) {
+				g.t.Errorf("a changed entry of partition %d: %v", p.Partition, err)
+			}
+		}
+	}
+}
+
+// wantTelemetry holds the log to S3-7: each retry tells every field.
+func (g *governed) wantTelemetry() {
+	g.t.Helper()
+	var told []map[string]any
+	for line := range strings.Lines(g.log.String()) {
+		var entry struct {
+			FeatureID string         `json:"feature_id"`
+			Retry     map[string]any `json:"retry"`
+		}
+		if err := json.Unmarshal([]byte(line), &entry); err == nil && entry.Retry != nil && entry.FeatureID == "good" {
+			told = append(told, entry.Retry)
+		}
+	}
+	if len(told) != 3 {
+		g.t.Fatalf("S3-7: %d retry lines about the feature, want 3: two failures and the success after them", len(told))
+	}
+	for i, r := range told {
+		for _, field := range []string{"stage", "attempt", "delay_ms", "error_class", "success", "governance_status", "energy_wh", "co2_g"} {
+			if _, ok := r[field]; !ok {
+				g.t.Errorf("S3-7: no %s in %v", field, r)
+			}
+		}
+		status := map[int]string{0: "allowed", 1: "escalated", 2: "allowed"}[i]
+		if r["attempt"] != float64(i+1) || r["stage"] != "enrich" || r["error_class"] != "retry_backoff" || r["success"] != (i == 2) || r["governance_status"] != status {
+			g.t.Errorf("S3-7: attempt %d is told as %v", i+1, r)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package consumer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// MostInstances is how many names a group has on one host.
+const MostInstances = 64
+
+// InstanceName is the name of an instance that no other process of the group has on this host. The first process has the host's name, the
+// second HOST-2, and so on. The kernel frees the name when the process ends, however it ends: a process that is killed and started again
+// has its former name, so it fences the transaction that it left open. A process that hangs keeps its name.
+//
+// On Linux a name is reserved by an abstract Unix socket, which needs no file and no permission and is visible to all processes of one
+// network namespace. On other systems every name is free.
+type InstanceName struct {
+	Name  string
+	Taken int // names before this one that other processes have
+	held  io.Closer
+}
+
+// Release frees the name.
+func (s *InstanceName) Release() error { return s.held.Close() }
+
+// NoFreeNameError reports that every name of a group is taken on this host.
+type NoFreeNameError struct{ Group, Host string }
+
+// Error names the flag that helps.
+func (e *NoFreeNameError) Error() string {
+	return fmt.Sprintf("all %d names of consumer group %s from %s to %s-%d are taken on this host: name this instance with --instance", MostInstances, e.Group, e.Host, e.Host, MostInstances)
+}
+
+// ReserveInstance reserves the first free name of a group. The error is a *NoFreeNameError or an error of the system.
+func ReserveInstance(group, host string) (*InstanceName, error) {
+	for n := range MostInstances {
+		name := nthName(host, n)
+		held, free, err := bindName(socketAddress(group, name))
+		if err != nil {
+			return nil, fmt.Errorf("reserve the name %s in group %s (or give one with --instance): %w", name, group, err)
+		}
+		if free {
+			return &InstanceName{Name: name, Taken: n, held: held}, nil
+		}
+	}
+	return nil, &NoFreeNameError{group, host}
+}
+
+// nthName returns name n, from 0. The first is the host's own name.
+func nthName(host string, n int) string {
+	if n == 0 {
+		return host
+	}
+	return host + "-" + strconv.Itoa(n+1)
+}
+
+// socketAddress returns a hash: the address of a socket has at most 107 bytes, and the names may be longer.
+func socketAddress(group, name string) string {
+	sum := sha256.Sum256([]byte(strconv.Quote(group) + strconv.Quote(name)))
+	return "switchback/instance/" + hex.EncodeToString(sum[:16])
+}

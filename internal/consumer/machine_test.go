@@ -1,0 +1,78 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func TestMachine_S3_3_defersWhatEveryRecordWouldMeet(t *testing.T) {
+	dial := func(errno syscall.Errno) error {
+		return fmt.Errorf("place: %w", &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", errno)})
+	}
+	for _, c := range []struct {
+		err  error
+		held bool
+	}{
+		{dial(syscall.EMFILE), true}, {dial(syscall.ENFILE), true}, {dial(syscall.ENOMEM), true}, {dial(syscall.ENOBUFS), true},
+		{dial(syscall.ECONNREFUSED), false}, {dial(syscall.EIO), false}, {errors.New("too many open files"), false}, {nil, false},
+	} {
+		m := &machine{log: slog.New(slog.DiscardHandler)}
+		_, err := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
+			return retrytopics.Result{}, c.err
+		})(t.Context(), nil)
+		held, is := errors.AsType[*retrytopics.UnavailableError](err)
+		if is != c.held || !errors.Is(err, c.err) {
+			t.Errorf("%v became %v", c.err, err)
+		}
+		if is && !strings.Contains(held.Error(), "machine") && !strings.Contains(held.Error(), "process") {
+			t.Errorf("%v does not say what is lacking", held)
+		}
+	}
+}
+
+func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		m := &machine{log: slog.New(slog.NewJSONHandler(&said, nil))}
+		var failure error = syscall.EMFILE
+		handle := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
+			return retrytopics.Result{}, failure
+		})
+		probes, last := 0, time.Duration(0)
+		for began := time.Now(); time.Since(began) < 10*time.Minute; probes++ {
+			_, err := handle(t.Context(), nil)
+			held, ok := errors.AsType[*retrytopics.UnavailableError](err)
+			if !ok {
+				t.Fatalf("got %v", err)
+			}
+			if _, err := handle(t.Context(), nil); !errors.Is(err, syscall.EMFILE) || !errors.As(err, &held) || m.probes != probes+1 {
+				t.Fatalf("one that failed beside it counts as a probe: %v", err)
+			}
+			wait := time.Until(held.RetryAt)
+			if wait < last || wait > longestProbe {
+				t.Fatalf("probe %d after %s, the one before after %s", probes, wait, last)
+			}
+			last = wait
+			time.Sleep(wait)
+		}
+		if lines := strings.Count(said.String(), "\n"); probes > 40 || lines > 11 {
+			t.Errorf("%d probes, %d lines in ten minutes", probes, lines)
+		}
+		failure = nil
+		if _, err := handle(t.Context(), nil); err != nil || m.probes != 0 || !strings.Contains(said.String(), "enough again") {
+			t.Errorf("%v, %d probes: %s", err, m.probes, &said)
+		}
+	})
+}

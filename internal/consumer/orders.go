@@ -1,0 +1,360 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+// orders ties this instance to what is ordered for the whole pipeline: it holds and resumes the engine as the control topic
+// says, and writes what the gates of this instance order. An order of its own takes effect here at once, and everywhere
+// once it is written.
+type orders struct {
+	log    *slog.Logger
+	by     string
+	runID  string
+	engine interface {
+		Hold(reason string)
+		Resume()
+	}
+	write     writer
+	named     func(error) error        // says who lacks a permission
+	delivered func(batch string) int64 // how much of a batch this instance has delivered
+	onResume  func()                   // what the gates counted before it counts no longer
+	suspend   func(until time.Time)    // the same, and no rate pauses the pipeline until then
+	onBatch   func(batch string)       // the same, when the quarantine of one batch begins elsewhere, and when one ends
+	onWritten func()                   // told once the pipeline is held and the topic says so
+
+	mu      sync.Mutex
+	unread  error // why the control topic cannot be read; nothing goes on meanwhile
+	told    time.Time
+	state   standing
+	off     gatesOff
+	reports map[string]control.State // batches of which this instance has still to report what it had delivered
+	wake    chan struct{}
+}
+
+// writer is control.Writer, or a broken one in tests.
+type writer interface {
+	HoldSince(ctx context.Context, s control.State, known int64) (int64, error)
+	QuarantineSince(ctx context.Context, id string, s control.State, known int64) (int64, error)
+	Report(ctx context.Context, id string, s control.State, delivered int64) error
+}
+
+const (
+	writeAgain   = time.Second // between two tries to write an order, at first
+	writeSlowest = 15 * time.Second
+	lastTry      = 5 * time.Second // for an order that is not written when the run ends
+	writeTimeout = 30 * time.Second
+)
+
+// take follows the control topic.
+func (o *orders) take(ctx context.Context, v control.View) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	unread := o.unread
+	o.unread = nil
+	o.hear(ctx, v, func() {})
+	if _, held := o.state.held(); unread != nil {
+		o.log.InfoContext(ctx, "the control topic can be read again")
+		if !held {
+			o.engine.Resume()
+		}
+	}
+}
+
+// tellEvery is between two lines of the log about a trouble that lasts.
+const tellEvery = time.Minute
+
+// cannotRead pauses this instance until the control topic can be read again: somebody may have paused the pipeline.
+func (o *orders) cannotRead(ctx context.Context, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unread == nil || time.Since(o.told) >= tellEvery {
+		o.told = time.Now()
+		o.log.ErrorContext(ctx, "cannot read the control topic; this instance is paused until it can", "error", err)
+	}
+	o.unread = err
+	if _, held := o.state.held(); !held {
+		o.engine.Hold("the control topic cannot be read: " + err.Error())
+	}
+}
+
+// ready says why this instance does not take part, "" when it does.
+func (o *orders) ready() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unread != nil {
+		return "paused: the control topic cannot be read: " + o.unread.Error()
+	}
+	return ""
+}
+
+// hear takes in what the topic says, and drops the own order that it has overtaken. The mutex is held.
+func (o *orders) hear(ctx context.Context, v control.View, drop func()) {
+	_, before := o.state.held()
+	known := o.state.allQuarantined()
+	drop()
+	o.state.take(v)
+	o.compare(ctx, known, o.state.allQuarantined())
+	now, held := o.state.held()
+	switch {
+	case held:
+		o.engine.Hold(now.String())
+		if !before {
+			o.log.WarnContext(ctx, "pipeline paused", "reason", now.Reason, "code", string(now.Code), "by", now.By, "since", now.At)
+		}
+		o.settled()
+	case before:
+		o.resume(ctx, now)
+		return
+	}
+	o.obeyGatesOff(ctx, now)
+}
+
+// compare acts on the batches that are quarantined now and were not before, and the other way round. The mutex is held.
+func (o *orders) compare(ctx context.Context, before, now map[string]control.State) {
+	for id, state := range now {
+		if _, known := before[id]; known {
+			continue
+		}
+		o.log.WarnContext(ctx, "batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", state.Reason,
+			"code", string(state.Code), "by", state.By, "since", state.At, "delivered_here", o.delivered(id))
+		o.reports[id] = state
+		o.onBatch(id)
+		o.stir()
+	}
+	for id := range before {
+		if _, still := now[id]; !still {
+			o.onBatch(id)
+		}
+	}
+}
+
+// settled tells that the pipeline is paused, unless an own order is still to be written. The mutex is held.
+func (o *orders) settled() {
+	if _, held := o.state.held(); held && o.state.own == nil {
+		o.onWritten()
+	}
+}
+
+// hold orders to hold the pipeline. It may be called from the engine's workers.
+func (o *orders) hold(ctx context.Context, at time.Time, code control.Code, reason string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pause(ctx, at, code, reason)
+}
+
+// pause is hold. The mutex is held.
+func (o *orders) pause(ctx context.Context, at time.Time, code control.Code, reason string) {
+	state := control.State{Phase: control.Held, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
+	if !o.state.hold(state) {
+		return
+	}
+	o.engine.Hold(state.String())
+	o.log.ErrorContext(ctx, "pipeline paused; once the cause is fixed: consumer resume --reason …", "reason", reason, "code", string(code))
+	o.stir()
+}
+
+// quarantine orders to quarantine a batch of the producer.
+func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code control.Code, reason string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	state := control.State{Phase: control.Quarantined, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
+	if !o.state.quarantine(id, state) {
+		return
+	}
+	o.log.ErrorContext(ctx, "error threshold exceeded: batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", reason,
+		"code", string(code), "delivered_here", o.delivered(id))
+	o.stir()
+}
+
+// quarantined gives the reason for which a batch is quarantined.
+func (o *orders) quarantined(id string) (reason string, yes bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	state, yes := o.state.quarantined(id)
+	return state.Reason, yes
+}
+
+// quarantinedBy gives the batches that a run has quarantined, and that are.
+func (o *orders) quarantinedBy(runID string) map[string]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := map[string]bool{}
+	for id, state := range o.state.allQuarantined() {
+		if state.RunID == runID {
+			all[id] = true
+		}
+	}
+	return all
+}
+
+// deliveredOf hears that a record of a batch was delivered. What was under way when the batch was quarantined is committed
+// after that, and a report that counts it follows the one that does not. An order that is still to be written brings its own.
+func (o *orders) deliveredOf(batch string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if state, yes := o.state.batches[batch]; yes {
+		o.reports[batch] = state
+		o.stir()
+	}
+}
+
+// held gives the order that holds the pipeline, if one does.
+func (o *orders) held() (control.State, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.state.held()
+}
+
+func (o *orders) stir() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes own orders until the context ends, and tries once more then: an order that is not in the topic is forgotten
+// with this process.
+func (o *orders) run(ctx context.Context) {
+	wait, told := writeAgain, time.Time{}
+	for ctx.Err() == nil {
+		err := o.flush(ctx)
+		if err != nil && ctx.Err() == nil && time.Since(told) >= tellEvery {
+			told = time.Now()
+			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, others do not know it yet", "error", o.named(err))
+		}
+		var again <-chan time.Time
+		if err != nil {
+			again = time.After(wait)
+			wait = min(2*wait, writeSlowest)
+		} else {
+			wait, told = writeAgain, time.Time{}
+		}
+		select {
+		case <-ctx.Done():
+		case <-o.wake:
+		case <-again:
+		}
+	}
+	o.mu.Lock()
+	o.off.stop()
+	o.mu.Unlock()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTry)
+	defer cancel()
+	if err := o.flush(last); err != nil {
+		o.log.ErrorContext(ctx, "an order is not in the control topic; the next run does not know it", "error", o.named(err))
+	}
+}
+
+// flush writes what is not written.
+func (o *orders) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	o.mu.Lock()
+	batches, own := maps.Clone(o.state.ownB), o.state.own
+	o.mu.Unlock()
+	for id, order := range batches {
+		if err := o.writeBatch(ctx, id, order); err != nil {
+			return fmt.Errorf("quarantine batch %s: %w", id, err)
+		}
+	}
+	if own != nil {
+		if err := o.writePipeline(ctx, *own); err != nil {
+			return fmt.Errorf("hold the pipeline: %w", err)
+		}
+	}
+	return o.report(ctx)
+}
+
+func (o *orders) writeBatch(ctx context.Context, id string, order ownOrder) error {
+	offset, err := o.write.QuarantineSince(ctx, id, order.State, order.known)
+	overtaken, other := errors.AsType[*control.OvertakenError](err)
+	if err != nil && !other {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if other {
+		o.hear(ctx, overtaken.View, func() { delete(o.state.ownB, id) })
+	} else {
+		o.state.wroteBatch(id, offset)
+	}
+	if now, yes := o.state.quarantined(id); yes { // else somebody has let it through meanwhile
+		o.reports[id] = now
+	}
+	return nil
+}
+
+func (o *orders) writePipeline(ctx context.Context, order ownOrder) error {
+	offset, err := o.write.HoldSince(ctx, order.State, order.known)
+	overtaken, other := errors.AsType[*control.OvertakenError](err)
+	if err != nil && !other {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if other {
+		o.hear(ctx, overtaken.View, func() { o.state.own = nil })
+		return nil
+	}
+	o.state.wrote(order.State, offset)
+	if now, held := o.state.held(); !held { // somebody resumed it meanwhile
+		o.resume(ctx, now)
+	}
+	o.settled()
+	return nil
+}
+
+// resume lets the engine go on. The mutex is held.
+func (o *orders) resume(ctx context.Context, now control.State) {
+	o.onResume()
+	o.obeyGatesOff(ctx, now)
+	if o.unread != nil {
+		o.engine.Hold("the control topic cannot be read: " + o.unread.Error())
+		return
+	}
+	o.engine.Resume()
+	o.log.InfoContext(ctx, "pipeline resumed", "reason", now.Reason, "by", now.By)
+}
+
+// report tells the audit trail what this instance has delivered of batches that are quarantined now. A report that cannot be
+// written stays due.
+func (o *orders) report(ctx context.Context) error {
+	for id, state, due := o.nextReport(); due; id, state, due = o.nextReport() {
+		n := o.delivered(id)
+		if n == 0 {
+			continue
+		}
+		state.By, state.RunID = o.by, o.runID
+		if err := o.write.Report(ctx, id, state, n); err != nil {
+			o.reportLater(id, state)
+			return fmt.Errorf("report what was delivered of batch %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// nextReport takes a report that is due. What is delivered from now on makes it due again.
+func (o *orders) nextReport() (id string, state control.State, due bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for id, state := range o.reports {
+		delete(o.reports, id)
+		return id, state, true
+	}
+	return "", control.State{}, false
+}
+
+func (o *orders) reportLater(id string, state control.State) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reports[id] = state
+}

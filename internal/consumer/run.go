@@ -1,0 +1,137 @@
+package consumer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// HeldError says that a bounded run ended before its end, because the pipeline is held.
+type HeldError struct{ State control.State }
+
+// Error says since when, by whom, why, and what to do.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("the pipeline is %s; what is finished is committed, nothing is lost; once the cause is fixed: consumer resume --reason …", e.State)
+}
+
+// Run consumes until the context ends, finishes what is in flight, commits it and leaves the group. While the pipeline is
+// held it stays in the group and waits. It returns an error when the brokers cannot be reached at the start, when the topics
+// do not fit, or when only a person can help.
+func (c *Consumer) Run(ctx context.Context) error { return c.run(ctx, c.engine.Run, false) }
+
+func (c *Consumer) newOrders() *orders {
+	host, _ := os.Hostname()
+	name := cmp.Or(c.cfg.Engine.Instance, host, "unnamed")
+	return &orders{
+		log: c.log, by: "consumer " + name, runID: c.runID, engine: c.engine, state: newStanding(), wake: make(chan struct{}, 1),
+		write: control.NewWriter(c.cfg, c.kafka), named: c.denied, delivered: c.gates.Delivered, reports: map[string]control.State{},
+		onResume: c.gates.Reset, suspend: c.gates.Suspend, onBatch: c.gates.Forget, onWritten: func() {},
+	}
+}
+
+func (c *Consumer) run(ctx context.Context, engine func(context.Context) error, bounded bool) error {
+	c.began = time.Now()
+	defer c.work.Close()
+	defer c.closeSink()
+	client, err := kgo.NewClient(c.kafka...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	if err := c.preflight(ctx, client); err != nil {
+		return c.denied(err)
+	}
+	if err := c.work.Load(ctx); err != nil {
+		return c.denied(err)
+	}
+	stop, err := c.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	err = c.underOrders(ctx, engine, bounded)
+	c.sum(ctx, client, err)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = nil // told to stop; the summary says "interrupted"
+	}
+	return err
+}
+
+// underOrders runs the engine while the control topic is followed. The topic is read to its end before the first record is
+// taken: an instance that starts into a held pipeline holds.
+func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context) error, bounded bool) error {
+	reader, err := control.Open(ctx, c.kafka, c.cfg.Topics.Control)
+	if err != nil {
+		return c.denied(err)
+	}
+	defer reader.Close()
+	if err := c.openKeys(ctx, reader.View()); err != nil {
+		return err
+	}
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	if bounded {
+		c.orders.onWritten = func() { end(errHeld) }
+	}
+	c.orders.take(ctx, reader.View())
+	if most, capped := c.cfg.CappedByCI(); capped {
+		c.log.WarnContext(ctx, "CI=true in the environment: attempts are capped", "max_attempts", most, "key", "pipeline.retry_policy.ci_max_attempts")
+	}
+	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
+	besides, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { c.work.Watch(besides, c.log, c.denied, c.referencesChanged) })
+	wg.Go(func() { c.orders.run(besides) })
+	if !bounded && c.cfg.Metrics.Listen != "" {
+		wg.Go(func() { c.countPending(besides) })
+	}
+	wg.Go(func() {
+		if err := reader.Follow(besides, func(v control.View) { c.ordered(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied(err)) }); err != nil {
+			end(err)
+		}
+	})
+	if running.Err() == nil {
+		err = engine(running)
+	}
+	stop()
+	wg.Wait()
+	if _, held := c.orders.held(); held && bounded {
+		end(errHeld) // no news, unless the order could not be written
+	}
+	return c.denied(c.ending(ctx, running, err))
+}
+
+// errHeld ends a bounded run.
+var errHeld = errors.New("held")
+
+// denied names who lacks a permission, where an error is that, and what prints those that are needed.
+func (c *Consumer) denied(err error) error {
+	return kafka.NamedDenial(kafka.Principal(c.cfg.Kafka), "consumer topics acls", err)
+}
+
+// ending gives the error of a run: what the engine says, unless it was stopped for another reason.
+func (c *Consumer) ending(ctx, running context.Context, err error) error {
+	if errors.Is(err, retrytopics.ErrFenced) {
+		return fmt.Errorf("%w; start each instance of group %s with a name of its own: --instance NAME", err, c.cfg.Source.Group)
+	}
+	cause := context.Cause(running)
+	switch {
+	case cause == nil || ctx.Err() != nil || err != nil && !errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(cause, errHeld):
+		state, _ := c.orders.held()
+		return &HeldError{state}
+	default:
+		return cause
+	}
+}

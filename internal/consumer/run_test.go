@@ -1,0 +1,46 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/topics"
+)
+
+// A bounded run that a gate holds with its last record ends as held, even when nobody else can be told.
+func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	broker, err := devbroker.Start(devbroker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	cfg := parse(t, "kafka: { brokers: [\""+broker.Addr()+"\"] }\n")
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := New(cfg, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.orders.write = &recorder{failures: 1000}
+	err = c.underOrders(t.Context(), func(context.Context) error {
+		c.orders.hold(t.Context(), time.Now(), control.CodeNullRate, "too many")
+		return nil
+	}, true)
+	if held, is := errors.AsType[*HeldError](err); !is || held.State.Reason != "too many" {
+		t.Errorf("ended with: %v", err)
+	}
+}

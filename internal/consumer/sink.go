@@ -1,0 +1,93 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/sink"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// openSink ties the table outside Kafka, when there is one, to the pipeline.
+func (c *Consumer) openSink() error {
+	hooks := pipeline.Hooks{Read: c.read, Mapped: c.mapped}
+	if table := c.cfg.Sink.PostGIS; table != nil {
+		classifier := classify.New(c.cfg.Pipeline.RetryPolicy.Classification())
+		opened, err := sink.Open(table, sink.Options{Key: c.cfg.Sink.Key, Mapping: c.cfg.Transform, Enrich: c.cfg.Enrich, Logger: c.log, Classify: classifier.Of})
+		if err != nil {
+			return err
+		}
+		c.sink, hooks.Made, hooks.Repeated = opened, c.write, c.repeated
+	}
+	c.work.Observe(hooks)
+	return nil
+}
+
+func (c *Consumer) closeSink() {
+	if c.sink != nil {
+		c.sink.Close()
+	}
+}
+
+// write writes what a record becomes into the table, under the version by which the engine judges it.
+func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
+	version, ok := m.Record.Version(m.Version, m.Delete)
+	if !ok {
+		return fmt.Errorf("a record without a version cannot be written to %s", c.cfg.Sink.PostGIS.Table)
+	}
+	rows := make([]*sink.Row, len(m.Parts))
+	for i, part := range m.Parts {
+		key, row, err := c.finder().Find(ctx, part.Key, part.Feature)
+		if err != nil {
+			return err
+		}
+		rows[i] = &sink.Row{
+			Key: key, RowKey: row, Version: version, Feature: part.Feature, Bytes: part.Bytes,
+			ContentHash: part.ContentHash, Source: m.Record.Source.String(),
+		}
+	}
+	return c.sink.Write(ctx, rows)
+}
+
+func (c *Consumer) finder() sink.Finder {
+	return sink.Finder{Rule: c.cfg.Sink.Key, Path: c.work.KeyPath}
+}
+
+// repeated says whether the row of a duplicate has to be written all the same.
+func (c *Consumer) repeated(ctx context.Context, r *retrytopics.Record, number *int64, contentHash string) (stale bool, err error) {
+	version, ok := r.Version(number, false)
+	if !ok || r.Key == nil {
+		return false, nil
+	}
+	key, _, err := c.finder().Find(ctx, r.Key, nil)
+	if err != nil {
+		return false, err
+	}
+	return c.sink.Repeated(ctx, &sink.Repeat{Key: key, Version: version, ContentHash: contentHash, Source: r.Source.String()})
+}
+
+// table refuses to start where rows could not be written, and says what of the table may become a problem. A database that does
+// not answer, or refuses the login, is no reason not to start.
+func (c *Consumer) table(ctx context.Context) error {
+	if c.sink == nil {
+		return nil
+	}
+	notes, err := c.sink.Prepare(ctx)
+	for _, note := range notes {
+		c.log.WarnContext(ctx, "the table of the sink differs from what the pipeline may give", "table", c.cfg.Sink.PostGIS.Table, "mismatch", note.String())
+	}
+	if err != nil && sink.Deferrable(err) {
+		c.log.WarnContext(ctx, "the database of the sink cannot be used yet; records are deferred until it can", "error", err)
+		return nil
+	}
+	return err
+}
+
+func (c *Consumer) sinkStatus() []sink.Status {
+	if c.sink == nil {
+		return nil
+	}
+	return []sink.Status{c.sink.Status()}
+}

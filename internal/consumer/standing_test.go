@@ -1,0 +1,306 @@
+package consumer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+func heldBy(who string) control.State {
+	return control.State{Phase: control.Held, Code: control.CodeOperator, Reason: "x", By: who, At: noon}
+}
+
+func resumedBy(who string) control.State {
+	return control.State{Phase: control.Running, Code: control.CodeOperator, By: who, At: noon}
+}
+
+func view(next int64, s control.State) control.View {
+	return control.View{Pipeline: s, Next: next, Batches: map[string]control.State{}}
+}
+
+// What holds is decided by the order of the topic, whoever hears of it when.
+func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
+	type step func(*standing)
+	take := func(next int64, s control.State) step { return func(st *standing) { st.take(view(next, s)) } }
+	own := func(st *standing) { st.hold(heldBy("me")) }
+	wrote := func(offset int64) step { return func(st *standing) { st.wrote(heldBy("me"), offset) } }
+	for name, c := range map[string]struct {
+		steps []step
+		held  string // who holds it
+	}{
+		"nothing was ever ordered":                         {nil, ""},
+		"held at the start":                                {[]step{take(1, heldBy("ana"))}, "ana"},
+		"resumed":                                          {[]step{take(1, heldBy("ana")), take(2, resumedBy("ben"))}, ""},
+		"own order holds before it is written":             {[]step{own}, "me"},
+		"an older resume does not undo it":                 {[]step{own, take(1, resumedBy("ben"))}, "me"},
+		"written":                                          {[]step{own, wrote(4)}, "me"},
+		"written, and the topic says so late":              {[]step{own, wrote(4), take(3, resumedBy("ben")), take(5, heldBy("me"))}, "me"},
+		"resumed after it, heard of before the answer":     {[]step{own, take(6, resumedBy("ben")), wrote(4)}, ""},
+		"resumed after it":                                 {[]step{own, wrote(4), take(6, resumedBy("ben"))}, ""},
+		"the first order stays the reason":                 {[]step{take(1, heldBy("ana")), own}, "ana"},
+		"held again after a resume":                        {[]step{own, wrote(4), take(6, resumedBy("ben")), own}, "me"},
+		"another instance wrote the same order after ours": {[]step{own, take(3, heldBy("ana")), wrote(1)}, "ana"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStanding()
+			for _, step := range c.steps {
+				step(&s)
+			}
+			state, held := s.held()
+			if held != (c.held != "") || held && state.By != c.held {
+				t.Errorf("held %v by %q, want by %q", held, state.By, c.held)
+			}
+		})
+	}
+}
+
+// recorder is an engine and a control topic that fails at first.
+type recorder struct {
+	mu       sync.Mutex
+	did      []string
+	failures int
+	offset   int64
+	topic    control.View // what the topic says when an order is written
+}
+
+func (r *recorder) note(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.did = append(r.did, what)
+}
+func (r *recorder) Hold(string) { r.note("hold") }
+func (r *recorder) Resume()     { r.note("resume") }
+
+func (r *recorder) HoldSince(_ context.Context, _ control.State, known int64) (int64, error) {
+	if r.failures--; r.failures >= 0 {
+		r.note("cannot write")
+		return 0, errors.New("no broker")
+	}
+	if r.topic.Ordered >= known {
+		r.note("overtaken")
+		return 0, fmt.Errorf("write: %w", &control.OvertakenError{View: r.topic})
+	}
+	r.note("written")
+	r.offset++
+	return r.offset, nil
+}
+
+func (r *recorder) Report(_ context.Context, id string, _ control.State, n int64) error {
+	r.note(fmt.Sprintf("report %d of %s", n, id))
+	return nil
+}
+
+func (r *recorder) QuarantineSince(_ context.Context, id string, s control.State, known int64) (int64, error) {
+	if r.topic.Next > known {
+		r.note("overtaken " + id)
+		return 0, fmt.Errorf("write: %w", &control.OvertakenError{Batch: id, View: r.topic})
+	}
+	r.note(string(s.Phase) + " " + id)
+	r.offset++
+	return r.offset, nil
+}
+
+func newOrders(r *recorder) *orders {
+	if r.topic.Next == 0 {
+		r.topic.Ordered = -1
+	}
+	return &orders{
+		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, named: func(err error) error { return err }, state: newStanding(), wake: make(chan struct{}, 1),
+		reports: map[string]control.State{}, delivered: func(id string) int64 { return int64(len(id)) },
+		onResume: func() { r.note("forget counts") }, suspend: func(until time.Time) { r.note("gates off until " + until.Format(time.TimeOnly)) }, onBatch: func(string) {}, onWritten: func() { r.note("held for good") },
+	}
+}
+
+// An order that cannot be written for long is tried with growing pauses, and the log says so once a minute.
+func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{failures: 1 << 20}
+		o := newOrders(r)
+		var log bytes.Buffer
+		o.log = slog.New(slog.NewTextHandler(&log, nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { o.run(ctx) })
+		synctest.Wait()
+		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+		time.Sleep(5*time.Minute - time.Second)
+		synctest.Wait()
+		lines := strings.Count(log.String(), "cannot write an order")
+		cancel()
+		wg.Wait()
+		if tries := 1<<20 - r.failures; tries < 15 || tries > 30 {
+			t.Errorf("%d tries in five minutes", tries)
+		}
+		if lines != 5 {
+			t.Errorf("%d lines in five minutes, want one a minute:\n%s", lines, log.String())
+		}
+	})
+}
+
+// The instance obeys at once and tells the others as soon as it can; one order is written once.
+func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{failures: 2}
+		o := newOrders(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { o.run(ctx) })
+		synctest.Wait()
+		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+		o.hold(ctx, time.Now(), control.CodeTransientRate, "and more of it")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		o.take(ctx, view(9, resumedBy("ana")))
+		cancel()
+		wg.Wait()
+		want := []string{"hold", "cannot write", "cannot write", "written", "held for good", "forget counts", "resume"}
+		if !slices.Equal(r.did, want) {
+			t.Errorf("got  %q\nwant %q", r.did, want)
+		}
+	})
+}
+
+// What failed before a person resumed the pipeline does not hold it again, and what another instance holds needs no second
+// order: the topic decides, whoever was how fast.
+func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		topic control.State
+		held  string
+		want  []string
+	}{
+		"resumed meanwhile": {resumedBy("ana"), "", []string{"hold", "overtaken", "forget counts", "resume"}},
+		"held meanwhile":    {heldBy("consumer other"), "consumer other", []string{"hold", "overtaken", "hold", "held for good"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &recorder{topic: view(7, c.topic)}
+				r.topic.Ordered = 5
+				o := newOrders(r)
+				o.take(t.Context(), view(5, resumedBy("ben")))
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				wg.Go(func() { o.run(ctx) })
+				o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+				synctest.Wait()
+				if state, held := o.held(); held != (c.held != "") || held && state.By != c.held {
+					t.Errorf("held %v by %q, want by %q", held, state.By, c.held)
+				}
+				if cancel(); !slices.Equal(r.did, c.want) {
+					t.Errorf("got  %q\nwant %q", r.did, c.want)
+				}
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// A quarantine that another instance wrote, or a person ended, while this one decided the same is not written once more; and what
+// else the topic says then is heard as well.
+func TestOrders_S4_1_aQuarantineThatIsOvertakenIsNotWritten(t *testing.T) {
+	quarantined := control.State{Phase: control.Quarantined, By: "consumer other", At: noon}
+	for name, c := range map[string]struct {
+		batches map[string]control.State
+		want    []string
+	}{
+		"quarantined meanwhile": {map[string]control.State{"own": quarantined}, []string{"overtaken own", "report 3 of own"}},
+		"let through meanwhile": {map[string]control.State{}, []string{"overtaken own", "forget own"}},
+		"and another one":       {map[string]control.State{"other": quarantined}, []string{"overtaken own", "forget other", "forget own", "report 5 of other"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &recorder{topic: view(7, resumedBy("ana"))}
+				r.topic.Batches = c.batches
+				o := newOrders(r)
+				o.onBatch = func(id string) { r.note("forget " + id) }
+				o.take(t.Context(), view(5, resumedBy("ben")))
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				wg.Go(func() { o.run(ctx) })
+				o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
+				synctest.Wait()
+				_, want := c.batches["own"]
+				if _, yes := o.quarantined("own"); yes != want {
+					t.Errorf("quarantined %v", yes)
+				}
+				o.take(ctx, r.topic) // heard once more: it says nothing new
+				cancel()
+				wg.Wait()
+				if !slices.Equal(r.did, c.want) {
+					t.Errorf("got  %q\nwant %q", r.did, c.want)
+				}
+			})
+		})
+	}
+}
+
+// An order that could not be written yet is written when the instance is told to stop.
+func TestOrders_anOrderIsWrittenBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{failures: 1}
+		o := newOrders(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+		var wg sync.WaitGroup
+		wg.Go(func() { o.run(ctx) })
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if got := r.did; !slices.Contains(got, "written") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A batch is quarantined here at once and in the topic once written, and each instance reports what it had delivered of it;
+// so does one that hears of it from another.
+func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		o := newOrders(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { o.run(ctx) })
+		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
+		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "and more of it")
+		if reason, yes := o.quarantined("own"); !yes || reason != "too many" {
+			t.Errorf("quarantined %v: %s", yes, reason)
+		}
+		synctest.Wait()
+		v := view(9, control.State{Phase: control.Running})
+		v.Batches["own"], v.Batches["other"] = control.State{Phase: control.Quarantined}, control.State{Phase: control.Quarantined}
+		o.take(ctx, v)
+		synctest.Wait()
+		under := int64(0)
+		o.delivered = func(string) int64 { return under } // this instance had delivered none of it
+		v.Batches["later"] = control.State{Phase: control.Quarantined}
+		v.Next++
+		o.take(ctx, v)
+		synctest.Wait()
+		under = 7 // they were under way
+		o.deliveredOf("later")
+		o.deliveredOf("good")
+		synctest.Wait()
+		o.take(ctx, view(11, control.State{Phase: control.Running})) // all are released
+		o.deliveredOf("later")
+		if _, yes := o.quarantined("own"); yes {
+			t.Error("a batch that was released is quarantined")
+		}
+		cancel()
+		wg.Wait()
+		if want := []string{"quarantined own", "report 3 of own", "report 5 of other", "report 7 of later"}; !slices.Equal(r.did, want) {
+			t.Errorf("got %q", r.did)
+		}
+	})
+}

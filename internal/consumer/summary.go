@@ -1,0 +1,268 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Status is how a run ended.
+type Status string
+
+// The statuses.
+const (
+	StatusCompleted   Status = "completed"   // the bounded run is done
+	StatusInterrupted Status = "interrupted" // told to stop; finished work is committed
+	StatusHeld        Status = "held"        // the pipeline is held; finished work is committed
+	StatusFailed      Status = "failed"
+)
+
+// Statuses lists every status.
+func Statuses() []Status {
+	return []Status{StatusCompleted, StatusInterrupted, StatusHeld, StatusFailed}
+}
+
+// Summary is what a run did (architecture, section 9). consumed = delivered + dead_lettered + duplicates + superseded +
+// filtered + what still waits, for a run that began with nothing waiting.
+type Summary struct {
+	RunID           string           `json:"run_id"`
+	Pipeline        string           `json:"pipeline"`
+	Status          Status           `json:"status"`
+	Consumed        int64            `json:"consumed"`
+	Delivered       int64            `json:"delivered"`
+	Retried         int64            `json:"retried"`
+	DeadLettered    int64            `json:"dead_lettered"`
+	Duplicates      int64            `json:"duplicates"`
+	Superseded      int64            `json:"superseded"`
+	Filtered        int64            `json:"filtered"`
+	Waiting         int64            `json:"waiting"`
+	DLQRate         float64          `json:"dlq_rate"`
+	Checkpoint      map[string]int64 `json:"checkpoint"` // partition of the source → committed offset
+	DurationSeconds float64          `json:"duration_seconds"`
+	Reason          string           `json:"reason,omitempty"`              // why the run did not complete
+	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"`        // the run's limit, when it had one
+	SLASeconds      float64          `json:"sla_seconds,omitempty"`         // the run's service level, when it had one
+	SLAMissed       bool             `json:"sla_missed,omitempty"`          // it took longer
+	DeadParts       int64            `json:"parts_dead_lettered,omitempty"` // features of collections that are dead letters of their own; their records are delivered
+	Lost            int64            `json:"lost_to_retention,omitempty"`   // records that were deleted before they were consumed, at most
+
+	QuarantinedBatches []string `json:"quarantined_batches,omitempty"` // that this run quarantined, or of which records became dead letters in it for it, by name
+	LimitsExceeded     []string `json:"limits_exceeded,omitempty"`     // why a run that is done ends with exit code 4
+}
+
+// finished counts the records that do not wait.
+func (s *Summary) finished() int64 {
+	return s.Delivered + s.DeadLettered + s.Duplicates + s.Superseded + s.Filtered
+}
+
+// records counts the records that the run was about: those that it took from the source, and those that waited when it began,
+// as far as it finished more than it took.
+func (s *Summary) records() int64 { return max(s.Consumed, s.finished()) }
+
+func (s *Summary) dlqRate() float64 {
+	return float64(s.DeadLettered) / float64(max(s.records(), 1))
+}
+
+// Progress is a snapshot of a running consumer.
+type Progress struct {
+	Consumed, Delivered, Retried, DeadLettered, Duplicates, Superseded, Filtered int64
+	Tiers                                                                        []TierProgress
+	DeadByCode                                                                   map[string]int64
+}
+
+// TierProgress is what one tier holds and how punctual it is.
+type TierProgress struct {
+	Topic                    string
+	Delay                    time.Duration
+	Waiting                  int64
+	NextDue                  time.Time // zero when nothing waits in memory
+	Retried                  int64     // records that were put into this tier
+	LatenessP50, LatenessP99 time.Duration
+}
+
+// tally counts committed events for summary and progress.
+type tally struct {
+	source string
+	mu     sync.Mutex
+	counts Summary
+	byCode map[string]int64
+	apart  map[string]bool            // batches of which records died since they are quarantined
+	into   map[string]int64           // tier topic → records put into it
+	late   map[string][]time.Duration // tier topic → sample of lateness
+	seen   map[string]int             // tier topic → attempts that came from it
+}
+
+// maxSample bounds the memory of a lateness sample; beyond it, a random one is replaced.
+const maxSample = 1 << 14
+
+func newTally(cfg *config.Config) *tally {
+	return &tally{
+		source: cfg.Source.Topic, byCode: map[string]int64{}, apart: map[string]bool{}, into: map[string]int64{},
+		late: map[string][]time.Duration{}, seen: map[string]int{},
+	}
+}
+
+func (t *tally) add(e *retrytopics.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from := e.Record.Position.Topic
+	if from == t.source {
+		t.counts.Consumed++
+	} else if e.Decision.Outcome != retrytopics.OutcomeParked {
+		t.sample(from, e.Lateness)
+	}
+	t.counts.DeadParts += int64(len(e.Dead))
+	for _, dead := range e.Dead {
+		t.byCode[string(dead.Failure.Code)]++
+	}
+	switch e.Decision.Outcome {
+	case retrytopics.OutcomeDelivered:
+		t.counts.Delivered++
+	case retrytopics.OutcomeRetried:
+		t.counts.Retried++
+		t.into[e.Destination]++
+	case retrytopics.OutcomeDeadLettered:
+		t.counts.DeadLettered++
+		t.byCode[string(e.Failure.Code)]++
+		if e.Failure.Code == classify.CodeBatchQuarantined {
+			t.apart[batchOf(e.Record.Headers)] = true
+		}
+	case retrytopics.OutcomeDuplicate:
+		t.counts.Duplicates++
+	case retrytopics.OutcomeSuperseded:
+		t.counts.Superseded++
+	case retrytopics.OutcomeFiltered, retrytopics.OutcomeSkipped:
+		t.counts.Filtered++
+	case retrytopics.OutcomeParked:
+	}
+}
+
+// sum gives the counts so far.
+func (t *tally) sum() Summary {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counts
+}
+
+func (t *tally) sample(tier string, late time.Duration) {
+	t.seen[tier]++
+	if len(t.late[tier]) < maxSample {
+		t.late[tier] = append(t.late[tier], late)
+	} else if i := rand.IntN(t.seen[tier]); i < maxSample {
+		t.late[tier][i] = late
+	}
+}
+
+// Progress gives a snapshot.
+func (c *Consumer) Progress() Progress {
+	stats := c.engine.Stats()
+	c.tally.mu.Lock()
+	defer c.tally.mu.Unlock()
+	n := c.tally.counts
+	p := Progress{
+		Consumed: n.Consumed, Delivered: n.Delivered, Retried: n.Retried, DeadLettered: n.DeadLettered,
+		Duplicates: n.Duplicates, Superseded: n.Superseded, Filtered: n.Filtered, DeadByCode: map[string]int64{},
+	}
+	maps.Copy(p.DeadByCode, c.tally.byCode)
+	for _, tier := range stats.Tiers {
+		late := slices.Sorted(slices.Values(c.tally.late[tier.Topic]))
+		p.Tiers = append(p.Tiers, TierProgress{
+			Topic: tier.Topic, Delay: tier.Delay, Waiting: tier.Waiting, NextDue: tier.NextDue, Retried: c.tally.into[tier.Topic],
+			LatenessP50: quantile(late, 0.50), LatenessP99: quantile(late, 0.99),
+		})
+	}
+	return p
+}
+
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[int(float64(len(sorted)-1)*q)]
+}
+
+// Summary gives what the run did. It is whole once Run has returned.
+func (c *Consumer) Summary() Summary {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.summary
+}
+
+// sum fixes the summary at the end of a run.
+func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
+	s := c.tally.sum()
+	if c.lines != nil {
+		c.lines.tell(s, true)
+	}
+	s.RunID, s.Pipeline, s.DurationSeconds = c.runID, c.cfg.Pipeline.ID, time.Since(c.began).Seconds()
+	switch held, isHeld := errors.AsType[*HeldError](err); {
+	case isHeld:
+		s.Status, s.Reason = StatusHeld, held.State.String()
+	case err != nil && !errors.Is(err, context.Canceled):
+		s.Status, s.Reason = StatusFailed, err.Error()
+	case ctx.Err() != nil:
+		s.Status = StatusInterrupted
+	default:
+		s.Status = StatusCompleted
+	}
+	s.DLQRate = s.dlqRate()
+	s.QuarantinedBatches = c.quarantinedBatches()
+	stats := c.engine.Stats()
+	for _, tier := range stats.Tiers {
+		s.Waiting += tier.Waiting
+	}
+	for _, n := range stats.Lost {
+		s.Lost += n
+	}
+	if s.Status == StatusCompleted {
+		s.Waiting = 0 // the run ended because nothing waits, in any instance
+	}
+	s.MaxDLQRate, s.SLASeconds = c.limits.MaxDLQRate, c.limits.SLA.Seconds()
+	s.SLAMissed = s.SLASeconds > 0 && s.DurationSeconds > s.SLASeconds
+	s.Checkpoint = c.checkpoint(ctx, client)
+	c.log.InfoContext(ctx, "consumer stopped", "status", s.Status, "consumed", s.Consumed, "delivered", s.Delivered, "retried", s.Retried,
+		"dead_lettered", s.DeadLettered, "waiting", s.Waiting, "lost_to_retention", s.Lost, "dlq_rate", s.DLQRate,
+		"dlq_rate_tolerated", c.cfg.Pipeline.Tolerance.MaxDeadLetterRate, "checkpoint", s.Checkpoint, "duration_seconds", s.DurationSeconds)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.summary = s
+}
+
+// quarantinedBatches are the batches that this run quarantined, and those of which it put records into the DLQ for it.
+func (c *Consumer) quarantinedBatches() []string {
+	all := c.orders.quarantinedBy(c.runID)
+	c.tally.mu.Lock()
+	defer c.tally.mu.Unlock()
+	maps.Copy(all, c.tally.apart)
+	return slices.Sorted(maps.Keys(all))
+}
+
+// checkpoint reads the group's committed offsets of the source topic.
+func (c *Consumer) checkpoint(ctx context.Context, client *kgo.Client) map[string]int64 {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	at := map[string]int64{}
+	offsets, err := kadm.NewClient(client).FetchOffsets(bounded, c.cfg.Source.Group)
+	if err != nil {
+		c.log.WarnContext(ctx, "cannot read the checkpoint", "error", err)
+		return at
+	}
+	offsets.Each(func(o kadm.OffsetResponse) {
+		if o.Topic == c.cfg.Source.Topic && o.At >= 0 {
+			at[strconv.Itoa(int(o.Partition))] = o.At
+		}
+	})
+	return at
+}

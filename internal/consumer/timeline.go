@@ -1,0 +1,77 @@
+package consumer
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Timeline is what a record goes through that fails transiently, each time for the same reason.
+type Timeline struct {
+	Categories []classify.Category // the categories of failures that share it
+	Policy     retrytopics.Policy
+	Waits      []Wait
+	Holds      bool // the last failure holds the pipeline, in place of a dead letter
+}
+
+// Name lists the categories.
+func (t Timeline) Name() string {
+	names := make([]string, len(t.Categories))
+	for i, c := range t.Categories {
+		names[i] = string(c)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Wait is the wait before one attempt.
+type Wait struct {
+	Attempt     int           // the attempt that comes after it, from 2
+	Least, Most time.Duration // jitter included
+	Tiers       []string      // the topic, or the first and the last of those that the delay may choose
+}
+
+// Timelines gives the retry timeline of every category, those that share one together, in the order of
+// classify.RetriedCategories. It asks the engine's own decision.
+func Timelines(cfg *config.Config) []Timeline {
+	e := retries(cfg)
+	policies := retrytopics.Policies{Default: e.Retries.Policy, ByCategory: e.Retries.ByCategory}
+	var out []Timeline
+	for _, category := range classify.RetriedCategories() {
+		policy := policies.For(category)
+		same := slices.IndexFunc(out, func(t Timeline) bool { return t.Policy == policy && t.Holds == category.Blocks() })
+		if same >= 0 {
+			out[same].Categories = append(out[same].Categories, category)
+			continue
+		}
+		out = append(out, Timeline{Categories: []classify.Category{category}, Policy: policy, Waits: waits(policies, e.Retries.Tiers, category), Holds: category.Blocks()})
+	}
+	return out
+}
+
+// waits decides twice after each attempt: with the luckiest draw and with the unluckiest.
+func waits(policies retrytopics.Policies, tiers []retrytopics.Tier, category classify.Category) []Wait {
+	failure := classify.Failure{Class: classify.RetryBackoff, Level: classify.LevelTransient, Category: category}
+	start := time.Unix(0, 0).UTC()
+	decide := func(tried retrytopics.Tried, draw float64) retrytopics.Decision {
+		return retrytopics.Decide(policies, tiers, tried, failure, start, func() float64 { return draw })
+	}
+	var out []Wait
+	longest := time.Duration(0)
+	for attempt := 1; ; attempt++ {
+		first := decide(retrytopics.Tried{Attempts: attempt}, 0)
+		last := decide(retrytopics.Tried{Attempts: attempt, LastDelay: longest}, 1)
+		if first.Outcome != retrytopics.OutcomeRetried {
+			return out
+		}
+		longest = last.Due.Sub(start)
+		w := Wait{Attempt: attempt + 1, Least: first.Due.Sub(start), Most: longest, Tiers: []string{tiers[first.Tier].Topic}}
+		if last.Tier != first.Tier {
+			w.Tiers = append(w.Tiers, tiers[last.Tier].Topic)
+		}
+		out = append(out, w)
+	}
+}
