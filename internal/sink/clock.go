@@ -13,9 +13,12 @@ import (
 // What a text means in a column of dates and times depends on the record alone: the sink sets TimeZone and DateStyle for its statements, converts
 // a text with an offset to UTC where the column has no time zone, and refuses words that mean another time at each write, such as now.
 
-// sessionSettings are the settings by which PostgreSQL reads and writes dates, times and numbers as text.
+// sessionSettings are the settings by which PostgreSQL reads and writes values as text.
 func sessionSettings() [][2]string {
-	return [][2]string{{"TimeZone", "UTC"}, {"DateStyle", "ISO, YMD"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"bytea_output", "hex"}}
+	return [][2]string{
+		{"TimeZone", "UTC"}, {"DateStyle", "ISO, YMD"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"bytea_output", "hex"},
+		{"array_nulls", "on"}, {"xmloption", "content"},
+	}
 }
 
 // setSession lists calls that make the settings, for a transaction or for the session.

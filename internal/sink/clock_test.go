@@ -81,6 +81,33 @@ func TestSink_S0_6_textsOfDatesAndTimes(t *testing.T) {
 	}
 }
 
+// S0-6: nor does what an array, a number or XML means depend on the settings of the role or the database.
+func TestSink_S0_6_settingsOfTheRole(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	b.exec("alter table parcels add a text[], add f double precision, add x xml")
+	for _, setting := range []string{"array_nulls = off", "extra_float_digits = 0", "xmloption = document"} {
+		b.exec("alter database " + b.db.Config().Database + " set " + setting)
+	}
+	for i, c := range []struct{ properties, read, want string }{
+		{`{"a":"{NULL,x}"}`, "(a[1] is null)::text", "true"},
+		{`{"f":0.30000000000000004}`, "(f = 0.30000000000000004)::text", "true"},
+		{`{"x":"a<b/>"}`, "x::text", "a<b/>"},
+	} {
+		row := b.row(fmt.Sprint(i), 0, 1, c.properties, point)
+		if err := b.write(row); err != nil {
+			t.Errorf("%s: %v", c.properties, err)
+			continue
+		}
+		if got := b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.read, i)); got != c.want {
+			t.Errorf("%s: the table has %s, want %s", c.properties, got, c.want)
+		}
+		if f := b.audited(row)[0]; !f.There || f.Differs {
+			t.Errorf("%s: %+v", c.properties, f)
+		}
+	}
+}
+
 // S0-6: a word such as now means another time at each write, so no record can say it.
 func TestSink_S0_6_specialWordsAreNoTimes(t *testing.T) {
 	t.Parallel()
