@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // S0-6: a text with an offset means an instant, which a column without time zone has in UTC, whatever the role's TimeZone and DateStyle are.
@@ -78,6 +80,33 @@ func TestSink_S0_6_textsOfDatesAndTimes(t *testing.T) {
 				t.Errorf("an array that drops an offset: %v", err)
 			}
 		})
+	}
+}
+
+// S0-6: a member of an object that the composite type of its column does not have would be dropped in silence, as a property without a
+// column would be.
+func TestSink_S0_6_membersWithoutAnAttribute(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	b.exec("create type part as (n integer); create type whole as (a text, parts part[]); alter table parcels add w whole, add ws whole[], add j jsonb")
+	for i, c := range []struct{ properties, path string }{
+		{`{"w":{"a":"x","parts":[{"n":1},{}]}}`, ""},
+		{`{"w":{"a":"x","b":1}}`, "/properties/w/b"},
+		{`{"w":{"A":"x"}}`, "/properties/w/A"},
+		{`{"w":{"parts":[{"n":1},{"n":2,"m/n":3}]}}`, "/properties/w/parts/1/m~1n"},
+		{`{"ws":[null,{"b":null}]}`, "/properties/ws/1/b"},
+		{`{"j":{"b":1}}`, ""},
+	} {
+		err := b.write(b.row(fmt.Sprint(i), 0, 1, c.properties, point))
+		if c.path == "" {
+			if err != nil {
+				t.Errorf("%s: %v", c.properties, err)
+			}
+			continue
+		}
+		if e, ok := errors.AsType[*transform.Error](err); !ok || e.Code != classify.CodeDBSchema || e.Path != c.path {
+			t.Errorf("%s: got %v, want a path %s", c.properties, err, c.path)
+		}
 	}
 }
 

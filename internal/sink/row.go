@@ -100,7 +100,8 @@ func (t *table) check(r *Row) error {
 			return &lackError{t.name, p.Name, fault}
 		}
 		if i, known := t.index[p.Name]; known {
-			if err := cmp.Or(t.checkClock(t.columns[i], p.Value, r.Key), t.checkBytes(t.columns[i], p.Value, r.Key)); err != nil {
+			c := t.columns[i]
+			if err := cmp.Or(t.checkMembers(c, p.Value, r.Key), t.checkClock(c, p.Value, r.Key), t.checkBytes(c, p.Value, r.Key)); err != nil {
 				return err
 			}
 		}
@@ -114,6 +115,19 @@ func (t *table) check(r *Row) error {
 		}
 	}
 	return nil
+}
+
+// checkMembers refuses an object with a member that the composite type of its column does not have.
+func (t *table) checkMembers(c column, v transform.Value, key []byte) error {
+	below := c.values.unknownMember(v)
+	if below == "" {
+		return nil
+	}
+	return &transform.Error{
+		Code: classify.CodeDBSchema, Stage: classify.StageSink, Path: "/properties/" + pointer(c.Name) + below, Feature: string(key), Rule: "sink.postgis.table",
+		Message: fmt.Sprintf("column %q of %s, of type %s, has no such attribute", c.Name, t.name, c.Declared),
+		Fix:     "add the attribute to the type, or leave the member out",
+	}
 }
 
 func (t *table) has(name string) bool {

@@ -91,6 +91,35 @@ func (v *valueType) texts(value transform.Value, visit func(*valueType, string) 
 	return nil
 }
 
+// unknownMember returns the JSON pointer, below a value, of the first member of an object that its composite type does not have. PostgreSQL would
+// leave it out. It returns "" if there is none.
+func (v *valueType) unknownMember(value transform.Value) string {
+	switch value.Kind() {
+	case transform.KindArray:
+		for i, item := range value.Items() {
+			if below := v.unknownMember(item); below != "" {
+				return "/" + strconv.Itoa(i) + below
+			}
+		}
+	case transform.KindObject:
+		members := v.innermost().members
+		if len(members) == 0 { // a type such as jsonb
+			break
+		}
+		for _, m := range value.Members() {
+			member := members[m.Name]
+			if member == nil {
+				return "/" + pointer(m.Name)
+			}
+			if below := member.unknownMember(m.Value); below != "" {
+				return "/" + pointer(m.Name) + below
+			}
+		}
+	case transform.KindNull, transform.KindBoolean, transform.KindNumber, transform.KindString:
+	}
+	return ""
+}
+
 // innermost returns the type of the elements of arrays and of the bounds of ranges, without domains.
 func (v *valueType) innermost() *valueType {
 	for v.of != nil {
