@@ -62,6 +62,11 @@ func compileExpression(text string, boolean, withTarget bool) (*expression, erro
 	if withTarget {
 		env = environment{}
 	}
+	return compileIn(env, text, boolean)
+}
+
+// compileIn compiles text that reads the names of an environment.
+func compileIn(env any, text string, boolean bool) (*expression, error) {
 	e := &expression{text: text}
 	options := append(functions(), expr.Env(env), expr.MaxNodes(maxExpressionNodes), expr.Patch(&e.reads), expr.Patch(exact{}), expr.Patch(counted{}))
 	if boolean {
@@ -104,6 +109,11 @@ func (e *expression) eval(f *Feature, target []Member) (result Value, err error)
 	if e.reads.target {
 		env.Target = plainMembers(target)
 	}
+	return e.run(env)
+}
+
+// run runs the expression in an environment.
+func (e *expression) run(env any) (Value, error) {
 	machine := vm.VM{MemoryBudget: maxExpressionItems}
 	out, err := machine.Run(e.program, env)
 	if err != nil {

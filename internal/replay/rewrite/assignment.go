@@ -1,0 +1,104 @@
+package rewrite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// assignment is value.field = expression.
+type assignment struct {
+	text       string
+	pointer    string // JSON Pointer (RFC 6901); "" is the whole value
+	element    bool   // of a list, which is there
+	expression *transform.RecordExpression
+}
+
+// assigned is the form of an assignment: a field of value by names, ["names"] and [numbers], one equals sign, an expression.
+var (
+	assigned = regexp.MustCompile(`(?s)^\s*value((?:\s*(?:\.\s*[\pL_][\pL\pN_]*|\[\s*(?:"(?:[^"\\]|\\.)*"|[0-9]+)\s*\]))*)\s*=([^=].*)$`)
+	oneStep  = regexp.MustCompile(`(?s)\.\s*([\pL_][\pL\pN_]*)|\[\s*("(?:[^"\\]|\\.)*"|[0-9]+)\s*\]`)
+)
+
+// mostAssignments bounds how many there are.
+const mostAssignments = 100
+
+func parseAssignments(texts []string) ([]assignment, error) {
+	if len(texts) > mostAssignments {
+		return nil, fmt.Errorf("%w: %d expressions, at most %d can be", ErrRewrite, len(texts), mostAssignments)
+	}
+	var out []assignment
+	for _, text := range texts {
+		a, err := parseAssignment(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrRewrite, text, err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func parseAssignment(text string) (assignment, error) {
+	parts := assigned.FindStringSubmatch(text)
+	if parts == nil {
+		return assignment{}, fmt.Errorf("write value.field = expression, for example value.status = upper(value.status); a name with other characters is value[\"a-b\"]")
+	}
+	a := assignment{text: strings.TrimSpace(text)}
+	for _, step := range oneStep.FindAllStringSubmatch(parts[1], -1) {
+		name := step[1]
+		a.element = false
+		if quoted := step[2]; strings.HasPrefix(quoted, `"`) {
+			if err := json.Unmarshal([]byte(quoted), &name); err != nil {
+				return a, fmt.Errorf("%s is no name in JSON", quoted)
+			}
+		} else if quoted != "" {
+			if _, err := strconv.Atoi(quoted); err != nil {
+				return a, fmt.Errorf("%s is no place in a list", quoted)
+			}
+			name, a.element = quoted, true
+		}
+		a.pointer += "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+	}
+	var err error
+	a.expression, err = transform.CompileRecordExpression(strings.TrimSpace(parts[2]))
+	return a, err
+}
+
+// apply gives the value with the field assigned. What is not named keeps its bytes.
+func (a *assignment) apply(ctx context.Context, value []byte, of *Record) ([]byte, error) {
+	facts, err := facts(value, of)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.expression.Eval(facts)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrRewrite, a.text, err)
+	}
+	literal := result.AppendJSON(nil)
+	if a.pointer == "" {
+		return literal, nil
+	}
+	op := "add"
+	if a.element {
+		op = "replace" // to add to a list would make room
+	}
+	pointer, err := json.Marshal(a.pointer)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrRewrite, a.text, err)
+	}
+	edit, err := patch.Parse(patch.Source{Patch: fmt.Appendf(nil, `[{"op":%q,"path":%s,"value":%s}]`, op, pointer, literal)})
+	if err != nil {
+		return nil, err
+	}
+	out, err := edit.Apply(ctx, value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.text, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,19 @@
+//go:build unix && !linux
+
+package rewrite
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup starts a command in a group of processes of its own, which ends with it.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return endGroup(cmd) }
+}
+
+// endGroup ends what is left of a command that was started.
+func endGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+func withoutNetwork(*exec.Cmd) bool { return false }

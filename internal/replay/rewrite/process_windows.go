@@ -1,0 +1,9 @@
+package rewrite
+
+import "os/exec"
+
+func ownGroup(*exec.Cmd) {}
+
+func endGroup(*exec.Cmd) error { return nil }
+
+func withoutNetwork(*exec.Cmd) bool { return false }

@@ -1,0 +1,146 @@
+package rewrite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of a program, besides its time.
+const (
+	maxProgram = 64 << 10 // bytes of its text
+	maxPrinted = 16 << 20 // bytes of a value
+	maxSaid    = 300      // bytes of its standard error that are told
+	longest    = 3600     // seconds
+)
+
+// program is a command of the operator, which a shell runs once for each value. It reads one value and prints one.
+type program struct {
+	text    string
+	limit   time.Duration
+	network bool
+
+	probe func(context.Context) bool // whether the network can be taken away; asked once
+}
+
+func newProgram(s Spec) (*program, error) {
+	if len(s.Program) > maxProgram || strings.ContainsRune(s.Program, 0) {
+		return nil, fmt.Errorf("%w: the program is longer than %d bytes, or has a character 0", ErrRewrite, maxProgram)
+	}
+	if math.IsNaN(s.Seconds) || s.Seconds < 0 || s.Seconds > longest {
+		return nil, fmt.Errorf("%w: a program can take from 0 to %d seconds for a value", ErrRewrite, longest)
+	}
+	p := &program{text: s.Program, limit: usualTime, network: s.Network}
+	if s.Seconds > 0 {
+		p.limit = time.Duration(s.Seconds * float64(time.Second))
+	}
+	var once sync.Once
+	var can bool
+	p.probe = func(ctx context.Context) bool {
+		once.Do(func() {
+			cmd := command(ctx, "true")
+			can = withoutNetwork(cmd) && cmd.Run() == nil
+		})
+		return can
+	}
+	return p, nil
+}
+
+// isolated reports whether the program has no network.
+func (p *program) isolated(ctx context.Context) bool { return !p.network && p.probe(ctx) }
+
+// command prepares a shell that ends with the context, and all that it starts with it.
+func command(ctx context.Context, text string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text) // #nosec G204 -- the operator's own program
+	ownGroup(cmd)
+	cmd.WaitDelay = time.Second // for what it left behind to let go of the pipes
+	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"} {
+		if value, has := os.LookupEnv(name); has {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	return cmd
+}
+
+// run gives what the program makes of a value.
+func (p *program) run(ctx context.Context, value []byte) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, p.limit)
+	defer cancel()
+	cmd := command(limited, p.text)
+	if p.isolated(ctx) {
+		withoutNetwork(cmd)
+	}
+	printed, said := &bounded{most: maxPrinted}, &bounded{most: maxSaid, cut: true}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(bytes.Clone(oneLine(value)), '\n')), printed, said
+	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = endGroup(cmd) // nothing is left, almost always
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case printed.over:
+		return nil, fmt.Errorf("%w: the program prints more than %d bytes", ErrRewrite, maxPrinted)
+	case limited.Err() != nil:
+		return nil, fmt.Errorf("%w: the program takes longer than %s", ErrRewrite, p.limit)
+	}
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil, fmt.Errorf("%w: the program ends, and what it started goes on", ErrRewrite)
+	}
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		return nil, fmt.Errorf("run the program: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: the program ends with %w%s", ErrRewrite, err, said.told())
+	}
+	return result(value, bytes.TrimRight(printed.text.Bytes(), "\r\n"))
+}
+
+// result checks what was printed: one value, which is JSON where the one before was.
+func result(before, after []byte) ([]byte, error) {
+	switch {
+	case len(bytes.TrimSpace(after)) == 0:
+		return nil, fmt.Errorf("%w: the program prints nothing", ErrRewrite)
+	case json.Valid(before) && !json.Valid(after):
+		return nil, fmt.Errorf("%w: the program prints something else than one JSON value", ErrRewrite)
+	case !json.Valid(before) && bytes.ContainsRune(after, '\n'):
+		return nil, fmt.Errorf("%w: the program prints more than one line", ErrRewrite)
+	}
+	return after, nil
+}
+
+// bounded keeps what is written, up to a number of bytes: more is cut off, or an error.
+type bounded struct {
+	text bytes.Buffer
+	most int
+	cut  bool
+	over bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.most-b.text.Len())
+	b.text.Write(p[:n])
+	if n < len(p) && !b.cut {
+		b.over = true
+		return n, errors.New("too much is printed")
+	}
+	return len(p), nil
+}
+
+// told is what a program said on its standard error, on one line.
+func (b *bounded) told() string {
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(b.text.String(), string(utf8.RuneError))), " ")
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}

@@ -1,0 +1,135 @@
+package rewrite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// ErrRewrite marks a rewrite that cannot be read, or that gives no value for a record. Match it with errors.Is.
+var ErrRewrite = errors.New("rewrite")
+
+// Spec is a rewrite as an operator writes it: at most one way to change a value, and perhaps a schema for what comes out. It is kept in
+// plans.
+type Spec struct {
+	Set     []string        `json:"set,omitempty"`     // field=value, see [patch.Source]
+	Patch   json.RawMessage `json:"patch,omitempty"`   // JSON Patch (RFC 6902)
+	Merge   json.RawMessage `json:"merge,omitempty"`   // Merge Patch (RFC 7396)
+	Exprs   []string        `json:"expr,omitempty"`    // value.field = expression, one after another
+	Program string          `json:"program,omitempty"` // for a shell: a value on its input, another on its output
+	Network bool            `json:"network,omitempty"` // the program may use the network
+	Seconds float64         `json:"seconds,omitempty"` // that the program may take for one value; 0 is 10
+	Schema  json.RawMessage `json:"schema,omitempty"`  // JSON Schema that each result satisfies
+}
+
+// Empty reports whether a spec leaves values as they are, and holds them against nothing.
+func (s *Spec) Empty() bool {
+	return len(s.Set)+len(s.Patch)+len(s.Merge)+len(s.Exprs)+len(s.Program)+len(s.Schema) == 0
+}
+
+// Record is what a rewrite reads.
+type Record struct {
+	Value   []byte // JSON, but for a program
+	Key     string
+	Headers map[string]string
+}
+
+// Rewrite changes values. Make it with [New]. It may be used by many goroutines.
+type Rewrite struct {
+	edit        *patch.Edit // of Set, Patch and Merge
+	assignments []assignment
+	program     *program
+	schema      *schema
+}
+
+// New reads a spec. The error wraps [ErrRewrite] or [patch.ErrEdit].
+func New(s Spec) (*Rewrite, error) {
+	ways := 0
+	for _, given := range []bool{len(s.Set) > 0, len(s.Patch) > 0, len(s.Merge) > 0, len(s.Exprs) > 0, s.Program != ""} {
+		if given {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return nil, fmt.Errorf("%w: give one of assignments, a JSON Patch, a Merge Patch, expressions and a program", ErrRewrite)
+	}
+	r := &Rewrite{}
+	var err error
+	switch {
+	case len(s.Exprs) > 0:
+		r.assignments, err = parseAssignments(s.Exprs)
+	case s.Program != "":
+		r.program, err = newProgram(s)
+	case ways > 0:
+		r.edit, err = patch.Parse(patch.Source{Set: s.Set, Patch: s.Patch, Merge: s.Merge})
+	case len(s.Schema) == 0:
+		err = fmt.Errorf("%w: it changes nothing and checks nothing", ErrRewrite)
+	}
+	if err == nil && len(s.Schema) > 0 {
+		r.schema, err = newSchema(s.Schema)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Changes reports whether the rewrite makes other values, and does not only check them.
+func (r *Rewrite) Changes() bool { return r.edit != nil || len(r.assignments) > 0 || r.program != nil }
+
+// Isolated reports whether its program has no network. Without a program it is true.
+func (r *Rewrite) Isolated(ctx context.Context) bool {
+	return r.program == nil || r.program.isolated(ctx)
+}
+
+// Apply returns the value that a record gets. An error that says why it gets none wraps [ErrRewrite] or [patch.ErrEdit]; any other one is
+// of the context or the system.
+func (r *Rewrite) Apply(ctx context.Context, of Record) ([]byte, error) {
+	value, err := of.Value, error(nil)
+	switch {
+	case r.program != nil:
+		value, err = r.program.run(ctx, of.Value)
+	case r.edit != nil:
+		value, err = r.edit.Apply(ctx, of.Value)
+	default:
+		for _, a := range r.assignments {
+			if value, err = a.apply(ctx, value, &of); err != nil {
+				break
+			}
+		}
+	}
+	if err == nil && r.schema != nil {
+		err = r.schema.check(value)
+	}
+	return value, err
+}
+
+// Refused reports whether an error says why a record gets no value.
+func Refused(err error) bool { return errors.Is(err, ErrRewrite) || errors.Is(err, patch.ErrEdit) }
+
+// facts is what expressions read of a record.
+func facts(value []byte, of *Record) (transform.RecordFacts, error) {
+	parsed, err := transform.ParseValue(value)
+	if err != nil {
+		return transform.RecordFacts{}, fmt.Errorf("%w: the value is no JSON that expressions can read: %w", ErrRewrite, err)
+	}
+	return transform.RecordFacts{Value: parsed, Key: of.Key, Headers: of.Headers}, nil
+}
+
+// usualTime is how long a program may take for one value.
+const usualTime = 10 * time.Second
+
+// oneLine is JSON without line ends between its parts; other text as it is.
+func oneLine(value []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return value
+	}
+	return b.Bytes()
+}
