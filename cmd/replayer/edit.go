@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,18 +11,17 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
-	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
 // editFlags is what the edit command takes besides the filter.
 type editFlags struct {
-	sel          selection
-	consent      consent
-	bulk         bulk
-	set          []string
-	patch, merge string
-	from         string
-	show         int
+	sel       selection
+	consent   consent
+	bulk      bulk
+	rewriting rewriting
+	from      string
+	show      int
 }
 
 func (a *app) edit() *cobra.Command {
@@ -31,8 +29,8 @@ func (a *app) edit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit [ID…]",
 		Short: "Change the bytes of dead letters (dry run without --execute)",
-		Long: `Change the content of the selected pending dead letters, one or a whole group: by assignments, by a JSON
-Patch (RFC 6902) or by a Merge Patch (RFC 7396). What is not named keeps its bytes. An Avro dead letter is
+		Long: `Change the content of the selected pending dead letters, one or a whole group: by assignments, a JSON
+Patch (RFC 6902), a Merge Patch (RFC 7396), expressions, or a program. What is not named keeps its bytes. An Avro dead letter is
 edited in Avro's JSON encoding and written again with its own schema.
 
 The original stays in the DLQ; the edited dead letter lies behind it under the same id, and is what a replay
@@ -47,38 +45,11 @@ puts back. A dead letter that was edited before is only edited from the bytes th
 	f.consent.register(cmd)
 	f.bulk.register(cmd)
 	a.named.registerIndex(cmd)
+	f.rewriting.register(cmd, "What they become")
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.set, "set", nil, "field=value, for example properties.AREA=0 or /properties/AREA=0; the value is JSON, else a text")
-	flags.StringVar(&f.patch, "patch", "", "a JSON Patch, as text or @FILE")
-	flags.StringVar(&f.merge, "merge", "", "a Merge Patch, as text or @FILE")
 	flags.StringVar(&f.from, "from", "", "content hash of the bytes that the edit starts from, or latest (default: the original)")
 	flags.IntVar(&f.show, "show", 5, "show the differences of so many dead letters in a table (json and ndjson have all)")
 	return cmd
-}
-
-// source reads the edit from its flags and files.
-func (f *editFlags) source() (*patch.Edit, error) {
-	s := patch.Source{Set: f.set}
-	for _, part := range []struct {
-		flag, text string
-		to         *[]byte
-	}{{"patch", f.patch, &s.Patch}, {"merge", f.merge, &s.Merge}} {
-		name, isFile := strings.CutPrefix(part.text, "@")
-		if !isFile {
-			*part.to = []byte(part.text)
-			continue
-		}
-		text, err := os.ReadFile(name) // #nosec G304 -- the operator names the file
-		if err != nil {
-			return nil, usage("--%s: %w", part.flag, err)
-		}
-		*part.to = text
-	}
-	e, err := patch.Parse(s)
-	if err != nil {
-		return nil, exit(cli.ExitUsage, err)
-	}
-	return e, nil
 }
 
 func (a *app) runEdit(ctx context.Context, f *editFlags) error {
@@ -92,16 +63,21 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	if err := f.bulk.check(filter, f.consent.execute); err != nil {
 		return err
 	}
-	edit, err := f.source()
+	spec, err := f.rewriting.spec()
 	if err != nil {
 		return err
 	}
+	edit, err := rewrite.New(spec)
+	if err != nil || !edit.Changes() {
+		return usage("what do they become? Say it with --set, --expr, --patch, --merge or --filter")
+	}
+	a.warnOpen(ctx, spec)
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	o := replay.EditOptions{Edit: edit, From: f.from, Call: a.call(f.consent.reason), Confirm: a.confirm(ctx, &f.bulk)}
+	o := replay.EditOptions{Rewrite: edit, From: f.from, Call: a.call(f.consent.reason), Confirm: a.confirm(ctx, &f.bulk)}
 	if !f.consent.execute {
 		return a.previewEdit(ctx, s, filter, o, f)
 	}
@@ -150,18 +126,7 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 }
 
 // flags writes the edit as flags again.
-func (f *editFlags) flags() string {
-	var b strings.Builder
-	for _, s := range f.set {
-		b.WriteString(" --set " + quoted(s))
-	}
-	for _, flag := range [][2]string{{"patch", f.patch}, {"merge", f.merge}, {"from", f.from}} {
-		if flag[1] != "" {
-			b.WriteString(" --" + flag[0] + " " + quoted(flag[1]))
-		}
-	}
-	return b.String()
-}
+func (f *editFlags) flags() string { return f.rewriting.flags() + again("from", f.from) }
 
 const (
 	changesShown = 100 // of one letter, to a person

@@ -25,7 +25,7 @@ func commandExamples() map[string]string {
 		"audit":    "replayer audit -c pipeline.yaml --operations --since 7d\nreplayer audit -c pipeline.yaml --feature parcel-17",
 		"serve":    "replayer serve -c pipeline.yaml\nreplayer serve --brokers kafka:9092 --topic payments.DLT",
 		"plan":     "replayer plan -c pipeline.yaml --code coercion_failed -f level-fix.plan",
-		"replay":   "replayer replay --brokers kafka:9092 --topic payments.DLT\nreplayer replay -c pipeline.yaml --code coercion_failed\nreplayer replay -c pipeline.yaml --code coercion_failed --expect 4800 --canary 5 --wait --execute --reason \"level in metres is read\"",
+		"replay":   "replayer replay --brokers kafka:9092 --topic payments.DLT\nreplayer replay --brokers kafka:9092 --topic payments.DLT --expr \"value.status = upper(value.status)\"\nreplayer replay -c pipeline.yaml --code coercion_failed\nreplayer replay -c pipeline.yaml --code coercion_failed --expect 4800 --canary 5 --wait --execute --reason \"level in metres is read\"",
 		"edit":     "replayer edit -c pipeline.yaml --set properties.AREA=0 0-1042-1f9a",
 		"discard":  "replayer discard -c pipeline.yaml --code http_not_found --expect 1200 --execute --reason \"places that never were\"",
 		"escalate": "replayer escalate -c pipeline.yaml --group 7febb8cd8213 --execute --reason \"the land register has to decide\"",

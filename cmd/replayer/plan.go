@@ -21,6 +21,7 @@ func (a *app) plan() *cobra.Command {
 	var forcing forcing
 	var file, reason string
 	var going going
+	var rewriting rewriting
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Freeze the dead letters of a replay, and what is expected",
@@ -41,11 +42,15 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 				return err
 			}
 			o.Force = force
+			if o.Rewrite, err = rewriting.spec(); err != nil {
+				return err
+			}
 			return a.runPlan(cmd.Context(), &sel, file, o)
 		},
 	}
 	sel.register(cmd)
 	going.register(cmd)
+	rewriting.register(cmd, "What they become (without a pipeline)")
 	a.named.registerIndex(cmd)
 	a.named.registerDLQ(cmd)
 	forcing.register(cmd)
@@ -71,6 +76,7 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		return err
 	}
 	defer s.Close()
+	a.warnOpen(ctx, o.Rewrite)
 	p, err := s.SavePlan(ctx, filter, o, file)
 	if err != nil {
 		return err
@@ -92,8 +98,8 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil
 	}
-	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer replay %s --plan %s%s --execute --reason %s\n",
-		p.ID, file, a.place(), quoted(file), forceFlag(p), quoted(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
+	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer replay %s --plan %s%s%s --execute --reason %s\n",
+		p.ID, file, a.place(), quoted(file), again(programFlag, p.Rewrite.Program), forceFlag(p), quoted(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
 	return err
 }
 
@@ -106,7 +112,7 @@ func ofPlan(cmd *cobra.Command) (err error) {
 	(&app{}).named.registerDLQ(allowed)
 	new(creating).register(allowed)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed && f.Name != "plan" && f.Name != "force-version" && allowed.Flags().Lookup(f.Name) == nil && err == nil {
+		if f.Changed && f.Name != "plan" && f.Name != "force-version" && f.Name != programFlag && allowed.Flags().Lookup(f.Name) == nil && err == nil {
 			err = usage("--%s: a plan says which dead letters go back, and as what: leave the flag out, or make another plan with it", f.Name)
 		}
 	})
@@ -114,7 +120,8 @@ func ofPlan(cmd *cobra.Command) (err error) {
 }
 
 // runPlanned puts back the dead letters of a plan.
-func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sending *sending, forcing *forcing, creating *creating) error {
+func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
+	consent, sending, file := &f.consent, &f.sending, f.plan
 	if err := consent.check(); err != nil {
 		return err
 	}
@@ -122,7 +129,7 @@ func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sen
 	if err != nil {
 		return err
 	}
-	options.ForceVersion = forcing.on
+	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.program
 	p, err := plan.Open(file)
 	if err != nil {
 		return exit(cli.ExitUsage, err)
@@ -146,13 +153,13 @@ func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sen
 		if changes(p, options) == 0 {
 			return a.nothingGoesBack(p)
 		}
-		return a.refused(fmt.Sprintf("replayer replay %s --plan %s%s%s", a.place(), quoted(file), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
+		return a.refused(fmt.Sprintf("replayer replay %s --plan %s%s%s%s", a.place(), quoted(file), again(programFlag, p.Rewrite.Program), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
 	}
 	if differs && !sending.mappingDiffers {
 		return a.differentMapping(p)
 	}
-	goOn := fmt.Sprintf("replayer replay %s --plan %s%s%s%s --execute --reason %s", a.place(), quoted(file), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
-	if err := a.ownTopics(ctx, s, creating, goOn); err != nil {
+	goOn := fmt.Sprintf("replayer replay %s --plan %s%s%s%s%s --execute --reason %s", a.place(), quoted(file), again(programFlag, p.Rewrite.Program), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
+	if err := a.ownTopics(ctx, s, &f.creating, goOn); err != nil {
 		return err
 	}
 	options.GoOn = func(int) string { return goOn }

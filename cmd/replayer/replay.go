@@ -15,14 +15,15 @@ import (
 
 // replayFlags is what the replay command takes besides the filter.
 type replayFlags struct {
-	sel      selection
-	consent  consent
-	bulk     bulk
-	sending  sending
-	forcing  forcing
-	going    going
-	creating creating
-	plan     string // file of a plan; "" for none
+	sel       selection
+	consent   consent
+	bulk      bulk
+	sending   sending
+	forcing   forcing
+	going     going
+	creating  creating
+	rewriting rewriting
+	plan      string // file of a plan; "" for none
 }
 
 func (a *app) replay() *cobra.Command {
@@ -34,7 +35,8 @@ func (a *app) replay() *cobra.Command {
 content hash go back once, no matter who runs this, how often, and whatever crashes.
 
 With --brokers (or --profile) and --topic no pipeline is needed: dead letters of other software go back to the topic that
-their headers name, which --origin confirms, or all to --to.
+their headers name, which --origin confirms, or all to --to. Their values can be changed on the way (--set, --expr, --patch, --merge,
+--filter) and held against a JSON Schema (--schema); the dry run shows what becomes of them.
 
 With --plan, exactly the dead letters of a plan that replayer plan wrote go back. One that changed its
 state since then is left as it is, with the reason, and the rest goes on. A replay that stopped (by
@@ -54,7 +56,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 			if err := ofPlan(cmd); err != nil {
 				return err
 			}
-			return a.runPlanned(cmd.Context(), f.plan, &f.consent, &f.sending, &f.forcing, &f.creating)
+			return a.runPlanned(cmd.Context(), &f)
 		},
 	}
 	cmd.Flags().StringVar(&f.plan, "plan", "", "put back exactly the dead letters of the plan in this file")
@@ -65,6 +67,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	f.sending.register(cmd)
 	f.forcing.register(cmd)
 	f.going.register(cmd)
+	f.rewriting.register(cmd, "What they become (without a pipeline)")
 	f.creating.register(cmd)
 	a.named.registerIndex(cmd)
 	a.named.registerDLQ(cmd)
@@ -85,6 +88,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return err
 	}
 	defer s.Close()
+	a.warnOpen(ctx, o.Rewrite)
 	p, err := s.ScratchPlan(ctx, filter, o)
 	if err != nil {
 		return err
@@ -143,7 +147,10 @@ func (f *replayFlags) options(a *app, filter deadletters.Filter) (o replay.PlanO
 	if o, err = f.going.options(a); err != nil {
 		return o, options, err
 	}
-	options.ForceVersion = f.forcing.on
+	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.program
+	if o.Rewrite, err = f.rewriting.spec(); err != nil {
+		return o, options, err
+	}
 	o.Force, err = f.forcing.why(f.consent.reason)
 	return o, options, err
 }
@@ -172,7 +179,7 @@ func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) func(i
 
 // again writes as flags again what the replay is called, where letters go, and how.
 func (f *replayFlags) again() string {
-	return f.going.flags() + f.sending.flags()
+	return f.going.flags() + f.rewriting.flags() + f.sending.flags()
 }
 
 func forceFlag(p *plan.Plan) string {

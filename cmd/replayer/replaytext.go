@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,9 +51,20 @@ func (a *app) outlookTable(p *plan.Plan) error {
 		},
 	}
 	for _, o := range p.Outlook() {
-		t.add(strconv.Itoa(o.Count), o.Group, orDash(o.Died), string(o.Action), today(o), o.Example, o.Message)
+		t.add(strconv.Itoa(o.Count), o.Group, orDash(o.Died), string(o.Action), today(o), o.Example, cmp.Or(o.Message, becomes(o)))
 	}
 	return t.write(a.env.Out, a.env)
+}
+
+// becomes says what a rewrite changes, with an example; "" without one.
+func becomes(o plan.Outcome) string {
+	switch {
+	case o.Shape == "":
+		return ""
+	case o.Change == "":
+		return "changes " + o.Shape
+	}
+	return "changes " + o.Shape + ", for example " + o.Change
 }
 
 func today(o plan.Outcome) string {

@@ -14,6 +14,9 @@ type PlannedJSON struct {
 	Died        string        `json:"died"`
 	Action      plan.Action   `json:"action"`
 	Target      string        `json:"target,omitempty"`
+	Becomes     string        `json:"becomes,omitempty"` // hash of the value that a rewrite makes
+	Shape       string        `json:"shape,omitempty"`   // which fields it changes
+	Change      string        `json:"change,omitempty"`  // some of the differences
 	Force       bool          `json:"force_version,omitempty"`
 	DuplicateOf string        `json:"duplicate_of,omitempty"`
 	Why         string        `json:"why,omitempty"`
@@ -42,7 +45,7 @@ type PlanJSON struct {
 func NewPlannedJSON(dlq string, l *plan.Letter) PlannedJSON {
 	out := PlannedJSON{
 		ID: l.ID, DLQ: PositionJSON(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
-		Action: l.Do, Target: l.Target, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
+		Action: l.Do, Target: l.Target, Becomes: l.Becomes, Shape: l.Shape, Change: l.Change, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
 	}
 	if l.Do != plan.Leave && l.Target == "" { // of a DLQ without a pipeline no transform was asked
 		today := l.Today

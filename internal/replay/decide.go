@@ -61,7 +61,13 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (deci
 		return leave(of.lost), nil
 	}
 	if r.service.alone {
-		return d, r.putBack(&d.staged, target)
+		value := l.Content.Value
+		if r.rewrite != nil {
+			if value, why, err = r.remadeAsPlanned(ctx, p, l); err != nil || why != "" {
+				return leave(why), err
+			}
+		}
+		return d, r.putBack(&d.staged, target, value, p)
 	}
 	return d, r.reinject(&d.staged, p.Force)
 }
@@ -114,7 +120,7 @@ func (r *replaying) reinject(d *staged, force bool) error {
 
 // putBack stages a letter of a DLQ without a pipeline to go to a topic. It is closed at once: nobody will report what became of it, but in
 // that it dies again.
-func (r *replaying) putBack(d *staged, to target) error {
+func (r *replaying) putBack(d *staged, to target, value []byte, p *plan.Letter) error {
 	s, op, l := r.service, r.op, d.letter
 	change := r.change(deadletters.Discarded, clip("put back into "+to.topic+": "+op.reason, maxReason))
 	change.Destination = to.topic
@@ -127,7 +133,11 @@ func (r *replaying) putBack(d *staged, to target) error {
 	d.event = s.event(op, d, audit.Replayed)
 	d.event.Destination = to.topic
 	d.event.Message += fmt.Sprintf(", replay %d of this dead letter, into %s", next.ReprocessCount, to.topic)
-	d.record, d.sends = to.putBack(s.headers, op.id, r.plan.DLQ, l), true
+	d.record, d.sends = to.putBack(s.headers, op.id, r.plan.DLQ, l, value), true
+	if p.Becomes != "" && p.Shape != unchanged {
+		d.event.After = p.Becomes
+		d.event.Message += ", rewritten: " + p.Shape
+	}
 	return nil
 }
 

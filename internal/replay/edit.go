@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/patch"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -22,7 +22,7 @@ const FromLatest = "latest"
 
 // EditOptions says what an edit does and from where it starts.
 type EditOptions struct {
-	Edit *patch.Edit
+	Rewrite *rewrite.Rewrite
 	// From is the content hash of the bytes that the editor looked at, or [FromLatest]. Empty is the original: a letter
 	// that was edited before is refused then, so that nobody overwrites an edit that he has not seen.
 	From string
@@ -137,26 +137,17 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 	if e.Why = why; why != "" {
 		return e
 	}
-	doc, err := s.mapping.Document(ctx, l.Content.Value)
-	if err != nil {
-		e.Why = "its bytes cannot be edited: " + err.Error()
+	made, err := s.remake(ctx, o.Rewrite, l)
+	switch {
+	case err != nil:
+		why = err.Error()
+	case len(made.changes) == 0:
+		why = "the edit changes nothing"
+	}
+	if e.Why = why; why != "" {
 		return e
 	}
-	text, err := o.Edit.Apply(ctx, doc.JSON)
-	if err != nil {
-		e.Why = err.Error()
-		return e
-	}
-	if e.Changes, e.More, err = patch.Diff(ctx, doc.JSON, text); err == nil && len(e.Changes) == 0 {
-		err = errors.New("the edit changes nothing")
-	}
-	if err == nil {
-		e.value, err = doc.Value(text)
-	}
-	if err != nil {
-		e.Why = err.Error()
-		return e
-	}
+	e.Changes, e.More, e.value = made.changes, made.more, made.value
 	identity := s.mapping.Identify(ctx, l.Key, header.ProducerHeaders(l.Content.Headers), e.value)
 	e.After = identity.ContentHash
 	e.control = l.Control

@@ -14,14 +14,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
 
-func set(t *testing.T, assignments ...string) *patch.Edit {
+func set(t *testing.T, assignments ...string) *rewrite.Rewrite {
 	t.Helper()
-	e, err := patch.Parse(patch.Source{Set: assignments})
+	e, err := rewrite.New(rewrite.Spec{Set: assignments})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 	original := letter(2, "a", fmt.Sprintf(bowTie, "a"))
 	w.die(original)
 	s := w.service()
-	o := EditOptions{Edit: set(t, mendRing)}
+	o := EditOptions{Rewrite: set(t, mendRing)}
 
 	var preview []Edited
 	err := s.PreviewEdit(w.ctx(), deadletters.Filter{}, o, func(e Edited) error { preview = append(preview, e); return nil })
@@ -109,23 +109,23 @@ func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
 	w := newWorld(t)
 	w.die(letter(0, "a", fmt.Sprintf(bowTie, "a")), letter(1, "b", fmt.Sprintf(bowTie, "b")))
 	only := deadletters.Filter{IDs: []string{"a"}}
-	w.edit(only, EditOptions{Edit: set(t, mendRing)})
+	w.edit(only, EditOptions{Rewrite: set(t, mendRing)})
 	first := w.states()["a"].ContentHash
 
-	r := w.edit(only, EditOptions{Edit: set(t, "properties.name=x")})
+	r := w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x")})
 	if r.Changed != 0 || !strings.Contains(r.Skipped[0].Why, "--from "+first) {
 		t.Errorf("without --from: %+v", r)
 	}
-	if r := w.edit(only, EditOptions{Edit: set(t, "properties.name=x"), From: "sha256:00"}); r.Changed != 0 || !strings.Contains(r.Skipped[0].Why, first) {
+	if r := w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: "sha256:00"}); r.Changed != 0 || !strings.Contains(r.Skipped[0].Why, first) {
 		t.Errorf("from something else: %+v", r)
 	}
-	if r := w.edit(only, EditOptions{Edit: set(t, "properties.name=x"), From: first}); r.Changed != 1 {
+	if r := w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: first}); r.Changed != 1 {
 		t.Errorf("from the latest: %+v", r)
 	}
-	if r := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=y")}); r.Changed != 1 || r.Left != 1 {
+	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=y")}); r.Changed != 1 || r.Left != 1 {
 		t.Errorf("a group of which one was edited: %+v", r)
 	}
-	if r := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=z"), From: FromLatest}); r.Changed != 2 {
+	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=z"), From: FromLatest}); r.Changed != 2 {
 		t.Errorf("from whatever is latest: %+v", r)
 	}
 	last := w.read("features.dlq")
@@ -144,7 +144,7 @@ func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
 	w.die(deadletters.State{ID: "gone", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
 	why := map[string]string{}
 	err := w.service().PreviewEdit(w.ctx(), deadletters.Filter{IDs: []string{"text", "tomb", "good", "gone", "dlq-0-2"}},
-		EditOptions{Edit: set(t, "properties.name=a")}, func(e Edited) error { why[e.ID] = e.Why; return nil })
+		EditOptions{Rewrite: set(t, "properties.name=a")}, func(e Edited) error { why[e.ID] = e.Why; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
 			t.Errorf("%s: %q, want %q", id, why[id], want)
 		}
 	}
-	if _, err := w.service().Edit(w.ctx(), deadletters.Filter{}, EditOptions{Edit: set(t, "a=1")}); !errors.Is(err, ErrNoReason) {
+	if _, err := w.service().Edit(w.ctx(), deadletters.Filter{}, EditOptions{Rewrite: set(t, "a=1")}); !errors.Is(err, ErrNoReason) {
 		t.Errorf("without a reason: %v", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestExecute_an_edited_letter_is_stale_for_an_older_plan(t *testing.T) {
 	w := newWorld(t)
 	w.die(letter(0, "a", fmt.Sprintf(bowTie, "a")))
 	p := w.plan(w.service(), deadletters.Filter{})
-	w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, mendRing)})
+	w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, mendRing)})
 	if r := w.execute(w.service(), p); r.Reinjected != 0 || r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "changed since the plan") {
 		t.Errorf("%+v", r)
 	}
@@ -190,11 +190,11 @@ func TestEdit_S4_8_avro_is_written_with_its_own_schema(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.die(letter(0, "row", string(value)))
-	e, err := patch.Parse(patch.Source{Merge: []byte(`{"area":{"string":null,"double":0.5}}`)})
+	e, err := rewrite.New(rewrite.Spec{Merge: []byte(`{"area":{"string":null,"double":0.5}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := w.edit(deadletters.Filter{}, EditOptions{Edit: e}); r.Changed != 1 {
+	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: e}); r.Changed != 1 {
 		t.Fatalf("%+v", r)
 	}
 	edited := w.read("features.dlq")[1].Value

@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
 // Execute puts the letters of a plan back. It looks at each again: one that changed its state
@@ -36,12 +37,19 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err != nil {
 		return Result{}, err
 	}
+	rewrite, err := s.rewriteOf(p.Rewrite)
+	if err != nil {
+		return Result{}, err
+	}
+	if p.Rewrite.Program != o.Program {
+		return Result{}, fmt.Errorf("%w: the plan runs a program on each value, which has to be given again: %s", ErrOptions, p.Rewrite.Program)
+	}
 	op, err := s.operationAs(p.ID, string(control.JobReplay), o.Call, p.Filter)
 	if err != nil {
 		return Result{}, err
 	}
 	op.plan, op.force = p.Checksum, p.Force
-	r := &replaying{plan: p, to: to, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
+	r := &replaying{plan: p, to: to, rewrite: rewrite, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
 	r.execution = execution{service: s, task: r, letters: p.Letters, op: op}
 	err = r.run(ctx)
 	r.result.Transactions, r.result.Untouched = r.transactions, r.left.sorted()
@@ -70,6 +78,7 @@ type replaying struct {
 	execution
 	plan     *plan.Plan
 	to       destination
+	rewrite  *rewrite.Rewrite // nil leaves values as they are
 	options  ExecuteOptions
 	rate     ramp.Pace
 	result   Result

@@ -228,7 +228,7 @@ func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
 	w := newWorld(t)
 	w.elsewhere(2, "a", wide("a", 2<<20), nil)
 	w.drop("features.dlq", 0, bombs.Record{Value: []byte(`{}`), Blanks: 20 << 20, Headers: letter(0, "bomb", "x").Headers})
-	r := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=b")})
+	r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=b")})
 	if r.Changed != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bomb" || !strings.HasPrefix(r.Skipped[0].Why, "too large to index") {
 		t.Fatalf("%+v", r)
 	}
@@ -258,14 +258,14 @@ func TestEdit_S4_8_of_a_letter_nested_five_thousand_deep(t *testing.T) {
 	}
 	s := w.service()
 	var all []Edited
-	err := s.PreviewEdit(w.ctx(), deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=b")}, func(e Edited) error {
+	err := s.PreviewEdit(w.ctx(), deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=b")}, func(e Edited) error {
 		all = append(all, e)
 		return nil
 	})
 	if err != nil || len(all) != 2 || len(all[0].Changes) != 1 || all[0].Changes[0].Path != "/properties/name" || all[1].Why != "" {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if r := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=b")}); r.Changed != 2 {
+	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=b")}); r.Changed != 2 {
 		t.Errorf("%+v", r)
 	}
 }

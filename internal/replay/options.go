@@ -55,6 +55,7 @@ type ExecuteOptions struct {
 	// ForceVersion says that letters may overwrite newer data; it must be said of a plan that was made for it, and of no
 	// other (see PlanOptions.Force).
 	ForceVersion bool
+	Program      string         // that the plan runs on each value: a plan is a file, and runs none that is not given again
 	Ramp         ramp.Ramp      // in which waves, and when to stop
 	Rate         float64        // letters a second; 0 is as fast as it goes
 	Wait         bool           // until the consumer has finished every letter that was put back

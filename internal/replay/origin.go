@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -148,12 +149,15 @@ func compacted(ctx context.Context, admin *kadm.Client, topic string) bool {
 
 // putBack is the record that goes back out of a DLQ without a pipeline: key, bytes and the producer's headers, and what tells the replay
 // when the letter dies again. In the topic that it came from it keeps its partition, while there is one.
-func (t target) putBack(headers headerRules, replayID, dlq string, l *deadletters.Letter) *kgo.Record {
+func (t target) putBack(headers headerRules, replayID, dlq string, l *deadletters.Letter, value []byte) *kgo.Record {
 	r := destination{topic: t.topic, partitions: t.partitions}.record(l)
 	if source, known := l.Source(); known && source.Topic == t.topic && source.Partition >= 0 && source.Partition < t.partitions {
 		r.Partition = source.Partition
 	}
 	control := header.Control{ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: deadletters.IDIn(dlq, l.ID), ContentHash: l.ContentHash}
+	if !bytes.Equal(value, r.Value) {
+		r.Value, control.ContentHash = value, "" // it is another content when it dies again
+	}
 	r.Headers = control.AppendTo(headers.back(l.Dialect, l.Content.Headers))
 	return r
 }

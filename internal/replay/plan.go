@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -26,6 +27,8 @@ type PlanOptions struct {
 	Force string
 	// Origins are the only topics that letters of a DLQ without a pipeline go back to; nil is whatever their headers name.
 	Origins []string
+	// Rewrite is what becomes of the values of such letters before they go back.
+	Rewrite rewrite.Spec
 	// MaxReplays is how often such a letter may be put back; 0 is 3.
 	MaxReplays int
 }
@@ -65,11 +68,12 @@ func (s *Service) ScratchPlan(ctx context.Context, f deadletters.Filter, o PlanO
 // planning is the letters of a plan, and what decides about them.
 type planning struct {
 	*choice
-	to     destination
-	marks  []going     // of each place
-	twins  map[int]int // of letters that can go back: number of the place -> that of the one that stands for it (see twinsOf)
-	ids    idList      // of letters that can go back
-	newest *newest
+	to      destination
+	marks   []going     // of each place
+	twins   map[int]int // of letters that can go back: number of the place -> that of the one that stands for it (see twinsOf)
+	ids     idList      // of letters that can go back
+	newest  *newest
+	rewrite *rewrite.Rewrite // nil leaves values as they are
 }
 
 // going is what tells a chosen letter from others.
@@ -98,6 +102,10 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err := s.checkForce(o.Force, o.To); err != nil {
 		return plan.Head{}, nil, err
 	}
+	rewrite, err := s.rewriteOf(o.Rewrite)
+	if err != nil {
+		return plan.Head{}, nil, err
+	}
 	passedOver := len(f.Statuses) == 0 && len(f.IDs) == 0
 	if passedOver {
 		f.Statuses = []deadletters.Status{deadletters.Pending}
@@ -106,6 +114,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
+	p.rewrite = rewrite
 	overtaken := 0
 	if passedOver {
 		if overtaken, err = s.overtaken(ctx, f); err != nil {
@@ -129,7 +138,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		Mapping: mapping, MaxReplays: most,
 		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
 		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Ends: ends, Force: o.Force, Doubt: p.newest.doubt,
-		Overtaken: overtaken,
+		Overtaken: overtaken, Rewrite: o.Rewrite,
 	}, p, nil
 }
 
@@ -200,6 +209,11 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, p *p
 			}
 			if why != "" {
 				line.Do, line.DuplicateOf, line.Why = plan.Leave, "", clip(why, maxMessage)
+			}
+		}
+		if line.Do == plan.Reinject && p.rewrite != nil {
+			if err := s.foretell(ctx, p.rewrite, &line, l); err != nil {
+				return err
 			}
 		}
 		if line.Do != plan.Leave {

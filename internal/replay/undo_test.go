@@ -101,7 +101,7 @@ func TestUndo_S4_6_takes_an_edit_back(t *testing.T) {
 	w := newWorld(t)
 	broken := fmt.Sprintf(bowTie, "a")
 	w.die(letter(0, "a", broken))
-	edited := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, mendRing)})
+	edited := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, mendRing)})
 	if r := w.undo(edited.ID); r.Changed != 1 {
 		t.Fatalf("%+v", r)
 	}

@@ -62,6 +62,8 @@ type Outcome struct {
 	Overwrites bool   `json:"overwrites,omitempty"` // and they are forced over a newer event that took effect
 	Code       string `json:"code,omitempty"`       // why not
 	Message    string `json:"message,omitempty"`    // why not, normalised; for Leave, why it is left
+	Shape      string `json:"shape,omitempty"`      // which fields a rewrite changes
+	Change     string `json:"change,omitempty"`     // some differences of the first of them
 	Count      int    `json:"count"`
 	Example    string `json:"example"` // id of the first of them in the DLQ
 }
@@ -82,7 +84,7 @@ func (o outlook) add(l *Letter) {
 		}
 		if found == nil {
 			first := key
-			first.Example = l.ID
+			first.Example, first.Change = l.ID, l.Change
 			found = &first
 			o[key] = found
 		}
@@ -97,13 +99,13 @@ func (o outlook) sorted() []Outcome {
 	}
 	slices.SortFunc(out, func(a, b Outcome) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Group, b.Group),
-			cmp.Compare(slices.Index(Actions(), a.Action), slices.Index(Actions(), b.Action)), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Example, b.Example))
+			cmp.Compare(slices.Index(Actions(), a.Action), slices.Index(Actions(), b.Action)), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Shape, b.Shape), cmp.Compare(a.Example, b.Example))
 	})
 	return out
 }
 
 func outcomeOf(l *Letter) Outcome {
-	o := Outcome{Group: l.Group, Died: l.Died, Action: l.Do}
+	o := Outcome{Group: l.Group, Died: l.Died, Action: l.Do, Shape: l.Shape}
 	switch {
 	case l.Do == Leave:
 		o.Message = deadletters.Normalise(l.Why)

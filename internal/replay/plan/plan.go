@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
 // Head is what a plan says before its letters.
@@ -26,6 +27,8 @@ type Head struct {
 	Force string `json:"force_version,omitzero"`
 	// MaxReplays is how often a letter of a DLQ without a pipeline may be put back; 0 in a pipeline's plan, which has no such limit.
 	MaxReplays int `json:"max_replays,omitzero"`
+	// Rewrite is what becomes of the values of a DLQ without a pipeline before they go back; the zero one leaves them as they are.
+	Rewrite rewrite.Spec `json:"rewrite,omitzero"`
 	// Overtaken counts letters that the filter would have selected if the consumer had not closed them as superseded; a
 	// filter that names statuses or ids passes over none.
 	Overtaken int `json:"overtaken,omitzero"`

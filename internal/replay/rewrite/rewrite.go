@@ -18,14 +18,14 @@ var ErrRewrite = errors.New("rewrite")
 // Spec is a rewrite as an operator writes it: at most one way to change a value, and perhaps a schema for what comes out. It is kept in
 // plans.
 type Spec struct {
-	Set     []string        `json:"set,omitempty"`     // field=value, see [patch.Source]
-	Patch   json.RawMessage `json:"patch,omitempty"`   // JSON Patch (RFC 6902)
-	Merge   json.RawMessage `json:"merge,omitempty"`   // Merge Patch (RFC 7396)
-	Exprs   []string        `json:"expr,omitempty"`    // value.field = expression, one after another
-	Program string          `json:"program,omitempty"` // for a shell: a value on its input, another on its output
-	Network bool            `json:"network,omitempty"` // the program may use the network
-	Seconds float64         `json:"seconds,omitempty"` // that the program may take for one value; 0 is 10
-	Schema  json.RawMessage `json:"schema,omitempty"`  // JSON Schema that each result satisfies
+	Set     []string        `json:"set,omitzero"`     // field=value, see [patch.Source]
+	Patch   json.RawMessage `json:"patch,omitzero"`   // JSON Patch (RFC 6902)
+	Merge   json.RawMessage `json:"merge,omitzero"`   // Merge Patch (RFC 7396)
+	Exprs   []string        `json:"expr,omitzero"`    // value.field = expression, one after another
+	Program string          `json:"program,omitzero"` // for a shell: a value on its input, another on its output
+	Network bool            `json:"network,omitzero"` // the program may use the network
+	Seconds float64         `json:"seconds,omitzero"` // that the program may take for one value; 0 is 10
+	Schema  json.RawMessage `json:"schema,omitzero"`  // JSON Schema that each result satisfies
 }
 
 // Empty reports whether a spec leaves values as they are, and holds them against nothing.

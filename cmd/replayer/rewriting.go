@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+)
+
+// rewriting is what becomes of values, as it stands on the command line.
+type rewriting struct {
+	set, exprs           []string
+	patch, merge, schema string
+	program              string
+	timeout              time.Duration
+	network              bool
+}
+
+const programFlag = "filter"
+
+// register adds the flags under a heading.
+func (r *rewriting) register(cmd *cobra.Command, heading string) {
+	cli.GroupFlags(cmd, heading, func() {
+		f := cmd.Flags()
+		f.StringArrayVar(&r.set, "set", nil, "field=value, for example properties.AREA=0 or /properties/AREA=0; the value is JSON, else a text")
+		f.StringArrayVar(&r.exprs, "expr", nil, "value.field = expression, for example 'value.status = upper(value.status)'; it reads value, key and headers")
+		f.StringVar(&r.patch, "patch", "", "a JSON Patch, as text or @FILE")
+		f.StringVar(&r.merge, "merge", "", "a Merge Patch, as text or @FILE")
+		f.StringVar(&r.program, programFlag, "", "a program that reads one value on its input and prints another, for example 'jq -c .payload'; exit code 0 or the dead letter is left")
+		f.DurationVar(&r.timeout, "filter-timeout", usualFilterTime, "how long the program may take for one value")
+		f.BoolVar(&r.network, "filter-network", false, "the program may use the network")
+		f.StringVar(&r.schema, "schema", "", "a file with the JSON Schema that each result satisfies, or the dead letter is left")
+		mustComplete(cmd.MarkFlagFilename("schema"))
+	})
+}
+
+const usualFilterTime = 10 * time.Second
+
+// spec reads the flags and their files.
+func (r *rewriting) spec() (rewrite.Spec, error) {
+	s := rewrite.Spec{Set: r.set, Exprs: r.exprs, Program: r.program, Network: r.network && r.program != ""}
+	if r.program != "" {
+		if r.timeout <= 0 {
+			return s, usage("--filter-timeout: %s; a program needs some time", r.timeout)
+		}
+		s.Seconds = r.timeout.Seconds()
+	}
+	for _, part := range []struct {
+		flag, text string
+		file       bool // it names one
+		to         *json.RawMessage
+	}{{"patch", r.patch, false, &s.Patch}, {"merge", r.merge, false, &s.Merge}, {"schema", r.schema, true, &s.Schema}} {
+		name, isFile := strings.CutPrefix(part.text, "@")
+		if part.text == "" {
+			continue
+		}
+		text := []byte(part.text)
+		if isFile || part.file {
+			var err error
+			if text, err = os.ReadFile(name); err != nil { // #nosec G304 -- the operator names the file
+				return s, usage("--%s: %w", part.flag, err)
+			}
+		}
+		if !json.Valid(text) {
+			return s, usage("--%s: it is no JSON", part.flag)
+		}
+		*part.to = text
+	}
+	if s.Empty() {
+		return s, nil
+	}
+	if _, err := rewrite.New(s); err != nil {
+		return s, exit(cli.ExitUsage, err)
+	}
+	return s, nil
+}
+
+// flags writes them as flags again.
+func (r *rewriting) flags() string {
+	var b strings.Builder
+	for _, s := range r.set {
+		b.WriteString(" --set " + quoted(s))
+	}
+	for _, e := range r.exprs {
+		b.WriteString(" --expr " + quoted(e))
+	}
+	b.WriteString(again("patch", r.patch) + again("merge", r.merge) + again(programFlag, r.program))
+	if r.program != "" && r.timeout != usualFilterTime {
+		fmt.Fprintf(&b, " --filter-timeout %s", r.timeout)
+	}
+	if r.network {
+		b.WriteString(" --filter-network")
+	}
+	return b.String() + again("schema", r.schema)
+}
+
+// warnOpen says when the program has the network though nobody allowed it.
+func (a *app) warnOpen(ctx context.Context, s rewrite.Spec) {
+	if s.Program == "" || s.Network {
+		return
+	}
+	if r, err := rewrite.New(s); err == nil && !r.Isolated(ctx) {
+		fmt.Fprintln(a.env.Err, "warning: the program of --filter has the network: this system does not let it be taken away")
+	}
+}

@@ -1,0 +1,169 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+// remade is the value that a letter gets by a rewrite, and what is different.
+type remade struct {
+	value   []byte
+	changes []patch.Change
+	more    int // changes besides
+}
+
+// remake rewrites the value of a letter that has its content. [refusal] tells an error that says why that cannot be from one of the system.
+func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters.Letter) (remade, error) {
+	doc, err := s.mapping.Document(ctx, l.Content.Value)
+	if err != nil {
+		return remade{}, fmt.Errorf("%w: its bytes cannot be edited: %w", rewrite.ErrRewrite, err)
+	}
+	of := rewrite.Record{Value: doc.JSON, Key: string(l.Key), Headers: map[string]string{}}
+	for _, h := range header.ProducerHeaders(l.Content.Headers) {
+		of.Headers[h.Key] = string(h.Value)
+	}
+	text, err := r.Apply(ctx, of)
+	if err != nil {
+		return remade{}, err
+	}
+	var out remade
+	if out.changes, out.more, err = differences(ctx, doc.JSON, text); err != nil {
+		return remade{}, err
+	}
+	if out.value, err = doc.Value(text); err != nil {
+		return remade{}, fmt.Errorf("%w: %w", rewrite.ErrRewrite, err)
+	}
+	return out, nil
+}
+
+// refusal returns why a letter gets no value; any other error is fatal.
+func refusal(err error) (why string, fatal error) {
+	if rewrite.Refused(err) {
+		return err.Error(), nil
+	}
+	return "", err
+}
+
+// differences is [patch.Diff] also of values that are no JSON, which are different as a whole.
+func differences(ctx context.Context, before, after []byte) ([]patch.Change, int, error) {
+	if bytes.Equal(before, after) {
+		return []patch.Change{}, 0, nil
+	}
+	if !json.Valid(before) || !json.Valid(after) {
+		return []patch.Change{{}}, 0, nil
+	}
+	return patch.Diff(ctx, before, after)
+}
+
+// rewriteOf reads a rewrite; nil when there is none. A pipeline's own letters are edited instead, so that the edit is kept.
+func (s *Service) rewriteOf(spec rewrite.Spec) (*rewrite.Rewrite, error) {
+	if spec.Empty() {
+		return nil, nil
+	}
+	if !s.alone {
+		return nil, fmt.Errorf("%w: dead letters of a pipeline are changed by replayer edit, which keeps what they become, and put back then", ErrOptions)
+	}
+	r, err := rewrite.New(spec)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	return r, nil
+}
+
+// foretell says in a line of a plan what a letter becomes.
+func (s *Service) foretell(ctx context.Context, r *rewrite.Rewrite, line *plan.Letter, l *deadletters.Letter) error {
+	made, err := s.remake(ctx, r, l)
+	why, err := refusal(err)
+	if err != nil {
+		return fmt.Errorf("rewrite dead letter %s: %w", l.ID, err)
+	}
+	if why != "" {
+		line.Do, line.DuplicateOf, line.Why = plan.Leave, "", clip(why, maxMessage)
+		return nil
+	}
+	line.Becomes, line.Shape, line.Change = idempotency.Of(made.value).String(), shapeOf(made), exampleOf(made)
+	return nil
+}
+
+// remadeAsPlanned gives the value that a plan foretold, or says why it is another one.
+func (r *replaying) remadeAsPlanned(ctx context.Context, p *plan.Letter, l *deadletters.Letter) (value []byte, why string, err error) {
+	made, err := r.service.remake(ctx, r.rewrite, l)
+	if err != nil {
+		why, err = refusal(err)
+		return nil, why, err
+	}
+	if idempotency.Of(made.value).String() != p.Becomes {
+		return nil, "the rewrite gives another value than when the plan was made: it depends on something else than the record", nil
+	}
+	return made.value, "", nil
+}
+
+const (
+	maxShape   = 512 // bytes of a shape and of an example
+	shapePaths = 10
+	exampleOfs = 3
+)
+
+// place is the number of an element in a JSON Pointer.
+var place = regexp.MustCompile(`/[0-9]+(/|$)`)
+
+// unchanged is the shape of a rewrite that leaves a value as it is.
+const unchanged = "nothing"
+
+// shapeOf names the fields that are different, whatever their values; elements of lists count as one.
+func shapeOf(made remade) string {
+	if len(made.changes) == 0 {
+		return unchanged
+	}
+	var paths []string
+	for _, c := range made.changes {
+		path := c.Path
+		for again := ""; again != path; {
+			again, path = path, place.ReplaceAllString(path, "/*$1")
+		}
+		if path == "" {
+			path = "the whole value"
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	if over := len(paths) - shapePaths; over > 0 {
+		paths = append(paths[:shapePaths], fmt.Sprintf("and %d more", over))
+	}
+	return clip(strings.Join(paths, ", "), maxShape)
+}
+
+// exampleOf writes some of the differences.
+func exampleOf(made remade) string {
+	side := func(text json.RawMessage) string {
+		if text == nil {
+			return "(nothing)"
+		}
+		return clip(string(text), 80)
+	}
+	var out []string
+	for i, c := range made.changes {
+		if c.Path == "" && c.Before == nil && c.After == nil {
+			break // bytes
+		}
+		if i == exampleOfs {
+			out = append(out, fmt.Sprintf("and %d more", len(made.changes)-i+made.more))
+			break
+		}
+		out = append(out, clip(c.Path, 200)+": "+side(c.Before)+" -> "+side(c.After))
+	}
+	return clip(strings.Join(out, "; "), maxShape)
+}
