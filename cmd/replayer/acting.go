@@ -127,6 +127,7 @@ type sending struct {
 	canary                  int
 	factor, maxFailed, rate string
 	patience, grace         time.Duration
+	watchGroup              string
 }
 
 func (s *sending) register(cmd *cobra.Command) {
@@ -141,6 +142,7 @@ func (s *sending) register(cmd *cobra.Command) {
 	f.StringVar(&s.rate, "rate", "", "at most so many dead letters, for example 500/s, 30/m")
 	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
 	f.DurationVar(&s.patience, "patience", usualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
+	f.StringVar(&s.watchGroup, "watch-group", "", "without a pipeline: the consumer group that has to pass a wave before its --grace begins; with --wait also the last")
 	f.DurationVar(&s.grace, "grace", usualGrace, "without a pipeline: look for so long whether dead letters of a wave die again (--canary, --max-failed)")
 }
 
@@ -172,7 +174,7 @@ func (s *sending) flags() string {
 	if s.canary != 0 {
 		fmt.Fprintf(&b, " --canary %d", s.canary)
 	}
-	b.WriteString(again("ramp", s.factor) + again("max-failed", s.maxFailed) + again("rate", s.rate))
+	b.WriteString(again("ramp", s.factor) + again("max-failed", s.maxFailed) + again("rate", s.rate) + again("watch-group", s.watchGroup))
 	if s.patience != usualPatience {
 		fmt.Fprintf(&b, " --patience %s", s.patience)
 	}
@@ -185,7 +187,7 @@ func (s *sending) flags() string {
 // options reads the flags.
 func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
 	o := replay.ExecuteOptions{
-		Call: call, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience, Grace: s.grace,
+		Call: call, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience, Grace: s.grace, WatchGroup: s.watchGroup,
 		Ramp: ramp.Ramp{Canary: s.canary, Gated: s.maxFailed != ""},
 	}
 	for _, flag := range []struct {

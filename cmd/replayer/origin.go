@@ -78,6 +78,32 @@ func targetsText(p *plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
+// tellAudiences says which consumer groups see the records again.
+func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan) {
+	if !p.Alone() || len(p.Targets()) == 0 {
+		return
+	}
+	found, err := s.Audiences(ctx, p)
+	if err != nil {
+		fmt.Fprintf(a.env.Err, "which consumer groups see the records again is not known: %s\n", cli.CleanText(err.Error(), cli.OneLine))
+		return
+	}
+	groups := map[string][]string{}
+	for _, x := range found {
+		groups[x.Topic] = append(groups[x.Topic], fmt.Sprintf("%s (lag %d)", cli.CleanText(x.Group, cli.OneLine), x.Lag))
+	}
+	for _, topic := range slices.Sorted(maps.Keys(p.Targets())) {
+		switch read := groups[topic]; len(read) {
+		case 0:
+			fmt.Fprintf(a.env.Err, "No consumer group has committed an offset of %s: nobody may read what goes back.\n", topic)
+		case 1:
+			fmt.Fprintf(a.env.Err, "%s is read by the group %s; --watch-group waits until it has passed what goes back.\n", topic, read[0])
+		default:
+			fmt.Fprintf(a.env.Err, "warning: %s is read by %d groups, and each sees the records again: %s\n", topic, len(read), strings.Join(read, ", "))
+		}
+	}
+}
+
 // confirmTargets has the operator confirm the topics that headers name: anybody who can write into the DLQ can write any topic there.
 func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) error {
 	if !p.Alone() || p.To != "" || len(f.going.origins) > 0 || len(p.Targets()) == 0 {

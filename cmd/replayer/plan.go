@@ -94,6 +94,7 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 	if err := a.writePlan(p, false); err != nil {
 		return err
 	}
+	a.tellAudiences(ctx, s, p)
 	if changes(p, replay.ExecuteOptions{}) == 0 {
 		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil

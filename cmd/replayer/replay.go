@@ -108,6 +108,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		if changes(p, options) == 0 {
 			return a.nothingGoesBack(p)
 		}
+		a.tellAudiences(ctx, s, p)
 		f.going.take(p)
 		return a.refused(fmt.Sprintf("replayer replay %s%s%s%s%s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), f.consent.reason)
 	}

@@ -176,6 +176,9 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	switch {
 	case r.Outcome == nil:
 	case p.Alone():
+		if r.Outcome.Consumed > 0 {
+			line("consumed", "%d: the group has committed beyond them, and they did not die again", r.Outcome.Consumed)
+		}
 		line("died again", "%d", r.Outcome.FailedAgain)
 	default:
 		outcomeLines(line, r.Outcome)

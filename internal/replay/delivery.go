@@ -83,6 +83,9 @@ func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	switch {
 	case err == nil:
 		d.last[at] = max(d.last[at], r.Offset)
+		if letter != nil && letter.sends && r.Topic == letter.record.Topic {
+			letter.sentTo, letter.offset = at, r.Offset
+		}
 	case d.err == nil:
 		if letter == nil {
 			d.err = fmt.Errorf("write to %s/%d: %w", r.Topic, r.Partition, named(err))

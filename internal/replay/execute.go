@@ -3,6 +3,8 @@ package replay
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -30,6 +32,9 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err := s.fits(o, p.To); err != nil {
 		return Result{}, err
 	}
+	if err := s.checkWatch(ctx, o.WatchGroup); err != nil {
+		return Result{}, err
+	}
 	if err := s.checkForced(p, o); err != nil {
 		return Result{}, err
 	}
@@ -50,6 +55,9 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	}
 	op.plan, op.force = p.Checksum, p.Force
 	r := &replaying{plan: p, to: to, rewrite: rewrite, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
+	if o.WatchGroup != "" {
+		r.watch = s.newWatch(o.WatchGroup)
+	}
 	r.execution = execution{service: s, task: r, letters: p.Letters, op: op}
 	err = r.run(ctx)
 	r.result.Transactions, r.result.Untouched = r.transactions, r.left.sorted()
@@ -80,6 +88,8 @@ type replaying struct {
 	to       destination
 	rewrite  *rewrite.Rewrite // nil leaves values as they are
 	options  ExecuteOptions
+	watch    *watch // nil watches no group
+	consumed bool   // the watched group has passed all that was put back, and the grace is over
 	rate     ramp.Pace
 	result   Result
 	sessions int
@@ -96,6 +106,11 @@ func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err er
 	r.outcomes, r.wave = r.service.outcomesOf(r.plan.ID, st.ends), wave{}
 	r.earlier(st)
 	r.sessions++
+	if r.sent > 0 {
+		if err := r.watch.earlier(ctx, slices.Sorted(maps.Keys(r.plan.Targets()))); err != nil {
+			return false, err
+		}
+	}
 	return false, r.gateEarlier(ctx)
 }
 
@@ -129,7 +144,13 @@ func (r *replaying) count(b *batch) {
 	result.Duplicates += len(b.staged) - b.sends
 	result.Already += b.already
 	for i := range b.staged {
-		if d := &b.staged[i]; d.sends && deadletters.OfOtherSoftware(d.letter.ID) {
+		d := &b.staged[i]
+		if !d.sends {
+			continue
+		}
+		r.watch.sent(d.sentTo, d.offset)
+		r.consumed = false
+		if deadletters.OfOtherSoftware(d.letter.ID) {
 			r.outcomes.others.sent++
 		}
 	}
@@ -162,7 +183,11 @@ func (r *replaying) earlier(st *standing) {
 	others := &r.outcomes.others
 	r.sent = 0
 	for key, m := range st.ofReplay(r.plan.ID) {
-		switch m.fate() {
+		of := m.fate()
+		if of == fateElsewhere && r.service.alone {
+			of = fateUnderWay // nobody says more of it than that it dies again
+		}
+		switch of {
 		case fateUnderWay:
 			r.sent++
 			if m.has(theirs) {
@@ -184,12 +209,20 @@ func (r *replaying) earlier(st *standing) {
 // outcome is what became of the letters. A session hears only what comes after its beginning; of several, the states of all
 // letters of the replay are counted.
 func (r *replaying) outcome(ctx context.Context) Outcome {
-	if r.sessions > 1 {
+	if r.sessions > 1 && !r.service.alone {
 		if report, _, err := r.service.replayStatus(ctx, r.plan.ID); err == nil {
-			return report.Outcome
+			return r.withConsumed(report.Outcome)
 		}
 	}
-	return r.outcomes.outcome(r.sent)
+	return r.withConsumed(r.outcomes.outcome(r.sent))
+}
+
+// withConsumed counts as consumed what a watched group has passed and what did not die again.
+func (r *replaying) withConsumed(o Outcome) Outcome {
+	if r.consumed {
+		o.Consumed, o.UnderWay = max(r.sent-o.FailedAgain, 0), 0
+	}
+	return o
 }
 
 // lostBroker hears that the broker is being waited for.
@@ -204,7 +237,7 @@ func (r *replaying) progress(p Progress) {
 	}
 	p.Letters, p.Settled, p.Sent = r.plan.Letters, r.settled, r.sent
 	if r.outcomes != nil {
-		p.Outcome = r.outcomes.outcome(r.sent)
+		p.Outcome = r.withConsumed(r.outcomes.outcome(r.sent))
 	}
 	r.options.Progress(p)
 }

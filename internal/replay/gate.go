@@ -95,7 +95,7 @@ func (r *replaying) wait(ctx context.Context) error {
 // await looks at the wave until the consumer has finished it or too many failed again.
 func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) error {
 	began := r.service.now()
-	last, since := -1, began
+	quiet, heard := quiet{since: began}, heard{last: -1, since: began}
 	for {
 		if err := r.outcomes.poll(ctx); err != nil {
 			return err
@@ -110,26 +110,76 @@ func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phas
 		case ramp.Wait:
 		}
 		now := r.service.now()
-		if r.service.alone && now.Sub(began) >= r.options.Grace {
-			return nil // too few died again in that time
+		var over bool
+		var err error
+		if r.service.alone {
+			over, err = r.passed(ctx, &quiet, now, size)
+		} else {
+			over, err = r.unheard(&heard, now, g, size)
 		}
-		if paused, _ := r.job.pauseOrdered(); paused || finished > last {
-			last, since = finished, now
-		}
-		theirs := r.outcomes.others.open()
-		if unheard := r.service.cfg.DeadLetters.UnheardAfter.Std(); !g.Gates() && size-finished <= theirs && now.Sub(since) >= unheard {
-			return nil // of these nobody says when they have succeeded
-		}
-		if patience := r.options.Patience; patience > 0 && now.Sub(since) >= patience {
-			if !g.Gates() && size-finished <= theirs {
-				return nil
-			}
-			return &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Others: min(theirs, size-finished), Patience: patience.String()}
+		if over || err != nil {
+			return err
 		}
 		if err := kafka.Pause(ctx, lookPause); err != nil {
 			return fmt.Errorf("stopped while the consumer had %d dead letters to finish: %w", size-finished, err)
 		}
 	}
+}
+
+// heard is when the consumer was last heard to finish a letter.
+type heard struct {
+	last  int // letters that it had finished then
+	since time.Time
+}
+
+// unheard reports whether nothing more is heard of a wave: other software has the rest, which does not say when it has succeeded. The error
+// is a [*StopError] when the consumer finishes nothing for too long.
+func (r *replaying) unheard(h *heard, now time.Time, g ramp.Ramp, size int) (over bool, err error) {
+	finished, failed := r.sinceWave()
+	if paused, _ := r.job.pauseOrdered(); paused || finished > h.last {
+		h.last, h.since = finished, now
+	}
+	theirs := r.outcomes.others.open()
+	others := !g.Gates() && size-finished <= theirs
+	if others && now.Sub(h.since) >= r.service.cfg.DeadLetters.UnheardAfter.Std() {
+		return true, nil
+	}
+	if patience := r.options.Patience; patience > 0 && now.Sub(h.since) >= patience {
+		if others {
+			return true, nil
+		}
+		return false, &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Others: min(theirs, size-finished), Patience: patience.String()}
+	}
+	return false, nil
+}
+
+// quiet is the time in which nothing of a wave may die again, of a DLQ without a pipeline.
+type quiet struct {
+	since  time.Time // the watched group has passed the wave since then; without one, the wave was sent
+	moved  time.Time // the group was seen to move; zero before the first look
+	behind int64     // offsets that it had before it
+}
+
+// passed reports whether a wave is over: a watched group has passed it, and since then too few died again in the time that was given.
+func (r *replaying) passed(ctx context.Context, q *quiet, now time.Time, size int) (over bool, err error) {
+	behind, err := r.watch.behind(ctx)
+	if err != nil {
+		return false, err
+	}
+	if paused, _ := r.job.pauseOrdered(); behind != q.behind || q.moved.IsZero() || paused {
+		q.moved, q.behind = now, behind
+	}
+	if behind > 0 {
+		q.since = now
+		if patience := r.options.Patience; patience > 0 && now.Sub(q.moved) >= patience {
+			_, failed := r.sinceWave()
+			return false, &StopError{Wave: r.wave.number, Size: size, Failed: failed, Group: r.watch.group, Behind: behind, Patience: patience.String()}
+		}
+		return false, nil
+	}
+	over = now.Sub(q.since) >= r.options.Grace // too few died again in that time
+	r.consumed = over && r.watch != nil
+	return over, nil
 }
 
 // sinceWave counts what the consumer finished, and what of it failed again, since the wave began.

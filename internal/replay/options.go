@@ -61,6 +61,7 @@ type ExecuteOptions struct {
 	Wait         bool           // until the consumer has finished every letter that was put back
 	Patience     time.Duration  // how long to wait for the consumer while it finishes none; 0 is for ever
 	Grace        time.Duration  // of a DLQ without a pipeline: how long nothing may die again before a wave counts as good
+	WatchGroup   string         // of a DLQ without a pipeline: the consumer group that has to pass a wave before its grace begins; "" is none
 	Progress     func(Progress) // called often, from the goroutine of Execute; may be nil
 	OnSkip       func(Skip)     // called for each letter that is left as it is; may be nil
 }
@@ -97,8 +98,8 @@ func (s *Service) fits(o ExecuteOptions, to string) error {
 	switch {
 	case !s.alone:
 		return o.Fits(to)
-	case o.Wait:
-		return fmt.Errorf("%w: --wait needs a pipeline: of this DLQ nobody says which dead letters were processed; --canary looks for a while whether they die again", ErrOptions)
+	case o.Wait && o.WatchGroup == "":
+		return fmt.Errorf("%w: --wait needs --watch-group here: of this DLQ nobody says which dead letters were processed; --canary looks for a while whether they die again", ErrOptions)
 	}
 	return nil
 }

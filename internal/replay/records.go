@@ -20,7 +20,9 @@ type staged struct {
 	next   deadletters.State // zero with gone
 	gone   bool              // the letter is forgotten: a tombstone in place of a state
 	event  audit.Event
-	of     spotted // as it was read, to be decided about again
+	of     spotted   // as it was read, to be decided about again
+	sentTo partition // where its record was written, at which offset; set by the client
+	offset int64
 }
 
 // operation is what all letters of one command have in common.

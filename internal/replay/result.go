@@ -17,12 +17,14 @@ type Result struct {
 
 // Outcome is what became of letters that were put back, as the consumer says (S4-8).
 type Outcome struct {
-	Reprocessed int            `json:"reprocessed"`
-	FailedAgain int            `json:"failed_again"` // pending again, or escalated
-	Escalated   int            `json:"escalated"`    // of those that failed again: too often
-	Closed      int            `json:"closed"`       // duplicate, superseded or filtered: nothing is left to do
-	UnderWay    int            `json:"under_way"`    // the consumer has not finished them
-	Reasons     map[string]int `json:"reasons,omitempty"`
+	Reprocessed int `json:"reprocessed"`
+	FailedAgain int `json:"failed_again"` // pending again, or escalated
+	Escalated   int `json:"escalated"`    // of those that failed again: too often
+	Closed      int `json:"closed"`       // duplicate, superseded or filtered: nothing is left to do
+	// Consumed counts letters of a DLQ without a pipeline that a watched group has committed beyond, and that did not die again within the grace.
+	Consumed int            `json:"consumed,omitzero"`
+	UnderWay int            `json:"under_way"` // the consumer has not finished them
+	Reasons  map[string]int `json:"reasons,omitempty"`
 }
 
 // Finished counts the letters that are not under way.
@@ -63,12 +65,18 @@ type StopError struct {
 	Failed   int            // of those finished
 	Limit    float64        // share that may fail
 	Others   int            // letters of that wave that other software has, which only tells what fails again
+	Group    string         // the watched consumer group that had not passed the wave
+	Behind   int64          // offsets that it had before it
 	Patience string         // set when the consumer finished none for so long
 	Reasons  map[string]int // of the failures
 }
 
 // Error says which limit was passed, by how much, and what to do.
 func (e *StopError) Error() string {
+	if e.Group != "" {
+		return fmt.Sprintf("stopped: group %s has %d offsets before it until it has passed the %d dead letters of %s, and committed nothing for %s; is it running? What was sent stays, the rest was not",
+			e.Group, e.Behind, e.Size, e.wave(), e.Patience)
+	}
 	if e.Patience != "" {
 		theirs := ""
 		if e.Others > 0 {

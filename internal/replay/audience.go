@@ -1,0 +1,61 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// Audience is a consumer group that reads a topic which letters go to: it sees their records again.
+type Audience struct {
+	Topic, Group string
+	Lag          int64 // records that it has not read, at most
+}
+
+// mostGroups bounds the groups that are asked for their offsets.
+const mostGroups = 1000
+
+// Audiences lists the consumer groups that have committed offsets of the topics which letters of a plan go to, by topic and group.
+func (s *Service) Audiences(ctx context.Context, p *plan.Plan) ([]Audience, error) {
+	targets := slices.Sorted(maps.Keys(p.Targets()))
+	if len(targets) == 0 {
+		return nil, nil
+	}
+	admin := kadm.NewClient(s.client)
+	listed, err := admin.ListGroups(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the consumer groups: %w", kafka.DeniedGroup("Describe", "*", err))
+	}
+	groups := listed.Groups()
+	if len(groups) > mostGroups {
+		return nil, fmt.Errorf("there are %d consumer groups, more than %d, and none was asked", len(groups), mostGroups)
+	}
+	var out []Audience
+	for group, answer := range admin.FetchManyOffsets(ctx, groups...) {
+		for _, topic := range targets {
+			if answer.Err != nil || len(answer.Fetched[topic]) == 0 {
+				continue
+			}
+			lags, err := kafka.Lag(ctx, admin, group, kafka.Written, topic)
+			if err != nil {
+				return nil, err
+			}
+			a := Audience{Topic: topic, Group: group}
+			for _, p := range lags[topic] {
+				a.Lag += p.Lag
+			}
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b Audience) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
+	})
+	return out, nil
+}
