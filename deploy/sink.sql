@@ -13,6 +13,6 @@ create table if not exists "features_switchback" (
 	delete_offset bigint not null,
 	content_hash text not null,
 	source text not null,
-	written_at timestamptz not null
+	written_at timestamp with time zone not null
 ) with (fillfactor = 70);
 comment on table "features_switchback" is 'Switchback: which event was written last for each key of "features". Without it an older event could come back.';

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/switchback-geo/switchback/internal/postgres"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -90,7 +88,6 @@ func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
 		if done.took > done.deleted {
 			s.passes.Add(1)
 		}
-		s.appends.learn(done.fresh, len(rows))
 		return nil
 	}
 	if postgres.WriteRefused(err) {
@@ -99,39 +96,18 @@ func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
 	return s.asked(began, refused(s.db.Lost(err)))
 }
 
-// done is what a batch did: rows that were not older than what was there, how many of these were deletes, and how many rows
-// have a key that was not there before.
-type done struct{ took, deleted, fresh int }
+// done is the result of a batch: rows that were not older than the guard's, and how many of these were deletes.
+type done struct{ took, deleted int }
 
-// send writes rows by the statement that is likely to be the faster one.
+// send writes rows in one transaction.
 func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, error) {
-	if s.appends.likely() && !known.claims {
-		d, err := s.transact(ctx, known, known.appending, rows)
-		if !mayUpsert(err) {
-			return d, err
-		}
-		s.appends.wrong()
-	}
-	d, err := s.transact(ctx, known, known.upsert, rows)
+	d, err := s.transact(ctx, known, rows)
 	if err = known.claimed(err); isClaim(err) {
-		// Another instance may have written the same record key for the first time at the same moment. It has ended by now, so
-		// the key is found at once, and only the row of another key fails again.
-		d, err = s.transact(ctx, known, known.upsert, rows)
+		// Another instance may have written the same record key for the first time at the same moment. That instance has
+		// committed by now, so the second try finds the key, and only a row of another key fails again.
+		d, err = s.transact(ctx, known, rows)
 	}
 	return d, known.claimed(err)
-}
-
-// SQLSTATEs of PostgreSQL's manual, appendix A.
-const (
-	uniqueViolation  = "23505"
-	deadlockDetected = "40P01"
-)
-
-// mayUpsert says whether rows that could not be appended may be written by the upsert: a key is there already, or another instance
-// has taken the same keys in another order.
-func mayUpsert(err error) bool {
-	said, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (said.Code == uniqueViolation || said.Code == deadlockDetected)
 }
 
 // asked says with a failure whom the sink asked.

@@ -45,6 +45,9 @@ func RecordKey(guardKey []byte) ([]byte, error) {
 	return key, nil
 }
 
+// uniqueViolation is the SQLSTATE of a duplicate key (PostgreSQL's manual, appendix A).
+const uniqueViolation = "23505"
+
 // claimError is a row that another record key has.
 type claimError struct {
 	table, row string

@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// DDL gives the statements that make the table of a pipeline, and its guard, where they are not there yet. A field of the
-// mapping has a column of its type; what a remote step fills in has one of type jsonb, since nothing says more about it.
+// DDL returns the statements that make the table of a pipeline and its guard if they are missing. A field of the mapping has a column of its
+// type; a value from a remote step has one of type jsonb, since its type is not known.
 func DDL(cfg *config.Config) (string, error) {
 	c := cfg.Sink.PostGIS
 	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
@@ -33,39 +33,39 @@ func (t *table) tableDDL() string {
 	return fmt.Sprintf("create table if not exists %s (\n\t%s\n);", t.quoted, strings.Join(columns, ",\n\t"))
 }
 
-// indexDDL makes the index of the geometry; how is "" or concurrently.
+// indexDDL returns the statement that makes the index of the geometry; how is "" or "concurrently ".
 func (t *table) indexDDL(how string) string {
 	return fmt.Sprintf("create index %sif not exists %s on %s using gist (%s);", how, quote(lastOf(t.name)+"_"+t.geometry), t.quoted, quote(t.geometry))
 }
 
+// guardDDL returns the statements that make the guard.
 func (t *table) guardDDL() string {
-	var claims, rule string
-	if t.claims {
-		claims = ",\n\trow_key text unique,\n\tformer_key text,\n\tcheck (deleted = (row_key is null))"
-		rule = fmt.Sprintf(ruleDDL, t.guard, t.rule)
+	var columns []string
+	for _, c := range t.guardColumns() {
+		columns = append(columns, strings.TrimSpace(c.name+" "+c.typ+" "+c.constraint))
 	}
-	return fmt.Sprintf(guardDDL, t.guard, t.quoted, claims) + rule
+	rule := ""
+	if t.claims {
+		columns, rule = append(columns, claimCheck), fmt.Sprintf(ruleDDL, t.guard, t.rule)
+	}
+	return fmt.Sprintf(guardDDL, t.guard, t.quoted, strings.Join(columns, ",\n\t")) + rule
 }
 
-const guardDDL = `create table if not exists %s (
-	key text primary key,
-	number bigint not null,
-	source_offset bigint not null,
-	deleted boolean not null,
-	delete_offset bigint not null,
-	content_hash text not null,
-	source text not null,
-	written_at timestamptz not null%[3]s
+// claimCheck is the constraint of a guard that has the row of each key.
+const claimCheck = "check (deleted = (row_key is null))"
+
+const guardDDL = `create table if not exists %[1]s (
+	%[3]s
 ) with (fillfactor = 70);
 comment on table %[1]s is 'Switchback: which event was written last for each key of %[2]s. Without it an older event could come back.';
 `
 
-// ruleDDL notes by which rule the rows were found; a table that was filled by another one is refused.
+// ruleDDL stores the rule that finds the rows. The sink refuses a table that another rule filled.
 const ruleDDL = "comment on column %s.row_key is 'sink.key: %s';\n"
 
 func lastOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// columnType is the type of the column for values of a type; jsonb takes any.
+// columnType returns the column type for values of a type; jsonb takes any value.
 func columnType(t transform.Type) string {
 	switch t {
 	case transform.TypeString, transform.TypeEnum:

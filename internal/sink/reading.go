@@ -12,11 +12,11 @@ import (
 // reading is a table as the database described it, and its statements.
 type reading struct {
 	table
-	upsert, appending, removal string
-	raise, older               string // for repeats
-	stage                      stage
-	notes                      []Mismatch // with which rows can be written
-	at                         time.Time
+	upsert, removal string
+	raise, older    string // for repeats
+	stage           stage
+	notes           []Mismatch // with which rows can be written
+	at              time.Time
 }
 
 // The age up to which a reading is used: for writing, so that every instance soon uses a column that was added, and for
@@ -63,7 +63,7 @@ func (s *Sink) read(ctx context.Context) (*reading, error) {
 		return nil, &TableError{Table: now.name, Mismatches: stops}
 	}
 	now.stage = now.newStage(lockWait(s.timeout))
-	now.upsert, now.appending, now.removal = now.fill(upsert, now.stage.name), now.fill(appending, now.stage.name), now.table.removal()
+	now.upsert, now.removal = now.upsertSQL(now.stage.name), now.table.removal()
 	now.raise, now.older = fmt.Sprintf(raise, now.guard), fmt.Sprintf(older, now.guard)
 	return now, nil
 }

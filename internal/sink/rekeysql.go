@@ -28,9 +28,9 @@ where not r.deleted and t.%[2]s = r.was::%[3]s and r.row_key is distinct from r.
 const refillGuard = `
 delete from %[1]s;
 alter table %[1]s drop column if exists row_key, drop column if exists former_key;
-alter table %[1]s add column row_key text unique, add column former_key text, add check (deleted = (row_key is null));
-insert into %[1]s (key, number, source_offset, deleted, delete_offset, content_hash, source, written_at, row_key)
-select key, number, source_offset, deleted, delete_offset, content_hash, source, written_at, row_key from switchback_rekeyed;
+alter table %[1]s add column row_key text unique, add column former_key text, add ` + claimCheck + `;
+insert into %[1]s (` + guardNames + `, row_key)
+select ` + guardNames + `, row_key from switchback_rekeyed;
 `
 
 // rekeyCheck is a question whose answer keeps a table as it is: keys, and how many there are.

@@ -33,8 +33,7 @@ type Sink struct {
 	plain    table                   // before that
 	passes   atomic.Uint64           // batches that wrote a row
 	busy     atomic.Int64            // batches that are being written
-	appends  appends
-	encoders sync.Pool // of *encoder: a batch has hundreds of KiB
+	encoders sync.Pool               // of *encoder: a batch has hundreds of KiB
 	suspects suspects
 	lacks    lacks
 

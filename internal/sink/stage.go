@@ -59,8 +59,8 @@ func (t *table) width() int {
 	return len(t.columns)
 }
 
-// transact writes rows in one transaction: they are copied into the stage, and from there one statement writes them.
-func (s *Sink) transact(ctx context.Context, known *reading, statement string, rows []*Row) (d done, err error) {
+// transact writes rows in one transaction: it copies them into the stage, and one statement writes them from there.
+func (s *Sink) transact(ctx context.Context, known *reading, rows []*Row) (d done, err error) {
 	e, _ := s.encoders.Get().(*encoder)
 	if e == nil {
 		e = &encoder{}
@@ -73,19 +73,19 @@ func (s *Sink) transact(ctx context.Context, known *reading, statement string, r
 	}()
 	e.rows(&known.table, rows)
 	err = s.db.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		err := s.exchange(ctx, c.Conn(), known, statement, e.out, known.departing(rows), &d)
+		err := s.exchange(ctx, c.Conn(), known, e.out, known.departing(rows), &d)
 		return errors.Join(err, rollback(ctx, c.Conn()))
 	})
 	return d, err
 }
 
-// exchange is the transaction: the copy, and the statements with the commit, each in one exchange with the server.
-func (s *Sink) exchange(ctx context.Context, conn *pgx.Conn, known *reading, statement string, file []byte, gone []string, d *done) error {
+// exchange runs the transaction in two exchanges with the server: the copy, then the statements with the commit.
+func (s *Sink) exchange(ctx context.Context, conn *pgx.Conn, known *reading, file []byte, gone []string, d *done) error {
 	if _, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(file), known.stage.open); err != nil {
 		return err
 	}
 	var all pgx.Batch
-	all.Queue(statement).QueryRow(func(row pgx.Row) error { return row.Scan(&d.took, &d.deleted, &d.fresh) })
+	all.Queue(known.upsert).QueryRow(func(row pgx.Row) error { return row.Scan(&d.took, &d.deleted) })
 	if len(gone) > 0 {
 		all.Queue(known.removal, gone)
 	}
