@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // A former tier is a topic that has the name of a tier and is not in the present list: it was in an earlier one, or another
@@ -136,51 +137,46 @@ func listTiers(former []FormerTier) string {
 	return strings.Join(names, " ")
 }
 
-// excess refuses a former tier with more partitions than the source, as long as one of those beyond the source's holds something:
-// nobody would consume it.
+// excess refuses a former tier with more partitions than the source, as long as a record of this pipeline waits in one of those beyond the
+// source's: nobody would consume it. Records that name another pipeline are left to it.
 func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTier, partitions int) (faults []string, err error) {
 	for _, f := range former {
 		if f.Partitions <= partitions {
 			continue
 		}
-		held, err := e.unfinished(ctx, adm, f.Topic, partitions)
+		waits, err := e.waitsBeyond(ctx, adm, f.Topic, partitions)
 		if err != nil {
 			return nil, err
 		}
-		if held > 0 {
-			faults = append(faults, fmt.Sprintf("former tier %s has %d partitions, the source %s has %d, and %d records wait in those beyond; "+
-				"add partitions to the source and to the topics that share its count: kafka-topics.sh --alter --topic %s --partitions %d, "+
-				"or, if they are not needed, delete it: kafka-topics.sh --delete --topic %s",
-				f.Topic, f.Partitions, e.cfg.Source, partitions, held, e.cfg.Source, f.Partitions, f.Topic))
+		if waits {
+			faults = append(faults, fmt.Sprintf("former tier %s has %d partitions, the source %s has %d, and records of this pipeline wait in those beyond; "+
+				"add partitions to the source and to the topics that share its count: kafka-topics.sh --alter --topic %s --partitions %d",
+				f.Topic, f.Partitions, e.cfg.Source, partitions, e.cfg.Source, f.Partitions))
 		}
 	}
 	return faults, nil
 }
 
-// unfinished counts the records that the group has not finished in the partitions of a topic from a number on, at most. A topic in
-// which it has committed nothing is another pipeline's, as far as is known.
-func (e *Engine) unfinished(ctx context.Context, adm *kadm.Client, topic string, from int) (n int64, err error) {
+// mostLookedAt bounds the records of a partition that are looked at for one of this pipeline.
+const mostLookedAt = 1000
+
+// waitsBeyond reports whether a record that the group has not finished waits in a partition of a topic from a number on, and does not name
+// another pipeline. A topic in which the group has committed nothing is another pipeline's, as far as is known.
+func (e *Engine) waitsBeyond(ctx context.Context, adm *kadm.Client, topic string, from int) (waits bool, err error) {
 	committed, err := e.commits(ctx, adm)
 	if err != nil || len(committed[topic]) == 0 {
-		return 0, err
+		return false, err
 	}
-	starts, err := adm.ListStartOffsets(ctx, topic)
-	if err != nil {
-		return 0, fmt.Errorf("start of %s: %w", topic, err)
-	}
-	ends, err := adm.ListEndOffsets(ctx, topic)
-	if err != nil {
-		return 0, fmt.Errorf("end of %s: %w", topic, err)
-	}
-	ends.Each(func(end kadm.ListedOffset) {
-		start, _ := starts.Lookup(topic, end.Partition)
-		at := start.Offset
-		if c, ok := committed.Lookup(topic, end.Partition); ok {
-			at = max(at, c.At)
+	looked := map[topicPartition]int{}
+	err = e.readWaiting(ctx, adm, []string{topic}, func(at topicPartition) (start int64, wanted bool) {
+		c, _ := committed.Lookup(topic, at.partition)
+		return c.At, int(at.partition) >= from
+	}, func(at topicPartition, r *kgo.Record) (enough bool) {
+		if writer := writerOf(r); writer == "" || writer == e.cfg.Origin.Pipeline {
+			waits = true
 		}
-		if int(end.Partition) >= from {
-			n += max(0, end.Offset-at)
-		}
+		looked[at]++
+		return waits || looked[at] >= mostLookedAt
 	})
-	return n, nil
+	return waits, err
 }

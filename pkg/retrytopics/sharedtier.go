@@ -102,53 +102,59 @@ func (e *Engine) inspectOwners(ctx context.Context, adm *kadm.Client) (faults []
 }
 
 // firstRecords reads the first record of each partition of the tiers. It returns what came within tierPatience.
-func (e *Engine) firstRecords(ctx context.Context, adm *kadm.Client) ([]*kgo.Record, error) {
-	topics := e.topics()[1 : len(e.cfg.Retries.Tiers)+1]
+func (e *Engine) firstRecords(ctx context.Context, adm *kadm.Client) (first []*kgo.Record, err error) {
+	tiers := e.topics()[1 : len(e.cfg.Retries.Tiers)+1]
+	err = e.readWaiting(ctx, adm, tiers, func(topicPartition) (int64, bool) { return 0, true }, func(_ topicPartition, r *kgo.Record) bool {
+		first = append(first, r)
+		return true
+	})
+	return first, err
+}
+
+// readWaiting reads the wanted partitions of topics, each from an offset or the start of its log, to the ends that they have now, and calls
+// fn for each record until that was enough of its partition. It ends after tierPatience.
+func (e *Engine) readWaiting(ctx context.Context, adm *kadm.Client, topics []string, wanted func(topicPartition) (from int64, ok bool), fn func(topicPartition, *kgo.Record) (enough bool)) error {
 	starts, err := adm.ListStartOffsets(ctx, topics...)
 	if err != nil {
-		return nil, fmt.Errorf("start of the retry topics: %w", err)
+		return fmt.Errorf("start of the retry topics: %w", err)
 	}
 	ends, err := adm.ListEndOffsets(ctx, topics...)
 	if err != nil {
-		return nil, fmt.Errorf("end of the retry topics: %w", err)
+		return fmt.Errorf("end of the retry topics: %w", err)
 	}
 	from, left := map[string]map[int32]kgo.Offset{}, map[topicPartition]int64{}
 	ends.Each(func(end kadm.ListedOffset) {
-		start, ok := starts.Lookup(end.Topic, end.Partition)
-		if !ok || start.Err != nil || end.Err != nil || end.Offset <= start.Offset {
+		at := topicPartition{end.Topic, end.Partition}
+		start, known := starts.Lookup(end.Topic, end.Partition)
+		offset, ok := wanted(at)
+		offset = max(offset, start.Offset)
+		if !ok || !known || start.Err != nil || end.Err != nil || end.Offset <= offset {
 			return
 		}
 		if from[end.Topic] == nil {
 			from[end.Topic] = map[int32]kgo.Offset{}
 		}
-		from[end.Topic][end.Partition] = kgo.NewOffset().At(start.Offset)
-		left[topicPartition{end.Topic, end.Partition}] = end.Offset
+		from[end.Topic][end.Partition] = kgo.NewOffset().At(offset)
+		left[at] = end.Offset
 	})
 	if len(left) == 0 {
-		return nil, nil
+		return nil
 	}
 	reader, err := kgo.NewClient(append(e.clientOptions(), kgo.ConsumePartitions(from), kgo.KeepControlRecords())...)
 	if err != nil {
-		return nil, fmt.Errorf("read the retry topics: %w", err)
+		return fmt.Errorf("read the retry topics: %w", err)
 	}
 	defer reader.Close()
 	ctx, cancel := context.WithTimeout(ctx, tierPatience)
 	defer cancel()
-	var first []*kgo.Record
 	for len(left) > 0 && ctx.Err() == nil {
 		for r := range reader.PollFetches(ctx).RecordsAll() {
 			at := topicPartition{r.Topic, r.Partition}
 			end, open := left[at]
-			if !open {
-				continue
-			}
-			if !r.Attrs.IsControl() {
-				first = append(first, r)
-			}
-			if !r.Attrs.IsControl() || r.Offset >= end-1 {
+			if open && (!r.Attrs.IsControl() && fn(at, r) || r.Offset >= end-1) {
 				delete(left, at)
 			}
 		}
 	}
-	return first, nil
+	return nil
 }
