@@ -18,7 +18,7 @@ var walls = map[string]string{
 	"internal/consumer":       "internal/audit internal/config internal/control internal/deadletters internal/gates internal/governance internal/kafka internal/pipeline internal/proof internal/simulate internal/sink internal/status internal/telemetry internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/retrytopics/header pkg/transform",
 	"internal/control":        "internal/audit internal/config internal/kafka internal/proof",
 	"internal/deadletters":    "internal/audit internal/dialects internal/kafka internal/recordbatch pkg/idempotency pkg/retrytopics/header",
-	"internal/demo":           "examples internal/audit internal/cli internal/config internal/consumer internal/control internal/deadletters internal/devbroker internal/dlqindex internal/kafka internal/replay internal/replay/plan internal/topics internal/verify pkg/retrytopics/header",
+	"internal/demo":           "examples internal/cli internal/config internal/consumer internal/control internal/deadletters internal/devbroker internal/dlqindex internal/kafka internal/replay internal/replay/plan internal/topics internal/verify pkg/retrytopics/header",
 	"internal/devbroker":      "",
 	"internal/dialects":       "",
 	"internal/dlq":            "internal/audit internal/config internal/deadletters internal/dialects internal/dlqindex internal/kafka internal/replay internal/replay/plan pkg/classify pkg/retrytopics/header",

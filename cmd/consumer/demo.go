@@ -19,9 +19,9 @@ func newDemo() *cobra.Command {
 		Use:   "demo",
 		Short: "Run the whole story on an embedded broker with real features",
 		Long: `Start an embedded broker, publish real earthquakes and counties, run a consumer whose place-name
-service misbehaves, show where every feature went, fix the mapping, replay the dead letters, and
-show the balance again. Takes about a minute and a half. Then broker, metrics and consumer stay
-usable until Ctrl-C, unless --exit is given.`,
+service has an outage, verify where every feature is, correct the mapping, replay the dead letters,
+and verify again. Takes about a minute and a half. Then broker, metrics and consumer stay usable
+until Ctrl-C, unless --exit is given.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Events < 0 {
 				return usageError{fmt.Errorf("--events %d: ask for one or more", o.Events)}
@@ -58,7 +58,7 @@ usable until Ctrl-C, unless --exit is given.`,
 	}
 	flags := cmd.Flags()
 	flags.IntVarP(&o.Events, "events", "n", 0, "how many events; beyond the 4938 real ones they come again as newer versions (default 4938)")
-	flags.BoolVar(&o.Exit, "exit", false, "leave after the second balance")
+	flags.BoolVar(&o.Exit, "exit", false, "leave at the end of the story")
 	flags.StringVar(&summary, "summary", "", "write one JSON object about the run to this file at the end (- for standard output)")
 	flags.IntVar(&o.KafkaPort, "port", 9092, "port of the embedded broker on 127.0.0.1 (0: any free one)")
 	flags.IntVar(&o.PlacesPort, "places-port", 0, "port of the place-name service on 127.0.0.1 (0: any free one)")

@@ -9,26 +9,19 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// display is a block of lines at the bottom of a terminal that is redrawn in place. What is
-// written to it otherwise, such as log lines, appears above. Off a terminal there is no block.
+// display is a block of lines at the bottom of a terminal that is redrawn in place. Other output, such as log lines, appears above it. If
+// the output is no terminal, there is no block.
 type display struct {
-	mu       sync.Mutex
+	mu       sync.Mutex // guards block and the order of output
 	out      io.Writer
 	terminal bool
 	block    string
 }
 
-// width is what a line of the block takes at most: a line that wraps could not be drawn over.
-const width = 79
-
-// show replaces the block. Off a terminal it prints the first line and nothing else.
+// show replaces the block. A line that wraps could not be drawn over, so it is cut.
 func (d *display) show(lines []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.terminal {
-		fmt.Fprintln(d.out, lines[0])
-		return
-	}
 	d.erase()
 	d.block = ""
 	for _, line := range lines {
@@ -37,13 +30,8 @@ func (d *display) show(lines []string) {
 	fmt.Fprint(d.out, d.block)
 }
 
-// clear takes the block away.
-func (d *display) clear() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.erase()
-	d.block = ""
-}
+// clear removes the block.
+func (d *display) clear() { d.show(nil) }
 
 // Write prints above the block.
 func (d *display) Write(p []byte) (int, error) {

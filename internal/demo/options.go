@@ -6,54 +6,55 @@ import (
 	"time"
 )
 
-// Options are what the command line says, and the story that is played.
+// Options are the flags of the command line, and the story.
 type Options struct {
-	// Events is how many events are produced; 0 means RealEvents. Beyond that number the real ones
-	// come again as newer versions.
+	// Events is the number of events to produce; 0 means RealEvents. Beyond that number the real ones come again as newer versions.
 	Events int
-	// Exit leaves after the second balance. Without it, broker, metrics and consumer stay until the
-	// context ends.
+	// Exit ends the demo after the second pass. Without it, broker, metrics and consumer stay until the context ends.
 	Exit bool
-	// Summary gets one JSON object (architecture, section 9) over both passes; nil: nobody does.
+	// Summary gets one JSON object over both passes, if it is not nil.
 	Summary io.Writer
-	// Stdout gets the report, unless Summary is the same writer: then Stderr gets it, so that Stdout
-	// has nothing but JSON. Stderr gets the banner and the progress. nil discards.
+	// Stdout gets the report, unless Summary is the same writer: then Stderr gets it, so that Stdout has nothing but JSON. Stderr gets the
+	// banner and the progress. nil discards.
 	Stdout, Stderr io.Writer
-	// Terminal says that Stderr is a terminal: progress is then redrawn in place.
+	// Terminal is true if Stderr is a terminal: the progress is redrawn in place, and there is a pause before each act.
 	Terminal bool
 	// KafkaPort is the broker's port on 127.0.0.1 and PlacesPort that of the place-name service; 0 takes a free one.
 	KafkaPort, PlacesPort int
 	// MetricsListen is the host:port of /metrics, /healthz and /readyz; "" turns them off.
 	MetricsListen string
-	// DataDir keeps the broker's data and the pipeline file; it must not hold those of an earlier
-	// demo. "" keeps the data in memory and the file in a temporary folder that goes at the end.
+	// DataDir keeps the broker's data and the pipeline file; it must not have those of an earlier demo. "" keeps the data in memory and the
+	// file in a temporary folder that is removed at the end.
 	DataDir string
 	// Env looks up environment variables; nil means os.Getenv.
 	Env func(string) string
-	// Story is what happens; the zero Story is DefaultStory.
+	// Story is the course of events; the zero Story is DefaultStory.
 	Story Story
 }
 
 // PlacesPortFlag is the flag that sets Options.PlacesPort, as messages name it.
 const PlacesPortFlag = "--places-port"
 
-// Story is the timing of the demo. Tests play a shorter one.
+// Story is the course of events and its timing. Tests play a shorter one.
 type Story struct {
-	// Pace is when the events come.
+	// Pace sets when the events come.
 	Pace Pace
-	// Script is how the place-name service misbehaves.
+	// Script sets how the place-name service misbehaves.
 	Script Script
+	// Pause is the time between two acts on a terminal.
+	Pause time.Duration
 	// Tiers and Jitter replace those of the pipeline file; nil leaves them.
 	Tiers  []time.Duration
 	Jitter *time.Duration
 }
 
-// DefaultStory fits the tiers 2 s, 8 s and 60 s. Most events come in a burst before the outage. What
-// fails in its last seconds comes through in the first tier, what fails in its middle in the
-// second; what failed in the first seconds waits the minute, so that the run lasts about 80 s.
+// DefaultStory fits the tiers 2 s, 8 s and 60 s. Most events come in a burst before the outage. A record that fails in the last seconds of the
+// outage comes through in the first tier, one that fails in its middle in the second, and one that fails in its first seconds waits the
+// minute. The run lasts about 80 s.
 func DefaultStory() Story {
 	return Story{
-		Pace: Pace{Burst: 3 * time.Second, Share: 0.6, Spread: 18 * time.Second},
+		Pace:  Pace{Burst: 3 * time.Second, Share: 0.6, Spread: 18 * time.Second},
+		Pause: 5 * time.Second,
 		Script: Script{
 			Seed: 7946, Unavailable: 0.04, TooMany: 0.01, Slow: 0.03, Stuck: 0.003,
 			RetryAfter: 3 * time.Second, SlowFor: 400 * time.Millisecond, StuckFor: 5 * time.Second,
@@ -76,12 +77,12 @@ func (o Options) withDefaults() Options {
 		o.Env = os.Getenv
 	}
 	if o.Story.Pace == (Pace{}) && o.Story.Script == (Script{}) {
-		o.Story.Pace, o.Story.Script = DefaultStory().Pace, DefaultStory().Script
+		o.Story.Pace, o.Story.Pause, o.Story.Script = DefaultStory().Pace, DefaultStory().Pause, DefaultStory().Script
 	}
 	return o
 }
 
-// report is where the screens go.
+// report returns the writer of the report.
 func (o Options) report() io.Writer {
 	if o.Summary != nil && o.Summary == o.Stdout {
 		return o.Stderr

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // producer puts the events into the source topic at their pace.
@@ -28,8 +30,8 @@ func (p *producer) run(ctx context.Context) error {
 			return err
 		}
 		if wait := time.Until(start.Add(p.pace.at(i, p.events))); wait > 0 {
-			if err := sleep(ctx, wait); err != nil {
-				return err
+			if kafka.Pause(ctx, wait) != nil {
+				return context.Cause(ctx)
 			}
 		}
 		p.client.Produce(ctx, &kgo.Record{Topic: p.topic, Key: []byte(e.key), Value: e.value}, func(_ *kgo.Record, err error) {

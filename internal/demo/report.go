@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,84 +9,82 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/verify"
 )
 
-// maxGroups is how many groups of dead letters the screen has room for.
+// width is the longest line that the demo prints, in columns: a terminal has at least 80.
+const width = 79
+
+// maxGroups bounds the groups of dead letters on the screen.
 const maxGroups = 6
 
-// firstScreen is what the first pass came to.
-type firstScreen struct {
-	topics  config.Topics
-	source  string
-	output  string
-	tally   *tally
-	tiers   []consumer.TierProgress
-	groups  []deadletters.Group
-	replies map[replyKind]int64
-	took    time.Duration
+// page is a text of lines that fit the width.
+type page struct{ strings.Builder }
+
+// linef adds a line and cuts it at the width.
+func (p *page) linef(format string, args ...any) {
+	p.WriteString(cli.CutText(fmt.Sprintf(format, args...), width) + "\n")
 }
 
-func (s firstScreen) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nFIRST PASS: %s events in %s\n\n", thousands(s.tally.balance.Consumed), brief(s.took))
-	fmt.Fprintf(&b, "Where every record is, counted from the topics with read_committed:\n")
-	b.WriteString(table(s.source, s.output, s.topics, s.tally.balance))
-	fmt.Fprintf(&b, "\nRetries, and how late they began (never early):\n")
-	for _, t := range s.tiers {
-		fmt.Fprintf(&b, "  %-20s %8s retried", t.Topic, thousands(t.Retried))
+// wrapf adds a line and wraps it at the width.
+func (p *page) wrapf(indent, format string, args ...any) {
+	p.WriteString(cli.WrapText(fmt.Sprintf(format, args...), width, indent) + "\n")
+}
+
+// books adds where every record is, by the report of verify.
+func (p *page) books(s *settings, r *verify.Report) {
+	cfg, all := s.before, r.All
+	p.linef("\nWhere every record is, by `consumer verify records`:")
+	for _, row := range []struct {
+		name  string
+		n     int64
+		topic string
+	}{
+		{"records", all.Records, cfg.Source.Topic}, {"delivered", all.Delivered, cfg.Output.Topic}, {"dead letters", all.DeadLettered, cfg.Topics.DLQ},
+		{"closed", all.Duplicates + all.Superseded + all.Filtered, cfg.Topics.Audit + " (duplicate, superseded, filtered)"},
+		{"waiting", all.Waiting + all.Unread + all.InFlight, cfg.Topics.TierPrefix + "*"},
+	} {
+		p.linef("  %-14s %8s   %s", row.name, thousands(row.n), row.topic)
+	}
+	p.linef("  %s", r.Line())
+}
+
+// first is the report on the first pass.
+func first(s *settings, took time.Duration, books *verify.Report, progress consumer.Progress, replies map[replyKind]int64, dead []deadletters.Group, shown map[string]sample) string {
+	var p page
+	p.linef("\nFIRST PASS: %s events in %s", thousands(books.All.Records), brief(took))
+	p.books(s, books)
+	p.linef("\nRetries, and how late they began (never early):")
+	for _, t := range progress.Tiers {
+		late := ""
 		if t.Retried > 0 {
-			fmt.Fprintf(&b, "   late by %s (p50), %s (p99)", brief(t.LatenessP50), brief(t.LatenessP99))
+			late = fmt.Sprintf("   late by %s (p50), %s (p99)", brief(t.LatenessP50), brief(t.LatenessP99))
 		}
-		b.WriteByte('\n')
+		p.linef("  %-20s %8s retried%s", t.Topic, thousands(t.Retried), late)
 	}
-	fmt.Fprintf(&b, "  Delivered at attempt %s\n", attempts(s.tally.tries))
-	fmt.Fprintf(&b, "  The place-name service: %s\n", replies(s.replies))
-	fmt.Fprintf(&b, "\nDead letters, by reason:\n")
-	b.WriteString(groups(s.groups))
-	fmt.Fprintf(&b, "\nDelivered, for example:\n")
-	b.WriteString(s.tally.samples.String())
-	return b.String()
+	p.wrapf("    ", "  The place-name service: %s", answers(replies))
+	p.linef("\nDelivered, for example:")
+	for _, kind := range slices.Sorted(maps.Keys(shown)) {
+		one := shown[kind]
+		p.linef("  %-11s %-9s at attempt %d, place_name: %s", one.key, one.geometry, one.attempts, one.place)
+	}
+	p.linef("\nDead letters, by reason:")
+	for i, g := range dead {
+		if i == maxGroups {
+			p.linef("  and %d groups more: replayer groups shows them", len(dead)-maxGroups)
+			break
+		}
+		p.linef("  %6s  %-19s %s", thousands(g.Count), g.Code, g.Said)
+	}
+	return p.String()
 }
 
-// table is one conservation table with its equation.
-func table(source, output string, topics config.Topics, b Balance) string {
-	var out strings.Builder
-	row := func(name string, n int64, where string) {
-		fmt.Fprintf(&out, "  %-14s %8s   %s\n", name, thousands(n), where)
-	}
-	row("consumed", b.Consumed, source)
-	row("delivered", b.Delivered, output)
-	row("dead_lettered", b.DeadLettered, topics.DLQ)
-	row("duplicates", b.Duplicates, topics.Audit)
-	row("superseded", b.Superseded, topics.Audit)
-	row("filtered", b.Filtered, topics.Audit)
-	row("waiting", b.Waiting, topics.TierPrefix+"*")
-	verdict := "balances: none lost, none doubled"
-	if !b.Holds() {
-		verdict = fmt.Sprintf("DOES NOT BALANCE: %s lost, %s doubled, %s waiting", thousands(b.Lost), thousands(b.Doubled), thousands(b.Waiting))
-	}
-	fmt.Fprintf(&out, "  %s = %s + %s + %s + %s + %s   %s\n", thousands(b.Consumed), thousands(b.Delivered),
-		thousands(b.DeadLettered), thousands(b.Duplicates), thousands(b.Superseded), thousands(b.Filtered), verdict)
-	return out.String()
-}
-
-// attempts says how many records needed how many.
-func attempts(tries map[int]int64) string {
-	var parts []string
-	for _, n := range slices.Sorted(maps.Keys(tries)) {
-		parts = append(parts, fmt.Sprintf("%d: %s", n, thousands(tries[n])))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// replies says in one line what the service did.
-func replies(counts map[replyKind]int64) string {
+// answers lists how the place-name service replied.
+func answers(counts map[replyKind]int64) string {
 	words := map[replyKind]string{
 		replyAnswer: "answered at once", replySlow: "slow", replyStuck: "never in time",
 		replyTooMany: "× 429 with Retry-After", replyUnavailable: "× 503", replyOutage: "× 503 in its outage",
@@ -97,53 +96,17 @@ func replies(counts map[replyKind]int64) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "nobody asked"
+		return "had no question"
 	}
 	return strings.Join(parts, ", ")
 }
 
-// groups lists dead letters by cause.
-func groups(all []deadletters.Group) string {
-	if len(all) == 0 {
-		return "  none\n"
-	}
-	var out strings.Builder
-	for i, g := range all {
-		if i == maxGroups {
-			fmt.Fprintf(&out, "  and %d groups more: replayer groups shows them\n", len(all)-maxGroups)
-			break
-		}
-		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(g.Count), g.Code, cli.CutText(g.Said, 90))
-	}
-	return out.String()
-}
-
-// String shows the samples, one a geometry type.
-func (s samples) String() string {
-	var out strings.Builder
-	for _, kind := range []string{"Point", "LineString", "Polygon"} {
-		one, ok := s.byGeometry[kind]
-		if !ok {
-			continue
-		}
-		tries := "at the first attempt"
-		if one.attempts > 1 {
-			tries = fmt.Sprintf("at attempt %d", one.attempts)
-		}
-		fmt.Fprintf(&out, "  %s (%s, %s)\n    %s\n", one.key, one.geometry, tries, cli.CutText(one.properties, 220))
-	}
-	if out.Len() == 0 {
-		return "  nothing\n"
-	}
-	return out.String()
-}
-
-// dryRun is what today's transform makes of the dead letters.
+// dryRun is the report on what the corrected mapping would do with the dead letters.
 func dryRun(s plan.Summary, outlook []plan.Outcome) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "\nTHE FIX: geometry.validity from reject to flag (examples/demo/pipeline.fixed.yaml)\n\n")
-	fmt.Fprintf(&out, "Dry run on the %s dead letters: %s would pass now, %s would fail again.\n",
-		thousands(s.Selected), thousands(s.WouldPass), thousands(s.WouldFail))
+	var p page
+	p.linef("\nTHE FIX: geometry.validity from reject to flag")
+	p.linef("(examples/demo/pipeline.fixed.yaml)\n")
+	p.linef("Dry run on the %s dead letters: %s would pass now, %s would fail again.", thousands(s.Selected), thousands(s.WouldPass), thousands(s.WouldFail))
 	for _, o := range outlook {
 		verdict := "would pass"
 		if o.Action != plan.Reinject {
@@ -151,35 +114,39 @@ func dryRun(s plan.Summary, outlook []plan.Outcome) string {
 		} else if !o.Passes {
 			verdict = "would fail again: " + o.Message
 		}
-		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(o.Count), o.Died, cli.CutText(verdict, 90))
+		p.linef("  %6s  %-19s %s", thousands(o.Count), o.Died, verdict)
 	}
-	return out.String()
+	return p.String()
 }
 
-// secondScreen is what the replay came to.
-type secondScreen struct {
-	topics         config.Topics
-	source, output string
-	balance        Balance
-	result         replay.Result
-	letters        map[deadletters.Status]int
-	took           time.Duration
+// second is the report on the replay.
+func second(s *settings, took time.Duration, books *verify.Report, replayed replay.Result) string {
+	var p page
+	p.linef("\nSECOND PASS: %s dead letters replayed, %s left as they are, in %s", thousands(replayed.Reinjected), thousands(replayed.Left), brief(took))
+	p.books(s, books)
+	return p.String()
 }
 
-func (s secondScreen) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\nSECOND PASS: %s dead letters replayed, %s left as they are, in %s\n\n",
-		thousands(s.result.Reinjected), thousands(s.result.Left), brief(s.took))
-	fmt.Fprintf(&b, "Where every record is after both passes (a replayed dead letter is consumed once more):\n")
-	b.WriteString(table(s.source, s.output, s.topics, s.balance))
-	var states []string
-	for _, status := range deadletters.Statuses() {
-		if n := s.letters[status]; n > 0 {
-			states = append(states, thousands(n)+" "+string(status))
-		}
+// story is all that a reader must see at the end: what happened, what died, and what fixed it.
+func story(events int64, outage time.Duration, retried int64, dead []deadletters.Group, replayed replay.Result, books *verify.Report) string {
+	counts := map[string]int{}
+	for _, g := range dead {
+		counts[g.Code] += g.Count
 	}
-	if len(states) > 0 {
-		fmt.Fprintf(&b, "  The dead letters: %s\n", strings.Join(states, ", "))
+	var died []string
+	for _, code := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(counts[b]-counts[a], strings.Compare(a, b)) }) {
+		died = append(died, fmt.Sprintf("%s %s", thousands(counts[code]), code))
 	}
-	return b.String()
+	weather := "a service that failed now and then"
+	if outage > 0 {
+		weather = "an outage of " + brief(outage)
+	}
+	var p page
+	p.linef("\nIN SHORT")
+	p.linef("  %s events met %s: %s retries, none early.", thousands(events), weather, thousands(retried))
+	p.wrapf("         ", "  Died:  %s.", strings.Join(died, ", "))
+	p.linef("  Fixed: geometry.validity: flag instead of reject.")
+	p.linef("         %s replayed and delivered, %s still dead.", thousands(replayed.Reinjected), thousands(books.All.DeadLettered))
+	p.linef("  %s", books.Line())
+	return p.String()
 }
