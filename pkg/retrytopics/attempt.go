@@ -224,13 +224,13 @@ func (i Identity) apart() Identity {
 
 func identity(now, before Identity) Identity {
 	return Identity{
-		FeatureID:   orDefault(now.FeatureID, before.FeatureID),
-		ContentHash: orDefault(now.ContentHash, before.ContentHash),
-		BBox:        orDefault(now.BBox, before.BBox),
+		FeatureID:   cmp.Or(now.FeatureID, before.FeatureID),
+		ContentHash: cmp.Or(now.ContentHash, before.ContentHash),
+		BBox:        cmp.Or(now.BBox, before.BBox),
 		Marks: Marks{
-			Lineage:     orDefault(now.Lineage, before.Lineage),
-			Care:        orDefault(now.Care, before.Care),
-			Sovereignty: orDefault(now.Sovereignty, before.Sovereignty),
+			Lineage:     cmp.Or(now.Lineage, before.Lineage),
+			Care:        cmp.Or(now.Care, before.Care),
+			Sovereignty: cmp.Or(now.Sovereignty, before.Sovereignty),
 		},
 	}
 }
@@ -254,7 +254,7 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 	case err == nil && len(result.Failed) > 0:
 		e.decideParts(t, event, result)
 	case err == nil:
-		event.Decision = Decision{Outcome: orDefault(result.Close, OutcomeDelivered), Reason: ReasonHandled}
+		event.Decision = Decision{Outcome: cmp.Or(result.Close, OutcomeDelivered), Reason: ReasonHandled}
 		if result.Close == "" && e.overwrites(t, before, result) {
 			event.Decision.Reason = ReasonForced
 		}
@@ -284,7 +284,7 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 		return
 	}
 	if event.Decision.Outcome == OutcomeDeadLettered {
-		event.DeadLetterID = orDefault(event.Record.Control.DeadLetterID, deadLetterID(event.Record))
+		event.DeadLetterID = cmp.Or(event.Record.Control.DeadLetterID, deadLetterID(event.Record))
 	}
 	var applied Version
 	took := false

@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"cmp"
 	"log/slog"
 	"os"
 	"slices"
@@ -13,18 +14,18 @@ import (
 
 // withDefaults gives a copy in which every field has its value.
 func (c Config) withDefaults() Config {
-	c.Unknown = orDefault(c.Unknown, classify.RetryBackoff)
+	c.Unknown = cmp.Or(c.Unknown, classify.RetryBackoff)
 	c.Retries = c.Retries.withDefaults(c.Source, c.Unknown)
-	c.DLQ = orDefault(c.DLQ, c.Source+".dlq")
+	c.DLQ = cmp.Or(c.DLQ, c.Source+".dlq")
 	c.Ordering = c.Ordering.withDefaults(c.Source)
 	c.Dedupe = c.Dedupe.withDefaults(c.Source)
-	c.Delivery = orDefault(c.Delivery, ExactlyOnce)
+	c.Delivery = cmp.Or(c.Delivery, ExactlyOnce)
 	c.Membership = c.Membership.withDefaults()
 	c.Journal = c.Journal.withDefaults()
 	c.Hooks = c.Hooks.withDefaults()
 	c.Limits = c.Limits.withDefaults()
 	c.Timing = c.Timing.withDefaults()
-	c.Origin.Pipeline = orDefault(c.Origin.Pipeline, c.Group)
+	c.Origin.Pipeline = cmp.Or(c.Origin.Pipeline, c.Group)
 	if c.Origin.Proven == nil {
 		c.Origin.Proven = Unproven
 	}
@@ -36,7 +37,7 @@ func (c Config) withDefaults() Config {
 
 func (r Retries) withDefaults(source string, unknown classify.Class) Retries {
 	r.Policy = r.Policy.withDefaults()
-	r.TierPrefix = orDefault(r.TierPrefix, source+".retry-")
+	r.TierPrefix = cmp.Or(r.TierPrefix, source+".retry-")
 	r.Tiers = slices.Clone(r.Tiers)
 	if len(r.Tiers) == 0 {
 		for _, d := range []time.Duration{2 * time.Second, 8 * time.Second, 60 * time.Second} {
@@ -54,7 +55,7 @@ func (m Membership) withDefaults() Membership {
 	if m.Instance == "" {
 		m.Instance, _ = os.Hostname() // an error leaves it empty, which validate reports
 	}
-	m.Session = orDefault(m.Session, 45*time.Second)
+	m.Session = cmp.Or(m.Session, 45*time.Second)
 	return m
 }
 
@@ -79,17 +80,17 @@ func (h Hooks) withDefaults() Hooks {
 }
 
 func (l Limits) withDefaults() Limits {
-	l.Concurrency = orDefault(l.Concurrency, 64)
-	l.HeldRecords = orDefault(l.HeldRecords, 20000)
-	l.HeldBytes = orDefault(l.HeldBytes, 64<<20)
-	l.RecordBytes = orDefault(l.RecordBytes, fetchedBytes)
+	l.Concurrency = cmp.Or(l.Concurrency, 64)
+	l.HeldRecords = cmp.Or(l.HeldRecords, 20000)
+	l.HeldBytes = cmp.Or(l.HeldBytes, 64<<20)
+	l.RecordBytes = cmp.Or(l.RecordBytes, fetchedBytes)
 	return l
 }
 
 func (t Timing) withDefaults() Timing {
-	t.Handler = orDefault(t.Handler, time.Minute)
-	t.Commit = orDefault(t.Commit, 10*time.Millisecond)
-	t.Transaction = orDefault(t.Transaction, 10*time.Second)
-	t.Shutdown = orDefault(t.Shutdown, 30*time.Second)
+	t.Handler = cmp.Or(t.Handler, time.Minute)
+	t.Commit = cmp.Or(t.Commit, 10*time.Millisecond)
+	t.Transaction = cmp.Or(t.Transaction, 10*time.Second)
+	t.Shutdown = cmp.Or(t.Shutdown, 30*time.Second)
 	return t
 }

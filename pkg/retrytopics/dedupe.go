@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -22,8 +23,8 @@ type Dedupe struct {
 func (d Dedupe) on() bool { return d.Window > 0 }
 
 func (d Dedupe) withDefaults(source string) Dedupe {
-	d.MaxKeys = orDefault(d.MaxKeys, 10_000_000)
-	d.LedgerTopic = orDefault(d.LedgerTopic, source+".ledger")
+	d.MaxKeys = cmp.Or(d.MaxKeys, 10_000_000)
+	d.LedgerTopic = cmp.Or(d.LedgerTopic, source+".ledger")
 	return d
 }
 

@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -21,7 +22,7 @@ const UnknownPrincipal = "the principal of this client"
 
 // Error names the missing permission.
 func (e *DeniedError) Error() string {
-	return fmt.Sprintf("%s may not %s %s: %v", orDefault(e.Principal, UnknownPrincipal), e.Operation, e.Resource, e.Err)
+	return fmt.Sprintf("%s may not %s %s: %v", cmp.Or(e.Principal, UnknownPrincipal), e.Operation, e.Resource, e.Err)
 }
 
 // Unwrap gives the error of the cluster.

@@ -23,37 +23,37 @@ type mutant struct{ name, file, was, is string }
 
 // mutants are wrong rules that somebody could write.
 var mutants = []mutant{
-	{"the commit goes one too far", "window.go", "w.next = w.taken[0].first", "w.next = w.taken[0].first + 1"},
-	{"the commit names what is finished beyond the position alone", "window.go", "w.next = w.taken[n].last + 1", "w.next = w.taken[n].last"},
+	{"the commit goes one too far", "window.go", "w.next = w.offsets[0].first", "w.next = w.offsets[0].first + 1"},
+	{"the commit names what is finished beyond the position alone", "window.go", "w.next = w.offsets[n].last + 1", "w.next = w.offsets[n].last"},
 	{"what a former owner finished is done again", "window.go", "fresh bool) {\n\tfor len", "fresh bool) {\n\tw.restored = nil\n\tfor len"},
 	{"what a former owner finished is not committed again", "window.go", "for _, s := range w.restored {", "for _, s := range w.restored[:0] {"},
 	{"a run of finished offsets is one too long", "ahead.go", "uint64(s.last-s.first+1)", "uint64(s.last-s.first+2)"},
 	{"gaps are counted from the last offset of a run", "ahead.go", "at = s.last + 1", "at = s.last"},
-	{"the metadata is not read", "lane.go", "decodeAhead(committed.offset, committed.metadata)", `decodeAhead(committed.offset, "")`},
-	{"the metadata is not written", "recall.go", "seal(m.metadata, ", `seal("", `},
-	{"one more record is started than the metadata has room for", "ahead_gate.go", "place+1-g.finished <= max(", "place-g.finished <= max("},
-	{"the checkpoint forgets what is finished beyond the position", "mismatch.go", "place{now.ids[topic], m}", "place{now.ids[topic], mark{offset: m.offset}}"},
+	{"the metadata is not read", "partition.go", "decodeAhead(committed.offset, committed.metadata)", `decodeAhead(committed.offset, "")`},
+	{"the metadata is not written", "resume.go", "seal(m.metadata, ", `seal("", `},
+	{"one more record is started than the metadata has room for", "ahead_gate.go", "index+1-g.finished <= max(", "index-g.finished <= max("},
+	{"the checkpoint forgets what is finished beyond the position", "mismatch.go", "topicPosition{now.ids[topic], m}", "topicPosition{now.ids[topic], commitPoint{offset: m.offset}}"},
 	{"an attempt before its time", "decide.go", "if !now.Before(due) {", "if true {"},
-	{"the delay is forgotten", "decide.go", "ceilMilli(now.Add(later(delay, added)))", "ceilMilli(now.Add(0 * later(delay, added)))"},
+	{"the delay is forgotten", "decide.go", "header.RoundUp(now.Add(later(delay, added)))", "header.RoundUp(now.Add(0 * later(delay, added)))"},
 	{"one attempt too many", "decide.go", "tried.Attempts >= policy.MaxAttempts", "tried.Attempts > policy.MaxAttempts"},
 	{"an older version is the newer one", "order.go", "v.Number == w.Number && v.Offset < w.Offset", "v.Number == w.Number && v.Offset > w.Offset"},
-	{"the first event behind a delete is older than it", "newest.go", "v.Offset < n.Deleted", "v.Offset <= n.Deleted"},
-	{"a delete has no version", "dedupe.go", "v.Number = newest.Number\n", "v.Number = 0\n"},
+	{"the first event behind a delete is older than it", "latestversion.go", "v.Offset < n.Deleted", "v.Offset <= n.Deleted"},
+	{"a delete has no version", "dedupe.go", "v.Number = latestVersion.Number\n", "v.Number = 0\n"},
 	{"every event of a known key is a duplicate", "dedupe.go", "ok && content == before.last.Content", "ok && content == content"},
 	{"no event is held to its version", "order.go", "return o.Mode == OrderLatestWins ||", "return"},
 	{"what took effect is not noted for a key that waits", "attempt.go", "st = st.applied(applied)", "_ = st.applied(applied)"},
 	{"nobody counts what waits", "order.go", "\t\tst.Waiting++\n", "\t\tst.Waiting += 0\n"},
 	{"a strict key is not blocked", "order.go", "if !st.waits() && st.Held == \"\" {\n\t\treturn", "if true {\n\t\treturn"},
 	{"the next number of a strict key is not up", "order.go", "a.sequence > 0 && a.sequence == st.Next", "a.sequence > 0 && a.sequence < st.Next"},
-	{"a dead letter does not hold its key", "order.go", "st = st.holdWhole(a, letter)", "_ = st.holdWhole(a, letter)"},
+	{"a dead letter does not hold its key", "order.go", "st = st.holdWhole(a, deadLetter)", "_ = st.holdWhole(a, deadLetter)"},
 	{"a state is read without its newest version", "keystate.go", "Applied: w.Applied, ", ""},
 	{"what is in the ledger is not written", "staging.go", "\t\t\tif c.ledged {", "\t\t\tif false {"},
-	{"the ledger keeps what was not committed", "shard.go", "\t\tc.unnote(&next)", "\t\t_ = c"},
+	{"the ledger keeps what was not committed", "partitionstate.go", "\t\tc.unnote(&next)", "\t\t_ = c"},
 	{"the version of a key is not written", "pushedout.go", "if c.versioned {", "if false {"},
-	{"a version that was not committed is kept", "shard.go", "case c.lasting || !c.versioned:", "case c.lasting || !c.versioned || sh.newest != nil:"},
-	{"the version of a key is not read", "shard.go", "p.kept, p.keeps = sh.newest.of(hash)", "_ = sh.newest"},
-	{"the ledger is taken back in the wrong order", "shard.go", "slices.Backward(sh.noted)", "slices.All(sh.noted)"},
-	{"a state that was not committed stays", "shard.go", "next.keys = maps.Clone(sh.base)", "next.keys = maps.Clone(sh.keys)"},
+	{"a version that was not committed is kept", "partitionstate.go", "case c.lasting || !c.versioned:", "case c.lasting || !c.versioned || sh.latest != nil:"},
+	{"the version of a key is not read", "partitionstate.go", "p.kept, p.keeps = sh.latest.of(hash)", "_ = sh.latest"},
+	{"the ledger is taken back in the wrong order", "partitionstate.go", "slices.Backward(sh.noted)", "slices.All(sh.noted)"},
+	{"a state that was not committed stays", "partitionstate.go", "next.keys = maps.Clone(sh.base)", "next.keys = maps.Clone(sh.keys)"},
 	{"a verdict that rested on the state of a key is kept", "results.go", "o == OutcomeDuplicate || o == OutcomeSuperseded", "o == OutcomeSkipped"},
 }
 
@@ -146,7 +146,7 @@ func (m *mutant) overlay(source, dir string) (string, error) {
 	if n := strings.Count(string(text), m.was); n != 1 {
 		return "", fmt.Errorf("%s has %q %d times, want once: the rule was changed, so change its mutant", m.file, m.was, n)
 	}
-	edited := filepath.Join(dir, m.file)
+	edited := filepath.Join(dir, filepath.Base(m.file))
 	if err := os.WriteFile(edited, []byte(strings.Replace(string(text), m.was, m.is, 1)), 0o600); err != nil {
 		return "", err
 	}

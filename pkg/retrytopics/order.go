@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -268,9 +269,9 @@ type Ordering struct {
 }
 
 func (o Ordering) withDefaults(source string) Ordering {
-	o.Mode = orDefault(o.Mode, OrderLatestWins)
-	o.OnDeadLetter = orDefault(o.OnDeadLetter, OnDeadLetterContinue)
-	o.StateTopic = orDefault(o.StateTopic, source+".state")
+	o.Mode = cmp.Or(o.Mode, OrderLatestWins)
+	o.OnDeadLetter = cmp.Or(o.OnDeadLetter, OnDeadLetterContinue)
+	o.StateTopic = cmp.Or(o.StateTopic, source+".state")
 	o.Versions = o.Versions.withDefaults()
 	return o
 }

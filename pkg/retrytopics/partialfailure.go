@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -216,7 +217,7 @@ func (e *Engine) partRecords(t *task, event *Event, own *header.Buffer) []*kgo.R
 
 // wholeDeadLetterID is the id that the dead letter of the whole record has, or would have.
 func (r *Record) wholeDeadLetterID() string {
-	return orDefault(r.Control.DeadLetterID, deadLetterID(r))
+	return cmp.Or(r.Control.DeadLetterID, deadLetterID(r))
 }
 
 // deadIndexes are the parts that died in this attempt.

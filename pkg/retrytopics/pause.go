@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,7 +15,7 @@ import (
 // tiers and begins no attempt. What runs finishes. What succeeds is committed; an attempt that fails is put back and counts
 // for nothing, so that neither the attempts of a record nor the DLQ change. The instance stays in its group and keeps its
 // partitions. The reason is shown in Stats; a second Hold replaces it. An empty one is "held".
-func (e *Engine) Hold(reason string) { e.setPaused(orDefault(reason, "held")) }
+func (e *Engine) Hold(reason string) { e.setPaused(cmp.Or(reason, "held")) }
 
 // Resume ends the pause. What was put back runs first.
 func (e *Engine) Resume() { e.setPaused("") }

@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,23 +39,15 @@ func (p Policy) withDefaults() Policy { return p.Over(defaultPolicy()) }
 
 // Over gives the policy with the fields of under where its own are zero.
 func (p Policy) Over(under Policy) Policy {
-	p.MaxAttempts = orDefault(p.MaxAttempts, under.MaxAttempts)
-	p.Strategy = orDefault(p.Strategy, under.Strategy)
-	p.BaseDelay = orDefault(p.BaseDelay, under.BaseDelay)
-	p.MaxDelay = orDefault(p.MaxDelay, under.MaxDelay)
-	p.Multiplier = orDefault(p.Multiplier, under.Multiplier)
-	p.Spread = orDefault(p.Spread, under.Spread)
-	p.Jitter = orDefault(p.Jitter, under.Jitter)
-	p.RetryAfterLimit = orDefault(p.RetryAfterLimit, under.RetryAfterLimit)
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, under.MaxAttempts)
+	p.Strategy = cmp.Or(p.Strategy, under.Strategy)
+	p.BaseDelay = cmp.Or(p.BaseDelay, under.BaseDelay)
+	p.MaxDelay = cmp.Or(p.MaxDelay, under.MaxDelay)
+	p.Multiplier = cmp.Or(p.Multiplier, under.Multiplier)
+	p.Spread = cmp.Or(p.Spread, under.Spread)
+	p.Jitter = cmp.Or(p.Jitter, under.Jitter)
+	p.RetryAfterLimit = cmp.Or(p.RetryAfterLimit, under.RetryAfterLimit)
 	return p
-}
-
-func orDefault[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }
 
 func (p Policy) faults(name string) []error {

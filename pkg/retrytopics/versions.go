@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -32,8 +33,8 @@ type Versions struct {
 }
 
 func (v Versions) withDefaults() Versions {
-	v.Keep = orDefault(v.Keep, KeepAlways)
-	v.MaxKeys = orDefault(v.MaxKeys, 10_000_000)
+	v.Keep = cmp.Or(v.Keep, KeepAlways)
+	v.MaxKeys = cmp.Or(v.MaxKeys, 10_000_000)
 	return v
 }
 
