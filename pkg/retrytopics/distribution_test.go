@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 const draws = 20000
@@ -98,24 +97,6 @@ func TestDistribution_S4_4_decorrelated_jitter_at_the_cap(t *testing.T) {
 	share := 11.0 / 20 // of random(1 s, 21 s) from 10 s on
 	if deviation := 3.29 * math.Sqrt(share*(1-share)/draws); math.Abs(capped/draws-share) > deviation {
 		t.Errorf("%v of the delays are at the cap, want %v within %v", capped/draws, share, deviation)
-	}
-}
-
-// A chain of decorrelated delays stays within base and cap, and each follows from the one before as the headers tell it.
-func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
-	t.Parallel()
-	policies := Policies{Default: Policy{Strategy: StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, MaxAttempts: 200}}
-	source, now := rand.New(rand.NewPCG(4, 7)), noon
-	r := &Record{Attempt: 1, Control: &header.Control{}}
-	for ; r.Attempt < 200; r.Attempt++ {
-		last := max(tried(r).LastDelay, time.Second)
-		d := Decide(policies, defaultTiers, tried(r), transient(0), now, source.Float64)
-		wait := d.Due.Sub(now)
-		if wait < time.Second || wait > min(30*time.Second, 3*last)+time.Millisecond {
-			t.Fatalf("attempt %d: %v after %v", r.Attempt, wait, last)
-		}
-		r.Control = &header.Control{Attempt: r.Attempt, FailedAt: now, Due: d.Due}
-		now = d.Due
 	}
 }
 

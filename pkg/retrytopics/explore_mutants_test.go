@@ -38,7 +38,7 @@ var mutants = []mutant{
 	{"one attempt too many", "decide.go", "tried.Attempts >= policy.MaxAttempts", "tried.Attempts > policy.MaxAttempts"},
 	{"an older version is the newer one", "order.go", "v.Number == w.Number && v.Offset < w.Offset", "v.Number == w.Number && v.Offset > w.Offset"},
 	{"the first event behind a delete is older than it", "latestversion.go", "v.Offset < n.Deleted", "v.Offset <= n.Deleted"},
-	{"a delete has no version", "dedupe.go", "v.Number = latestVersion.Number\n", "v.Number = 0\n"},
+	{"a delete has no version", "dedupe.go", "v.Number = newest.Number\n", "v.Number = 0\n"},
 	{"every event of a known key is a duplicate", "dedupe.go", "ok && content == before.last.Content", "ok && content == content"},
 	{"no event is held to its version", "order.go", "return o.Mode == OrderLatestWins ||", "return"},
 	{"what took effect is not noted for a key that waits", "attempt.go", "st = st.applied(applied)", "_ = st.applied(applied)"},

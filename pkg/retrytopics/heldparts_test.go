@@ -8,6 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
+var midday = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
 // holding is the state of a key whose order is strict and whose dead letters hold it.
 type holding struct {
 	t  *testing.T
@@ -20,12 +22,12 @@ var twoTiers = []Tier{{"t.retry-1s", time.Second}, {"t.retry-2s", 2 * time.Secon
 // ends lets a record that may run end so; dead are its parts that died. It gives the record's number.
 func (h *holding) ends(what string, a arrival, outcome Outcome, deadLetter string, dead ...int) int64 {
 	h.t.Helper()
-	next, _, sequence, run := h.o.startOrWait(h.st, a, twoTiers, noon)
+	next, _, sequence, run := h.o.startOrWait(h.st, a, twoTiers, midday)
 	if !run {
 		h.t.Fatalf("%s waits: %+v", what, h.st)
 	}
 	a.sequence = sequence
-	st, sequence := h.o.after(next, a, Decision{Outcome: outcome, Due: noon}, deadLetter, dead...)
+	st, sequence := h.o.after(next, a, Decision{Outcome: outcome, Due: midday}, deadLetter, dead...)
 	h.st = h.o.lost(st, len(dead))
 	encoded, err := encodeState("s", 0, "k", h.st, ScaleOffset) // what is remembered of it is all of it
 	if err != nil {
@@ -42,7 +44,7 @@ func (h *holding) ends(what string, a arrival, outcome Outcome, deadLetter strin
 // waits says whether a further record of the key has to wait.
 func (h *holding) waits(what string, so bool) {
 	h.t.Helper()
-	if _, _, _, run := h.o.startOrWait(h.st, arrival{}, twoTiers, noon); run == so {
+	if _, _, _, run := h.o.startOrWait(h.st, arrival{}, twoTiers, midday); run == so {
 		h.t.Fatalf("%s: a further record runs is %v: %+v", what, run, h.st)
 	}
 }
