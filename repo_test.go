@@ -109,6 +109,7 @@ var mayImport = map[string][]string{
 	"pkg/idempotency": {"pkg/classify"},
 
 	"pkg/retrytopics/header": {"pkg/classify"},
+	"pkg/retrytopics/policy": {"pkg/classify", "pkg/retrytopics/header"},
 
 	"internal/recordbatch": {},
 	"schemas":              {},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // firstTier is the delay of the first retry.
@@ -19,7 +20,7 @@ func engineConfig(s *spec) retrytopics.Config {
 	return retrytopics.Config{
 		Brokers: s.Brokers, Source: s.Source, Group: s.Run, Membership: retrytopics.Membership{Instance: "bench"},
 		Handler: handler(s.output(), s.FailEvery, s.FailTimes),
-		Retries: retrytopics.Retries{Tiers: []retrytopics.Tier{
+		Retries: retrytopics.Retries{Tiers: []policy.Tier{
 			{Topic: s.Run + ".retry-2s", Delay: firstTier}, {Topic: s.Run + ".retry-8s", Delay: 8 * time.Second},
 		}},
 		DLQ:      s.Run + ".dlq",

@@ -82,7 +82,7 @@ func TestForbidden_S3_6(t *testing.T) {
 }
 
 func TestRules_reach_the_classifier(t *testing.T) {
-	p := policy(t, `max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [], rules: [{status: 409, class: retry_backoff, category: conflict}]`)
+	p := policyOf(t, `max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [], rules: [{status: 409, class: retry_backoff, category: conflict}]`)
 	c := classify.New(p.Classification())
 	if f := c.Of(&classify.HTTPError{Status: 409}); f.Class != classify.RetryBackoff || f.Category != classify.CategoryConflict {
 		t.Errorf("%+v", f)

@@ -10,13 +10,13 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // The words of a key are those of the package that acts on it; the tags only repeat them, for the decoder and the schema.
 func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 	data := slices.DeleteFunc(envelope.Formats(), func(f envelope.Format) bool { return f == envelope.CloudEvents })
-	const rules, policy = "pipeline.retry_policy.rules[].", "pipeline.retry_policy."
+	const rules, chosen = "pipeline.retry_policy.rules[].", "pipeline.retry_policy."
 	want := map[string][]string{
 		"source.format": texts(envelope.Formats()), "source.split": texts(envelope.Splits()), "source.row.geometry_format": texts(envelope.GeometryFormats()),
 		"source.jsonfg.unsupported": texts(envelope.Unsupporteds()), "source.cloudevents.data": texts(data),
@@ -34,7 +34,7 @@ func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 		t.Errorf("no such keys: %v", want)
 	}
 	for name, c := range map[string][2][]string{
-		policy + "strategy": {texts(Strategies()), texts(retrytopics.Strategies())}, policy + "preset": {texts(Presets()), texts(retrytopics.Presets())},
+		chosen + "strategy": {texts(Strategies()), texts(policy.Strategies())}, chosen + "preset": {texts(Presets()), texts(policy.Presets())},
 	} {
 		if !slices.Equal(c[0], c[1]) {
 			t.Errorf("%s takes %v, the engine %v", name, c[0], c[1])

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // CategoryPolicy overrides the retry policy for one category of failures (S3-3). A key that is not written has the value
@@ -30,12 +30,12 @@ type CategoryPolicy struct {
 }
 
 // engine gives the policy as the engine wants it: zero where nothing was written.
-func (p CategoryPolicy) engine() retrytopics.Policy {
-	return retrytopics.Policy{
-		MaxAttempts: p.MaxAttempts, Strategy: retrytopics.Strategy(p.Strategy),
+func (p CategoryPolicy) engine() policy.Policy {
+	return policy.Policy{
+		MaxAttempts: p.MaxAttempts, Strategy: policy.Strategy(p.Strategy),
 		BaseDelay: seconds(p.BaseDelaySeconds), MaxDelay: seconds(p.MaxDelaySeconds), Multiplier: p.Multiplier,
 		Jitter: orNone(p.JitterSeconds, seconds), Spread: orNone(p.Spread, func(s float64) float64 { return s }),
-	}.Over(retrytopics.Preset(p.Preset).Policy())
+	}.Over(policy.Preset(p.Preset).Policy())
 }
 
 // orNone gives 0 for what was not written, and -1 for a zero that was: the engine's word for none.
@@ -50,16 +50,16 @@ func orNone[T ~int64 | ~float64](written *float64, convert func(float64) T) T {
 }
 
 // Engine gives the policies of all categories as the engine decides with them.
-func (p RetryPolicy) Engine() retrytopics.Policies {
+func (p RetryPolicy) Engine() policy.Policies {
 	jitter := p.MaxJitter().Seconds()
-	out := retrytopics.Policies{
-		Default: retrytopics.Policy{
-			MaxAttempts: p.MaxAttempts, Strategy: retrytopics.Strategy(p.Strategy),
+	out := policy.Policies{
+		Default: policy.Policy{
+			MaxAttempts: p.MaxAttempts, Strategy: policy.Strategy(p.Strategy),
 			BaseDelay: p.BaseDelay(), MaxDelay: p.MaxDelay(), Multiplier: p.Multiplier,
 			Jitter: orNone(&jitter, seconds), Spread: orNone(&p.Spread, func(s float64) float64 { return s }),
 			RetryAfterLimit: p.RetryAfterLimit.Std(),
 		},
-		ByCategory: map[classify.Category]retrytopics.Policy{},
+		ByCategory: map[classify.Category]policy.Policy{},
 	}
 	for category, own := range p.Policies {
 		out.ByCategory[category] = own.engine()

@@ -6,38 +6,38 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // S3-2: a policy per category, and its strategy.
 func TestRetryPolicy_S3_3_a_category_has_its_preset_and_the_rest_from_the_policy(t *testing.T) {
-	p := policy(t, `max_attempts: 6, base_delay_seconds: 3, retryable_status_codes: [], jitter: false, policies: {
+	p := policyOf(t, `max_attempts: 6, base_delay_seconds: 3, retryable_status_codes: [], jitter: false, policies: {
 		timeout: {preset: stac, max_attempts: 9}, network: {strategy: exponential, jitter_seconds: 0, spread: 0},
 		server: {jitter_seconds: 4}, database: {preset: postgis}, io: {}}`)
 	policies := p.Engine()
 	if err := policies.Faults(); err != nil {
 		t.Fatal(err)
 	}
-	base := retrytopics.Policy{
-		MaxAttempts: 6, Strategy: retrytopics.StrategyTiers, BaseDelay: 3 * time.Second, MaxDelay: time.Minute, Multiplier: 2,
+	base := policy.Policy{
+		MaxAttempts: 6, Strategy: policy.StrategyTiers, BaseDelay: 3 * time.Second, MaxDelay: time.Minute, Multiplier: 2,
 		Spread: 0.25, Jitter: -1, RetryAfterLimit: time.Hour,
 	}
-	with := func(change func(*retrytopics.Policy)) retrytopics.Policy {
+	with := func(change func(*policy.Policy)) policy.Policy {
 		p := base
 		change(&p)
 		return p
 	}
-	for category, want := range map[classify.Category]retrytopics.Policy{
+	for category, want := range map[classify.Category]policy.Policy{
 		classify.CategoryBroker: base,
-		classify.CategoryTimeout: with(func(p *retrytopics.Policy) {
-			p.MaxAttempts, p.Strategy, p.BaseDelay, p.MaxDelay = 9, retrytopics.StrategyEqualJitter, time.Second, 30*time.Second
+		classify.CategoryTimeout: with(func(p *policy.Policy) {
+			p.MaxAttempts, p.Strategy, p.BaseDelay, p.MaxDelay = 9, policy.StrategyEqualJitter, time.Second, 30*time.Second
 		}),
-		classify.CategoryNetwork: with(func(p *retrytopics.Policy) { p.Strategy, p.Spread = retrytopics.StrategyExponential, -1 }),
-		classify.CategoryServer:  with(func(p *retrytopics.Policy) { p.Jitter = 4 * time.Second }),
-		classify.CategoryDatabase: with(func(p *retrytopics.Policy) {
-			p.Strategy, p.BaseDelay = retrytopics.StrategyProportionalJitter, 5*time.Second
+		classify.CategoryNetwork: with(func(p *policy.Policy) { p.Strategy, p.Spread = policy.StrategyExponential, -1 }),
+		classify.CategoryServer:  with(func(p *policy.Policy) { p.Jitter = 4 * time.Second }),
+		classify.CategoryDatabase: with(func(p *policy.Policy) {
+			p.Strategy, p.BaseDelay = policy.StrategyProportionalJitter, 5*time.Second
 		}),
-		classify.CategoryIO: with(func(p *retrytopics.Policy) { p.MaxAttempts = 2 }),
+		classify.CategoryIO: with(func(p *policy.Policy) { p.MaxAttempts = 2 }),
 	} {
 		if got := policies.For(category); got != want {
 			t.Errorf("%s:\n got  %+v\n want %+v", category, got, want)
@@ -108,7 +108,7 @@ func TestRetryPolicy_S1_6_the_limit_is_at_least_the_longest_delay(t *testing.T) 
 		"base_delay_seconds: 1, tiers: [1s, 2s], policies: {timeout: {preset: wfs}}":                       2 * time.Minute,
 		"base_delay_seconds: 1, tiers: [1s, 2s], policies: {io: {strategy: fixed, base_delay_seconds: 9}}": 9 * time.Second,
 	} {
-		p := policy(t, mandatory+text)
+		p := policyOf(t, mandatory+text)
 		if got := p.longestDelay(); got != want {
 			t.Errorf("%s: the longest delay is %v, want %v", text, got, want)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // RetryPolicy says what is tried again, how often and after what delay (S0-2, S0-3, S1-1, S2-1).
@@ -110,13 +110,13 @@ func (p RetryPolicy) longestDelay() time.Duration {
 	}
 	longest := time.Duration(0)
 	for _, category := range classify.RetriedCategories() {
-		switch policy := policies.For(category); policy.Strategy {
-		case retrytopics.StrategyTiers:
+		switch chosen := policies.For(category); chosen.Strategy {
+		case policy.StrategyTiers:
 			longest = max(longest, last)
-		case retrytopics.StrategyFixed:
-			longest = max(longest, policy.BaseDelay)
+		case policy.StrategyFixed:
+			longest = max(longest, chosen.BaseDelay)
 		default:
-			longest = max(longest, policy.MaxDelay)
+			longest = max(longest, chosen.MaxDelay)
 		}
 	}
 	return longest

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // The file and the engine must mean the same topic.
@@ -15,14 +15,14 @@ func TestRetryPolicy_C_2_namesTheTopicsOfTheEngine(t *testing.T) {
 		time.Millisecond, 500 * time.Millisecond, 1500 * time.Millisecond, 2 * time.Second, 8 * time.Second,
 		time.Minute, 90 * time.Second, 5 * time.Minute, time.Hour, 90 * time.Minute, 24 * time.Hour,
 	} {
-		if got, want := topics.Tier(Duration(delay)), retrytopics.TierTopic(topics.TierPrefix, delay); got != want {
+		if got, want := topics.Tier(Duration(delay)), policy.TierTopic(topics.TierPrefix, delay); got != want {
 			t.Errorf("%v: the file names %s, the engine %s", delay, got, want)
 		}
 	}
 }
 
 // policy parses a file whose retry policy is text.
-func policy(t *testing.T, text string) RetryPolicy {
+func policyOf(t *testing.T, text string) RetryPolicy {
 	t.Helper()
 	cfg := mustParse(t, fmt.Sprintf("pipeline:\n  id: p\n  retry_policy: {%s}\n  tolerance: {max_null_rate: 0, halt_on_geometry_invalid: false}\n", text))
 	return cfg.Pipeline.RetryPolicy
@@ -42,7 +42,7 @@ func TestRetryPolicy_C_2_default_tiers(t *testing.T) {
 		{"0.0000000001", "", "[1ms 60s]"},
 		{"2", "strategy: exponential, max_delay_seconds: 600", "[2s 8s 10m]"},
 	} {
-		p := policy(t, "max_attempts: 5, retryable_status_codes: [], base_delay_seconds: "+c.base+", "+c.more)
+		p := policyOf(t, "max_attempts: 5, retryable_status_codes: [], base_delay_seconds: "+c.base+", "+c.more)
 		if got := fmt.Sprint(p.Tiers); got != c.want {
 			t.Errorf("base %s, %s: got %s, want %s", c.base, c.more, got, c.want)
 		}
@@ -51,11 +51,11 @@ func TestRetryPolicy_C_2_default_tiers(t *testing.T) {
 
 func TestRetryPolicy_given_tiers(t *testing.T) {
 	const mandatory = "max_attempts: 5, retryable_status_codes: [503], "
-	p := policy(t, mandatory+"base_delay_seconds: 5, tiers: [5s, 10m]")
+	p := policyOf(t, mandatory+"base_delay_seconds: 5, tiers: [5s, 10m]")
 	if p.MaxDelay() != 10*time.Minute {
 		t.Errorf("a longer last tier raises the default cap: got %v", p.MaxDelay())
 	}
-	p = policy(t, mandatory+"base_delay_seconds: 5, tiers: [10s, 20s], strategy: exponential, max_delay_seconds: 15")
+	p = policyOf(t, mandatory+"base_delay_seconds: 5, tiers: [10s, 20s], strategy: exponential, max_delay_seconds: 15")
 	if p.BaseDelay() != 5*time.Second || p.MaxDelay() != 15*time.Second {
 		t.Errorf("with strategy exponential the tiers only hold what the delays ask for: got %v, %v", p.BaseDelay(), p.MaxDelay())
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Tolerance sets the error thresholds of the pipeline (S0-2, S0-3, S0-9, S1-8, S4-9). Beyond one the pipeline is held,
@@ -45,8 +45,8 @@ func (t Tolerance) HoldsAtOnce(f classify.Failure) bool {
 
 // Holds says whether a failed attempt holds the pipeline: at once, or because its attempts are used up and the category blocks
 // (S3-3). The reason is that of the engine's decision.
-func (t Tolerance) Holds(f classify.Failure, reason retrytopics.Reason) bool {
-	return t.HoldsAtOnce(f) || reason == retrytopics.ReasonExhausted && f.Category.Blocks()
+func (t Tolerance) Holds(f classify.Failure, reason policy.Reason) bool {
+	return t.HoldsAtOnce(f) || reason == policy.ReasonExhausted && f.Category.Blocks()
 }
 
 // invalidGeometry lists the codes that halt_on_geometry_invalid is about: the gates of S0-8 on geometries.

@@ -26,6 +26,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Options are what a process decides besides its configuration.
@@ -137,11 +138,11 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 
 // retries gives the part of the engine's configuration that says how often, when and where something is tried again.
 func retries(cfg *config.Config) retrytopics.Config {
-	policy := cfg.Pipeline.RetryPolicy
-	policies := policy.Engine()
-	var tiers []retrytopics.Tier
-	for i, delay := range policy.TierDelays() {
-		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: delay})
+	chosen := cfg.Pipeline.RetryPolicy
+	policies := chosen.Engine()
+	var tiers []policy.Tier
+	for i, delay := range chosen.TierDelays() {
+		tiers = append(tiers, policy.Tier{Topic: cfg.TierTopics()[i], Delay: delay})
 	}
 	return retrytopics.Config{
 		Source: cfg.Source.Topic, DLQ: cfg.Topics.DLQ,

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 func parse(t *testing.T, rest string) *config.Config { return parsed(t, "", rest) }
@@ -33,14 +34,14 @@ func parsed(t *testing.T, tolerance, rest string) *config.Config {
 	return cfg
 }
 
-func event(outcome retrytopics.Outcome, attempt int, control header.Control) *retrytopics.Event {
+func event(outcome policy.Outcome, attempt int, control header.Control) *retrytopics.Event {
 	at := header.Position{Topic: "parcels", Partition: 2, Offset: 7}
 	e := &retrytopics.Event{
 		Record:   &retrytopics.Record{Position: at, Source: at, Key: []byte("k"), Attempt: attempt, Control: &control},
-		Decision: retrytopics.Decision{Outcome: outcome, Reason: retrytopics.ReasonHandled},
+		Decision: policy.Decision{Outcome: outcome, Reason: policy.ReasonHandled},
 		At:       time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
 	}
-	if outcome == retrytopics.OutcomeDeadLettered || outcome == retrytopics.OutcomeRetried {
+	if outcome == policy.OutcomeDeadLettered || outcome == policy.OutcomeRetried {
 		e.Failure = &classify.Failure{Class: classify.Row, Level: classify.LevelRow, Code: classify.CodeNotJSON, Stage: classify.StageDecode, Err: errors.New("x")}
 	}
 	return e
@@ -48,7 +49,7 @@ func event(outcome retrytopics.Outcome, attempt int, control header.Control) *re
 
 // Every outcome of the engine has a word in the audit trail.
 func TestOutcomesAreAuditDecisions(t *testing.T) {
-	for _, o := range retrytopics.Outcomes() {
+	for _, o := range policy.Outcomes() {
 		if !audit.Decision(o).Valid() {
 			t.Errorf("%s is no audit decision", o)
 		}
@@ -58,16 +59,16 @@ func TestOutcomesAreAuditDecisions(t *testing.T) {
 func TestJournal_S0_11_auditsEveryDecisionButFirstDeliveries(t *testing.T) {
 	for _, c := range []struct {
 		scope   string
-		outcome retrytopics.Outcome
+		outcome policy.Outcome
 		attempt int
 		want    int
 	}{
-		{"failures", retrytopics.OutcomeDelivered, 1, 0},
-		{"failures", retrytopics.OutcomeDelivered, 2, 1},
-		{"failures", retrytopics.OutcomeRetried, 1, 1},
-		{"failures", retrytopics.OutcomeDeadLettered, 1, 1},
-		{"failures", retrytopics.OutcomeSuperseded, 1, 1},
-		{"all", retrytopics.OutcomeDelivered, 1, 1},
+		{"failures", policy.OutcomeDelivered, 1, 0},
+		{"failures", policy.OutcomeDelivered, 2, 1},
+		{"failures", policy.OutcomeRetried, 1, 1},
+		{"failures", policy.OutcomeDeadLettered, 1, 1},
+		{"failures", policy.OutcomeSuperseded, 1, 1},
+		{"all", policy.OutcomeDelivered, 1, 1},
 	} {
 		j := &journal{cfg: parse(t, "audit: "+c.scope+"\n"), runID: "r"}
 		records, err := j.records(event(c.outcome, c.attempt, header.Control{}))
@@ -84,11 +85,11 @@ func TestJournal_S0_11_auditsEveryDecisionButFirstDeliveries(t *testing.T) {
 
 func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 	replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: 1, ContentHash: "sha256:00"}
-	for outcome, want := range map[retrytopics.Outcome]deadletters.Status{
-		retrytopics.OutcomeDelivered: deadletters.Reprocessed, retrytopics.OutcomeDuplicate: deadletters.Duplicate,
-		retrytopics.OutcomeSuperseded: deadletters.Superseded, retrytopics.OutcomeFiltered: deadletters.Discarded,
-		retrytopics.OutcomeSkipped: deadletters.Discarded, retrytopics.OutcomeDeadLettered: deadletters.Pending,
-		retrytopics.OutcomeRetried: "", retrytopics.OutcomeParked: "",
+	for outcome, want := range map[policy.Outcome]deadletters.Status{
+		policy.OutcomeDelivered: deadletters.Reprocessed, policy.OutcomeDuplicate: deadletters.Duplicate,
+		policy.OutcomeSuperseded: deadletters.Superseded, policy.OutcomeFiltered: deadletters.Discarded,
+		policy.OutcomeSkipped: deadletters.Discarded, policy.OutcomeDeadLettered: deadletters.Pending,
+		policy.OutcomeRetried: "", policy.OutcomeParked: "",
 	} {
 		e := event(outcome, 1, replayed)
 		e.DeadLetterID = replayed.DeadLetterID
@@ -114,7 +115,7 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 func TestJournal_S4_8_escalatesALetterThatFailedTooOften(t *testing.T) {
 	for replays, want := range map[int]deadletters.Status{1: deadletters.Pending, 2: deadletters.Pending, 3: deadletters.Escalated, 4: deadletters.Escalated} {
 		replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
-		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(event(retrytopics.OutcomeDeadLettered, 1, replayed))
+		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(event(policy.OutcomeDeadLettered, 1, replayed))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +142,7 @@ func stateIn(t *testing.T, records []*kgo.Record) deadletters.Status {
 func TestTally_conservesWhatItCounts(t *testing.T) {
 	t.Parallel()
 	tally := newTally(parse(t, ""))
-	for _, o := range retrytopics.Outcomes() {
+	for _, o := range policy.Outcomes() {
 		tally.add(event(o, 1, header.Control{}))
 	}
 	n := tally.counts

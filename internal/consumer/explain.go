@@ -9,7 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Explanation is one row of the table of errors that is in force for a configuration.
@@ -53,8 +53,8 @@ func Explain(cfg *config.Config) Explained {
 
 type explainer struct {
 	classifier *classify.Classifier
-	policies   retrytopics.Policies
-	tiers      []retrytopics.Tier
+	policies   policy.Policies
+	tiers      []policy.Tier
 	tolerance  config.Tolerance
 }
 

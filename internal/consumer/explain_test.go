@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of docs/errors.md anew")
@@ -58,8 +58,8 @@ func errorsTable(rows []Explanation) string {
 func presetsTable() string {
 	var b strings.Builder
 	b.WriteString("| Preset | Strategy | Attempts | Waits |\n|---|---|---|---|\n")
-	for _, p := range retrytopics.Presets() {
-		policy := retrytopics.Policies{Default: p.Policy()}.For("")
+	for _, p := range policy.Presets() {
+		policy := policy.Policies{Default: p.Policy()}.For("")
 		var waits []string
 		for attempt := 1; attempt < policy.MaxAttempts; attempt++ {
 			waits = append(waits, span(policy.Bounds(attempt, nil)))

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -93,8 +94,8 @@ func (c *Consumer) ended(e *retrytopics.Event) {
 	for part, n := range e.Parts.Each() {
 		for range n {
 			c.endedAs(e, gates.Outcome{
-				Retry: e.Record.Attempt > 1, Transient: part == retrytopics.OutcomeRetried, Finished: part.Finished(),
-				Dead: part == retrytopics.OutcomeDeadLettered, Delivered: part == retrytopics.OutcomeDelivered,
+				Retry: e.Record.Attempt > 1, Transient: part == policy.OutcomeRetried, Finished: part.Finished(),
+				Dead: part == policy.OutcomeDeadLettered, Delivered: part == policy.OutcomeDelivered,
 			}, stale)
 		}
 	}
@@ -119,15 +120,15 @@ func (c *Consumer) endedAs(e *retrytopics.Event, outcome gates.Outcome, stale bo
 
 // outcomeOf says what an event means for the gates, and whether an attempt was made at all.
 func outcomeOf(e *retrytopics.Event) (o gates.Outcome, counts bool) {
-	if e.Decision.Outcome == retrytopics.OutcomeParked {
+	if e.Decision.Outcome == policy.OutcomeParked {
 		return o, false
 	}
 	return gates.Outcome{
 		Retry:     e.Record.Attempt > 1,
 		Transient: e.Failure != nil && e.Failure.Transient(),
 		Finished:  e.Decision.Outcome.Finished(),
-		Dead:      e.Decision.Outcome == retrytopics.OutcomeDeadLettered,
-		Delivered: e.Decision.Outcome == retrytopics.OutcomeDelivered,
+		Dead:      e.Decision.Outcome == policy.OutcomeDeadLettered,
+		Delivered: e.Decision.Outcome == policy.OutcomeDelivered,
 	}, true
 }
 

@@ -11,28 +11,29 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Every outcome of the engine means something for the gates.
 func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 	done := gates.Outcome{Finished: true}
-	for outcome, want := range map[retrytopics.Outcome]gates.Outcome{
-		retrytopics.OutcomeDelivered: {Finished: true, Delivered: true}, retrytopics.OutcomeDeadLettered: {Finished: true, Dead: true},
-		retrytopics.OutcomeRetried: {Transient: true}, retrytopics.OutcomeDuplicate: done, retrytopics.OutcomeSuperseded: done,
-		retrytopics.OutcomeFiltered: done, retrytopics.OutcomeSkipped: done,
+	for outcome, want := range map[policy.Outcome]gates.Outcome{
+		policy.OutcomeDelivered: {Finished: true, Delivered: true}, policy.OutcomeDeadLettered: {Finished: true, Dead: true},
+		policy.OutcomeRetried: {Transient: true}, policy.OutcomeDuplicate: done, policy.OutcomeSuperseded: done,
+		policy.OutcomeFiltered: done, policy.OutcomeSkipped: done,
 	} {
 		e := event(outcome, 1, header.Control{})
-		if outcome == retrytopics.OutcomeRetried {
+		if outcome == policy.OutcomeRetried {
 			e.Failure.Class = classify.RetryBackoff
 		}
 		if got, counts := outcomeOf(e); got != want || !counts {
 			t.Errorf("%s: %+v, %v", outcome, got, counts)
 		}
 	}
-	if _, counts := outcomeOf(event(retrytopics.OutcomeParked, 1, header.Control{})); counts {
+	if _, counts := outcomeOf(event(policy.OutcomeParked, 1, header.Control{})); counts {
 		t.Error("parking is no attempt")
 	}
-	exhausted := event(retrytopics.OutcomeDeadLettered, 5, header.Control{})
+	exhausted := event(policy.OutcomeDeadLettered, 5, header.Control{})
 	exhausted.Failure.Class = classify.RetryBackoff
 	if got, _ := outcomeOf(exhausted); got != (gates.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}) {
 		t.Errorf("the last of many attempts: %+v", got)
@@ -44,16 +45,16 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 func TestHolds_S3_3_onceTheAttemptsAreUsedUp(t *testing.T) {
 	tolerated := parse(t, "").Pipeline.Tolerance
 	for _, category := range classify.Categories() {
-		for _, reason := range retrytopics.Reasons() {
+		for _, reason := range policy.Reasons() {
 			f := classify.Failure{Class: classify.RetryBackoff, Code: classify.CodeIOFailed, Level: classify.LevelTransient, Category: category}
-			want := category == classify.CategoryIO && reason == retrytopics.ReasonExhausted
+			want := category == classify.CategoryIO && reason == policy.ReasonExhausted
 			if got := tolerated.Holds(f, reason); got != want {
 				t.Errorf("%s, %s: holds %v", category, reason, got)
 			}
 		}
 	}
 	listed := parseTolerance(t, "hold_on: [io_failed]").Pipeline.Tolerance
-	if !listed.Holds(classify.Failure{Code: classify.CodeIOFailed, Category: classify.CategoryIO}, retrytopics.ReasonTransient) {
+	if !listed.Holds(classify.Failure{Code: classify.CodeIOFailed, Category: classify.CategoryIO}, policy.ReasonTransient) {
 		t.Error("a code of hold_on holds at the first failure")
 	}
 }
@@ -94,7 +95,7 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 }
 
 // ofBatch is an event of a record that a producer sent in a batch.
-func ofBatch(id string, outcome retrytopics.Outcome) *retrytopics.Event {
+func ofBatch(id string, outcome policy.Outcome) *retrytopics.Event {
 	e := event(outcome, 1, header.Control{})
 	e.Record.Headers = []kgo.RecordHeader{{Key: batchHeader, Value: []byte(id)}}
 	return e
@@ -113,17 +114,17 @@ func newConsumer(t *testing.T, tolerance string) *Consumer {
 func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
 	for range 10 {
-		c.ended(ofBatch("b", retrytopics.OutcomeDelivered))
+		c.ended(ofBatch("b", policy.OutcomeDelivered))
 	}
 	for range 10 {
-		c.ended(ofBatch("b", retrytopics.OutcomeDeadLettered))
+		c.ended(ofBatch("b", policy.OutcomeDeadLettered))
 	}
 	if _, yes := c.orders.quarantined("b"); !yes {
 		t.Fatal("half of it dead, and not quarantined")
 	}
 	c.orders.state.wroteBatch("b", 3)
 	c.orders.take(t.Context(), view(6, resumedBy("ana"))) // consumer resume --batch b
-	c.ended(ofBatch("b", retrytopics.OutcomeDelivered))
+	c.ended(ofBatch("b", policy.OutcomeDelivered))
 	if reason, yes := c.orders.quarantined("b"); yes {
 		t.Errorf("quarantined again by one good record: %s", reason)
 	}
@@ -136,27 +137,27 @@ func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 // What is left of quarantined batches does not hold the pipeline, in an instance, or after a restart, that did not see them fail.
 func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
-	end := func(outcome retrytopics.Outcome) {
+	end := func(outcome policy.Outcome) {
 		for i := range 30 {
 			c.ended(ofBatch([]string{"b1", "b2", "b3", "b4"}[i%4], outcome))
 		}
 	}
 	for i := range 6 {
-		c.ended(ofBatch([]string{"b1", "b2"}[i%2], retrytopics.OutcomeDeadLettered)) // before it hears of the quarantine
+		c.ended(ofBatch([]string{"b1", "b2"}[i%2], policy.OutcomeDeadLettered)) // before it hears of the quarantine
 	}
 	v := view(5, resumedBy("ana"))
 	for _, id := range []string{"b1", "b2", "b3", "b4"} {
 		v.Batches[id] = control.State{Phase: control.Quarantined, Reason: "x", By: "consumer other", At: noon}
 	}
 	c.orders.take(t.Context(), v)
-	end(retrytopics.OutcomeDeadLettered) // such as cannot even be decoded
+	end(policy.OutcomeDeadLettered) // such as cannot even be decoded
 	for range 20 {
-		c.ended(event(retrytopics.OutcomeDelivered, 1, header.Control{}))
+		c.ended(event(policy.OutcomeDelivered, 1, header.Control{}))
 	}
 	if state, held := c.orders.held(); held {
 		t.Errorf("held: %s", state)
 	}
-	end(retrytopics.OutcomeDelivered) // what was under way
+	end(policy.OutcomeDelivered) // what was under way
 	if n := c.gates.Delivered("b1"); n != 8 {
 		t.Errorf("%d delivered", n)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // off is the order of somebody who has the gates off for a while.
@@ -146,7 +146,7 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	c.now = func() time.Time { return now }
 	end := func(n int) (held bool) {
 		for range n {
-			e := event(retrytopics.OutcomeDeadLettered, 1, header.Control{})
+			e := event(policy.OutcomeDeadLettered, 1, header.Control{})
 			e.At, e.Failure.Class = now, classify.RetryBackoff
 			c.ended(e)
 		}
@@ -172,7 +172,7 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	now = time.Now().UTC()
 	other.orders.take(t.Context(), view(1, off(now, time.Hour)))
 	defer other.orders.off.stop()
-	e := event(retrytopics.OutcomeRetried, 1, header.Control{})
+	e := event(policy.OutcomeRetried, 1, header.Control{})
 	e.Failure.Code = classify.CodeHTTPForbidden
 	other.failed(e)
 	if _, held := other.orders.held(); !held {

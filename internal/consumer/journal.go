@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // journal gives the records that are committed together with a decision: its audit event, and the closing state of a
@@ -129,26 +130,26 @@ func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes
 
 // denied says whether a rule of governance made a dead letter of the record.
 func denied(e *retrytopics.Event) bool {
-	return e.Decision.Outcome == retrytopics.OutcomeDeadLettered && e.Failure != nil && e.Failure.Code == classify.CodeGovernanceDenied
+	return e.Decision.Outcome == policy.OutcomeDeadLettered && e.Failure != nil && e.Failure.Code == classify.CodeGovernanceDenied
 }
 
 // firstDelivery says whether nothing but the usual happened.
 func firstDelivery(e *retrytopics.Event) bool {
-	return e.Decision.Outcome == retrytopics.OutcomeDelivered && e.Record.Attempt == 1 && e.DeadLetterID == "" && len(e.Dead) == 0
+	return e.Decision.Outcome == policy.OutcomeDelivered && e.Record.Attempt == 1 && e.DeadLetterID == "" && len(e.Dead) == 0
 }
 
 // closing gives the status in which a finished replay leaves its letter.
-func closing(o retrytopics.Outcome) deadletters.Status {
+func closing(o policy.Outcome) deadletters.Status {
 	switch o {
-	case retrytopics.OutcomeDelivered:
+	case policy.OutcomeDelivered:
 		return deadletters.Reprocessed
-	case retrytopics.OutcomeDuplicate:
+	case policy.OutcomeDuplicate:
 		return deadletters.Duplicate
-	case retrytopics.OutcomeSuperseded:
+	case policy.OutcomeSuperseded:
 		return deadletters.Superseded
-	case retrytopics.OutcomeFiltered, retrytopics.OutcomeSkipped:
+	case policy.OutcomeFiltered, policy.OutcomeSkipped:
 		return deadletters.Discarded
-	case retrytopics.OutcomeDeadLettered, retrytopics.OutcomeRetried, retrytopics.OutcomeParked:
+	case policy.OutcomeDeadLettered, policy.OutcomeRetried, policy.OutcomeParked:
 		return deadletters.Pending
 	}
 	return deadletters.Pending
@@ -183,7 +184,7 @@ func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, mo
 	switch {
 	case firstDelivery(e):
 		level = slog.LevelDebug
-	case e.Decision.Outcome == retrytopics.OutcomeDeadLettered:
+	case e.Decision.Outcome == policy.OutcomeDeadLettered:
 		level = slog.LevelWarn
 	}
 	if !log.Enabled(ctx, level) {

@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Each record counts once for the transient rate: by its first attempt, while that is in flight as well.
@@ -25,7 +26,7 @@ func TestObserved_S1_8_aRecordCountsOnceAndWhileItIsInFlight(t *testing.T) {
 		}
 	}
 	failed := func(offset int64, attempt int) bool {
-		e := event(retrytopics.OutcomeRetried, attempt, header.Control{})
+		e := event(policy.OutcomeRetried, attempt, header.Control{})
 		e.Record.Position, e.Failure.Class = at(offset), classify.RetryBackoff
 		c.ended(e)
 		_, held := c.orders.held()

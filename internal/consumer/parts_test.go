@@ -13,13 +13,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // inParts is a record of which 5 features are delivered, 2 are dead letters of their own and one waits.
 func inParts(code classify.Code) *retrytopics.Event {
-	e := event(retrytopics.OutcomeRetried, 1, header.Control{})
+	e := event(policy.OutcomeRetried, 1, header.Control{})
 	for _, i := range []int{3, 6} {
-		dead := event(retrytopics.OutcomeDeadLettered, 1, header.Control{})
+		dead := event(policy.OutcomeDeadLettered, 1, header.Control{})
 		dead.Part, dead.DeadLetterID, dead.Identity.FeatureID = header.Part{Index: i, Of: 8}, fmt.Sprint("2-7-aabbccdd-", i), fmt.Sprint("f", i)
 		dead.Record, dead.Failure.Code = e.Record, code
 		e.Dead = append(e.Dead, dead)
@@ -65,11 +66,11 @@ func TestJournal_S0_11_parts(t *testing.T) {
 	if _, escalated := audited(inParts(classify.CodeGovernanceDenied)); !slices.Equal(escalated, []string{"2-7-aabbccdd-3", "2-7-aabbccdd-6"}) {
 		t.Errorf("escalated %v", escalated)
 	}
-	replayed := event(retrytopics.OutcomeSuperseded, 1, header.Control{Part: header.Part{Index: 3, Of: 8}, DeadLetterID: "2-7-aabbccdd-3", ReplayID: "x", ContentHash: "sha256:00"})
+	replayed := event(policy.OutcomeSuperseded, 1, header.Control{Part: header.Part{Index: 3, Of: 8}, DeadLetterID: "2-7-aabbccdd-3", ReplayID: "x", ContentHash: "sha256:00"})
 	if got, _ := audited(replayed); got[0].Part != "3/8" {
 		t.Errorf("a part that was put back: %v", got)
 	}
-	partly := event(retrytopics.OutcomeDelivered, 1, header.Control{})
+	partly := event(policy.OutcomeDelivered, 1, header.Control{})
 	partly.Dead = inParts(classify.CodeNotJSON).Dead
 	if got, _ := audited(partly); len(got) != 3 || got[2].Decision != "delivered" {
 		t.Errorf("a delivery at the first attempt, in parts: %v", got)

@@ -7,13 +7,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // retryAttrs gives what S3-7 wants told of every retry, as one group: of an attempt that will be made again, and of one
 // that was. A first attempt that is final is no retry.
 func retryAttrs(e *retrytopics.Event, rules governance.Status, used energy) []slog.Attr {
-	again := e.Decision.Outcome == retrytopics.OutcomeRetried
-	if !again && e.Record.Attempt < 2 || e.Decision.Outcome == retrytopics.OutcomeParked {
+	again := e.Decision.Outcome == policy.OutcomeRetried
+	if !again && e.Record.Attempt < 2 || e.Decision.Outcome == policy.OutcomeParked {
 		return nil
 	}
 	// What is told of a success is what it succeeded after.

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Status is how a run ended.
@@ -120,7 +121,7 @@ func (t *tally) add(e *retrytopics.Event) {
 	from := e.Record.Position.Topic
 	if from == t.source {
 		t.counts.Consumed++
-	} else if e.Decision.Outcome != retrytopics.OutcomeParked {
+	} else if e.Decision.Outcome != policy.OutcomeParked {
 		t.sample(from, e.Lateness)
 	}
 	t.counts.DeadParts += int64(len(e.Dead))
@@ -128,24 +129,24 @@ func (t *tally) add(e *retrytopics.Event) {
 		t.byCode[string(dead.Failure.Code)]++
 	}
 	switch e.Decision.Outcome {
-	case retrytopics.OutcomeDelivered:
+	case policy.OutcomeDelivered:
 		t.counts.Delivered++
-	case retrytopics.OutcomeRetried:
+	case policy.OutcomeRetried:
 		t.counts.Retried++
 		t.into[e.Destination]++
-	case retrytopics.OutcomeDeadLettered:
+	case policy.OutcomeDeadLettered:
 		t.counts.DeadLettered++
 		t.byCode[string(e.Failure.Code)]++
 		if e.Failure.Code == classify.CodeBatchQuarantined {
 			t.apart[batchOf(e.Record.Headers)] = true
 		}
-	case retrytopics.OutcomeDuplicate:
+	case policy.OutcomeDuplicate:
 		t.counts.Duplicates++
-	case retrytopics.OutcomeSuperseded:
+	case policy.OutcomeSuperseded:
 		t.counts.Superseded++
-	case retrytopics.OutcomeFiltered, retrytopics.OutcomeSkipped:
+	case policy.OutcomeFiltered, policy.OutcomeSkipped:
 		t.counts.Filtered++
-	case retrytopics.OutcomeParked:
+	case policy.OutcomeParked:
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Timeline is what a record goes through that fails transiently, each time for the same reason.
 type Timeline struct {
 	Categories []classify.Category // the categories of failures that share it
-	Policy     retrytopics.Policy
+	Policy     policy.Policy
 	Waits      []Wait
 	Holds      bool // the last failure holds the pipeline, in place of a dead letter
 }
@@ -38,7 +38,7 @@ type Wait struct {
 // classify.RetriedCategories. It asks the engine's own decision.
 func Timelines(cfg *config.Config) []Timeline {
 	e := retries(cfg)
-	policies := retrytopics.Policies{Default: e.Retries.Policy, ByCategory: e.Retries.ByCategory}
+	policies := policy.Policies{Default: e.Retries.Policy, ByCategory: e.Retries.ByCategory}
 	var out []Timeline
 	for _, category := range classify.RetriedCategories() {
 		policy := policies.For(category)
@@ -53,18 +53,18 @@ func Timelines(cfg *config.Config) []Timeline {
 }
 
 // waits decides twice after each attempt: with the luckiest draw and with the unluckiest.
-func waits(policies retrytopics.Policies, tiers []retrytopics.Tier, category classify.Category) []Wait {
+func waits(policies policy.Policies, tiers []policy.Tier, category classify.Category) []Wait {
 	failure := classify.Failure{Class: classify.RetryBackoff, Level: classify.LevelTransient, Category: category}
 	start := time.Unix(0, 0).UTC()
-	decide := func(tried retrytopics.Tried, draw float64) retrytopics.Decision {
-		return retrytopics.Decide(policies, tiers, tried, failure, start, func() float64 { return draw })
+	decide := func(tried policy.Tried, draw float64) policy.Decision {
+		return policy.Decide(policies, tiers, tried, failure, start, func() float64 { return draw })
 	}
 	var out []Wait
 	longest := time.Duration(0)
 	for attempt := 1; ; attempt++ {
-		first := decide(retrytopics.Tried{Attempts: attempt}, 0)
-		last := decide(retrytopics.Tried{Attempts: attempt, LastDelay: longest}, 1)
-		if first.Outcome != retrytopics.OutcomeRetried {
+		first := decide(policy.Tried{Attempts: attempt}, 0)
+		last := decide(policy.Tried{Attempts: attempt, LastDelay: longest}, 1)
+		if first.Outcome != policy.OutcomeRetried {
 			return out
 		}
 		longest = last.Due.Sub(start)

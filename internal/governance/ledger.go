@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Version is the version of the ledger's form.
@@ -64,7 +65,7 @@ func (l *Ledger) Reason(e *retrytopics.Event) (Reason, bool) {
 	switch {
 	case e.Failure == nil:
 		return "", false
-	case e.Decision.Outcome == retrytopics.OutcomeDeadLettered && e.Failure.Code == classify.CodeGovernanceDenied:
+	case e.Decision.Outcome == policy.OutcomeDeadLettered && e.Failure.Code == classify.CodeGovernanceDenied:
 		return ReasonDenied, true
 	case l.after > 0 && e.Record.Attempt == l.after && e.Failure.Transient() && e.Identity.Care+e.Identity.Sovereignty != "":
 		return ReasonRetries, true
@@ -113,7 +114,7 @@ func withParts(events []*retrytopics.Event) []*retrytopics.Event {
 
 func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {
 	letter := ""
-	if e.Decision.Outcome == retrytopics.OutcomeDeadLettered {
+	if e.Decision.Outcome == policy.OutcomeDeadLettered {
 		letter = e.DeadLetterID
 	}
 	message := e.Failure.Err.Error()

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 func testLedger(after int) *Ledger {
@@ -20,17 +21,17 @@ func testLedger(after int) *Ledger {
 	return NewLedger(cfg, "run-1")
 }
 
-func event(offset int64, attempt int, code classify.Code, outcome retrytopics.Outcome, care string) *retrytopics.Event {
+func event(offset int64, attempt int, code classify.Code, outcome policy.Outcome, care string) *retrytopics.Event {
 	at := header.Position{Topic: "parcels", Partition: 1, Offset: offset}
 	e := &retrytopics.Event{
 		Record:   &retrytopics.Record{Position: at, Source: at, Attempt: attempt, Key: []byte("k")},
 		Identity: retrytopics.Identity{FeatureID: "f", Marks: retrytopics.Marks{Care: care}},
-		Decision: retrytopics.Decision{Outcome: outcome}, DeadLetterID: fmt.Sprintf("1-%d-00000000", offset),
+		Decision: policy.Decision{Outcome: outcome}, DeadLetterID: fmt.Sprintf("1-%d-00000000", offset),
 		At: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
 	}
 	if code != "" {
 		class := classify.Row
-		if outcome == retrytopics.OutcomeRetried {
+		if outcome == policy.OutcomeRetried {
 			class = classify.RetryBackoff
 		}
 		e.Failure = &classify.Failure{Class: class, Code: code, Err: errors.New("no")}
@@ -46,13 +47,13 @@ func TestLedger_S3_8_takesViolationsAndRetriesBeyondTheThreshold(t *testing.T) {
 		reason Reason
 		status Status
 	}{
-		{"denied", event(1, 1, classify.CodeGovernanceDenied, retrytopics.OutcomeDeadLettered, "sacred"), ReasonDenied, StatusDenied},
-		{"another dead letter", event(1, 1, classify.CodeNotJSON, retrytopics.OutcomeDeadLettered, "open"), "", StatusAllowed},
-		{"a retry below the threshold", event(1, 2, classify.CodeTimeout, retrytopics.OutcomeRetried, "open"), "", StatusAllowed},
-		{"a retry at the threshold", event(1, 3, classify.CodeTimeout, retrytopics.OutcomeRetried, "open"), ReasonRetries, StatusEscalated},
-		{"a retry at the threshold without marks", event(1, 3, classify.CodeTimeout, retrytopics.OutcomeRetried, ""), "", StatusUngoverned},
-		{"a retry beyond it", event(1, 4, classify.CodeTimeout, retrytopics.OutcomeRetried, "open"), "", StatusAllowed},
-		{"delivered", event(1, 3, "", retrytopics.OutcomeDelivered, "open"), "", StatusAllowed},
+		{"denied", event(1, 1, classify.CodeGovernanceDenied, policy.OutcomeDeadLettered, "sacred"), ReasonDenied, StatusDenied},
+		{"another dead letter", event(1, 1, classify.CodeNotJSON, policy.OutcomeDeadLettered, "open"), "", StatusAllowed},
+		{"a retry below the threshold", event(1, 2, classify.CodeTimeout, policy.OutcomeRetried, "open"), "", StatusAllowed},
+		{"a retry at the threshold", event(1, 3, classify.CodeTimeout, policy.OutcomeRetried, "open"), ReasonRetries, StatusEscalated},
+		{"a retry at the threshold without marks", event(1, 3, classify.CodeTimeout, policy.OutcomeRetried, ""), "", StatusUngoverned},
+		{"a retry beyond it", event(1, 4, classify.CodeTimeout, policy.OutcomeRetried, "open"), "", StatusAllowed},
+		{"delivered", event(1, 3, "", policy.OutcomeDelivered, "open"), "", StatusAllowed},
 	} {
 		l := testLedger(3)
 		if reason, _ := l.Reason(c.event); reason != c.reason || l.Status(c.event) != c.status {
@@ -69,7 +70,7 @@ func made(t *testing.T, n int) Document {
 	var head []byte
 	for i := range n {
 		records, next, err := l.Extend(1, head, []*retrytopics.Event{
-			event(int64(i), 1, "", retrytopics.OutcomeDelivered, ""), event(int64(i), 1, classify.CodeGovernanceDenied, retrytopics.OutcomeDeadLettered, "sacred"),
+			event(int64(i), 1, "", policy.OutcomeDelivered, ""), event(int64(i), 1, classify.CodeGovernanceDenied, policy.OutcomeDeadLettered, "sacred"),
 		})
 		if err != nil || len(records) != 1 || records[0].Topic != "parcels.audit" || records[0].Partition != 1 {
 			t.Fatalf("%+v, %v", records, err)
@@ -142,9 +143,9 @@ func FuzzParseDocument(f *testing.F) {
 
 // S3-8: a feature of a collection that is denied by itself has an entry of its own, before that of its record.
 func TestLedger_S3_8_hearsOfParts(t *testing.T) {
-	whole := event(7, 1, "", retrytopics.OutcomeDelivered, "")
+	whole := event(7, 1, "", policy.OutcomeDelivered, "")
 	whole.Dead = []*retrytopics.Event{
-		event(7, 1, classify.CodeGovernanceDenied, retrytopics.OutcomeDeadLettered, "sacred"), event(7, 1, classify.CodeNotJSON, retrytopics.OutcomeDeadLettered, ""),
+		event(7, 1, classify.CodeGovernanceDenied, policy.OutcomeDeadLettered, "sacred"), event(7, 1, classify.CodeNotJSON, policy.OutcomeDeadLettered, ""),
 	}
 	records, _, err := testLedger(0).Extend(1, nil, []*retrytopics.Event{whole})
 	if err != nil || len(records) != 1 {

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -159,7 +160,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	}
 	target, value, err := p.transform(ctx, r, 0, source, id.ContentHash, func(*transform.Feature) error { return nil })
 	if filtered, ok := errors.AsType[*transform.FilteredError](err); ok {
-		return retrytopics.Result{Identity: id, Version: version, Close: retrytopics.OutcomeFiltered, Note: filtered.Error()}, nil
+		return retrytopics.Result{Identity: id, Version: version, Close: policy.OutcomeFiltered, Note: filtered.Error()}, nil
 	}
 	if err != nil {
 		return retrytopics.Result{Identity: id, Version: version}, err
@@ -178,8 +179,8 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 }
 
 // stale says whether what is closed has to be made all the same.
-func (p *Pipeline) stale(ctx context.Context, r *retrytopics.Record, closed retrytopics.Outcome, version *int64, contentHash string) (bool, error) {
-	if p.hooks.Repeated == nil || closed != retrytopics.OutcomeDuplicate {
+func (p *Pipeline) stale(ctx context.Context, r *retrytopics.Record, closed policy.Outcome, version *int64, contentHash string) (bool, error) {
+	if p.hooks.Repeated == nil || closed != policy.OutcomeDuplicate {
 		return false, nil
 	}
 	return p.hooks.Repeated(ctx, r, version, contentHash)

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 const head = `pipeline:
@@ -149,7 +150,7 @@ func TestHandle_S1_9_onlyTheRemoteStepFailsForAPassingReason(t *testing.T) {
 func TestHandle_filterClosesAFeatureWithoutOutput(t *testing.T) {
 	p := build(t, "transform: { filter: 'properties.NAME == \"b\"' }\n")
 	result, err := p.Handle(t.Context(), record(fmt.Sprintf(feature, "1")))
-	if err != nil || result.Close != retrytopics.OutcomeFiltered || len(result.Outputs) != 0 || result.Note == "" {
+	if err != nil || result.Close != policy.OutcomeFiltered || len(result.Outputs) != 0 || result.Note == "" {
 		t.Errorf("result %+v, %v", result, err)
 	}
 }

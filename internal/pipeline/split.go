@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -58,9 +59,9 @@ func (c *collection) end() retrytopics.Result {
 	}
 	switch left := of - len(c.outputs) - len(c.result.Failed); {
 	case len(c.Features) == 0:
-		c.result.Close, c.result.Note = retrytopics.OutcomeSkipped, "the collection has no features"
+		c.result.Close, c.result.Note = policy.OutcomeSkipped, "the collection has no features"
 	case len(c.outputs) == 0 && len(c.result.Failed) == 0:
-		c.result.Close, c.result.Note = retrytopics.OutcomeFiltered, "the mapping's filter leaves all of "+strconv.Itoa(left)+" features out"
+		c.result.Close, c.result.Note = policy.OutcomeFiltered, "the mapping's filter leaves all of "+strconv.Itoa(left)+" features out"
 	case left > 0:
 		c.result.Note = "the mapping's filter leaves " + strconv.Itoa(left) + " of " + strconv.Itoa(of) + " features out"
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -164,11 +165,11 @@ func TestSplit_filter(t *testing.T) {
 	p := build(t, "source: { split: features }\ntransform: { filter: 'properties.NAME == \"b\"' }\n")
 	for value, want := range map[string]struct {
 		outputs int
-		closed  retrytopics.Outcome
+		closed  policy.Outcome
 	}{
 		collection(part("1", "a"), part("2", "b"), part("3", "a")): {1, ""},
-		collection(part("1", "a")):                                 {0, retrytopics.OutcomeFiltered},
-		collection():                                               {0, retrytopics.OutcomeSkipped},
+		collection(part("1", "a")):                                 {0, policy.OutcomeFiltered},
+		collection():                                               {0, policy.OutcomeSkipped},
 	} {
 		result, err := p.Handle(t.Context(), record(value))
 		if err != nil || len(result.Outputs) != want.outputs || result.Close != want.closed || result.Note == "" {

@@ -3,7 +3,7 @@ package simulate
 import (
 	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 func (x *simulation) deliver(it *item) {
@@ -13,7 +13,7 @@ func (x *simulation) deliver(it *item) {
 	} else {
 		x.rec.delivered(x.now)
 	}
-	x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered})
+	x.finish(it, policy.Decision{Outcome: policy.OutcomeDelivered})
 	x.gate(it, gates.Outcome{Retry: it.attempt > 1, Finished: true, Delivered: true})
 }
 
@@ -31,12 +31,12 @@ func (x *simulation) fail(it *item, r int) {
 	x.counted(it)
 	if f.Transient() && x.superseded(it) {
 		x.rec.superseded(x.now)
-		x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeSuperseded})
+		x.finish(it, policy.Decision{Outcome: policy.OutcomeSuperseded})
 		return
 	}
 	d, retry := x.decide(it, x.w.replies[r]), it.attempt > 1
 	x.rec.failed(x.now, f, d.Outcome, d.Reason)
-	if d.Outcome != retrytopics.OutcomeRetried {
+	if d.Outcome != policy.OutcomeRetried {
 		x.finish(it, d)
 		x.gate(it, gates.Outcome{Retry: retry, Transient: f.Transient(), Finished: true, Dead: true})
 		return
@@ -58,12 +58,12 @@ func whyHeld(sys System, f classify.Failure) string {
 }
 
 // reason is why the engine would decide as it does about a failed attempt; it draws nothing.
-func (x *simulation) reason(it *item, f classify.Failure) retrytopics.Reason {
-	return x.w.sys.Decide(retrytopics.Tried{Attempts: it.attempt, LastDelay: it.last}, f, x.time(), func() float64 { return 0 }).Reason
+func (x *simulation) reason(it *item, f classify.Failure) policy.Reason {
+	return x.w.sys.Decide(policy.Tried{Attempts: it.attempt, LastDelay: it.last}, f, x.time(), func() float64 { return 0 }).Reason
 }
 
 // finish closes a record.
-func (x *simulation) finish(it *item, d retrytopics.Decision) {
+func (x *simulation) finish(it *item, d policy.Decision) {
 	x.left--
 	x.rec.last = x.now
 	x.release(it, d)

@@ -24,6 +24,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -73,11 +74,11 @@ func (p *played) see(events []*retrytopics.Event) {
 	for _, e := range events {
 		p.attempts++
 		switch e.Decision.Outcome {
-		case retrytopics.OutcomeRetried:
+		case policy.OutcomeRetried:
 			p.into[e.Destination]++
-		case retrytopics.OutcomeDelivered:
+		case policy.OutcomeDelivered:
 			p.delivered++
-		case retrytopics.OutcomeDeadLettered:
+		case policy.OutcomeDeadLettered:
 			p.dead++
 		}
 	}
@@ -186,7 +187,7 @@ func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *en
 		Limits: retrytopics.Limits{Concurrency: cfg.Engine.Concurrency},
 	}
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
-		engine.Retries.Tiers = append(engine.Retries.Tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: d})
+		engine.Retries.Tiers = append(engine.Retries.Tiers, policy.Tier{Topic: cfg.TierTopics()[i], Delay: d})
 	}
 	steps, err := enrich.New(cfg.Enrich, enrich.Options{})
 	if err != nil {

@@ -3,8 +3,8 @@ package simulate
 import (
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // arrive takes the next record from the source and makes the arrival after it. The times between arrivals are exponentially
@@ -112,7 +112,7 @@ func (x *simulation) put(it *item, tier int) {
 
 // surface takes a record from its tier: it is due, or is parked again.
 func (x *simulation) surface(it *item) {
-	d, run := retrytopics.Surface(x.w.sys.Tiers, it.due, x.time())
+	d, run := policy.Surface(x.w.sys.Tiers, it.due, x.time())
 	if run {
 		x.offer(it)
 		return

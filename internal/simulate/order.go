@@ -1,6 +1,9 @@
 package simulate
 
-import "github.com/switchback-geo/switchback/pkg/retrytopics"
+import (
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+)
 
 // keyed is what is known of one key.
 type keyed struct {
@@ -48,7 +51,7 @@ func (x *simulation) admit(it *item) bool {
 }
 
 // release notes how an attempt ended for the order of its key, and lets the next record of the key run.
-func (x *simulation) release(it *item, d retrytopics.Decision) {
+func (x *simulation) release(it *item, d policy.Decision) {
 	if it.key == none {
 		return
 	}
@@ -56,7 +59,7 @@ func (x *simulation) release(it *item, d retrytopics.Decision) {
 	if x.w.sys.Ordering.Mode == retrytopics.OrderStrict {
 		it.place = k.order.Ended(x.w.sys.Ordering, it.place, it.tier != source, d)
 	}
-	if d.Outcome == retrytopics.OutcomeDelivered {
+	if d.Outcome == policy.OutcomeDelivered {
 		k.newest = max(k.newest, it.number+1)
 	}
 	k.busy = false

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // recorder sees what happens, in the order of time, and keeps what the report needs. Amounts are records or requests.
@@ -35,7 +35,7 @@ type recorder struct {
 
 type totals struct {
 	arrived, delivered, dead, superseded, attempts, retries, transient, parked, behind float64
-	byReason                                                                           map[retrytopics.Reason]float64
+	byReason                                                                           map[policy.Reason]float64
 	byCode                                                                             map[classify.Code]float64
 }
 
@@ -73,7 +73,7 @@ func newRecorder(w *world, slot time.Duration) *recorder {
 		w: w, slot: slot, waiting: make([]float64, len(w.sys.Tiers)), peaks: make([]peak, len(w.sys.Tiers)),
 		requests: make([]load, len(w.providers)), lateness: map[time.Duration]float64{},
 	}
-	r.total.byReason, r.total.byCode = map[retrytopics.Reason]float64{}, map[classify.Code]float64{}
+	r.total.byReason, r.total.byCode = map[policy.Reason]float64{}, map[classify.Code]float64{}
 	for _, p := range w.Providers {
 		for _, o := range p.Outages {
 			r.unsettled = append(r.unsettled, len(r.outages))
@@ -164,13 +164,13 @@ func (c *load) close(now time.Duration) {
 }
 
 // failed notes a failed attempt and what was decided about it.
-func (r *recorder) failed(now time.Duration, f classify.Failure, outcome retrytopics.Outcome, reason retrytopics.Reason) {
+func (r *recorder) failed(now time.Duration, f classify.Failure, outcome policy.Outcome, reason policy.Reason) {
 	r.attempt(now)
 	if f.Transient() {
 		r.total.transient++
 		r.minute(now).transient++
 	}
-	if outcome == retrytopics.OutcomeRetried {
+	if outcome == policy.OutcomeRetried {
 		r.total.retries++
 		return
 	}

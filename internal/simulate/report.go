@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Report is the outcome of a simulation. Amounts are records.
@@ -107,9 +107,9 @@ type Lateness struct {
 
 // Timeline is when a record is tried that always fails in one way.
 type Timeline struct {
-	Code   classify.Code      `json:"code"`
-	Reason retrytopics.Reason `json:"ends_with"`
-	Waits  []Wait             `json:"waits"`
+	Code   classify.Code `json:"code"`
+	Reason policy.Reason `json:"ends_with"`
+	Waits  []Wait        `json:"waits"`
 }
 
 // Wait is the wait before an attempt, after the failure of the one before it.

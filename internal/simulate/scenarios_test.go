@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 const place = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50}, set: {a: /a}}]`
@@ -57,20 +58,20 @@ func tolerance(rest string) string {
 }
 
 // system is a pipeline with the defaults of the design; policy is more of its retry_policy, in braces' form.
-func system(t testing.TB, rest string, policy ...string) System {
+func system(t testing.TB, rest string, chosen ...string) System {
 	t.Helper()
 	cfg, err := config.Parse("pipeline.yaml", []byte(`pipeline:
   id: parcels
-  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504]`+strings.Join(policy, "")+` }
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504]`+strings.Join(chosen, "")+` }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, `+tolerance(rest)+` }
 `+rest), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	policies := cfg.Pipeline.RetryPolicy.Engine()
-	var tiers []retrytopics.Tier
+	var tiers []policy.Tier
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
-		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: d})
+		tiers = append(tiers, policy.Tier{Topic: cfg.TierTopics()[i], Delay: d})
 	}
 	return NewSystem(cfg, retrytopics.Config{Retries: retrytopics.Retries{Tiers: tiers, Classify: classify.Of, Policy: policies.Default, ByCategory: policies.ByCategory}})
 }

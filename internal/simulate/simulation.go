@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/enrich"
 	"github.com/switchback-geo/switchback/internal/gates"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // source is the tier of a record that has not been in any.
@@ -148,6 +148,6 @@ func (x *simulation) after(d time.Duration, it *item, what func(*item)) {
 }
 
 // decision of a failed attempt is the engine's.
-func (x *simulation) decide(it *item, r reply) retrytopics.Decision {
-	return x.w.sys.Decide(retrytopics.Tried{Attempts: it.attempt, LastDelay: it.last}, r.failure, x.time(), x.random.Float64)
+func (x *simulation) decide(it *item, r reply) policy.Decision {
+	return x.w.sys.Decide(policy.Tried{Attempts: it.attempt, LastDelay: it.last}, r.failure, x.time(), x.random.Float64)
 }

@@ -8,18 +8,19 @@ import (
 	"github.com/switchback-geo/switchback/internal/gates"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // System is what is simulated: the rules of a pipeline, which are the engine's own, and the limits of its remote steps.
 type System struct {
 	Pipeline    string
-	Tiers       []retrytopics.Tier
+	Tiers       []policy.Tier
 	Concurrency int // attempts side by side in one instance
 	Steps       []Step
 	Ordering    retrytopics.Ordering
 
 	// Decide is the engine's decision after a failed attempt.
-	Decide func(tried retrytopics.Tried, f classify.Failure, now time.Time, uniform func() float64) retrytopics.Decision
+	Decide func(tried policy.Tried, f classify.Failure, now time.Time, uniform func() float64) policy.Decision
 	// Remembers says that decisions depend on how long the record was to wait before.
 	Remembers bool
 	// Wake is when a record surfaces that was put into a tier.
@@ -31,7 +32,7 @@ type System struct {
 	// Tolerance is what the gates count, and Holds says which failures hold the pipeline alone, given
 	// the reason of Decide.
 	Tolerance gates.Limits
-	Holds     func(classify.Failure, retrytopics.Reason) bool
+	Holds     func(classify.Failure, policy.Reason) bool
 }
 
 // Step is one remote step: who can answer, in the order in which they are asked.
@@ -53,18 +54,18 @@ type Service struct {
 
 // NewSystem takes the rules from the configuration of a pipeline and from that of the engine made of it.
 func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
-	policies := retrytopics.Policies{Default: engine.Retries.Policy, ByCategory: engine.Retries.ByCategory}
+	policies := policy.Policies{Default: engine.Retries.Policy, ByCategory: engine.Retries.ByCategory}
 	tolerated := cfg.Pipeline.Tolerance
 	s := System{
 		Pipeline: cfg.Pipeline.ID, Tiers: engine.Retries.Tiers, Concurrency: cfg.Engine.Concurrency, Classify: engine.Retries.Classify,
-		Decide: func(tried retrytopics.Tried, f classify.Failure, now time.Time, uniform func() float64) retrytopics.Decision {
-			return retrytopics.Decide(policies, engine.Retries.Tiers, tried, f, now, uniform)
+		Decide: func(tried policy.Tried, f classify.Failure, now time.Time, uniform func() float64) policy.Decision {
+			return policy.Decide(policies, engine.Retries.Tiers, tried, f, now, uniform)
 		},
 		Remembers: slices.ContainsFunc(classify.Categories(), func(c classify.Category) bool {
-			return policies.For(c).Strategy == retrytopics.StrategyDecorrelatedJitter
+			return policies.For(c).Strategy == policy.StrategyDecorrelatedJitter
 		}),
 		Wake: func(tier int, due, taken time.Time) time.Time {
-			return retrytopics.Wake(policies, engine.Retries.Tiers[tier], due, taken)
+			return policy.Wake(policies, engine.Retries.Tiers[tier], due, taken)
 		},
 		RetryAfterLimit: cfg.Pipeline.RetryPolicy.RetryAfterLimit.Std(),
 		Ordering: retrytopics.Ordering{

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // maxWaits bounds a timeline, whatever the policy says.
@@ -27,9 +27,9 @@ func timeline(sys System, f classify.Failure) Timeline {
 	t := Timeline{Code: f.Code, Waits: []Wait{}}
 	var earliest, latest, shortest, longest time.Duration
 	for n := 1; n <= maxWaits; n++ {
-		least := sys.Decide(retrytopics.Tried{Attempts: n, LastDelay: shortest}, f, start(), func() float64 { return 0 })
-		most := sys.Decide(retrytopics.Tried{Attempts: n, LastDelay: longest}, f, start(), func() float64 { return 1 - 1e-9 })
-		if least.Outcome != retrytopics.OutcomeRetried {
+		least := sys.Decide(policy.Tried{Attempts: n, LastDelay: shortest}, f, start(), func() float64 { return 0 })
+		most := sys.Decide(policy.Tried{Attempts: n, LastDelay: longest}, f, start(), func() float64 { return 1 - 1e-9 })
+		if least.Outcome != policy.OutcomeRetried {
 			t.Reason = least.Reason
 			return t
 		}

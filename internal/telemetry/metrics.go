@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Metrics counts what a consumer did. Only committed work is counted: an attempt whose transaction was aborted is made
@@ -102,17 +103,17 @@ func (m *Metrics) Observe(e *retrytopics.Event) {
 	}
 	m.observeParts(e)
 	switch e.Decision.Outcome {
-	case retrytopics.OutcomeDelivered:
+	case policy.OutcomeDelivered:
 		m.delivered.Inc()
-	case retrytopics.OutcomeRetried:
+	case policy.OutcomeRetried:
 		m.retried.WithLabelValues(e.Destination).Inc()
 		m.delay.WithLabelValues(e.Destination).Observe(e.Decision.Due.Sub(e.At).Seconds())
-	case retrytopics.OutcomeParked:
+	case policy.OutcomeParked:
 		m.parked.WithLabelValues(e.Destination).Inc()
 		return // no attempt was made
-	case retrytopics.OutcomeDeadLettered:
+	case policy.OutcomeDeadLettered:
 		m.dead.WithLabelValues(string(e.Failure.Code), string(e.Failure.Category), string(e.Failure.Alert)).Inc()
-	case retrytopics.OutcomeDuplicate, retrytopics.OutcomeSuperseded, retrytopics.OutcomeFiltered, retrytopics.OutcomeSkipped:
+	case policy.OutcomeDuplicate, policy.OutcomeSuperseded, policy.OutcomeFiltered, policy.OutcomeSkipped:
 		m.closed.WithLabelValues(string(e.Decision.Outcome)).Inc()
 	}
 	m.handler.Observe(e.Took.Seconds())

@@ -17,11 +17,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 func stats() retrytopics.Stats {
 	return retrytopics.Stats{Partitions: 6, Lag: 12, LagTime: 3 * time.Second, Tiers: []retrytopics.TierStats{
-		{Tier: retrytopics.Tier{Topic: "f.retry-2s"}, Waiting: 4, Overdue: time.Second},
+		{Tier: policy.Tier{Topic: "f.retry-2s"}, Waiting: 4, Overdue: time.Second},
 	}}
 }
 
@@ -66,16 +67,16 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 	address, m := serve(t, func() string { return "" })
 	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	failure := &classify.Failure{Code: classify.CodeNotJSON, Category: classify.CategoryValidation, Alert: classify.AlertP3, Err: errors.New("x")}
-	for _, o := range retrytopics.Outcomes() {
+	for _, o := range policy.Outcomes() {
 		e := retrytopics.Event{Record: &retrytopics.Record{Position: header.Position{Topic: "f"}, Attempt: 1}, Failure: failure,
-			At: noon, Decision: retrytopics.Decision{Outcome: o, Due: noon.Add(2500 * time.Millisecond)}, Destination: "f.retry-2s"}
+			At: noon, Decision: policy.Decision{Outcome: o, Due: noon.Add(2500 * time.Millisecond)}, Destination: "f.retry-2s"}
 		m.Observe(&e)
 	}
 	dead := &retrytopics.Event{Failure: &classify.Failure{Code: classify.CodeWrongType, Category: classify.CategoryValidation, Alert: classify.AlertP3}}
 	m.Observe(&retrytopics.Event{Record: &retrytopics.Record{Position: header.Position{Topic: "f"}}, Dead: []*retrytopics.Event{dead, dead},
-		Decision: retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered}, Parts: retrytopics.PartCounts{Delivered: 5, Filtered: 1, DeadLettered: 2, Waiting: 3}})
+		Decision: policy.Decision{Outcome: policy.OutcomeDelivered}, Parts: retrytopics.PartCounts{Delivered: 5, Filtered: 1, DeadLettered: 2, Waiting: 3}})
 	m.Observe(&retrytopics.Event{Record: &retrytopics.Record{Position: header.Position{Topic: "f.retry-2s"}},
-		Decision: retrytopics.Decision{Outcome: retrytopics.OutcomeSuperseded}, Parts: retrytopics.PartCounts{Overtaken: 3}})
+		Decision: policy.Decision{Outcome: policy.OutcomeSuperseded}, Parts: retrytopics.PartCounts{Overtaken: 3}})
 	m.Transaction(time.Millisecond, true)
 	_, body := get(t, "http://"+address+"/metrics")
 	for _, want := range []string{

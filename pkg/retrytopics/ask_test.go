@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 var errSlow = errors.New("a cause that nobody knows")
@@ -58,14 +59,14 @@ func TestMarks_S4_2_aRuleHurriesNothing(t *testing.T) {
 func TestDecide_S4_4_retryAfterIsNeverEarly(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 1, time.UTC)
-	tiers := []retrytopics.Tier{{Topic: "2s", Delay: 2 * time.Second}, {Topic: "8s", Delay: 8 * time.Second}}
-	policies := retrytopics.Policies{Default: retrytopics.Policy{RetryAfterLimit: time.Minute}}
+	tiers := []policy.Tier{{Topic: "2s", Delay: 2 * time.Second}, {Topic: "8s", Delay: 8 * time.Second}}
+	policies := policy.Policies{Default: policy.Policy{RetryAfterLimit: time.Minute}}
 	for d, tier := range map[time.Duration]int{1: 0, 2 * time.Second: 0, 2*time.Second + 1: 1, 9 * time.Second: 1, 300 * time.Hour: 1, math.MaxInt64: 1} {
-		got := retrytopics.Decide(policies, tiers, retrytopics.Tried{Attempts: 1}, classify.Of(retrytopics.RetryAfter(d, errSlow)), now, func() float64 { return 0.5 })
-		if got.Outcome != retrytopics.OutcomeRetried || got.Tier != tier || got.Due.Before(now.Add(d)) {
+		got := policy.Decide(policies, tiers, policy.Tried{Attempts: 1}, classify.Of(retrytopics.RetryAfter(d, errSlow)), now, func() float64 { return 0.5 })
+		if got.Outcome != policy.OutcomeRetried || got.Tier != tier || got.Due.Before(now.Add(d)) {
 			t.Errorf("%v: got %+v", d, got)
 		}
-		if again, due := retrytopics.Surface(tiers, got.Due, got.Due.Add(-time.Millisecond)); due || again.Due != got.Due {
+		if again, due := policy.Surface(tiers, got.Due, got.Due.Add(-time.Millisecond)); due || again.Due != got.Due {
 			t.Errorf("%v: surfaces early, or is due at another time: %+v", d, again)
 		}
 	}

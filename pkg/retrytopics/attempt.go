@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // maxImmediate is how often a failure of class retry_now is tried again in place, before anything is published.
@@ -110,12 +111,12 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 }
 
 // startOrWait says whether a task may run now, or else where its record waits; st, the state of its key, is changed then.
-func (e *Engine) startOrWait(t *task, st *keyState) (Decision, bool) {
+func (e *Engine) startOrWait(t *task, st *keyState) (policy.Decision, bool) {
 	if d, due := e.surface(t); !due {
 		return d, false
 	}
 	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
-		return Decision{}, true
+		return policy.Decision{}, true
 	}
 	next, d, sequence, run := e.cfg.Ordering.startOrWait(*st, t.arrival(), e.cfg.Retries.Tiers, t.event.At)
 	t.record.number(sequence)
@@ -124,7 +125,7 @@ func (e *Engine) startOrWait(t *task, st *keyState) (Decision, bool) {
 	}
 	if topic := e.cfg.Retries.Tiers[d.Tier].Topic; !e.holds(topic, t) {
 		t.refused = cmp.Or(t.refused, error(&noTierError{topic}))
-		return Decision{}, true
+		return policy.Decision{}, true
 	}
 	*st = next
 	t.from.state.set(t.raw.Key, next)
@@ -145,11 +146,11 @@ func (t *task) arrival() arrival {
 	return a
 }
 
-func (e *Engine) surface(t *task) (Decision, bool) {
+func (e *Engine) surface(t *task) (policy.Decision, bool) {
 	if t.from.tier == sourceTier || t.unreadable() {
-		return Decision{}, true
+		return policy.Decision{}, true
 	}
-	return Surface(e.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
+	return policy.Surface(e.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
 }
 
 // handle runs the handler, again at once for failures that ask for it.
@@ -194,7 +195,7 @@ func (w *worker) call(ctx context.Context, r *Record, began time.Time) (result R
 }
 
 func (r Result) check() error {
-	if r.Close != "" && !r.Close.closes() {
+	if r.Close != "" && !r.Close.Closes() {
 		return fmt.Errorf("handler closed the record as %q, want one of duplicate, superseded, filtered, skipped", r.Close)
 	}
 	for i, out := range r.Outputs {
@@ -238,40 +239,40 @@ func identity(now, before Identity) Identity {
 // decide turns what the handler gave into a decision. An event that must not take effect any more is closed, whatever
 // the handler made of it.
 func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err error) {
-	closed := Outcome("")
+	closed := policy.Outcome("")
 	result.Delete = result.Delete || t.raw.Value == nil
 	switch {
 	case err == nil && result.Close == "":
 		closed = e.judge(t, before, event.Identity.ContentHash, result.Version, result.Delete)
 	case err != nil && e.cfg.Retries.Classify(err).Transient() && e.superseded(t, before, result.Version, result.Delete):
-		closed = OutcomeSuperseded // but never duplicate: what the handler keeps beside Kafka may lack it
+		closed = policy.OutcomeSuperseded // but never duplicate: what the handler keeps beside Kafka may lack it
 	}
 	switch {
 	case closed != "":
 		*result = Result{Identity: result.Identity, Close: closed, Version: result.Version, Delete: result.Delete}
-		event.Decision = Decision{Outcome: closed, Reason: ReasonOvertaken}
+		event.Decision = policy.Decision{Outcome: closed, Reason: policy.ReasonOvertaken}
 		event.Parts.Overtaken = event.Record.Control.Remaining.Parts()
 	case err == nil && len(result.Failed) > 0:
 		e.decideParts(t, event, result)
 	case err == nil:
-		event.Decision = Decision{Outcome: cmp.Or(result.Close, OutcomeDelivered), Reason: ReasonHandled}
+		event.Decision = policy.Decision{Outcome: cmp.Or(result.Close, policy.OutcomeDelivered), Reason: policy.ReasonHandled}
 		if result.Close == "" && e.overwrites(t, before, result) {
-			event.Decision.Reason = ReasonForced
+			event.Decision.Reason = policy.ReasonForced
 		}
 		event.Note = result.Note
 		e.endParts(event, result)
 	default:
 		failure := e.cfg.Retries.Classify(err)
 		event.Failure = &failure
-		event.Decision = e.orDeadLetter(t, Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64))
+		event.Decision = e.orDeadLetter(t, policy.Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64))
 	}
 }
 
 // tried gives what a record has been through. The wait before this attempt is what its headers say: from the last failure
 // to the due time. Where a record waited for its predecessor the due time is that one's; decorrelated jitter, which alone
 // asks, brings the wait into its range.
-func tried(r *Record) Tried {
-	t := Tried{Attempts: r.Attempt}
+func tried(r *Record) policy.Tried {
+	t := policy.Tried{Attempts: r.Attempt}
 	if c := r.Control; !c.FailedAt.IsZero() && c.Due.After(c.FailedAt) {
 		t.LastDelay = c.Due.Sub(c.FailedAt)
 	}
@@ -283,13 +284,13 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 	if !t.keyed {
 		return
 	}
-	if event.Decision.Outcome == OutcomeDeadLettered {
+	if event.Decision.Outcome == policy.OutcomeDeadLettered {
 		event.DeadLetterID = cmp.Or(event.Record.Control.DeadLetterID, deadLetterID(event.Record))
 	}
 	var applied Version
 	took := false
 	// A duplicate has said last what stands there: nothing older may take effect after it.
-	if event.took() || event.Decision.Outcome == OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
+	if event.took() || event.Decision.Outcome == policy.OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
 		applied, took = e.apply(t, event, before, result)
 	}
 	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
@@ -309,7 +310,7 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 		st.Deleted = max(st.Deleted, before.deleted())
 	}
 	t.record.number(sequence)
-	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked {
+	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == policy.OutcomeParked {
 		t.change.state = &stated{string(t.raw.Key), st}
 		t.from.state.set(t.raw.Key, st)
 	}
@@ -320,7 +321,7 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 // than it all the same, whatever its number, and must not come back. It is -1 for everything else. Without numbers the offsets
 // say so already.
 func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result) int64 {
-	if event.Decision.Outcome != OutcomeSuperseded || !result.Delete || !e.cfg.Ordering.Versioned {
+	if event.Decision.Outcome != policy.OutcomeSuperseded || !result.Delete || !e.cfg.Ordering.Versioned {
 		return -1
 	}
 	v, _, _ := e.version(t, result.Version, true, before)
@@ -331,7 +332,7 @@ func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result)
 func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v Version, took bool) {
 	v, took, _ = e.version(t, result.Version, result.Delete, before)
 	switch newest := before.latestVersion(); {
-	case event.Decision.Outcome == OutcomeDuplicate && took && newest != nil && v.Less(*newest):
+	case event.Decision.Outcome == policy.OutcomeDuplicate && took && newest != nil && v.Less(*newest):
 		return v, false
 	case !took && newest == nil:
 		return v, false

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // broker is an in-process broker with the topics of one engine.
@@ -44,13 +45,13 @@ func newBrokerOf(t *testing.T, opts ...kfake.Opt) (*broker, *kfake.Cluster) {
 }
 
 func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
-	tiers := []retrytopics.Tier{}
+	tiers := []policy.Tier{}
 	for _, d := range []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond} {
-		tiers = append(tiers, retrytopics.Tier{Topic: retrytopics.TierTopic(source+".retry-", d), Delay: d})
+		tiers = append(tiers, policy.Tier{Topic: policy.TierTopic(source+".retry-", d), Delay: d})
 	}
 	return retrytopics.Config{
 		Brokers: b.addrs, Source: source, Group: "g", Handler: h, Membership: retrytopics.Membership{Instance: "one"},
-		Retries:  retrytopics.Retries{Tiers: tiers, Policy: retrytopics.Policy{Jitter: 20 * time.Millisecond}},
+		Retries:  retrytopics.Retries{Tiers: tiers, Policy: policy.Policy{Jitter: 20 * time.Millisecond}},
 		Unknown:  classify.Permanent, // as the product has it
 		Ordering: retrytopics.Ordering{Mode: retrytopics.OrderNone},
 		Origin:   retrytopics.Origin{Proven: retrytopics.TrustProducers},

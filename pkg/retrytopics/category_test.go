@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // The engine retries each record by the policy of its failure's category, and says so in its headers.
@@ -23,9 +24,9 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 		return retrytopics.Result{}, causes[int(r.Key[1]-'0')]
 	})
 	cfg.Retries.Policy.MaxAttempts = 4
-	cfg.Retries.ByCategory = map[classify.Category]retrytopics.Policy{
-		classify.CategoryServer:  {MaxAttempts: 3, Strategy: retrytopics.StrategyFixed, BaseDelay: time.Millisecond},
-		classify.CategoryNetwork: {MaxAttempts: 6, Strategy: retrytopics.StrategyDecorrelatedJitter, BaseDelay: time.Millisecond, MaxDelay: 20 * time.Millisecond},
+	cfg.Retries.ByCategory = map[classify.Category]policy.Policy{
+		classify.CategoryServer:  {MaxAttempts: 3, Strategy: policy.StrategyFixed, BaseDelay: time.Millisecond},
+		classify.CategoryNetwork: {MaxAttempts: 6, Strategy: policy.StrategyDecorrelatedJitter, BaseDelay: time.Millisecond, MaxDelay: 20 * time.Millisecond},
 	}
 	b.produce(events(len(causes))...)
 	b.drain(b.engine(cfg))

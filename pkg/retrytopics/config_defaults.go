@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // withDefaults gives a copy in which every field has its value.
@@ -36,12 +37,12 @@ func (c Config) withDefaults() Config {
 }
 
 func (r Retries) withDefaults(source string, unknown classify.Class) Retries {
-	r.Policy = r.Policy.withDefaults()
+	r.Policy = r.Policy.WithDefaults()
 	r.TierPrefix = cmp.Or(r.TierPrefix, source+".retry-")
 	r.Tiers = slices.Clone(r.Tiers)
 	if len(r.Tiers) == 0 {
 		for _, d := range []time.Duration{2 * time.Second, 8 * time.Second, 60 * time.Second} {
-			r.Tiers = append(r.Tiers, Tier{TierTopic(r.TierPrefix, d), d})
+			r.Tiers = append(r.Tiers, policy.Tier{Topic: policy.TierTopic(r.TierPrefix, d), Delay: d})
 		}
 	}
 	if r.Classify == nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // given reports what can no longer be told apart once the defaults are filled in.
@@ -70,7 +71,7 @@ func (c Config) topicFaults() []error {
 		}
 	}
 	names, tiers := map[string]string{c.Source: "Source"}, c.Retries.Tiers
-	for i, t := range append(slices.Clone(tiers), Tier{Topic: c.DLQ}) {
+	for i, t := range append(slices.Clone(tiers), policy.Tier{Topic: c.DLQ}) {
 		what := "tier " + strconv.Itoa(i+1)
 		if i == len(tiers) {
 			what = "DLQ"

@@ -6,24 +6,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Retries say when and where a transient failure is retried.
 type Retries struct {
-	Tiers []Tier // ascending delays. Defaults to <Source>.retry-2s, .retry-8s and .retry-60s.
+	Tiers []policy.Tier // ascending delays. Defaults to <Source>.retry-2s, .retry-8s and .retry-60s.
 	// TierPrefix comes before the delay in the names of tiers (see TierTopic). A topic that is named so and not in Tiers is a former
 	// tier: what waits there is finished, nothing is written to it. Defaults to <Source>.retry-
 	TierPrefix string
-	Policy     Policy // of every category of failures that ByCategory does not name
+	Policy     policy.Policy // of every category of failures that ByCategory does not name
 	// ByCategory are policies for single categories; a zero field has the value of Policy. See Policies.ByCategory.
-	ByCategory map[classify.Category]Policy
+	ByCategory map[classify.Category]policy.Policy
 	// Classify turns a handler's error into a failure. Defaults to a classify.Classifier without rules, which does with errors
 	// that it does not know what Config.Unknown says.
 	Classify func(error) classify.Failure
 }
 
 // policies gives the policy of every category.
-func (r Retries) policies() Policies { return Policies{Default: r.Policy, ByCategory: r.ByCategory} }
+func (r Retries) policies() policy.Policies {
+	return policy.Policies{Default: r.Policy, ByCategory: r.ByCategory}
+}
 
 // Membership says what an instance is in its consumer group.
 type Membership struct {

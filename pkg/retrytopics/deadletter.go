@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // records gives what a task's transaction produces for the decision, and the topic where the record or its output is
@@ -31,16 +32,16 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *header.Buff
 		return append(records, result.Outputs...), event.Destination
 	}
 	switch event.Decision.Outcome {
-	case OutcomeParked:
+	case policy.OutcomeParked:
 		topic := e.cfg.Retries.Tiers[event.Decision.Tier].Topic
 		return []*kgo.Record{keep(t, topic, e.parked(event), own)}, topic
-	case OutcomeRetried:
+	case policy.OutcomeRetried:
 		topic := e.cfg.Retries.Tiers[event.Decision.Tier].Topic
 		control := e.failed(event)
 		control.Due = event.Decision.Due
 		return []*kgo.Record{keep(t, topic, control, own)}, topic
-	case OutcomeDelivered, OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
-	case OutcomeDeadLettered:
+	case policy.OutcomeDelivered, policy.OutcomeDuplicate, policy.OutcomeSuperseded, policy.OutcomeFiltered, policy.OutcomeSkipped:
+	case policy.OutcomeDeadLettered:
 		if event.DeadLetterID == "" {
 			event.DeadLetterID = deadLetterID(r)
 		}
@@ -79,7 +80,7 @@ func (e *Engine) failed(event *Event) header.Control {
 	c, r := *event.Record.Control, event.Record
 	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.Retries.policies().For(event.Failure.Category).MaxAttempts
 	c.Due = time.Time{}
-	if event.Decision.Outcome == OutcomeDeadLettered {
+	if event.Decision.Outcome == policy.OutcomeDeadLettered {
 		c.Sequence = 0
 		c.ForceVersion, c.ReplaySource = false, header.Position{} // said of one replay; the next one asks again
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Dedupe says how long the engine remembers what took effect last for each key. An event whose content hash equals it is
@@ -39,7 +40,7 @@ func (d Dedupe) faults() []error {
 // when it equals what took effect last for its key, OutcomeSuperseded when a newer one did. version is nil where the
 // source offset is the version. A handler may ask as soon as it knows, to save itself the rest; the engine asks again
 // before anything is committed.
-func (r *Record) Judge(contentHash string, version *int64) Outcome {
+func (r *Record) Judge(contentHash string, version *int64) policy.Outcome {
 	if r.task == nil {
 		return ""
 	}
@@ -104,17 +105,17 @@ func (p *past) latestVersion() *Version {
 func (p *past) deleted() int64 { return max(p.state.Deleted, p.kept.Deleted) }
 
 // judge is Record.Judge for one task, whose event may be a delete.
-func (e *Engine) judge(t *task, before *past, contentHash string, number *int64, deletes bool) Outcome {
+func (e *Engine) judge(t *task, before *past, contentHash string, number *int64, deletes bool) policy.Outcome {
 	if !t.keyed {
 		return ""
 	}
 	if before.known {
 		if content, ok := before.contentOf(contentHash); ok && content == before.last.Content {
-			return OutcomeDuplicate
+			return policy.OutcomeDuplicate
 		}
 	}
 	if e.superseded(t, before, number, deletes) {
-		return OutcomeSuperseded
+		return policy.OutcomeSuperseded
 	}
 	return ""
 }

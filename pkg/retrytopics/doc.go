@@ -36,7 +36,7 @@
 //
 // Package classify knows timeouts, broken connections, HTTP statuses, SQLSTATEs, Kafka's codes and more. An error that it does
 // not know, such as errors.New("x"), is retried; Config.Unknown changes that. When the attempts are used up (five, see
-// [Policy]), the record is a dead letter. The marks wrap: errors.Is and errors.As see the cause.
+// [policy.Policy]), the record is a dead letter. The marks wrap: errors.Is and errors.As see the cause.
 //
 // # Then
 //
@@ -44,7 +44,7 @@
 //     OrderStrict lets the newer ones wait, OrderNone compares nothing. See the example of [Ordering].
 //   - Outbox: outputs, [Journal] records and the offset commit in one transaction. See the example of [Journal].
 //   - Metrics: [Hooks].OnCommit and [Engine.Stats]. See the example of [Hooks].
-//   - Tests: a handler is a function; [Decide] says what becomes of its error. See the example of [Decide]. With a broker in the
+//   - Tests: a handler is a function; [policy.Decide] says what becomes of its error. See the example of [Handler]. With a broker in the
 //     test's process (kfake) and [Engine.RunUntilEnd] the whole engine runs in a test, as in the example of [Engine].
 //
 // # What it guarantees

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 var unavailable = &classify.HTTPError{Status: 503, Method: "GET", URL: "http://places"}
@@ -191,7 +192,7 @@ func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *t
 	b.produce(events(3)...)
 	cfg := b.config(f.handle)
 	var mu sync.Mutex
-	outcomes := map[retrytopics.Outcome]int{}
+	outcomes := map[policy.Outcome]int{}
 	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -205,7 +206,7 @@ func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *t
 			t.Errorf("attempts at %s: %v", k, began)
 		}
 	}
-	if outcomes[retrytopics.OutcomeParked] == 0 || outcomes[retrytopics.OutcomeDelivered] != 3 || outcomes[retrytopics.OutcomeRetried] != 3 {
+	if outcomes[policy.OutcomeParked] == 0 || outcomes[policy.OutcomeDelivered] != 3 || outcomes[policy.OutcomeRetried] != 3 {
 		t.Errorf("outcomes %v", outcomes)
 	}
 }
@@ -315,7 +316,7 @@ func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
 
 func TestNewReportsEveryFault(t *testing.T) {
 	t.Parallel()
-	_, err := retrytopics.New(retrytopics.Config{Retries: retrytopics.Retries{Policy: retrytopics.Policy{MaxAttempts: -1}}, Limits: retrytopics.Limits{Concurrency: -2}})
+	_, err := retrytopics.New(retrytopics.Config{Retries: retrytopics.Retries{Policy: policy.Policy{MaxAttempts: -1}}, Limits: retrytopics.Limits{Concurrency: -2}})
 	for _, want := range []string{"Source", "Group", "Handler", "Brokers", "MaxAttempts", "Concurrency"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s in: %v", want, err)

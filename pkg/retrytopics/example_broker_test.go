@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // exampleBroker is a broker in this process (kfake), with the topics orders, bills and outbox of one partition each.
@@ -47,7 +48,7 @@ func (b *exampleBroker) produce(key string, values ...string) {
 // run handles every order with an engine of this configuration, until all are finished.
 func (b *exampleBroker) run(cfg retrytopics.Config) {
 	cfg.Brokers, cfg.Source, cfg.Group = b.addrs, "orders", "billing"
-	cfg.Retries.Tiers = []retrytopics.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}}
+	cfg.Retries.Tiers = []policy.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}}
 	engine, err := retrytopics.New(cfg)
 	if err != nil {
 		log.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Plain use: a handler and four names. The first attempt at each order fails, so it is retried; what no attempt fixes is a
@@ -31,7 +32,7 @@ func ExampleEngine() {
 			}
 			return retrytopics.Result{Outputs: []*kgo.Record{{Topic: "bills", Key: r.Key, Value: bytes.ToUpper(r.Value)}}}, nil
 		},
-		Retries: retrytopics.Retries{Tiers: []retrytopics.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}}},
+		Retries: retrytopics.Retries{Tiers: []policy.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}}},
 		Hooks: retrytopics.Hooks{OnCommit: func(events []*retrytopics.Event) {
 			for _, e := range events {
 				fmt.Println(string(e.Record.Value), e.Decision.Outcome, "to", e.Destination)
@@ -127,7 +128,7 @@ func ExampleHooks() {
 	broker := newExampleBroker("tea", "milk")
 	defer broker.stop()
 
-	outcomes, failures := map[retrytopics.Outcome]int{}, map[classify.Code]int{}
+	outcomes, failures := map[policy.Outcome]int{}, map[classify.Code]int{}
 	broker.run(retrytopics.Config{
 		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 			if r.Attempt == 1 && string(r.Value) == "tea" {
@@ -151,8 +152,8 @@ func ExampleHooks() {
 	// map[http_unavailable:1]
 }
 
-// Testing a handler without a broker: it is a function of a Record, and Decide is the engine's own decision about its error.
-func ExampleDecide() {
+// Testing a handler without a broker: it is a function of a Record, and policy.Decide is the engine's own decision about its error.
+func ExampleHandler() {
 	handler := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		if len(r.Value) == 0 {
 			return retrytopics.Result{}, retrytopics.Reject(errors.New("empty order"))
@@ -160,13 +161,13 @@ func ExampleDecide() {
 		return retrytopics.Result{}, retrytopics.RetryAfter(5*time.Second, errors.New("the printer is warming up"))
 	}
 
-	tiers := []retrytopics.Tier{{Topic: "orders.retry-2s", Delay: 2 * time.Second}, {Topic: "orders.retry-8s", Delay: 8 * time.Second}}
+	tiers := []policy.Tier{{Topic: "orders.retry-2s", Delay: 2 * time.Second}, {Topic: "orders.retry-8s", Delay: 8 * time.Second}}
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for _, value := range []string{"", "tea"} {
 		_, err := handler(context.Background(), &retrytopics.Record{Value: []byte(value), Attempt: 1})
-		d := retrytopics.Decide(retrytopics.Policies{}, tiers, retrytopics.Tried{Attempts: 1}, classify.Of(err), now, func() float64 { return 0 })
+		d := policy.Decide(policy.Policies{}, tiers, policy.Tried{Attempts: 1}, classify.Of(err), now, func() float64 { return 0 })
 		fmt.Println(d.Outcome, d.Reason)
-		if d.Outcome == retrytopics.OutcomeRetried {
+		if d.Outcome == policy.OutcomeRetried {
 			fmt.Println(tiers[d.Tier].Topic, d.Due.Sub(now))
 		}
 	}
@@ -174,29 +175,4 @@ func ExampleDecide() {
 	// dead_lettered permanent_failure
 	// retried retry_after
 	// orders.retry-8s 5s
-}
-
-// Every category of failures may have a policy of its own: the delay of attempt n of category c.
-func ExamplePolicies() {
-	policies := retrytopics.Policies{
-		Default: retrytopics.Policy{MaxAttempts: 4},
-		ByCategory: map[classify.Category]retrytopics.Policy{
-			classify.CategoryTimeout: retrytopics.PresetSTAC.Policy(),
-		},
-	}
-	tiers := []retrytopics.Tier{{Topic: "f.retry-2s", Delay: 2 * time.Second}, {Topic: "f.retry-8s", Delay: 8 * time.Second}}
-	for _, category := range []classify.Category{classify.CategoryNetwork, classify.CategoryTimeout} {
-		policy := policies.For(category)
-		for attempt := 1; attempt < policy.MaxAttempts; attempt++ {
-			least, most := policy.Bounds(attempt, tiers)
-			fmt.Println(category, attempt, least, most)
-		}
-	}
-	// Output:
-	// network 1 2s 3s
-	// network 2 8s 9s
-	// network 3 8s 9s
-	// timeout 1 500ms 1s
-	// timeout 2 1s 2s
-	// timeout 3 2s 4s
 }

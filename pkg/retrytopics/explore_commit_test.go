@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // commit commits what has finished, as session.commit does with a broker.
@@ -74,22 +75,22 @@ func (x *explorer) account(w *world, t *task) (partition int) {
 	}
 	want := []string{}
 	switch d.Outcome {
-	case OutcomeRetried, OutcomeParked:
-		partition = 1 + slices.IndexFunc(x.plan.tiers, func(t Tier) bool { return slices.Contains(topics, t.Topic) })
+	case policy.OutcomeRetried, policy.OutcomeParked:
+		partition = 1 + slices.IndexFunc(x.plan.tiers, func(t policy.Tier) bool { return slices.Contains(topics, t.Topic) })
 		if partition == 0 || len(topics) != 1 {
 			x.breaks("event %d waits, and is written to %v", i, topics)
 			return 0
 		}
-		if d.Outcome == OutcomeRetried {
+		if d.Outcome == policy.OutcomeRetried {
 			w.tries[i]++
 			x.delayed(i, t)
 		}
 		return partition
-	case OutcomeDelivered:
+	case policy.OutcomeDelivered:
 		want = []string{"out"}
-	case OutcomeDeadLettered:
+	case policy.OutcomeDeadLettered:
 		want = []string{"in.dlq"}
-	case OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
+	case policy.OutcomeDuplicate, policy.OutcomeSuperseded, policy.OutcomeFiltered, policy.OutcomeSkipped:
 	}
 	if !slices.Equal(topics, want) {
 		x.breaks("event %d is %s, and is written to %v", i, d.Outcome, topics)
@@ -126,34 +127,34 @@ func (x *explorer) ordered(w *world, i int) {
 		x.held(w, i)
 	case OrderLatestWins:
 		for _, j := range effects {
-			if outcome == OutcomeDelivered && x.newer(j, i) {
+			if outcome == policy.OutcomeDelivered && x.newer(j, i) {
 				x.breaks("event %d takes effect after event %d of its key, which is newer", i, j)
 			}
 		}
 	case OrderNone:
 	}
-	repeats := outcome == OutcomeDuplicate && len(effects) > 0 && x.newer(i, effects[len(effects)-1])
-	if outcome == OutcomeDelivered || repeats {
+	repeats := outcome == policy.OutcomeDuplicate && len(effects) > 0 && x.newer(i, effects[len(effects)-1])
+	if outcome == policy.OutcomeDelivered || repeats {
 		w.effects[e.key] = append(effects, i)
 	}
 }
 
 // closed holds an event that was closed against what was said of it: nothing is left out that is needed.
-func (x *explorer) closed(i int, outcome Outcome, effects []int) {
+func (x *explorer) closed(i int, outcome policy.Outcome, effects []int) {
 	switch outcome {
-	case OutcomeDuplicate:
+	case policy.OutcomeDuplicate:
 		if n := len(effects); n == 0 || !x.same(effects[n-1], i) {
 			x.breaks("event %d is closed as a duplicate of none: before it took effect %v", i, effects)
 		}
-	case OutcomeSuperseded:
+	case policy.OutcomeSuperseded:
 		if !slices.ContainsFunc(effects, func(j int) bool { return x.newer(j, i) }) {
 			x.breaks("event %d is closed as superseded, and nothing newer took effect: %v", i, effects)
 		}
-	case OutcomeDelivered:
+	case policy.OutcomeDelivered:
 		if n := len(effects); x.plan.dedupe && n > 0 && x.same(effects[n-1], i) {
 			x.breaks("event %d takes effect, and repeats event %d", i, effects[n-1])
 		}
-	case OutcomeDeadLettered, OutcomeFiltered, OutcomeSkipped, OutcomeParked, OutcomeRetried:
+	case policy.OutcomeDeadLettered, policy.OutcomeFiltered, policy.OutcomeSkipped, policy.OutcomeParked, policy.OutcomeRetried:
 	}
 }
 
@@ -164,7 +165,7 @@ func (x *explorer) held(w *world, i int) {
 	case x.plan.order.OnDeadLetter != OnDeadLetterHoldKey:
 	case holder >= 0 && holder != i:
 		x.breaks("event %d is %s, and the dead letter of event %d holds the key", i, w.fates[i], holder)
-	case w.fates[i] == OutcomeDeadLettered:
+	case w.fates[i] == policy.OutcomeDeadLettered:
 		w.holders[key] = i
 	default:
 		w.holders[key] = -1

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // describer writes down what of a state can matter later, and nothing else: two states with one description have one future.
@@ -71,7 +72,7 @@ func (d *describer) world() {
 		switch { // how often a finished event was tried does not matter any more, and in no order nor does what became of it
 		case fate == "":
 			d.num(-1, int64(w.tries[i]))
-		case fate == OutcomeDeadLettered && mode != OrderNone:
+		case fate == policy.OutcomeDeadLettered && mode != OrderNone:
 			d.num(1)
 		default:
 			d.num(0)
@@ -200,7 +201,7 @@ func (d *describer) pending(t *task, l *partition, offset int64) {
 
 func (d *describer) ended(t *task) {
 	dec := t.event.Decision
-	outcome := slices.Index(Outcomes(), dec.Outcome)
+	outcome := slices.Index(policy.Outcomes(), dec.Outcome)
 	if d.x.plan.order.Mode == OrderNone && dec.Outcome.Finished() {
 		outcome = 0
 	}

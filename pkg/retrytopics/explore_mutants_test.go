@@ -33,9 +33,9 @@ var mutants = []mutant{
 	{"the metadata is not written", "resume.go", "seal(m.metadata, ", `seal("", `},
 	{"one more record is started than the metadata has room for", "ahead_gate.go", "index+1-g.finished <= max(", "index-g.finished <= max("},
 	{"the checkpoint forgets what is finished beyond the position", "mismatch.go", "topicPosition{now.ids[topic], m}", "topicPosition{now.ids[topic], commitPoint{offset: m.offset}}"},
-	{"an attempt before its time", "decide.go", "if !now.Before(due) {", "if true {"},
-	{"the delay is forgotten", "decide.go", "header.RoundUp(now.Add(later(delay, added)))", "header.RoundUp(now.Add(0 * later(delay, added)))"},
-	{"one attempt too many", "decide.go", "tried.Attempts >= policy.MaxAttempts", "tried.Attempts > policy.MaxAttempts"},
+	{"an attempt before its time", "policy/decide.go", "if !now.Before(due) {", "if true {"},
+	{"the delay is forgotten", "policy/decide.go", "header.RoundUp(now.Add(later(delay, added)))", "header.RoundUp(now.Add(0 * later(delay, added)))"},
+	{"one attempt too many", "policy/decide.go", "tried.Attempts >= policy.MaxAttempts", "tried.Attempts > policy.MaxAttempts"},
 	{"an older version is the newer one", "order.go", "v.Number == w.Number && v.Offset < w.Offset", "v.Number == w.Number && v.Offset > w.Offset"},
 	{"the first event behind a delete is older than it", "latestversion.go", "v.Offset < n.Deleted", "v.Offset <= n.Deleted"},
 	{"a delete has no version", "dedupe.go", "v.Number = newest.Number\n", "v.Number = 0\n"},
@@ -54,7 +54,7 @@ var mutants = []mutant{
 	{"the version of a key is not read", "partitionstate.go", "p.kept, p.keeps = sh.latest.of(hash)", "_ = sh.latest"},
 	{"the ledger is taken back in the wrong order", "partitionstate.go", "slices.Backward(sh.noted)", "slices.All(sh.noted)"},
 	{"a state that was not committed stays", "partitionstate.go", "next.keys = maps.Clone(sh.base)", "next.keys = maps.Clone(sh.keys)"},
-	{"a verdict that rested on the state of a key is kept", "results.go", "o == OutcomeDuplicate || o == OutcomeSuperseded", "o == OutcomeSkipped"},
+	{"a verdict that rested on the state of a key is kept", "results.go", "o == policy.OutcomeDuplicate || o == policy.OutcomeSuperseded", "o == policy.OutcomeSkipped"},
 }
 
 // someMutants break a rule of commits, one of transactions, and one of order. Each costs about ten CPU seconds.

@@ -2,7 +2,11 @@
 
 package retrytopics
 
-import "time"
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+)
 
 // A scale is the size of an exploration. It includes the scales before it.
 type scale struct {
@@ -18,8 +22,8 @@ type scale struct {
 var scales = []scale{{"small", 3, 1, 2, 50_000}, {"mutants", 3, 1, 3, 50_000}, {"gate", 4, 1, 3, 500_000}, {"ci", 5, 1, 3, 500_000}, {"all", 5, 3, 4, 50_000_000}}
 
 var (
-	oneTier   = []Tier{{"in.retry-1s", time.Second}}
-	shortLong = []Tier{{"in.retry-1s", time.Second}, {"in.retry-4s", 4 * time.Second}}
+	oneTier   = []policy.Tier{{Topic: "in.retry-1s", Delay: time.Second}}
+	shortLong = []policy.Tier{{Topic: "in.retry-1s", Delay: time.Second}, {Topic: "in.retry-4s", Delay: 4 * time.Second}}
 	allFaults = []stepKind{stepCrash, stepExpire, stepRebalance, stepAbort, stepRewind, stepOverrun}
 )
 

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"reflect"
 	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // attempted holds the beginning of an attempt against the promises: never early, each once, and none of what is finished.
@@ -176,7 +178,7 @@ func (x *explorer) ended(st *state) {
 // newest gives the event of a key that did not die and has none that is newer. There may be none: the version 2, a tombstone,
 // and the version 1 are each older than another one, and which one stands there at the end depends on what came first.
 func (x *explorer) newest(w *world, key int) int {
-	alive := func(i int) bool { return x.history[i].key == key && w.fates[i] != OutcomeDeadLettered }
+	alive := func(i int) bool { return x.history[i].key == key && w.fates[i] != policy.OutcomeDeadLettered }
 	for i := range x.history {
 		older := false
 		for j := range x.history {

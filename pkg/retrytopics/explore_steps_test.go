@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -73,7 +74,7 @@ func (x *explorer) steps(st *state) (all []step) {
 		all = append(all, step{kind: stepCommit})
 	}
 	for _, held := range w.holders {
-		if held >= 0 && w.fates[held] == OutcomeDeadLettered {
+		if held >= 0 && w.fates[held] == policy.OutcomeDeadLettered {
 			all = append(all, step{kind: stepReplay, at: int64(held)})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // The explorer plays the engine's own session without a broker: its windows, gates, partitions, ledger, attempts, staged
@@ -26,7 +27,7 @@ type plan struct {
 	name      string
 	histories []history
 	keys      int
-	tiers     []Tier
+	tiers     []policy.Tier
 	order     Ordering
 	dedupe    bool
 	versioned bool
@@ -91,7 +92,7 @@ func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
 	ordering.Versioned = p.versioned
 	cfg := Config{
 		Brokers: []string{"none"}, Source: "in", Group: "g", Membership: Membership{Instance: "i"}, Ordering: ordering,
-		Retries: Retries{Tiers: p.tiers, Policy: Policy{MaxAttempts: maxTries, Jitter: -1}, Classify: classifyFate},
+		Retries: Retries{Tiers: p.tiers, Policy: policy.Policy{MaxAttempts: maxTries, Jitter: -1}, Classify: classifyFate},
 		Origin:  Origin{Proven: TrustProducers}, Limits: Limits{Concurrency: 1}, Timing: Timing{Commit: time.Hour, ClockSkew: func() time.Duration { return x.at.w.clock }},
 		Handler: x.handle,
 	}

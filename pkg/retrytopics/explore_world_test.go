@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // world is what the brokers hold, and what an observer knows of it. A crash leaves it as it is.
@@ -24,10 +25,10 @@ type world struct {
 	faults   int // left
 	failures int // left
 
-	fates   []Outcome // by event: where it has ended; "" while it is in a partition
-	tries   []int     // by event: attempts that failed and are committed
-	effects [][]int   // by key: events that took effect, or said again what stands there, in their order
-	holders []int     // by key: the event that holds it as a dead letter, with OnDeadLetterHoldKey; -1: none
+	fates   []policy.Outcome // by event: where it has ended; "" while it is in a partition
+	tries   []int            // by event: attempts that failed and are committed
+	effects [][]int          // by key: events that took effect, or said again what stands there, in their order
+	holders []int            // by key: the event that holds it as a dead letter, with OnDeadLetterHoldKey; -1: none
 }
 
 // commit is what the group has committed of a partition.
@@ -45,7 +46,7 @@ func newWorld(h history, p *plan) *world {
 	for range w.logs {
 		w.commits = append(w.commits, commit{offset: -1})
 	}
-	w.fates, w.tries, w.effects = make([]Outcome, len(h)), make([]int, len(h)), make([][]int, keys)
+	w.fates, w.tries, w.effects = make([]policy.Outcome, len(h)), make([]int, len(h)), make([][]int, keys)
 	w.applied = make([]idempotency.Applied, keys)
 	for range keys {
 		w.holders = append(w.holders, -1)

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Where a record cannot be kept as it is, in a tier or in the DLQ, a pointer to it is kept in the DLQ: where the original
@@ -125,9 +126,9 @@ func (e *Engine) holds(topic string, t *task) bool {
 }
 
 // orDeadLetter changes a decision that would put a record where it does not fit: it becomes a dead letter at once.
-func (e *Engine) orDeadLetter(t *task, d Decision) Decision {
-	if d.Outcome == OutcomeRetried && !e.holds(e.cfg.Retries.Tiers[d.Tier].Topic, t) {
-		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonFitsNoTier}
+func (e *Engine) orDeadLetter(t *task, d policy.Decision) policy.Decision {
+	if d.Outcome == policy.OutcomeRetried && !e.holds(e.cfg.Retries.Tiers[d.Tier].Topic, t) {
+		return policy.Decision{Outcome: policy.OutcomeDeadLettered, Reason: policy.ReasonFitsNoTier}
 	}
 	return d
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // forcing is a pipeline in which one event dies and is put back after newer ones.
@@ -45,7 +46,7 @@ func newForcing(t *testing.T, mode retrytopics.Order, versioned bool) *forcing {
 		for i := range es {
 			d := es[i].Decision
 			text := string(es[i].Record.Value) + " " + string(d.Outcome)
-			if d.Reason == retrytopics.ReasonForced {
+			if d.Reason == policy.ReasonForced {
 				text += " by force"
 			}
 			f.took = append(f.took, text)

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // S3-1: a second pipeline with the group of the first one is refused, and the first one goes on.
@@ -38,7 +39,7 @@ func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 	}
 	other := b.config(failsFirst(t, 0))
 	other.Source, other.Membership.Instance, other.DLQ = "parcels", "two", ""
-	other.Retries.Tiers = []retrytopics.Tier{{Topic: "parcels.retry-1s", Delay: time.Second}}
+	other.Retries.Tiers = []policy.Tier{{Topic: "parcels.retry-1s", Delay: time.Second}}
 	err := b.engine(other).Run(ctx)
 	if !errors.Is(err, retrytopics.ErrGroup) {
 		t.Fatalf("%v, want ErrGroup", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -19,7 +20,7 @@ import (
 
 // FormerTier is a topic that has the name of a tier of the pipeline and is not one of its present tiers.
 type FormerTier struct {
-	Tier
+	policy.Tier
 	Partitions int
 	ID         [16]byte
 }
@@ -42,7 +43,7 @@ func FormerTiers(prefix string, known []string, topics kadm.TopicDetails) []Form
 	for name, d := range topics {
 		delay, named := TierDelay(prefix, name)
 		if named && d.Err == nil && len(d.Partitions) > 0 && !slices.Contains(known, name) {
-			former = append(former, FormerTier{Tier{name, delay}, len(d.Partitions), d.ID})
+			former = append(former, FormerTier{policy.Tier{Topic: name, Delay: delay}, len(d.Partitions), d.ID})
 		}
 	}
 	slices.SortFunc(former, func(a, b FormerTier) int { return cmp.Or(cmp.Compare(a.Delay, b.Delay), cmp.Compare(a.Topic, b.Topic)) })
@@ -61,7 +62,7 @@ func (e *Engine) discover(ctx context.Context, adm *kadm.Client) ([]FormerTier, 
 }
 
 // tier gives a tier by its number in tiers.
-func (e *Engine) tier(i int) Tier {
+func (e *Engine) tier(i int) policy.Tier {
 	if i < len(e.cfg.Retries.Tiers) {
 		return e.cfg.Retries.Tiers[i]
 	}
@@ -102,7 +103,7 @@ func (e *Engine) consumed() []string {
 }
 
 // tiers lists the present tiers, then the former ones. A record is only ever written to a present one.
-func (e *Engine) tiers() []Tier {
+func (e *Engine) tiers() []policy.Tier {
 	all := slices.Clone(e.cfg.Retries.Tiers)
 	for _, f := range e.formerTiers() {
 		all = append(all, f.Tier)

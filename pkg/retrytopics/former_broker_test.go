@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // failsFirst gives a handler that fails the first n attempts of each record, and counts early attempts.
@@ -31,7 +32,7 @@ func failsFirst(t *testing.T, n int) retrytopics.Handler {
 }
 
 // park puts n records into the first tier of a tier list and stops.
-func (b *broker) park(n int, tiers []retrytopics.Tier, change ...func(*retrytopics.Config)) {
+func (b *broker) park(n int, tiers []policy.Tier, change ...func(*retrytopics.Config)) {
 	b.t.Helper()
 	cfg := b.config(failsFirst(b.t, 1))
 	cfg.Retries.Tiers = tiers
@@ -43,7 +44,7 @@ func (b *broker) park(n int, tiers []retrytopics.Tier, change ...func(*retrytopi
 	defer stop()
 	cfg.Hooks.OnCommit = func(events []*retrytopics.Event) {
 		for _, e := range events {
-			if e.Decision.Outcome == retrytopics.OutcomeRetried && retried.Add(1) == int64(n) {
+			if e.Decision.Outcome == policy.OutcomeRetried && retried.Add(1) == int64(n) {
 				stop()
 			}
 		}
@@ -57,8 +58,8 @@ func (b *broker) park(n int, tiers []retrytopics.Tier, change ...func(*retrytopi
 	}
 }
 
-func tier(delay time.Duration) retrytopics.Tier {
-	return retrytopics.Tier{Topic: retrytopics.TierTopic(source+".retry-", delay), Delay: delay}
+func tier(delay time.Duration) policy.Tier {
+	return policy.Tier{Topic: policy.TierTopic(source+".retry-", delay), Delay: delay}
 }
 
 // S3-1: what waits in a tier that left the list, and came back, is delivered once, when it is due.
@@ -66,9 +67,9 @@ func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	const n = 20
-	b.park(n, []retrytopics.Tier{tier(2 * time.Second)})
+	b.park(n, []policy.Tier{tier(2 * time.Second)})
 	other := b.config(failsFirst(t, 2)) // fails once more, which goes to a present tier
-	other.Retries.Tiers = []retrytopics.Tier{tier(300 * time.Millisecond)}
+	other.Retries.Tiers = []policy.Tier{tier(300 * time.Millisecond)}
 	e := b.engine(other)
 	b.drain(e)
 	if out := b.read(output); len(out) != n {
@@ -79,7 +80,7 @@ func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	b.park(n, []retrytopics.Tier{tier(2 * time.Second)})
+	b.park(n, []policy.Tier{tier(2 * time.Second)})
 	b.drain(b.engine(b.config(failsFirst(t, 1))))
 	if out := b.read(output); len(out) != 2*n {
 		t.Fatalf("%d outputs, want %d", len(out), 2*n)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -14,8 +15,8 @@ import (
 func TestTierDelay_S3_1_isTheInverseOfTierTopic(t *testing.T) {
 	t.Parallel()
 	for _, delay := range []time.Duration{time.Millisecond, 1500 * time.Millisecond, time.Second, time.Minute, 90 * time.Second, 5 * time.Minute, 36 * time.Hour} {
-		if got, ok := TierDelay("a.retry-", TierTopic("a.retry-", delay)); !ok || got != delay {
-			t.Errorf("TierDelay(%s) = %v, %v", TierTopic("a.retry-", delay), got, ok)
+		if got, ok := TierDelay("a.retry-", policy.TierTopic("a.retry-", delay)); !ok || got != delay {
+			t.Errorf("TierDelay(%s) = %v, %v", policy.TierTopic("a.retry-", delay), got, ok)
 		}
 	}
 	for _, topic := range []string{"a", "a.retry-", "a.retry-2", "a.retry-2s.dlq", "a.retry--2s", "a.retry-0s", "a.retry-s", "b.retry-2s", "a.retry-.5s", "a.retry-2d"} {
@@ -47,7 +48,7 @@ func TestFormerTiers_S3_1_areThoseThatNobodyNames(t *testing.T) {
 	}
 	details["a.retry-3s"] = kadm.TopicDetail{Topic: "a.retry-3s", Err: kerr.TopicAuthorizationFailed}
 	got := FormerTiers("a.retry-", []string{"a.retry-1s", "a.retry-5s"}, details)
-	want := []FormerTier{{Tier: Tier{"a.retry-4s", 4 * time.Second}, Partitions: 2}, {Tier: Tier{"a.retry-9s", 9 * time.Second}, Partitions: 3}}
+	want := []FormerTier{{Tier: policy.Tier{Topic: "a.retry-4s", Delay: 4 * time.Second}, Partitions: 2}, {Tier: policy.Tier{Topic: "a.retry-9s", Delay: 9 * time.Second}, Partitions: 3}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 var midday = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
@@ -17,17 +18,17 @@ type holding struct {
 	st keyState
 }
 
-var twoTiers = []Tier{{"t.retry-1s", time.Second}, {"t.retry-2s", 2 * time.Second}}
+var twoTiers = []policy.Tier{{Topic: "t.retry-1s", Delay: time.Second}, {Topic: "t.retry-2s", Delay: 2 * time.Second}}
 
 // ends lets a record that may run end so; dead are its parts that died. It gives the record's number.
-func (h *holding) ends(what string, a arrival, outcome Outcome, deadLetter string, dead ...int) int64 {
+func (h *holding) ends(what string, a arrival, outcome policy.Outcome, deadLetter string, dead ...int) int64 {
 	h.t.Helper()
 	next, _, sequence, run := h.o.startOrWait(h.st, a, twoTiers, midday)
 	if !run {
 		h.t.Fatalf("%s waits: %+v", what, h.st)
 	}
 	a.sequence = sequence
-	st, sequence := h.o.after(next, a, Decision{Outcome: outcome, Due: midday}, deadLetter, dead...)
+	st, sequence := h.o.after(next, a, policy.Decision{Outcome: outcome, Due: midday}, deadLetter, dead...)
 	h.st = h.o.lost(st, len(dead))
 	encoded, err := encodeState("s", 0, "k", h.st, ScaleOffset) // what is remembered of it is all of it
 	if err != nil {
@@ -59,7 +60,7 @@ func TestHeldParts_S3_1(t *testing.T) {
 	type step struct {
 		what    string
 		a       arrival
-		outcome Outcome
+		outcome policy.Outcome
 		letter  string
 		dead    []int
 	}
@@ -68,27 +69,27 @@ func TestHeldParts_S3_1(t *testing.T) {
 	again := func(part int) arrival { a := replayed(part); a.fromTier = true; return a }
 	for name, steps := range map[string][]step{
 		"of one attempt": {
-			{"record", arrival{own: "L"}, OutcomeDelivered, "", []int{1, 4}},
-			{"part 4", replayed(4), OutcomeDelivered, "", nil}, {"part 1", replayed(1), OutcomeSuperseded, "", nil},
+			{"record", arrival{own: "L"}, policy.OutcomeDelivered, "", []int{1, 4}},
+			{"part 4", replayed(4), policy.OutcomeDelivered, "", nil}, {"part 1", replayed(1), policy.OutcomeSuperseded, "", nil},
 		},
 		"one dies again, one is retried": {
-			{"record", arrival{own: "L"}, OutcomeSkipped, "", []int{1, 4}},
-			{"part 4", replayed(4), OutcomeDeadLettered, "L-4", nil}, {"part 1", replayed(1), OutcomeRetried, "", nil}, {"part 4", replayed(4), OutcomeDelivered, "", nil},
-			{"part 1 again", again(1), OutcomeDelivered, "", nil},
+			{"record", arrival{own: "L"}, policy.OutcomeSkipped, "", []int{1, 4}},
+			{"part 4", replayed(4), policy.OutcomeDeadLettered, "L-4", nil}, {"part 1", replayed(1), policy.OutcomeRetried, "", nil}, {"part 4", replayed(4), policy.OutcomeDelivered, "", nil},
+			{"part 1 again", again(1), policy.OutcomeDelivered, "", nil},
 		},
 		"the whole letter comes back in parts": {
-			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
-			{"letter", whole, OutcomeRetried, "", []int{1, 2}}, {"part 1", replayed(1), OutcomeDelivered, "", nil},
-			{"rest", remaining, OutcomeDelivered, "", []int{3}}, {"part 2", replayed(2), OutcomeDelivered, "", nil}, {"part 3", replayed(3), OutcomeDelivered, "", nil},
+			{"record", arrival{}, policy.OutcomeDeadLettered, "L", nil},
+			{"letter", whole, policy.OutcomeRetried, "", []int{1, 2}}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil},
+			{"rest", remaining, policy.OutcomeDelivered, "", []int{3}}, {"part 2", replayed(2), policy.OutcomeDelivered, "", nil}, {"part 3", replayed(3), policy.OutcomeDelivered, "", nil},
 		},
 		"its parts end before its rest": {
-			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
-			{"letter", whole, OutcomeRetried, "", []int{1}}, {"part 1", replayed(1), OutcomeDelivered, "", nil}, {"rest", remaining, OutcomeDelivered, "", nil},
+			{"record", arrival{}, policy.OutcomeDeadLettered, "L", nil},
+			{"letter", whole, policy.OutcomeRetried, "", []int{1}}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil}, {"rest", remaining, policy.OutcomeDelivered, "", nil},
 		},
 		"its rest dies": {
-			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
-			{"letter", whole, OutcomeRetried, "", []int{1}}, {"rest", remaining, OutcomeDeadLettered, "L", nil},
-			{"letter", arrival{deadLetterID: "L", own: "L"}, OutcomeDelivered, "", nil}, {"part 1", replayed(1), OutcomeDelivered, "", nil},
+			{"record", arrival{}, policy.OutcomeDeadLettered, "L", nil},
+			{"letter", whole, policy.OutcomeRetried, "", []int{1}}, {"rest", remaining, policy.OutcomeDeadLettered, "L", nil},
+			{"letter", arrival{deadLetterID: "L", own: "L"}, policy.OutcomeDelivered, "", nil}, {"part 1", replayed(1), policy.OutcomeDelivered, "", nil},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,15 +112,15 @@ func TestHeldParts_S3_1(t *testing.T) {
 func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
 	t.Parallel()
 	h := &holding{t: t, o: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}}
-	n := h.ends("record", arrival{own: "L"}, OutcomeRetried, "", 1)
+	n := h.ends("record", arrival{own: "L"}, policy.OutcomeRetried, "", 1)
 	remaining := arrival{fromTier: true, sequence: n, own: "L"}
 	h.waits("while the rest waits", true)
-	n = h.ends("rest", remaining, OutcomeRetried, "", 2)
-	h.ends("part 1", replayed(1), OutcomeDelivered, "")
-	h.ends("rest", arrival{fromTier: true, sequence: n, own: "L"}, OutcomeDeadLettered, "L")
-	h.ends("part 2", replayed(2), OutcomeDelivered, "")
+	n = h.ends("rest", remaining, policy.OutcomeRetried, "", 2)
+	h.ends("part 1", replayed(1), policy.OutcomeDelivered, "")
+	h.ends("rest", arrival{fromTier: true, sequence: n, own: "L"}, policy.OutcomeDeadLettered, "L")
+	h.ends("part 2", replayed(2), policy.OutcomeDelivered, "")
 	h.waits("while the rest is dead", true)
-	h.ends("letter", arrival{deadLetterID: "L", own: "L"}, OutcomeDelivered, "")
+	h.ends("letter", arrival{deadLetterID: "L", own: "L"}, policy.OutcomeDelivered, "")
 	h.waits("at the end", false)
 }
 
@@ -127,7 +128,7 @@ func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
 func TestHeldParts_S3_1_continueHoldsNothing(t *testing.T) {
 	t.Parallel()
 	h := &holding{t: t, o: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterContinue}}
-	h.ends("record", arrival{own: "L"}, OutcomeDelivered, "", 1, 2)
+	h.ends("record", arrival{own: "L"}, policy.OutcomeDelivered, "", 1, 2)
 	h.waits("behind it", false)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Order says which order of the events of one key is kept.
@@ -128,18 +129,18 @@ type arrival struct {
 
 // startOrWait decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
 // meanwhile, and sequence is its number. It is pure.
-func (o Ordering) startOrWait(st keyState, a arrival, tiers []Tier, now time.Time) (next keyState, d Decision, sequence int64, run bool) {
+func (o Ordering) startOrWait(st keyState, a arrival, tiers []policy.Tier, now time.Time) (next keyState, d policy.Decision, sequence int64, run bool) {
 	if o.Mode != OrderStrict || st.heldFor(a) || st.leftover(a) {
-		return st, Decision{}, a.sequence, true
+		return st, policy.Decision{}, a.sequence, true
 	}
 	if a.sequence > 0 {
 		if !st.heldByOthers(a) && (!st.waits() || a.sequence <= st.Next) {
-			return st, Decision{}, a.sequence, true
+			return st, policy.Decision{}, a.sequence, true
 		}
 		return st, st.behind(tiers, now), a.sequence, false
 	}
 	if !st.waits() && st.Held == "" {
-		return st, Decision{}, 0, true
+		return st, policy.Decision{}, 0, true
 	}
 	d = st.behind(tiers, now) // where the predecessor waits
 	st.Last++
@@ -150,10 +151,10 @@ func (o Ordering) startOrWait(st keyState, a arrival, tiers []Tier, now time.Tim
 }
 
 // behind says where a record waits for its predecessor.
-func (st keyState) behind(tiers []Tier, now time.Time) Decision {
-	d := Decision{Outcome: OutcomeParked, Reason: ReasonBehind, Tier: min(max(st.Tier, 0), len(tiers)-1), Due: st.Due}
+func (st keyState) behind(tiers []policy.Tier, now time.Time) policy.Decision {
+	d := policy.Decision{Outcome: policy.OutcomeParked, Reason: policy.ReasonBehind, Tier: min(max(st.Tier, 0), len(tiers)-1), Due: st.Due}
 	if st.Held != "" {
-		d.Reason, d.Tier = ReasonKeyHeld, len(tiers)-1
+		d.Reason, d.Tier = policy.ReasonKeyHeld, len(tiers)-1
 	}
 	if !d.Due.After(now) || st.Held != "" { // the predecessor is due or under way, or nobody knows when it comes
 		d.Due = header.RoundUp(now.Add(tiers[d.Tier].Delay))
@@ -169,8 +170,8 @@ func (o Ordering) guards(st keyState, a arrival) bool {
 
 // after gives the state of the key once an attempt has ended with decision d. deadLetter is the id of the dead letter when
 // the record has died, dead are its parts that have. sequence is the record's number from now on. It is pure.
-func (o Ordering) after(st keyState, a arrival, d Decision, deadLetter string, dead ...int) (next keyState, sequence int64) {
-	died := d.Outcome == OutcomeDeadLettered
+func (o Ordering) after(st keyState, a arrival, d policy.Decision, deadLetter string, dead ...int) (next keyState, sequence int64) {
+	died := d.Outcome == policy.OutcomeDeadLettered
 	switch {
 	case o.Mode == OrderStrict && st.leftover(a):
 		st = st.waited(a, d)
@@ -203,9 +204,11 @@ func (o Ordering) lost(st keyState, parts int) keyState {
 // endsDeadLetter says whether a replay with this outcome ends its dead letter permanently. A dead letter that was closed as superseded,
 // filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
 // remembered, or the dead letter could take effect over it without anybody's word.
-func endsDeadLetter(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }
+func endsDeadLetter(o policy.Outcome) bool {
+	return o == policy.OutcomeDelivered || o == policy.OutcomeDuplicate
+}
 
-func (o Ordering) afterStrict(st keyState, a arrival, d Decision, deadLetter string, dead []int) (keyState, int64) {
+func (o Ordering) afterStrict(st keyState, a arrival, d policy.Decision, deadLetter string, dead []int) (keyState, int64) {
 	holder := st.heldFor(a)
 	if o.OnDeadLetter != OnDeadLetterHoldKey {
 		dead = nil
@@ -213,24 +216,24 @@ func (o Ordering) afterStrict(st keyState, a arrival, d Decision, deadLetter str
 	// Of a record whose headers cannot be read no turn is known. It dies at once, and holds nothing that belongs to others.
 	outOfTurn := a.sequence == 0 && !holder && (st.waits() || st.Held != "")
 	switch {
-	case d.Outcome == OutcomeRetried && holder:
+	case d.Outcome == policy.OutcomeRetried && holder:
 		st.HeldRemaining = a.part.Whole() && (st.HeldRemaining || len(dead) > 0) || !a.part.Whole() && st.HeldRemaining
 		return st.holdParts(st.Held, dead), 0
-	case d.Outcome == OutcomeRetried:
+	case d.Outcome == policy.OutcomeRetried:
 		if a.sequence == 0 {
 			st.Last++
 			st.Next, a.sequence = st.Last, st.Last
 		}
 		st.Tier, st.Due = d.Tier, d.Due
 		return st.holdParts(a.own, dead), a.sequence
-	case d.Outcome == OutcomeParked:
+	case d.Outcome == policy.OutcomeParked:
 		return st, a.sequence
 	}
 	if a.sequence > 0 && a.sequence == st.Next {
 		st.Next++
 	}
 	switch {
-	case d.Outcome == OutcomeDeadLettered && o.OnDeadLetter == OnDeadLetterHoldKey && !outOfTurn:
+	case d.Outcome == policy.OutcomeDeadLettered && o.OnDeadLetter == OnDeadLetterHoldKey && !outOfTurn:
 		st = st.holdWhole(a, deadLetter)
 	case holder:
 		st = st.release(a, dead)
@@ -244,9 +247,9 @@ func (o Ordering) afterStrict(st keyState, a arrival, d Decision, deadLetter str
 }
 
 // waited counts the records without numbers that wait.
-func (st keyState) waited(a arrival, d Decision) keyState {
+func (st keyState) waited(a arrival, d policy.Decision) keyState {
 	switch {
-	case d.Outcome == OutcomeRetried && !a.fromTier:
+	case d.Outcome == policy.OutcomeRetried && !a.fromTier:
 		st.Waiting++
 	case d.Outcome.Finished() && a.fromTier:
 		st.Waiting = max(0, st.Waiting-1)

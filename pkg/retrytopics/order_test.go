@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // stream is n events over a few keys. The value says key and number within the key, such as "k3/7".
@@ -91,7 +92,7 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	cfg := b.ordered(flaky(0.3), retrytopics.OrderLatestWins)
-	outcomes := map[retrytopics.Outcome]int{}
+	outcomes := map[policy.Outcome]int{}
 	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		for _, e := range es {
 			outcomes[e.Decision.Outcome]++
@@ -108,7 +109,7 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 			t.Errorf("%s ends with %d, want the newest, 19", k, ns[len(ns)-1])
 		}
 	}
-	if outcomes[retrytopics.OutcomeSuperseded] == 0 || outcomes[retrytopics.OutcomeDelivered]+outcomes[retrytopics.OutcomeSuperseded] != 400 {
+	if outcomes[policy.OutcomeSuperseded] == 0 || outcomes[policy.OutcomeDelivered]+outcomes[policy.OutcomeSuperseded] != 400 {
 		t.Errorf("outcomes %v", outcomes)
 	}
 	if left := compacted(b.read(source + ".state")); len(left) != 0 {
@@ -183,7 +184,7 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 		defer mu.Unlock()
 		for _, e := range es {
 			switch e.Decision.Outcome {
-			case retrytopics.OutcomeParked:
+			case policy.OutcomeParked:
 				if parked++; parked == 4 { // the two behind the dead letter have waited more than one round
 					deadLetter := b.read(source + ".dlq")[0]
 					fixed.Store("k0/1", true)
@@ -192,7 +193,7 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 						{Key: header.KeySource, Value: []byte(headerOf(deadLetter, header.KeySource))},
 						{Key: header.KeyReplayID, Value: []byte("r1")}, {Key: header.KeyReplayCount, Value: []byte("1")}}})
 				}
-			case retrytopics.OutcomeDelivered:
+			case policy.OutcomeDelivered:
 				if done++; done == 8 {
 					stop()
 				}
@@ -219,7 +220,7 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
 	event := func(v string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Value: []byte("k/" + v)} }
-	outcomes := []retrytopics.Outcome{}
+	outcomes := []policy.Outcome{}
 	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		for _, e := range es {
 			outcomes = append(outcomes, e.Decision.Outcome)
@@ -249,7 +250,7 @@ func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 		{Key: header.KeyDeadLetterID, Value: []byte("0-0-aabbccdd")}, {Key: header.KeySource, Value: []byte("elsewhere/0/0")},
 		{Key: header.KeyReplayID, Value: []byte("r1")}, {Key: header.KeyReplayCount, Value: []byte("1")}}})
 	b.drain(b.engine(cfg))
-	if last.Decision.Outcome != retrytopics.OutcomeDelivered || last.DeadLetterID != "" || last.Record.Control.ReplayID != "" {
+	if last.Decision.Outcome != policy.OutcomeDelivered || last.DeadLetterID != "" || last.Record.Control.ReplayID != "" {
 		t.Errorf("%s, letter %q, replay %q", last.Decision.Outcome, last.DeadLetterID, last.Record.Control.ReplayID)
 	}
 }

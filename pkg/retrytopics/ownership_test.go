@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -34,7 +35,7 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 // What one poll gives is bounded by what is left, also while the source is paused or nothing is assigned yet.
 func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
 	t.Parallel()
-	s := unconnected(t, Config{Handler: nothing, Limits: Limits{HeldRecords: 2000}, Retries: Retries{Tiers: []Tier{{Topic: "in.retry", Delay: time.Second}}}})
+	s := unconnected(t, Config{Handler: nothing, Limits: Limits{HeldRecords: 2000}, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry", Delay: time.Second}}}})
 	source := s.partitions[topicPartition{"in", 0}]
 	tier := s.partitions[topicPartition{"in.retry", 0}]
 	for _, c := range []struct {
@@ -136,7 +137,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
+	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.committer = plain{client}
 	tier := topicPartition{"in.retry-2s", 0}
 	now := time.Now()

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Some handlers make several outputs of one record, and one part may fail while the others do not. The record stays the
@@ -43,7 +44,7 @@ type verdict struct {
 	dead  []*Event
 	open  []int       // parts that wait
 	last  *FailedPart // of those, the one that waits longest
-	waits Decision
+	waits policy.Decision
 }
 
 // judgeParts decides for each part that failed. Without a tier that takes the record, none can wait.
@@ -51,11 +52,11 @@ func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (
 	for i := range failed {
 		p := &failed[i]
 		failure := e.cfg.Retries.Classify(p.Err)
-		d := Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64)
-		if d.Outcome == OutcomeRetried && !placeable {
-			d = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonFitsNoTier}
+		d := policy.Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64)
+		if d.Outcome == policy.OutcomeRetried && !placeable {
+			d = policy.Decision{Outcome: policy.OutcomeDeadLettered, Reason: policy.ReasonFitsNoTier}
 		}
-		if d.Outcome == OutcomeDeadLettered {
+		if d.Outcome == policy.OutcomeDeadLettered {
 			v.dead = append(v.dead, e.deadPart(event, p, failure, d))
 			continue
 		}
@@ -70,7 +71,7 @@ func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (
 // judgeFitting is judgeParts where it is known whether a tier takes the record.
 func (e *Engine) judgeFitting(t *task, event *Event, failed []FailedPart) verdict {
 	v := e.judgeParts(event, failed, true)
-	if v.last != nil && e.orDeadLetter(t, v.waits).Outcome == OutcomeDeadLettered {
+	if v.last != nil && e.orDeadLetter(t, v.waits).Outcome == policy.OutcomeDeadLettered {
 		v = e.judgeParts(event, failed, false)
 	}
 	return v
@@ -112,7 +113,7 @@ func (e *Engine) decideParts(t *task, event *Event, result *Result) {
 }
 
 // deadPart is the event of a part that becomes a dead letter of its own.
-func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d Decision) *Event {
+func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d policy.Decision) *Event {
 	r := event.Record
 	id := identity(p.Identity, Identity{Marks: event.Identity.Marks})
 	return &Event{
@@ -149,7 +150,7 @@ func (e *Engine) failWhole(event *Event, result *Result, why string) {
 	failure := *first.Failure
 	failure.Err = &partsError{failed: len(event.Dead), of: result.Of, part: first.Part, why: why, err: first.Failure.Err}
 	event.Failure, event.Dead = &failure, nil
-	event.Decision = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonManyParts}
+	event.Decision = policy.Decision{Outcome: policy.OutcomeDeadLettered, Reason: policy.ReasonManyParts}
 	result.Outputs = nil
 }
 
@@ -164,15 +165,15 @@ func (r *Record) ended(now PartCounts, of int) *header.Remaining {
 }
 
 // endOf returns the decision about a record of which no part remains, and a note for people.
-func endOf(r *header.Remaining) (Decision, string) {
-	d := Decision{Outcome: OutcomeDelivered, Reason: ReasonHandled}
+func endOf(r *header.Remaining) (policy.Decision, string) {
+	d := policy.Decision{Outcome: policy.OutcomeDelivered, Reason: policy.ReasonHandled}
 	note := ""
 	if r.Dead > 0 {
-		d.Reason = ReasonPartialFailure
+		d.Reason = policy.ReasonPartialFailure
 		note = fmt.Sprintf("%d of %d parts are delivered, %d are dead letters of their own", r.Delivered, r.Of, r.Dead)
 	}
 	if r.Delivered == 0 { // there is nothing that took effect
-		d.Outcome = OutcomeSkipped
+		d.Outcome = policy.OutcomeSkipped
 	}
 	return d, note
 }
@@ -180,7 +181,7 @@ func endOf(r *header.Remaining) (Decision, string) {
 // endParts decides for a record of which no part has failed in this attempt.
 func (e *Engine) endParts(event *Event, result *Result) {
 	remaining := event.Record.Control.Remaining
-	if o := result.Close; o == OutcomeDuplicate || o == OutcomeSuperseded {
+	if o := result.Close; o == policy.OutcomeDuplicate || o == policy.OutcomeSuperseded {
 		event.Parts.Overtaken = remaining.Parts()
 		return
 	}
@@ -199,7 +200,7 @@ func (e *Engine) endParts(event *Event, result *Result) {
 // parts, then the outputs of the others.
 func (e *Engine) partRecords(t *task, event *Event, own *header.Buffer) []*kgo.Record {
 	var records []*kgo.Record
-	if event.Decision.Outcome == OutcomeRetried {
+	if event.Decision.Outcome == policy.OutcomeRetried {
 		control := e.failed(event)
 		control.Due, control.Remaining = event.Decision.Due, event.remaining
 		records = append(records, keep(t, e.cfg.Retries.Tiers[event.Decision.Tier].Topic, control, own))
@@ -231,7 +232,7 @@ func (event *Event) deadIndexes() (indexes []int) {
 // partial says that the event took effect only in parts, so that nothing that says the same is its repetition.
 func (event *Event) partial() bool {
 	remaining := event.Record.Control.Remaining
-	return event.Decision.Outcome == OutcomeRetried || len(event.Dead) > 0 || remaining != nil && remaining.Dead > 0
+	return event.Decision.Outcome == policy.OutcomeRetried || len(event.Dead) > 0 || remaining != nil && remaining.Dead > 0
 }
 
 // effect is the content by which an event is remembered.
@@ -245,7 +246,7 @@ func (event *Event) effect(before *past) (content [8]byte, ok bool) {
 // took says whether some of the record has taken effect by this attempt.
 func (event *Event) took() bool {
 	o := event.Decision.Outcome
-	return o == OutcomeDelivered || o == OutcomeRetried && event.Parts.Delivered > 0
+	return o == policy.OutcomeDelivered || o == policy.OutcomeRetried && event.Parts.Delivered > 0
 }
 
 // VersionOf returns the version by which a record with the control headers c is compared with the newest event that took effect,

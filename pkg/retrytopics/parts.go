@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // FailedPart is a part of a record that failed by itself, while others did not.
@@ -28,10 +29,10 @@ type PartCounts struct {
 func (c PartCounts) Ended() int { return c.Delivered + c.Filtered + c.DeadLettered }
 
 // Each gives the outcomes of parts, and how many have each. Overtaken ones have that of their record.
-func (c PartCounts) Each() iter.Seq2[Outcome, int] {
-	return func(yield func(Outcome, int) bool) {
-		_ = yield(OutcomeDelivered, c.Delivered) && yield(OutcomeFiltered, c.Filtered) &&
-			yield(OutcomeDeadLettered, c.DeadLettered) && yield(OutcomeRetried, c.Waiting)
+func (c PartCounts) Each() iter.Seq2[policy.Outcome, int] {
+	return func(yield func(policy.Outcome, int) bool) {
+		_ = yield(policy.OutcomeDelivered, c.Delivered) && yield(policy.OutcomeFiltered, c.Filtered) &&
+			yield(policy.OutcomeDeadLettered, c.DeadLettered) && yield(policy.OutcomeRetried, c.Waiting)
 	}
 }
 

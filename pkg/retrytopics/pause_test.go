@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // when waits for a condition.
@@ -43,7 +44,7 @@ func started(t *testing.T, e *retrytopics.Engine) (stop func()) {
 // tally counts committed events by outcome and attempt.
 type tally struct {
 	mu sync.Mutex
-	n  map[retrytopics.Outcome]int
+	n  map[policy.Outcome]int
 	// second counts the events of attempts beyond the first.
 	second int
 }
@@ -52,7 +53,7 @@ func (c *tally) add(events []*retrytopics.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n == nil {
-		c.n = map[retrytopics.Outcome]int{}
+		c.n = map[policy.Outcome]int{}
 	}
 	for _, e := range events {
 		c.n[e.Decision.Outcome]++
@@ -62,7 +63,7 @@ func (c *tally) add(events []*retrytopics.Event) {
 	}
 }
 
-func (c *tally) of(o retrytopics.Outcome) int {
+func (c *tally) of(o policy.Outcome) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n[o]
@@ -88,7 +89,7 @@ func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) 
 		t.Errorf("%d calls while held; %+v", calls.Load(), s)
 	}
 	e.Resume()
-	when(t, "every delivery", func() bool { return count.of(retrytopics.OutcomeDelivered) == 300 })
+	when(t, "every delivery", func() bool { return count.of(policy.OutcomeDelivered) == 300 })
 	stop()
 	if s := e.Stats(); s.Paused != "" || count.second != 0 {
 		t.Errorf("%+v, %d later attempts", s, count.second)
@@ -121,7 +122,7 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	}
 	e = b.engine(cfg)
 	stop := started(t, e)
-	when(t, "a failure and some deliveries", func() bool { return failures.Load() > 0 && count.of(retrytopics.OutcomeDelivered) > 0 })
+	when(t, "a failure and some deliveries", func() bool { return failures.Load() > 0 && count.of(policy.OutcomeDelivered) > 0 })
 	stop()
 	if got := count.n; len(got) != 1 || count.second != 0 {
 		t.Errorf("outcomes while held: %v", got)
@@ -130,7 +131,7 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	after := &tally{}
 	cfg.Hooks.OnCommit = after.add
 	b.drain(b.engine(cfg))
-	if sum := count.of(retrytopics.OutcomeDelivered) + after.of(retrytopics.OutcomeDelivered); sum != 400 || len(after.n) != 1 || after.second != 0 {
+	if sum := count.of(policy.OutcomeDelivered) + after.of(policy.OutcomeDelivered); sum != 400 || len(after.n) != 1 || after.second != 0 {
 		t.Errorf("%d deliveries in all; after the restart %v", sum, after.n)
 	}
 	for key, ns := range numbers(t, b.read(output)) {
@@ -159,15 +160,15 @@ func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	e := b.engine(cfg)
 	stop := started(t, e)
 	defer stop()
-	when(t, "every record in the tier", func() bool { return count.of(retrytopics.OutcomeRetried) == 50 })
+	when(t, "every record in the tier", func() bool { return count.of(policy.OutcomeRetried) == 50 })
 	e.Hold("held")
 	// Records of the tier that ran at that moment may end; what is due after it does not begin.
 	when(t, "the last due time", func() bool {
 		s := e.Stats()
-		return s.Tiers[0].Waiting+int64(count.of(retrytopics.OutcomeDelivered)) == 50 && (s.Tiers[0].NextDue.IsZero() || s.Tiers[0].Overdue > 0)
+		return s.Tiers[0].Waiting+int64(count.of(policy.OutcomeDelivered)) == 50 && (s.Tiers[0].NextDue.IsZero() || s.Tiers[0].Overdue > 0)
 	})
 	e.Resume()
-	when(t, "every delivery", func() bool { return count.of(retrytopics.OutcomeDelivered) == 50 })
+	when(t, "every delivery", func() bool { return count.of(policy.OutcomeDelivered) == 50 })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key, began := range f.began {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Record is one attempt at one record of the source topic. The handler must not change its bytes.
@@ -69,7 +70,7 @@ type Result struct {
 	Of int
 	// Close finishes the record with an outcome other than delivered: duplicate, superseded, filtered or skipped.
 	// Defaults to delivered.
-	Close Outcome
+	Close policy.Outcome
 	// Note says in a few words why the record was closed.
 	Note string
 	// Version orders the events of one key, greater is newer; nil where the source offset does. See Ordering and Dedupe.
@@ -90,7 +91,7 @@ type Handler func(ctx context.Context, r *Record) (Result, error)
 type Event struct {
 	Record       *Record
 	Identity     Identity
-	Decision     Decision
+	Decision     policy.Decision
 	Failure      *classify.Failure // nil when the attempt succeeded or none was made
 	Destination  string            // topic that holds the record or its output now; empty when it was closed
 	DeadLetterID string            // id of the dead letter, when there is one: new, or the one that was replayed

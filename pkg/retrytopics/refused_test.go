@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -111,7 +112,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			s.states[0].set([]byte("k"), waits)
 			s.takes(&c.record)
 			e := s.attempts(t)
-			if e.Decision.Outcome != OutcomeParked || e.Record.Control.Sequence != c.sequence {
+			if e.Decision.Outcome != policy.OutcomeParked || e.Record.Control.Sequence != c.sequence {
 				t.Errorf("%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
 			}
 			if st := s.states[0].keys["k"]; st != c.after {
@@ -120,7 +121,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			s.states[0].set([]byte("k"), keyState{})
 			s.refused[header.Position{Topic: "in", Partition: 0, Offset: 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
-			if e := s.attempts(t); e.Decision.Outcome != OutcomeDeadLettered {
+			if e := s.attempts(t); e.Decision.Outcome != policy.OutcomeDeadLettered {
 				t.Errorf("%+v when nothing waits, want it dead", e.Decision)
 			}
 		})
@@ -146,7 +147,7 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 			if waits == (keyState{}) {
 				want.Next, want.Held = 1, e.DeadLetterID
 			}
-			if st := s.states[0].keys["k"]; e.Decision.Outcome != OutcomeDeadLettered || st != want {
+			if st := s.states[0].keys["k"]; e.Decision.Outcome != policy.OutcomeDeadLettered || st != want {
 				t.Errorf("%s, the key's state is %+v, want %+v", e.Decision.Outcome, st, want)
 			}
 		})

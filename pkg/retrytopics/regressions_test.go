@@ -14,13 +14,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // S2-1: a spread of -1 is none: the wait is exactly the step.
 func TestPolicy_S2_1_noSpreadIsNone(t *testing.T) {
 	for _, attempt := range []int{1, 2} {
-		p := Policies{Default: Policy{Strategy: StrategyProportionalJitter, BaseDelay: 2 * time.Second, MaxDelay: time.Minute, MaxAttempts: 5, Spread: -1}}.For("")
-		least, most := p.Bounds(attempt, []Tier{{Topic: "r", Delay: time.Second}})
+		p := policy.Policies{Default: policy.Policy{Strategy: policy.StrategyProportionalJitter, BaseDelay: 2 * time.Second, MaxDelay: time.Minute, MaxAttempts: 5, Spread: -1}}.For("")
+		least, most := p.Bounds(attempt, []policy.Tier{{Topic: "r", Delay: time.Second}})
 		if least != most {
 			t.Errorf("attempt %d: waits %s..%s", attempt, least, most)
 		}
@@ -80,7 +81,7 @@ func TestConfig_aTopicHasOneUse(t *testing.T) {
 
 // S1-7: a record of a tier without a valid due time is not overdue.
 func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
-	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
+	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.sched.pause(true)
 	s.takes(&kgo.Record{Topic: "in.retry-2s", Offset: 0, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("x")}}})
 	if o := s.known(time.Now()).Tiers[0].Overdue; o > time.Hour {
@@ -90,7 +91,7 @@ func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
 
 // S0-6: the group takes the partition of a tier away, and that of the source stays: no key overtakes itself, and the session ends.
 func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
-	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
+	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k")})
 	first := s.sched.next() // under way
 	client, err := kgo.NewClient(kgo.SeedBrokers("localhost:9"))

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // results keeps what handlers made of records whose partition went away before it was committed, with the session or by a
@@ -32,7 +33,7 @@ func newResults(limit int) *results { return &results{limit: limit, made: map[he
 // keep remembers the result of a task that is finished and not committed. What was closed for the state of its key is judged
 // again: other records of the key may come before it next time.
 func (r *results) keep(t *task) {
-	if o := t.event.Decision.Outcome; !t.handled || o == OutcomeDuplicate || o == OutcomeSuperseded {
+	if o := t.event.Decision.Outcome; !t.handled || o == policy.OutcomeDuplicate || o == policy.OutcomeSuperseded {
 		return
 	}
 	m := made{result: t.result, bytes: t.weight}

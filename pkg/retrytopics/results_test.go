@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -47,10 +48,10 @@ func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
 		handled bool
 	}{
 		{"delivered", Result{}, nil, true},
-		{"filtered", Result{Close: OutcomeFiltered}, nil, true},
+		{"filtered", Result{Close: policy.OutcomeFiltered}, nil, true},
 		{"failed", Result{}, errors.New("503"), true},
-		{"duplicate", Result{Close: OutcomeDuplicate}, nil, false},
-		{"superseded", Result{Close: OutcomeSuperseded}, nil, false},
+		{"duplicate", Result{Close: policy.OutcomeDuplicate}, nil, false},
+		{"superseded", Result{Close: policy.OutcomeSuperseded}, nil, false},
 	} {
 		s := finished(t.Context(), t, func(context.Context, *Record) (Result, error) { return c.result, c.err })
 		if _, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0}); kept != c.handled {

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // pipelineOn returns the configuration of a pipeline with topics and a group of its own, but for the source and the tiers. Its
@@ -87,7 +88,7 @@ func TestSharedTier_S3_1_recordsStayWithTheirPipeline(t *testing.T) {
 func TestSharedTier_S3_1_aNewcomerIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	held := []retrytopics.Tier{tier(time.Hour)}
+	held := []policy.Tier{tier(time.Hour)}
 	b.park(3, held, func(c *retrytopics.Config) {
 		c.Group, c.Origin.Pipeline, c.DLQ, c.Ordering.StateTopic = "roads", "roads", "roads.dlq", "roads.state"
 	})
@@ -108,7 +109,7 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	others := tier(time.Hour)
-	b.park(3, []retrytopics.Tier{others}, func(c *retrytopics.Config) {
+	b.park(3, []policy.Tier{others}, func(c *retrytopics.Config) {
 		c.Group, c.Origin.Pipeline, c.DLQ, c.Ordering.StateTopic = "roads", "roads", "roads.dlq", "roads.state"
 	})
 	var calls atomic.Int64
@@ -139,7 +140,7 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 func TestSharedTier_S3_1_aRenamedPipelineKeepsItsRecords(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	wait := []retrytopics.Tier{tier(time.Second)}
+	wait := []policy.Tier{tier(time.Second)}
 	b.park(3, wait, func(c *retrytopics.Config) {
 		c.Origin.Pipeline, c.Ordering.Mode = "roads", retrytopics.OrderLatestWins
 	})

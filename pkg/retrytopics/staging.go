@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // staged is what one transaction carries: the results of finished tasks, and the positions that go with them.
@@ -164,7 +165,7 @@ func (s *session) afterCommit(st *staged) {
 
 // waits notes where a task's record waits now. The mutex is held.
 func (s *session) waits(t *task) {
-	if o := t.event.Decision.Outcome; o != OutcomeRetried && o != OutcomeParked {
+	if o := t.event.Decision.Outcome; o != policy.OutcomeRetried && o != policy.OutcomeParked {
 		return
 	}
 	if l := s.partitions[topicPartition{t.event.Destination, t.from.partition}]; l != nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Stats is a snapshot of what this instance owns.
@@ -34,7 +36,7 @@ type HoldStats struct {
 
 // TierStats is what waits in one tier's partitions of this instance.
 type TierStats struct {
-	Tier
+	policy.Tier
 	Former  bool          // not in the configuration; see Config.TierPrefix
 	Waiting int64         // records not yet finished
 	NextDue time.Time     // of the earliest record in memory; zero when there is none

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -109,7 +110,7 @@ func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
 		return t
 	}
 	r.Attempt = control.Attempt + 1
-	t.wake = Wake(e.cfg.Retries.policies(), e.tier(l.tier), control.Due, now)
+	t.wake = policy.Wake(e.cfg.Retries.policies(), e.tier(l.tier), control.Due, now)
 	return t
 }
 

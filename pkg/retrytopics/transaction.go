@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // commit runs one transaction with what has finished. An aborted one is no error: what it carried is committed by a later
@@ -208,7 +209,7 @@ func (s *session) blame(ctx context.Context, st *staged, sent *sending) (blamed 
 		switch {
 		case !f.alone && t != nil:
 			s.suspects[f.record] = true
-		case t == nil, t.event.Decision.Outcome == OutcomeDeadLettered && t.pointer != nil:
+		case t == nil, t.event.Decision.Outcome == policy.OutcomeDeadLettered && t.pointer != nil:
 			sent.failAt(f.record.Topic, &refusedError{f.record.Topic, f.err})
 		default:
 			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.record.Topic}, s.explain(f))
@@ -256,7 +257,7 @@ type refused struct {
 // kept says whether the task's record itself is what its transaction produces, and no output.
 func (t *task) kept() bool {
 	o := t.event.Decision.Outcome
-	return o == OutcomeRetried || o == OutcomeParked || o == OutcomeDeadLettered
+	return o == policy.OutcomeRetried || o == policy.OutcomeParked || o == policy.OutcomeDeadLettered
 }
 
 // wrote says whether a record that the task produces is one that its handler made.

@@ -8,18 +8,19 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // A chain of decorrelated delays stays within base and cap, and each follows from the one before as the headers tell it.
 func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 	t.Parallel()
-	tiers := []Tier{{"f.retry-2s", 2 * time.Second}, {"f.retry-8s", 8 * time.Second}, {"f.retry-60s", time.Minute}}
-	policies := Policies{Default: Policy{Strategy: StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, MaxAttempts: 200}}
+	tiers := []policy.Tier{{Topic: "f.retry-2s", Delay: 2 * time.Second}, {Topic: "f.retry-8s", Delay: 8 * time.Second}, {Topic: "f.retry-60s", Delay: time.Minute}}
+	policies := policy.Policies{Default: policy.Policy{Strategy: policy.StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, MaxAttempts: 200}}
 	source, now := rand.New(rand.NewPCG(4, 7)), midday
 	r := &Record{Attempt: 1, Control: &header.Control{}}
 	for ; r.Attempt < 200; r.Attempt++ {
 		last := max(tried(r).LastDelay, time.Second)
-		d := Decide(policies, tiers, tried(r), classify.Failure{Class: classify.RetryBackoff, Level: classify.LevelTransient, Err: errors.New("x")}, now, source.Float64)
+		d := policy.Decide(policies, tiers, tried(r), classify.Failure{Class: classify.RetryBackoff, Level: classify.LevelTransient, Err: errors.New("x")}, now, source.Float64)
 		wait := d.Due.Sub(now)
 		if wait < time.Second || wait > min(30*time.Second, 3*last)+time.Millisecond {
 			t.Fatalf("attempt %d: %v after %v", r.Attempt, wait, last)

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 type handler struct {
@@ -98,7 +99,7 @@ func (h *handler) note(e *retrytopics.Event) ([]*kgo.Record, error) {
 		key := string(r.Key)
 		step.Key = &key
 	}
-	if made, ok := h.started.Load(r.Position); ok && e.Decision.Outcome != retrytopics.OutcomeParked {
+	if made, ok := h.started.Load(r.Position); ok && e.Decision.Outcome != policy.OutcomeParked {
 		at := made.(attempt).at
 		h.started.Store(r.Position, attempt{at, true})
 		step.Started = at.Round(0)

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // Env is the variable that holds a worker's settings, as JSON. A test binary in
@@ -51,10 +52,10 @@ func parse(text string) (Settings, error) {
 }
 
 // Tiers gives the tiers of the delays.
-func (s Settings) Tiers() []retrytopics.Tier {
-	tiers := make([]retrytopics.Tier, 0, len(s.Delays))
+func (s Settings) Tiers() []policy.Tier {
+	tiers := make([]policy.Tier, 0, len(s.Delays))
 	for _, d := range s.Delays {
-		tiers = append(tiers, retrytopics.Tier{Topic: retrytopics.TierTopic(s.Source+".retry-", d), Delay: d})
+		tiers = append(tiers, policy.Tier{Topic: policy.TierTopic(s.Source+".retry-", d), Delay: d})
 	}
 	return tiers
 }
@@ -66,7 +67,7 @@ func (s Settings) Config() retrytopics.Config {
 		Brokers: s.Brokers, Source: s.Source, Group: s.Group,
 		Membership: retrytopics.Membership{Instance: s.Instance, Session: s.Session},
 		Origin:     retrytopics.Origin{Pipeline: s.Source},
-		Retries:    retrytopics.Retries{Tiers: s.Tiers(), Policy: retrytopics.Policy{MaxAttempts: s.Attempts, Jitter: 200 * time.Millisecond}},
+		Retries:    retrytopics.Retries{Tiers: s.Tiers(), Policy: policy.Policy{MaxAttempts: s.Attempts, Jitter: 200 * time.Millisecond}},
 		Ordering:   retrytopics.Ordering{Mode: s.Order},
 		Dedupe:     retrytopics.Dedupe{Window: s.Dedupe},
 		Journal:    retrytopics.Journal{KeepPartition: []string{s.Journal}},

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // order replays what happened to each key, as committed, against what the mode promises.
@@ -71,7 +72,7 @@ func (k *keyHistory) latest(s *step, v version, lifted bool) {
 		k.report(Order, s.Source, "it took effect after %s, which is newer: %v after %v", name(k.last), v, k.newest)
 	case s.Decision == "superseded" && !older:
 		k.report(Order, s.Source, "it is closed as superseded, and nothing newer had taken effect: the newest is %v, it is %v", k.newest, v)
-	case (s.Decision == "delivered") && lifted != (s.Reason == string(retrytopics.ReasonForced)):
+	case (s.Decision == "delivered") && lifted != (s.Reason == string(policy.ReasonForced)):
 		k.report(Order, s.Source, "it took effect over newer data (%t), and the reason is %s", lifted, s.Reason)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // config is the configuration of a process. The mutex of its instance is held.
@@ -16,7 +17,7 @@ func (in *Instance) config(p *process) retrytopics.Config {
 		Origin:  retrytopics.Origin{Proven: retrytopics.TrustProducers}, // nobody forges here, and the operator of the world has no key
 		Brokers: in.w.Kafka.addrs, Source: Source, Group: Group, Membership: retrytopics.Membership{Instance: in.Name, Static: e.Static, Session: e.Session},
 		Ordering: retrytopics.Ordering{Mode: e.Order, OnDeadLetter: e.OnDeadLetter, Versioned: e.Versioned},
-		Dedupe:   retrytopics.Dedupe{Window: e.Window}, Retries: retrytopics.Retries{Tiers: tiers(e.Tiers), Policy: retrytopics.Policy{MaxAttempts: e.MaxAttempts}},
+		Dedupe:   retrytopics.Dedupe{Window: e.Window}, Retries: retrytopics.Retries{Tiers: tiers(e.Tiers), Policy: policy.Policy{MaxAttempts: e.MaxAttempts}},
 		Handler: h.handle, Journal: retrytopics.Journal{Event: h.journal, Loss: journalLoss, KeepPartition: []string{Journal, Losses}}, Hooks: retrytopics.Hooks{OnCommit: p.held.committed},
 		Limits: retrytopics.Limits{Concurrency: e.Concurrency, HeldRecords: e.HeldRecords}, Timing: retrytopics.Timing{Transaction: e.Transaction, ClockSkew: in.skew},
 		Logger: in.logger(),
@@ -49,10 +50,10 @@ func (in *Instance) config(p *process) retrytopics.Config {
 const tierPrefix = Source + ".retry-"
 
 // tiers names the topics of delays as the pipeline file does.
-func tiers(delays []time.Duration) []retrytopics.Tier {
-	out := make([]retrytopics.Tier, 0, len(delays))
+func tiers(delays []time.Duration) []policy.Tier {
+	out := make([]policy.Tier, 0, len(delays))
 	for _, d := range delays {
-		out = append(out, retrytopics.Tier{Topic: retrytopics.TierTopic(tierPrefix, d), Delay: d})
+		out = append(out, policy.Tier{Topic: policy.TierTopic(tierPrefix, d), Delay: d})
 	}
 	return out
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // headerNumber is the producer's header that says which event of the plan a record is. What becomes of an event is not in its
@@ -85,12 +86,12 @@ func (h *handler) attempt(r *retrytopics.Record, e plan.Event, result retrytopic
 	case e.Fate == plan.FatePanic && life < e.Deaths:
 		panic("as the plan says")
 	case e.Fate == plan.FateFiltered:
-		result.Close, result.Note = retrytopics.OutcomeFiltered, "as the plan says"
+		result.Close, result.Note = policy.OutcomeFiltered, "as the plan says"
 		return result, nil
 	}
 	if closed := r.Judge(result.ContentHash, result.Version); closed != "" {
 		result.Close = closed
-		if closed == retrytopics.OutcomeDuplicate && h.stale(r, e, result) {
+		if closed == policy.OutcomeDuplicate && h.stale(r, e, result) {
 			h.store(r, e, result)
 		}
 		return result, nil

@@ -1,4 +1,4 @@
-package retrytopics
+package policy
 
 // Outcome is where one attempt leaves a record.
 type Outcome string
@@ -26,8 +26,8 @@ func Outcomes() []Outcome {
 // Finished says whether a record with this outcome is done: it does not wait in a tier.
 func (o Outcome) Finished() bool { return o != OutcomeRetried && o != OutcomeParked }
 
-// closes says whether a handler may close a record with this outcome.
-func (o Outcome) closes() bool {
+// Closes says whether a handler may close a record with this outcome.
+func (o Outcome) Closes() bool {
 	switch o {
 	case OutcomeDelivered, OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
 		return true

@@ -1,4 +1,4 @@
-package retrytopics
+package policy
 
 import (
 	"cmp"
@@ -35,7 +35,8 @@ func defaultPolicy() Policy {
 	}
 }
 
-func (p Policy) withDefaults() Policy { return p.Over(defaultPolicy()) }
+// WithDefaults returns the policy with the defaults where its own fields are zero.
+func (p Policy) WithDefaults() Policy { return p.Over(defaultPolicy()) }
 
 // Over gives the policy with the fields of under where its own are zero.
 func (p Policy) Over(under Policy) Policy {

@@ -1,4 +1,4 @@
-package retrytopics
+package policy
 
 import (
 	"errors"

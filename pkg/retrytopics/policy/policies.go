@@ -1,4 +1,4 @@
-package retrytopics
+package policy
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ const once = 2
 
 // For gives the complete policy of a category: no field is zero.
 func (p Policies) For(c classify.Category) Policy {
-	under := p.Default.withDefaults()
+	under := p.Default.WithDefaults()
 	if c == classify.CategoryIO || c == classify.CategoryMemory {
 		under.MaxAttempts = min(under.MaxAttempts, once)
 	}
@@ -52,7 +52,7 @@ func (p Policy) wait(tried Tried, tiers []Tier, uniform func() float64) (delay, 
 
 // Faults reports everything that is wrong with the policies, or nil.
 func (p Policies) Faults() error {
-	faults := p.Default.withDefaults().faults("policy")
+	faults := p.Default.WithDefaults().faults("policy")
 	for _, c := range slices.Sorted(maps.Keys(p.ByCategory)) {
 		if !c.Retried() {
 			faults = append(faults, fmt.Errorf("policy of category %s: failures of it are never tried again; only %v may have a policy", c, classify.RetriedCategories()))
