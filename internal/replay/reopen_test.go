@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -155,7 +156,7 @@ func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
 	})
 	superseded := deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}}
 	end := make(chan error, 1)
-	dead := w.service()
+	dead := w.service(kgo.RequestTimeoutOverhead(testrun.Patient(20 * time.Second))) // it must not send EndTxn again
 	go func() {
 		_, err := dead.Change(w.ctx(), superseded, Reopen, ana("because"), nil)
 		end <- err
