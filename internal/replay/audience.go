@@ -39,14 +39,15 @@ func (s *Service) Audiences(ctx context.Context, p *plan.Plan) ([]Audience, erro
 	}
 	var out []Audience
 	for group, answer := range admin.FetchManyOffsets(ctx, groups...) {
-		for _, topic := range targets {
-			if answer.Err != nil || len(answer.Fetched[topic]) == 0 {
-				continue
-			}
-			lags, err := kafka.Lag(ctx, admin, group, kafka.Written, topic)
-			if err != nil {
-				return nil, err
-			}
+		read := slices.DeleteFunc(slices.Clone(targets), func(topic string) bool { return answer.Err != nil || len(answer.Fetched[topic]) == 0 })
+		if len(read) == 0 {
+			continue
+		}
+		lags, err := kafka.Lag(ctx, admin, group, kafka.Written, read...)
+		if err != nil {
+			return nil, err
+		}
+		for _, topic := range read {
 			a := Audience{Topic: topic, Group: group}
 			for _, p := range lags[topic] {
 				a.Lag += p.Lag

@@ -15,7 +15,8 @@ import (
 // is decided by the states, and of what is carried out by those after the fencing.
 type choice struct {
 	standing *standing
-	places   []dlqPlace // in the order of the DLQ
+	index    *dlqindex.DLQ // as it was when it chose
+	places   []dlqPlace    // in the order of the DLQ
 }
 
 // dlqPlace is where a record lies in the DLQ.
@@ -44,12 +45,15 @@ func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, er
 
 // chooseOf is choose for states that were read before. Of the selected letters, some are chosen by their ids.
 func (s *Service) chooseOf(ctx context.Context, st *standing, f deadletters.Filter, some func(id string) bool) (*choice, error) {
-	c := &choice{standing: st}
-	d, err := s.indexed(ctx)
+	index, err := s.Index(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = d.Places(ctx, dlqindex.Query{Filter: f}, func(id string, partition int32, offset int64) {
+	c := &choice{standing: st}
+	if c.index, err = index.Fresh(ctx); err != nil {
+		return nil, err
+	}
+	err = c.index.Places(ctx, dlqindex.Query{Filter: f}, func(id string, partition int32, offset int64) {
 		if some(id) {
 			c.places = append(c.places, dlqPlace{offset, partition})
 		}
@@ -58,15 +62,6 @@ func (s *Service) chooseOf(ctx context.Context, st *standing, f deadletters.Filt
 		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
 	})
 	return c, err
-}
-
-// indexed returns the DLQ as the index has it, brought up to date.
-func (s *Service) indexed(ctx context.Context) (*dlqindex.DLQ, error) {
-	index, err := s.Index(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return index.Fresh(ctx)
 }
 
 // letters calls fn for each chosen letter in the order of the DLQ: its number among the places, and the letter; nil when its record is gone.

@@ -117,7 +117,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	p.rewrite = rewrite
 	overtaken := 0
 	if passedOver {
-		if overtaken, err = s.overtaken(ctx, f); err != nil {
+		if overtaken, err = p.overtaken(ctx, f); err != nil {
 			return plan.Head{}, nil, err
 		}
 	}
@@ -173,13 +173,9 @@ func (p *planning) mark(n int, l *deadletters.Letter, goes bool) {
 }
 
 // overtaken counts the letters that a filter would select if they were not closed as superseded.
-func (s *Service) overtaken(ctx context.Context, f deadletters.Filter) (int, error) {
+func (c *choice) overtaken(ctx context.Context, f deadletters.Filter) (int, error) {
 	f.Statuses = []deadletters.Status{deadletters.Superseded}
-	d, err := s.indexed(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return d.Count(ctx, dlqindex.Query{Filter: f})
+	return c.index.Count(ctx, dlqindex.Query{Filter: f})
 }
 
 // ends returns the ends of the partitions of the DLQ.
