@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -116,8 +115,8 @@ const (
 	exampleOfs = 3
 )
 
-// place is the number of an element in a JSON Pointer.
-var place = regexp.MustCompile(`/[0-9]+(/|$)`)
+// isNumber reports whether a step of a JSON Pointer can be the place of an element.
+func isNumber(step string) bool { return step != "" && strings.Trim(step, "0123456789") == "" }
 
 // unchanged is the shape of a rewrite that leaves a value as it is.
 const unchanged = "nothing"
@@ -129,14 +128,17 @@ func shapeOf(made remade) string {
 	}
 	var paths []string
 	for _, c := range made.changes {
-		path := c.Path
-		for again := ""; again != path; {
-			again, path = path, place.ReplaceAllString(path, "/*$1")
+		if c.Path == "" {
+			paths = append(paths, "the whole value")
+			continue
 		}
-		if path == "" {
-			path = "the whole value"
+		steps := strings.Split(c.Path, "/")
+		for i, step := range steps {
+			if isNumber(step) {
+				steps[i] = "*"
+			}
 		}
-		paths = append(paths, path)
+		paths = append(paths, strings.Join(steps, "/"))
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
