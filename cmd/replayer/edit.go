@@ -11,7 +11,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
-	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
 // editFlags is what the edit command takes besides the filter.
@@ -63,15 +62,13 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	if err := f.bulk.check(filter, f.consent.execute); err != nil {
 		return err
 	}
-	spec, err := f.rewriting.spec()
+	_, edit, err := a.read(ctx, &f.rewriting)
 	if err != nil {
 		return err
 	}
-	edit, err := rewrite.New(spec)
-	if err != nil || !edit.Changes() {
+	if edit == nil || !edit.Changes() {
 		return usage("what do they become? Say it with --set, --expr, --patch, --merge or --filter")
 	}
-	a.warnOpen(ctx, spec)
 	s, err := a.service(ctx)
 	if err != nil {
 		return err

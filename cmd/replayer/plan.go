@@ -42,7 +42,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 				return err
 			}
 			o.Force = force
-			if o.Rewrite, err = rewriting.spec(); err != nil {
+			if o.Rewrite, _, err = a.read(cmd.Context(), &rewriting); err != nil {
 				return err
 			}
 			return a.runPlan(cmd.Context(), &sel, file, o)
@@ -76,7 +76,6 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		return err
 	}
 	defer s.Close()
-	a.warnOpen(ctx, o.Rewrite)
 	p, err := s.SavePlan(ctx, filter, o, file)
 	if err != nil {
 		return err

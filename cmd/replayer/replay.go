@@ -79,7 +79,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	o, options, err := f.options(a, filter)
+	o, options, err := f.options(ctx, a, filter)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,6 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return err
 	}
 	defer s.Close()
-	a.warnOpen(ctx, o.Rewrite)
 	p, err := s.ScratchPlan(ctx, filter, o)
 	if err != nil {
 		return err
@@ -132,7 +131,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 }
 
 // options are those of the plan and of its execution.
-func (f *replayFlags) options(a *app, filter deadletters.Filter) (o replay.PlanOptions, options replay.ExecuteOptions, err error) {
+func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Filter) (o replay.PlanOptions, options replay.ExecuteOptions, err error) {
 	if err := f.consent.check(); err != nil {
 		return o, options, err
 	}
@@ -149,7 +148,7 @@ func (f *replayFlags) options(a *app, filter deadletters.Filter) (o replay.PlanO
 		return o, options, err
 	}
 	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.program
-	if o.Rewrite, err = f.rewriting.spec(); err != nil {
+	if o.Rewrite, _, err = a.read(ctx, &f.rewriting); err != nil {
 		return o, options, err
 	}
 	o.Force, err = f.forcing.why(f.consent.reason)

@@ -34,14 +34,12 @@ func (r *rewriting) register(cmd *cobra.Command, heading string) {
 		f.StringVar(&r.patch, "patch", "", "a JSON Patch, as text or @FILE")
 		f.StringVar(&r.merge, "merge", "", "a Merge Patch, as text or @FILE")
 		f.StringVar(&r.program, programFlag, "", "a program that reads one value on its input and prints another, for example 'jq -c .payload'; exit code 0 or the dead letter is left")
-		f.DurationVar(&r.timeout, "filter-timeout", usualFilterTime, "how long the program may take for one value")
+		f.DurationVar(&r.timeout, "filter-timeout", rewrite.UsualTime, "how long the program may take for one value")
 		f.BoolVar(&r.network, "filter-network", false, "the program may use the network")
 		f.StringVar(&r.schema, "schema", "", "a file with the JSON Schema that each result satisfies, or the dead letter is left")
 		mustComplete(cmd.MarkFlagFilename("schema"))
 	})
 }
-
-const usualFilterTime = 10 * time.Second
 
 // spec reads the flags and their files.
 func (r *rewriting) spec() (rewrite.Spec, error) {
@@ -73,13 +71,24 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 		}
 		*part.to = text
 	}
-	if s.Empty() {
-		return s, nil
-	}
-	if _, err := rewrite.New(s); err != nil {
-		return s, exit(cli.ExitUsage, err)
-	}
 	return s, nil
+}
+
+// read reads the flags and makes the rewrite of them; nil when they say none. It warns when the program has the network though nobody
+// allowed it.
+func (a *app) read(ctx context.Context, r *rewriting) (rewrite.Spec, *rewrite.Rewrite, error) {
+	s, err := r.spec()
+	if err != nil || s.Empty() {
+		return s, nil, err
+	}
+	made, err := rewrite.New(s)
+	if err != nil {
+		return s, nil, exit(cli.ExitUsage, err)
+	}
+	if !s.Network && !made.Isolated(ctx) {
+		fmt.Fprintln(a.env.Err, "warning: the program of --filter has the network: this system does not let it be taken away")
+	}
+	return s, made, nil
 }
 
 // flags writes them as flags again.
@@ -92,21 +101,11 @@ func (r *rewriting) flags() string {
 		b.WriteString(" --expr " + quoted(e))
 	}
 	b.WriteString(again("patch", r.patch) + again("merge", r.merge) + again(programFlag, r.program))
-	if r.program != "" && r.timeout != usualFilterTime {
+	if r.program != "" && r.timeout != rewrite.UsualTime {
 		fmt.Fprintf(&b, " --filter-timeout %s", r.timeout)
 	}
 	if r.network {
 		b.WriteString(" --filter-network")
 	}
 	return b.String() + again("schema", r.schema)
-}
-
-// warnOpen says when the program has the network though nobody allowed it.
-func (a *app) warnOpen(ctx context.Context, s rewrite.Spec) {
-	if s.Program == "" || s.Network {
-		return
-	}
-	if r, err := rewrite.New(s); err == nil && !r.Isolated(ctx) {
-		fmt.Fprintln(a.env.Err, "warning: the program of --filter has the network: this system does not let it be taken away")
-	}
 }

@@ -39,7 +39,7 @@ func newProgram(s Spec) (*program, error) {
 	if math.IsNaN(s.Seconds) || s.Seconds < 0 || s.Seconds > longest {
 		return nil, fmt.Errorf("%w: a program can take from 0 to %d seconds for a value", ErrRewrite, longest)
 	}
-	p := &program{text: s.Program, limit: usualTime, network: s.Network}
+	p := &program{text: s.Program, limit: UsualTime, network: s.Network}
 	if s.Seconds > 0 {
 		p.limit = time.Duration(s.Seconds * float64(time.Second))
 	}

@@ -122,8 +122,8 @@ func facts(value []byte, of *Record) (transform.RecordFacts, error) {
 	return transform.RecordFacts{Value: parsed, Key: of.Key, Headers: of.Headers}, nil
 }
 
-// usualTime is how long a program may take for one value.
-const usualTime = 10 * time.Second
+// UsualTime is how long a program may take for one value when nobody says otherwise.
+const UsualTime = 10 * time.Second
 
 // oneLine is JSON without line ends between its parts; other text as it is.
 func oneLine(value []byte) []byte {
