@@ -48,7 +48,7 @@ func TestJob_S4_6_C4_anotherOperatorPausesAndCancels(t *testing.T) {
 	const n = 10
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.dead(n)
-	first := p.canary("ana", n)
+	first := p.canary("ana", n, "--all")
 	id := p.latestJob().ID
 	for _, order := range []struct{ verb, state string }{{"pause", "paused"}, {"resume", "running"}, {"pause", "paused"}} {
 		if r := p.run("replayer", order.verb, "-c", p.file, "--actor", "bo", id); r.Code != 0 {

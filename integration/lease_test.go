@@ -11,10 +11,10 @@ import (
 )
 
 // canary starts a replay that waits for the consumer's verdict on its first two dead letters, and waits until these are sent.
-func (p *pipe) canary(by string, before int) *proc.Process {
+func (p *pipe) canary(by string, before int, which ...string) *proc.Process {
 	p.t.Helper()
 	source := p.log.Tail(p.t, p.topics.Source)
-	first := proc.Start(p.t, p.spec("replayer", "replay", "-c", p.file, "--all", "--canary", "2", "--execute", "--reason", "AREA mapped", "--actor", by))
+	first := proc.Start(p.t, p.spec("replayer", append([]string{"replay", "-c", p.file, "--canary", "2", "--execute", "--reason", "AREA mapped", "--actor", by}, which...)...))
 	source.UntilCount(p.ctx, p.t, "the canary", before+2)
 	return first
 }
@@ -27,7 +27,7 @@ func TestLease_C4_aSecondOperator(t *testing.T) {
 	const n = 10
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.dead(n)
-	first := p.canary("ana", n)
+	first := p.canary("ana", n, "--all")
 	discard := []string{"discard", "-c", p.file, "--limit", "1", "--execute", "--reason", "not wanted", "--actor", "bo"}
 	r := p.run("replayer", discard...)
 	if r.Code != exitRefused || r.Stdout != "" {
@@ -58,7 +58,7 @@ func TestLease_C4_ofAKilledReplayerIsNobodys(t *testing.T) {
 	const n = 10
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.dead(n)
-	if !p.canary("ana", n).Kill() {
+	if !p.canary("ana", n, "--all").Kill() {
 		t.Fatal("the replayer had ended before it was killed")
 	}
 	p.replay("--execute")

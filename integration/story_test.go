@@ -32,10 +32,7 @@ func TestStory_C4_S4_6_S4_8(t *testing.T) {
 	}
 	call(0, "The plan is fix", "plan", "-f", file, "--replay-id", "fix", "--limit", "10", "--actor", "ana")
 
-	source := p.log.Tail(t, p.topics.Source)
-	first := proc.Start(t, p.spec("replayer", "replay", "-c", p.file, "--plan", file, "--canary", "2", "--execute", "--reason", "AREA mapped", "--actor", "ana"))
-	source.UntilCount(p.ctx, t, "the canary", n+2)
-	if !first.Kill() {
+	if !p.canary("ana", n, "--plan", file).Kill() {
 		t.Fatal("the replayer had ended before it was killed")
 	}
 	call(0, `"already":2`, "replay", "--plan", file, "--execute", "--reason", "ana was cut off", "--actor", "bo", "--wait-for-lease", "1m")
