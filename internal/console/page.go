@@ -2,13 +2,16 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
@@ -17,14 +20,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-//go:embed page/pages.html
-var pageText string
+//go:embed page/*.html
+var pageFiles embed.FS
 
 //go:embed page/style.css
 var styleSheet []byte
 
 const (
 	pageRows   = 50       // dead letters on a page
+	pageValues = 12       // refused values of a group on a page
 	shownValue = 64 << 10 // bytes of a value that a page shows
 )
 
@@ -33,19 +37,33 @@ func pageRoutes() []route {
 	return []route{
 		answering("/{$}", "", append(filterParams(), orderParam(), cursorParam()), (*Console).homePage),
 		answering("/letters/{id}", "", nil, (*Console).letterPage),
+		answering("/replays", "", nil, (*Console).replaysPage),
+		answering("/replays/{id}", "", nil, (*Console).replayPage),
+		answering("/audit", "", auditParams(), (*Console).auditPage),
 	}
 }
 
 // page is what the template shows.
 type page struct {
-	DLQ   string
-	Fresh Freshness
-	Query url.Values // of the address
+	DLQ      string
+	Title    string // of what the page shows
+	Pipeline bool   // there are replays and an audit topic
+	At       string // the path that the navigation marks
+	Fresh    Freshness
+	Query    url.Values // of the address
 
+	State   *state // nil without a pipeline
 	Stats   dlq.StatsJSON
 	Groups  GroupsAnswer
+	Chosen  *chosen // group
 	Letters LettersAnswer
+
 	Letter  *dlq.DetailJSON // of the page of one dead letter
+	Value   shownText
+	Refused dlq.Values // of the dead letter: at most one
+	Replays *ReplaysAnswer
+	Replay  *ReplayAnswer
+	Audit   *AuditAnswer
 
 	Error *ErrorBody // instead of all else
 }
@@ -82,7 +100,8 @@ func (c *Console) homePage(ctx context.Context, q query) (page, error) {
 		return page{}, err
 	}
 	selected.Limit = pageRows
-	out := page{DLQ: c.letters.Topic(), Query: q.values}
+	out := c.blank("/", "Dead letters")
+	out.Query = q.values
 	if out.Fresh, err = c.index.fresh(ctx); err != nil {
 		return page{}, err
 	}
@@ -94,18 +113,78 @@ func (c *Console) homePage(ctx context.Context, q query) (page, error) {
 	if out.Groups, err = c.groupsOf(ctx, out.Fresh, dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}); err != nil {
 		return page{}, err
 	}
+	slices.SortStableFunc(out.Groups.Groups, func(a, b dlq.GroupJSON) int { // what waits for somebody comes first
+		return cmp.Compare(b.Statuses[string(deadletters.Pending)], a.Statuses[string(deadletters.Pending)])
+	})
+	out.State = c.state(ctx)
+	if ids := listed.values["group"]; len(ids) == 1 {
+		out.Chosen = c.chosenOf(ctx, out.Groups.Groups, ids[0])
+	}
 	out.Letters, err = c.pageOf(ctx, out.Fresh, selected, after)
 	return out, err
 }
 
 func (c *Console) letterPage(ctx context.Context, q query) (page, error) {
 	of, err := c.letter(ctx, q)
-	return page{DLQ: c.letters.Topic(), Fresh: of.Fresh, Letter: &of.Letter}, err
+	if err != nil {
+		return page{}, err
+	}
+	out := c.blank("/", of.Letter.ID)
+	out.Fresh, out.Letter = of.Fresh, &of.Letter
+	if of.Letter.Value == nil {
+		return out, nil
+	}
+	path := ""
+	if t := of.Letter.Today; t != nil && !t.Passes {
+		selected := dlqindex.Query{Filter: deadletters.Filter{IDs: []string{q.id}}}
+		out.Refused, _ = c.refused(ctx, selected, of.Letter.Group, of.Letter.Error.Code) // the page says what today's transform says anyway
+		if len(out.Refused.Each) > 0 {
+			path = out.Refused.Each[0].Path
+		}
+	}
+	out.Value = mark(*of.Letter.Value, path)
+	return out, nil
+}
+
+func (c *Console) replaysPage(ctx context.Context, q query) (page, error) {
+	of, err := c.replays(ctx, q)
+	out := c.blank("/replays", "Replays")
+	out.Fresh, out.Replays = of.Fresh, &of
+	return out, err
+}
+
+func (c *Console) replayPage(ctx context.Context, q query) (page, error) {
+	of, err := c.replay(ctx, q)
+	out := c.blank("/replays", of.Replay.ReplayID)
+	out.Fresh, out.Replay = of.Fresh, &of
+	return out, err
+}
+
+// auditPage lists operations, or the events of one operation or dead letter.
+func (c *Console) auditPage(ctx context.Context, q query) (page, error) {
+	asked := query{values: url.Values{"limit": {strconv.Itoa(defaultLimit)}}}
+	for name, values := range q.values {
+		if values[0] != "" { // a form sends its empty fields
+			asked.values[name] = values
+		}
+	}
+	if asked.get("operation") == "" && asked.get("letter") == "" {
+		asked.values.Set("operations", "true")
+	}
+	of, err := c.audit(ctx, asked)
+	out := c.blank("/audit", "Audit")
+	out.Fresh, out.Audit, out.Query = of.Fresh, &of, q.values
+	return out, err
+}
+
+// blank returns a page without content.
+func (c *Console) blank(at, title string) page {
+	return page{DLQ: c.letters.Topic(), Title: title, Pipeline: c.pipeline != nil, At: at}
 }
 
 // pages returns the handler of a page.
 func (c *Console) pages(r route) http.Handler {
-	shapes := template.Must(template.New("").Funcs(c.words()).Parse(pageText))
+	shapes := template.Must(template.New("").Funcs(c.words()).ParseFS(pageFiles, "page/*.html"))
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), answerTimeout)
 		defer cancel()
@@ -117,7 +196,9 @@ func (c *Console) pages(r route) http.Handler {
 		}
 		if err != nil {
 			body, code := c.errorOf(err)
-			status, shown = code, page{DLQ: c.letters.Topic(), Error: &body}
+			failed := c.blank("", "No answer")
+			failed.Error = &body
+			status, shown = code, failed
 		}
 		var text bytes.Buffer
 		if err := shapes.ExecuteTemplate(&text, "page", shown); err != nil {
@@ -134,7 +215,16 @@ func (c *Console) words() template.FuncMap {
 		"line":  func(text string) string { return cli.CleanText(text, cli.OneLine) },
 		"path":  url.PathEscape,
 		"count": thousands,
-		"span":  func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
+		"keep":  func(text string) string { return cli.CleanText(strings.ToValidUTF8(text, "\uFFFD"), cli.KeepLines) },
+		"time":  dlq.TimeText,
+		"percent": func(share *float64) string {
+			if share == nil {
+				return ""
+			}
+			return fmt.Sprintf("≥ %.2g %%", *share*100)
+		},
+		"middle": middle,
+		"span":   func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
 		"ago": func(text string) string {
 			at, err := time.Parse(time.RFC3339, text)
 			if err != nil {
@@ -149,6 +239,16 @@ func (c *Console) words() template.FuncMap {
 			return cli.CleanText(*text, cli.KeepLines)
 		},
 	}
+}
+
+// middle cuts a long text in its middle.
+func middle(text string) string {
+	const longest = 96
+	runes := []rune(cli.CleanText(text, cli.OneLine))
+	if len(runes) <= longest {
+		return string(runes)
+	}
+	return string(runes[:longest/2]) + " … " + string(runes[len(runes)-longest/2:])
 }
 
 // thousands writes a number in groups of three digits.
