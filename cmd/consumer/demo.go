@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/switchback-geo/switchback/internal/console"
 	"github.com/switchback-geo/switchback/internal/demo"
 	"github.com/switchback-geo/switchback/internal/devbroker"
 )
@@ -20,8 +21,9 @@ func newDemo() *cobra.Command {
 		Short: "Run the whole story on an embedded broker with real features",
 		Long: `Start an embedded broker, publish real earthquakes and counties, run a consumer whose place-name
 service has an outage, verify where every feature is, correct the mapping, replay the dead letters,
-and verify again. Takes about a minute and a half. Then broker, metrics and consumer stay usable
-until Ctrl-C, unless --exit is given.`,
+and verify again. Takes about a minute and a half. A browser shows the dead letters at the address
+that is printed. Then broker, console, metrics and consumer stay usable until Ctrl-C, unless --exit
+is given.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Events < 0 {
 				return usageError{fmt.Errorf("--events %d: ask for one or more", o.Events)}
@@ -50,7 +52,7 @@ until Ctrl-C, unless --exit is given.`,
 			if errors.Is(err, demo.ErrInterrupted) {
 				return errInterrupted
 			}
-			if _, refused := errors.AsType[*devbroker.RealBrokersError](err); refused {
+			if _, refused := errors.AsType[*devbroker.RealBrokersError](err); refused || errors.Is(err, console.ErrAddress) {
 				return usageError{err}
 			}
 			return err
@@ -62,6 +64,7 @@ until Ctrl-C, unless --exit is given.`,
 	flags.StringVar(&summary, "summary", "", "write one JSON object about the run to this file at the end (- for standard output)")
 	flags.IntVar(&o.KafkaPort, "port", 9092, "port of the embedded broker on 127.0.0.1 (0: any free one)")
 	flags.IntVar(&o.PlacesPort, "places-port", 0, "port of the place-name service on 127.0.0.1 (0: any free one)")
+	flags.StringVar(&o.ConsoleListen, "console", "", "loopback host:port of the web console (default "+demo.UsualConsole+", or a free port if that one is taken)")
 	flags.StringVar(&o.MetricsListen, "metrics", "127.0.0.1:9464", `host:port of /metrics ("" turns it off)`)
 	flags.StringVar(&o.DataDir, "data-dir", "", "keep the broker's data here (default: in memory)")
 	return cmd

@@ -6,8 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/console"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -37,26 +36,8 @@ func usage(format string, args ...any) error { return exit(cli.ExitUsage, fmt.Er
 
 // codeOf gives the exit code of an error and whether there is something left to say about it.
 func codeOf(err error) (code cli.Exit, say bool) {
-	var coded *exitError
-	var faults *config.Faults
-	switch {
-	case err == nil:
-		return cli.ExitDone, false
-	case errors.Is(err, context.Canceled):
-		return cli.ExitInterrupted, true
-	case errors.As(err, &coded):
+	if coded, own := errors.AsType[*exitError](err); own && !errors.Is(err, context.Canceled) {
 		return coded.code, coded.err != nil
-	case errors.Is(err, replay.ErrReplaysMayWait):
-		return cli.ExitRefused, true
-	case errors.As(err, &faults), errors.Is(err, replay.ErrOptions):
-		return cli.ExitUsage, true
-	case errors.Is(err, replay.ErrLeased):
-		return cli.ExitRefused, true
-	case isCancelled(err):
-		return cli.ExitStopped, true
-	case errors.Is(err, replay.ErrNoReplay), errors.Is(err, replay.ErrNoJob), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
-		return cli.ExitNothing, true
-	default:
-		return cli.ExitRuntime, true
 	}
+	return console.ExitOf(err), err != nil
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +15,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
@@ -65,7 +63,7 @@ func (d *desk) open() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: replays, Now: now, Explain: explain})
+	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: replays, Now: now, Explain: Explain})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -76,14 +74,6 @@ func (d *desk) open() {
 		letters.Close()
 		replays.Close()
 	})
-}
-
-// explain knows the errors that these tests provoke.
-func explain(err error) (cli.Exit, error) {
-	if errors.Is(err, dlqindex.ErrNoLetter) || errors.Is(err, replay.ErrNoReplay) {
-		return cli.ExitNothing, err
-	}
-	return cli.ExitRuntime, err
 }
 
 func (d *desk) configure() *config.Config {

@@ -113,13 +113,20 @@ func TestRun(t *testing.T) {
 	t.Run("conservation", func(t *testing.T) { checkConservation(t, cfg, events) })
 	t.Run("replayer", func(t *testing.T) { checkReplayer(t, cfg) })
 	t.Run("metrics", func(t *testing.T) { checkMetrics(t, metrics) })
+	console := regexp.MustCompile(`In a browser: http://(\S+)/\n`).FindStringSubmatch(out.String())
+	if console == nil {
+		t.Fatalf("the screen does not say where the console is:\n%s", out)
+	}
+	t.Run("console", func(t *testing.T) { checkConsole(t, console[1]) })
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("after Ctrl-C at the end: %v, want nil", err)
 	}
-	if conn, err := net.Dial("tcp", cfg.Kafka.Brokers[0]); err == nil {
-		conn.Close()
-		t.Error("the broker outlives the demo")
+	for what, address := range map[string]string{"broker": cfg.Kafka.Brokers[0], "console": console[1]} {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			t.Errorf("the %s outlives the demo", what)
+		}
 	}
 }
 
@@ -222,9 +229,19 @@ func checkReplayer(t *testing.T, cfg *config.Config) {
 }
 
 func checkMetrics(t *testing.T, address string) {
+	checkPages(t, address, map[string]string{"/metrics": "switchback_records_delivered_total", "/healthz": "ok"})
+}
+
+// checkConsole looks at the pages that the story has filled.
+func checkConsole(t *testing.T, address string) {
+	checkPages(t, address, map[string]string{"/": "3 pending dead letters", "/replays": "consumer demo", "/audit": "flagged now instead of rejected"})
+}
+
+// checkPages asks for pages, each of which must contain a text.
+func checkPages(t *testing.T, address string, pages map[string]string) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	for path, want := range map[string]string{"/metrics": "switchback_records_delivered_total", "/healthz": "ok"} {
+	for path, want := range pages {
 		res, err := client.Get("http://" + address + path)
 		if err != nil {
 			t.Fatal(err)
@@ -250,6 +267,9 @@ func freeAddress(t *testing.T) string {
 
 func TestRun_exit_leaves_and_keeps_standard_output_for_the_summary(t *testing.T) {
 	t.Parallel()
+	if usual, err := net.Listen("tcp", demo.UsualConsole); err == nil { // else somebody else has it
+		defer usual.Close()
+	}
 	var stdout, stderr bytes.Buffer
 	err := demo.Run(t.Context(), demo.Options{
 		Events: 20, Exit: true, Summary: &stdout, Stdout: &stdout, Stderr: &stderr, Env: nothing, Story: shortStory(),
@@ -288,6 +308,8 @@ func TestRun_refuses(t *testing.T) {
 	}{
 		"the broker's port":       {demo.Options{KafkaPort: port}, []string{strconv.Itoa(port), "in use", "--port"}, new(*devbroker.PortError)},
 		"the service's port":      {demo.Options{PlacesPort: port}, []string{strconv.Itoa(port), "in use", "--places-port"}, new(*devbroker.PortError)},
+		"the console's port":      {demo.Options{ConsoleListen: taken.Addr().String()}, []string{strconv.Itoa(port), "in use", "--console"}, new(*devbroker.PortError)},
+		"a console for everybody": {demo.Options{ConsoleListen: "0.0.0.0:0"}, []string{"loopback"}, nil},
 		"the metrics' port":       {demo.Options{MetricsListen: taken.Addr().String(), Events: 1}, []string{strconv.Itoa(port), "in use", "--metrics"}, nil},
 		"real brokers":            {demo.Options{Env: brokers}, []string{"kafka.example:9092"}, new(*devbroker.RealBrokersError)},
 		"an earlier demo's data":  {demo.Options{DataDir: used}, []string{used, "earlier demo"}, nil},

@@ -23,6 +23,8 @@ type Options struct {
 	KafkaPort, PlacesPort int
 	// MetricsListen is the host:port of /metrics, /healthz and /readyz; "" turns them off.
 	MetricsListen string
+	// ConsoleListen is the loopback host:port of the web console; "" is UsualConsole, or a free port if another program listens there.
+	ConsoleListen string
 	// DataDir keeps the broker's data and the pipeline file; it must not have those of an earlier demo. "" keeps the data in memory and the
 	// file in a temporary folder that is removed at the end.
 	DataDir string

@@ -107,8 +107,8 @@ func (p *play) watch(c *consumer.Consumer, produced func() int64, events int) *w
 // first produces the events and consumes them with the pipeline that rejects invalid geometries.
 func (p *play) first(ctx context.Context) error {
 	cfg := p.stage.settings.before
-	fmt.Fprintf(p.Stderr, "\nBroker on %s, topic %s; place-name service on %s.\n%s events are on their way.\n",
-		p.stage.broker.Addr(), cfg.Source.Topic, p.stage.places.Addr(), thousands(p.Events))
+	fmt.Fprintf(p.Stderr, "\nBroker on %s, topic %s; place-name service on %s.\nDead letters in a browser: http://%s/\n%s events are on their way.\n",
+		p.stage.broker.Addr(), cfg.Source.Topic, p.stage.places.Addr(), p.stage.console.Addr(), thousands(p.Events))
 	running, err := p.consumer(cfg)
 	if err != nil {
 		return err
@@ -242,12 +242,13 @@ func (p *play) summarise(books *verify.Report) error {
 // hints lists how to look around while everything still runs.
 func (p *play) hints() string {
 	text := fmt.Sprintf(`
-Everything is still there. In another terminal, in the folder of the source:
+Everything is still there. In a browser: http://%[4]s/
+In another terminal, in the folder of the source:
 
   go run ./cmd/replayer groups -c %[2]s
   go run ./cmd/replayer list -c %[2]s
   kcat -b %[1]s -C -t %[3]s -o beginning -e -f '%%k %%h\n'
-`, p.stage.broker.Addr(), p.stage.settings.file, p.stage.settings.after.Topics.DLQ)
+`, p.stage.broker.Addr(), p.stage.settings.file, p.stage.settings.after.Topics.DLQ, p.stage.console.Addr())
 	if p.MetricsListen != "" {
 		text += fmt.Sprintf("  curl http://%s/metrics\n", p.MetricsListen)
 	}

@@ -20,10 +20,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// stage is everything that the demo plays on: broker, topics, place-name service, pipeline files.
+// stage is everything that the demo plays on: broker, topics, place-name service, pipeline files, web console.
 type stage struct {
 	settings *settings
 	places   *placeServer
+	console  *webConsole
 	client   *kgo.Client // produces the events and counts the topics
 	broker   *devbroker.Broker
 	undo     []func() error // in the order of building; run backwards
@@ -68,7 +69,15 @@ func build(ctx context.Context, o Options) (_ *stage, err error) {
 	if err := s.settings.write(dir); err != nil {
 		return nil, err
 	}
-	return s, s.connect(ctx)
+	if err := s.connect(ctx); err != nil {
+		return nil, err
+	}
+	s.console, err = startConsole(ctx, s.settings.after, o.ConsoleListen)
+	if err != nil {
+		return nil, err
+	}
+	s.later(s.console.Close)
+	return s, nil
 }
 
 // connect makes the demo's own client and the topics.

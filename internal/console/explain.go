@@ -1,0 +1,36 @@
+package console
+
+import (
+	"context"
+	"errors"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// ExitOf returns the exit code of an error of the services behind the console. The commands end with it, too.
+func ExitOf(err error) cli.Exit {
+	_, faults := errors.AsType[*config.Faults](err)
+	_, cancelled := errors.AsType[*replay.CancelledError](err)
+	switch {
+	case err == nil:
+		return cli.ExitDone
+	case errors.Is(err, context.Canceled):
+		return cli.ExitInterrupted
+	case errors.Is(err, replay.ErrReplaysMayWait), errors.Is(err, replay.ErrLeased):
+		return cli.ExitRefused
+	case faults, errors.Is(err, replay.ErrOptions):
+		return cli.ExitUsage
+	case cancelled:
+		return cli.ExitStopped
+	case errors.Is(err, replay.ErrNoReplay), errors.Is(err, replay.ErrNoJob), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
+		return cli.ExitNothing
+	default:
+		return cli.ExitRuntime
+	}
+}
+
+// Explain returns the exit code of an error, and the error as it is: for consoles whose users need no words of their own.
+func Explain(err error) (cli.Exit, error) { return ExitOf(err), err }

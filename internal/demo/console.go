@@ -1,0 +1,80 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/console"
+	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+)
+
+const (
+	// UsualConsole is where the web console listens unless another program does.
+	UsualConsole = "127.0.0.1:8480"
+	// ConsoleFlag is the flag that sets Options.ConsoleListen, as messages name it.
+	ConsoleFlag = "--console"
+)
+
+// webConsole serves the pages of `replayer serve` over the demo's topics.
+type webConsole struct {
+	addr string
+	stop context.CancelFunc
+	done chan error
+}
+
+// startConsole starts the console at an address; "" is the usual one, or a free port. Today's transform is that of cfg. If the port is taken,
+// the error is a *devbroker.PortError.
+func startConsole(ctx context.Context, cfg *config.Config, address string) (*webConsole, error) {
+	usual := address == ""
+	if usual {
+		address = UsualConsole
+	}
+	listener, err := console.Listen(ctx, address)
+	if usual && errors.Is(err, syscall.EADDRINUSE) {
+		listener, err = console.Listen(ctx, "127.0.0.1:0")
+	}
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		port, _ := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:]) // 0 for a name
+		return nil, &devbroker.PortError{Service: "web console", Port: port, Flag: ConsoleFlag, Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: dlqindex.Options{Place: dlqindex.InMemory}})
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	ctx, stop := context.WithCancel(ctx)
+	pages, err := console.New(ctx, console.Options{DeadLetters: letters, Replays: letters.Replays(), Explain: console.Explain, Now: time.Now})
+	if err != nil {
+		stop()
+		letters.Close()
+		return nil, errors.Join(err, listener.Close())
+	}
+	c := &webConsole{addr: listener.Addr().String(), stop: stop, done: make(chan error, 1)}
+	go func() {
+		err := pages.Serve(ctx, listener)
+		stop() // a server that failed leaves refreshes
+		pages.Close()
+		letters.Close()
+		c.done <- err
+	}()
+	return c, nil
+}
+
+// Addr returns the host:port where the console listens.
+func (c *webConsole) Addr() string { return c.addr }
+
+// Close ends the console. Requests at work are answered.
+func (c *webConsole) Close() error {
+	c.stop()
+	return <-c.done
+}
