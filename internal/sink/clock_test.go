@@ -115,7 +115,10 @@ func TestSink_S0_6_settingsOfTheRole(t *testing.T) {
 	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.exec("alter table parcels add a text[], add f double precision, add x xml")
-	for _, setting := range []string{"array_nulls = off", "extra_float_digits = 0", "xmloption = document"} {
+	for _, setting := range []string{
+		"array_nulls = off", "extra_float_digits = 0", "xmloption = document", "quote_all_identifiers = on", "standard_conforming_strings = off",
+		"backslash_quote = off", "transform_null_equals = on", "default_transaction_isolation = serializable", "lc_numeric = 'C'", "plan_cache_mode = force_generic_plan",
+	} {
 		b.exec("alter database " + b.db.Config().Database + " set " + setting)
 	}
 	for i, c := range []struct{ properties, read, want string }{

@@ -72,11 +72,15 @@ type facts struct {
 	temporary  bool // tables may be made by this user
 }
 
+// namesAsTheyAre makes the database write a type by its plain name, whatever its settings are. It holds for one exchange.
+const namesAsTheyAre = "select set_config('quote_all_identifiers', 'off', true)"
+
 const askDatabase = "select current_database(), has_database_privilege(current_database(), 'temporary')"
 
 // describe asks the database what the table and its guard are like, in one exchange. Nothing of it waits for a lock on them.
 func describe(ctx context.Context, db *postgres.Database, table, guard string) (f facts, err error) {
 	var ask pgx.Batch
+	ask.Queue(namesAsTheyAre)
 	ask.Queue(askDatabase).QueryRow(func(row pgx.Row) error { return row.Scan(&f.database, &f.temporary) })
 	for name, into := range map[string]*described{table: &f.own, guard: &f.guard} {
 		ask.Queue(askTable, name).QueryRow(func(row pgx.Row) error { return row.Scan(&into.there, &into.kind, &into.partitionedBy, &into.lacks) })
