@@ -73,7 +73,7 @@ func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Cl
 	}
 	r.Lag = all[0].Lag()
 	for _, t := range all[1:] {
-		r.Tiers = append(r.Tiers, Tier{Topic: t.Topic, Waiting: t.Lag(), Former: t.Former})
+		r.Tiers = append(r.Tiers, Tier{Topic: t.Topic, Waiting: t.Lag(), Former: t.Former, Unread: t.Former && !t.Consumed()})
 	}
 	return nil
 }

@@ -68,7 +68,8 @@ type Shard struct {
 type Tier struct {
 	Topic   string `json:"topic"`
 	Waiting int64  `json:"waiting"`          // at most
-	Former  bool   `json:"former,omitempty"` // not in the tier list any more; it is drained
+	Former  bool   `json:"former,omitempty"` // not in the tier list (any more); the group drains what is its own
+	Unread  bool   `json:"unread,omitempty"` // a former one of which the group has consumed nothing: it may be another pipeline's
 }
 
 // Instance is what one instance says of itself.

@@ -27,7 +27,8 @@ import (
 )
 
 // world is a broker with the topics of a pipeline: partition 0 of the source has three records of which one is committed,
-// partition 1 has two of which none is, and two records wait in the first tier.
+// partition 1 has two of which none is, two records wait in the first tier, and somebody
+// else's topic is named like a tier.
 func world(t *testing.T) (*config.Config, *kadm.Client) {
 	t.Helper()
 	cfg, _, admin := worldOf(t)
@@ -45,13 +46,13 @@ func worldOf(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *ka
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster := fakekafka.Start(t, kfake.SeedTopics(2, append(cfg.TierTopics(), cfg.Source.Topic)...))
+	cluster := fakekafka.Start(t, kfake.SeedTopics(2, append(cfg.TierTopics(), cfg.Source.Topic, "parcels.retry-9s")...))
 	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	for topic, counts := range map[string][2]int{cfg.Source.Topic: {3, 2}, cfg.TierTopics()[0]: {0, 2}} {
+	for topic, counts := range map[string][2]int{cfg.Source.Topic: {3, 2}, cfg.TierTopics()[0]: {0, 2}, "parcels.retry-9s": {2, 0}} {
 		for partition, n := range counts {
 			for range n {
 				r := &kgo.Record{Topic: topic, Partition: int32(partition), Value: []byte("x")}
@@ -129,7 +130,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	if want := []status.Shard{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Shards, want) || r.Lag != 4 {
 		t.Errorf("shards %+v, lag %d", r.Shards, r.Lag)
 	}
-	if want := []status.Tier{{Topic: "parcels.retry-2s", Waiting: 2}, {Topic: "parcels.retry-8s"}}; !reflect.DeepEqual(r.Tiers, want) {
+	if want := []status.Tier{{Topic: "parcels.retry-2s", Waiting: 2}, {Topic: "parcels.retry-8s"}, {Topic: "parcels.retry-9s", Waiting: 2, Former: true, Unread: true}}; !reflect.DeepEqual(r.Tiers, want) {
 		t.Errorf("tiers %+v", r.Tiers)
 	}
 	if want := []status.Dependency{{"place", true, 40}, {"zone", false, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {
@@ -142,7 +143,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	if err := r.Text(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"state", "held", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "40", "does not answer"} {
+	for _, want := range []string{"state", "held", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "40", "does not answer", "perhaps another pipeline's"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no word of %q in\n%s", want, text.String())
 		}

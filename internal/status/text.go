@@ -37,7 +37,10 @@ func (r Report) Text(out io.Writer) error {
 	fmt.Fprintln(w, "\nTIER\tWAITING (AT MOST)")
 	for _, t := range r.Tiers {
 		note := ""
-		if t.Former {
+		switch {
+		case t.Unread:
+			note = "\tnamed like a former tier, and nothing of it is consumed: perhaps another pipeline's"
+		case t.Former:
 			note = "\tformer tier, is drained"
 		}
 		fmt.Fprintf(w, "%s\t%d%s\n", t.Topic, t.Waiting, note)

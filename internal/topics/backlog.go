@@ -2,6 +2,7 @@ package topics
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
@@ -14,6 +15,11 @@ type Backlog struct {
 	Topic      string
 	Former     bool // a retry topic of a former tier list, which is drained
 	Partitions []kafka.PartitionLag
+}
+
+// Consumed reports whether the group has committed anywhere in the topic.
+func (b Backlog) Consumed() bool {
+	return slices.ContainsFunc(b.Partitions, func(p kafka.PartitionLag) bool { return p.Committed >= 0 })
 }
 
 // Lag is that of all partitions.
