@@ -41,6 +41,9 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 			return err
 		default:
 		}
+		if !e.settled() {
+			continue // it may hold what must be known first: that the memory is lost, say
+		}
 		done, err = e.drained(running, adm, target)
 		switch {
 		case errors.Is(err, ErrLogTruncated): // it would count as done
@@ -55,6 +58,25 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 		return err
 	}
 	return ctx.Err()
+}
+
+// settled says whether the running session knows its partitions, and has read the memory of each.
+func (e *Engine) settled() bool {
+	s := e.current.Load()
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.told || s.rebalanced {
+		return false
+	}
+	for _, state := range s.states {
+		if !state.restored {
+			return false
+		}
+	}
+	return true
 }
 
 // drained says whether the group has committed the source up to the target and every tier up to its end.

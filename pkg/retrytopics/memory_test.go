@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -368,5 +370,30 @@ func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
 	}
 	if !slices.Equal(got, []string{"new"}) {
 		t.Errorf("the output has %q, want only what came behind the delete", got)
+	}
+}
+
+// S4-14: a bounded run that finds nothing left to do has seen its memory all the same before it says so, however long the group takes.
+func TestRunUntilEnd_S4_14_endsNotBeforeTheMemoryIsRead(t *testing.T) {
+	t.Parallel()
+	b, cluster := newBrokerOf(t)
+	e, _ := b.remembering(hashed)
+	b.produce(valued(30, "a")...)
+	b.drain(e)
+	b.recreate(source + ".ledger")
+	joins := 0
+	cluster.ControlKey(int16(kmsg.JoinGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		if joins++; joins > 5 {
+			return nil, nil, false
+		}
+		answer := r.ResponseKind().(*kmsg.JoinGroupResponse)
+		answer.ErrorCode = kerr.CoordinatorLoadInProgress.Code
+		return answer, nil, true
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
+	defer cancel()
+	if err := e.RunUntilEnd(ctx); !errors.Is(err, retrytopics.ErrMemory) {
+		t.Errorf("got %v, want ErrMemory", err)
 	}
 }
