@@ -16,7 +16,7 @@ const (
 	headerTimeout  = 5 * time.Second
 	writeTimeout   = 2 * time.Minute // of a whole answer, with the work on it
 	idleTimeout    = time.Minute
-	closeTimeout   = 5 * time.Second // for requests at work when the server ends
+	closeTimeout   = time.Second // for requests at work when the server ends
 	maxHeader      = 16 << 10
 	maxConnections = 64
 )

@@ -1,0 +1,136 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+// listening serves a console until the test ends and returns its address.
+func listening(d *desk) string {
+	d.t.Helper()
+	l, err := Listen(d.t.Context(), "127.0.0.1:0")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(d.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.console.Serve(ctx, l) }()
+	d.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			d.t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// An operator looks: what waits, which group is the largest, for which values, one dead letter of it, what was done to it.
+func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
+	browser := chromium.Start(t)
+	other := func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "lookup_miss", "no such code" }
+	d := newDesk(t, letter("a", 0), letter("b", 1, other), letter("c", 2, other), replaying("c", "fix-1"), event("c", "fix-1", 3))
+	p := browser.Open(listening(d)+"/", 1280, 800)
+	p.AwaitText("2 pending dead letters · 2 groups in all")
+	p.Click("lookup_miss")
+	p.AwaitText("Dead letters: 2")
+	p.Type("input[name=text]", "P-b")
+	p.Click("Show")
+	p.AwaitText("Dead letters: 1")
+	p.ClickOn("main td a[href='/letters/b']")
+	p.AwaitText("no such code")
+	p.Await(`document.querySelector("h1").innerText == "b" && document.querySelector("pre").innerText.includes('"P-1"')`)
+	p.Click("Replays")
+	p.AwaitText("1 replay is under way")
+	p.Click("Audit")
+	p.Click("fix-1")
+	p.AwaitText("gone for good")
+	if log := p.Log(); len(log) > 0 {
+		t.Errorf("the console of the browser is not empty: %s", strings.Join(log, "\n"))
+	}
+}
+
+// hostile texts would run a script, steer a terminal, or turn the direction of writing in a page that shows them otherwise than as text.
+func hostileTexts() []string {
+	return []string{
+		`<script>window.ran = 1</script>`, `"><img src=x onerror="window.ran = 1">`, `'onmouseover='window.ran=1`, `javascript:window.ran=1`, `</pre></td></table><svg onload=window.ran=1>`,
+		`{{constructor.constructor('window.ran=1')()}}`, "\x1b[2J\x1b]0;title\a", "\u202eltr\u2066", "a\u0000b\r\nc", `</title><script>window.ran=1</script>`, strings.Repeat("W", 1<<20),
+	}
+}
+
+func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
+	browser := chromium.Start(t)
+	d := newDesk(t)
+	texts := hostileTexts()
+	for i, text := range texts {
+		short := text[:min(len(text), 50<<10)] // a broker takes no record whose headers all have a megabyte
+		r := letter(fmt.Sprintf("id-%d", i), i, func(c *header.Control) {
+			c.ErrorMessage, c.FeatureID, c.ErrorCode, c.Pipeline = short, short, short, short
+		})
+		r.Key, r.Value = []byte(short), []byte(text[:min(len(text), 700<<10)])
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: short, Value: []byte(short)})
+		d.put(r, event(fmt.Sprintf("id-%d", i), short, i))
+		if len(text) < 1<<10 {
+			d.put(replaying(fmt.Sprintf("id-%d", i), text))
+		}
+	}
+	address := listening(d)
+	p := browser.Open(address+"/", 1024, 800)
+	paths := []string{"/", "/?order=newest", "/replays", "/audit"}
+	for i := range texts {
+		paths = append(paths, fmt.Sprintf("/letters/id-%d", i))
+	}
+	for _, path := range paths {
+		p.Go(address + path)
+		for expression, wrong := range map[string]string{
+			"Boolean(window.ran)": "a script ran",
+			"document.querySelectorAll('script:not([src]), img, svg, [onerror], [onload], [onmouseover], a[href^=javascript]').length > 0": "there are elements of a payload",
+			"document.documentElement.scrollWidth > document.documentElement.clientWidth":                                                  "the page is wider than the window",
+			`/[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069]/.test(document.documentElement.textContent)`:                                 "bytes can steer a terminal or turn the text",
+			"!document.title.endsWith('Switchback')":                                                                                       "the title is another",
+		} {
+			yes := false
+			if err := p.Eval(expression, &yes); err != nil || yes {
+				t.Errorf("%s: %s (%v)", path, wrong, err)
+			}
+		}
+	}
+	if log := p.Log(); len(log) > 0 {
+		t.Errorf("the console of the browser is not empty: %.3000s", strings.Join(log, "\n"))
+	}
+}
+
+// Every page passes the checks of axe-core for people who do not see, or see little contrast, or use no mouse.
+func TestBrowser_S4_6_pages_are_accessible(t *testing.T) {
+	browser := chromium.Start(t)
+	axe := chromium.Script(t, "AXE_DIR", "axe-core/axe.min.js")
+	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("b", "fix-1"), event("a", "op-1", 3))
+	group := read[GroupsAnswer](d, "/api/groups").Groups[0].ID
+	address := listening(d)
+	p := browser.Open(address+"/", 1280, 800)
+	for _, path := range []string{
+		"/", "/?group=" + group, "/?text=none", "/letters/a", "/letters/nobody", "/replays", "/replays/fix-1", "/audit", "/audit?operation=op-1", "/audit?operation=none",
+	} {
+		for _, dark := range []bool{false, true} {
+			p.Dark(dark)
+			p.Go(address + path)
+			var loaded bool
+			if err := p.Eval(axe+"\n;true", &loaded); err != nil {
+				t.Fatal(err)
+			}
+			var found []struct{ ID, Help string }
+			if err := p.Eval(`axe.run().then(r => r.violations.map(v => ({ID: v.id, Help: v.help + " " + v.nodes.map(n => n.html).join(" ")})))`, &found); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range found {
+				t.Errorf("%s (dark: %t): %s: %.600s", path, dark, v.ID, v.Help)
+			}
+		}
+	}
+}
