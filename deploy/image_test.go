@@ -21,7 +21,7 @@ func dockerfile(t *testing.T) string {
 }
 
 // mostConsumer is how large the consumer of an image may be, in bytes. The SQL engine of the index, by which the demo's replay chooses, is
-// 5 million of them (decision 0173).
+// 5 million of them (decision 0165).
 const mostConsumer = 50_000_000
 
 // An image says which commit it is made of: by .git in its context, or by arguments of the build.

@@ -13,7 +13,7 @@ import (
 const leaseKey = "lease/replayer"
 
 // Lease says which replayer changes dead letters at present, since when and what for. It is for people and for politeness: that
-// two never write at once is the work of the transactional id (docs/decisions/0078).
+// two never write at once is the work of the transactional id (docs/decisions/0002).
 type Lease struct {
 	Token     string // of this holder, and no other
 	Owner     string // a person and a machine

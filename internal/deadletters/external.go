@@ -16,7 +16,7 @@ func OfOtherSoftware(id string) bool { return strings.HasPrefix(id, placeID) }
 // on). It outranks what the consumer made of the same replay, and gives way to whatever an operator decided in view of it.
 //
 // Nothing is written: anyone who reads both topics comes to the same state, however often and with how many others.
-// The reasons are in docs/decisions/0027-other-software-speaks-through-the-dlq.md.
+// The reasons are in docs/decisions/0027-read-failed-replays-of-other-software-from-the-dlq.md.
 func ExternalOutcome(l *Letter, s State, mostReplays int) State {
 	c := &l.Control
 	switch {

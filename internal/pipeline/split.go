@@ -18,7 +18,7 @@ import (
 )
 
 // split maps the features of a FeatureCollection, which stays one record with one place in the order of its key. Each
-// feature is delivered, retried and dead-lettered by itself (docs/decisions/0069), or all of them together: then the error of
+// feature is delivered, retried and dead-lettered by itself (docs/decisions/0010), or all of them together: then the error of
 // one is that of the record, and what is denied to one is denied to all (docs/decisions/0010). The marks of its outputs are
 // those of all its features.
 func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, content *envelope.Content, marks retrytopics.Marks, denied error) (retrytopics.Result, error) {

@@ -55,7 +55,7 @@ func notOfForm(form config.VersionForm) string {
 }
 
 // ahead is the error of a version after the latest that is accepted. The clock is the consumer's: the timestamp of a record is
-// its producer's, unless the topic says otherwise (docs/decisions/0071).
+// its producer's, unless the topic says otherwise (docs/decisions/0072).
 func (m *Mapping) ahead(f *transform.Feature, text string, latest time.Time) error {
 	limit := m.cfg.Source.MaxVersionAhead
 	return &transform.Error{

@@ -18,7 +18,7 @@
 // All writing of one source topic goes through one transactional id. Starting fences the one that
 // wrote before and ends its open transaction; only then is the status topic read to its end, and
 // only what that says is acted on. A fenced replayer can commit nothing more, so what was read
-// stays true (docs/decisions/0002-one-replayer-writes-at-a-time.md).
+// stays true (docs/decisions/0002-fence-replayers-and-name-the-one-at-work-by-a-lease.md).
 //
 // execution.go carries every change out, step by step. Before it fences anybody it looks at the lease (leasestate.go): another call that is
 // at work, in this process or elsewhere, is waited for or left alone.
@@ -28,5 +28,5 @@
 // It does not know how a replay ends: the consumer that finishes a replayed record writes the
 // letter's closing state, and a replay in waves only waits for it. Dry runs call no remote step. Nothing but
 // pruning removes anything from the DLQ, and that only from the front
-// (docs/decisions/0020-letters-are-pruned-from-the-front.md).
+// (docs/decisions/0020-prune-dead-letters-from-the-front.md).
 package replay

@@ -27,7 +27,7 @@ func (e *LeasedError) Error() string {
 // Is makes errors.Is(err, ErrLeased) true.
 func (e *LeasedError) Is(target error) bool { return target == ErrLeased }
 
-// LeaseOptions says what is done when another replayer is at work (docs/decisions/0078).
+// LeaseOptions says what is done when another replayer is at work (docs/decisions/0002).
 type LeaseOptions struct {
 	TakeOver bool                // end it
 	Wait     time.Duration       // for it to end; 0 is not at all

@@ -25,7 +25,7 @@ const (
 )
 
 // leaseState decides about a lease. It reads no topic and no clock, and compares no clock with another machine's: a lease is alive when
-// its time of renewal changes while it is watched (docs/decisions/0078).
+// its time of renewal changes while it is watched (docs/decisions/0002).
 type leaseState struct {
 	token    string        // of this replayer's lease
 	life     time.Duration // without a renewal, after which a lease is nobody's

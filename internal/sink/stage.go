@@ -14,7 +14,7 @@ import (
 )
 
 // stage is a temporary table that batches are copied into. It belongs to a session, and is empty after each transaction. (That is
-// better than arrays as arguments of the statement: docs/decisions/0064.)
+// better than arrays as arguments of the statement: docs/decisions/0032.)
 type stage struct {
 	name string // quoted, with its schema
 	open string // begins a transaction, makes the table where it is not there, and begins to copy

@@ -12,7 +12,7 @@ import (
 // record's failure, so it spends no attempt and never leads to the DLQ. The engine keeps the record, and all that meet the
 // same error, in memory; at RetryAt it lets one of them try, and the others follow once that one got through. Meanwhile
 // the instance takes no more from Kafka than it can hold. A record that fails although others got through since it began to wait
-// has failed by itself: that counts as an attempt (see Asked and docs/decisions/0059).
+// has failed by itself: that counts as an attempt (see Asked and docs/decisions/0006).
 type UnavailableError struct {
 	Dependency string    // what is down; records are held and probed per dependency
 	RetryAt    time.Time // when one record may probe

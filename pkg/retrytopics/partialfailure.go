@@ -18,7 +18,7 @@ import (
 // Some handlers make several outputs of one record, and one part may fail while the others do not. The record stays the
 // engine's unit: it has one position, one place in the order of its key and at most one continuation. What failed
 // permanently of its parts is put into the DLQ, part by part; the rest waits as one record, with the bytes that came and a header
-// that says which parts are left (docs/decisions/0069).
+// that says which parts are left (docs/decisions/0010).
 
 // Bounds of what one attempt at one record puts into the DLQ part by part. A record beyond them is one dead letter.
 const (
