@@ -109,7 +109,6 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 	for words, args := range map[string][]string{
 		"--topic: no DLQ is named":      {"list"},
 		"no DLQ is named; give its":     {"replay"},
-		"--force-version needs a pipe":  {"replay", "--topic", "orders-dlt", "--force-version", "--reason", "x"},
 		"--lost needs a pipeline":       {"reopen", "--topic", "orders-dlt", "--lost"},
 		"at least one replay is needed": {"replay", "--topic", "orders-dlt", "--max-replays", "0"},
 		"leave --origin out":            {"plan", "--topic", "orders-dlt", "-f", "p", "--to", "a", "--origin", "b"},

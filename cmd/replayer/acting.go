@@ -74,7 +74,7 @@ func (c *consent) check() error {
 type forcing struct{ on bool }
 
 func (f *forcing) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.on, "force-version", false, "let dead letters overwrite newer data of their features; needs --reason")
+	cmd.Flags().BoolVar(&f.on, "force-version", false, "let dead letters overwrite newer data of their features, or hide newer values in a compacted topic; needs --reason")
 }
 
 // why is the reason for forcing, "" without it. Forcing is always for a reason, dry run or not.

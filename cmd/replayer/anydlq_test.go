@@ -23,6 +23,9 @@ import (
 
 const paymentsDLT = "payments.DLT"
 
+// produced is when the records were produced that died.
+var produced = start.Add(-2 * time.Hour)
+
 // payments is a desk with a DLQ of Spring Kafka, its origin of three partitions, and no pipeline file. It gives the flags that name the DLQ.
 func payments(t *testing.T, terminal bool) (*desk, []string) {
 	t.Helper()
@@ -87,6 +90,8 @@ func (d *desk) died(topic string, partition int32, offset int64, key, value stri
 			h.Value = binary.BigEndian.AppendUint32(nil, uint32(partition))
 		case "kafka_dlt-original-offset":
 			h.Value = binary.BigEndian.AppendUint64(nil, uint64(offset))
+		case "kafka_dlt-original-timestamp":
+			h.Value = binary.BigEndian.AppendUint64(nil, uint64(produced.UnixMilli()))
 		}
 		r.Headers = append(r.Headers, h)
 	}

@@ -20,11 +20,13 @@ type going struct {
 	replayID, to string
 	origins      []string
 	maxReplays   int
+	keepTime     bool
 }
 
 const (
 	originFlag     = "origin"
 	maxReplaysFlag = "max-replays"
+	keepTimeFlag   = "keep-timestamp"
 	usualReplays   = 3
 )
 
@@ -34,14 +36,15 @@ func (g *going) register(cmd *cobra.Command) {
 	f.StringVar(&g.to, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
 	f.StringSliceVar(&g.origins, originFlag, nil, "without a pipeline: the only topics that dead letters may go back to, as their headers name them; with --execute it is asked for")
 	f.IntVar(&g.maxReplays, maxReplaysFlag, usualReplays, "without a pipeline: leave dead letters that were put back so often")
+	f.BoolVar(&g.keepTime, keepTimeFlag, false, "without a pipeline: give what goes back the timestamps of the records that died")
 }
 
 // options are those of the plan.
 func (g *going) options(a *app) (replay.PlanOptions, error) {
-	o := replay.PlanOptions{By: a.by, ID: g.replayID, To: g.to, Origins: g.origins, MaxReplays: g.maxReplays}
+	o := replay.PlanOptions{By: a.by, ID: g.replayID, To: g.to, Origins: g.origins, MaxReplays: g.maxReplays, KeepTimestamp: g.keepTime}
 	switch {
-	case !a.alone(&a.named) && (len(g.origins) > 0 || g.maxReplays != usualReplays):
-		return o, usage("--%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag)
+	case !a.alone(&a.named) && (len(g.origins) > 0 || g.maxReplays != usualReplays || g.keepTime):
+		return o, usage("--%s, --%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag, keepTimeFlag)
 	case g.maxReplays < 1:
 		return o, usage("--%s: %d; at least one replay is needed to put anything back", maxReplaysFlag, g.maxReplays)
 	case g.to != "" && len(g.origins) > 0:
@@ -55,6 +58,9 @@ func (g *going) flags() string {
 	text := again("replay-id", g.replayID) + again("to", g.to) + again(originFlag, strings.Join(g.origins, ","))
 	if g.maxReplays != usualReplays {
 		text += fmt.Sprintf(" --%s %d", maxReplaysFlag, g.maxReplays)
+	}
+	if g.keepTime {
+		text += " --" + keepTimeFlag
 	}
 	return text
 }

@@ -56,8 +56,12 @@ func (a *app) outlookTable(p *plan.Plan) error {
 	return t.write(a.env.Out, a.env)
 }
 
-// becomes says what a rewrite changes, with an example; "" without one.
+// becomes says what is unusual about what goes back: its order, and what a rewrite changes, with an example; "" if nothing is.
 func becomes(o plan.Outcome) string {
+	if o.Reversed {
+		o.Reversed = false
+		return strings.TrimSuffix("behind a younger dead letter of the same key; "+becomes(o), "; ")
+	}
 	switch {
 	case o.Shape == "":
 		return ""
@@ -106,7 +110,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		if s.Reinject > 0 {
 			into = " (" + targetsText(p) + ")"
 		}
-		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left)
+		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left) + risks(p)
 	}
 	back, refused := goesBack(p, includingFailing), ""
 	if s.WouldFail > 0 && back < s.Reinject {
@@ -124,6 +128,17 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 	}
 	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps and the sink not tried), %s, %d left as they are",
 		count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left)
+}
+
+// risks says what an operator should know before dead letters of a DLQ without a pipeline go back, in lines of their own.
+func risks(p *plan.Plan) (text string) {
+	if n := p.Summary().Reversed; n > 0 {
+		text += fmt.Sprintf("\nwarning: out of order: %s, each behind a younger one of the same key, which goes or went back before it", count(n, "dead letter"))
+	}
+	if p.Doubt != "" {
+		text += "\nwarning: whether newer values would be hidden, and whether all fits, is not known: " + cli.CleanText(p.Doubt, cli.OneLine)
+	}
+	return text
 }
 
 // warnForced says aloud that a plan overwrites newer data.

@@ -7,6 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/target"
 )
 
 // decision is what happens to one letter of a plan.
@@ -43,8 +44,8 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (deci
 	switch {
 	case why != "":
 		return leave(why), nil
-	case target.topic != p.Target:
-		return leave(fmt.Sprintf("it would go to %s, and the plan says %s: make a new plan", target.topic, p.Target)), nil
+	case target.Name != p.Target:
+		return leave(fmt.Sprintf("it would go to %s, and the plan says %s: make a new plan", target.Name, p.Target)), nil
 	}
 	if r.plan.To == "" && !r.options.IncludingFailing && p.Do != plan.Duplicate && !p.Today.Passes {
 		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back all the same", p.Today.Code)), nil
@@ -66,6 +67,9 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (deci
 			if value, why, err = r.remadeAsPlanned(ctx, p, l); err != nil || why != "" {
 				return leave(why), err
 			}
+		}
+		if why, err = r.overtaken(ctx, p, l, &target); err != nil || why != "" {
+			return leave(why), err
 		}
 		return d, r.putBack(&d.staged, target, value, p)
 	}
@@ -120,10 +124,10 @@ func (r *replaying) reinject(d *staged, force bool) error {
 
 // putBack stages a letter of a DLQ without a pipeline to go to a topic. It is closed at once: nobody will report what became of it, but in
 // that it dies again.
-func (r *replaying) putBack(d *staged, to target, value []byte, p *plan.Letter) error {
+func (r *replaying) putBack(d *staged, to target.Topic, value []byte, p *plan.Letter) error {
 	s, op, l := r.service, r.op, d.letter
-	change := r.change(deadletters.Discarded, clip("put back into "+to.topic+": "+op.reason, maxReason))
-	change.Destination = to.topic
+	change := r.change(deadletters.Discarded, clip("put back into "+to.Name+": "+op.reason, maxReason))
+	change.Destination = to.Name
 	next, err := deadletters.Next(d.prev, change)
 	if err != nil {
 		return err
@@ -131,9 +135,13 @@ func (r *replaying) putBack(d *staged, to target, value []byte, p *plan.Letter) 
 	next.ReprocessCount = l.Replays() + 1
 	d.next = next
 	d.event = s.event(op, d, audit.Replayed)
-	d.event.Destination = to.topic
-	d.event.Message += fmt.Sprintf(", replay %d of this dead letter, into %s", next.ReprocessCount, to.topic)
-	d.record, d.sends = to.putBack(s.headers, op.id, r.plan.DLQ, l, value), true
+	d.event.Destination = to.Name
+	d.event.Message += fmt.Sprintf(", replay %d of this dead letter, into %s", next.ReprocessCount, to.Name)
+	d.record, d.sends = r.to.origins.putBack(s.headers, &to, &r.plan.Head, l, value), true
+	if p.Force {
+		d.event.Force = op.force
+		d.event.Message += ", forced: it may hide newer data"
+	}
 	if p.Becomes != "" && p.Shape != unchanged {
 		d.event.After = p.Becomes
 		d.event.Message += ", rewritten: " + p.Shape

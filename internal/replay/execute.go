@@ -38,7 +38,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err := s.checkForced(p, o); err != nil {
 		return Result{}, err
 	}
-	to, err := s.aimed(ctx, PlanOptions{To: p.To, MaxReplays: p.MaxReplays})
+	to, err := s.aimed(ctx, PlanOptions{To: p.To, MaxReplays: p.MaxReplays, KeepTimestamp: p.KeepTimestamp})
 	if err != nil {
 		return Result{}, err
 	}
@@ -95,6 +95,7 @@ type replaying struct {
 	sessions int
 	wave     wave          // of the session at hand
 	outcomes *outcomes     // of the session at hand
+	newer    *newer        // nil of a pipeline
 	failed   map[idKey]int // letters that an earlier call of this replay put back and that failed -> their replays
 	sent     int           // letters of this replay that the session knows to have been put back
 }
@@ -104,6 +105,9 @@ func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err er
 		return false, err
 	}
 	r.outcomes, r.wave = r.service.outcomesOf(r.plan.ID, st.ends), wave{}
+	if r.service.alone {
+		r.newer = r.service.newerOf(st, r.plan.Seen)
+	}
 	r.earlier(st)
 	r.sessions++
 	if r.sent > 0 {
@@ -123,6 +127,7 @@ func (r *replaying) openKeys(ctx context.Context) error {
 }
 
 func (r *replaying) limits() limits {
+	r.newer.expire()
 	most := limits{letters: r.rate.Batch(batchLetters), alone: r.options.Rate > 0 || r.options.Ramp.Gates()}
 	if r.wave.size > 0 {
 		most.sends = max(r.wave.size-r.wave.sent, 1)

@@ -207,13 +207,14 @@ func (s *session) take(ctx context.Context, b *batch, l spotted) error {
 		b.skips = append(b.skips, Skip{ID: l.id(), Why: do.why})
 	default:
 		do.of = l
-		b.staged = append(b.staged, do.staged)
 		b.bytes += l.size()
 		s.standing.set(do.next)
 		if do.sends {
 			b.sends++
 			s.standing.hold(do.next) // also what goes to another topic and is closed here
+			do.sentBefore = s.standing.noteSent(&do.next)
 		}
+		b.staged = append(b.staged, do.staged)
 	}
 	return nil
 }
@@ -303,7 +304,15 @@ func (b *batch) forget(id string) {
 // revert takes back what a batch, the last one prepared, changed in what is known of letters.
 func (s *session) revert(b *batch) {
 	for _, d := range slices.Backward(b.staged) {
-		s.standing.set(d.prev)
+		s.undecide(&d)
+	}
+}
+
+// undecide takes back what the decision about one letter changed in what is known of letters.
+func (s *session) undecide(d *staged) {
+	s.standing.set(d.prev)
+	if d.sends {
+		s.standing.unnoteSent(&d.next, d.sentBefore)
 	}
 }
 
@@ -327,7 +336,7 @@ func (s *session) drop(b *batch, refused *staged) {
 		b.sends--
 		why = "the topic refuses it: with the headers of a replay it is larger than the topic's max.message.bytes"
 	}
-	s.standing.set(refused.prev)
+	s.undecide(refused)
 	l := refused.letter // refused lies in what is moved now
 	b.skips = append(b.skips, Skip{ID: l.ID, Why: why})
 	b.forget(l.ID)

@@ -13,7 +13,6 @@ func (s *Service) checkForce(force, to string) error {
 	case force == "":
 		return nil
 	case s.alone:
-		return fmt.Errorf("%w: --force-version needs a pipeline: nothing holds these dead letters to a version", ErrOptions)
 	case s.cfg.Ordering.Mode == config.OrderingNone:
 		return fmt.Errorf("%w: --force-version makes no sense with ordering.mode: none: nothing holds a dead letter to its version there", ErrOptions)
 	case to != "":

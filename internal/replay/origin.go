@@ -2,19 +2,20 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -29,31 +30,28 @@ type origins struct {
 	to     string   // all letters go there; "" is where each came from
 	named  []string // the only topics that headers may name; nil is any
 	most   int      // replays of one letter
-	known  map[string]target
-}
-
-// target is a topic that letters go to.
-type target struct {
-	topic      string
-	partitions int32
-	compacted  bool
-	why        string // nothing may be written to it, and why
+	known  map[string]target.Topic
+	keep   bool             // letters keep their timestamps
+	now    func() time.Time // the clock
 }
 
 // origins prepares to look for where letters go. It refuses a topic that all of them are to go to and cannot.
-func (s *Service) origins(ctx context.Context, to string, named []string, most int) (*origins, error) {
-	o := &origins{client: s.client, topics: s.cfg.Topics, to: to, named: named, most: most, known: map[string]target{}}
-	if to == "" {
+func (s *Service) origins(ctx context.Context, p PlanOptions) (*origins, error) {
+	o := &origins{
+		client: s.client, topics: s.cfg.Topics, to: p.To, named: p.Origins, most: cmp.Or(p.MaxReplays, usualReplays), known: map[string]target.Topic{},
+		keep: p.KeepTimestamp, now: s.now,
+	}
+	if p.To == "" {
 		return o, nil
 	}
-	if t := o.target(ctx, to); t.why != "" {
-		return nil, fmt.Errorf("%w: --to %s: %s", ErrOptions, to, t.why)
+	if t := o.target(ctx, p.To); t.Refused != "" {
+		return nil, fmt.Errorf("%w: --to %s: %s", ErrOptions, p.To, t.Refused)
 	}
 	return o, nil
 }
 
 // of says where a letter goes, or why it goes nowhere. replays is how often it was put back.
-func (o *origins) of(ctx context.Context, l *deadletters.Letter, replays int) (t target, why string) {
+func (o *origins) of(ctx context.Context, l *deadletters.Letter, replays int) (t target.Topic, why string) {
 	name := o.to
 	switch {
 	case l.Dialect == deadletters.Native:
@@ -71,25 +69,39 @@ func (o *origins) of(ctx context.Context, l *deadletters.Letter, replays int) (t
 	}
 	t = o.target(ctx, name)
 	switch {
-	case t.why != "":
-		return t, fmt.Sprintf("its headers name topic %q: %s; --to sends it to another one", name, t.why)
-	case t.compacted && !l.Keyed():
+	case t.Refused != "":
+		return t, fmt.Sprintf("its headers name topic %q: %s; --to sends it to another one", name, t.Refused)
+	case t.Compacted && !l.Keyed():
 		return t, fmt.Sprintf("it has no key, and topic %q is compacted: Kafka takes no record without a key there", name)
 	}
-	return t, ""
+	return t, o.outlived(&t, l)
+}
+
+// outlived says why a letter cannot keep its timestamp in a topic, or "".
+func (o *origins) outlived(t *target.Topic, l *deadletters.Letter) string {
+	produced := l.Control.SourceTimestamp
+	switch {
+	case !o.keep:
+		return ""
+	case produced.IsZero():
+		return "no header says when it was produced: leave --keep-timestamp out, and it gets the time of its replay"
+	case t.Keeps > 0 && o.now().Sub(produced) >= t.Keeps:
+		return fmt.Sprintf("it is older than what topic %q keeps or takes (retention.ms, message.timestamp.before.max.ms): leave --keep-timestamp out, and it gets the time of its replay", t.Name)
+	}
+	return ""
 }
 
 // target looks a topic up, once.
-func (o *origins) target(ctx context.Context, name string) target {
+func (o *origins) target(ctx context.Context, name string) target.Topic {
 	if t, known := o.known[name]; known {
 		return t
 	}
 	if len(o.known) >= mostTargets {
-		return target{why: fmt.Sprintf("the dead letters name more than %d topics; --origin says which of them are meant", mostTargets)}
+		return target.Topic{Refused: fmt.Sprintf("the dead letters name more than %d topics; --origin says which of them are meant", mostTargets)}
 	}
-	t := target{topic: name, why: o.forbidden(name)}
-	if t.why == "" {
-		o.lookUp(ctx, &t)
+	t := target.Topic{Name: name, Refused: o.forbidden(name)}
+	if t.Refused == "" {
+		t = target.LookUp(ctx, o.client, name)
 	}
 	o.known[name] = t
 	return t
@@ -111,50 +123,40 @@ func (o *origins) forbidden(name string) string {
 	return ""
 }
 
-func (o *origins) lookUp(ctx context.Context, t *target) {
-	admin := kadm.NewClient(o.client)
-	details, err := admin.ListTopicsWithInternal(ctx, t.topic)
-	d, known := details[t.topic]
-	if err == nil && known {
-		err = d.Err
-	}
-	switch {
-	case err == nil && !known, errors.Is(err, kerr.UnknownTopicOrPartition):
-		t.why = "there is no such topic"
-	case err != nil:
-		t.why = fmt.Sprintf("it cannot be looked up: %v", kafka.DeniedTopic("Describe", t.topic, err))
-	case d.IsInternal:
-		t.why = "it is an internal topic of Kafka"
-	default:
-		t.partitions = int32(len(d.Partitions)) //nolint:gosec // a count
-		t.compacted = compacted(ctx, admin, t.topic)
-	}
-}
-
-// compacted reports whether a topic is known to be compacted. Where the settings may not be read, the broker refuses the record.
-func compacted(ctx context.Context, admin *kadm.Client, topic string) bool {
-	settings, err := admin.DescribeTopicConfigs(ctx, topic)
-	if err != nil {
-		return false
-	}
-	for _, topic := range settings {
-		for _, c := range topic.Configs {
-			if c.Key == "cleanup.policy" && strings.Contains(c.MaybeValue(), "compact") {
-				return true
-			}
+// compacted lists the compacted topics that letters may go to, of those that were looked up.
+func (o *origins) compacted() []string {
+	var names []string
+	for name, t := range o.known {
+		if t.Compacted {
+			names = append(names, name)
 		}
 	}
-	return false
+	slices.Sort(names)
+	return names
+}
+
+// doubt says of which topics the settings are not known; "" when all are.
+func (o *origins) doubt() string {
+	var doubts []string
+	for _, name := range slices.Sorted(maps.Keys(o.known)) {
+		if d := o.known[name].Doubt; d != "" {
+			doubts = append(doubts, d)
+		}
+	}
+	return clip(strings.Join(doubts, "; "), maxMessage)
 }
 
 // putBack is the record that goes back out of a DLQ without a pipeline: key, bytes and the producer's headers, and what tells the replay
 // when the letter dies again. In the topic that it came from it keeps its partition, while there is one.
-func (t target) putBack(headers headerRules, replayID, dlq string, l *deadletters.Letter, value []byte) *kgo.Record {
-	r := destination{topic: t.topic, partitions: t.partitions}.record(l)
-	if source, known := l.Source(); known && source.Topic == t.topic && source.Partition >= 0 && source.Partition < t.partitions {
+func (o *origins) putBack(headers headerRules, t *target.Topic, of *plan.Head, l *deadletters.Letter, value []byte) *kgo.Record {
+	r := destination{topic: t.Name, partitions: t.Partitions}.record(l)
+	if source, known := l.Source(); known && source.Topic == t.Name && source.Partition >= 0 && source.Partition < t.Partitions {
 		r.Partition = source.Partition
 	}
-	control := header.Control{ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: deadletters.IDIn(dlq, l.ID), ContentHash: l.ContentHash}
+	if o.keep {
+		r.Timestamp = l.Control.SourceTimestamp
+	}
+	control := header.Control{ReplayID: of.ID, ReplayCount: l.Replays() + 1, DeadLetterID: deadletters.IDIn(of.DLQ, l.ID), ContentHash: l.ContentHash}
 	if !bytes.Equal(value, r.Value) {
 		r.Value, control.ContentHash = value, "" // it is another content when it dies again
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
-	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/internal/replay/target"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -31,6 +31,8 @@ type PlanOptions struct {
 	Rewrite rewrite.Spec
 	// MaxReplays is how often such a letter may be put back; 0 is 3.
 	MaxReplays int
+	// KeepTimestamp gives such letters the timestamps of the records that died, instead of the time of their replay.
+	KeepTimestamp bool
 }
 
 // usualReplays is how often a letter of a DLQ without a pipeline may be put back.
@@ -73,6 +75,7 @@ type planning struct {
 	twins   map[int]int // of letters that can go back: number of the place -> that of the one that stands for it (see twinsOf)
 	ids     idList      // of letters that can go back
 	newest  *newest
+	newer   *newer           // nil of a pipeline
 	rewrite *rewrite.Rewrite // nil leaves values as they are
 }
 
@@ -121,7 +124,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 			return plan.Head{}, nil, err
 		}
 	}
-	ends, err := s.ends(ctx)
+	seen, doubt, err := s.seeNewer(ctx, p, o.Force != "")
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
@@ -137,7 +140,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	return plan.Head{
 		Mapping: mapping, MaxReplays: most,
 		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
-		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Ends: ends, Force: o.Force, Doubt: p.newest.doubt,
+		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Seen: seen, Force: o.Force, Doubt: cmp.Or(p.newest.doubt, doubt), KeepTimestamp: o.KeepTimestamp,
 		Overtaken: overtaken, Rewrite: o.Rewrite,
 	}, p, nil
 }
@@ -178,22 +181,12 @@ func (c *choice) overtaken(ctx context.Context, f deadletters.Filter) (int, erro
 	return c.index.Count(ctx, dlqindex.Query{Filter: f})
 }
 
-// ends returns the ends of the partitions of the DLQ.
-func (s *Service) ends(ctx context.Context) (map[int32]int64, error) {
-	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQ)
-	ends := map[int32]int64{}
-	for p, span := range spans {
-		ends[p] = span.End
-	}
-	return ends, err
-}
-
 // fill reads the chosen records once more, with their values, and writes a line for each.
 func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, p *planning) error {
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
-	return s.letters(ctx, p.places, func(n int, l *deadletters.Letter) error {
+	return s.letters(ctx, p.places, func(n int, l *deadletters.Letter) (err error) {
 		if l == nil {
 			return nil // retention took it since it was chosen
 		}
@@ -204,13 +197,17 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, p *p
 				return err
 			}
 			if why != "" {
-				line.Do, line.DuplicateOf, line.Why = plan.Leave, "", clip(why, maxMessage)
+				leaveLine(&line, why)
 			}
 		}
+		value := l.Content.Value
 		if line.Do == plan.Reinject && p.rewrite != nil {
-			if err := s.foretell(ctx, p.rewrite, &line, l); err != nil {
+			if value, err = s.foretell(ctx, p.rewrite, &line, l); err != nil {
 				return err
 			}
+		}
+		if line.Do != plan.Leave && s.alone {
+			p.judge(ctx, s, &head, &line, l, value, n)
 		}
 		if line.Do != plan.Leave {
 			s.foresee(ctx, head, p.newest, &line, l)
@@ -250,7 +247,7 @@ func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destina
 		p.ReprocessCount, p.StateAt = state.ReprocessCount, millis(state.At)
 	}
 	target, why := s.target(ctx, l, to, st)
-	p.Target = target.topic
+	p.Target = target.Name
 	if why != "" {
 		p.Do, p.Why, p.Overtaken = plan.Leave, clip(why, maxMessage), state.Status == deadletters.Superseded
 		return p
@@ -278,7 +275,7 @@ func (s *Service) goes(ctx context.Context, l *deadletters.Letter, to destinatio
 }
 
 // target says why a letter cannot go back (see unfit), and of a DLQ without a pipeline where it goes when it can.
-func (s *Service) target(ctx context.Context, l *deadletters.Letter, to destination, st *standing) (t target, why string) {
+func (s *Service) target(ctx context.Context, l *deadletters.Letter, to destination, st *standing) (t target.Topic, why string) {
 	if why := s.unfit(l, to.elsewhere, st); why != "" || !s.alone {
 		return t, why
 	}

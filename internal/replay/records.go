@@ -23,6 +23,8 @@ type staged struct {
 	of     spotted   // as it was read, to be decided about again
 	sentTo partition // where its record was written, at which offset; set by the client
 	offset int64
+	// sentBefore is what was known of the key before the letter went back (see noteSent).
+	sentBefore int64
 }
 
 // operation is what all letters of one command have in common.

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 
@@ -59,13 +58,16 @@ type destination struct {
 
 // aimed is [Service.destination] for a plan.
 func (s *Service) aimed(ctx context.Context, o PlanOptions) (destination, error) {
+	if o.KeepTimestamp && !s.alone {
+		return destination{}, fmt.Errorf("%w: --keep-timestamp is for a DLQ without a pipeline: a pipeline's headers carry the time", ErrOptions)
+	}
 	if !s.alone {
 		return s.destination(ctx, o.To)
 	}
 	if o.MaxReplays < 0 {
 		return destination{}, fmt.Errorf("%w: --max-replays is %d; it cannot be negative", ErrOptions, o.MaxReplays)
 	}
-	origins, err := s.origins(ctx, o.To, o.Origins, cmp.Or(o.MaxReplays, usualReplays))
+	origins, err := s.origins(ctx, o)
 	return destination{elsewhere: o.To, origins: origins}, err
 }
 

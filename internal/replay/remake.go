@@ -81,19 +81,19 @@ func (s *Service) rewriteOf(spec rewrite.Spec) (*rewrite.Rewrite, error) {
 	return r, nil
 }
 
-// foretell says in a line of a plan what a letter becomes.
-func (s *Service) foretell(ctx context.Context, r *rewrite.Rewrite, line *plan.Letter, l *deadletters.Letter) error {
+// foretell says in a line of a plan what a letter becomes, and returns the value.
+func (s *Service) foretell(ctx context.Context, r *rewrite.Rewrite, line *plan.Letter, l *deadletters.Letter) (value []byte, err error) {
 	made, err := s.remake(ctx, r, l)
 	why, err := refusal(err)
 	if err != nil {
-		return fmt.Errorf("rewrite dead letter %s: %w", l.ID, err)
+		return nil, fmt.Errorf("rewrite dead letter %s: %w", l.ID, err)
 	}
 	if why != "" {
-		line.Do, line.DuplicateOf, line.Why = plan.Leave, "", clip(why, maxMessage)
-		return nil
+		leaveLine(line, why)
+		return nil, nil
 	}
 	line.Becomes, line.Shape, line.Change = idempotency.Of(made.value).String(), shapeOf(made), exampleOf(made)
-	return nil
+	return made.value, nil
 }
 
 // remadeAsPlanned gives the value that a plan foretold, or says why it is another one.

@@ -25,6 +25,8 @@ type standing struct {
 	ends    map[int32]int64      // up to where the status topic was read
 	foreign Foreign              // outcomes that do not count
 
+	sent map[sentKey]int64 // keys whose letters went to another topic -> offset of the youngest in the source
+
 	elsewhere bool // what was sent to a topic that is not the pipeline's holds its content, too
 
 	watched touched // by the operation that is to be reversed
@@ -63,7 +65,7 @@ type mark struct {
 func newStanding(most int, watched string) *standing {
 	return &standing{
 		watched: touched{watched, map[idKey]deadletters.Status{}}, own: touched{"", map[idKey]deadletters.Status{}},
-		looked: map[idKey]dlqPlace{}, most: most,
+		looked: map[idKey]dlqPlace{}, most: most, sent: map[sentKey]int64{},
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
 		heads: map[int32]audit.Head{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
 	}
@@ -138,6 +140,7 @@ func (s *standing) add(r *deadletters.StateRecord) {
 	case s.disputed(r):
 	default:
 		s.set(r.State)
+		s.noteSent(&r.State)
 	}
 }
 

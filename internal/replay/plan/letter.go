@@ -53,6 +53,7 @@ type Letter struct {
 	Shape          string  `json:"shape,omitzero"`         // which fields the rewrite changes
 	Change         string  `json:"change,omitzero"`        // some of the differences, for people
 	Force          bool    `json:"force_version,omitzero"` // it may overwrite newer data
+	Reversed       bool    `json:"reversed,omitzero"`      // a younger letter of its key goes back, or went, before it
 	DuplicateOf    string  `json:"duplicate_of,omitzero"`  // for Duplicate: the letter that stands for this one
 	Why            string  `json:"why,omitzero"`           // for Leave
 	Overtaken      bool    `json:"overtaken,omitzero"`     // for Leave: the consumer closed it as superseded; it has to be reopened first

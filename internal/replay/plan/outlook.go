@@ -16,9 +16,10 @@ type Summary struct {
 	Overtaken  int   `json:"overtaken"`  // of those left: the consumer closed them as superseded; reopened and forced, they take effect
 	WouldPass  int   `json:"would_pass"` // of the letters to reinject
 	WouldFail  int   `json:"would_fail"`
-	Superseded int   `json:"superseded"` // of those that would pass: a newer event of the key took effect, the consumer will close them
-	Overwrites int   `json:"overwrites"` // of those that would pass: a newer event took effect, and they are forced over it
-	Bytes      int64 `json:"bytes"`      // values of the letters to reinject
+	Superseded int   `json:"superseded"`        // of those that would pass: a newer event of the key took effect, the consumer will close them
+	Overwrites int   `json:"overwrites"`        // of those that would pass: a newer event took effect, and they are forced over it
+	Reversed   int   `json:"reversed,omitzero"` // of the letters to reinject: a younger one of the same key goes back, or went, before each
+	Bytes      int64 `json:"bytes"`             // values of the letters to reinject
 }
 
 func (s *Summary) add(l *Letter) {
@@ -37,6 +38,9 @@ func (s *Summary) add(l *Letter) {
 	}
 	s.Reinject++
 	s.Bytes += int64(l.Size)
+	if l.Reversed {
+		s.Reversed++
+	}
 	if !l.Today.Passes {
 		s.WouldFail++
 		return
@@ -59,6 +63,7 @@ type Outcome struct {
 	Passes     bool   `json:"passes"`               // today's transform takes them
 	Superseded bool   `json:"superseded,omitempty"` // and the consumer will close them, since a newer event took effect
 	Unjudged   bool   `json:"unjudged,omitempty"`   // of a DLQ without a pipeline: nobody judged them
+	Reversed   bool   `json:"reversed,omitempty"`   // and a younger one of the same key goes back, or went, before each
 	Overwrites bool   `json:"overwrites,omitempty"` // and they are forced over a newer event that took effect
 	Code       string `json:"code,omitempty"`       // why not
 	Message    string `json:"message,omitempty"`    // why not, normalised; for Leave, why it is left
@@ -110,7 +115,7 @@ func outcomeOf(l *Letter) Outcome {
 	case l.Do == Leave:
 		o.Message = deadletters.Normalise(l.Why)
 	case l.Target != "":
-		o.Unjudged = true
+		o.Unjudged, o.Overwrites, o.Reversed = true, l.overwrites(), l.Reversed
 	case l.Today.Passes:
 		o.Passes, o.Overwrites = true, l.overwrites()
 		o.Superseded = l.Today.Superseded && !o.Overwrites

@@ -20,19 +20,22 @@ type Head struct {
 	MadeAt   time.Time          `json:"made_at"`
 	By       string             `json:"by"`
 	Filter   deadletters.Filter `json:"filter"`
-	Ends     map[int32]int64    `json:"ends"` // end offsets of the DLQ when the plan was made
 	// Mapping is the fingerprint of the mapping that said what is to be expected; empty in plans of earlier versions.
 	Mapping string `json:"mapping,omitzero"`
 	// Force says why letters may overwrite newer data, in the operator's words; empty when they may not.
 	Force string `json:"force_version,omitzero"`
 	// MaxReplays is how often a letter of a DLQ without a pipeline may be put back; 0 in a pipeline's plan, which has no such limit.
 	MaxReplays int `json:"max_replays,omitzero"`
+	// KeepTimestamp gives such letters the timestamps of the records that died.
+	KeepTimestamp bool `json:"keep_timestamp,omitzero"`
+	// Seen is up to where the compacted topics that letters go to were looked through for newer values of their keys.
+	Seen map[string]map[int32]int64 `json:"seen,omitzero"`
 	// Rewrite is what becomes of the values of a DLQ without a pipeline before they go back; the zero one leaves them as they are.
 	Rewrite rewrite.Spec `json:"rewrite,omitzero"`
 	// Overtaken counts letters that the filter would have selected if the consumer had not closed them as superseded; a
 	// filter that names statuses or ids passes over none.
 	Overtaken int `json:"overtaken,omitzero"`
-	// Doubt says why Superseded and Overwrites are only a guess; empty when all was known that the consumer knows.
+	// Doubt says why Superseded and Overwrites are only a guess, or which topic's settings are not known; empty when all was known.
 	Doubt string `json:"doubt,omitzero"`
 }
 

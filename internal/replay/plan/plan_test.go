@@ -19,7 +19,7 @@ var head = plan.Head{
 	ID: "replay-1", Pipeline: "parcels", Source: "features", DLQ: "features.dlq", By: "ana",
 	MadeAt: time.Date(2026, 11, 3, 4, 5, 6, 7_000_000, time.UTC),
 	Filter: deadletters.Filter{Codes: []string{"wrong_type"}, Since: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)},
-	Ends:   map[int32]int64{0: 12, 3: 40},
+	Seen:   map[string]map[int32]int64{"features": {0: 12, 3: 40}},
 }
 
 func letters() []plan.Letter {

@@ -1,0 +1,137 @@
+package target
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+// ErrManyKeys marks topics that got values of more keys than are kept. Match it with errors.Is.
+var ErrManyKeys = errors.New("more keys got newer values than are kept in memory")
+
+// mostKeys bounds the keys that are kept when no keys are asked for.
+const mostKeys = 1_000_000
+
+// Newest knows the newest value of each key of compacted topics. Tombstones count as values. It is for one goroutine at a time.
+type Newest struct {
+	// Keys are the keys that are asked for, sorted; nil is any key, up to a limit.
+	Keys []idempotency.KeyHash
+	// Ignore reports that a record is no value of its own; nil ignores none.
+	Ignore func(*kgo.Record) bool
+	// Ends is up to where each topic was read. Reading goes on from there.
+	Ends map[string]map[int32]int64
+
+	values map[string]map[idempotency.KeyHash]value
+	kept   int
+}
+
+// value is what is kept of the newest value of a key.
+type value struct {
+	partition int32 // -1 when values of the key lie in several
+	offset    int64
+	at        time.Time // of the newest
+}
+
+// Read reads what came into a topic since it was read last.
+func (n *Newest) Read(ctx context.Context, client *kgo.Client, topic string) error {
+	spans, err := kafka.Spans(ctx, client, topic)
+	if err != nil {
+		return err
+	}
+	ends := maps.Clone(n.Ends[topic])
+	if ends == nil {
+		ends = map[int32]int64{}
+	}
+	for p, span := range spans {
+		if read := ends[p]; read <= span.End { // else the topic was made anew
+			span.Start = max(span.Start, read)
+		}
+		ends[p], spans[p] = span.End, span
+	}
+	add := func(r *kgo.Record) error {
+		if r.Key == nil {
+			return nil
+		}
+		return n.add(idempotency.HashKey(r.Key), r)
+	}
+	large := func(l *recordbatch.Large) error { // only its key matters
+		switch {
+		case l.Unread:
+			return errors.New(l.String())
+		case l.KeySHA256 != [sha256.Size]byte{}:
+			return n.add(idempotency.KeyHash(l.KeySHA256[:len(idempotency.KeyHash{})]), l.Record)
+		}
+		return add(l.Record)
+	}
+	if err := kafka.ScanWith(ctx, client, topic, spans, 1, add, large); err != nil {
+		return fmt.Errorf("look for newer values in topic %s: %w", topic, kafka.DeniedTopic("Read", topic, err))
+	}
+	if n.Ends == nil {
+		n.Ends = map[string]map[int32]int64{}
+	}
+	n.Ends[topic] = ends
+	return nil
+}
+
+func (n *Newest) add(key idempotency.KeyHash, r *kgo.Record) error {
+	if n.Keys != nil {
+		if _, asked := slices.BinarySearchFunc(n.Keys, key, compareKeys); !asked {
+			return nil
+		}
+	}
+	if n.Ignore != nil && n.Ignore(r) {
+		return nil
+	}
+	values := n.values[r.Topic]
+	if values == nil {
+		if n.values == nil {
+			n.values = map[string]map[idempotency.KeyHash]value{}
+		}
+		values = map[idempotency.KeyHash]value{}
+		n.values[r.Topic] = values
+	}
+	v, known := values[key]
+	switch {
+	case !known && n.kept >= mostKeys && n.Keys == nil:
+		return fmt.Errorf("%w: %d", ErrManyKeys, n.kept)
+	case !known:
+		n.kept++
+		v = value{partition: r.Partition}
+	case v.partition != r.Partition:
+		v.partition = -1
+	}
+	v.offset = r.Offset
+	if r.Timestamp.After(v.at) {
+		v.at = r.Timestamp
+	}
+	values[key] = v
+	return nil
+}
+
+func compareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
+
+// Than reports whether a key has a value in a topic that is newer than a record, which lay at a position and has a timestamp. In the
+// partition that the record came from offsets decide, elsewhere the timestamps. A record of unknown age is older than any value.
+func (n *Newest) Than(topic string, key idempotency.KeyHash, from header.Position, at time.Time) bool {
+	v, known := n.values[topic][key]
+	switch {
+	case !known:
+		return false
+	case from.Topic == topic && from.Offset >= n.Ends[topic][from.Partition]: // nothing can have lain there
+		return true
+	case from.Topic == topic && from.Partition == v.partition:
+		return v.offset > from.Offset
+	}
+	return at.IsZero() || v.at.After(at)
+}

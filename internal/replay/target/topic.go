@@ -1,0 +1,103 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+)
+
+// Topic is a topic that dead letters may go to.
+type Topic struct {
+	Name       string
+	Partitions int32
+	Refused    string // why nothing may be written to it; "" when records may be
+	// The settings. They are zero when Doubt says why they cannot be read.
+	Compacted bool
+	Keeps     time.Duration // the age at which the topic deletes or refuses a record; 0 is no limit
+	Doubt     string
+
+	maxBytes   int // max.message.bytes; 0 is unknown
+	compressor *recordbatch.Compressor
+}
+
+// LookUp asks the cluster for a topic. Whatever it cannot learn is in the result.
+func LookUp(ctx context.Context, client *kgo.Client, name string) Topic {
+	t := Topic{Name: name}
+	admin := kadm.NewClient(client)
+	details, err := admin.ListTopicsWithInternal(ctx, name)
+	d, known := details[name]
+	if err == nil && known {
+		err = d.Err
+	}
+	switch {
+	case err == nil && !known, errors.Is(err, kerr.UnknownTopicOrPartition):
+		t.Refused = "there is no such topic"
+	case err != nil:
+		t.Refused = fmt.Sprintf("it cannot be looked up: %v", kafka.DeniedTopic("Describe", name, err))
+	case d.IsInternal:
+		t.Refused = "it is an internal topic of Kafka"
+	default:
+		t.Partitions = int32(len(d.Partitions)) //nolint:gosec // a count
+		t.readSettings(ctx, admin)
+	}
+	return t
+}
+
+func (t *Topic) readSettings(ctx context.Context, admin *kadm.Client) {
+	configs, err := admin.DescribeTopicConfigs(ctx, t.Name)
+	var found kadm.ResourceConfig
+	if err == nil {
+		found, err = configs.On(t.Name, nil)
+	}
+	if err == nil {
+		err = found.Err
+	}
+	if err != nil {
+		t.Doubt = fmt.Sprintf("the settings of topic %s cannot be read: %v", t.Name, kafka.DeniedTopic("DescribeConfigs", t.Name, err))
+		return
+	}
+	settings := map[string]string{}
+	for _, c := range found.Configs {
+		settings[c.Key] = c.MaybeValue()
+	}
+	t.set(settings)
+}
+
+// set takes over the settings of a topic.
+func (t *Topic) set(settings map[string]string) {
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(settings[name], 10, 64)
+		if err != nil || n < 0 {
+			return math.MaxInt64 // -1 is no limit
+		}
+		return n
+	}
+	policy := settings["cleanup.policy"]
+	t.Compacted = strings.Contains(policy, "compact")
+	if n := number("max.message.bytes"); n > 0 && n <= math.MaxInt32 {
+		t.maxBytes, t.compressor = int(n), recordbatch.NewCompressor(int(n))
+	}
+	oldest := min(number("message.timestamp.before.max.ms"), number("message.timestamp.difference.max.ms"))
+	if !t.Compacted || strings.Contains(policy, "delete") {
+		oldest = min(oldest, number("retention.ms"))
+	}
+	if settings["message.timestamp.type"] != "LogAppendTime" && oldest < math.MaxInt64/int64(time.Millisecond) {
+		t.Keeps = max(time.Duration(oldest)*time.Millisecond, 1)
+	}
+}
+
+// Fits reports whether the topic takes a record, at least when it is compressed.
+func (t *Topic) Fits(r *kgo.Record) bool {
+	return t.compressor == nil || t.compressor.Fits(r, t.maxBytes)
+}
