@@ -49,7 +49,10 @@ func NewStatsJSON(s Stats, now time.Time) StatsJSON {
 		out.Warnings = []string{}
 	}
 	if s.Retention.Known {
-		ms := max(s.Retention.Time.Milliseconds(), -1)
+		ms := s.Retention.Time.Milliseconds()
+		if s.Retention.Time < 0 {
+			ms = -1
+		}
 		out.Retention = RetentionJSON{Milliseconds: &ms, Bytes: &s.Retention.Bytes}
 	}
 	if s.Oldest != nil {
