@@ -126,7 +126,7 @@ func overviewScreen(env Env, look replay.Look, trouble error, width, height int)
 func overviewText(env Env, look replay.Look) ([]byte, error) {
 	var b bytes.Buffer
 	for _, obstacle := range look.Obstacles {
-		fmt.Fprintln(&b, wrapped(env, "Note: "+cli.CleanText(obstacle, cli.OneLine), "      "))
+		fmt.Fprintln(&b, wrapped(env, "Note: "+cli.CleanText(obstacle.Text, cli.OneLine), "      "))
 	}
 	if look.AtWork != "" {
 		fmt.Fprintln(&b, "at work: "+cli.CleanText(look.AtWork, cli.OneLine))

@@ -194,7 +194,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	a.warnForced(p)
 	if p.To == "" && !p.Alone() {
 		for _, obstacle := range s.Obstacles(ctx) {
-			fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(obstacle, cli.OneLine))
+			fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(obstacle.Text, cli.OneLine))
 		}
 	}
 	bar := a.bar()

@@ -45,7 +45,7 @@ func (a *app) runServe(ctx context.Context, read *reading, listen string) error 
 	}
 	defer letters.Close()
 	var replays *replay.Service
-	if !a.alone(read) && read.topic == "" {
+	if a.alone(read) || read.topic == "" {
 		replays = letters.Replays()
 	}
 	c, err := console.New(ctx, console.Options{DeadLetters: letters, Replays: replays, Explain: a.explain, Now: a.env.Now})

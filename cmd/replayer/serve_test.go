@@ -101,6 +101,18 @@ func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
 	if status, answer := fetch(t, address+"api/letters"); status != http.StatusOK || string(answer["total"]) != "5" {
 		t.Errorf("%d %s", status, answer)
 	}
+	for _, path := range []string{"api/replays", "api/audit"} { // nobody has changed a dead letter yet
+		if status, answer := fetch(t, address+path); status != http.StatusOK || answer["error"] != nil {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+	}
+}
+
+// Of a DLQ besides the pipeline's own nothing can be put back by its topics.
+func TestServe_S4_6_a_foreign_DLQ_beside_a_pipeline(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	address, _ := serving(t, d, "-c", "pipeline.yaml", "--topic", "features.dlq")
 	if status, answer := fetch(t, address+"api/replays"); status != http.StatusBadRequest || !strings.Contains(string(answer["error"]), "-c pipeline.yaml") {
 		t.Errorf("%d %s", status, answer)
 	}

@@ -13,7 +13,7 @@ import (
 // Options is what a [Console] answers from.
 type Options struct {
 	DeadLetters *dlq.Service    // opened with [dlq.Options].Background
-	Replays     *replay.Service // nil for a DLQ without a pipeline
+	Replays     *replay.Service // nil for a DLQ besides the pipeline's own
 	Now         func() time.Time
 
 	// Explain returns the exit code and the words of an error, as the command line has them.
@@ -36,7 +36,7 @@ const (
 // Console answers HTTP requests about one DLQ.
 type Console struct {
 	letters  *dlq.Service
-	pipeline *pipeline // nil without a pipeline
+	pipeline *pipeline // nil when no replays are known
 	explain  func(error) (cli.Exit, error)
 	now      func() time.Time
 	index    *refresher

@@ -52,7 +52,7 @@ type page struct {
 	Fresh    Freshness
 	Query    url.Values // of the address
 
-	State   *state // nil without a pipeline
+	State   *state // nil when it is not the state of a pipeline
 	Stats   dlq.StatsJSON
 	Groups  GroupsAnswer
 	Chosen  *chosen // group

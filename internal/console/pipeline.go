@@ -44,7 +44,7 @@ type AuditAnswer struct {
 // ask waits for the caller's turn to read the pipeline's topics and calls fn. Its answer is at least as fresh as ask says.
 func ask[T any](ctx context.Context, c *Console, fn func(*pipeline) (T, error)) (answer T, fresh Freshness, err error) {
 	if c.pipeline == nil {
-		return answer, fresh, usage("this DLQ has no pipeline, so no replay and no audit topic is known; start replayer serve with -c pipeline.yaml")
+		return answer, fresh, usage("this DLQ is not the pipeline's own, so no replay and no audit topic is known; start replayer serve with -c pipeline.yaml alone, or with --brokers and --topic")
 	}
 	select {
 	case c.pipeline.turn <- struct{}{}:

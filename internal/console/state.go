@@ -2,22 +2,66 @@ package console
 
 import (
 	"context"
+	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 // state is what the first line of the home page says about the pipeline.
 type state struct {
-	Running bool     // an instance runs, and nobody paused it
-	Why     []string // it is not so, or it is not known
-	AtWork  string   // who changes dead letters at present
+	Word   flow
+	Why    []string // records do not flow, or it is not known
+	AtWork string   // who changes dead letters at present
+}
+
+// flow says in a word whether records flow. It is a closed list.
+type flow string
+
+const (
+	flowing    flow = "Running"     // an instance runs, and nobody paused it
+	flowPaused flow = "Paused"      // an instance runs or is started, and what goes back waits for an operator
+	notRunning flow = "Not running" // no instance runs
+	notKnown   flow = "Not known"
+)
+
+// flowOf returns the word for what keeps the consumer from its work. Where several things do, it is what has to be done first.
+func flowOf(obstacles []replay.Obstacle) flow {
+	word := flowing
+	for _, o := range obstacles {
+		switch o.Kind {
+		case replay.NothingRuns:
+			return notRunning
+		case replay.Paused:
+			word = flowPaused
+		case replay.Unknown:
+			if word == flowing {
+				word = notKnown
+			}
+		}
+	}
+	return word
+}
+
+// Class names the colours of the word.
+func (f flow) Class() string {
+	switch f {
+	case flowing:
+		return "good"
+	case flowPaused:
+		return "paused"
+	case notRunning:
+		return "attention"
+	case notKnown:
+	}
+	return ""
 }
 
 // state asks whether records flow. A page waits for the answer no longer than for a refresh of the index: it is worth no error.
 func (c *Console) state(ctx context.Context) *state {
-	if c.pipeline == nil {
+	if c.pipeline == nil || c.letters.Alone() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.index.patience)
@@ -25,15 +69,20 @@ func (c *Console) state(ctx context.Context) *state {
 	of, err := c.replays(ctx, query{})
 	if err != nil {
 		_, err = c.explain(err)
-		return &state{Why: []string{"it is not known whether records flow: " + err.Error()}}
+		return &state{Word: notKnown, Why: []string{"it is not known whether records flow: " + err.Error()}}
 	}
-	return &state{Running: len(of.Replays.Obstacles) == 0, Why: of.Replays.Obstacles, AtWork: of.Replays.AtWork}
+	out := &state{Word: flowOf(of.Replays.Obstacles), AtWork: of.Replays.AtWork}
+	for _, o := range of.Replays.Obstacles {
+		out.Why = append(out.Why, o.Text)
+	}
+	return out
 }
 
 // chosen is the group that the home page is about.
 type chosen struct {
 	dlq.GroupJSON
-	Values    dlq.Values
+	Values    []dlq.Value // the most frequent first
+	Places    int         // dead letters beside them that are refused for another place in their geometry
 	ValuesErr string
 }
 
@@ -42,7 +91,9 @@ func (c *Console) chosenOf(ctx context.Context, groups []dlq.GroupJSON, id strin
 	for _, g := range groups {
 		if g.ID == id {
 			out := &chosen{GroupJSON: g}
-			out.Values, out.ValuesErr = c.refused(ctx, dlqindex.Query{}, g.ID, g.Code)
+			var values dlq.Values
+			values, out.ValuesErr = c.refused(ctx, dlqindex.Query{}, g.ID, g.Code)
+			out.Values, out.Places = withoutPlaces(values.Each)
 			return out
 		}
 	}
@@ -56,8 +107,24 @@ func (c *Console) refused(ctx context.Context, of dlqindex.Query, group, code st
 		_, err = c.explain(err)
 		return dlq.Values{}, err.Error()
 	}
-	values.Each = values.Each[:min(len(values.Each), pageValues)]
 	return values, ""
+}
+
+// withoutPlaces returns the values that a page shows of a group. Of coordinates it shows one, and counts the dead letters with others:
+// each geometry is refused at a place of its own, and a list of them says nothing.
+func withoutPlaces(values []dlq.Value) (shown []dlq.Value, places int) {
+	located := false
+	for _, v := range values {
+		ofGeometry := strings.HasPrefix(v.Path, "/geometry/")
+		switch {
+		case ofGeometry && located:
+			places += v.Letters
+		case len(shown) < pageValues:
+			shown = append(shown, v)
+		}
+		located = located || ofGeometry
+	}
+	return shown, places
 }
 
 // shownText is a value as a page shows it: a part of it may be marked, and its ends may be left out.

@@ -1,21 +1,63 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestPage_S4_6_says_that_no_instance_runs(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	if text := shown(d, "/", http.StatusOK); !strings.Contains(text, ">Attention<") || !strings.Contains(text, "no instance of features is running") {
+	if text := shown(d, "/", http.StatusOK); !strings.Contains(text, `<span class="badge attention">Not running</span>`) || !strings.Contains(text, "no instance of features is running") {
 		t.Errorf("%s", text)
 	}
 	d.broker.Close()
-	if text := shown(d, "/", http.StatusOK); !strings.Contains(text, "it is not known whether records flow") {
+	if text := shown(d, "/", http.StatusOK); !strings.Contains(text, "it is not known whether records flow") || !strings.Contains(text, ">Not known<") {
 		t.Errorf("%s", text)
+	}
+}
+
+// Who paused a pipeline lets it go on; who finds it not running starts it: these are two words.
+func TestFlow_S4_6_paused_is_not_dead(t *testing.T) {
+	of := func(kinds ...replay.ObstacleKind) (out []replay.Obstacle) {
+		for _, k := range kinds {
+			out = append(out, replay.Obstacle{Kind: k})
+		}
+		return out
+	}
+	for want, found := range map[flow][][]replay.Obstacle{
+		flowing:    {nil},
+		flowPaused: {of(replay.Paused), of(replay.Unknown, replay.Paused), of(replay.Paused, replay.Unknown)},
+		notRunning: {of(replay.NothingRuns), of(replay.NothingRuns, replay.Paused), of(replay.NothingRuns, replay.Unknown)},
+		notKnown:   {of(replay.Unknown)},
+	} {
+		for _, f := range found {
+			if got := flowOf(f); got != want {
+				t.Errorf("%v: %s, want %s", f, got, want)
+			}
+		}
+	}
+}
+
+// A group whose geometries are each refused at another place shows one place, and its values of fields all the same.
+func TestGroup_S4_6_shows_one_place_of_many(t *testing.T) {
+	values := []dlq.Value{{Path: "/properties/area", Text: `"N/A"`, Letters: 9}}
+	for i := range 200 {
+		values = append(values, dlq.Value{Path: fmt.Sprintf("/geometry/coordinates/%d", i), Text: "999", Letters: 2})
+	}
+	values = append(values, dlq.Value{Path: "/properties/use", Text: "7", Letters: 1})
+	shown, places := withoutPlaces(values)
+	if len(shown) != 3 || shown[0].Text != `"N/A"` || shown[1].Path != "/geometry/coordinates/0" || shown[2].Text != "7" || places != 2*199 {
+		t.Errorf("%v, %d", shown, places)
+	}
+	if shown, places = withoutPlaces(slices.Repeat(values[:1], 50)); len(shown) != pageValues || places != 0 {
+		t.Errorf("%v, %d", shown, places)
 	}
 }
 
@@ -38,7 +80,7 @@ func TestPage_S4_6_operations_and_their_events(t *testing.T) {
 	d.put(replaying("a", "fix-1"), event("a", "discard-1", 0))
 	for path, want := range map[string]string{
 		"/replays": `href="/replays/fix-1"`, "/replays/fix-1": "<dt>Under way</dt><dd>1</dd>", "/audit": `href="/audit?operation=discard-1"`,
-		"/audit?operation=discard-1&letter=&since=": `href="/letters/a"`,
+		"/audit?operation=discard-1&letter=&since=": `href="/letters/a"`, "/audit?operation=discard-1": "<td>gone for good</td>",
 	} {
 		if text := shown(d, path, http.StatusOK); !strings.Contains(text, want) {
 			t.Errorf("%s: no %s in %s", path, want, text)

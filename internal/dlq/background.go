@@ -2,6 +2,7 @@ package dlq
 
 import (
 	"context"
+	"errors"
 
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
@@ -22,11 +23,14 @@ func (s *Service) Refresh(ctx context.Context) (dlqindex.Synced, error) {
 // Reachable reports in one line why no broker answers, or nil.
 func (s *Service) Reachable(ctx context.Context) error { return kafka.Reachable(ctx, s.client) }
 
-// PipelineEnds returns, for the status topic and the audit topic of the pipeline, the sum of the end offsets of its partitions.
+// PipelineEnds returns, for the status topic and the audit topic of the pipeline (or of the DLQ without one), the sum of the end offsets of its partitions.
 func (s *Service) PipelineEnds(ctx context.Context) (map[string]int64, error) {
 	out := map[string]int64{}
 	for _, topic := range []string{s.cfg.Topics.DLQStatus, s.cfg.Topics.Audit} {
 		spans, err := kafka.Spans(ctx, s.client, topic)
+		if s.alone && errors.Is(err, kafka.ErrNoTopic) {
+			continue // it is made for the first change
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -102,6 +102,9 @@ func (s *Service) Close() {
 // Topic is the DLQ that the service answers about.
 func (s *Service) Topic() string { return s.source.DLQ }
 
+// Alone reports whether there is no pipeline: nobody says whether records flow.
+func (s *Service) Alone() bool { return s.alone }
+
 // Replays returns the service that puts letters back and changes them. It chooses by the same index.
 func (s *Service) Replays() *replay.Service { return s.letters }
 

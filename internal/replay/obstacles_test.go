@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func TestObstacles_S4_8(t *testing.T) {
 			t.Fatalf("found %q, want %q", found, parts)
 		}
 		for i, part := range parts {
-			if !strings.Contains(found[i], part) {
+			if !strings.Contains(found[i].Text, part) {
 				t.Errorf("found %q, want %q", found[i], part)
 			}
 		}
@@ -50,7 +51,7 @@ func TestObstacles_S4_8(t *testing.T) {
 	go member.PollFetches(w.ctx())
 	eventually.Until(w.ctx(), t, "the member is in the group", func() (bool, string) {
 		found := s.Obstacles(w.ctx())
-		return len(found) == 1, strings.Join(found, "\n")
+		return len(found) == 1, fmt.Sprint(found)
 	})
 	want("features is paused")
 

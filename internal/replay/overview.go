@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func (s *Service) Overview() *Overview { return &Overview{service: s} }
 type Look struct {
 	At        time.Time     `json:"at"`
 	AtWork    string        `json:"at_work,omitempty"`   // who changes dead letters at present, since when and what for
-	Obstacles []string      `json:"obstacles,omitempty"` // see [Service.Obstacles]
+	Obstacles []Obstacle    `json:"obstacles,omitempty"` // see [Service.Obstacles]
 	Replays   []Underway    `json:"replays"`             // those that are not finished, the one that changed last first
 	Jobs      []control.Job `json:"jobs"`                // of all kinds, at work and ended, the one that began last first
 	Finished  int           `json:"finished_replays"`    // of which something is still known
@@ -87,11 +88,9 @@ func (o *Overview) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for p, span := range spans {
-		if o.standing == nil || span.End < o.standing.ends[p] {
-			o.standing = newStanding(s.cfg.DeadLetters.MaxReplays, "")
-			break
-		}
+	shrunk := func(p int32) bool { return spans[p].End < o.standing.ends[p] }
+	if o.standing == nil || slices.ContainsFunc(slices.Collect(maps.Keys(spans)), shrunk) {
+		o.standing = newStanding(s.cfg.DeadLetters.MaxReplays, "")
 	}
 	if err := s.followStates(ctx, spans, o.standing.ends, o.standing.add); err != nil {
 		return fmt.Errorf("states of the dead letters: %w", err)

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 )
@@ -128,5 +131,22 @@ func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 	lease.release(w.ctx())
 	if look := w.look(s.Overview()); look.AtWork != "" {
 		t.Errorf("at work: %q", look.AtWork)
+	}
+}
+
+// Before the first change of a DLQ without a pipeline there is no status topic: nothing is under way.
+func TestOverview_S4_10_beforeTheFirstChangeWithoutAPipeline(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, kfake.SeedTopics(3, dlt))
+	cfg, err := config.ParseDLQ(config.DLQ{Topic: dlt, Brokers: w.broker.ListenAddrs()}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cfg = cfg
+	o := w.aloneService(atStart).Overview()
+	for range 2 {
+		if look := w.look(o); len(look.Replays) != 0 || look.Finished != 0 || look.AtWork != "" {
+			t.Errorf("%+v", look)
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 const EnvForce = "SWITCHBACK_TEST_CHROMIUM"
 
 // bound limits what one test does in a browser, on an idle machine.
-const bound = time.Minute
+const bound = 30 * time.Second
 
 // Browser is a running Chromium. One goroutine uses it.
 type Browser struct {
