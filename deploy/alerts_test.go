@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	rulesFile = "prometheus/rules.yaml"
-	runbook   = "../docs/operations.md"
-	runbookAt = "https://github.com/switchback-geo/switchback/blob/main/docs/operations.md#"
+	rulesFile   = "prometheus/rules.yaml"
+	metricsPage = "../docs/metrics.md"
+	runbook     = "../docs/alerts.md"
+	runbookAt   = "https://github.com/switchback-geo/switchback/blob/main/docs/alerts.md#"
 )
 
 // rule is one alert or recording rule.

@@ -10,7 +10,7 @@ import (
 
 // The floor of precision is judged over many coordinates, since JSON drops zeros at the end: of honest ordinates with exactly
 // so many decimals as the floor one in ten looks coarser. The floor is broken once more than coarseLimit of the last
-// PrecisionOrdinates are. For honest ones that has a probability of 6e-25 (docs/holding.md has the sum); of a source that lost a
+// PrecisionOrdinates are. For honest ones that has a probability of 6e-25 (docs/decisions/0070); of a source that lost a
 // decimal 51 ordinates, 26 points, are enough at the start, and 46 ordinates, 23 points, after honest ones.
 const (
 	PrecisionOrdinates = 100

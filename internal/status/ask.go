@@ -19,7 +19,7 @@ const (
 	maxAnswer  = 16 << 20
 )
 
-// The metrics that are read. See docs/operations.md.
+// The metrics that are read. See docs/metrics.md.
 const (
 	metricHeld        = "switchback_pipeline_held"
 	metricHeldRecords = "switchback_held_records"

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 )
 
-var update = flag.Bool("update", false, "draw the pictures of docs/mapping.md again")
+var update = flag.Bool("update", false, "draw the pictures of docs/geometry.md again")
 
 // picture shows a geometry before and after.
 type picture struct {
@@ -68,7 +68,7 @@ func pictures() []picture {
 	}
 }
 
-// The pictures of docs/mapping.md are what the package does (-update draws them).
+// The pictures of docs/geometry.md are what the package does (-update draws them).
 func TestPictures_of_the_documentation(t *testing.T) {
 	for _, p := range pictures() {
 		t.Run(p.name, func(t *testing.T) {
