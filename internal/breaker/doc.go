@@ -5,7 +5,7 @@
 // [Circuit] is the state machine. It is given the time and keeps no clock, no lock and no log, so that the remote steps
 // (internal/enrich), the sink and the simulator (internal/simulate), which plays on a virtual clock, ask the same code. It is not the
 // library's: failsafe-go reads the wall clock, and has no rule that demands a number of failures and a share of the latest requests
-// together (docs/decisions/0022). Tests hold the rules that the library has to the library, answer by answer. [Guard] is a circuit with
+// together (docs/decisions/0006). Tests hold the rules that the library has to the library, answer by answer. [Guard] is a circuit with
 // a clock, a log and a mutex.
 //
 // The package sends nothing and tries nothing again.
