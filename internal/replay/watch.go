@@ -7,8 +7,10 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
 // watch follows how far a consumer group has come in what was put back out of a DLQ without a pipeline.
@@ -16,32 +18,60 @@ import (
 // It proves that the group has committed beyond a record. Whether the consumer did with it what it should is told by the DLQ alone: when
 // the record dies again.
 type watch struct {
-	admin *kadm.Client
-	group string
-	last  map[partition]int64 // offset of the last record in each partition that has to be passed
+	client *kgo.Client
+	admin  *kadm.Client
+	group  string
+	last   map[partition]int64 // offset of the last record in each partition that has to be passed
 }
 
 func (s *Service) newWatch(group string) *watch {
-	return &watch{admin: kadm.NewClient(s.client), group: group, last: map[partition]int64{}}
+	return &watch{client: s.client, admin: kadm.NewClient(s.client), group: group, last: map[partition]int64{}}
 }
 
-// earlier takes up that records were put back into topics before, nobody knows where: the group has to pass all that lies there now.
+// earlier takes up that records were put back into topics before, nobody knows where: the group has to pass the last record that lies in
+// each partition now. It need not pass the marker behind that, which a Java consumer commits only together with a later record.
 func (w *watch) earlier(ctx context.Context, topics []string) error {
-	if w == nil || len(topics) == 0 {
+	if w == nil {
 		return nil
 	}
-	lags, err := kafka.Lag(ctx, w.admin, w.group, kafka.Written, topics...)
-	if err != nil {
-		return err
-	}
-	for topic, partitions := range lags {
-		for _, p := range partitions {
-			if p.End > 0 {
-				w.sent(partition{topic, p.Partition}, p.End-1)
+	for _, topic := range topics {
+		spans, err := kafka.DecidedSpans(ctx, w.client, topic)
+		if err != nil {
+			return err
+		}
+		for p, span := range spans {
+			last, err := lastRecord(ctx, w.client, topic, p, span)
+			if err != nil {
+				return err
+			}
+			if last >= 0 {
+				w.sent(partition{topic, p}, last)
 			}
 		}
 	}
 	return nil
+}
+
+// lastRecord returns the offset of the last record in a span; -1 when only markers and aborted records lie there.
+func lastRecord(ctx context.Context, client *kgo.Client, topic string, p int32, span kafka.Span) (last int64, err error) {
+	last = -1
+	note := func(r *kgo.Record) error {
+		last = r.Offset
+		return nil
+	}
+	large := func(l *recordbatch.Large) error {
+		last = l.Last
+		return nil
+	}
+	for back := int64(16); ; back *= 16 {
+		tail := kafka.Span{Start: max(span.Start, span.End-back), End: span.End}
+		if err := kafka.ScanWith(ctx, client, topic, map[int32]kafka.Span{p: tail}, 1, note, large); err != nil {
+			return 0, fmt.Errorf("find the last record of %s/%d: %w", topic, p, kafka.DeniedTopic("Read", topic, err))
+		}
+		if last >= 0 || tail.Start == span.Start {
+			return last, nil
+		}
+	}
 }
 
 // sent takes up where a record was put back.
@@ -51,8 +81,8 @@ func (w *watch) sent(at partition, offset int64) {
 	}
 }
 
-// behind returns how many offsets the group has before it until it has passed all that was put back. Transaction markers count, too: they
-// lie behind the last record. Without a watch it is 0.
+// behind returns how many offsets the group has before it until it has passed all that was put back. Transaction markers between the
+// records count, too. Without a watch it is 0.
 func (w *watch) behind(ctx context.Context) (offsets int64, err error) {
 	if w == nil || len(w.last) == 0 {
 		return 0, nil
