@@ -44,8 +44,7 @@ func theJava(t *testing.T, w *world) java {
 	if broker.Forced() {
 		missing = t.Fatalf
 	}
-	javac, err := exec.LookPath("javac")
-	if err != nil {
+	if _, err := exec.LookPath("javac"); err != nil {
 		missing("the dead letters of Java's libraries cannot be made: %v", err)
 	}
 	libs, err := jars.Set{Name: "foreign-spring-kafka-" + springKafka + "-kafka-" + foreignKafka, POM: pom}.Fetch(t.Context(), broker.Forced())
@@ -56,7 +55,7 @@ func theJava(t *testing.T, w *world) java {
 	if j.bin, err = exec.LookPath("java"); err != nil {
 		t.Fatalf("javac is there and java is not: %v", err)
 	}
-	j.compile(t, javac)
+	j.compile(t)
 	said, err := exec.CommandContext(t.Context(), j.bin, "-version").CombinedOutput()
 	if err != nil {
 		t.Fatalf("java -version: %v", err)
@@ -67,16 +66,22 @@ func theJava(t *testing.T, w *world) java {
 	return j
 }
 
-func (j java) compile(t *testing.T, javac string) {
+// compileAll compiles the programs that a pattern matches.
+func (j java) compileAll(t *testing.T, pattern string) {
 	t.Helper()
-	sources, err := filepath.Glob(filepath.Join("foreign", "*.java"))
+	sources, err := filepath.Glob(pattern)
 	if err != nil || len(sources) == 0 {
-		t.Fatalf("no programs in foreign: %v", err)
+		t.Fatalf("no programs at %s: %v", pattern, err)
 	}
 	args := append([]string{"-d", j.classes, "-cp", j.libs, "--release", "17", "-proc:none", "-parameters"}, sources...)
-	if out, err := exec.CommandContext(t.Context(), javac, args...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "javac", args...).CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
+}
+
+func (j java) compile(t *testing.T) {
+	t.Helper()
+	j.compileAll(t, filepath.Join("foreign", "*.java"))
 	if err := os.CopyFS(filepath.Join(j.classes, "META-INF"), os.DirFS(filepath.Join("foreign", "META-INF"))); err != nil {
 		t.Fatal(err)
 	}
