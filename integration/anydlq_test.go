@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func TestAnyDLQ_C4_springKafka(t *testing.T) {
 		t.Fatalf("plan: %s", r)
 	}
 	replay := append([]string{"replay", "--plan", file, "--execute", "--reason", "OPEN is PENDING now", "--create-topics", "--take-over"}, at...)
-	p.killReplays(topic, letters, kills, append(replay[:len(replay):len(replay)], slowly...))
+	p.killReplays(topic, letters, kills, slices.Concat(replay, slowly))
 	r := p.run("replayer", append(replay, "--watch-group", topic, "--wait", "--grace", "2s", "-o", "table")...)
 	if r.Code != 0 || !strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", letters)) {
 		t.Fatalf("the last replay: %s", r)

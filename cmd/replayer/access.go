@@ -14,15 +14,19 @@ import (
 type access struct {
 	brokers           []string
 	profile, profiles string
+	registry          string
 }
 
 func (x *access) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&x.brokers, "brokers", nil, "host:port of some brokers, for a DLQ (--topic) without a pipeline file")
+	flags.StringVar(&x.registry, "registry", "", "URL of the schema registry of Avro values, for a DLQ without a pipeline file")
 	flags.StringVar(&x.profile, "profile", "", "how the brokers are reached, by its name in the file of profiles; instead of a pipeline file")
 	flags.StringVar(&x.profiles, "profiles", "", "the file of profiles (default: switchback/profiles.yaml in the user's configuration folder)")
 }
 
-func (x *access) given() bool { return len(x.brokers) > 0 || x.profile != "" || x.profiles != "" }
+func (x *access) given() bool {
+	return len(x.brokers) > 0 || x.profile != "" || x.profiles != "" || x.registry != ""
+}
 
 // flags writes it as flags again.
 func (x *access) flags() string {
@@ -30,7 +34,7 @@ func (x *access) flags() string {
 	if len(x.brokers) > 0 {
 		brokers = " --brokers " + quoted(strings.Join(x.brokers, ","))
 	}
-	return strings.TrimSpace(brokers + again("profile", x.profile) + again("profiles", x.profiles))
+	return strings.TrimSpace(brokers + again("profile", x.profile) + again("profiles", x.profiles) + again("registry", x.registry))
 }
 
 // alone reports whether there is no pipeline: the brokers are named by themselves.
@@ -40,7 +44,7 @@ const needsPipeline = "it is for a pipeline's own dead letters (-c); those of a 
 
 // ownOnly reports whether an unknown flag is one of those that name a DLQ of other software, at a command for a pipeline's own.
 func ownOnly(cmd *cobra.Command, err error) (flag string, ok bool) {
-	for _, name := range []string{"brokers", "profile", "profiles", "topic", "dialect"} {
+	for _, name := range []string{"brokers", "profile", "profiles", "registry", "topic", "dialect"} {
 		if cmd.Flags().Lookup(name) == nil && err.Error() == "unknown flag: --"+name {
 			return name, cmd.HasParent()
 		}
@@ -64,7 +68,7 @@ func (a *app) pipeline() (*config.Config, error) {
 func (a *app) dlq(r *reading) (*config.Config, error) {
 	switch {
 	case a.configFile != "" && r.access.given():
-		return nil, usage("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile and --profiles out, or -c")
+		return nil, usage("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile, --profiles and --registry out, or -c")
 	case a.configFile == "" && !a.alone(r) && r.foreign:
 		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", cli.ErrNoPipelineFile)
 	case !a.alone(r) && r == &a.named && r.topic != "":
@@ -72,7 +76,7 @@ func (a *app) dlq(r *reading) (*config.Config, error) {
 	case !a.alone(r):
 		return a.pipeline()
 	}
-	q := config.DLQ{Topic: r.topic, Brokers: r.access.brokers, Profile: r.access.profile, Profiles: r.access.profiles}
+	q := config.DLQ{Topic: r.topic, Brokers: r.access.brokers, Profile: r.access.profile, Profiles: r.access.profiles, Registry: r.access.registry}
 	if q.Profile != "" && q.Profiles == "" {
 		file, err := config.DefaultProfiles()
 		if err != nil {

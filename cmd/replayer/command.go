@@ -50,9 +50,15 @@ func Run(ctx context.Context, env Env, args []string) cli.Exit {
 	return code
 }
 
-// worded names in an error who was denied, and whose topic is missing.
+// worded names in an error who was denied, whose topic is missing, and where the brokers are named.
 func (a *app) worded(err error) error {
-	return a.notOurs(kafka.NamedDenial(a.principal, "replayer acls", err))
+	if a.foreignTopic == "" {
+		return kafka.NamedDenial(a.principal, "replayer acls", err)
+	}
+	if u, ok := errors.AsType[*kafka.UnreachableError](err); ok {
+		u.Alone = true
+	}
+	return a.notOurs(kafka.NamedDenial(a.principal, "", err))
 }
 
 // app is one run of the program.

@@ -91,6 +91,12 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 	if lines := strings.Count(d.err.String(), "\n"); lines != 1 || !strings.Contains(d.err.String(), "cannot reach Kafka") {
 		t.Errorf("%d lines: %s", lines, &d.err)
 	}
+	for _, command := range []string{"list", "replay"} { // without a pipeline file
+		d.want(cli.ExitRuntime, command, "--brokers", closed.Addr().String(), "--topic", "payments.DLT")
+		if !strings.Contains(d.err.String(), "set --brokers, SWITCHBACK_KAFKA_BROKERS or the profile") {
+			t.Errorf("%s: %s", command, &d.err)
+		}
+	}
 }
 
 func TestExit_3_nothing_matched(t *testing.T) {

@@ -207,7 +207,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	if written := a.writeResult(p, result); written != nil && err == nil {
 		err = written
 	}
-	if _, stopped := errors.AsType[*replay.StopError](err); stopped {
+	if _, stopped := errors.AsType[*replay.StopError](err); stopped || errors.Is(err, replay.ErrRegistry) {
 		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed:\n  %s\n", o.GoOn(p.Letters))
 	}
 	a.goOnAfterCancel(err, o.GoOn(p.Letters))

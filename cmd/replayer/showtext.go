@@ -97,6 +97,14 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	}
 	title(fmt.Sprintf("original bytes (%d)", l.Size))
 	b.WriteString(indented(atMost(maxShown, bytesText(l.Content.Value))))
+	switch {
+	case d.Unasked && d.Decode != nil:
+		title("decoded value")
+		line("", cli.CleanText(d.Decode.Error(), cli.OneLine))
+	case d.Unasked && d.Text != nil:
+		title("decoded value")
+		b.WriteString(indented(atMost(maxShown, bytesText(d.Text))))
+	}
 	if d.Unasked {
 		return
 	}

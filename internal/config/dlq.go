@@ -17,6 +17,7 @@ type DLQ struct {
 	Brokers  []string // host:port; they outrank SWITCHBACK_KAFKA_BROKERS, and that outranks the profile. nil leaves it to them
 	Profile  string   // a name in the file of profiles; "" is none
 	Profiles string   // that file; read only when there is a Profile
+	Registry string   // URL of the schema registry of Avro values; it outranks SWITCHBACK_SCHEMA_REGISTRY_URL. "" leaves it to that
 }
 
 // withoutPipeline is what a pipeline file must say. None of it matters to who only looks at dead letters.
@@ -27,9 +28,10 @@ const withoutPipeline = `pipeline:
 `
 
 const (
-	flagTopic   = "--topic"
-	flagBrokers = "--brokers"
-	flagProfile = "--profile"
+	flagTopic    = "--topic"
+	flagBrokers  = "--brokers"
+	flagProfile  = "--profile"
+	flagRegistry = "--registry"
 )
 
 // DefaultProfiles is where profiles are when nobody says otherwise: switchback/profiles.yaml in the user's configuration folder.
@@ -55,7 +57,8 @@ func LoadDLQ(q DLQ) (*Config, error) {
 	return ParseDLQ(q, profiles, os.Getenv)
 }
 
-// ParseDLQ is [LoadDLQ] with the text of the profiles and an environment, of which it takes SWITCHBACK_KAFKA_… alone. It is pure.
+// ParseDLQ is [LoadDLQ] with the text of the profiles and an environment, of which it takes SWITCHBACK_KAFKA_… and
+// SWITCHBACK_SCHEMA_REGISTRY_… alone. It is pure.
 func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) {
 	cfg := &Config{origins: newOrigins()}
 	faults := &Faults{Name: q.Profiles}
@@ -65,8 +68,9 @@ func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) 
 	if q.Profile != "" {
 		d.profile(profiles, q.Profile, &cfg.Kafka)
 	}
-	newEnvironment(kafkaOnly(env), nil).apply(d, root)
+	newEnvironment(connectionOnly(env), nil).apply(d, root)
 	d.brokersFlag(q.Brokers, &cfg.Kafka)
+	d.registryFlag(q.Registry, &cfg.SchemaRegistry)
 	fill(cfg)
 	d.topicFlag(q.Topic, cfg)
 	if faults.err() == nil && !cfg.origins.written("kafka.brokers") {
@@ -87,10 +91,10 @@ func (c *Config) nameAfter(dlq string) {
 	c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control = dlq+".replayer-status", dlq+".replayer-audit", dlq+".replayer-control"
 }
 
-// kafkaOnly hides what is meant for a pipeline: a variable that names its topics must not change which DLQ this is.
-func kafkaOnly(env func(string) string) func(string) string {
+// connectionOnly hides what is meant for a pipeline: a variable that names its topics must not change which DLQ this is.
+func connectionOnly(env func(string) string) func(string) string {
 	return func(name string) string {
-		if env == nil || !strings.HasPrefix(name, Variable("kafka.")) {
+		if env == nil || !strings.HasPrefix(name, Variable("kafka.")) && !strings.HasPrefix(name, Variable("schema_registry.")) {
 			return ""
 		}
 		return env(name)
@@ -146,6 +150,19 @@ func (d *decoder) brokersFlag(brokers []string, kafka *Kafka) {
 	defer func() { d.variable = "" }()
 	d.origins.note(path, place{variable: flagBrokers})
 	d.commaList(path, strings.Join(brokers, ","), reflect.ValueOf(kafka).Elem().Field(k.index), k.rules)
+}
+
+func (d *decoder) registryFlag(url string, registry *SchemaRegistry) {
+	if url == "" {
+		return
+	}
+	const path = "schema_registry.url"
+	k, _ := findKey(reflect.TypeFor[SchemaRegistry](), "url")
+	d.forget(path)
+	d.variable = flagRegistry
+	defer func() { d.variable = "" }()
+	d.origins.note(path, place{variable: flagRegistry})
+	d.scalar(path, 0, 0, written{variableValue, url}, reflect.ValueOf(registry).Elem().Field(k.index), k.rules)
 }
 
 // topicFlag names the DLQ. One that is refused leaves the default, so that there is one fault and not two.

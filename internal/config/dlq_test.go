@@ -55,6 +55,7 @@ func TestParseDLQ_says_what_is_wrong_and_where(t *testing.T) {
 		"no topic":          {DLQ{Brokers: []string{"a:1"}}, "", "--topic: no DLQ is named"},
 		"bad topic":         {DLQ{Topic: "a/b", Brokers: []string{"a:1"}}, "", "--topic: \"a/b\" is no name of a topic"},
 		"no broker":         {DLQ{Topic: "d"}, "", "--brokers: no broker is named"},
+		"bad registry":      {DLQ{Topic: "d", Brokers: []string{"a:1"}, Registry: "registry:8081"}, "", "--registry: schema_registry.url: "},
 		"bad broker":        {DLQ{Topic: "d", Brokers: []string{"kafka"}}, "", "--brokers: kafka.brokers[0]: "},
 		"no such profile":   {DLQ{Topic: "d", Profile: "live", Profiles: "p.yaml"}, twoProfiles, "--profile: p.yaml has no profile \"live\"; the file has prod, test"},
 		"empty file":        {DLQ{Topic: "d", Profile: "live", Profiles: "p.yaml"}, "", "--profile: p.yaml has no profile \"live\"; add it below profiles:"},
@@ -68,6 +69,23 @@ func TestParseDLQ_says_what_is_wrong_and_where(t *testing.T) {
 		_, err := ParseDLQ(c.q, []byte(c.profiles), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "pipeline.") {
 			t.Errorf("%s: want %q in %v", name, c.want, err)
+		}
+	}
+}
+
+// The registry of a DLQ without a pipeline is named by a flag or the environment, which has its secrets too.
+func TestParseDLQ_the_schema_registry(t *testing.T) {
+	vars := map[string]string{
+		"SWITCHBACK_SCHEMA_REGISTRY_URL": "http://other:8081", "SWITCHBACK_SCHEMA_REGISTRY_USERNAME": "desk",
+		"SWITCHBACK_SCHEMA_REGISTRY_PASSWORD_ENV": "REGISTRY_PASSWORD", "SWITCHBACK_SOURCE_TOPIC": "x",
+	}
+	for flag, want := range map[string]string{"": "http://other:8081", "http://registry:8081": "http://registry:8081"} {
+		cfg, err := ParseDLQ(DLQ{Topic: "d", Brokers: []string{"a:1"}, Registry: flag}, nil, func(name string) string { return vars[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := cfg.SchemaRegistry; r.URL != want || r.Username != "desk" || r.PasswordEnv != "REGISTRY_PASSWORD" {
+			t.Errorf("%q: %+v", flag, r)
 		}
 	}
 }

@@ -39,7 +39,8 @@ func DeniedProduce(id, topic string, err error) error {
 	return DeniedTopic("Write", topic, err)
 }
 
-// NamedDenial adds who was refused to an error that names a missing permission, and what prints the permissions that are needed.
+// NamedDenial adds who was refused to an error that names a missing permission, and the command that prints the permissions that are
+// needed; "" names none.
 // Any other error stays as it is.
 func NamedDenial(principal, command string, err error) error {
 	if _, denied := errors.AsType[*retrytopics.DeniedError](err); !denied {
@@ -49,7 +50,11 @@ func NamedDenial(principal, command string, err error) error {
 	if principal != "" {
 		text = strings.ReplaceAll(text, retrytopics.UnknownPrincipal, principal)
 	}
-	return &advised{err, text + "; an administrator of the cluster must grant it: `" + command + "` prints what is needed"}
+	text += "; an administrator of the cluster must grant it"
+	if command != "" {
+		text += ": `" + command + "` prints what is needed"
+	}
+	return &advised{err, text}
 }
 
 // advised is a missing permission with what to do about it.

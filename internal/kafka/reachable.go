@@ -24,11 +24,16 @@ const reachTimeout = 15 * time.Second
 type UnreachableError struct {
 	Brokers []string // as configured
 	Err     error    // what the last broker that was tried said
+	Alone   bool     // no pipeline file says how they are reached, but flags, the environment and a profile
 }
 
 // Error is one line: which brokers, what happened, what to do.
 func (e *UnreachableError) Error() string {
 	what, remedy := explain(e.Err)
+	if e.Alone {
+		remedy = strings.ReplaceAll(remedy, "kafka.brokers or SWITCHBACK_KAFKA_BROKERS", "--brokers, SWITCHBACK_KAFKA_BROKERS or the profile")
+		remedy = strings.ReplaceAll(remedy, "kafka.", "the profile's ")
+	}
 	return fmt.Sprintf("cannot reach Kafka at %s: %s; %s", strings.Join(e.Brokers, ", "), what, remedy)
 }
 

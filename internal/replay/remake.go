@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/patch"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -25,7 +29,10 @@ type remade struct {
 
 // remake rewrites the value of a letter that has its content. [refusal] tells an error that says why that cannot be from one of the system.
 func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters.Letter) (remade, error) {
-	doc, err := s.mapping.Document(ctx, l.Content.Value)
+	doc, err := s.document(ctx, l.Content.Value)
+	if errors.Is(err, ErrRegistry) {
+		return remade{}, err
+	}
 	if err != nil {
 		return remade{}, fmt.Errorf("%w: its bytes cannot be edited: %w", rewrite.ErrRewrite, err)
 	}
@@ -45,6 +52,33 @@ func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters
 		return remade{}, fmt.Errorf("%w: %w", rewrite.ErrRewrite, err)
 	}
 	return out, nil
+}
+
+// ErrRegistry marks a schema registry that does not answer, or refuses who asks. No dead letter is to blame for it.
+var ErrRegistry = errors.New("the schema registry cannot be asked")
+
+// document gives a value as JSON.
+func (s *Service) document(ctx context.Context, value []byte) (pipeline.Document, error) {
+	if s.alone && !s.cfg.SchemaRegistry.Enabled() && envelope.IsAvro(value) {
+		return pipeline.Document{}, fmt.Errorf("it names a schema of a registry, or is in Avro: name the registry with --registry")
+	}
+	doc, err := s.mapping.Document(ctx, value)
+	if err == nil {
+		return doc, nil
+	}
+	if _, refused := errors.AsType[*classify.HTTPError](err); refused || classify.Of(err).Code == classify.CodeRegistryUnavailable {
+		return doc, fmt.Errorf("%w: %w", ErrRegistry, err)
+	}
+	return doc, err
+}
+
+// Text gives a value of Avro as JSON, in the form in which it can be rewritten; nil of any other value, and where no registry is known.
+func (s *Service) Text(ctx context.Context, value []byte) ([]byte, error) {
+	if !s.cfg.SchemaRegistry.Enabled() || !envelope.IsAvro(value) {
+		return nil, nil
+	}
+	doc, err := s.document(ctx, value)
+	return doc.JSON, err
 }
 
 // refusal returns why a letter gets no value; any other error is fatal.

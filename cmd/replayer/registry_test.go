@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+)
+
+const paymentSchema = `{"type":"record","name":"Payment","fields":[{"name":"cents","type":"long"},{"name":"status","type":"string"},{"name":"note","type":["null","string"]}]}`
+
+// schemas is a registry that has the schema of payments under 7 and 8, and one of JSON under 9. down fails what is asked for number 8.
+func schemas(t *testing.T, down *atomic.Bool) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/schemas/ids/8") && down.Load():
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case strings.HasPrefix(r.URL.Path, "/schemas/ids/7"), strings.HasPrefix(r.URL.Path, "/schemas/ids/8"):
+			fmt.Fprintf(w, `{"schema":%q}`, paymentSchema)
+		case strings.HasPrefix(r.URL.Path, "/schemas/ids/9"):
+			fmt.Fprint(w, `{"schema":"{}","schemaType":"JSON"}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error_code":40403,"message":"Schema not found"}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// payment is a payment as an Avro serializer writes it.
+func payment(t *testing.T, schema int, text string) string {
+	t.Helper()
+	s, err := avro.Parse(paymentSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := s.AppendText(envelope.AppendConfluent(nil, schema), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(value)
+}
+
+// Values of Avro are shown as JSON, rewritten as JSON and written with their own schema. The plan refuses what the schema does not take,
+// and names the field; what no schema of Avro describes is left.
+func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
+	d, at := payments(t, false)
+	var down atomic.Bool
+	registry := with(at, "--registry", schemas(t, &down))
+	d.put(d.died("payments", 0, 1, "a", payment(t, 7, `{"cents":9007199254740993,"status":"OPEN","note":null}`)))
+	for i, value := range []string{"\x00\x00\x00\x00\x63abc", "\x00\x00\x00\x00\x07\xff", "\x00\x00\x00\x00\x09{}", "\x00\x00", "plain"} {
+		d.put(d.died("payments", 0, int64(2+i), fmt.Sprint("hostile", i), value))
+	}
+	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "table"}, registry...)...)
+	d.said(t, "decoded value", `"status":"OPEN"`)
+	d.want(cli.ExitDone, append([]string{"show", "dlq-0-1", "-o", "json"}, registry...)...)
+	d.said(t, `"decode_error"`, "99")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--set", "status=PENDING")...)
+	d.said(t, "name the registry with --registry")
+	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--set", "cents=many"}, registry...)...)
+	d.said(t, "cents", "0 to put back", "not Avro")
+	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}, registry...)...)
+	d.said(t, `/status: "OPEN" -> "PENDING"`, "1 to put back (payments: 1)", " --registry http")
+	d.want(cli.ExitPartly, append([]string{"replay", "--all", "--origin", "payments", "--set", "status=PENDING", "--execute", "--reason", "x", "--create-topics"}, registry...)...)
+	sent := d.read("payments")
+	if len(sent) != 1 || string(sent[0].Value) != payment(t, 7, `{"cents":9007199254740993,"status":"PENDING","note":null}`) {
+		t.Errorf("put back %v", sent)
+	}
+	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--registry", "http://x")
+}
+
+// A registry that goes away in the middle stops the replay: nothing is lost or doubled, and the command that goes on is printed.
+func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
+	d, at := payments(t, false)
+	var down atomic.Bool
+	at = append(at, "--registry", schemas(t, &down))
+	for i := range 6 {
+		d.put(d.died("payments", 0, int64(i), fmt.Sprint("k", i), payment(t, 7+i/2%2, fmt.Sprintf(`{"cents":%d,"status":"OPEN","note":null}`, i))))
+	}
+	down.Store(true)
+	d.want(cli.ExitRuntime, with(at, "plan", "-f", "down.plan", "--set", "status=PENDING")...)
+	d.said(t, "the schema registry cannot be asked")
+	down.Store(false)
+	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan", "--set", "status=PENDING")...)
+	down.Store(true)
+	back := with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "json", "--canary", "2", "--grace", "0s")
+	d.want(cli.ExitPartly, back...)
+	d.said(t, "the schema registry cannot be asked", "replayer replay --brokers", "--plan fix.plan")
+	var result struct{ Reinjected int }
+	if err := json.Unmarshal(d.out.Bytes(), &result); err != nil || result.Reinjected != 2 || len(d.read("payments")) != 2 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	down.Store(false)
+	d.want(cli.ExitDone, back...)
+	seen := map[string]int{}
+	for _, r := range d.read("payments") {
+		seen[string(r.Key)]++
+	}
+	if fmt.Sprint(seen) != "map[k0:1 k1:1 k2:1 k3:1 k4:1 k5:1]" {
+		t.Errorf("put back %v", seen)
+	}
+}
