@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/twmb/franz-go/pkg/kfake"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
