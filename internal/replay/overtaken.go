@@ -56,6 +56,26 @@ func (n *newer) value(l *deadletters.Letter, t *target.Topic, from header.Positi
 	return t.Compacted && l.Keyed() && n.values.Than(t.Name, l.KeyHash(), from, l.Control.SourceTimestamp)
 }
 
+// ages tells whether letters lie in the DLQ in the order in which they were written to their sources. Then none is behind a younger one.
+type ages struct {
+	youngest map[header.Position]int64 // by partition: the offset is 0
+	mixed    bool
+}
+
+func (a *ages) add(source header.Position) {
+	offset := source.Offset
+	source.Offset = 0
+	before, known := a.youngest[source]
+	if a.mixed || known && offset < before || len(a.youngest) >= mostTargets {
+		a.mixed = true
+		return
+	}
+	if a.youngest == nil {
+		a.youngest = map[header.Position]int64{}
+	}
+	a.youngest[source] = offset
+}
+
 // positionOf is where the record lay that died; zero when that is not known.
 func positionOf(l *deadletters.Letter) header.Position {
 	source, known := l.Source()
@@ -191,7 +211,9 @@ func (p *planning) judge(ctx context.Context, s *Service, head *plan.Head, line 
 		leaveLine(line, fmt.Sprintf("topic %s does not take so large a record, even compressed (max.message.bytes)", t.Name))
 		return
 	}
-	p.newer.plan(l, t.Name)
+	if p.ages.mixed { // else there is nothing to find, and a million keys need no memory
+		p.newer.plan(l, t.Name)
+	}
 }
 
 // judgeTwin leaves a duplicate when the letter that is to stand for it is left.

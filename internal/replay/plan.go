@@ -75,7 +75,8 @@ type planning struct {
 	twins   map[int]int // of letters that can go back: number of the place -> that of the one that stands for it (see twinsOf)
 	ids     idList      // of letters that can go back
 	newest  *newest
-	newer   *newer           // nil of a pipeline
+	newer   *newer // nil of a pipeline
+	ages    ages
 	rewrite *rewrite.Rewrite // nil leaves values as they are
 }
 
@@ -170,6 +171,9 @@ func (s *Service) planning(ctx context.Context, f deadletters.Filter, to destina
 func (p *planning) mark(n int, l *deadletters.Letter, goes bool) {
 	m := &p.marks[n]
 	m.key = l.KeyHash()
+	if goes && l.Control.HasSource {
+		p.ages.add(l.Control.Source)
+	}
 	if source := l.Control.Source; goes && l.Control.HasSource {
 		m.source, m.content, m.id = source.Offset, newContentKey(l.ContentHash+partOf(l.ID), m.key, source), p.ids.add(l.ID, source.Offset)
 	}
