@@ -52,7 +52,7 @@ func (c Commit) Finished(offset int64) bool {
 	return found
 }
 
-// Checkpoint is what a partition's memory says of where it stands: see the state topic in docs/delivery.md.
+// Checkpoint is what a partition's memory says of where it stands: see the state topic in docs/changes.md.
 type Checkpoint struct {
 	Group, Source string
 	Generation    int                    // how often a re-created source topic, or a lost memory, was adopted

@@ -10,7 +10,7 @@ import (
 
 // What recreate does before it.
 const (
-	stopped = "stopped" // all instances are stopped, as docs/delivery.md says
+	stopped = "stopped" // all instances are stopped, as docs/changes.md says
 	running = "running" // nobody thinks of them
 )
 
