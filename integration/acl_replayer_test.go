@@ -44,6 +44,7 @@ func testReplayerReads(t *testing.T, kafka *guarded) {
 			{"replayer", "show", id},
 			{"replayer", "stats"},
 			{"replayer", "replays", "first"},
+			{"replayer", "audit"},
 			{"replayer", "export"},
 			{"replayer", "plan", "-f", file},
 			{"replayer", "replay"},

@@ -109,7 +109,7 @@ func TestReplayerWatch_S4_10(t *testing.T) {
 	p.replay("--execute", "--replay-id", "the-fix")
 	s.see("the replay", regexp.MustCompile(`(?s)IN PROGRESS +REPROCESSED +FAILED +CLOSED +LEFT +REPLAY *\n *5 +0 +0 +0 +\? +the-fix`))
 	consumer := p.start("it")
-	s.see("its end", regexp.MustCompile(`(?s)UTC\nno replay is in progress; 1 replay finished`))
+	s.see("its end", regexp.MustCompile(`(?s)done +replay +5 .*no replay is in progress; 1 replay finished`))
 	p.stop(consumer)
 	s.interrupt()
 }

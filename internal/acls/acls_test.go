@@ -77,6 +77,7 @@ func TestOf_S4_15_followsTheConfiguration(t *testing.T) {
 		{"no governance", plain, RoleGovernance, Topic, "parcels.governance", ""},
 		{"replayer reads the source", plain, RoleReplayerRead, Topic, "parcels", "Read"},
 		{"replayer reads the order", plain, RoleReplayerRead, Topic, "parcels.state", "Read"},
+		{"replayer reads the jobs", plain, RoleReplayerRead, Topic, "parcels.control", "Read"},
 		{"replayer without an order", dedupeOff, RoleReplayerRead, Topic, "parcels.state", ""},
 		{"replayer without versions", plain, RoleReplayerRead, Topic, "parcels.ledger", ""},
 		{"replayer with versions", versioned, RoleReplayerRead, Topic, "parcels.ledger", "Read"},

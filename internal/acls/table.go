@@ -189,6 +189,7 @@ func (g *grants) replayerReads(c *config.Config) {
 	g.topic(c.Output.Topic, DescribeConfigs)
 	g.except(c.Output.Topic, DescribeConfigs, Seen) // whether what a dead letter becomes fits
 	g.topic(c.Topics.DLQStatus, Read)
+	g.topic(c.Topics.Control, Read) // the jobs of all replayers
 	if c.Ordering.Mode != config.OrderingNone {
 		g.topic(c.Topics.State, Read)
 		if c.Source.Version != "" && c.Dedupe.Window > 0 {
@@ -201,7 +202,7 @@ func (g *grants) replayerReads(c *config.Config) {
 // replayerWrites edits and prunes the DLQ, too.
 func (g *grants) replayerWrites(c *config.Config) {
 	g.topic(c.Source.Topic, Write)
-	g.topic(c.Topics.Control, Read, Write) // the lease; and the key that signs replays, which is made where there is none
+	g.topic(c.Topics.Control, Write) // the lease, jobs; and the key that signs replays, which is made where there is none
 	g.topic(c.Topics.DLQ, Write, Delete)
 	g.topic(c.Topics.DLQStatus, Write)
 	g.topic(c.Topics.Audit, Write)
