@@ -55,14 +55,19 @@ promtool_package() {
   install -m 755 "$OUT/prometheus/usr/bin/promtool" "$TOOLS_DIR/promtool"
 }
 
-# browser brings what the tests of the web console need: Chromium, and the checks of accessibility from npm, pinned by their hash.
+# browser brings what the tests of the web console need.
 browser() {
   have chromium || have google-chrome || debian chromium
+  export SWITCHBACK_TEST_CHROMIUM=required
+}
+
+# accessibility brings the checks of axe-core from npm, pinned by their hash.
+accessibility() {
   need npm npm
   mkdir -p "$OUT/axe"
   cp internal/console/testdata/axe/package.json internal/console/testdata/axe/package-lock.json "$OUT/axe/"
   npm ci --prefix "$OUT/axe" --ignore-scripts --no-audit --no-fund --loglevel=error
-  export AXE_DIR="$OUT/axe/node_modules" SWITCHBACK_TEST_CHROMIUM=required
+  export AXE_DIR="$OUT/axe/node_modules"
 }
 
 # go_tool NAME VERSION PACKAGE installs a Go program once per version.

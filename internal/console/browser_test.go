@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -108,6 +109,7 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 
 // Every page passes the checks of axe-core for people who do not see, or see little contrast, or use no mouse.
 func TestBrowser_S4_6_pages_are_accessible(t *testing.T) {
+	testrun.Nightly(t)
 	browser := chromium.Start(t)
 	axe := chromium.Script(t, "AXE_DIR", "axe-core/axe.min.js")
 	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("b", "fix-1"), event("a", "op-1", 3))

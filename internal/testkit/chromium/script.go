@@ -12,7 +12,7 @@ func Script(t testing.TB, variable, name string) string {
 	t.Helper()
 	dir := os.Getenv(variable)
 	if dir == "" && os.Getenv(EnvForce) != "required" {
-		t.Skipf("NOT RUN: %s is not set; .ci/run installs the packages and sets it to their node_modules", variable)
+		t.Skipf("NOT RUN: %s is not set; .ci/nightly installs the packages and sets it to their node_modules", variable)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
