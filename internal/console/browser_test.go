@@ -2,14 +2,20 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/consumer"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -52,6 +58,82 @@ func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
 	p.Click("Audit")
 	p.Click("fix-1")
 	p.AwaitText("gone for good")
+	if log := p.Log(); len(log) > 0 {
+		t.Errorf("the console of the browser is not empty: %s", strings.Join(log, "\n"))
+	}
+}
+
+// consuming runs the pipeline's consumer until the test ends.
+func consuming(d *desk) {
+	d.t.Helper()
+	cfg := d.configure()
+	admin := kadm.NewClient(d.writer)
+	if report, err := topics.Ensure(d.t.Context(), admin, topics.Plan(cfg)); err != nil {
+		d.t.Fatalf("%s, %v", report, err)
+	}
+	c, err := consumer.New(cfg, consumer.Options{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(d.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	d.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			d.t.Error(err)
+		}
+	})
+	eventually.Until(d.t.Context(), d.t, "the consumer is a member of its group", func() (bool, string) {
+		group, err := kafka.DescribeGroup(d.t.Context(), admin, cfg.Source.Group)
+		return err == nil && len(group.Members) > 0, fmt.Sprint(group, err)
+	})
+}
+
+// An operator's whole work by clicks: choose a group, a dry run, a replay with a canary that the running pipeline judges, its outcome; then a
+// discard that is taken back.
+func TestBrowser_S4_6_S4_8_replays_with_a_canary_and_undoes_a_discard(t *testing.T) {
+	browser := chromium.Start(t)
+	d := newDeskOf(t, &Changes{By: "anna"})
+	for i := range 30 {
+		r := letter(fmt.Sprintf("p-%02d", i), i, func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "http_timeout", "no answer" })
+		r.Value = fmt.Appendf(nil, `{"type":"Feature","id":"P-%d","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`, i)
+		d.put(r)
+	}
+	d.put(letter("crossed-1", 50), letter("crossed-2", 51))
+	consuming(d)
+	p := browser.Open(listening(d)+"/", 1280, 900)
+	p.AwaitText("An instance runs, and nobody paused it.")
+	p.Click("http_timeout")
+	p.AwaitText("Dead letters: 30")
+	p.Click("Replay…")
+	p.Click("Dry run of 30 dead letters")
+	p.AwaitText("Replay 30 dead letters")
+	p.Await(`document.querySelector("input[name=canary]").value == "10"`)
+	p.Type("input[name=reason]", "the service answers again")
+	p.Type("input[name=typed]", "30")
+	p.Click("Replay 30 dead letters")
+	p.Await(`location.pathname.startsWith("/replays/")`)
+	p.Await(`[...document.querySelectorAll("dt")].some(e => e.innerText == "Reprocessed" && e.nextElementSibling.innerText == "30")`)
+	p.Await(`document.querySelector(".badge.done") && !document.querySelector("main[data-live]")`)
+
+	p.Click("Dead letters")
+	p.Click("geometry_invalid")
+	p.AwaitText("Dead letters: 2")
+	p.Click("Discard…")
+	p.Type("input[name=reason]", "surveyed anew")
+	p.Click("Discard 2 dead letters")
+	p.Await(`document.querySelector(".badge.done")`)
+	p.Click("Undo…")
+	p.Type("input[name=reason]", "needed after all")
+	p.Click("Take back 2 dead letters")
+	p.Await(`document.querySelector(".badge.done") && document.querySelector("h1").innerText.startsWith("undo-")`)
+	p.Click("Dead letters")
+	p.AwaitText("2 pending dead letters")
+	p.Click("Audit")
+	for _, want := range []string{"the service answers again", "surveyed anew", "needed after all", "anna"} {
+		p.AwaitText(want)
+	}
 	if log := p.Log(); len(log) > 0 {
 		t.Errorf("the console of the browser is not empty: %s", strings.Join(log, "\n"))
 	}

@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"fmt"
+	"html/template"
 	"net/http"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 type Options struct {
 	DeadLetters *dlq.Service    // opened with [dlq.Options].Background
 	Replays     *replay.Service // nil for a DLQ besides the pipeline's own
+	Changes     *Changes        // nil is read-only; needs Replays
 	Now         func() time.Time
 
 	// Explain returns the exit code and the words of an error, as the command line has them.
@@ -42,6 +45,8 @@ type Console struct {
 	index    *refresher
 	slots    chan struct{} // one for each request that is worked on
 	openAPI  []byte
+	changes  *workbench // nil when it is read-only
+	shapes   *template.Template
 }
 
 // New prepares a console. ctx ends the refreshes that run in the background. Close it.
@@ -51,23 +56,44 @@ func New(ctx context.Context, o Options) (*Console, error) {
 		c.pipeline = newPipeline(o.Replays)
 	}
 	c.index = &refresher{base: ctx, refresh: o.DeadLetters.Refresh, now: o.Now, patience: patience, rest: rest}
+	if o.Changes != nil && o.Replays != nil {
+		c.changes = newWorkbench(ctx, o.Replays, *o.Changes)
+	}
 	var err error
+	if c.shapes, err = template.New("").Funcs(c.words()).ParseFS(pageFiles, "page/*.html"); err != nil {
+		return nil, fmt.Errorf("read the pages: %w", err)
+	}
 	c.openAPI, err = document(routes())
 	return c, err
 }
 
-// Close waits for a refresh that runs. The caller ends the context of [New] first.
-func (c *Console) Close() { c.index.wait() }
+// Close waits for a refresh that runs, and until operations of this process have stopped. The caller ends the context of [New] first.
+func (c *Console) Close() {
+	c.index.wait()
+	if c.changes != nil {
+		c.changes.close()
+	}
+}
 
 // Handler returns the handler of all requests.
 func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range routes() {
-		mux.Handle(r.path, c.serve(r))
+		mux.Handle("GET "+r.path, c.serve(r))
 	}
-	for _, r := range pageRoutes() {
-		mux.Handle(r.path, c.pages(r))
+	shown := pageRoutes()
+	if c.changes != nil {
+		shown = append(shown, changeRoutes()...)
+		for path, do := range forms() {
+			mux.Handle("POST "+path, c.post(do))
+		}
 	}
+	for _, r := range shown {
+		mux.Handle("GET "+r.path, c.pages(r))
+	}
+	mux.HandleFunc("/live.js", func(w http.ResponseWriter, _ *http.Request) {
+		send(w, http.StatusOK, "text/javascript; charset=utf-8", liveScript)
+	})
 	mux.HandleFunc("/style.css", func(w http.ResponseWriter, _ *http.Request) {
 		send(w, http.StatusOK, "text/css; charset=utf-8", styleSheet)
 	})

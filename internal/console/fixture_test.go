@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
-	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -37,13 +37,21 @@ type desk struct {
 	index   string // file
 	now     time.Time
 	console *Console
+	changes *Changes // nil is read-only
+	stop    func()   // ends the console, as the end of the command does
 }
 
 // newDesk starts a broker with records, and a console whose clock stands still. Every request refreshes the index.
 func newDesk(t *testing.T, records ...*kgo.Record) *desk {
 	t.Helper()
+	return newDeskOf(t, nil, records...)
+}
+
+// newDeskOf is newDesk whose pages may change dead letters.
+func newDeskOf(t *testing.T, changes *Changes, records ...*kgo.Record) *desk {
+	t.Helper()
 	broker := fakekafka.Start(t, kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit"), kfake.SeedTopics(1, "features.control"))
-	d := &desk{t: t, broker: broker, writer: fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner())), now: start, index: filepath.Join(t.TempDir(), "index.sqlite")}
+	d := &desk{changes: changes, t: t, broker: broker, writer: fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner())), now: start, index: filepath.Join(t.TempDir(), "index.sqlite")}
 	d.put(records...)
 	d.open()
 	return d
@@ -59,21 +67,17 @@ func (d *desk) open() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	replays, err := replay.New(cfg, replay.Options{Now: now})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: replays, Now: now, Explain: Explain})
+	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: letters.Replays(), Changes: d.changes, Now: now, Explain: Explain})
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.console.index.rest, d.console.index.patience = 0, answerTimeout // no test depends on the speed of a machine
-	d.t.Cleanup(func() {
+	d.stop = sync.OnceFunc(func() {
 		cancel()
 		d.console.Close()
 		letters.Close()
-		replays.Close()
 	})
+	d.t.Cleanup(d.stop)
 }
 
 func (d *desk) configure() *config.Config {
@@ -84,6 +88,7 @@ pipeline:
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
+metrics: { listen: "" }
 `, strings.Join(d.broker.ListenAddrs(), ", "))
 	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -15,9 +16,11 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 //go:embed page/*.html
@@ -25,6 +28,9 @@ var pageFiles embed.FS
 
 //go:embed page/style.css
 var styleSheet []byte
+
+//go:embed page/live.js
+var liveScript []byte
 
 const (
 	pageRows   = 50       // dead letters on a page
@@ -61,9 +67,15 @@ type page struct {
 	Letter  *dlq.DetailJSON // of the page of one dead letter
 	Value   shownText
 	Refused dlq.Values // of the dead letter: at most one
+	Change  *changeView
 	Replays *ReplaysAnswer
 	Replay  *ReplayAnswer
 	Audit   *AuditAnswer
+
+	CanChange bool
+	Token     string // of the forms
+	Live      bool   // the browser asks again and again while something moves
+	ActError  string // what ended an operation of this process
 
 	Error *ErrorBody // instead of all else
 }
@@ -73,6 +85,17 @@ func (p page) Pending() int { return p.Stats.Statuses[string(deadletters.Pending
 
 // Statuses lists the statuses to choose from.
 func (page) Statuses() []deadletters.Status { return deadletters.Statuses() }
+
+// Does returns the address of the page that changes what the filters of this one select.
+func (p page) Does(verb string) string {
+	v := url.Values{"verb": {verb}}
+	for key, values := range p.Query {
+		if values[0] != "" && key != "cursor" && key != "order" {
+			v[key] = values
+		}
+	}
+	return "/change?" + v.Encode()
+}
 
 // With returns the address of the first page with another value of a parameter; an empty value removes it.
 func (p page) With(name, value string) string {
@@ -155,9 +178,10 @@ func (c *Console) replaysPage(ctx context.Context, q query) (page, error) {
 
 func (c *Console) replayPage(ctx context.Context, q query) (page, error) {
 	of, err := c.replay(ctx, q)
-	out := c.blank("/replays", of.Replay.ReplayID)
-	out.Fresh, out.Replay = of.Fresh, &of
-	return out, err
+	if err != nil && !errors.Is(err, replay.ErrNoReplay) {
+		return page{}, err
+	}
+	return c.acting(q.id, of, err)
 }
 
 // auditPage lists operations, or the events of one operation or dead letter.
@@ -179,34 +203,48 @@ func (c *Console) auditPage(ctx context.Context, q query) (page, error) {
 
 // blank returns a page without content.
 func (c *Console) blank(at, title string) page {
-	return page{DLQ: c.letters.Topic(), Title: title, Pipeline: c.pipeline != nil, At: at}
+	return page{DLQ: c.letters.Topic(), Title: title, Pipeline: c.pipeline != nil, At: at, CanChange: c.changes != nil}
 }
 
 // pages returns the handler of a page.
 func (c *Console) pages(r route) http.Handler {
-	shapes := template.Must(template.New("").Funcs(c.words()).ParseFS(pageFiles, "page/*.html"))
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), answerTimeout)
 		defer cancel()
-		status := http.StatusOK
-		var shown any
 		q, err := r.parse(req)
-		if err == nil {
-			shown, err = r.answer(c, ctx, q)
-		}
 		if err != nil {
-			body, code := c.errorOf(err)
-			failed := c.blank("", "No answer")
-			failed.Error = &body
-			status, shown = code, failed
-		}
-		var text bytes.Buffer
-		if err := shapes.ExecuteTemplate(&text, "page", shown); err != nil {
-			c.refuse(w, fmt.Errorf("write the page: %w", err))
+			c.failed(w, err)
 			return
 		}
-		send(w, status, "text/html; charset=utf-8", text.Bytes())
+		answer, err := r.answer(c, ctx, q)
+		shown, isPage := answer.(page)
+		if err != nil || !isPage {
+			c.failed(w, err)
+			return
+		}
+		if c.changes != nil {
+			shown.Token = c.changes.token(w, req)
+		}
+		c.write(w, http.StatusOK, shown)
 	})
+}
+
+// failed writes the page of an error.
+func (c *Console) failed(w http.ResponseWriter, err error) {
+	body, status := c.errorOf(err)
+	p := c.blank("", "No answer")
+	p.Error = &body
+	c.write(w, status, p)
+}
+
+// write writes a page, complete or not at all.
+func (c *Console) write(w http.ResponseWriter, status int, shown page) {
+	var text bytes.Buffer
+	if err := c.shapes.ExecuteTemplate(&text, "page", shown); err != nil {
+		c.refuse(w, fmt.Errorf("write the page: %w", err))
+		return
+	}
+	send(w, status, "text/html; charset=utf-8", text.Bytes())
 }
 
 // words are the functions of the template. Text of records is cleaned: a change of direction could make it read otherwise.
@@ -223,8 +261,13 @@ func (c *Console) words() template.FuncMap {
 			}
 			return fmt.Sprintf("≥ %.2g %%", *share*100)
 		},
-		"middle": middle,
-		"span":   func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
+		"middle":   middle,
+		"orders":   orders,
+		"title":    func(word string) string { return strings.ToUpper(word[:1]) + word[1:] },
+		"letters":  letterCount,
+		"reached":  func(j *control.Job) int { return j.Letters - j.NotReached },
+		"undoable": func(j *control.Job) bool { return !j.IsReplay() && j.State.Ended() && j.Done > 0 },
+		"span":     func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
 		"ago": func(text string) string {
 			at, err := time.Parse(time.RFC3339, text)
 			if err != nil {

@@ -111,9 +111,12 @@ func (v Verb) ends(state deadletters.State) bool {
 	return state.Status == deadletters.Replaying && deadletters.OfOtherSoftware(state.ID)
 }
 
+// NewOperation returns an id for a change that has not begun (see [Call]).
+func (s *Service) NewOperation(word string) string { return newID(word, s.now()) }
+
 // operation names what is done.
 func (s *Service) operation(word string, c Call, f deadletters.Filter) (operation, error) {
-	return s.operationAs(newID(word, s.now()), word, c, f)
+	return s.operationAs(cmp.Or(c.Operation, newID(word, s.now())), word, c, f)
 }
 
 // operationAs is operation with an id that is given.

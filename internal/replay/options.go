@@ -23,6 +23,8 @@ type Call struct {
 	By     string       // who acts, for states and audit; "" is the user of the operating system
 	Reason string       // why, in the operator's words; mandatory
 	Lease  LeaseOptions // what to do when another replayer is at work
+	// Operation is the id of a change besides a replay, which has that of its plan (see [Service.NewOperation]); made when empty.
+	Operation string
 	// GoOn returns the command that goes on with the operation when it ended before its end, for `replayer replays`; nil names none.
 	// It is told how many letters are chosen.
 	GoOn func(letters int) string
@@ -34,6 +36,9 @@ const maxBy = 256
 // check returns what is wrong with the call. It marks every fault with ErrOptions.
 func (c Call) check() error {
 	if err := checkActor(c.By); err != nil {
+		return err
+	}
+	if err := checkReplayID(c.Operation); err != nil {
 		return err
 	}
 	return checkReason(c.Reason)

@@ -1,0 +1,365 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// verbReplay stands beside the verbs of [replay.Verbs].
+const verbReplay = "replay"
+
+// changeRoutes lists the pages that lead to changes. They change nothing themselves.
+func changeRoutes() []route {
+	verb := param{"verb", "what is to be done", text, false}
+	return []route{
+		answering("/change", "", append(filterParams(), verb), (*Console).changePage),
+		answering("/drafts/{id}", "", nil, (*Console).draftPage),
+		answering("/undo/{id}", "", nil, (*Console).undoPage),
+		answering("/go-on/{id}", "", nil, (*Console).goOnPage),
+	}
+}
+
+// forms lists what a browser may post, and what is done: it returns the address of the page that shows it.
+func forms() map[string]func(*Console, *http.Request) (string, error) {
+	return map[string]func(*Console, *http.Request) (string, error){
+		"/change":               (*Console).doChange,
+		"/dry-run":              (*Console).doDryRun,
+		"/drafts/{id}":          (*Console).doReplay,
+		"/undo/{id}":            (*Console).doUndo,
+		"/replays/{id}/{order}": (*Console).doOrder,
+	}
+}
+
+// changeView is what the page of a change shows.
+type changeView struct {
+	Verb    string
+	Filter  string // as JSON, for the form
+	Letters int    // that are changed, or left
+	Changed int    // of an undo: those of them that are changed
+	Groups  []dlq.GroupJSON
+	Undoes  string            // operation that is taken back
+	Left    []replay.LeftBy   // of what an undo leaves
+	GoesOn  string            // id of the replay that goes on
+	Missing []string          // topics that have to be made first
+	Typed   bool              // the number has to be typed
+	Reason  string            // proposed
+	Outlook []plan.Outcome    // of a dry run
+	Summary *plan.Summary     // of a dry run
+	Draft   string            // id of the dry run
+	Waits   []replay.Obstacle // what keeps the consumer from finishing what goes back
+	Differs bool
+	Targets map[string]int // of a DLQ without a pipeline: how many go back to which topic
+	Mapping []string
+	Canary  int
+	Planned bool // the dry run has ended
+}
+
+func (c *Console) changePage(ctx context.Context, q query) (page, error) {
+	verb := q.get("verb")
+	if verb != verbReplay && !slices.Contains(replay.Verbs(), replay.Verb(verb)) {
+		return page{}, usage("verb: %q; use replay, discard, escalate or reopen", verb)
+	}
+	asked := query{values: url.Values{}}
+	for name, values := range q.values {
+		if values[0] != "" && name != "verb" {
+			asked.values[name] = values
+		}
+	}
+	selected, err := asked.selection(c.now())
+	if err != nil {
+		return page{}, err
+	}
+	selected.Filter.Limit = 0
+	return c.choosing(ctx, verb, selected.Filter)
+}
+
+// choosing shows which dead letters a change is about: exactly how many, and of which groups.
+func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filter) (page, error) {
+	out := c.blank("/", strings.ToUpper(verb[:1])+verb[1:]+" dead letters")
+	var err error
+	if out.Fresh, err = c.reached(ctx); err != nil {
+		return page{}, err
+	}
+	v := &changeView{Verb: verb}
+	if v.Missing, err = c.missing(ctx); err != nil {
+		return page{}, err
+	}
+	chosen := f
+	if verb != verbReplay {
+		if chosen, err = replay.Verb(verb).Selection(f); err != nil {
+			return page{}, err
+		}
+	} else if len(f.Statuses) == 0 && len(f.IDs) == 0 {
+		chosen.Statuses = []deadletters.Status{deadletters.Pending}
+	}
+	groups, err := c.letters.Chosen(ctx, chosen)
+	if err != nil {
+		return page{}, err
+	}
+	for _, g := range groups {
+		v.Letters += g.Count
+		if len(v.Groups) < pageRows {
+			v.Groups = append(v.Groups, dlq.NewGroupJSON(g))
+		}
+	}
+	v.Typed = verb == verbReplay || numberIsTyped(v.Letters)
+	encoded, err := json.Marshal(f)
+	v.Filter, out.Change = string(encoded), v
+	return out, err
+}
+
+func (c *Console) missing(ctx context.Context) (names []string, err error) {
+	topics, err := c.changes.service.MissingTopics(ctx)
+	for _, t := range topics {
+		names = append(names, t.Name)
+	}
+	return names, err
+}
+
+func (c *Console) draftPage(ctx context.Context, q query) (page, error) {
+	d, err := c.changes.draft(q.id)
+	if err != nil {
+		return page{}, err
+	}
+	out := c.blank("/replays", "Dry run "+d.id)
+	v := &changeView{Verb: verbReplay, Draft: d.id, Typed: true}
+	out.Change = v
+	if !d.ended() {
+		out.Live = true
+		return out, nil
+	}
+	if d.err != nil {
+		return page{}, d.err
+	}
+	summary := d.plan.Summary()
+	v.Planned, v.Summary, v.Outlook, v.Letters = true, &summary, d.plan.Outlook(), d.Sends()
+	v.Differs, v.Mapping, v.Targets = d.differs, d.mappings, d.plan.Targets()
+	if v.Letters > 20 {
+		v.Canary = 10
+	}
+	if v.Missing, err = c.missing(ctx); err != nil {
+		return page{}, err
+	}
+	v.Waits = c.changes.service.Obstacles(ctx)
+	return out, nil
+}
+
+func (c *Console) undoPage(ctx context.Context, q query) (page, error) {
+	out := c.blank("/audit", "Undo "+q.id)
+	fresh, err := c.reached(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	result, err := c.changes.service.PreviewUndo(ctx, q.id)
+	if err != nil {
+		return page{}, err
+	}
+	out.Fresh = fresh
+	out.Change = &changeView{Verb: "undo", Undoes: q.id, Letters: result.Selected, Changed: result.Changed, Left: result.LeftBy, Typed: numberIsTyped(result.Selected)}
+	return out, nil
+}
+
+// goOnPage chooses what an operation that ended before its end did not reach: by the filter that the audit topic has of it, so also after
+// a restart, and of one that a command began.
+func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
+	job, err := c.changes.service.Job(ctx, q.id)
+	if err != nil {
+		return page{}, err
+	}
+	actions, err := c.changes.service.Actions(ctx, replay.TrailFilter{Operation: q.id})
+	if err != nil {
+		return page{}, err
+	}
+	var f deadletters.Filter
+	for _, a := range actions {
+		if a.Filter != "" && json.Unmarshal([]byte(a.Filter), &f) == nil {
+			break
+		}
+	}
+	verb := string(job.Kind)
+	known := len(actions) > 0 && (job.IsReplay() || slices.Contains(replay.Verbs(), replay.Verb(verb)))
+	if !known {
+		return page{}, &fault{exit: cli.ExitNothing, text: "it is not known which dead letters " + q.id + " chose; go on at the command line: " + job.Command}
+	}
+	out, err := c.choosing(ctx, verb, f)
+	if err == nil {
+		out.Change.Reason = job.Reason
+		if job.IsReplay() {
+			out.Change.GoesOn = q.id
+		}
+	}
+	return out, err
+}
+
+// posted reads the consent of a form.
+func posted(r *http.Request) (consent, error) {
+	form := r.PostForm
+	c := consent{reason: form.Get("reason"), typed: form.Get("typed"), create: form.Get("create") == "on", mappingDiffers: form.Get("mapping_differs") == "on", targets: form.Get("targets") == "on"}
+	for name, to := range map[string]*int{"expect": &c.expect, "canary": &c.canary} {
+		if text := strings.TrimSpace(form.Get(name)); text != "" {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 0 {
+				return c, usage("%s: %q; use a whole number", name, text)
+			}
+			*to = n
+		}
+	}
+	return c, nil
+}
+
+// selectedBy reads the filter of a form.
+func selectedBy(r *http.Request) (f deadletters.Filter, err error) {
+	d := json.NewDecoder(strings.NewReader(r.PostForm.Get("filter")))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return f, usage("read the filter of the form: %w", err)
+	}
+	if err := f.Check(); err != nil {
+		return f, usage("%w", err)
+	}
+	return f, nil
+}
+
+func (c *Console) doDryRun(r *http.Request) (string, error) {
+	f, err := selectedBy(r)
+	if err != nil {
+		return "", err
+	}
+	d, err := c.changes.dryRun(f, r.PostForm.Get("goes_on"))
+	if err != nil {
+		return "", err
+	}
+	wait(r.Context(), d.done)
+	return "/drafts/" + url.PathEscape(d.id), nil
+}
+
+func (c *Console) doReplay(r *http.Request) (string, error) {
+	d, err := c.changes.draft(r.PathValue("id"))
+	if err != nil {
+		return "", err
+	}
+	consent, err := posted(r)
+	if err != nil {
+		return "", err
+	}
+	return c.shows(r.Context(), d.id, c.changes.replay(r.Context(), d, consent))
+}
+
+func (c *Console) doChange(r *http.Request) (string, error) {
+	verb := replay.Verb(r.PostForm.Get("verb"))
+	if !slices.Contains(replay.Verbs(), verb) {
+		return "", usage("verb: %q; use one of %v", string(verb), replay.Verbs())
+	}
+	f, err := selectedBy(r)
+	if err != nil {
+		return "", err
+	}
+	consent, err := posted(r)
+	if err != nil {
+		return "", err
+	}
+	id, err := c.changes.change(r.Context(), verb, f, consent)
+	return c.shows(r.Context(), id, err)
+}
+
+func (c *Console) doUndo(r *http.Request) (string, error) {
+	consent, err := posted(r)
+	if err != nil {
+		return "", err
+	}
+	id, err := c.changes.undo(r.PathValue("id"), consent)
+	return c.shows(r.Context(), id, err)
+}
+
+func (c *Console) doOrder(r *http.Request) (string, error) {
+	id := r.PathValue("id")
+	return "/replays/" + url.PathEscape(id), c.changes.order(r.Context(), id, r.PathValue("order"))
+}
+
+// shows returns the page of an operation that was started, once it has begun or ended where that is soon.
+func (c *Console) shows(ctx context.Context, id string, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	wait(ctx, c.changes.act(id).done)
+	return "/replays/" + url.PathEscape(id), nil
+}
+
+// wait waits for a moment.
+func wait(ctx context.Context, done <-chan struct{}) {
+	moment := time.NewTimer(atOnce)
+	defer moment.Stop()
+	select {
+	case <-done:
+	case <-moment.C:
+	case <-ctx.Done():
+	}
+}
+
+// acting shows an operation of this process of which no topic knows yet, or why it did not begin.
+func (c *Console) acting(id string, report ReplayAnswer, unknown error) (page, error) {
+	out := c.blank("/replays", id)
+	out.Fresh, out.Replay = report.Fresh, &report
+	var a *act
+	if c.changes != nil {
+		a = c.changes.act(id)
+	}
+	switch {
+	case a != nil && a.ended() && a.err != nil && unknown != nil:
+		return page{}, a.err
+	case a != nil && !a.ended():
+		report.Replay.ReplayID = id
+		out.Live = true
+		return out, nil
+	case unknown != nil:
+		return page{}, unknown
+	case a != nil && a.err != nil:
+		_, said := c.explain(a.err)
+		out.ActError = said.Error()
+	}
+	out.Live = report.Replay.UnderWay > 0 || report.Replay.Job != nil && !report.Replay.Job.State.Ended()
+	return out, nil
+}
+
+// post returns the handler of a form.
+func (c *Console) post(do func(*Console, *http.Request) (string, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		to, err := "", c.changes.own(w, r)
+		if err == nil {
+			to, err = do(c, r)
+		}
+		if err != nil {
+			c.failed(w, err)
+			return
+		}
+		http.Redirect(w, r, to, http.StatusSeeOther)
+	})
+}
+
+// orders lists what can be ordered of a job in a state.
+func orders(j *control.Job) []string {
+	switch j.State {
+	case control.JobRunning:
+		return []string{"pause", "cancel"}
+	case control.JobPausing, control.JobPaused:
+		return []string{"resume", "cancel"}
+	case control.JobCancelling, control.JobStopped, control.JobCancelled, control.JobDone, control.JobFailed:
+	}
+	return nil
+}

@@ -1,0 +1,333 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// Changes lets the pages change dead letters.
+type Changes struct {
+	By string // who acts, for states and audit
+	// GoOn returns the command that goes on with an operation that ended before its end, by its verb, what it selects and, of a replay, its
+	// id; nil names none.
+	GoOn func(verb string, f deadletters.Filter, replayID, reason string) func(letters int) string
+}
+
+const (
+	// keptDrafts is how many dry runs are kept, the latest.
+	keptDrafts = 8
+	// keptActs is how many operations of this process are remembered, for what kept them from beginning.
+	keptActs = 100
+	// atOnce is how long a request waits for what it started, so that a small dry run needs no second look.
+	atOnce = 1500 * time.Millisecond
+	// patient is how long a replay waits for the consumer's verdict on a wave while the consumer finishes none, and graceful how long
+	// other software has to let a dead letter die again.
+	patient, graceful = 10 * time.Minute, time.Minute
+)
+
+// workbench is what the pages start: dry runs, and operations in this process. Operations outlive it in the control topic. Safe for
+// concurrent use.
+type workbench struct {
+	Changes
+	service *replay.Service
+	base    context.Context // of what is started
+	key     [32]byte        // of the sessions
+	work    sync.WaitGroup
+
+	mu     sync.Mutex
+	drafts []*draft // the oldest first
+	acts   map[string]*act
+}
+
+func newWorkbench(ctx context.Context, s *replay.Service, o Changes) *workbench {
+	w := &workbench{Changes: o, service: s, base: ctx, acts: map[string]*act{}}
+	_, _ = rand.Read(w.key[:]) // it ends the program rather than fail
+	return w
+}
+
+// close waits for what was started, after the end of its context, and gives the plans up.
+func (w *workbench) close() {
+	w.work.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range w.drafts {
+		d.close()
+	}
+}
+
+// draft is a dry run: its plan is carried out as it stands.
+type draft struct {
+	id     string
+	filter deadletters.Filter
+	done   chan struct{} // closed when what follows is there
+
+	plan     *plan.Plan // nil after an error
+	err      error
+	mappings []string // which mapping the running instances have, where it is another one
+	differs  bool
+	used     bool // a replay reads it; under the workbench's mutex
+}
+
+func (d *draft) close() {
+	if d.plan != nil {
+		_ = d.plan.Close() // a file that is not kept
+	}
+}
+
+func (d *draft) ended() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Sends returns how many dead letters go back or are closed as duplicates, as the commands count them.
+func (d *draft) Sends() int {
+	s := d.plan.Summary()
+	return s.WouldPass + s.Duplicates
+}
+
+// dryRun starts a dry run. A replay that stopped goes on under its id; else the id is empty.
+func (w *workbench) dryRun(f deadletters.Filter, replayID string) (*draft, error) {
+	d := &draft{id: cmp.Or(replayID, w.service.NewOperation("replay")), filter: f, done: make(chan struct{})}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.drafts) >= keptDrafts {
+		old := slices.IndexFunc(w.drafts, func(d *draft) bool { return d.ended() && !d.used })
+		if old < 0 {
+			return nil, &fault{exit: cli.ExitRefused, text: "too many dry runs and replays are at work in this server; wait for one to end"}
+		}
+		w.drafts[old].close()
+		w.drafts = slices.Delete(w.drafts, old, old+1)
+	}
+	w.drafts = append(w.drafts, d)
+	w.work.Go(func() {
+		defer close(d.done)
+		d.plan, d.err = w.service.ScratchPlan(w.base, f, replay.PlanOptions{ID: d.id, By: w.By})
+		if d.err != nil || d.plan.Alone() {
+			return
+		}
+		d.mappings, d.differs = w.mappings(d.plan)
+	})
+	return d, nil
+}
+
+// mappings says which running instances have another mapping than a plan, or why that is not known.
+func (w *workbench) mappings(p *plan.Plan) (lines []string, differs bool) {
+	c, err := w.service.Mappings(w.base, p)
+	if err != nil {
+		return []string{"it is not known which mapping the running instances have: " + err.Error()}, false
+	}
+	if c.Differs() {
+		return c.Lines("this dry run"), true
+	}
+	return nil, false
+}
+
+// draft returns the latest dry run with an id.
+func (w *workbench) draft(id string) (*draft, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, d := range slices.Backward(w.drafts) {
+		if d.id == id {
+			return d, nil
+		}
+	}
+	return nil, &fault{exit: cli.ExitNothing, text: "the dry run " + id + " is not kept: the server was started again since, or others came; choose the dead letters again"}
+}
+
+// act is an operation that this process carries out, or did.
+type act struct {
+	done chan struct{}
+	err  error // read it after done
+}
+
+func (a *act) ended() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// start carries an operation out in the background. Of one id, one is at work at a time.
+func (w *workbench) start(id string, do func(context.Context) error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a := w.acts[id]; a != nil && !a.ended() {
+		return &fault{exit: cli.ExitRefused, text: id + " is at work already"}
+	}
+	if w.base.Err() != nil {
+		return &fault{exit: cli.ExitRefused, text: "the server is ending; nothing was changed"}
+	}
+	if len(w.acts) >= keptActs {
+		maps.DeleteFunc(w.acts, func(_ string, a *act) bool { return a.ended() }) // the topics have what they did
+	}
+	a := &act{done: make(chan struct{})}
+	w.acts[id] = a
+	w.work.Go(func() {
+		defer close(a.done)
+		a.err = do(w.base)
+	})
+	return nil
+}
+
+// act returns an operation of this process; nil when there is none with the id.
+func (w *workbench) act(id string) *act {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.acts[id]
+}
+
+// consent is what a form says besides what is to be done.
+type consent struct {
+	reason, typed  string
+	expect, canary int
+	create         bool // the topics that a DLQ without a pipeline has for its changes
+	mappingDiffers bool
+	targets        bool // the topics that the headers of dead letters name
+}
+
+// check refuses what was not consented to: other dead letters than were shown, a number that has to be typed and was not.
+func (c consent) check(letters int, typed bool) error {
+	switch {
+	case strings.TrimSpace(c.reason) == "":
+		return usage("a change needs a reason: say why, such as: mapping of AREA fixed")
+	case letters != c.expect:
+		return &fault{exit: cli.ExitRefused, text: fmt.Sprintf("refused: the page showed %s, and now it is %s; nothing was changed. Choose again", letterCount(c.expect), letterCount(letters))}
+	case typed && strings.ReplaceAll(strings.TrimSpace(c.typed), ",", "") != fmt.Sprint(letters):
+		return &fault{exit: cli.ExitRefused, text: fmt.Sprintf("refused: type %d to change %s; nothing was changed", letters, letterCount(letters))}
+	}
+	return nil
+}
+
+func letterCount(n int) string {
+	if n == 1 {
+		return "1 dead letter"
+	}
+	return thousands(n) + " dead letters"
+}
+
+// replay carries out a dry run.
+func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
+	if !d.ended() || d.err != nil {
+		return usage("the dry run %s has not ended well: look at it first", d.id)
+	}
+	if err := c.check(d.Sends(), true); err != nil { // what was sent cannot be called back
+		return err
+	}
+	if lines, differs := w.mappings(d.plan); differs && !d.plan.Alone() && !c.mappingDiffers {
+		return &fault{exit: cli.ExitRefused, text: "refused: nothing was put back, since running instances have another mapping than this dry run: " + strings.Join(lines, "; ")}
+	}
+	if d.plan.Alone() && !c.targets {
+		return &fault{exit: cli.ExitRefused, text: "refused: the headers of the dead letters name where they go, and nobody has confirmed it; nothing was put back. Consent to the topics in the form"}
+	}
+	if err := w.topics(ctx, c); err != nil {
+		return err
+	}
+	o := replay.ExecuteOptions{Call: w.call("replay", d.plan.Filter, d.id, c.reason), Patience: patient, Grace: graceful}
+	o.Ramp.Canary = c.canary
+	if err := o.Ramp.Check(); err != nil {
+		return usage("%w", err)
+	}
+	w.mu.Lock()
+	d.used = true
+	w.mu.Unlock()
+	return w.start(d.id, func(ctx context.Context) error {
+		defer func() {
+			w.mu.Lock()
+			d.used = false
+			w.mu.Unlock()
+		}()
+		_, err := w.service.Execute(ctx, d.plan, o)
+		return err
+	})
+}
+
+// change discards, escalates or reopens. It returns the id of the operation.
+func (w *workbench) change(ctx context.Context, verb replay.Verb, f deadletters.Filter, c consent) (id string, err error) {
+	if err := c.check(c.expect, numberIsTyped(c.expect)); err != nil {
+		return "", err
+	}
+	if err := w.topics(ctx, c); err != nil {
+		return "", err
+	}
+	call := w.call(string(verb), f, "", c.reason)
+	call.Operation = w.service.NewOperation(string(verb))
+	return call.Operation, w.start(call.Operation, func(ctx context.Context) error {
+		_, err := w.service.Change(ctx, f, verb, call, c.confirm)
+		return err
+	})
+}
+
+// undo takes an operation back. It returns the id of the reversal.
+func (w *workbench) undo(operation string, c consent) (id string, err error) {
+	if err := c.check(c.expect, numberIsTyped(c.expect)); err != nil {
+		return "", err
+	}
+	call := w.call("undo", deadletters.Filter{}, operation, c.reason)
+	call.Operation = w.service.NewOperation("undo")
+	return call.Operation, w.start(call.Operation, func(ctx context.Context) error {
+		_, err := w.service.Undo(ctx, operation, call, c.confirm)
+		return err
+	})
+}
+
+// numberIsTyped reports whether a change of so many that can be undone has its number typed, as at the command line.
+func numberIsTyped(letters int) bool { return letters > 100 }
+
+// confirm holds the number of dead letters that would be changed against the one that was shown.
+func (c consent) confirm(letters int) error { return c.check(letters, false) }
+
+func (w *workbench) call(verb string, f deadletters.Filter, id, reason string) replay.Call {
+	call := replay.Call{By: w.By, Reason: reason}
+	if w.GoOn != nil {
+		call.GoOn = w.GoOn(verb, f, id, reason)
+	}
+	return call
+}
+
+// topics makes what a DLQ without a pipeline needs for its first change, with consent.
+func (w *workbench) topics(ctx context.Context, c consent) error {
+	missing, err := w.service.MissingTopics(ctx)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if !c.create {
+		return &fault{exit: cli.ExitRefused, text: "refused: what is changed has to be kept in topics that do not exist; nothing was changed. Consent to them in the form"}
+	}
+	return w.service.CreateTopics(ctx, missing)
+}
+
+// order pauses, resumes or cancels a job, of whatever process.
+func (w *workbench) order(ctx context.Context, id, verb string) error {
+	do := map[string]func(context.Context, string, string) error{
+		"pause":  func(ctx context.Context, id, by string) error { _, err := w.service.PauseJob(ctx, id, by); return err },
+		"resume": func(ctx context.Context, id, by string) error { _, err := w.service.ResumeJob(ctx, id, by); return err },
+		"cancel": func(ctx context.Context, id, by string) error { _, err := w.service.CancelJob(ctx, id, by); return err },
+	}[verb]
+	if do == nil {
+		return usage("there is no order %q for a job; there are pause, resume and cancel", verb)
+	}
+	err := do(ctx, id, w.By)
+	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
+		return &fault{exit: cli.ExitNothing, text: refused.Error()}
+	}
+	return err
+}

@@ -1,0 +1,350 @@
+package console
+
+import (
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+// operator works with the forms of a console as a browser does.
+type operator struct {
+	*desk
+	cookie *http.Cookie
+}
+
+// newOperator starts a console that may change dead letters, in the name of anna.
+func newOperator(t *testing.T, letters int) *operator {
+	t.Helper()
+	o := &operator{desk: newDeskOf(t, &Changes{By: "anna"})}
+	for i := range letters {
+		o.put(letter("id-"+string(rune('a'+i)), i))
+	}
+	return o
+}
+
+// see loads a page.
+func (o *operator) see(path string) string {
+	o.t.Helper()
+	r := request(path)
+	if o.cookie != nil {
+		r.AddCookie(o.cookie)
+	}
+	w := o.ask(r)
+	if cookies := w.Result().Cookies(); len(cookies) > 0 {
+		o.cookie = cookies[0]
+	}
+	if w.Code != http.StatusOK {
+		o.t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// form reads the hidden fields of the last form of a page.
+func form(page string) url.Values {
+	out := url.Values{}
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`).FindAllStringSubmatch(page, -1) {
+		out.Set(m[1], html.UnescapeString(m[2]))
+	}
+	return out
+}
+
+// send posts a form as a page of the console does.
+func (o *operator) send(path string, form url.Values) *httptest.ResponseRecorder {
+	o.t.Helper()
+	return o.ask(o.posting(path, form))
+}
+
+func (o *operator) posting(path string, form url.Values) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+	r.Host = "127.0.0.1:8480"
+	r.Header.Set("Origin", "http://127.0.0.1:8480")
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if o.cookie != nil {
+		r.AddCookie(o.cookie)
+	}
+	return r
+}
+
+// follows posts a form that must succeed and returns the page that it leads to.
+func (o *operator) follows(path string, form url.Values) (to, page string) {
+	o.t.Helper()
+	w := o.send(path, form)
+	if w.Code != http.StatusSeeOther {
+		o.t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+	}
+	return w.Header().Get("Location"), o.see(w.Header().Get("Location"))
+}
+
+// until loads a page until it contains a text.
+func (o *operator) until(path, text string) string {
+	o.t.Helper()
+	page := ""
+	eventually.Until(o.t.Context(), o.t, text, func() (bool, string) {
+		page = o.see(path)
+		return strings.Contains(page, text), page
+	})
+	return page
+}
+
+func (o *operator) statuses() map[string]int {
+	o.t.Helper()
+	return read[StatsAnswer](o.desk, "/api/stats").Stats.Statuses
+}
+
+func with(form url.Values, pairs ...string) url.Values {
+	for i := 0; i < len(pairs); i += 2 {
+		form.Set(pairs[i], pairs[i+1])
+	}
+	return form
+}
+
+// A discard says how many, is made in the operator's name with the reason, and is taken back.
+func TestChanges_S4_6_discards_and_undoes(t *testing.T) {
+	o := newOperator(t, 3)
+	page := o.see("/change?verb=discard&id=id-a&id=id-b")
+	if !strings.Contains(page, ">Discard 2 dead letters</button>") {
+		t.Fatal(page)
+	}
+	to, _ := o.follows("/change", with(form(page), "reason", "gone for good"))
+	page = o.until(to, ">done<")
+	if got := o.statuses(); got["discarded"] != 2 || got["pending"] != 1 {
+		t.Errorf("%v", got)
+	}
+	operation := strings.TrimPrefix(to, "/replays/")
+	if events := o.see("/audit?operation=" + operation); !strings.Contains(events, "<td>anna</td>") || !strings.Contains(events, "<td>gone for good</td>") {
+		t.Error(events)
+	}
+	if !strings.Contains(page, `href="/undo/`+operation+`"`) {
+		t.Error(page)
+	}
+	page = o.see("/undo/" + operation)
+	if !strings.Contains(page, ">Take back 2 dead letters</button>") {
+		t.Fatal(page)
+	}
+	to, _ = o.follows("/undo/"+operation, with(form(page), "reason", "still needed"))
+	o.until(to, ">done<")
+	if got := o.statuses(); got["pending"] != 3 {
+		t.Errorf("%v", got)
+	}
+	if page = o.see("/undo/" + operation); !strings.Contains(page, "No dead letter of this operation can be taken back") {
+		t.Error(page)
+	}
+}
+
+// A replay is carried out as its dry run stands, after the number was typed.
+func TestChanges_S4_6_S4_8_replays_what_the_dry_run_showed(t *testing.T) {
+	o := newOperator(t, 0)
+	passes := func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "timeout", "no answer" }
+	for i := range 3 {
+		r := letter("p-"+string(rune('a'+i)), i, passes)
+		r.Value = []byte(`{"type":"Feature","id":"P-1","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`)
+		o.put(r)
+	}
+	o.put(letter("crossed", 9))
+	page := o.see("/change?verb=replay")
+	if !strings.Contains(page, ">Dry run of 4 dead letters</button>") || strings.Contains(page, `name="typed"`) {
+		t.Fatal(page)
+	}
+	to, page := o.follows("/dry-run", form(page))
+	if !strings.Contains(page, "<dt>Would fail again</dt><dd>1, which are left as they are</dd>") || !strings.Contains(page, "no instance of features is running") {
+		page = o.until(to, "<dt>Would fail again</dt><dd>1, which are left as they are</dd>")
+	}
+	sends := form(page).Get("expect")
+	if !strings.Contains(page, ">Replay "+sends+" dead letter") {
+		t.Fatal(page)
+	}
+	for said, wrong := range map[string]url.Values{
+		"a change needs a reason":    with(form(page), "typed", sends),
+		"refused: type " + sends:     with(form(page), "reason", "fixed"),
+		"refused: the page showed 4": with(form(page), "reason", "fixed", "typed", "4", "expect", "4"),
+		"use a whole number":         with(form(page), "reason", "fixed", "typed", sends, "canary", "-1"),
+	} {
+		if w := o.send(to, wrong); w.Code == http.StatusSeeOther || !strings.Contains(w.Body.String(), said) {
+			t.Errorf("%v: %d %s", wrong, w.Code, w.Body)
+		}
+	}
+	if got := o.statuses(); got["replaying"] != 0 {
+		t.Fatalf("%v", got)
+	}
+	to, _ = o.follows(to, with(form(page), "reason", "the service answers", "typed", sends))
+	page = o.until(to, ">done<")
+	if got := o.statuses(); got["replaying"] == 0 || !strings.Contains(page, "<dt>Under way</dt>") || !strings.Contains(page, "data-live") {
+		t.Errorf("%v %s", got, page)
+	}
+	if w := o.send("/drafts/"+strings.TrimPrefix(to, "/replays/"), with(form(o.see("/drafts/"+strings.TrimPrefix(to, "/replays/"))), "reason", "again", "typed", sends)); w.Code != http.StatusSeeOther {
+		t.Errorf("the key may be pressed again: %d %s", w.Code, w.Body)
+	}
+	if got := o.statuses()["replaying"]; got != 1 && got != 3 {
+		t.Errorf("%d replaying", got)
+	}
+}
+
+// A form that another page sent, or that is of a server before, changes nothing.
+func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
+	o := newOperator(t, 2)
+	page := o.see("/change?verb=discard")
+	good := with(form(page), "reason", "gone")
+	for name, change := range map[string]func(*http.Request){
+		"another origin":         func(r *http.Request) { r.Header.Set("Origin", "http://elsewhere.example") },
+		"another port":           func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:9999") },
+		"no origin":              func(r *http.Request) { r.Header.Del("Origin") },
+		"an opaque origin":       func(r *http.Request) { r.Header.Set("Origin", "null") },
+		"another site":           func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"another port of ours":   func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
+		"no session":             func(r *http.Request) { r.Header.Del("Cookie") },
+		"somebody else's cookie": func(r *http.Request) { r.Header.Set("Cookie", sessionCookie+"=AAAAAAAAAAAAAAAAAAAAAAAAAA") },
+		"another host name":      func(r *http.Request) { r.Host = "rebound.example"; r.Header.Set("Origin", "http://rebound.example") },
+	} {
+		r := o.posting("/change", good)
+		change(r)
+		if w := o.ask(r); w.Code != http.StatusForbidden && w.Code != http.StatusMisdirectedRequest {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	for name, form := range map[string]url.Values{
+		"no token":        with(form(page), "reason", "gone", "token", ""),
+		"a broken filter": with(form(page), "reason", "gone", "filter", `{"ids":`),
+		"another member":  with(form(page), "reason", "gone", "filter", `{"id":["id-a"]}`),
+		"another verb":    with(form(page), "reason", "gone", "verb", "prune"),
+		"no number":       with(form(page), "reason", "gone", "expect", "x"),
+		"fewer":           with(form(page), "reason", "gone", "expect", "1"),
+		"no reason":       with(form(page), "reason", " \n"),
+		"a long reason":   with(form(page), "reason", strings.Repeat("x", 2000)),
+	} {
+		w := o.send("/change", form)
+		if w.Code == http.StatusSeeOther { // it is found out once the dead letters are chosen
+			w = o.get(w.Header().Get("Location"))
+		}
+		if w.Code < 400 {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+	if w := o.send("/change", with(form(page), "reason", strings.Repeat("x", maxForm))); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("a large form: %d", w.Code)
+	}
+	for _, path := range []string{"/", "/letters/id-a", "/api/letters", "/replays/x", "/nowhere"} {
+		if w := o.send(path, good); w.Code < 400 {
+			t.Errorf("POST %s: %d", path, w.Code)
+		}
+	}
+	o.stop()
+	o.open() // an operator starts the server again: its pages are of another key
+	if w := o.send("/change", good); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "load it again") {
+		t.Errorf("a form of the server before: %d %s", w.Code, w.Body)
+	}
+	if got := o.statuses(); got["pending"] != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
+// Without --allow-changes there is no form, and no path takes one.
+func TestChanges_S4_6_not_unless_allowed(t *testing.T) {
+	o := &operator{desk: newDesk(t, letter("a", 0))}
+	for _, path := range []string{"/", "/letters/a", "/audit"} {
+		if page := o.see(path); strings.Contains(page, `method="post"`) || strings.Contains(page, "/change") || o.cookie != nil {
+			t.Errorf("%s: %s", path, page)
+		}
+	}
+	for _, path := range []string{"/change", "/dry-run", "/undo/x", "/replays/x/cancel"} {
+		if w := o.send(path, url.Values{}); w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %d", path, w.Code)
+		}
+	}
+	if w := o.get("/change?verb=discard"); w.Code != http.StatusNotFound {
+		t.Errorf("%d", w.Code)
+	}
+}
+
+// What stopped is gone on with after a restart of the server, by what the topics say alone.
+func TestChanges_S4_6_S4_8_a_replay_goes_on_after_a_restart(t *testing.T) {
+	o := newOperator(t, 0)
+	passes := func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "timeout", "no answer" }
+	for i := range 4 {
+		r := letter("p-"+string(rune('a'+i)), i, passes)
+		r.Key, r.Value = []byte{byte('a' + i)}, []byte(`{"type":"Feature","id":"P-`+string(rune('a'+i))+`","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`)
+		o.put(r)
+	}
+	to, _ := o.follows("/dry-run", form(o.see("/change?verb=replay&code=timeout")))
+	page := o.until(to, ">Replay 4 dead letters</button>")
+	to, _ = o.follows(to, with(form(page), "reason", "the service answers", "typed", "4", "canary", "1"))
+	page = o.until(to, "<dt>Put back</dt><dd>1 of 4 dead letters</dd>") // nobody finishes the canary
+	if !strings.Contains(page, `<button id="pause">Pause</button>`) || !strings.Contains(page, `<button id="cancel">Cancel</button>`) {
+		t.Error(page)
+	}
+	o.stop()
+	o.open()
+	page = o.until(to, ">stopped<")
+	if !strings.Contains(page, ">Go on with 3 dead letters…</a>") {
+		t.Fatal(page)
+	}
+	id := strings.TrimPrefix(to, "/replays/")
+	if w := o.get("/drafts/" + id); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "started again since") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	page = o.see("/go-on/" + id)
+	if !strings.Contains(page, "<code>"+id+"</code> goes on") || !strings.Contains(page, ">Dry run of 3 dead letters</button>") {
+		t.Fatal(page)
+	}
+	to, _ = o.follows("/dry-run", form(page))
+	page = o.until(to, ">Replay 3 dead letters</button>")
+	to, _ = o.follows(to, with(form(page), "reason", "the service answers", "typed", "3", "canary", "0"))
+	o.until(to, ">done<")
+	if got := o.statuses(); got["replaying"] != 4 || to != "/replays/"+id {
+		t.Errorf("%v %s", got, to)
+	}
+}
+
+// A job is paused, resumed and cancelled; what ended takes no order.
+func TestChanges_S4_6_orders_a_job(t *testing.T) {
+	o := newOperator(t, 0)
+	for i := range 3 {
+		r := letter("p-"+string(rune('a'+i)), i)
+		r.Key, r.Value = []byte{byte('a' + i)}, []byte(`{"type":"Feature","id":"P-`+string(rune('a'+i))+`","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`)
+		o.put(r)
+	}
+	to, _ := o.follows("/dry-run", form(o.see("/change?verb=replay")))
+	page := o.until(to, ">Replay 3 dead letters</button>")
+	to, _ = o.follows(to, with(form(page), "reason", "fixed", "typed", "3", "canary", "1"))
+	page = o.until(to, `<button id="pause">`)
+	token := url.Values{"token": {form(page).Get("token")}}
+	o.follows(to+"/pause", token)
+	o.until(to, `<button id="resume">`)
+	o.follows(to+"/resume", token)
+	o.until(to, `<button id="pause">`)
+	o.follows(to+"/cancel", token)
+	o.until(to, ">cancelled<")
+	if w := o.send(to+"/pause", token); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "there is nothing to pause") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := o.send(to+"/prune", token); w.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// An operation that cannot begin says why, in the words of the commands, and the brokers' absence is said before anything is asked.
+func TestChanges_S4_6_says_why_nothing_was_changed(t *testing.T) {
+	o := newOperator(t, 2)
+	page := o.see("/change?verb=discard")
+	o.put(letter("late", 100)) // between the page and the form
+	if w := o.send("/change", with(form(page), "reason", "gone")); w.Code == http.StatusSeeOther {
+		w = o.get(w.Header().Get("Location"))
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "the page showed 2 dead letters, and now it is 3 dead letters") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	o.broker.Close()
+	if w := o.get("/change?verb=discard"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "cannot reach Kafka") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if got := read[StatsAnswer](o.desk, "/api/stats").Stats.Statuses[string(deadletters.Discarded)]; got != 0 {
+		t.Errorf("%d discarded", got)
+	}
+}
