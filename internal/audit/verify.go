@@ -117,23 +117,19 @@ func latest(ctx context.Context, before Heads, checks map[chainKey]*Check, heads
 
 // Retention gives how long a topic keeps its records: -1 for ever, 0 when its size decides, too.
 func Retention(ctx context.Context, client *kgo.Client, topic string) (time.Duration, error) {
-	described, err := kadm.NewClient(client).DescribeTopicConfigs(ctx, topic)
+	settings, err := kafka.Settings(ctx, kadm.NewClient(client), topic)
 	if err != nil {
 		return 0, fmt.Errorf("retention of %s: %w", topic, kafka.DeniedTopic("DescribeConfigs", topic, err))
 	}
-	values := map[string]int64{}
-	for _, d := range described {
-		if d.Err != nil {
-			return 0, fmt.Errorf("retention of %s: %w", topic, kafka.DeniedTopic("DescribeConfigs", topic, d.Err))
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(settings[name], 10, 64)
+		if err != nil {
+			return 0
 		}
-		for _, v := range d.Configs {
-			if n, err := strconv.ParseInt(v.MaybeValue(), 10, 64); err == nil {
-				values[v.Key] = n
-			}
-		}
+		return n
 	}
-	switch ms := values["retention.ms"]; {
-	case values["retention.bytes"] > 0:
+	switch ms := number("retention.ms"); {
+	case number("retention.bytes") > 0:
 		return 0, nil
 	case ms < 0:
 		return -1, nil

@@ -18,10 +18,7 @@ const cleanup = "cleanup.policy"
 // cannot be known instead of being missing.
 func (r *run) settings(ctx context.Context) error {
 	for _, topic := range append(r.ends(), r.cfg.Source.Topic) {
-		configs, err := r.admin.DescribeTopicConfigs(ctx, topic)
-		if err == nil && len(configs) > 0 {
-			err = configs[0].Err
-		}
+		settings, err := kafka.Settings(ctx, r.admin, topic)
 		if errors.Is(err, kerr.TopicAuthorizationFailed) {
 			r.compacted[topic] = true
 			r.notes = append(r.notes, fmt.Sprintf("%v: it is taken for compacted", kafka.DeniedTopic("DescribeConfigs", topic, err)))
@@ -30,11 +27,7 @@ func (r *run) settings(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("ask the broker for the settings of %s: %w", topic, err)
 		}
-		for _, c := range configs {
-			for _, s := range c.Configs {
-				r.compacted[topic] = r.compacted[topic] || s.Key == cleanup && strings.Contains(s.MaybeValue(), "compact")
-			}
-		}
+		r.compacted[topic] = r.compacted[topic] || strings.Contains(settings[cleanup], "compact")
 	}
 	return nil
 }

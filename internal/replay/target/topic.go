@@ -55,21 +55,10 @@ func LookUp(ctx context.Context, client *kgo.Client, name string) Topic {
 }
 
 func (t *Topic) readSettings(ctx context.Context, admin *kadm.Client) {
-	configs, err := admin.DescribeTopicConfigs(ctx, t.Name)
-	var found kadm.ResourceConfig
-	if err == nil {
-		found, err = configs.On(t.Name, nil)
-	}
-	if err == nil {
-		err = found.Err
-	}
+	settings, err := kafka.Settings(ctx, admin, t.Name)
 	if err != nil {
 		t.Doubt = fmt.Sprintf("the settings of topic %s cannot be read: %v", t.Name, kafka.DeniedTopic("DescribeConfigs", t.Name, err))
 		return
-	}
-	settings := map[string]string{}
-	for _, c := range found.Configs {
-		settings[c.Key] = c.MaybeValue()
 	}
 	t.set(settings)
 }
