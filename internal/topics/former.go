@@ -90,10 +90,8 @@ func countWaiting(ctx context.Context, admin *kadm.Client, group string, former 
 		if err != nil {
 			return fmt.Errorf("what waits in a former tier: %w", err)
 		}
-		for _, p := range lags[f.Topic] {
-			f.Committed = f.Committed || p.Committed >= 0
-			f.Waiting += p.Lag
-		}
+		of := Backlog{Partitions: lags[f.Topic]}
+		f.Committed, f.Waiting = of.Consumed(), of.Lag()
 	}
 	return nil
 }
