@@ -92,12 +92,16 @@ type sentKey struct {
 	key       idempotency.KeyHash
 }
 
+func (s *standing) sentKey(to string, source header.Position, key idempotency.KeyHash) sentKey {
+	return sentKey{s.words.of(to), s.words.of(source.Topic), source.Partition, key}
+}
+
 // noteSent notes that a letter was put back, and returns the offset in the source of the youngest one of its key before; -1 is none.
 func (s *standing) noteSent(state *deadletters.State) (before int64) {
 	if !s.elsewhere || state.Destination == "" || state.KeyHash.IsZero() || state.Source.Topic == "" {
 		return -1
 	}
-	key := sentKey{s.words.of(state.Destination), s.words.of(state.Source.Topic), state.Source.Partition, state.KeyHash}
+	key := s.sentKey(state.Destination, state.Source, state.KeyHash)
 	before, ok := s.sent[key]
 	if !ok {
 		before = -1
@@ -108,7 +112,7 @@ func (s *standing) noteSent(state *deadletters.State) (before int64) {
 
 // unnoteSent takes back what noteSent noted.
 func (s *standing) unnoteSent(state *deadletters.State, before int64) {
-	key := sentKey{s.words.of(state.Destination), s.words.of(state.Source.Topic), state.Source.Partition, state.KeyHash}
+	key := s.sentKey(state.Destination, state.Source, state.KeyHash)
 	switch {
 	case s.sent[key] != state.Source.Offset: // a younger one was put back, too
 	case before < 0:
@@ -133,7 +137,7 @@ func (s *standing) wrote(dlq string, r *kgo.Record) bool {
 // sentKey is that of a letter which goes to a topic; ok is false when nothing orders it.
 func (n *newer) sentKey(l *deadletters.Letter, to string) (key sentKey, offset int64, ok bool) {
 	source, known := l.Source()
-	key = sentKey{n.standing.words.of(to), n.standing.words.of(source.Topic), source.Partition, l.KeyHash()}
+	key = n.standing.sentKey(to, source, l.KeyHash())
 	return key, source.Offset, known && l.Keyed()
 }
 
