@@ -61,14 +61,11 @@ func (a *app) runServe(ctx context.Context, read *reading, listen string, change
 		o.Changes, may = &console.Changes{By: a.by, GoOn: a.goesOnAgain}, "which its pages may change"
 		a.named = *read // so that the commands that go on name the DLQ
 	}
-	ctx, stop := context.WithCancel(ctx)
 	c, err := console.New(ctx, o)
 	if err != nil {
-		stop()
 		return err
 	}
 	defer c.Close()
-	defer stop()
 	fmt.Fprintf(a.env.Out, "http://%s/\n", l.Addr())
 	fmt.Fprintf(a.env.Err, "dead letters of %s, %s; stop with Ctrl-C\n", cli.CleanText(letters.Topic(), cli.OneLine), may)
 	return c.Serve(ctx, l)

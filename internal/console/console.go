@@ -47,28 +47,33 @@ type Console struct {
 	openAPI  []byte
 	changes  *workbench // nil when it is read-only
 	shapes   *template.Template
+	stop     context.CancelFunc // ends what runs in the background
 }
 
-// New prepares a console. ctx ends the refreshes that run in the background. Close it.
+// New prepares a console. Close it; ctx ends what runs in the background before that.
 func New(ctx context.Context, o Options) (*Console, error) {
 	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, slots: make(chan struct{}, maxRequests)}
 	if o.Replays != nil {
 		c.pipeline = newPipeline(o.Replays)
 	}
-	c.index = &refresher{base: ctx, refresh: o.DeadLetters.Refresh, now: o.Now, patience: patience, rest: rest}
-	if o.Changes != nil && o.Replays != nil {
-		c.changes = newWorkbench(ctx, o.Replays, *o.Changes)
-	}
 	var err error
 	if c.shapes, err = template.New("").Funcs(c.words()).ParseFS(pageFiles, "page/*.html"); err != nil {
 		return nil, fmt.Errorf("read the pages: %w", err)
 	}
-	c.openAPI, err = document(routes())
-	return c, err
+	if c.openAPI, err = document(routes()); err != nil {
+		return nil, err
+	}
+	ctx, c.stop = context.WithCancel(ctx)
+	c.index = &refresher{base: ctx, refresh: o.DeadLetters.Refresh, now: o.Now, patience: patience, rest: rest}
+	if o.Changes != nil && o.Replays != nil {
+		c.changes = newWorkbench(ctx, o.Replays, *o.Changes)
+	}
+	return c, nil
 }
 
-// Close waits for a refresh that runs, and until operations of this process have stopped. The caller ends the context of [New] first.
+// Close ends what runs in the background, and waits for it: a refresh, and operations of this process.
 func (c *Console) Close() {
+	c.stop()
 	c.index.wait()
 	if c.changes != nil {
 		c.changes.close()

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -60,8 +59,7 @@ func newDeskOf(t *testing.T, changes *Changes, records ...*kgo.Record) *desk {
 // open makes a console, as a start of the command does.
 func (d *desk) open() {
 	d.t.Helper()
-	ctx, cancel := context.WithCancel(d.t.Context())
-	cfg := d.configure()
+	ctx, cfg := d.t.Context(), d.configure()
 	now := func() time.Time { return d.now }
 	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: dlqindex.Options{Place: d.index}, Now: now})
 	if err != nil {
@@ -73,7 +71,6 @@ func (d *desk) open() {
 	}
 	d.console.index.rest, d.console.index.patience = 0, answerTimeout // no test depends on the speed of a machine
 	d.stop = sync.OnceFunc(func() {
-		cancel()
 		d.console.Close()
 		letters.Close()
 	})

@@ -52,17 +52,15 @@ func startConsole(ctx context.Context, cfg *config.Config, address string) (*web
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	ctx, stop := context.WithCancel(ctx)
 	pages, err := console.New(ctx, console.Options{DeadLetters: letters, Replays: letters.Replays(), Explain: console.Explain, Now: time.Now})
 	if err != nil {
-		stop()
 		letters.Close()
 		return nil, errors.Join(err, listener.Close())
 	}
+	ctx, stop := context.WithCancel(ctx)
 	c := &webConsole{addr: listener.Addr().String(), stop: stop, done: make(chan error, 1)}
 	go func() {
 		err := pages.Serve(ctx, listener)
-		stop() // a server that failed leaves refreshes
 		pages.Close()
 		letters.Close()
 		c.done <- err
