@@ -55,7 +55,7 @@ func (a *app) call(reason string) replay.Call {
 func (a *app) goesOn(command, reason string) func(letters int) string {
 	command += again("actor", a.by)
 	return func(letters int) string {
-		if letters > manyLetters {
+		if letters > replay.ManyLetters {
 			return command + again("reason", cli.CleanText(reason, cli.OneLine))
 		}
 		return command + " --execute --reason " + a.why(reason)
@@ -141,9 +141,9 @@ func (s *sending) register(cmd *cobra.Command) {
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
 	f.StringVar(&s.rate, "rate", "", "at most so many dead letters, for example 500/s, 30/m")
 	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
-	f.DurationVar(&s.patience, "patience", usualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
+	f.DurationVar(&s.patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
 	f.StringVar(&s.watchGroup, "watch-group", "", "without a pipeline: the consumer group that has to pass a wave before its --grace begins; with --wait also the last")
-	f.DurationVar(&s.grace, "grace", usualGrace, "without a pipeline: look for so long whether dead letters of a wave die again (--canary, --max-failed)")
+	f.DurationVar(&s.grace, "grace", replay.UsualGrace, "without a pipeline: look for so long whether dead letters of a wave die again (--canary, --max-failed)")
 }
 
 // again writes a flag as it was given; "" when it was not.
@@ -153,12 +153,6 @@ func again(flag, value string) string {
 	}
 	return " --" + flag + " " + quoted(value)
 }
-
-// usualPatience is how long the consumer may finish no letter.
-const usualPatience = 10 * time.Minute
-
-// usualGrace is how long it is looked whether letters of a DLQ without a pipeline die again.
-const usualGrace = time.Minute
 
 // flags writes how letters go back as flags again, so that what a dry run prints does not send them otherwise.
 func (s *sending) flags() string {
@@ -175,10 +169,10 @@ func (s *sending) flags() string {
 		fmt.Fprintf(&b, " --canary %d", s.canary)
 	}
 	b.WriteString(again("ramp", s.factor) + again("max-failed", s.maxFailed) + again("rate", s.rate) + again("watch-group", s.watchGroup))
-	if s.patience != usualPatience {
+	if s.patience != replay.UsualPatience {
 		fmt.Fprintf(&b, " --patience %s", s.patience)
 	}
-	if s.grace != usualGrace {
+	if s.grace != replay.UsualGrace {
 		fmt.Fprintf(&b, " --grace %s", s.grace)
 	}
 	return b.String()

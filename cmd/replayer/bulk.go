@@ -15,9 +15,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// manyLetters is how many dead letters a command may change without being told their number (docs/decisions/0077).
-const manyLetters = 100
-
 // bulk is what a change of many letters asks for besides [consent].
 type bulk struct {
 	all    bool
@@ -31,7 +28,7 @@ func (b *bulk) register(cmd *cobra.Command) {
 
 func (b *bulk) registerExpect(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&b.expect, "expect", -1, fmt.Sprintf(
-		"refuse when another number of dead letters would be changed; mandatory above %d off a terminal", manyLetters))
+		"refuse when another number of dead letters would be changed; mandatory above %d off a terminal", replay.ManyLetters))
 }
 
 // check refuses to change everything because nobody said what.
@@ -70,7 +67,7 @@ func allFlag(f deadletters.Filter) string {
 func (b *bulk) expectFlag(letters int) string { return expectFlag(letters, b.expect >= 0) }
 
 func expectFlag(letters int, given bool) string {
-	if letters > manyLetters || given {
+	if letters > replay.ManyLetters || given {
 		return " --expect " + strconv.Itoa(letters)
 	}
 	return ""
@@ -82,12 +79,12 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 		switch {
 		case b.expect >= 0 && letters != b.expect:
 			return exit(cli.ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, count(letters, "dead letter")))
-		case b.expect >= 0, letters <= manyLetters:
+		case b.expect >= 0, letters <= replay.ManyLetters:
 			return nil
 		case a.asks():
 			return a.ask(ctx, letters)
 		}
 		return exit(cli.ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
-			count(letters, "dead letter"), manyLetters))
+			count(letters, "dead letter"), replay.ManyLetters))
 	}
 }

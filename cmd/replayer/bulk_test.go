@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 // crowd is more dead letters than may be changed without their number.
-const crowd = manyLetters + 1
+const crowd = replay.ManyLetters + 1
 
 func newCrowd(t *testing.T, terminal bool) *desk {
 	t.Helper()

@@ -17,17 +17,17 @@ func (a *app) jobOrders() []*cobra.Command {
 	var out []*cobra.Command
 	for _, c := range []struct {
 		name, short, long string
-		order             jobOrder
+		order             control.JobVerb
 	}{
 		{"pause", "Let a running job wait",
 			`Let a running replay or change wait after the transaction at hand. Its process goes on waiting, and no other replayer changes
-dead letters meanwhile, until replayer resume or replayer cancel.`, (*replay.Service).PauseJob},
+dead letters meanwhile, until replayer resume or replayer cancel.`, control.PauseJob},
 		{"resume", "Let a job go on that waits",
 			`Let a replay or change go on that waits after replayer pause. When its process has ended, nothing waits: then the command
-that goes on with it is printed.`, (*replay.Service).ResumeJob},
+that goes on with it is printed.`, control.ResumeJob},
 		{"cancel", "End a running job",
 			`End a running or waiting replay or change after the transaction at hand. What it committed stays. Its process says what was not
-reached and ends with exit code 6; replayer replays shows the command that goes on.`, (*replay.Service).CancelJob},
+reached and ends with exit code 6; replayer replays shows the command that goes on.`, control.CancelJob},
 	} {
 		out = append(out, &cobra.Command{
 			Use: c.name + " JOB", Short: c.short,
@@ -45,16 +45,13 @@ reached and ends with exit code 6; replayer replays shows the command that goes 
 	return out
 }
 
-// jobOrder is a method of [replay.Service] that orders something of a job.
-type jobOrder func(s *replay.Service, ctx context.Context, id, by string) (control.Job, error)
-
-func (a *app) runJobOrder(ctx context.Context, order jobOrder, id string) error {
+func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string) error {
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	j, err := order(s, ctx, id, a.by)
+	j, err := s.OrderJob(ctx, id, a.by, order)
 	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
 		if refused.Job.NotReached > 0 {
 			fmt.Fprint(a.env.Err, stoppedText(refused.Job))

@@ -94,7 +94,7 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		return err
 	}
 	a.tellAudiences(ctx, s, p)
-	if changes(p, replay.ExecuteOptions{}) == 0 {
+	if p.Changes(false) == 0 {
 		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil
 	}
@@ -150,7 +150,7 @@ func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
 		if err := a.expect(ctx, s, p, sending.includingFailing); err != nil {
 			return err
 		}
-		if changes(p, options) == 0 {
+		if p.Changes(options.IncludingFailing) == 0 {
 			return a.nothingGoesBack(p)
 		}
 		return a.refused(fmt.Sprintf("replayer replay %s --plan %s%s%s%s", a.place(), quoted(file), again(programFlag, p.Rewrite.Program), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))

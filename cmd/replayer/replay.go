@@ -104,27 +104,27 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		if err := a.writePlan(p, f.sending.includingFailing); err != nil {
 			return err
 		}
-		if changes(p, options) == 0 {
+		if p.Changes(options.IncludingFailing) == 0 {
 			return a.nothingGoesBack(p)
 		}
 		a.tellAudiences(ctx, s, p)
 		f.going.take(p)
-		return a.refused(fmt.Sprintf("replayer replay %s%s%s%s%s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), f.consent.reason)
+		return a.refused(fmt.Sprintf("replayer replay %s%s%s%s%s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, p.Changes(options.IncludingFailing)), f.again(), forceFlag(p)), f.consent.reason)
 	}
 	if differs && !f.sending.mappingDiffers {
 		return a.differentMapping(p)
 	}
-	if p.Alone() && changes(p, options) == 0 {
+	if p.Alone() && p.Changes(options.IncludingFailing) == 0 {
 		return a.nothingOfAny(p)
 	}
 	if err := a.confirmTargets(ctx, p, f); err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, &f.bulk)(changes(p, options)); err != nil {
+	if err := a.confirm(ctx, &f.bulk)(p.Changes(options.IncludingFailing)); err != nil {
 		return err
 	}
 	options.GoOn = f.goOn(a, p, options)
-	if err := a.ownTopics(ctx, s, &f.creating, options.GoOn(changes(p, options))); err != nil {
+	if err := a.ownTopics(ctx, s, &f.creating, options.GoOn(p.Changes(options.IncludingFailing))); err != nil {
 		return err
 	}
 	return a.execute(ctx, s, p, options)
@@ -155,21 +155,16 @@ func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Fi
 	return o, options, err
 }
 
-// changes counts the letters of a plan that go back or are closed as duplicates.
-func changes(p *plan.Plan, o replay.ExecuteOptions) int {
-	return goesBack(p, o.IncludingFailing) + p.Summary().Duplicates
-}
-
 // command is the one that carries the replay out.
 func (f *replayFlags) command(a *app, p *plan.Plan) string {
 	o := replay.ExecuteOptions{IncludingFailing: f.sending.includingFailing}
-	return fmt.Sprintf("replayer replay %s%s%s%s%s --execute --reason %s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, o)), f.again(), again("actor", a.by), a.why(f.consent.reason))
+	return fmt.Sprintf("replayer replay %s%s%s%s%s --execute --reason %s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, p.Changes(o.IncludingFailing)), f.again(), again("actor", a.by), a.why(f.consent.reason))
 }
 
 // goOn returns the command that goes on with a replay that stopped. A forced one says its reason with --execute alone.
 func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) func(int) string {
 	f.going.replayID = p.ID // it goes on as the same replay
-	most := changes(p, o)
+	most := p.Changes(o.IncludingFailing)
 	if p.Force != "" {
 		most = 0
 	}

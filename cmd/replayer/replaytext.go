@@ -87,17 +87,9 @@ func today(o plan.Outcome) string {
 	return "fails: " + o.Code
 }
 
-// goesBack counts the letters of a plan that are put back.
-func goesBack(p *plan.Plan, includingFailing bool) int {
-	if includingFailing || p.To != "" {
-		return p.Summary().Reinject
-	}
-	return p.Summary().WouldPass
-}
-
 // nothingPasses says what to do when today's transform refuses all that a plan would put back; "" when it does not.
 func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
-	if s := p.Summary(); s.WouldFail == 0 || goesBack(p, includingFailing) > 0 {
+	if s := p.Summary(); s.WouldFail == 0 || p.Back(includingFailing) > 0 {
 		return ""
 	}
 	return fmt.Sprintf(" Today's transform refuses %s: fix the cause first, or see --including-failing.", count(p.Summary().WouldFail, "dead letter"))
@@ -112,7 +104,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		}
 		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left) + risks(p)
 	}
-	back, refused := goesBack(p, includingFailing), ""
+	back, refused := p.Back(includingFailing), ""
 	if s.WouldFail > 0 && back < s.Reinject {
 		refused = ", which are left without --including-failing"
 	}

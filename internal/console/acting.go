@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
@@ -72,13 +71,7 @@ func (c *Console) changePage(ctx context.Context, q query) (page, error) {
 	if verb != verbReplay && !slices.Contains(replay.Verbs(), replay.Verb(verb)) {
 		return page{}, usage("verb: %q; use replay, discard, escalate or reopen", verb)
 	}
-	asked := query{values: url.Values{}}
-	for name, values := range q.values {
-		if values[0] != "" && name != "verb" {
-			asked.values[name] = values
-		}
-	}
-	selected, err := asked.selection(c.now())
+	selected, err := q.filled("verb").selection(c.now())
 	if err != nil {
 		return page{}, err
 	}
@@ -88,7 +81,7 @@ func (c *Console) changePage(ctx context.Context, q query) (page, error) {
 
 // choosing shows which dead letters a change is about: exactly how many, and of which groups.
 func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filter) (page, error) {
-	out := c.blank("/", strings.ToUpper(verb[:1])+verb[1:]+" dead letters")
+	out := c.blank("/", capital(verb)+" dead letters")
 	var err error
 	if out.Fresh, err = c.reached(ctx); err != nil {
 		return page{}, err
@@ -313,7 +306,7 @@ func wait(ctx context.Context, done <-chan struct{}) {
 func (c *Console) acting(id string, report ReplayAnswer, unknown error) (page, error) {
 	out := c.blank("/replays", id)
 	out.Fresh, out.Replay = report.Fresh, &report
-	var a *act
+	var a *task
 	if c.changes != nil {
 		a = c.changes.act(id)
 	}
@@ -350,16 +343,4 @@ func (c *Console) post(do func(*Console, *http.Request) (string, error)) http.Ha
 		}
 		http.Redirect(w, r, to, http.StatusSeeOther)
 	})
-}
-
-// orders lists what can be ordered of a job in a state.
-func orders(j *control.Job) []string {
-	switch j.State {
-	case control.JobRunning:
-		return []string{"pause", "cancel"}
-	case control.JobPausing, control.JobPaused:
-		return []string{"resume", "cancel"}
-	case control.JobCancelling, control.JobStopped, control.JobCancelled, control.JobDone, control.JobFailed:
-	}
-	return nil
 }

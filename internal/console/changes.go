@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
@@ -33,9 +34,6 @@ const (
 	keptActs = 100
 	// atOnce is how long a request waits for what it started, so that a small dry run needs no second look.
 	atOnce = 1500 * time.Millisecond
-	// patient is how long a replay waits for the consumer's verdict on a wave while the consumer finishes none, and graceful how long
-	// other software has to let a dead letter die again.
-	patient, graceful = 10 * time.Minute, time.Minute
 )
 
 // workbench is what the pages start: dry runs, and operations in this process. Operations outlive it in the control topic. Safe for
@@ -49,11 +47,11 @@ type workbench struct {
 
 	mu     sync.Mutex
 	drafts []*draft // the oldest first
-	acts   map[string]*act
+	acts   map[string]*task
 }
 
 func newWorkbench(ctx context.Context, s *replay.Service, o Changes) *workbench {
-	w := &workbench{Changes: o, service: s, base: ctx, acts: map[string]*act{}}
+	w := &workbench{Changes: o, service: s, base: ctx, acts: map[string]*task{}}
 	_, _ = rand.Read(w.key[:]) // it ends the program rather than fail
 	return w
 }
@@ -68,15 +66,29 @@ func (w *workbench) close() {
 	}
 }
 
+// task is something that runs in the background.
+type task struct {
+	done chan struct{} // closed at its end
+	err  error         // read it after done
+}
+
+func (t *task) ended() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // draft is a dry run: its plan is carried out as it stands.
 type draft struct {
+	task
 	id     string
 	filter deadletters.Filter
-	done   chan struct{} // closed when what follows is there
 
-	plan     *plan.Plan // nil after an error
-	err      error
-	mappings []string // which mapping the running instances have, where it is another one
+	plan     *plan.Plan // nil after an error, as what follows it is
+	mappings []string   // which mapping the running instances have, where it is another one
 	differs  bool
 	used     bool // a replay reads it; under the workbench's mutex
 }
@@ -87,24 +99,14 @@ func (d *draft) close() {
 	}
 }
 
-func (d *draft) ended() bool {
-	select {
-	case <-d.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// Sends returns how many dead letters go back or are closed as duplicates, as the commands count them.
+// Sends returns how many dead letters go back or are closed as duplicates.
 func (d *draft) Sends() int {
-	s := d.plan.Summary()
-	return s.WouldPass + s.Duplicates
+	return d.plan.Changes(false)
 }
 
 // dryRun starts a dry run. A replay that stopped goes on under its id; else the id is empty.
 func (w *workbench) dryRun(f deadletters.Filter, replayID string) (*draft, error) {
-	d := &draft{id: cmp.Or(replayID, w.service.NewOperation("replay")), filter: f, done: make(chan struct{})}
+	d := &draft{id: cmp.Or(replayID, w.service.NewOperation("replay")), filter: f, task: task{done: make(chan struct{})}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.drafts) >= keptDrafts {
@@ -151,21 +153,6 @@ func (w *workbench) draft(id string) (*draft, error) {
 	return nil, &fault{exit: cli.ExitNothing, text: "the dry run " + id + " is not kept: the server was started again since, or others came; choose the dead letters again"}
 }
 
-// act is an operation that this process carries out, or did.
-type act struct {
-	done chan struct{}
-	err  error // read it after done
-}
-
-func (a *act) ended() bool {
-	select {
-	case <-a.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // start carries an operation out in the background. Of one id, one is at work at a time.
 func (w *workbench) start(id string, do func(context.Context) error) error {
 	w.mu.Lock()
@@ -177,9 +164,9 @@ func (w *workbench) start(id string, do func(context.Context) error) error {
 		return &fault{exit: cli.ExitRefused, text: "the server is ending; nothing was changed"}
 	}
 	if len(w.acts) >= keptActs {
-		maps.DeleteFunc(w.acts, func(_ string, a *act) bool { return a.ended() }) // the topics have what they did
+		maps.DeleteFunc(w.acts, func(_ string, a *task) bool { return a.ended() }) // the topics have what they did
 	}
-	a := &act{done: make(chan struct{})}
+	a := &task{done: make(chan struct{})}
 	w.acts[id] = a
 	w.work.Go(func() {
 		defer close(a.done)
@@ -189,7 +176,7 @@ func (w *workbench) start(id string, do func(context.Context) error) error {
 }
 
 // act returns an operation of this process; nil when there is none with the id.
-func (w *workbench) act(id string) *act {
+func (w *workbench) act(id string) *task {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.acts[id]
@@ -241,7 +228,7 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	if err := w.topics(ctx, c); err != nil {
 		return err
 	}
-	o := replay.ExecuteOptions{Call: w.call("replay", d.plan.Filter, d.id, c.reason), Patience: patient, Grace: graceful}
+	o := replay.ExecuteOptions{Call: w.call("replay", d.plan.Filter, d.id, c.reason), Patience: replay.UsualPatience, Grace: replay.UsualGrace}
 	o.Ramp.Canary = c.canary
 	if err := o.Ramp.Check(); err != nil {
 		return usage("%w", err)
@@ -290,7 +277,7 @@ func (w *workbench) undo(operation string, c consent) (id string, err error) {
 }
 
 // numberIsTyped reports whether a change of so many that can be undone has its number typed, as at the command line.
-func numberIsTyped(letters int) bool { return letters > 100 }
+func numberIsTyped(letters int) bool { return letters > replay.ManyLetters }
 
 // confirm holds the number of dead letters that would be changed against the one that was shown.
 func (c consent) confirm(letters int) error { return c.check(letters, false) }
@@ -317,15 +304,10 @@ func (w *workbench) topics(ctx context.Context, c consent) error {
 
 // order pauses, resumes or cancels a job, of whatever process.
 func (w *workbench) order(ctx context.Context, id, verb string) error {
-	do := map[string]func(context.Context, string, string) error{
-		"pause":  func(ctx context.Context, id, by string) error { _, err := w.service.PauseJob(ctx, id, by); return err },
-		"resume": func(ctx context.Context, id, by string) error { _, err := w.service.ResumeJob(ctx, id, by); return err },
-		"cancel": func(ctx context.Context, id, by string) error { _, err := w.service.CancelJob(ctx, id, by); return err },
-	}[verb]
-	if do == nil {
+	if !slices.Contains(control.JobVerbs(), control.JobVerb(verb)) {
 		return usage("there is no order %q for a job; there are pause, resume and cancel", verb)
 	}
-	err := do(ctx, id, w.By)
+	_, err := w.service.OrderJob(ctx, id, w.By, control.JobVerb(verb))
 	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
 		return &fault{exit: cli.ExitNothing, text: refused.Error()}
 	}

@@ -88,12 +88,8 @@ func (page) Statuses() []deadletters.Status { return deadletters.Statuses() }
 
 // Does returns the address of the page that changes what the filters of this one select.
 func (p page) Does(verb string) string {
-	v := url.Values{"verb": {verb}}
-	for key, values := range p.Query {
-		if values[0] != "" && key != "cursor" && key != "order" {
-			v[key] = values
-		}
-	}
+	v := query{values: p.Query}.filled("cursor", "order").values
+	v.Set("verb", verb)
 	return "/change?" + v.Encode()
 }
 
@@ -112,12 +108,7 @@ func (p page) With(name, value string) string {
 }
 
 func (c *Console) homePage(ctx context.Context, q query) (page, error) {
-	listed := query{values: url.Values{}}
-	for name, values := range q.values {
-		if values[0] != "" { // a form sends its empty fields
-			listed.values[name] = values
-		}
-	}
+	listed := q.filled()
 	selected, after, err := listed.page(c.now())
 	if err != nil {
 		return page{}, err
@@ -186,11 +177,9 @@ func (c *Console) replayPage(ctx context.Context, q query) (page, error) {
 
 // auditPage lists operations, or the events of one operation or dead letter.
 func (c *Console) auditPage(ctx context.Context, q query) (page, error) {
-	asked := query{values: url.Values{"limit": {strconv.Itoa(defaultLimit)}}}
-	for name, values := range q.values {
-		if values[0] != "" { // a form sends its empty fields
-			asked.values[name] = values
-		}
+	asked := q.filled()
+	if asked.get("limit") == "" {
+		asked.values.Set("limit", strconv.Itoa(defaultLimit))
 	}
 	if asked.get("operation") == "" && asked.get("letter") == "" {
 		asked.values.Set("operations", "true")
@@ -262,8 +251,8 @@ func (c *Console) words() template.FuncMap {
 			return fmt.Sprintf("≥ %.2g %%", *share*100)
 		},
 		"middle":   middle,
-		"orders":   orders,
-		"title":    func(word string) string { return strings.ToUpper(word[:1]) + word[1:] },
+		"orders":   replay.Orders,
+		"title":    capital,
 		"letters":  letterCount,
 		"reached":  func(j *control.Job) int { return j.Letters - j.NotReached },
 		"undoable": func(j *control.Job) bool { return !j.IsReplay() && j.State.Ended() && j.Done > 0 },
@@ -283,6 +272,9 @@ func (c *Console) words() template.FuncMap {
 		},
 	}
 }
+
+// capital writes a word with a capital letter.
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // middle cuts a long text in its middle.
 func middle(text string) string {

@@ -27,6 +27,17 @@ type query struct {
 
 func (q query) get(name string) string { return q.values.Get(name) }
 
+// filled returns the query without some of its fields and without empty ones, which a form sends, too.
+func (q query) filled(without ...string) query {
+	out := query{id: q.id, values: url.Values{}}
+	for name, values := range q.values {
+		if values[0] != "" && !slices.Contains(without, name) {
+			out.values[name] = values
+		}
+	}
+	return out
+}
+
 // parse reads a request. Parameters that the route does not have are refused: an answer to a mistyped filter would be one to everything.
 func (r route) parse(req *http.Request) (query, error) {
 	q := query{id: req.PathValue("id")}

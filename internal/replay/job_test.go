@@ -42,9 +42,9 @@ func (w *world) jobIs(id string, want control.JobState) control.Job {
 }
 
 // order gives an order from another process.
-func (w *world) order(give func(*Service, context.Context, string, string) (control.Job, error), id string) {
+func (w *world) order(verb control.JobVerb, id string) {
 	w.t.Helper()
-	if _, err := give(w.service(), w.ctx(), id, "bo"); err != nil {
+	if _, err := w.service().OrderJob(w.ctx(), id, "bo", verb); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -84,7 +84,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, ended, release := w.slowly(5)
-	w.order((*Service).PauseJob, "r1")
+	w.order(control.PauseJob, "r1")
 	w.jobIs("r1", control.JobPaused) // the consumer is awaited: nothing is sent
 	release <- struct{}{}            // the canary is well: the next one would go
 	eventually.Until(w.ctx(), t, "the canary is finished", func() (bool, string) {
@@ -101,7 +101,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	if j.State != control.JobPaused || j.Done != 1 || j.NotReached != 4 || j.Why != "paused by bo" || len(w.sent()) != 1 {
 		t.Errorf("while it pauses %d were sent: %+v", len(w.sent()), j)
 	}
-	w.order((*Service).ResumeJob, "r1")
+	w.order(control.ResumeJob, "r1")
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	if j.State != control.JobDone || j.JobCounts != want || j.Kind != control.JobReplay || j.By != "ana" || j.Reason != "AREA mapped" || j.Why != "" {
 		t.Errorf("%+v", j)
 	}
-	_, err := w.service().PauseJob(w.ctx(), "r1", "bo")
+	_, err := w.service().OrderJob(w.ctx(), "r1", "bo", control.PauseJob)
 	if refused, is := errors.AsType[*JobOrderError](err); !is || refused.Job.State != control.JobDone {
 		t.Errorf("pause after the end: %v", err)
 	}
@@ -127,10 +127,10 @@ func TestJob_S4_6_C4_isCancelledByAnotherProcess(t *testing.T) {
 			w := newWorld(t)
 			p, ended, release := w.slowly(4)
 			if paused {
-				w.order((*Service).PauseJob, "r1")
+				w.order(control.PauseJob, "r1")
 				w.jobIs("r1", control.JobPaused)
 			}
-			w.order((*Service).CancelJob, "r1")
+			w.order(control.CancelJob, "r1")
 			err := <-ended
 			if c, is := errors.AsType[*CancelledError](err); !is || *c != (CancelledError{By: "bo", Letters: 4, NotReached: 3}) {
 				t.Fatal(err)
@@ -246,7 +246,7 @@ func TestOverview_S4_8_tellsOfAReplayerThatDied(t *testing.T) {
 	if j := look.Jobs[0]; j.State != control.JobStopped || j.NotReached != 3 || !strings.Contains(j.Why, "killed") || j.Command != died.Command {
 		t.Errorf("%+v", look.Jobs)
 	}
-	_, err = w.service().ResumeJob(w.ctx(), "r1", "bo")
+	_, err = w.service().OrderJob(w.ctx(), "r1", "bo", control.ResumeJob)
 	if refused, is := errors.AsType[*JobOrderError](err); !is || refused.Job.Command != died.Command {
 		t.Errorf("resume what no process waits for: %v", err)
 	}
@@ -334,7 +334,7 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 	go func() {
 		_, err := s.change(w.ctx(), op, chosen.places, nil, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 			if *decided++; *decided == batchLetters+1 { // of the batch that is prepared while the first is written
-				w.order((*Service).PauseJob, op.id)
+				w.order(control.PauseJob, op.id)
 				eventually.Until(w.ctx(), w.t, "the order is heard", func() (bool, string) {
 					j := w.job(op.id)
 					return j.Why == "paused by bo", fmt.Sprintf("%+v", j)
@@ -355,7 +355,7 @@ func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, decided, ended := w.pausedBetween(20)
-	w.order((*Service).ResumeJob, id)
+	w.order(control.ResumeJob, id)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestJob_S4_6_isCancelledBetweenTransactions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id, _, ended := w.pausedBetween(20)
-	w.order((*Service).CancelJob, id)
+	w.order(control.CancelJob, id)
 	if c, is := errors.AsType[*CancelledError](<-ended); !is || c.NotReached != 20 {
 		t.Errorf("%+v", c)
 	}

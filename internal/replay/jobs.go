@@ -59,25 +59,13 @@ func (s *Service) died(j *control.Job, st *standing) {
 	}
 }
 
-// PauseJob orders a job to send nothing after the transaction at hand. It keeps its lease, and waits for [Service.ResumeJob]. The job
+// OrderJob orders something of a job, where the executing process, on whatever machine, hears it with the next renewal of its lease. The job
 // that is returned stands as the order makes it.
-func (s *Service) PauseJob(ctx context.Context, id, by string) (control.Job, error) {
-	return s.orderJob(ctx, id, by, control.PauseJob)
-}
-
-// ResumeJob orders a job that pauses to go on. The error is a [JobOrderError] when no process waits to go on: its job has the command
-// that does.
-func (s *Service) ResumeJob(ctx context.Context, id, by string) (control.Job, error) {
-	return s.orderJob(ctx, id, by, control.ResumeJob)
-}
-
-// CancelJob orders a job to end after the transaction at hand. What it committed stays.
-func (s *Service) CancelJob(ctx context.Context, id, by string) (control.Job, error) {
-	return s.orderJob(ctx, id, by, control.CancelJob)
-}
-
-// orderJob writes an order where the executing process, on whatever machine, hears it with the next renewal of its lease.
-func (s *Service) orderJob(ctx context.Context, id, by string, verb control.JobVerb) (control.Job, error) {
+//
+// A job that pauses sends nothing after the transaction at hand, keeps its lease and waits. One that is cancelled ends after the
+// transaction at hand; what it committed stays. The error is a [JobOrderError] when no process can obey: its job has the command that
+// goes on.
+func (s *Service) OrderJob(ctx context.Context, id, by string, verb control.JobVerb) (control.Job, error) {
 	if err := checkActor(by); err != nil {
 		return control.Job{}, err
 	}

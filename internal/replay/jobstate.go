@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/switchback-geo/switchback/internal/control"
 )
@@ -94,4 +95,9 @@ func judgeOrder(state control.JobState, verb control.JobVerb) orderVerdict {
 	case control.JobStopped, control.JobCancelled, control.JobDone, control.JobFailed:
 	}
 	return orderRefuse
+}
+
+// Orders lists what a job in a state can be ordered, besides what it obeys already.
+func Orders(state control.JobState) []control.JobVerb {
+	return slices.DeleteFunc(control.JobVerbs(), func(v control.JobVerb) bool { return judgeOrder(state, v) != orderGive })
 }

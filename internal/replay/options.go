@@ -71,6 +71,14 @@ type ExecuteOptions struct {
 	OnSkip       func(Skip)     // called for each letter that is left as it is; may be nil
 }
 
+// What operators get who say nothing else, at the command line and in the console.
+const (
+	UsualPatience = 10 * time.Minute // see [ExecuteOptions].Patience
+	UsualGrace    = time.Minute      // see [ExecuteOptions].Grace
+	// ManyLetters is how many dead letters may be changed without being told their number (docs/decisions/0077).
+	ManyLetters = 100
+)
+
 const (
 	maxReason   = 1000 // bytes; the reason stands in every state and every audit event
 	maxReplayID = 100

@@ -22,6 +22,17 @@ type Summary struct {
 	Bytes      int64 `json:"bytes"`             // values of the letters to reinject
 }
 
+// Back counts the letters that are put back: not those that today's transform refuses, unless failing says so or they leave the pipeline.
+func (p *Plan) Back(failing bool) int {
+	if failing || p.To != "" {
+		return p.Summary().Reinject
+	}
+	return p.Summary().WouldPass
+}
+
+// Changes counts the letters that go back or are closed as duplicates.
+func (p *Plan) Changes(failing bool) int { return p.Back(failing) + p.Summary().Duplicates }
+
 func (s *Summary) add(l *Letter) {
 	s.Selected++
 	switch l.Do {
