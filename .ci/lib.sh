@@ -61,13 +61,13 @@ browser() {
   export SWITCHBACK_TEST_CHROMIUM=required
 }
 
-# accessibility brings the checks of axe-core from npm, pinned by their hash.
-accessibility() {
+# console_packages brings what the console's tests take from npm, pinned by their hashes.
+console_packages() {
   need npm npm
-  mkdir -p "$OUT/axe"
-  cp internal/console/testdata/axe/package.json internal/console/testdata/axe/package-lock.json "$OUT/axe/"
-  npm ci --prefix "$OUT/axe" --ignore-scripts --no-audit --no-fund --loglevel=error
-  export AXE_DIR="$OUT/axe/node_modules"
+  mkdir -p "$OUT/npm"
+  cp internal/console/testdata/npm/package.json internal/console/testdata/npm/package-lock.json "$OUT/npm/"
+  npm ci --prefix "$OUT/npm" --ignore-scripts --no-audit --no-fund --loglevel=error
+  export NPM_DIR="$OUT/npm/node_modules"
 }
 
 # go_tool NAME VERSION PACKAGE installs a Go program once per version.

@@ -193,17 +193,15 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 func TestBrowser_S4_6_pages_are_accessible(t *testing.T) {
 	testrun.Nightly(t)
 	browser := chromium.Start(t)
-	axe := chromium.Script(t, "AXE_DIR", "axe-core/axe.min.js")
-	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("b", "fix-1"), event("a", "op-1", 3))
+	axe := chromium.Script(t, "NPM_DIR", "axe-core/axe.min.js")
+	d := newDeskOf(t, &Changes{By: "anna"}, letter("a", 0), letter("b", 1), replaying("b", "fix-1"), event("a", "op-1", 3))
 	group := read[GroupsAnswer](d, "/api/groups").Groups[0].ID
 	address := listening(d)
 	p := browser.Open(address+"/", 1280, 800)
-	for _, path := range []string{
-		"/", "/?group=" + group, "/?text=none", "/letters/a", "/letters/nobody", "/replays", "/replays/fix-1", "/audit", "/audit?operation=op-1", "/audit?operation=none",
-	} {
+	check := func(page string) {
+		t.Helper()
 		for _, dark := range []bool{false, true} {
 			p.Dark(dark)
-			p.Go(address + path)
 			var loaded bool
 			if err := p.Eval(axe+"\n;true", &loaded); err != nil {
 				t.Fatal(err)
@@ -213,8 +211,28 @@ func TestBrowser_S4_6_pages_are_accessible(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, v := range found {
-				t.Errorf("%s (dark: %t): %s: %.600s", path, dark, v.ID, v.Help)
+				t.Errorf("%s (dark: %t): %s: %.600s", page, dark, v.ID, v.Help)
 			}
 		}
 	}
+	for _, path := range []string{
+		"/", "/?group=" + group, "/?text=none", "/map", "/map?bbox=10,10,11,11", "/letters/a", "/letters/nobody", "/replays", "/replays/fix-1", "/audit", "/audit?operation=op-1",
+		"/audit?operation=none", "/change?verb=discard", "/change?verb=discard&code=none",
+	} {
+		p.Go(address + path)
+		check(path)
+	}
+	p.Go(address + "/change?verb=replay&id=a")
+	check("the page before a dry run")
+	p.Click("Dry run of 1 dead letter")
+	p.AwaitText("Would fail again")
+	check("a dry run")
+	p.Go(address + "/change?verb=discard&id=a")
+	p.Type("input[name=reason]", "gone for good")
+	p.Click("Discard 1 dead letter")
+	p.Await(`document.querySelector(".badge.done")`)
+	check("an operation")
+	p.Click("Undo…")
+	p.AwaitText("Take back 1 dead letter")
+	check("the page of an undo")
 }

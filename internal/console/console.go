@@ -47,6 +47,7 @@ type Console struct {
 	openAPI  []byte
 	changes  *workbench // nil when it is read-only
 	shapes   *template.Template
+	world    []outline
 	stop     context.CancelFunc // ends what runs in the background
 }
 
@@ -59,6 +60,9 @@ func New(ctx context.Context, o Options) (*Console, error) {
 	var err error
 	if c.shapes, err = template.New("").Funcs(c.words()).ParseFS(pageFiles, "page/*.html"); err != nil {
 		return nil, fmt.Errorf("read the pages: %w", err)
+	}
+	if c.world, err = readWorld(worldText); err != nil {
+		return nil, err
 	}
 	if c.openAPI, err = document(routes()); err != nil {
 		return nil, err

@@ -187,26 +187,6 @@ func TestAudit_S4_6_an_entry_for_each_command(t *testing.T) {
 	}
 }
 
-func TestMap_S4_6_points_and_how_many_are_left_out(t *testing.T) {
-	var records []*kgo.Record
-	for i := range maxPoints + 3 {
-		records = append(records, letter(fmt.Sprintf("id-%d", i), i))
-	}
-	records[0] = letter("nowhere", 0, func(c *header.Control) { c.BBox = "" })
-	records[1] = letter("fiji", 1, func(c *header.Control) { c.BBox = "178,-20,-176,-16" })
-	d := newDesk(t, records...)
-	got := read[MapAnswer](d, "/api/map")
-	if got.Type != "FeatureCollection" || got.Total != maxPoints+3 || got.LeftOut != 3 || got.NoPlace != 1 || len(got.Features) != maxPoints-1 {
-		t.Fatalf("%s: %d in all, %d left out, %d without place, %d points", got.Type, got.Total, got.LeftOut, got.NoPlace, len(got.Features))
-	}
-	if f := got.Features[0]; f.Properties.ID != "fiji" || f.Geometry.Coordinates != [2]float64{-179, -18} {
-		t.Errorf("%+v", f)
-	}
-	if got := read[MapAnswer](d, "/api/map?bbox=170,-30,180,0"); got.Total != 1 || got.LeftOut != 0 {
-		t.Errorf("a box: %+v", got)
-	}
-}
-
 // A filter that is not understood is never an answer about everything.
 func TestConsole_S4_6_refuses_hostile_queries(t *testing.T) {
 	d := newDesk(t, letter("a", 0))

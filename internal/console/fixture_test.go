@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -34,6 +35,7 @@ type desk struct {
 	broker  *kfake.Cluster
 	writer  *kgo.Client
 	index   string // file
+	source  string // coordinate reference system; empty is the default
 	now     time.Time
 	console *Console
 	changes *Changes // nil is read-only
@@ -86,7 +88,8 @@ pipeline:
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
 metrics: { listen: "" }
-`, strings.Join(d.broker.ListenAddrs(), ", "))
+transform: { geometry: { source_crs: "%s" } }
+`, strings.Join(d.broker.ListenAddrs(), ", "), cmp.Or(d.source, "EPSG:4326"))
 	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
 	if err != nil {
 		d.t.Fatal(err)

@@ -42,6 +42,7 @@ const (
 func pageRoutes() []route {
 	return []route{
 		answering("/{$}", "", append(filterParams(), orderParam(), cursorParam()), (*Console).homePage),
+		answering("/map", "", filterParams(), (*Console).mapPage),
 		answering("/letters/{id}", "", nil, (*Console).letterPage),
 		answering("/replays", "", nil, (*Console).replaysPage),
 		answering("/replays/{id}", "", nil, (*Console).replayPage),
@@ -67,6 +68,7 @@ type page struct {
 	Letter  *dlq.DetailJSON // of the page of one dead letter
 	Value   shownText
 	Refused dlq.Values // of the dead letter: at most one
+	Map     *mapView
 	Change  *changeView
 	Replays *ReplaysAnswer
 	Replay  *ReplayAnswer
@@ -105,6 +107,20 @@ func (p page) With(name, value string) string {
 		v.Set(name, value)
 	}
 	return "/?" + v.Encode()
+}
+
+// To returns the address of another page with the same filters, but for those that it does not have. The bbox is another one, none, or
+// the same when it is empty.
+func (p page) To(path, bbox string) string {
+	v := query{values: p.Query}.filled("cursor", "order").values
+	switch bbox {
+	case "":
+	case "none":
+		v.Del("bbox")
+	default:
+		v.Set("bbox", bbox)
+	}
+	return path + "?" + v.Encode()
 }
 
 func (c *Console) homePage(ctx context.Context, q query) (page, error) {

@@ -52,7 +52,7 @@ func routes() []route {
 		answering("/api/replays", "Replays that are in progress or stopped, and who changes dead letters", nil, (*Console).replays),
 		answering("/api/replays/{id}", "What became of the dead letters of one replay", nil, (*Console).replay),
 		answering("/api/audit", "What operators did, the newest first", append(auditParams(), limitParam()), (*Console).audit),
-		answering("/api/map", "Centres of the bounding boxes of selected dead letters as GeoJSON, in the coordinates of the source", append(filterParams(), orderParam()), (*Console).points),
+		answering("/api/map", "Where the selected dead letters lie: clusters by a grid over bbox, or over all of them, as GeoJSON", filterParams(), (*Console).clusters),
 	}
 }
 

@@ -41,6 +41,7 @@ type Service struct {
 	source  dlqindex.Source
 	now     func() time.Time
 	alone   bool
+	foreign bool // the DLQ is not the pipeline's own
 
 	background bool
 	away       atomic.Bool // the last [Service.Refresh] failed
@@ -77,7 +78,7 @@ func (s *Service) connect(ctx context.Context, o Options) error {
 	if o.Topic != "" && o.Topic != s.cfg.Topics.DLQ {
 		other := *s.cfg
 		other.Topics.DLQ = o.Topic
-		s.cfg, index.Foreign = &other, true
+		s.cfg, index.Foreign, s.foreign = &other, true, true
 	}
 	var err error
 	s.letters, err = replay.New(s.cfg, replay.Options{Logger: o.Logger, KafkaOpts: o.KafkaOpts, Now: o.Now, Alone: o.Alone, Dialect: o.Dialect, Index: index})

@@ -187,6 +187,15 @@ func (p *Page) Type(selector, text string) {
 	p.must("Input.insertText", params{"text": text}, nil)
 }
 
+// Enter presses the key Enter, on the first element of a selector.
+func (p *Page) Enter(selector string) {
+	p.b.t.Helper()
+	p.Await("(e => { e?.focus(); return document.readyState == 'complete' && e && document.activeElement == e })(document.querySelector(" + quote(selector) + "))")
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		p.must("Input.dispatchKeyEvent", params{"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}, nil)
+	}
+}
+
 // Screenshot returns a PNG of the whole page.
 func (p *Page) Screenshot() []byte {
 	p.b.t.Helper()

@@ -1,0 +1,49 @@
+package console
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+// worldText is the world of Natural Earth at 1:110 million: a line for each ring of land and each border, of steps in hundredths of a
+// degree. The test of this file makes it from the npm package world-atlas.
+//
+//go:embed page/world.txt
+var worldText string
+
+// outline is a ring of land or a border between countries, in degrees.
+type outline struct {
+	land                     bool
+	west, south, east, north float64
+	points                   [][2]float64
+}
+
+// readWorld reads the outlines.
+func readWorld(text string) ([]outline, error) {
+	var out []outline
+	for line := range strings.Lines(text) {
+		var o outline
+		kind, steps, _ := strings.Cut(strings.TrimSpace(line), " ")
+		o.land = kind == "land"
+		var x, y int
+		for step := range strings.FieldsSeq(steps) {
+			var dx, dy int
+			if _, err := fmt.Sscanf(step, "%d,%d", &dx, &dy); err != nil {
+				return nil, fmt.Errorf("read the outlines of the world: %q: %w", step, err)
+			}
+			x, y = x+dx, y+dy
+			o.add(float64(x)/100, float64(y)/100)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func (o *outline) add(lon, lat float64) {
+	if len(o.points) == 0 {
+		o.west, o.east, o.south, o.north = lon, lon, lat, lat
+	}
+	o.west, o.east, o.south, o.north = min(o.west, lon), max(o.east, lon), min(o.south, lat), max(o.north, lat)
+	o.points = append(o.points, [2]float64{lon, lat})
+}

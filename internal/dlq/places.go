@@ -1,0 +1,47 @@
+package dlq
+
+import (
+	"context"
+
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/pkg/crs"
+)
+
+// Cells counts the letters of a query by the cells of a grid (see [dlqindex.DLQ.Cells]).
+func (s *Service) Cells(ctx context.Context, q dlqindex.Query, columns, rows int) (dlqindex.Cells, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return dlqindex.Cells{}, err
+	}
+	return d.Cells(ctx, q, columns, rows)
+}
+
+// Place is the way from coordinates to longitude and latitude. The error says that the system does not reach there.
+type Place func(x, y float64) (lon, lat float64, err error)
+
+// Degrees returns the way from the coordinates of the source to longitude and latitude. It is nil where nobody says what the coordinates
+// are: without a pipeline, and for a DLQ that is not the pipeline's own. A map shows no change of datum, so degrees stay as they are.
+func (s *Service) Degrees() (Place, error) {
+	if s.alone || s.foreign {
+		return nil, nil
+	}
+	from, err := crs.Lookup(s.cfg.Transform.Geometry.SourceCRS)
+	if err != nil {
+		return nil, err
+	}
+	if from.Unit() == crs.Degree && from.AxisOrder() == crs.AxisXY {
+		return AsDegrees, nil
+	}
+	to, err := crs.Lookup("OGC:CRS84")
+	if err != nil {
+		return nil, err
+	}
+	way, err := crs.NewTransform(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return way.Forward, nil
+}
+
+// AsDegrees takes coordinates for longitude and latitude.
+func AsDegrees(x, y float64) (lon, lat float64, err error) { return x, y, nil }
