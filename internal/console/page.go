@@ -67,7 +67,7 @@ type page struct {
 
 	Letter  *dlq.DetailJSON // of the page of one dead letter
 	Value   shownText
-	Refused dlq.Values // of the dead letter: at most one
+	Sketch  *sketch // of its geometry
 	Map     *mapView
 	Change  *changeView
 	Replays *ReplaysAnswer
@@ -161,18 +161,14 @@ func (c *Console) letterPage(ctx context.Context, q query) (page, error) {
 	}
 	out := c.blank("/", of.Letter.ID)
 	out.Fresh, out.Letter = of.Fresh, &of.Letter
-	if of.Letter.Value == nil {
-		return out, nil
+	refused := of.Letter.Refused
+	if refused == nil {
+		refused = &replay.Refused{}
 	}
-	path := ""
-	if t := of.Letter.Today; t != nil && !t.Passes {
-		selected := dlqindex.Query{Filter: deadletters.Filter{IDs: []string{q.id}}}
-		out.Refused, _ = c.refused(ctx, selected, of.Letter.Group, of.Letter.Error.Code) // the page says what today's transform says anyway
-		if len(out.Refused.Each) > 0 {
-			path = out.Refused.Each[0].Path
-		}
+	out.Sketch = newSketch(of.Letter.Feature, refused.Place, refused.Path)
+	if of.Letter.Value != nil {
+		out.Value = mark(*of.Letter.Value, refused.Path)
 	}
-	out.Value = mark(*of.Letter.Value, path)
 	return out, nil
 }
 

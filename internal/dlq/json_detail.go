@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
@@ -16,7 +17,8 @@ type DetailJSON struct {
 	Feature     json.RawMessage    `json:"feature"`
 	Text        json.RawMessage    `json:"value_text,omitempty"` // of a DLQ without a pipeline: an Avro value as JSON
 	DecodeError string             `json:"decode_error,omitempty"`
-	Today       *plan.Verdict      `json:"today"` // null for a letter that is gone, and without a pipeline
+	Today       *plan.Verdict      `json:"today"`             // null for a letter that is gone, and without a pipeline
+	Refused     *replay.Refused    `json:"refused,omitempty"` // of today, where that is a value or a place
 	Hops        []audit.Event      `json:"hops"`
 	HopsError   string             `json:"hops_error,omitempty"`
 	Kept        string             `json:"kept,omitempty"`          // of a letter that is gone: raw_record of the index
@@ -25,7 +27,7 @@ type DetailJSON struct {
 
 // NewDetailJSON makes the JSON of a detail.
 func NewDetailJSON(d Detail) DetailJSON {
-	out := DetailJSON{LetterJSON: NewLetterJSON(d.Letter), Headers: []HeaderJSON{}, Feature: d.Feature, Text: d.Text, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
+	out := DetailJSON{LetterJSON: NewLetterJSON(d.Letter), Headers: []HeaderJSON{}, Feature: d.Feature, Text: d.Text, Refused: d.Refused, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
 	if out.Hops == nil {
 		out.Hops = []audit.Event{}
 	}
