@@ -99,32 +99,6 @@ func (w *world) aloneOnce(n int) {
 	}
 }
 
-// A replay of a DLQ without a pipeline is killed between sending and committing: the next one puts each back once.
-func TestAlone_C4_killedInTheMiddle(t *testing.T) {
-	t.Parallel()
-	for _, afterBatches := range []int32{0, 1} {
-		t.Run(fmt.Sprintf("after %d transactions", afterBatches), func(t *testing.T) {
-			w := anyDLQ(t)
-			w.dieOfSpring(batchLetters + 20)
-			dead := w.aloneService(atStart, kgo.RequestTimeoutOverhead(testrun.Patient(20*time.Second))) // it must not send EndTxn again
-			revive, end := w.dying(dead, w.plan(dead, deadletters.Filter{}), afterBatches)
-			s := w.aloneService(atStart)
-			second, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			revive()
-			if dies := <-end; !errors.Is(dies.err, ErrFenced) {
-				t.Errorf("the killed replayer ended with %v, want ErrFenced", dies.err)
-			}
-			if second.Reinjected != batchLetters+20-int(afterBatches)*batchLetters {
-				t.Errorf("the second put %d back", second.Reinjected)
-			}
-			w.aloneOnce(batchLetters + 20)
-		})
-	}
-}
-
 // A permission goes missing while it runs: record, state and audit event come together or not at all, and once it is granted again the
 // same plan goes on.
 func TestAlone_C4_aPermissionThatGoesMissing(t *testing.T) {

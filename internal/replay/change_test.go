@@ -9,28 +9,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
-	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
-
-func TestLists_areClosed(t *testing.T) {
-	t.Parallel()
-	closed.Check(t, closed.Of(Verbs()), closed.Of(Phases()))
-}
-
-// Every verb leads from its statuses to one that the table of deadletters allows.
-func TestVerbs_follow_the_table_of_statuses(t *testing.T) {
-	t.Parallel()
-	for _, v := range Verbs() {
-		for _, from := range v.From() {
-			if !from.CanBecome(v.To()) {
-				t.Errorf("%s: %s cannot become %s", v, from, v.To())
-			}
-		}
-	}
-}
 
 func (w *world) change(v Verb, f deadletters.Filter) ChangeResult {
 	w.t.Helper()
@@ -92,20 +72,6 @@ func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
 	}
 	if _, err := s.Change(w.ctx(), deadletters.Filter{}, "burn", ana("x"), nil); !errors.Is(err, ErrOptions) {
 		t.Errorf("an unknown verb: %v", err)
-	}
-}
-
-// A letter that was changed back and forth since the plan is stale, although it is pending again.
-func TestExecute_S4_8_a_letter_that_changed_since_the_plan_is_stale(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(3)
-	p := w.plan(w.service(), deadletters.Filter{})
-	w.change(Discard, deadletters.Filter{IDs: []string{"letter-1"}})
-	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-1"}})
-	r := w.execute(w.service(), p)
-	if r.Reinjected != 2 || r.Left != 1 || r.Skipped[0].ID != "letter-1" || !strings.Contains(r.Skipped[0].Why, "changed since the plan") {
-		t.Errorf("%+v", r)
 	}
 }
 
@@ -181,29 +147,6 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	}
 }
 
-// With a letter goes the memory that its content was put back, at once: the topic keeps the old records of its state until
-// it is compacted.
-func TestPrune_C4_the_content_of_a_pruned_letter_can_be_put_back(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	same := fmt.Sprintf(square, "same")
-	first := letter(0, "a", same)
-	w.die(first)
-	s := w.service()
-	w.execute(s, w.plan(s, deadletters.Filter{}))
-	done := deadletters.State{ID: "a", Status: deadletters.Reprocessed, At: start, By: "c", ContentHash: idempotency.Of([]byte(same)).String(),
-		KeyHash: idempotency.HashKey(first.Key), Source: header.Position{Topic: "features", Offset: 40}}
-	w.die(done.Record("features.dlq-status", 0))
-	s.now = func() time.Time { return start.AddDate(0, 0, 31) }
-	if r, err := s.Prune(w.ctx(), start.AddDate(0, 0, 30), ana("x")); err != nil || r.Letters != 1 {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	w.die(again(first, "b", 40))
-	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 || r.Duplicates != 0 {
-		t.Errorf("%+v", r)
-	}
-}
-
 // What pruning says it deletes are records, not offsets: the markers of transactions are none.
 func TestPrune_S4_7_counts_records(t *testing.T) {
 	t.Parallel()
@@ -215,5 +158,19 @@ func TestPrune_S4_7_counts_records(t *testing.T) {
 	r, err := s.PreviewPrune(w.ctx(), start.Add(-s.KeepResolved()))
 	if err != nil || r.Letters != 1 || r.Records != 1 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A letter that was changed back and forth since the plan is stale, although it is pending again.
+func TestExecute_S4_8_a_letter_that_changed_since_the_plan_is_stale(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(3)
+	p := w.plan(w.service(), deadletters.Filter{})
+	w.change(Discard, deadletters.Filter{IDs: []string{"letter-1"}})
+	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-1"}})
+	r := w.execute(w.service(), p)
+	if r.Reinjected != 2 || r.Left != 1 || r.Skipped[0].ID != "letter-1" || !strings.Contains(r.Skipped[0].Why, "changed since the plan") {
+		t.Errorf("%+v", r)
 	}
 }

@@ -117,35 +117,6 @@ func (w *world) allOnce(n int) {
 	}
 }
 
-// A second replayer takes over while the first is between two transactions.
-func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(3)
-	first := w.service()
-	plan := w.plan(first, deadletters.Filter{})
-	writer, states, err := first.startWriter(w.ctx(), operation{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer writer.close()
-	if err := first.openKeys(w.ctx()); err != nil {
-		t.Fatal(err)
-	}
-	if r := w.execute(w.service(), plan); r.Reinjected != 3 {
-		t.Fatalf("second: %+v", r)
-	}
-	// The first acts on what it read before it was fenced.
-	r := &replaying{plan: plan, to: destination{topic: "features"}, options: ExecuteOptions{Call: ana("x")}, outcomes: first.outcomesOf("x", nil)}
-	r.execution = execution{service: first, task: r, op: operation{id: "x", reason: "x"}, letters: plan.Letters}
-	r.job = first.newJob(r.op, "", r.letters)
-	err = (&session{execution: &r.execution, writer: writer, standing: states}).pass(w.ctx(), r.rest()[0])
-	if !errors.Is(err, ErrFenced) {
-		t.Errorf("got %v, want ErrFenced", err)
-	}
-	w.allOnce(3)
-}
-
 // Two operators press the key at once, with plans that overlap, again and again.
 func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
 	t.Parallel()
@@ -209,47 +180,4 @@ func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_on
 		t.Error("no run failed: the test tests nothing")
 	}
 	w.allOnce(letters)
-}
-
-// Letters, states and audit events come together or not at all.
-func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
-	t.Parallel()
-	for _, topic := range []string{"features", "features.dlq-status", "features.audit"} {
-		t.Run(topic, func(t *testing.T) {
-			w := newWorld(t)
-			w.dieMany(6)
-			s := w.service()
-			plan := w.plan(s, deadletters.Filter{})
-			fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.TopicAuthorizationFailed, Count: -1})
-			r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")})
-			if !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Transactions != 0 {
-				t.Errorf("%+v, %v", r, err)
-			}
-			fault.Remove()
-			if len(w.sent())+len(w.states())+len(w.events()) != 0 {
-				t.Errorf("%d dead letters, %d states, %d events were written", len(w.sent()), len(w.states()), len(w.events()))
-			}
-			w.execute(s, plan)
-			w.allOnce(6)
-		})
-	}
-}
-
-// The connection breaks at the commit, and nobody tells what became of it.
-func TestExecute_a_commit_without_an_answer_is_settled_when_the_broker_is_back(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(5)
-	w.loseCommits()
-	s := w.service(kgo.RequestRetries(1))
-	var waited int
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x"), Progress: func(p Progress) {
-		if p.Phase == Broker && p.Err != nil {
-			waited++
-		}
-	}})
-	if err != nil || r.Reinjected+r.Already != 5 || waited == 0 {
-		t.Errorf("%+v, %v, waited %d times for the broker", r, err, waited)
-	}
-	w.allOnce(5)
 }

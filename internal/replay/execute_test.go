@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -95,42 +93,6 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 	}
 }
 
-func TestExecute_twice_reinjects_once(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(20)
-	s := w.service()
-	plan := w.plan(s, deadletters.Filter{})
-	if r := w.execute(s, plan); r.Reinjected != 20 {
-		t.Fatalf("first: %+v", r)
-	}
-	if r := w.execute(s, plan); r.Reinjected != 0 || r.Already != 20 || r.Left != 0 {
-		t.Errorf("the same plan again: %+v", r)
-	}
-	if p := w.plan(w.service(), deadletters.Filter{}); p.Letters != 0 {
-		t.Errorf("a new plan selects %d dead letters", p.Letters)
-	}
-	for id, n := range w.sent() {
-		if n != 1 {
-			t.Errorf("%s was put back %d times", id, n)
-		}
-	}
-}
-
-func TestExecute_spreads_many_letters_over_transactions(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(2*batchLetters + 10)
-	s := w.service()
-	r := w.execute(s, w.plan(s, deadletters.Filter{}))
-	if r.Reinjected != 2*batchLetters+10 || r.Transactions != 3 {
-		t.Errorf("%+v", r)
-	}
-	if len(w.sent()) != r.Reinjected || len(w.states()) != r.Reinjected || len(w.events()) != r.Reinjected {
-		t.Errorf("%d dead letters, %d states, %d events", len(w.sent()), len(w.states()), len(w.events()))
-	}
-}
-
 func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -211,27 +173,6 @@ func TestExecute_C4_features_of_other_keys_are_no_duplicates(t *testing.T) {
 	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 2 || r.Duplicates != 0 {
 		t.Errorf("in one plan: %+v", r)
 	}
-}
-
-// The letter that was to stand for another one was given up since the plan was made.
-func TestExecute_C4_a_letter_is_not_closed_for_one_that_stays(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	first := letter(0, "first", fmt.Sprintf(square, "a"))
-	w.die(first, again(first, "last", 44))
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
-	if _, err := s.Change(w.ctx(), deadletters.Filter{IDs: []string{"last"}}, Discard, ana("not wanted"), nil); err != nil {
-		t.Fatal(err)
-	}
-	r := w.execute(s, p)
-	if r.Reinjected != 0 || r.Duplicates != 0 || len(r.Skipped) != 2 || !strings.Contains(r.Skipped[1].Why, "last, which was to stand for it, was not put back") {
-		t.Errorf("%+v", r)
-	}
-	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 {
-		t.Errorf("a new plan: %+v", r)
-	}
-	w.sentOnce("first")
 }
 
 func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testing.T) {
@@ -357,28 +298,6 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 		t.Errorf("replay id %q", r.ReplayID)
 	}
 	w.sentOnce("good")
-}
-
-func TestExecute_skips_what_the_source_topic_refuses_for_its_size(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "2000000"}))
-	w.dieMany(5)
-	large := fmt.Sprintf(`{"type":"Feature","id":"large","geometry":null,"properties":{"x":"%s"}}`, noise(60_000))
-	w.die(letter(0, "large", large), again(letter(0, "large", large), "twin", 39))
-	limit := "20000"
-	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
-	if err != nil || altered[0].Err != nil {
-		t.Fatal(err, altered)
-	}
-	s := w.service()
-	r := w.execute(s, w.plan(s, deadletters.Filter{}))
-	if r.Reinjected != 5 || len(r.Skipped) != 2 || !strings.Contains(r.Skipped[0].Why, "max.message.bytes") {
-		t.Errorf("%+v", r)
-	}
-	w.sentOnce("letter-0", "letter-1", "letter-2", "letter-3", "letter-4")
-	if len(w.states()) != 5 {
-		t.Errorf("states %v", w.states())
-	}
 }
 
 func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t *testing.T) {

@@ -148,25 +148,6 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 	}
 }
 
-// What is said of a wave that stops a replay are its own failures, not those that earlier ones were let off with.
-func TestExecute_S2_6_the_reasons_are_those_of_the_wave(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(60)
-	w.consume(func(n int32) deadletters.Status {
-		if n <= 2 || n > 5 {
-			return deadletters.Pending
-		}
-		return deadletters.Reprocessed
-	})
-	s := w.service()
-	_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.5}})
-	stop, ok := errors.AsType[*StopError](err)
-	if !ok || stop.Wave != 2 || stop.Reasons["failed again: geometry_invalid"] != stop.Failed {
-		t.Errorf("%v: %+v", err, stop)
-	}
-}
-
 // The limit holds while a wave is still being sent.
 func TestExecute_S2_6_a_wave_is_stopped_before_its_end(t *testing.T) {
 	t.Parallel()

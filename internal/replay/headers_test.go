@@ -2,13 +2,8 @@ package replay
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,40 +18,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
-
-// Every control header is kept, set or stripped: a new one has to be put into a list.
-func TestHeaders_each_control_header_is_in_one_list(t *testing.T) {
-	t.Parallel()
-	lists := slices.Concat(KeptHeaders(), SetHeaders(), ForceHeaders(), StrippedHeaders())
-	slices.Sort(lists)
-	known := controlHeaders(t)
-	if len(known) < 20 || !slices.Equal(lists, known) {
-		t.Errorf("lists   %v\nheaders %v", lists, known)
-	}
-}
-
-// controlHeaders reads the names of the control headers from the source of pkg/retrytopics/header.
-func controlHeaders(t *testing.T) []string {
-	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "pkg", "retrytopics", "header", "key.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if ok && strings.HasPrefix(spec.Names[0].Name, "Key") {
-			name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, name)
-		}
-		return true
-	})
-	slices.Sort(out)
-	return out
-}
 
 func TestReinjected_carries_the_lists(t *testing.T) {
 	t.Parallel()
@@ -146,22 +107,6 @@ func TestHeaderRules_S4_8_what_goes_back(t *testing.T) {
 				t.Error("the dead letter's own headers were changed")
 			}
 		})
-	}
-}
-
-// No dialect's own headers go back by default.
-func TestHeaderRules_S4_8_know_every_dialect(t *testing.T) {
-	t.Parallel()
-	rules := newHeaderRules(config.ReplayerHeaders{Keep: []string{"*"}})
-	for _, d := range dialects.Dialects() {
-		for _, name := range []string{
-			"kafka_dlt-exception-message", "retry_topic-attempts", "__connect.errors.topic", "__streams.errors.topic", "dead-letter-topic",
-			"__dlq.errors.group", "reason_poisoned", "source_offset", "x-retry-count", "original-offset", "x-original-topic", "switchback-due", "traceparent",
-		} {
-			if goes := len(rules.back(d, []kgo.RecordHeader{{Key: name}})) == 1; goes == (dialects.IsOwn(d, name) || header.IsControl(name)) {
-				t.Errorf("%s: %s goes back: %v", d, name, goes)
-			}
-		}
 	}
 }
 

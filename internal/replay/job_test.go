@@ -151,36 +151,6 @@ func TestJob_S4_6_C4_isCancelledByAnotherProcess(t *testing.T) {
 	}
 }
 
-// A change is a job, too: its kind, its result, and the command that goes on with it.
-func TestJob_S4_6_everyKindHasAResult(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(3)
-	call := ana("not wanted")
-	call.GoOn = func(int) string { return "replayer discard" }
-	r, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, call, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	undone, err := w.service().Undo(w.ctx(), r.ID, ana("the wrong ones"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id, kind := range map[string]control.JobKind{r.ID: control.JobDiscard, undone.ID: control.JobUndo} {
-		j := w.job(id)
-		if j.Kind != kind || j.State != control.JobDone || j.JobCounts != (control.JobCounts{Letters: 3, Done: 3, Transactions: 1}) {
-			t.Errorf("%+v", j)
-		}
-		report, err := w.service().Status(w.ctx(), id)
-		if err != nil || report.Job == nil || *report.Job != j || report.Attempted != 0 {
-			t.Errorf("%+v, %v", report, err)
-		}
-	}
-	if _, err := w.service().Job(w.ctx(), "nobody's"); !errors.Is(err, ErrNoJob) {
-		t.Errorf("a job that there is not: %v", err)
-	}
-}
-
 // A replay that its gate stopped is told until the same plan has come to its end: what was not sent, why, and the command that goes on.
 func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	t.Parallel()
@@ -255,27 +225,6 @@ func TestOverview_S4_8_tellsOfAReplayerThatDied(t *testing.T) {
 	}
 	if look := w.look(w.service().Overview()); look.Jobs[0].State != control.JobPaused {
 		t.Errorf("its process waits: %+v", look.Jobs)
-	}
-}
-
-// One that was interrupted has stopped, too.
-func TestOverview_S4_8_tellsOfAnInterruption(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(6)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
-	ctx, cancel := context.WithCancel(w.ctx())
-	_, err := s.Execute(ctx, p, ExecuteOptions{Call: ana("x"), Ramp: ramp.Ramp{Canary: 2}, Progress: func(p Progress) {
-		if p.Phase == Gating {
-			cancel()
-		}
-	}})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	if look := w.look(w.service().Overview()); len(look.Jobs) != 1 || look.Jobs[0].State != control.JobStopped || look.Jobs[0].NotReached != 4 {
-		t.Errorf("%+v", look.Jobs)
 	}
 }
 

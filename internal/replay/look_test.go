@@ -1,16 +1,13 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
@@ -62,17 +59,6 @@ func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 	}
 }
 
-func TestPlan_with_the_id_of_a_closed_letter_says_why_it_is_left(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.die(letter(2, "done", fmt.Sprintf(square, "done")))
-	w.die(deadletters.State{ID: "done", Status: deadletters.Reprocessed, At: start, By: "c1"}.Record("features.dlq-status", 2))
-	p := w.plan(w.service(), deadletters.Filter{IDs: []string{"done"}})
-	if got := w.letters(p); len(got) != 1 || got[0].Do != plan.Leave || !strings.Contains(got[0].Why, "reprocessed") {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -86,14 +72,5 @@ func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 	}
 	if _, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{}); err == nil {
 		t.Error("an unknown status is accepted")
-	}
-}
-
-func TestService_names_a_missing_topic(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.cfg.Topics.DLQStatus = "nowhere"
-	if _, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}); !errors.Is(err, kafka.ErrNoTopic) {
-		t.Errorf("got %v", err)
 	}
 }

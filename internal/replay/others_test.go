@@ -164,18 +164,6 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	}
 }
 
-// Letters of this software are the consumer's to finish: nobody ends the wait for them.
-func TestOthers_S4_8_own_letters_are_not_ended(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(1)
-	s := w.service()
-	w.execute(s, w.plan(s, deadletters.Filter{}))
-	if r := w.change(Discard, deadletters.Filter{IDs: []string{"letter-0"}}); r.Changed != 0 || r.Left != 1 {
-		t.Errorf("%+v", r)
-	}
-}
-
 // A replay that waits hears of failures as they come, counts each once, whatever the pipeline's own consumer says of it, and
 // does not wait for ever.
 func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {

@@ -3,7 +3,6 @@ package replay
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // compact makes the origin of the dead letters of a world a compacted topic, in which each of n records died.
@@ -106,29 +104,5 @@ func TestOvertaken_C4_settingsThatAreNotTold(t *testing.T) {
 	p := w.plan(w.aloneService(atStart), deadletters.Filter{})
 	if !strings.Contains(p.Doubt, "DescribeConfigs topic payments") || p.Summary().Reinject != 3 {
 		t.Errorf("%+v", p.Head)
-	}
-}
-
-// Letters in the order of their sources need no memory of keys; one that is out of order in its partition does.
-func TestAges_C4_tellsWhetherLettersAreMixed(t *testing.T) {
-	t.Parallel()
-	at := func(topic string, partition int32, offset int64) header.Position {
-		return header.Position{Topic: topic, Partition: partition, Offset: offset}
-	}
-	var a ages
-	for _, p := range []header.Position{at("a", 0, 5), at("a", 1, 2), at("a", 0, 5), at("b", 0, 1), at("a", 0, 9)} {
-		if a.add(p); a.mixed {
-			t.Fatalf("%s is taken for out of order", p)
-		}
-	}
-	if a.add(at("a", 1, 1)); !a.mixed {
-		t.Error("a letter out of order was not seen")
-	}
-	var many ages // of a hostile DLQ
-	for i := range int64(mostTargets + 1) {
-		many.add(at(fmt.Sprint(i), 0, i))
-	}
-	if !many.mixed || len(many.youngest) > mostTargets {
-		t.Errorf("%d partitions are kept", len(many.youngest))
 	}
 }

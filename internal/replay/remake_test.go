@@ -95,30 +95,6 @@ func TestRewrite_S4_8_C4(t *testing.T) {
 	}
 }
 
-// A rewritten record that dies again is the same dead letter, of another content: it can go back once more.
-func TestRewrite_S4_8_diesAgain(t *testing.T) {
-	t.Parallel()
-	w := anyDLQ(t)
-	w.die(payment(0, `{"status":"open"}`))
-	s, p := w.rewritten(rewrite.Spec{Set: []string{"status=oops"}})
-	w.execute(s, p)
-	sent := w.read("payments")[0]
-	failed := payment(0, string(sent.Value))
-	failed.Headers = append(sent.Headers, failed.Headers...)
-	w.die(failed)
-	s = w.aloneService(atStart)
-	p, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "fix-2", By: "ana", Rewrite: rewrite.Spec{Set: []string{"status=OPEN"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := w.execute(s, p); r.Reinjected != 1 {
-		t.Errorf("%+v", r)
-	}
-	if got := w.values("payments"); !slices.Equal(got, []string{`{"status":"OPEN"}`, `{"status":"oops"}`}) {
-		t.Errorf("%q", got)
-	}
-}
-
 // A program whose answer depends on something else than the record sends nothing that nobody has seen.
 func TestRewrite_S4_8_onlyWhatWasForetold(t *testing.T) {
 	t.Parallel()

@@ -1,20 +1,14 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -132,50 +126,5 @@ func TestReopen_S4_8_then_force_puts_the_letter_back_once(t *testing.T) {
 	events := w.events()
 	if len(events) != 2 || events[0].Reason != "because" || events[1].Reason != "agreed" || events[1].Force != "the newer survey is wrong" {
 		t.Errorf("audit events %+v", events)
-	}
-}
-
-// Killed in the middle, a reopening is made good by the next: each letter is reopened once, and audited once.
-func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	const letters = batchLetters + 20
-	w.dieMany(letters)
-	var states []*kgo.Record
-	for i := range letters {
-		states = append(states, deadletters.State{ID: fmt.Sprintf("letter-%d", i), Status: deadletters.Superseded, At: start.Add(-time.Minute), By: "consumer c"}.Record("features.dlq-status", int32(i%3)))
-	}
-	w.die(states...)
-	var ends atomic.Int32
-	atCommit, revived := make(chan struct{}), make(chan struct{})
-	w.onEndTxn(func(*kmsg.EndTxnRequest) {
-		if ends.Add(1) == 2 {
-			close(atCommit)
-			<-revived
-		}
-	})
-	superseded := deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}}
-	end := make(chan error, 1)
-	dead := w.service(kgo.RequestTimeoutOverhead(testrun.Patient(20 * time.Second))) // it must not send EndTxn again
-	go func() {
-		_, err := dead.Change(w.ctx(), superseded, Reopen, ana("because"), nil)
-		end <- err
-	}()
-	<-atCommit
-	second, err := w.service().Change(w.ctx(), superseded, Reopen, takingOver("ana", "because"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	close(revived)
-	if err := <-end; !errors.Is(err, ErrFenced) {
-		t.Errorf("the killed one ended with %v, want ErrFenced", err)
-	}
-	if second.Changed != 20 || len(w.events()) != letters {
-		t.Errorf("the second reopened %d dead letters, want 20; %d audit events, want %d", second.Changed, len(w.events()), letters)
-	}
-	for id, s := range w.states() {
-		if s.Status != deadletters.Pending {
-			t.Errorf("%s is %s", id, s.Status)
-		}
 	}
 }

@@ -41,9 +41,6 @@ const (
 	Broker  Phase = "broker"  // the broker is lost and awaited
 )
 
-// Phases returns every phase.
-func Phases() []Phase { return []Phase{Sending, Gating, Waiting, Broker} }
-
 // Progress is how far a replay is.
 type Progress struct {
 	Phase    Phase

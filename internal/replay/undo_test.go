@@ -51,23 +51,6 @@ func TestUndo_S4_6_reverses_one_operation_and_no_other(t *testing.T) {
 	}
 }
 
-// A reopen goes back to what each letter was, and an undo can be undone.
-func TestUndo_S4_6_gives_each_letter_what_it_had(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(4)
-	w.change(Discard, deadletters.Filter{Limit: 1})
-	w.change(Escalate, deadletters.Filter{})
-	reopened := w.change(Reopen, deadletters.Filter{})
-	first := w.undo(reopened.ID)
-	if got := w.statuses(); got[deadletters.Discarded] != 1 || got[deadletters.Escalated] != 3 {
-		t.Errorf("after the undo of a reopen: %v", got)
-	}
-	if w.undo(first.ID); w.statuses()[deadletters.Pending] != 4 {
-		t.Errorf("after the undo of the undo: %v", w.statuses())
-	}
-}
-
 // What somebody touched since stays as it is, and the answer says how many and why.
 func TestUndo_S4_6_leaves_what_was_touched_since(t *testing.T) {
 	t.Parallel()
@@ -129,18 +112,5 @@ func TestUndo_S4_6_calls_nothing_back_that_was_sent(t *testing.T) {
 	}
 	if _, err := s.Undo(w.ctx(), "r1", ana(" "), nil); !errors.Is(err, ErrNoReason) {
 		t.Errorf("without a reason: %v", err)
-	}
-}
-
-// A confirmation that is refused changes nothing.
-func TestChange_S4_6_asks_for_consent_to_the_number_first(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(3)
-	no := errors.New("no")
-	var heard int
-	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, ana("x"), func(n int) error { heard = n; return no })
-	if !errors.Is(err, no) || heard != 3 || len(w.states()) != 0 {
-		t.Errorf("%v, %d dead letters, states %v", err, heard, w.states())
 	}
 }
