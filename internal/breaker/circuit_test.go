@@ -149,3 +149,18 @@ func TestRetune_S4_5_anotherRuleCountsFromTheStart(t *testing.T) {
 		t.Error("a new rule closed an open breaker")
 	}
 }
+
+// A request that began before the breaker opened neither closes it nor opens it again.
+func TestLeave_S4_5_aStragglerHasNoSay(t *testing.T) {
+	for _, end := range []Outcome{Success, Failure} {
+		b := NewCircuit(patient())
+		straggler := b.Enter()
+		for range 3 {
+			b.Leave(0, b.Enter(), Failure)
+		}
+		b.Leave(5*time.Minute, straggler, end)
+		if _, held := b.Held(5 * time.Minute); !b.IsOpen() || held {
+			t.Errorf("after a straggler that ended with %v: open %v, held %v", end, b.IsOpen(), held)
+		}
+	}
+}

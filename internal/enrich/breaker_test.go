@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -180,63 +179,6 @@ func meet(t *testing.T, steps *Steps, n int) map[string]int {
 	return outcomes
 }
 
-// However many requests are under way when the service goes down, one less than `failures` spend an attempt.
-func TestBreaker_requests_under_way_become_holds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		steps, services := guarded(t, Options{}, s45())
-		services[0].is(later(time.Second, status(503)))
-		if got := meet(t, steps, 200); got["http_unavailable"] != 4 || got["hold"] != 196 {
-			t.Errorf("outcomes %v", got)
-		}
-		if n := services[0].asked(); n > 64+4 { // those for which the first failures, before it opens, make room
-			t.Errorf("%d requests; those that waited for one of 64 connections must not be sent", n)
-		}
-	})
-}
-
-// What began before the breaker opened has no say in whether it closes.
-func TestBreaker_stragglers_have_no_say(t *testing.T) {
-	for name, end := range map[string]int{"success": 200, "failure": 503} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := s45()
-				c.Successes = 1
-				steps, services := guarded(t, Options{}, c)
-				services[0].is(later(45*time.Second, status(end)))
-				var stragglers sync.WaitGroup
-				stragglers.Go(func() { // ends while the probe below is under way
-					want := map[int]string{200: "ok", 503: "hold"}[end]
-					if got := outcome(t.Context(), steps); got != want {
-						t.Errorf("the straggler's outcome is %s, want %s", got, want)
-					}
-				})
-				synctest.Wait()
-				services[0].is(status(503))
-				for range 5 {
-					outcome(t.Context(), steps)
-				}
-				time.Sleep(40 * time.Second) //nolint:forbidigo // the time of a bubble
-				services[0].is(later(10*time.Second, status(200)))
-				var probe sync.WaitGroup
-				probe.Go(func() {
-					if got := outcome(t.Context(), steps); got != "ok" {
-						t.Errorf("the probe's outcome is %s", got)
-					}
-				})
-				stragglers.Wait()
-				if got := open(steps); len(got) != 1 {
-					t.Error("the straggler closed the breaker")
-				}
-				wantHold(t, steps, breaker.ProbePoll, "")
-				probe.Wait()
-				if got := open(steps); got != nil {
-					t.Error("the probe did not close the breaker")
-				}
-			})
-		})
-	}
-}
-
 func TestBreaker_S4_5_one_probe_at_a_time(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, s45())
@@ -337,4 +279,18 @@ func TestBreaker_a_probe_that_gets_no_answer_does_not_close(t *testing.T) {
 			})
 		})
 	}
+}
+
+// However many requests are under way when the service goes down, one less than `failures` spend an attempt.
+func TestBreaker_requests_under_way_become_holds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := guarded(t, Options{}, s45())
+		services[0].is(later(time.Second, status(503)))
+		if got := meet(t, steps, 200); got["http_unavailable"] != 4 || got["hold"] != 196 {
+			t.Errorf("outcomes %v", got)
+		}
+		if n := services[0].asked(); n > 64+4 { // those for which the first failures, before it opens, make room
+			t.Errorf("%d requests; those that waited for one of 64 connections must not be sent", n)
+		}
+	})
 }

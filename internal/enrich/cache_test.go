@@ -53,17 +53,6 @@ func TestCache_keeps_an_answer_for_its_time(t *testing.T) {
 	})
 }
 
-func TestCache_one_request_for_those_that_ask_at_once(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		steps, places := cached(t, nil, minutes(10))
-		defer steps.Close()
-		places.is(later(time.Second, status(200)))
-		if got := meet(t, steps, 100); got["ok"] != 100 || places.asked() != 1 {
-			t.Errorf("outcomes %v", got)
-		}
-	})
-}
-
 // S4-5: what fails is not shared, so that an outage costs no more attempts than without a cache; what is kept is given
 // while the service is down.
 func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {

@@ -3,10 +3,8 @@ package enrich
 import (
 	"compress/gzip"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -125,15 +123,6 @@ func wantFailure(t *testing.T, err error, class classify.Class, code classify.Co
 		t.Errorf("message %q, want it to say %q", text, says)
 	}
 	return f
-}
-
-func TestApply_untrusted_certificate(t *testing.T) {
-	server := httptest.NewUnstartedServer(say("{}"))
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel(), "")
-	wantFailure(t, err, classify.Permanent, classify.CodeTLS, "certificate")
 }
 
 // TestApply_unfit_feature proves that nothing is sent for a feature that the URL cannot be made for.

@@ -194,29 +194,3 @@ type sqlError string
 
 func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
 func (e sqlError) SQLState() string { return string(e) }
-
-// S2-10: a slow WFS has more time than a tile server, in one pipeline; so has every other limit its own value per provider.
-func TestProviders_S2_10_eachHasItsOwnLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		steps, services := chain(t, Options{}, nil, s35())
-		tiles, wfs := steps.steps[0].providers[0], steps.steps[0].providers[1]
-		tiles.timeout, wfs.timeout = 2*time.Second, 30*time.Second
-		for _, s := range services {
-			s.is(func(r *http.Request) (*http.Response, error) {
-				select {
-				case <-time.After(10 * time.Second):
-					return status(200)(r)
-				case <-r.Context().Done():
-					return nil, r.Context().Err()
-				}
-			})
-		}
-		began := time.Now()
-		if got := answeredBy(t, steps); got != "p1" || time.Since(began) != 12*time.Second {
-			t.Errorf("%s after %v; want p1 after the 2 s of p0 and the 10 s of the answer", got, time.Since(began))
-		}
-		if tiles.breaker != nil || wfs.breaker == nil {
-			t.Error("each provider has its own breaker, or none")
-		}
-	})
-}

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -110,33 +109,6 @@ func TestRate_is_kept(t *testing.T) {
 		}
 		if n := places.asked(); n != 25 {
 			t.Errorf("%d requests", n)
-		}
-	})
-}
-
-// S4-5 by rate: a share of the requests opens the breaker once there were enough.
-func TestBreaker_S4_5_by_rate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		steps, services := guarded(t, Options{}, &config.Breaker{
-			FailureRate: 0.5, Failures: 5, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Minute), Successes: 1,
-		})
-		for n := range 30 { // two of five fail: 40 %
-			services[0].is(status(map[bool]int{true: 503, false: 200}[n%5 >= 3]))
-			outcome(t.Context(), steps)
-			if open(steps) != nil {
-				t.Fatalf("opened after %d requests, two of five failed", n+1)
-			}
-		}
-		services[0].is(status(503))
-		n := 0
-		for ; open(steps) == nil; n++ {
-			outcome(t.Context(), steps)
-		}
-		if n != 6 { // 12 of 30 and 6 of 6 are 18 of 36
-			t.Errorf("opened after %d more failures, want 6", n)
-		}
-		if s := steps.Status()[0]; s.Circuit != breaker.StateOpen || !s.HeldUntil.Equal(time.Now().Add(time.Minute)) {
-			t.Errorf("status %+v", s)
 		}
 	})
 }

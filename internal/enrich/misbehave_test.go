@@ -76,31 +76,3 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 		})
 	}
 }
-
-// S2-2: a server with a limit and the draft's headers never has to refuse.
-func TestMisbehave_S2_2_limit_is_never_hit(t *testing.T) {
-	t.Parallel()
-	server := misbehave.New(t)
-	server.Limit(10, time.Second)
-	steps, err := New([]config.EnrichStep{stepOf(server.URL()+"/place?id={id}", nil)}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer steps.Close()
-	if got := outcome(t.Context(), steps); got != "ok" { // it tells of the limit
-		t.Fatal(got)
-	}
-	for done := 1; done < 30; {
-		got := meet(t, steps, 4)
-		done += got["ok"]
-		if got["ok"]+got["hold"] != 4 {
-			t.Fatalf("outcomes %v", got)
-		}
-		if got["ok"] == 0 {
-			<-time.After(time.Until(steps.Status()[0].HeldUntil))
-		}
-	}
-	if refused := server.Refused(); refused != 0 {
-		t.Errorf("%d requests were refused", refused)
-	}
-}

@@ -23,50 +23,6 @@ func takeTicket(t *testing.T, l *QuotaLedger) QuotaTicket {
 	return ticket
 }
 
-func TestQuotaLedger_S2_2_holds_at_nothing_left_until_the_reset(t *testing.T) {
-	l, now := newLedger(t)
-	l.Done(takeTicket(t, l), QuotaAdvice{Known: true, Remaining: 1, Limit: 2, Reset: 30 * time.Second})
-	if n, ok := l.Left(); n != 1 || !ok {
-		t.Errorf("left %d, %v", n, ok)
-	}
-	l.Done(takeTicket(t, l), QuotaAdvice{Known: true, Remaining: 0, Limit: 2, Reset: 20 * time.Second})
-	if _, wait := l.Take(); wait != 20*time.Second {
-		t.Errorf("waits %v", wait)
-	}
-	*now = now.Add(20 * time.Second)
-	first, second := takeTicket(t, l), takeTicket(t, l) // as many as there are after a reset
-	if _, wait := l.Take(); wait != crowded {
-		t.Errorf("a third one waits %v", wait)
-	}
-	l.Done(first, QuotaAdvice{})
-	l.Done(second, QuotaAdvice{})
-	if _, wait := l.Take(); wait != unknownReset {
-		t.Errorf("waits %v for answers that said nothing", wait)
-	}
-}
-
-func TestQuotaLedger_S1_6_pause(t *testing.T) {
-	l, now := newLedger(t)
-	one, two := takeTicket(t, l), takeTicket(t, l)
-	if l.Done(one, QuotaAdvice{Pause: time.Minute}) {
-		t.Error("the first to hear of a pause is told that it is no news")
-	}
-	if !l.Done(two, QuotaAdvice{Pause: time.Minute}) {
-		t.Error("one that was under way is told that it is news")
-	}
-	if l.Wait() != time.Minute {
-		t.Errorf("waits %v", l.Wait())
-	}
-	*now = now.Add(time.Minute)
-	three := takeTicket(t, l)
-	if l.Done(three, QuotaAdvice{Pause: 1000 * time.Hour}) {
-		t.Error("a request of the next window was overtaken")
-	}
-	if l.Wait() != time.Hour {
-		t.Errorf("an absurd pause of %v is believed", l.Wait())
-	}
-}
-
 func TestQuotaLedger_an_older_answer_does_not_count(t *testing.T) {
 	l, _ := newLedger(t)
 	one, two := takeTicket(t, l), takeTicket(t, l)

@@ -350,31 +350,6 @@ func testSQLMessage(t *testing.T, server *postgis.Server) {
 	wantFailure(t, err, classify.RetryBackoff, classify.CodeBadResponse, "too large")
 }
 
-// S4-3: a wrong password is a fault of the configuration, and no error shows it.
-func TestSQL_S4_3_wrong_password(t *testing.T) {
-	t.Parallel()
-	b := newBase(t, postgis.NeedOwn(t)) // the test changes who may connect
-	hba := one[string](b, "show hba_file")
-	role := "guest_" + one[string](b, "select current_database()")
-	b.exec("create role " + role + " login password 'right'")
-	b.exec("copy (values ('host all " + role + " 127.0.0.1/32 scram-sha-256'), ('host all all 127.0.0.1/32 trust')) to '" + hba + "'")
-	b.exec("select pg_reload_conf()")
-	at := strings.Replace(b.dsn, "switchback@", role+":wrong-hunter2@", 1)
-	if at == b.dsn {
-		t.Fatalf("no user to replace in the connection string")
-	}
-	b.dsn = at
-	eventually.Until(t.Context(), t, "the new rules", func() (bool, string) {
-		err := b.steps("select 'Ulm' as name", nil, nil).Apply(t.Context(), parcel(), "")
-		return err != nil, fmt.Sprint(err)
-	})
-	err := b.steps("select 'Ulm' as name", nil, nil).Apply(t.Context(), parcel(), "")
-	f := wantFailure(t, err, classify.Permanent, "db_access", "28P01")
-	if strings.Contains(f.Err.Error(), "hunter2") {
-		t.Errorf("the error shows the password: %v", err)
-	}
-}
-
 func TestSQL_faults_of_the_configuration(t *testing.T) {
 	for name, c := range map[string]struct{ dsn, want string }{
 		"no_dsn":    {"", "ENRICH_TEST_DSN is not set"},
