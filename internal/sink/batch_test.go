@@ -9,12 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // S4-3, S0-4: a batch fails as a whole, is halved, and only the bad records fail: by what the column cannot hold, by what the
@@ -117,46 +115,6 @@ func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 	}
 }
 
-// S3-5: a database that is gone is no fault of a record: the breaker opens, records are held, and once it is back they are
-// written.
-func TestSink_S3_5_anOutageHolds(t *testing.T) {
-	t.Parallel()
-	server := postgis.NeedOwn(t)
-	b := open(t, server, ", breaker: {failures: 3, failure_rate: 0, among: 0, window: 60s, cooldown: 200ms, successes: 1}")
-	b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
-	if err := server.Crash(); err != nil {
-		t.Fatal(err)
-	}
-	own := 0
-	eventually.Until(t.Context(), t, "a hold", func() (bool, string) {
-		err := b.write(b.row("a", 0, 2, `{"name":"after"}`, point))
-		hold, held := errors.AsType[*retrytopics.UnavailableError](err)
-		if err == nil || held && hold.Dependency != Dependency {
-			t.Fatalf("a write to a server that is gone: %v", err)
-		}
-		if !held {
-			own++
-			if !classify.Of(err).Transient() {
-				t.Errorf("a failure that does not pass: %v", err)
-			}
-		}
-		return held, err.Error()
-	})
-	if own != 2 || b.Status().Circuit != breaker.StateOpen {
-		t.Errorf("%d failures before the breaker opened, which is %s", own, b.Status().Circuit)
-	}
-	if err := server.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	eventually.Until(t.Context(), t, "a write", func() (bool, string) {
-		err := b.write(b.row("a", 0, 2, `{"name":"after"}`, point))
-		return err == nil, fmt.Sprint(err)
-	})
-	if s := b.Status(); s.Written != 2 || s.Circuit != breaker.StateClosed {
-		t.Errorf("%+v", s)
-	}
-}
-
 // A caller that goes away leaves nothing behind that blocks.
 func TestSink_aCallerMayGoAway(t *testing.T) {
 	t.Parallel()
@@ -202,15 +160,5 @@ func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
 	}
 	if err := b.write(b.row("seven", 0, 3, `{"name":"z"}`, point)); classify.Of(err).Level != classify.LevelRow {
 		t.Errorf("a key that is no number: %v", err)
-	}
-}
-
-// The rights that the documentation names are enough.
-func TestSink_needsNoMoreRightsThanItSays(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
-	b.as(b.role("select, insert, update, delete")).reopen()
-	for offset, properties := range []string{`{"name":"x"}`, `{"name":"y"}`, ""} {
-		b.must(b.row("a", 0, int64(offset), properties, point))
 	}
 }

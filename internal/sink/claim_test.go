@@ -145,21 +145,3 @@ func TestSink_S0_6_movedRowsLeaveNothingBehind(t *testing.T) {
 		t.Errorf("rows, and those in their newest state: %s", got)
 	}
 }
-
-// S4-3: a table that was filled by another rule is not written by this one, while it runs neither.
-func TestSink_S4_3_anotherRuleForRowsPauses(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
-	b.must(b.row("k", 0, 1, `{"name":"x"}`, point))
-	b.exec("alter table parcels_switchback add row_key text unique, add former_key text; update parcels_switchback set row_key = key; " +
-		"alter table parcels_switchback add check (deleted = (row_key is null)); comment on column parcels_switchback.row_key is 'sink.key: feature_id'")
-	wantHold(t, b.write(b.row("k", 0, 2, `{"name":"y"}`, point)), Dependency, "consumer sink rekey")
-	b.refound("key.id")
-	if _, err := b.Prepare(t.Context()); err == nil || !isTable(err) {
-		t.Errorf("another path: %v", err)
-	}
-	b.refound(config.SinkKeyFeature)
-	if _, err := b.Prepare(t.Context()); err != nil {
-		t.Error(err)
-	}
-}

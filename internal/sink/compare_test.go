@@ -116,17 +116,6 @@ func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
 	}
 }
 
-// Several mismatches are listed together, each on a line of its own.
-func TestPrepare_S4_3_listsThemTogether(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
-	b.exec("alter table parcels drop area, drop constraint parcels_pkey; " + typed("geometry(Geometry, 25832)") + "; alter table parcels_switchback drop source")
-	found, err := b.compared(dimension("drop_z"))
-	if len(found) != 4 || strings.Count(err.Error(), "\n  ") != 4 || strings.Count(err.Error(), "alter table") != 4 {
-		t.Errorf("%d mismatches: %v", len(found), err)
-	}
-}
-
 // A privilege that is missing is named with the statement that grants it.
 func TestPrepare_S4_3_namesThePrivilege(t *testing.T) {
 	t.Parallel()
@@ -137,40 +126,6 @@ func TestPrepare_S4_3_namesThePrivilege(t *testing.T) {
 	if err == nil || len(found) != 2 || !strings.Contains(err.Error(), `this user lacks update on "parcels": grant update on "parcels" to`) ||
 		!strings.Contains(err.Error(), `grant select, delete on "parcels_switchback" to`) {
 		t.Errorf("%d mismatches: %v", len(found), err)
-	}
-}
-
-// The table that `consumer sink ddl` makes fits, whatever the mapping says of heights.
-func TestDDL_S0_6_fitsWhatTheMappingGives(t *testing.T) {
-	t.Parallel()
-	server := postgis.Need(t)
-	for _, c := range []struct {
-		dimension transform.Dimension
-		column    string
-	}{
-		{transform.DimensionKeep, "geometry"}, {transform.DimensionDropZ, "geometry(Geometry,4326)"},
-		{transform.DimensionRejectZ, "geometry(Geometry,4326)"}, {transform.DimensionRequireZ, "geometry(GeometryZ,4326)"},
-	} {
-		t.Run(string(c.dimension), func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, "")
-			b.cfg.Transform.Geometry.Dimension = c.dimension
-			b.exec("drop table parcels, parcels_switchback")
-			ddl, err := DDL(b.cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.exec(ddl)
-			if found, err := b.compared(nil); err != nil || len(found) > 0 {
-				t.Errorf("%v, %v", found, err)
-			}
-			if got := b.ask("select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'parcels'::regclass and attname = 'geom'"); got != c.column {
-				t.Errorf("the column is a %s, want %s", got, c.column)
-			}
-			if got := b.ask("select srid from geometry_columns where f_table_name = 'parcels'"); got != "4326" {
-				t.Errorf("geometry_columns has SRID %s", got)
-			}
-		})
 	}
 }
 

@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -113,30 +112,6 @@ func TestSink_spellingsOfAKeyDoNotFailEachOther(t *testing.T) {
 	}
 }
 
-// S0-6: an attempt whose transaction was aborted has written its row already; the table gets what the next attempt made of
-// the same event, as the output topic does.
-func TestSink_S0_6_theSameEventAgainIsWrittenAgain(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
-	b.must(b.row("k", 4, 7, `{"name":"first attempt"}`, point))
-	b.must(b.row("k", 4, 7, `{"name":"second attempt"}`, point))
-	if got := b.ask("select name from parcels"); got != "second attempt" {
-		t.Errorf("the table has the %s", got)
-	}
-	for _, err := range b.together(b.row("k", 4, 7, `{"name":"third"}`, point), b.row("k", 4, 7, `{"name":"fourth"}`, point)) {
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	if got := b.ask("select name from parcels"); got != "fourth" {
-		t.Errorf("the table has the %s", got)
-	}
-	b.must(b.row("k", 4, 7, "", point)) // an edited letter deletes
-	if got := b.ask("select count(*) from parcels"); got != "0" {
-		t.Errorf("%s rows after the delete", got)
-	}
-}
-
 // A table that somebody alters while it is written: the next record is written as the table is now, and no record pays for it.
 func TestSink_aTableThatIsAlteredIsReadAgain(t *testing.T) {
 	t.Parallel()
@@ -153,17 +128,6 @@ func TestSink_aTableThatIsAlteredIsReadAgain(t *testing.T) {
 		if err := b.write(b.row("a", 0, int64(2+i), `{"name":"y"}`, point)); err != nil {
 			t.Errorf("after %s: %v", sql, err)
 		}
-	}
-}
-
-// A geography keeps its SRID as a geometry does.
-func TestSink_saysThatAGeographyHasAnotherSRID(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
-	b.exec("alter table parcels alter geom type geography(Geometry, 4258) using null")
-	_, err := b.Prepare(t.Context())
-	if _, is := errors.AsType[*TableError](err); !is || !strings.Contains(err.Error(), "keeps SRID 4258") {
-		t.Error(err)
 	}
 }
 

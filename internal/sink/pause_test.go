@@ -112,22 +112,6 @@ func raises(state string) string {
 
 const unraised = "drop trigger f on parcels; drop function f()"
 
-// S3-5: a table that was dropped and made again is written again.
-func TestSink_S3_5_aTableThatIsMadeAgain(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), quick)
-	b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
-	b.exec("drop table parcels, parcels_switchback")
-	r := b.row("a", 0, 2, `{"name":"after"}`, point)
-	b.pausedBy("parcels is not there", r)
-	ddl, err := DDL(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.exec(ddl)
-	b.until("the write", r)
-}
-
 // S3-5: a password that is replaced pauses, and the new one is read from its file: nothing has to be started again.
 func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 	t.Parallel()
@@ -316,33 +300,4 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 			b.until("the write", r)
 		}
 	})
-}
-
-// S3-5: a disk that is really full.
-func TestSink_S3_5_aFullDisk(t *testing.T) {
-	t.Parallel()
-	server := postgis.NeedOwn(t)
-	b := open(t, server, quick)
-	disk, err := server.SmallDisk(t, 8<<20)
-	if err != nil {
-		t.Skipf("needs the right to mount a file system; TestSink_S3_5_S4_3_faultsOfTheTablePause has the SQLSTATE: %v", err)
-	}
-	b.exec("create tablespace small location '" + disk + "'")
-	t.Cleanup(func() { b.execAfter("drop table if exists ballast, parcels"); b.execAfter("drop tablespace small") })
-	b.exec("alter table parcels set tablespace small")
-	b.must(b.row("a", 0, 0, `{"name":"before"}`, point))
-	b.exec("create table ballast (x text) tablespace small; alter table ballast alter x set storage external; insert into ballast select repeat('x', 100000) from generate_series(1, 40)")
-	large := unpackable(200_000)
-	for i, paused := int64(1), false; !paused; i++ {
-		err := b.write(b.row(fmt.Sprint("k", i), 0, i, `{"name":"`+large+`"}`, point))
-		switch {
-		case err == nil && i < 200:
-		case isHeld(err) && strings.Contains(err.Error(), "53100"):
-			paused = true
-		default:
-			t.Fatalf("record %d: %v", i, err)
-		}
-	}
-	b.exec("drop table ballast")
-	b.until("space", b.row("last", 0, 1000, `{"name":"`+large+`"}`, point))
 }

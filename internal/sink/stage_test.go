@@ -44,30 +44,6 @@ func TestSink_S0_6_rowsThatTheGuardDoesNotKnow(t *testing.T) {
 	}
 }
 
-// S0-6: a batch of new keys, known keys, an older state and deletes keeps the order of versions.
-func TestSink_S0_6_aMixedBatchKeepsTheOrderOfVersions(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
-	b.must(b.rows(0, 10, 100, "first")...)
-	mixed := append(b.rows(10, 10, 200, "new"), b.rows(0, 1, 300, "newer")...)
-	mixed = append(mixed, b.rows(1, 1, 50, "older")...)
-	mixed = append(mixed, b.row("k002", 0, 301, "", ""), b.row("k003", 0, 51, "", ""), b.row("k900", 0, 302, "", ""))
-	b.must(mixed...)
-	for sql, want := range map[string]string{
-		"select count(*) from parcels":                                             "19",
-		"select string_agg(name, ',' order by id) from parcels where id <= 'k003'": "newer,first,first",
-		"select count(*) from parcels_switchback where deleted":                    "2",
-	} {
-		if got := b.ask(sql); got != want {
-			t.Errorf("%s: %s, want %s", sql, got, want)
-		}
-	}
-	b.must(b.row("k900", 0, 250, `{"name":"late"}`, point))
-	if got := b.ask("select count(*) from parcels where id = 'k900'"); got != "0" {
-		t.Error("a state older than a delete of a key that was never there is written")
-	}
-}
-
 // S0-6: every way in which pgx runs statements does, such as those that poolers need. A batch that fails leaves no transaction open.
 func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
 	t.Parallel()
