@@ -105,31 +105,6 @@ func TestHandle_C7_avroOutputHasTheContentOfGeoJSON(t *testing.T) {
 	}
 }
 
-func TestHandle_avroOutputSaysWhatItIs(t *testing.T) {
-	p := build(t, singleObjectOutput)
-	contentType := func(in ...string) (types []string) {
-		result, err := p.Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: []byte(parcel), Headers: headers(in...)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range result.Outputs[0].Headers {
-			if strings.EqualFold(h.Key, "content-type") {
-				types = append(types, string(h.Value))
-			}
-		}
-		return types
-	}
-	for _, in := range [][]string{nil, {"a", "b"}, {"Content-Type", "application/geo+json"}, {"content-type", "text/plain", "a", "b", "CONTENT-TYPE", "x"}} {
-		if got := contentType(in...); len(got) != 1 || got[0] != "application/avro" {
-			t.Errorf("%q: content types %q", in, got)
-		}
-	}
-	result, err := p.Handle(t.Context(), &retrytopics.Record{Key: []byte("k")})
-	if err != nil || len(result.Outputs[0].Headers) != 0 || result.Outputs[0].Value != nil {
-		t.Errorf("a tombstone became %+v, %v", result, err)
-	}
-}
-
 // The schema is registered under the subject, and its id stands before each datum.
 func TestHandle_C7_avroOutputIsRegistered(t *testing.T) {
 	fake := srfake.New()

@@ -206,11 +206,3 @@ func TestSplit_formats(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
-
-// Without the key a collection is refused, and the error names it.
-func TestHandle_aCollectionIsRefusedWithAHint(t *testing.T) {
-	_, err := build(t, "").Handle(t.Context(), record(collection(part("1", "a"))))
-	if f := classify.Of(errOr(err)); f.Code != classify.CodeNotAFeature || !strings.Contains(err.Error(), "source.split: features") {
-		t.Errorf("got %v", err)
-	}
-}

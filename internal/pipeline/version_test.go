@@ -22,6 +22,10 @@ func TestVersion_S0_8_farAheadOfTheClock(t *testing.T) {
 		code            classify.Code
 	}{
 		"now":                            {"", `"2000-01-01T00:00:00Z"`, 946684800e9, ""},
+		"fractions of a second":          {"", `"1999-07-01T12:00:00.5Z"`, 930830400500000000, ""},
+		"a number as text":               {"", `"946684800123"`, 946684800123, ""},
+		"no time and no number":          {"", `"yesterday"`, 0, bad},
+		"null":                           {"", "null", 0, classify.CodeMissingRequired},
 		"the last that passes":           {"", `"2000-01-01T01:00:00Z"`, 946688400e9, ""},
 		"one nanosecond more":            {"", `"2000-01-01T01:00:00.000000001Z"`, 0, future},
 		"another zone":                   {"", `"2000-01-01T03:00:00+02:00"`, 946688400e9, ""},
@@ -63,25 +67,6 @@ func TestVersion_S0_8_farAheadOfTheClock(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestVersion_S0_8_theMessageSaysWhatToDo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := build(t, "source: { version: properties.updated }\n")
-		_, err := p.Handle(t.Context(), record(fmt.Sprintf(feature, `"2031-05-01T00:00:00Z"`)))
-		var e *transform.Error
-		if !errors.As(err, &e) || e.Path != "/properties/updated" || e.Rule != "source.max_version_ahead" || e.Feature != "p-1" {
-			t.Fatalf("%+v", e)
-		}
-		for _, part := range []string{"2031-05-01T00:00:00Z", "1h (source.max_version_ahead)", "2000-01-01T00:00:00Z", "replayer edit", "once its time has come"} {
-			if !strings.Contains(err.Error(), part) {
-				t.Errorf("the message does not say %q: %v", part, err)
-			}
-		}
-		if f := classify.New(classify.Options{}).Of(err); f.Transient() || f.Code != classify.CodeVersionInFuture {
-			t.Errorf("it is tried again: %+v", f)
-		}
-	})
 }
 
 // A feature of a collection fails by itself, and its version is not that of the others; all or nothing refuses the collection. The dry run says the same, and a replay passes once the time has come.
