@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -14,36 +13,6 @@ func full() Event {
 		Source: "features/3/42", FeatureID: "P-1", ContentHash: "sha256:ab", Decision: Retried,
 		Reason: "transient", Code: "http_unavailable", Class: "retry_backoff", Stage: "enrich", Attempt: 2,
 		Due: time.Date(2026, 11, 3, 4, 5, 8, 0, time.UTC), Destination: "features.retry-2s", Message: "503",
-	}
-}
-
-func TestRecord_carries_the_fields_of_the_contract(t *testing.T) {
-	r, err := full().Record("features.audit", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `{"time":"2026-11-03T04:05:06.120Z","pipeline":"parcels","run_id":"r1","source":"features/3/42",` +
-		`"feature_id":"P-1","content_hash":"sha256:ab","decision":"retried","reason":"transient",` +
-		`"code":"http_unavailable","class":"retry_backoff","stage":"enrich","attempt":2,` +
-		`"due":"2026-11-03T04:05:08.000Z","destination":"features.retry-2s","message":"503"}`
-	if string(r.Value) != want {
-		t.Errorf("value\n got %s\nwant %s", r.Value, want)
-	}
-	if r.Topic != "features.audit" || r.Partition != 3 || string(r.Key) != "P-1" {
-		t.Errorf("record goes to %s/%d with key %q", r.Topic, r.Partition, r.Key)
-	}
-}
-
-func TestRecord_of_a_gap_has_its_last_offset(t *testing.T) {
-	last := int64(0)
-	e := full()
-	e.Decision, e.LastOffset = Lost, &last
-	r, err := e.Record("a", 0)
-	if err != nil || !strings.Contains(string(r.Value), `"message":"503","last_offset":0}`) {
-		t.Fatalf("%s, %v", r.Value, err)
-	}
-	if back, err := Parse(r.Value); err != nil || back.LastOffset == nil || *back.LastOffset != 0 {
-		t.Errorf("%+v, %v", back, err)
 	}
 }
 
@@ -88,22 +57,6 @@ func TestRecord_cuts_a_long_message_between_characters(t *testing.T) {
 	}
 	if len(back.Message) != MaxMessage-1 || !utf8.ValidString(back.Message) {
 		t.Errorf("message has %d bytes, valid %v", len(back.Message), utf8.ValidString(back.Message))
-	}
-}
-
-func TestParse_reads_back_what_was_written(t *testing.T) {
-	for _, e := range []Event{full(), {Time: full().Time, Decision: Delivered, Source: "f/0/0"}} {
-		r, err := e.Record("a", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := Parse(r.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(back, e) {
-			t.Errorf("got  %+v\nwant %+v", back, e)
-		}
 	}
 }
 

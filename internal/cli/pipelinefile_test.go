@@ -4,19 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/switchback-geo/switchback/internal/config"
 )
-
-// Every variable that begins with SWITCHBACK_ and overrides no key is a fault, unless it is listed.
-func TestVariable_isNoFaultOfTheFile(t *testing.T) {
-	if !slices.Contains(config.OtherVariables(), PipelineFileVariable) {
-		t.Errorf("%s is not among %v", PipelineFileVariable, config.OtherVariables())
-	}
-}
 
 func TestChoose(t *testing.T) {
 	t.Chdir(t.TempDir())

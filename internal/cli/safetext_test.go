@@ -22,15 +22,3 @@ func TestClean_leavesNothingThatSteersATerminal(t *testing.T) {
 		}
 	}
 }
-
-func TestCut_countsCharacters(t *testing.T) {
-	for _, c := range []struct {
-		in   string
-		n    int
-		want string
-	}{{"São Tomé", 8, "São Tomé"}, {"São Tomé", 4, "São…"}, {"ab", 1, "…"}, {"ab", 0, "…"}, {"", 0, ""}} {
-		if got := cli.CutText(c.in, c.n); got != c.want {
-			t.Errorf("%q, %d: %q, want %q", c.in, c.n, got, c.want)
-		}
-	}
-}

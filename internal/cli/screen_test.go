@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -35,11 +34,4 @@ func ExampleStaleLine() {
 	at := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
 	fmt.Print(cli.StaleLine(at, at.Add(5*time.Second), errors.New("the broker\ndoes not answer")))
 	// Output: NOT NEW, of 5s ago: the broker does not answer
-}
-
-// What is no terminal has no size.
-func TestSize_ofWhatIsNoTerminal(t *testing.T) {
-	if _, _, terminal := cli.TerminalSize(&bytes.Buffer{})(); terminal {
-		t.Error("a buffer is taken for a terminal")
-	}
 }

@@ -47,15 +47,6 @@ func event(outcome policy.Outcome, attempt int, control header.Control) *retryto
 	return e
 }
 
-// Every outcome of the engine has a word in the audit trail.
-func TestOutcomesAreAuditDecisions(t *testing.T) {
-	for _, o := range policy.Outcomes() {
-		if !audit.Decision(o).Valid() {
-			t.Errorf("%s is no audit decision", o)
-		}
-	}
-}
-
 func TestJournal_S0_11_auditsEveryDecisionButFirstDeliveries(t *testing.T) {
 	for _, c := range []struct {
 		scope   string

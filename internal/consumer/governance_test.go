@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
@@ -21,7 +20,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
-	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -199,53 +197,6 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 		t.Errorf("the dead letter is %+v", last)
 	}
 	g.wantTelemetry()
-}
-
-// S3-8: a transaction that another has open in the audit topic hides what was committed behind it. The chain is whole all the same.
-func TestGovernance_S3_8_theLedgerWaitsForATransactionThatIsOpen(t *testing.T) {
-	t.Parallel()
-	g := newGoverned(t, func(http.ResponseWriter, *http.Request) {})
-	other, err := kgo.NewClient(kgo.SeedBrokers(g.cfg.Kafka.Brokers...), kgo.TransactionalID("other"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if err := other.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
-	for p := range int32(2) {
-		if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: g.cfg.Topics.Audit, Partition: p, Value: []byte(`{}`)}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
-	g.run()
-	ended := make(chan error, 1)
-	time.AfterFunc(300*time.Millisecond, func() { ended <- other.EndTransaction(t.Context(), kgo.TryCommit) })
-	if ledger := g.ledger(); audit.Broken(ledger.Verify()) != nil || ledger.Entries() != 1 {
-		t.Errorf("%d entries, %v", ledger.Entries(), audit.Broken(ledger.Verify()))
-	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
-}
-
-// S3-8: who takes the heads away does not make the ledger one without entries.
-func TestGovernance_S3_8_entriesWithoutAHeadAreABrokenChain(t *testing.T) {
-	t.Parallel()
-	g := newGoverned(t, func(http.ResponseWriter, *http.Request) {})
-	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
-	g.run()
-	admin := kadm.NewClient(g.client)
-	if _, err := admin.DeleteTopic(t.Context(), g.cfg.Topics.Governance); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := topics.Ensure(t.Context(), admin, topics.Plan(g.cfg)); err != nil {
-		t.Fatal(err)
-	}
-	if err := audit.Broken(g.ledger().Verify()); !errors.Is(err, audit.ErrBroken) || !strings.Contains(err.Error(), "there are 1 entries and no head") {
-		t.Errorf("got %v", err)
-	}
 }
 
 // wantLedger compares the entries and holds the ledger against its chain, before and after somebody changes it.

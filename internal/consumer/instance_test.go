@@ -4,8 +4,6 @@ package consumer_test
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -51,37 +49,5 @@ func TestReserveInstance_S3_1_full(t *testing.T) {
 	full, is := errors.AsType[*consumer.NoFreeNameError](err)
 	if !is || !strings.Contains(full.Error(), "--instance") || !strings.Contains(full.Error(), "host-64") {
 		t.Errorf("got %v", err)
-	}
-}
-
-const childEnv = "INSTANCE_TEST_GROUP"
-
-// A killed process frees its name at once: its successor has it.
-func TestReserveInstance_S3_1_ofAKilledProcess(t *testing.T) {
-	if group := os.Getenv(childEnv); group != "" {
-		takeName(t, group)
-		_, _ = os.Stdout.WriteString("taken\n")
-		select {} // until it is killed
-	}
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
-	child.Env = append(os.Environ(), childEnv+"="+t.Name())
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := make([]byte, 6)
-	if _, err := out.Read(said); err != nil || string(said) != "taken\n" {
-		t.Fatalf("the child said %q, %v", said, err)
-	}
-	beside := takeName(t, t.Name())
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = child.Wait() // killed
-	if after := takeName(t, t.Name()); beside.Name != "host-2" || after.Name != "host" {
-		t.Errorf("beside it %s, after it %s", beside.Name, after.Name)
 	}
 }

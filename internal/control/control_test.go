@@ -40,20 +40,6 @@ func configuration(t *testing.T, rest string) *config.Config {
 	return cfg
 }
 
-func TestState_isWhatTheContractSays(t *testing.T) {
-	r, err := PipelineRecord("parcels.control", held())
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `{"version":1,"state":"held","code":"null_rate","reason":"owner_name: 7 % of 200","by":"consumer a","run_id":"r","at":"2026-07-01T12:00:00.250Z"}`
-	if string(r.Key) != "pipeline" || string(r.Value) != want {
-		t.Errorf("%s → %s", r.Key, r.Value)
-	}
-	if got := held().String(); got != "held since 2026-07-01T12:00:00Z by consumer a: owner_name: 7 % of 200 (null_rate)" {
-		t.Errorf("in words: %s", got)
-	}
-}
-
 func TestState_refusesWhatNobodyCouldRead(t *testing.T) {
 	for name, s := range map[string]State{
 		"no phase": {At: noon}, "unknown phase": {Phase: "asleep", At: noon}, "no time": {Phase: Held}, "a batch's": {Phase: Quarantined, At: noon},

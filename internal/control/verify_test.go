@@ -123,17 +123,6 @@ func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 	}
 }
 
-func TestWrite_withoutTransactionsIsNoChain(t *testing.T) {
-	kafka := cluster(t)
-	cfg := configuration(t, "delivery: "+string(config.DeliveryAtLeastOnce)+"\n")
-	if _, err := NewWriter(cfg, kafka).Pipeline(t.Context(), order(1)); err != nil {
-		t.Fatal(err)
-	}
-	if r := verifyOrders(t, kafka, cfg); r != (audit.Report{}) {
-		t.Errorf("%+v", r)
-	}
-}
-
 // put writes a record past the writers.
 func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 	t.Helper()

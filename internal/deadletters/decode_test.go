@@ -50,14 +50,6 @@ func TestDecode_reads_a_letter_of_ours(t *testing.T) {
 	}
 }
 
-func TestDecode_keeps_content_only_when_asked(t *testing.T) {
-	r := dlqRecord([]kgo.RecordHeader{headerOf("a", "1"), headerOf("a", "2")})
-	l := Decode(r, true)
-	if l.Content == nil || string(l.Content.Value) != "{}" || len(l.Content.Headers) != 2 {
-		t.Errorf("content %+v", l.Content)
-	}
-}
-
 // C-4: a letter that cannot be read wholly is shown with what could be read, never dropped.
 func TestDecode_malformed(t *testing.T) {
 	sound := soundControl().AppendTo(nil)
@@ -104,18 +96,6 @@ func TestDecode_malformed(t *testing.T) {
 	}
 }
 
-func TestDecode_gives_foreign_letters_a_hash_of_key_and_value(t *testing.T) {
-	one, two := dlqRecord(nil), dlqRecord(nil)
-	two.Offset = 18
-	if a, b := Decode(one, false), Decode(two, false); a.ContentHash != b.ContentHash || a.ID == b.ID {
-		t.Errorf("one content at two offsets: %s %s, ids %s %s", a.ContentHash, b.ContentHash, a.ID, b.ID)
-	}
-	two.Key = []byte("other")
-	if a, b := Decode(one, false), Decode(two, false); a.ContentHash == b.ContentHash {
-		t.Error("another key has the same hash")
-	}
-}
-
 func TestDecode_holds_nothing_of_the_record(t *testing.T) {
 	r := dlqRecord(soundControl().AppendTo(nil))
 	l := Decode(r, false)
@@ -125,13 +105,6 @@ func TestDecode_holds_nothing_of_the_record(t *testing.T) {
 	}
 	if string(l.Key) != "k" || l.Control.ErrorCode != "geometry_invalid" {
 		t.Errorf("the dead letter changed with the record: %+v", l)
-	}
-}
-
-func TestLetter_counts_replays_by_header_or_state(t *testing.T) {
-	l := Letter{Control: header.Control{ReplayCount: 1}, State: State{ReprocessCount: 2}}
-	if l.Replays() != 2 {
-		t.Errorf("got %d", l.Replays())
 	}
 }
 

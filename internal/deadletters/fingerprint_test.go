@@ -54,20 +54,6 @@ func TestFingerprint_groups_by_cause_not_by_record(t *testing.T) {
 	}
 }
 
-func TestNormaliseFor_takes_the_feature_id_out(t *testing.T) {
-	for id, in := range map[string]string{"Bodensee": `feature "Bodensee": no place`, `a"b`: `feature "a\"b": no place`} {
-		if got := NormaliseFor(id, in); got != "feature <id>: no place" {
-			t.Errorf("%q: %q", id, got)
-		}
-	}
-	if got := NormaliseFor("", "a b"); got != "a b" {
-		t.Errorf("without an id: %q", got)
-	}
-	if got := NormaliseFor("place", "no place"); got != "no place" {
-		t.Errorf("an id that is a common word: %q", got)
-	}
-}
-
 func FuzzNormalise(f *testing.F) {
 	for _, seed := range []string{
 		"status 503", "a1:b2", "::5", "1e5", "e1", "-", "<n>", "ring 3: not closed at 5.", "\xff9", "２０２６",

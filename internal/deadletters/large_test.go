@@ -97,26 +97,6 @@ func TestLetters_S0_5_one_that_is_too_large_comes_without_its_value(t *testing.T
 	}
 }
 
-// However many headers a producer has written, a dead letter of ours keeps its id, its source and its code: `consumer verify` finds it.
-func TestLetters_S0_5_ofManyHeadersIsStillOurs(t *testing.T) {
-	cl := client(t, cluster(t))
-	crowded := func(id string, headers int) bombs.Record {
-		r := bomb(id)
-		r.Blanks, r.Headers = 0, append(make([]kgo.RecordHeader, headers), r.Headers...)
-		return r
-	}
-	drop(t, cl, "dlq", bombs.Batch(kgo.CodecZstd, bombAt, crowded("0-7-aaaaaaaa", 10_000), crowded("0-8-bbbbbbbb", 900_000)))
-	letters := lettersOf(t, cl, Reading{})
-	if len(letters) != 2 || letters[0].TooLarge != "" || !strings.Contains(letters[1].TooLarge, "its 900007 headers take 37800") {
-		t.Fatalf("%d dead letters: %+v", len(letters), letters)
-	}
-	for i, id := range []string{"0-7-aaaaaaaa", "0-8-bbbbbbbb"} {
-		if l := letters[i]; l.ID != id || l.Control.ErrorCode != "record_too_large" || !l.Control.HasSource || l.Control.Source.Offset != 7 {
-			t.Errorf("%s: %+v", id, l.Control)
-		}
-	}
-}
-
 func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
 	cl := client(t, cluster(t))
 	broken := bombs.Batch(kgo.CodecNone, bombAt, bomb("a"), bomb("b"), bomb("c"))

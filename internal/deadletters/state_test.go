@@ -24,19 +24,6 @@ func fullState() State {
 	}
 }
 
-func TestState_record_carries_the_fields_of_the_contract(t *testing.T) {
-	r := fullState().Record("features.dlq-status", 3)
-	want := `{"id":"3-42-0a1b2c3d","status":"replaying","source":"features/3/42","dlq":"features.dlq/3/7",` +
-		`"key_hash":"334f1995b88d693de5c34348","content_hash":"sha256:` + strings.Repeat("ab", 32) + `","reprocess_count":1,"replay_id":"r1",` +
-		`"reason":"mapping fixed","by":"ana","at":"2026-11-03T04:05:06.070Z"}`
-	if string(r.Value) != want {
-		t.Errorf("value\n got %s\nwant %s", r.Value, want)
-	}
-	if r.Topic != "features.dlq-status" || r.Partition != 3 || string(r.Key) != "3-42-0a1b2c3d" {
-		t.Errorf("record goes to %s/%d with key %q", r.Topic, r.Partition, r.Key)
-	}
-}
-
 func TestParseState_reads_back_what_was_written(t *testing.T) {
 	for _, s := range []State{fullState(), {ID: "x", Status: Pending, At: at}} {
 		back, err := ParseState(s.Record("t", 0).Value)
@@ -84,35 +71,6 @@ func TestParseState_refuses_what_it_does_not_understand(t *testing.T) {
 				t.Errorf("accepted as %+v", s)
 			}
 		})
-	}
-}
-
-func TestNext_is_the_table_and_nothing_else(t *testing.T) {
-	for _, from := range Statuses() {
-		for _, to := range Statuses() {
-			prev := fullState()
-			prev.Status = from
-			next, err := Next(prev, Change{To: to, Reason: "why", By: "bo", At: at.Add(time.Hour)})
-			if !from.CanBecome(to) {
-				var te *TransitionError
-				if !errors.Is(err, ErrTransition) || !errors.As(err, &te) || te.From != from || te.To != to {
-					t.Errorf("%s -> %s: error %v, want a TransitionError", from, to, err)
-				}
-				continue
-			}
-			if err != nil {
-				t.Errorf("%s -> %s: %v", from, to, err)
-				continue
-			}
-			want := prev
-			want.Status, want.Reason, want.By, want.At = to, "why", "bo", at.Add(time.Hour)
-			if from == Replaying {
-				want.ReprocessCount++
-			}
-			if !reflect.DeepEqual(next, want) {
-				t.Errorf("%s -> %s\n got %+v\nwant %+v", from, to, next, want)
-			}
-		}
 	}
 }
 

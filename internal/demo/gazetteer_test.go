@@ -3,10 +3,6 @@ package demo
 import (
 	"sync"
 	"testing"
-
-	"github.com/paulmach/orb"
-
-	"github.com/switchback-geo/switchback/examples"
 )
 
 // readGazetteer is made once for all tests of the package: reading the counties takes a moment.
@@ -38,43 +34,5 @@ func TestGazetteer_knows_real_places(t *testing.T) {
 	}
 	if _, ok := g.ByID("nowhere"); ok {
 		t.Error("an unknown id has a place")
-	}
-}
-
-func TestGazetteer_embedded_features_have_a_place(t *testing.T) {
-	g := testGazetteer(t)
-	inside, n := 0, 0
-	for f, err := range examples.Earthquakes() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n++; n%5 != 0 { // the search takes its time under the race detector
-			continue
-		}
-		place, ok := g.ByID(f.ID)
-		if !ok || place.County == "" || place.State == "" || place.DistanceKM < 0 || place.DistanceKM > 20_100 {
-			t.Fatalf("%s: %+v, %v", f.ID, place, ok)
-		}
-		if place.DistanceKM == 0 {
-			inside++
-		}
-	}
-	if inside < 100 {
-		t.Errorf("only %d of 341 earthquakes lie in a county; most of the feed is in California, Nevada and Alaska", inside)
-	}
-	for f, err := range examples.Counties() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if place, ok := g.ByID(f.ID); !ok || place.CountyID != f.ID {
-			t.Fatalf("%s: %+v, %v", f.ID, place, ok)
-		}
-	}
-}
-
-func BenchmarkGazetteer_far_from_any_county(b *testing.B) {
-	g := testGazetteer(b)
-	for b.Loop() {
-		g.At(orb.Point{140, -5})
 	}
 }

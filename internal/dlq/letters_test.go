@@ -121,20 +121,6 @@ func letter(partition int32, id, value string) *kgo.Record {
 	}
 }
 
-func TestLetters_S4_6_are_listed_with_their_status_and_who_wrote_them(t *testing.T) {
-	s := open(t, letter(0, "a", square), letter(1, "b", bowTie),
-		&kgo.Record{Topic: "features.dlq", Partition: 2, Value: []byte("foreign"), Timestamp: start},
-		deadletters.State{ID: "b", Status: deadletters.Discarded, At: start}.Record("features.dlq-status", 1))
-	var got []string
-	err := s.Letters(t.Context(), dlqindex.Query{}, func(l deadletters.Letter) error {
-		got = append(got, fmt.Sprintf("%s %s %s", l.ID, l.Status, l.Dialect))
-		return nil
-	})
-	if want := []string{"a pending switchback", "b discarded switchback", "dlq-2-0 pending unknown"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
-}
-
 func TestShow_gives_headers_bytes_and_the_decoded_feature(t *testing.T) {
 	s := open(t, letter(1, "x", "other"), letter(1, "a", bowTie), letter(1, "y", "other"))
 	d, err := s.Show(t.Context(), "a")

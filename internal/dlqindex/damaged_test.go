@@ -77,24 +77,6 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 	}
 }
 
-// What SQLite does not see in its pages is seen in the numbers of rows.
-func TestOpen_S4_6_notices_missing_rows(t *testing.T) {
-	t.Parallel()
-	for _, lost := range []string{"@dead_letter_queue", "@dead_letter_count"} {
-		place := filepath.Join(t.TempDir(), "index.sqlite")
-		w := aged(t, place)
-		if err := w.store.inTx(t.Context(), func(tx *tx) error {
-			return tx.exec("DELETE FROM " + lost + " WHERE rowid = (SELECT min(rowid) FROM " + lost + ")")
-		}); err != nil {
-			t.Fatal(err)
-		}
-		w.shut()
-		if s, err := Open(t.Context(), place); !ofDamage(err) || !strings.Contains(err.Error(), "are counted") {
-			t.Errorf("%s: %v, %v", lost, s, err)
-		}
-	}
-}
-
 // Filters are answered from an index. A byte that changes there, or in a row, leaves the pages of the file linked as they
 // were. A check finds it, unless it stands where nothing is stored any more, and changes no answer.
 func TestCheck_S4_6_notices_a_changed_byte(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
-	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -139,30 +138,4 @@ func answer(t *testing.T, db *sql.DB, query string) []string {
 		t.Fatal(err)
 	}
 	return out
-}
-
-// SQL can ask what was asked and answered, with the same words on both engines.
-func TestIndex_S2_5_SQL_asks_for_request_and_response(t *testing.T) {
-	t.Parallel()
-	onEngines(t, func(t *testing.T, place string) {
-		w := newWorld(t, place)
-		for id, status := range map[string]int{"a": 503, "b": 429, "c": 0} {
-			w.put(w.dead(0, id, func(c *header.Control) {
-				if status > 0 {
-					c.ErrorRequest = &classify.Request{Step: "place", Provider: "main", URL: "https://h/place"}
-					c.ErrorResponse = &classify.Response{Status: status, RequestID: "7f3a"}
-				}
-			}))
-		}
-		w.sync()
-		table := w.store.engine.tablePrefix() + "dead_letter_queue"
-		got := answer(t, w.store.db, "SELECT id, error_response->>'status', error_request->>'url' FROM "+table+" WHERE error_response->>'request_id' = '7f3a' ORDER BY id")
-		if want := []string{"a 503 https://h/place", "b 429 https://h/place"}; !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if got := answer(t, w.store.db, "SELECT id FROM "+table+" WHERE error_request IS NULL AND error_response IS NULL"); !slices.Equal(got, []string{"c"}) {
-			t.Errorf("without either: %q", got)
-		}
-		w.sound()
-	})
 }

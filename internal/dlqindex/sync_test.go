@@ -3,7 +3,6 @@ package dlqindex
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -217,40 +216,6 @@ func told(letters []deadletters.Letter) []string {
 	return out
 }
 
-func TestSync_S4_6_a_broken_sync_goes_on_where_it_was(t *testing.T) {
-	t.Parallel()
-	onEngines(t, func(t *testing.T, place string) {
-		w := newWorld(t, place)
-		var records []*kgo.Record
-		for i := range 3 * batchRows {
-			records = append(records, w.dead(int32(i%3), fmt.Sprintf("letter-%d", i), nil))
-			if i%7 == 0 {
-				records = append(records, state(int32(i%3), fmt.Sprintf("letter-%d", i), deadletters.Discarded, 0))
-			}
-		}
-		w.put(records...)
-		errStop := errors.New("power cut")
-		for tries := range 20 {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			pieces := 0
-			_, err := w.store.Sync(ctx, w.cl, source, func(Progress) {
-				if pieces++; pieces == 2 {
-					cancel(errStop)
-				}
-			})
-			cancel(nil)
-			if err == nil {
-				t.Logf("whole after %d tries", tries+1)
-				break
-			}
-		}
-		if n := len(w.letters(Query{})); n != 3*batchRows {
-			t.Errorf("%d dead letters, want %d", n, 3*batchRows)
-		}
-		w.sound()
-	})
-}
-
 // Whatever happens between two transactions, the counters are what a recount gives: syncs end in the middle, retention
 // deletes records, and letters expire.
 func TestSync_S4_6_counters_equal_a_recount_after_crashes_and_retention(t *testing.T) {
@@ -390,38 +355,6 @@ func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
 			t.Errorf("dead letters: %s", got)
 		}
 		w.sound()
-	})
-}
-
-// last_reprocess is the time of the change with which the count went up; a later word about the
-// letter does not move it.
-func TestSync_S4_6_last_reprocess_is_when_a_replay_ended(t *testing.T) {
-	t.Parallel()
-	onEngines(t, func(t *testing.T, place string) {
-		w := newWorld(t, place)
-		w.put(w.dead(0, "a", nil))
-		when := func() time.Time {
-			var out time.Time
-			err := w.store.row(t.Context(), "SELECT last_reprocess FROM @dead_letter_queue WHERE id = 'a'").Scan(stamp{&out})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return out
-		}
-		w.put(state(0, "a", deadletters.Replaying, 0))
-		w.sync()
-		if !when().IsZero() {
-			t.Errorf("it was never reprocessed, and last_reprocess is %s", when())
-		}
-		w.put(state(0, "a", deadletters.Pending, 1))
-		w.sync()
-		ended := when()
-		later := deadletters.State{ID: "a", Status: deadletters.Discarded, ReprocessCount: 1, At: at.Add(100 * time.Hour)}
-		w.put(later.Record("status", 0))
-		w.sync()
-		if !ended.Equal(at.Add(2*time.Hour)) || !when().Equal(ended) {
-			t.Errorf("last_reprocess %s, then %s", ended, when())
-		}
 	})
 }
 

@@ -86,22 +86,6 @@ func TestEnded_S1_8_fastFailuresDoNotOutrunSlowSuccesses(t *testing.T) {
 	}
 }
 
-// An outage is seen as soon as the records that may be judged have begun, whether its attempts fail at once or hang.
-func TestEnded_S1_8_anOutageIsSeenQuickly(t *testing.T) {
-	for name, workers := range map[string]int{"fewer workers than min_records": 64, "more": 500} {
-		g := New(Limits{MaxTransientRate: 0.4, MaxDeadLetterRate: 1})
-		ended, seen := 0, 0
-		instance(g, 2000, workers, func(int) bool { return true }, func(broken []Breach) {
-			if ended++; len(broken) > 0 && seen == 0 {
-				seen = ended
-			}
-		})
-		if least := max(100, workers); seen == 0 || seen > least {
-			t.Errorf("%s: seen after %d attempts had ended", name, seen)
-		}
-	}
-}
-
 func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
 	none := Outcome{Transient: true}
 	for name, c := range map[string]struct {
@@ -168,13 +152,5 @@ func TestEnded_S4_9_deadLettersDoNotOutrunWhatIsInFlight(t *testing.T) {
 				break
 			}
 		}
-	}
-}
-
-func TestBreach_S1_8_saysWhatItRead(t *testing.T) {
-	b := Breach{Code: TransientRate, Bad: 120, Of: 600, Limit: 0.1, Over: 10 * time.Minute}
-	const want = "120 of 600 records (20 %) failed transiently at their first attempt within 10m; pipeline.tolerance.max_transient_rate is 10 %"
-	if b.String() != want {
-		t.Errorf("got  %s\nwant %s", b, want)
 	}
 }

@@ -1,9 +1,7 @@
 package gates
 
 import (
-	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -64,19 +62,6 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 				t.Errorf("broken at point %d, want %d to %d", at, c.least, c.most)
 			}
 		})
-	}
-}
-
-// The page says how likely honest coordinates break the floor: 51 of 100 that are 0 with a probability of a tenth each.
-func TestPrecision_S0_9_theProbabilityThatThePageStates(t *testing.T) {
-	sum := new(big.Rat)
-	for k := int64(coarseLimit + 1); k <= PrecisionOrdinates; k++ {
-		ways := new(big.Int).Binomial(PrecisionOrdinates, k)
-		ways.Mul(ways, new(big.Int).Exp(big.NewInt(9), big.NewInt(PrecisionOrdinates-k), nil))
-		sum.Add(sum, new(big.Rat).SetFrac(ways, new(big.Int).Exp(big.NewInt(10), big.NewInt(PrecisionOrdinates), nil)))
-	}
-	if p, _ := sum.Float64(); fmt.Sprintf("%.0e", p) != "6e-25" {
-		t.Errorf("%g", p)
 	}
 }
 

@@ -116,12 +116,3 @@ func TestDescribeGrids_GeoTIFF_is_named(t *testing.T) {
 		t.Error(text)
 	}
 }
-
-func TestOpenGrids(t *testing.T) {
-	if g, err := OpenGrids(parseGrids(t, "")); g != nil || err != nil {
-		t.Errorf("without a folder: %v, %v", g, err)
-	}
-	if g, err := OpenGrids(parseGrids(t, "source_crs: EPSG:31467, grids: {folder: "+testGrids+"}")); err != nil || len(g.Files()) != 2 {
-		t.Errorf("%v, %v", g, err)
-	}
-}

@@ -106,25 +106,3 @@ func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
 		})
 	}
 }
-
-// S1-2: a replica that is behind by a moment is asked again before the first retry; an id that stays unknown is asked for less
-// and less often.
-func TestSchemaByID_S1_2_anUnknownIDIsAskedForAgainSoon(t *testing.T) {
-	_, asked, c := counted(t)
-	var pauses []time.Duration
-	for range 7 {
-		if _, err := c.SchemaByID(t.Context(), 9); !classify.Of(err).Transient() {
-			t.Fatalf("got %v", err)
-		}
-		c.mu.Lock()
-		unknown := c.missing[9]
-		pauses = append(pauses, unknown.pause)
-		unknown.until = time.Now()
-		c.missing[9] = unknown
-		c.mu.Unlock()
-	}
-	want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second}
-	if fmt.Sprint(pauses) != fmt.Sprint(want) || asked.Load() != 7 {
-		t.Errorf("asked %d times, with pauses of %v, want %v", asked.Load(), pauses, want)
-	}
-}

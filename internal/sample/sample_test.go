@@ -78,43 +78,6 @@ func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 	}
 }
 
-// What the sample says stands in the file, and what it does not say is asked.
-func TestWrite_saysWhatTheSampleShows(t *testing.T) {
-	collection := `{"type":"FeatureCollection","features":[` + point("a", `{"k":1}`) + "," + point("b", `{"k":1}`) + `]}`
-	swiss := strings.ReplaceAll(point("a", `{"k":"x"}`), "[9.512345,47.1]", "[2600000.123,1200000.5]")
-	for name, c := range map[string]struct {
-		text  string
-		wants []string
-	}{
-		"required":       {point("a", `{"n":1,"m":2}`) + point("b", `{"n":2}`), []string{`{from: "n", to: "n", type: integer, required: true} # 2 of 2`, `{from: "m", to: "m", type: integer} # 1 of 2`, `max_null_rate: 0.56 `, `m lacked a value in 50.0 %`}},
-		"id":             {point("a", `{}`) + point("b", `{}`), []string{"The id of a feature is its member id"}},
-		"id by property": {point("a", `{"k":1}`) + point("a", `{"k":2}`), []string{`id: {from: "properties.k"}   # ?`}},
-		"no identity":    {point("a", `{"k":1}`) + point("a", `{"k":1}`), []string{"# ? id: 2 of 2 have a member id, 1 of them different"}},
-		"version":        {point("a", `{"updated":"2026-01-02T03:04:05Z"}`), []string{`# version: "properties.updated"   # ?`}},
-		"degrees":        {point("a", `{}`), []string{"source_crs: EPSG:4326 ", "longitude and latitude", "precision_decimal_threshold: "}},
-		"no degrees":     {swiss, []string{"? these are no degrees", "EPSG:2056"}},
-		"declared":       {`{"type":"FeatureCollection","features":[` + swiss + `],"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:EPSG::2056"}}}`, []string{"source_crs: EPSG:2056", "declared_crs: use"}},
-		"a collection":   {collection, []string{"split: features ", "unmapped: drop"}},
-		"no ids in it":   {strings.ReplaceAll(collection, `"id":"b"`, `"id":"a"`), []string{"# split: features "}},
-		"taken names":    {point("a", `{"a":{"b":1},"a_b":2,"a.b.c":{"d":1}}`), []string{`{from: "a_b", to: "a_b",`, `{from: "a.b", to: "a_b_2",`}},
-		"no name":        {point("a", `{"":1}`), []string{"unmapped: keep"}},
-		"types":          {point("a", `{}`), []string{"types: [Point]"}},
-		"all required":   {point("a", `{"n":1}`), []string{"max_null_rate: 1 ", "optional fields, and there is none"}},
-		"nested":         {point("a", `{"owner":{"name":"x"}}`), []string{`{from: "owner.name", to: "owner_name", type: string}`}},
-		"flag property":  {point("a", `{"switchback_geometry_invalid":true,"switchback_geometry_invalid_2":1}`), []string{`flag_property: "switchback_geometry_invalid_3"`}},
-		"mixed":          {point("a", `{"v":1}`) + point("b", `{"v":"x"}`), []string{"? of several kinds: text 1, whole number 1"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, text := made(t, c.text)
-			for _, want := range c.wants {
-				if !strings.Contains(text, want) {
-					t.Errorf("it does not say %q:\n%s", want, text)
-				}
-			}
-		})
-	}
-}
-
 // Days and times that are no RFC 3339 are asked for, with a rule that reads them. What differs from feature to feature is no time.
 func TestWrite_asksForTimes(t *testing.T) {
 	asked := regexp.MustCompile(`\{from: "v", to: "v", type: \w+, required: true\} # \? [^?]*\? (type: \w+, formats: \[[^\]]*\](, time_zone: [^;]+)?)`)
@@ -302,4 +265,41 @@ func FuzzWrite_S0_2(f *testing.F) {
 			made(t, text)
 		}
 	})
+}
+
+// What the sample says stands in the file, and what it does not say is asked.
+func TestWrite_saysWhatTheSampleShows(t *testing.T) {
+	collection := `{"type":"FeatureCollection","features":[` + point("a", `{"k":1}`) + "," + point("b", `{"k":1}`) + `]}`
+	swiss := strings.ReplaceAll(point("a", `{"k":"x"}`), "[9.512345,47.1]", "[2600000.123,1200000.5]")
+	for name, c := range map[string]struct {
+		text  string
+		wants []string
+	}{
+		"required":       {point("a", `{"n":1,"m":2}`) + point("b", `{"n":2}`), []string{`{from: "n", to: "n", type: integer, required: true} # 2 of 2`, `{from: "m", to: "m", type: integer} # 1 of 2`, `max_null_rate: 0.56 `, `m lacked a value in 50.0 %`}},
+		"id":             {point("a", `{}`) + point("b", `{}`), []string{"The id of a feature is its member id"}},
+		"id by property": {point("a", `{"k":1}`) + point("a", `{"k":2}`), []string{`id: {from: "properties.k"}   # ?`}},
+		"no identity":    {point("a", `{"k":1}`) + point("a", `{"k":1}`), []string{"# ? id: 2 of 2 have a member id, 1 of them different"}},
+		"version":        {point("a", `{"updated":"2026-01-02T03:04:05Z"}`), []string{`# version: "properties.updated"   # ?`}},
+		"degrees":        {point("a", `{}`), []string{"source_crs: EPSG:4326 ", "longitude and latitude", "precision_decimal_threshold: "}},
+		"no degrees":     {swiss, []string{"? these are no degrees", "EPSG:2056"}},
+		"declared":       {`{"type":"FeatureCollection","features":[` + swiss + `],"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:EPSG::2056"}}}`, []string{"source_crs: EPSG:2056", "declared_crs: use"}},
+		"a collection":   {collection, []string{"split: features ", "unmapped: drop"}},
+		"no ids in it":   {strings.ReplaceAll(collection, `"id":"b"`, `"id":"a"`), []string{"# split: features "}},
+		"taken names":    {point("a", `{"a":{"b":1},"a_b":2,"a.b.c":{"d":1}}`), []string{`{from: "a_b", to: "a_b",`, `{from: "a.b", to: "a_b_2",`}},
+		"no name":        {point("a", `{"":1}`), []string{"unmapped: keep"}},
+		"types":          {point("a", `{}`), []string{"types: [Point]"}},
+		"all required":   {point("a", `{"n":1}`), []string{"max_null_rate: 1 ", "optional fields, and there is none"}},
+		"nested":         {point("a", `{"owner":{"name":"x"}}`), []string{`{from: "owner.name", to: "owner_name", type: string}`}},
+		"flag property":  {point("a", `{"switchback_geometry_invalid":true,"switchback_geometry_invalid_2":1}`), []string{`flag_property: "switchback_geometry_invalid_3"`}},
+		"mixed":          {point("a", `{"v":1}`) + point("b", `{"v":"x"}`), []string{"? of several kinds: text 1, whole number 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, text := made(t, c.text)
+			for _, want := range c.wants {
+				if !strings.Contains(text, want) {
+					t.Errorf("it does not say %q:\n%s", want, text)
+				}
+			}
+		})
+	}
 }

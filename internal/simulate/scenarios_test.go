@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"errors"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -135,16 +134,6 @@ func TestRun_S0_12_everyRecordIsAccountedFor(t *testing.T) {
 				t.Errorf("drain %v, recovery %+v", r.DrainTime, r.Recovery)
 			}
 		})
-	}
-}
-
-// A record dies that fails five times: with failures drawn at random, their share to the fifth.
-func TestRun_S0_12_theShareOfDeadLetters(t *testing.T) {
-	t.Parallel()
-	r := play(t, system(t, place), "rate: 200\nduration: 10m\nproviders: [{name: place, errors: {share: 0.3}}]")
-	want := math.Pow(0.3, 5) * r.Records
-	if math.Abs(r.DeadLettered-want) > 5*math.Sqrt(want) {
-		t.Errorf("%v of %v records died, want about %.0f", r.DeadLettered, r.Records, want)
 	}
 }
 

@@ -2,8 +2,6 @@ package simulate
 
 import (
 	"errors"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,38 +67,5 @@ func TestDelays_quantiles(t *testing.T) {
 	}
 	if got := (delays{}).quantile(1); got != 0 {
 		t.Errorf("nothing is late by %v", got)
-	}
-}
-
-func TestAgenda_givesTheNextEventFirst(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(3, 4))
-	var a agenda
-	var want, got []int
-	for n := range 1000 {
-		at := random.IntN(100)
-		a.push(event{at: time.Duration(at), number: n})
-		want = append(want, at*1000+n)
-	}
-	for len(a.events) > 0 {
-		e := a.pop()
-		got = append(got, int(e.at)*1000+e.number)
-	}
-	if slices.Sort(want); !slices.Equal(got, want) {
-		t.Error("out of order")
-	}
-}
-
-func TestQueue_givesWhatWasPutBackFirst(t *testing.T) {
-	t.Parallel()
-	var q queue
-	items := make([]item, 4)
-	q.push(&items[2], &items[3])
-	q.pushFront(&items[1])
-	q.pushFront(&items[0])
-	for i := range items {
-		if q.len() != 4-i || q.pop() != &items[i] {
-			t.Fatalf("item %d is not the next", i)
-		}
 	}
 }

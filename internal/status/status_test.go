@@ -14,10 +14,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
@@ -202,25 +200,5 @@ func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 				t.Errorf("%v\n%s", err, text.String())
 			}
 		})
-	}
-}
-
-func TestGather_aGroupThatNeverRanHasCommittedNothing(t *testing.T) {
-	cfg, admin := world(t)
-	cfg.Source.Group = "never"
-	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, letters{})
-	if err != nil || r.Lag != 5 || r.Shards[0].Committed != -1 || r.State.At != nil {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-// On a cluster where no group has ever committed, brokers have no coordinator yet. That is no trouble of the pipeline.
-func TestGather_S4_11_whereNoGroupHasCommittedYet(t *testing.T) {
-	cfg, cluster, admin := worldOf(t, kgo.RequestRetries(0))
-	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.FindCoordinator}, Err: kerr.CoordinatorNotAvailable, Count: -1})
-	cfg.Source.Group = "never"
-	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, letters{})
-	if err != nil || r.Lag != 5 || r.Shards[0].Committed != -1 {
-		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -132,30 +132,6 @@ func TestEnsure(t *testing.T) {
 	})
 }
 
-// TestCheck_mending_command proves that the command that a fault names is the one that fixes it.
-func TestCheck_mending_command(t *testing.T) {
-	admin, plan := broker(t), Plan(parse(t, pipeline))
-	ensure(t, admin, plan)
-	if _, err := admin.UpdatePartitions(t.Context(), 6, "features"); err != nil {
-		t.Fatal(err)
-	}
-	faults := check(t, admin, plan)
-	if len(faults) != 7 {
-		t.Fatalf("want a fault for each of the 7 shard topics, got %v", faults)
-	}
-	for _, fault := range faults {
-		if !strings.Contains(fault.Fix, "--alter --topic "+fault.Topic+" --partitions 6") || !strings.Contains(fault.Fix, "--bootstrap-server 127.0.0.1:") {
-			t.Errorf("%s", fault)
-		}
-		if _, err := admin.UpdatePartitions(t.Context(), 6, fault.Topic); err != nil { // what the command does
-			t.Fatal(err)
-		}
-	}
-	if left := check(t, admin, plan); len(left) != 0 {
-		t.Errorf("still wrong: %v", left)
-	}
-}
-
 // TestCheck_creates_nothing proves that looking does not make topics, not even on a broker that creates them by itself.
 func TestCheck_creates_nothing(t *testing.T) {
 	admin, plan := broker(t, kfake.AllowAutoTopicCreation()), Plan(parse(t, pipeline))

@@ -1,7 +1,6 @@
 package topics
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -145,23 +144,5 @@ func TestBlocks_S0_4_compactedTopicsThatTakeNoRecordsWithoutKeys(t *testing.T) {
 		if (len(faults) == 1) != c.fault || len(faults) > 1 || c.fault && (faults[0].Blocks() != c.blocks || !strings.Contains(faults[0].Fix, "--add-config cleanup.policy=")) {
 			t.Errorf("%s %s, null_keys %s: %v", c.topic, c.policy, c.nullKeys, faults)
 		}
-	}
-}
-
-// TestCompare_without_a_source proves that the planned count is the measure while there is no source.
-func TestCompare_without_a_source(t *testing.T) {
-	plan := Plan(parse(t, pipeline))
-	seen := map[string]observed{"features.dlq": healthy(plan)["features.dlq"]}
-	dlq := seen["features.dlq"]
-	dlq.partitions = 5
-	seen["features.dlq"] = dlq
-	var kinds []FaultKind
-	for _, fault := range compare(plan, maps.Clone(seen), "b:9092") {
-		if fault.Topic == "features.dlq" {
-			kinds = append(kinds, fault.Kind)
-		}
-	}
-	if !slices.Equal(kinds, []FaultKind{FaultPartitions}) {
-		t.Errorf("got %v", kinds)
 	}
 }

@@ -47,23 +47,6 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestPlan_own_names(t *testing.T) {
-	c := parse(t, pipeline+"source: { topic: parcels }\noutput: { topic: clean }\n")
-	c.Topics.DLQ, c.Topics.TierPrefix = "graveyard", "later-"
-	names := map[Role][]string{}
-	for _, topic := range Plan(c) {
-		names[topic.Role] = append(names[topic.Role], topic.Name)
-	}
-	for role, want := range map[Role][]string{
-		RoleSource: {"parcels"}, RoleOutput: {"clean"}, RoleDLQ: {"graveyard"}, RoleState: {"parcels.state"},
-		RoleTier: {"later-2s", "later-8s", "later-60s"},
-	} {
-		if !slices.Equal(names[role], want) {
-			t.Errorf("%s: got %q, want %q", role, names[role], want)
-		}
-	}
-}
-
 // TestPlan_shards proves which topics share the source's partitions: those whose partition p belongs to shard p.
 func TestPlan_shards(t *testing.T) {
 	shared := []Role{RoleTier, RoleDLQ, RoleState, RoleLedger, RoleDLQStatus}
