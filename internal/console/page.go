@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -268,6 +269,7 @@ func (c *Console) words() template.FuncMap {
 		"letters":  letterCount,
 		"reached":  func(j *control.Job) int { return j.Letters - j.NotReached },
 		"undoable": func(j *control.Job) bool { return !j.IsReplay() && j.State.Ended() && j.Done > 0 },
+		"changes":  func(a replay.Action) bool { return a.Done[audit.Replayed] == 0 }, // what was sent cannot be undone
 		"span":     func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
 		"ago": func(text string) string {
 			at, err := time.Parse(time.RFC3339, text)

@@ -1,7 +1,6 @@
 package chromium
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -89,6 +88,12 @@ func (p *Page) Dark(on bool) {
 		theme = "dark"
 	}
 	p.must("Emulation.setEmulatedMedia", params{"features": []params{{"name": "prefers-color-scheme", "value": theme}}}, nil)
+}
+
+// Resize changes the size of the window.
+func (p *Page) Resize(width, height int) {
+	p.b.t.Helper()
+	p.must("Emulation.setDeviceMetricsOverride", params{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
 // Eval returns the value of an expression. A promise is awaited.
@@ -196,16 +201,12 @@ func (p *Page) Enter(selector string) {
 	}
 }
 
-// Screenshot returns a PNG of the whole page.
-func (p *Page) Screenshot() []byte {
+// Picture returns what the window shows, as WebP.
+func (p *Page) Picture() []byte {
 	p.b.t.Helper()
-	var out struct{ Data string }
-	p.must("Page.captureScreenshot", params{"format": "png", "captureBeyondViewport": true}, &out)
-	png, err := base64.StdEncoding.DecodeString(out.Data)
-	if err != nil {
-		p.b.t.Fatal(err)
-	}
-	return png
+	var out struct{ Data []byte }
+	p.must("Page.captureScreenshot", params{"format": "webp", "quality": 80}, &out)
+	return out.Data
 }
 
 // quote writes a text as a JavaScript string.
