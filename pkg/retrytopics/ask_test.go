@@ -98,29 +98,6 @@ func TestEngine_S4_2_unknownErrors(t *testing.T) {
 	}
 }
 
-// A record that asks for more than the longest tier has waits in rounds, and is not attempted between them.
-func TestEngine_S4_4_retryAfterBeyondEveryTier(t *testing.T) {
-	t.Parallel()
-	b := newBroker(t)
-	b.produce(events(1)...)
-	const wait = 1500 * time.Millisecond // the longest tier has 600 ms
-	var ended time.Time
-	var waited time.Duration
-	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		if r.Attempt == 1 {
-			ended = time.Now()
-			return retrytopics.Result{}, retrytopics.RetryAfter(wait, errSlow)
-		}
-		waited = time.Since(ended)
-		return retrytopics.Result{}, nil
-	})
-	cfg.Retries.Policy.RetryAfterLimit = time.Second
-	b.drain(b.engine(cfg))
-	if waited < wait {
-		t.Errorf("attempted again after %v, want %v at least", waited, wait)
-	}
-}
-
 // A handler's mistake is no outage: attempts would not change it.
 func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package retrytopics_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +79,22 @@ func (b *broker) drain(e *retrytopics.Engine) {
 	if err := e.RunUntilEnd(ctx); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// runs starts an engine. The context limits the wait for a state of the engine. end stops the engine, which must not have failed.
+func (b *broker) runs(e *retrytopics.Engine) (ctx context.Context, end func()) {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	end = sync.OnceFunc(func() {
+		stop()
+		if err := <-ended; err != nil {
+			b.t.Error(err)
+		}
+	})
+	b.t.Cleanup(end)
+	return ctx, end
 }
 
 func (b *broker) produce(records ...*kgo.Record) {

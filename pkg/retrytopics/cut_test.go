@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -21,22 +18,11 @@ func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
 	b := newBroker(t)
 	b.produce(events(20)...)
 	cfg := b.config(copied)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	var offsets kadm.Offsets
-	for p := range int32(partitions) {
-		offsets.AddOffset(source, p, 1000, -1)
-	}
-	if err := kadm.NewClient(client).CommitAllOffsets(t.Context(), cfg.Group, offsets); err != nil {
-		t.Fatal(err)
-	}
+	b.resets(cfg.Group, 1000)
 	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
 	defer stop()
 	for name, run := range map[string]func(context.Context) error{"run": b.engine(cfg).Run, "until_end": b.engine(cfg).RunUntilEnd} {
-		err = run(ctx)
+		err := run(ctx)
 		if !errors.Is(err, retrytopics.ErrLogTruncated) || !strings.Contains(err.Error(), "and 1000 is committed") || !strings.Contains(err.Error(), source+" partition ") {
 			t.Errorf("%s: got %v", name, err)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -20,20 +19,14 @@ func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *retrytop
 	b, cluster := newBrokerOf(t)
 	e := b.engine(b.config(copied))
 	e.Hurry(50 * time.Millisecond)
-	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	ctx, end := b.runs(e)
 	b.produce(numbered("first", 1)...)
 	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
 	denied := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: source, Err: kerr.TopicAuthorizationFailed, Count: -1})
 	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
 	denied.Remove()
 	then(ctx, b, e)
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	end()
 }
 
 // S4-15: an engine that was blocked by a missing Read is not blocked any more once it may read again, also where no record comes
@@ -77,11 +70,8 @@ func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
 			return retrytopics.Result{}, ctx.Err()
 		}
 	})
-	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
-	defer stop()
 	e := b.engine(cfg)
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	ctx, end := b.runs(e)
 	b.produce(numbered("first", 1)...)
 	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
 	b.produce(numbered("second", 1)...)
@@ -91,10 +81,7 @@ func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
 	close(refused)
 	denied.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 2 })
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	end()
 	if n := asked.Load(); n != 2 {
 		t.Errorf("the handler was asked %d times for two records", n)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -30,8 +29,7 @@ func newForcing(t *testing.T, mode retrytopics.Order, versioned bool) *forcing {
 	t.Helper()
 	f := &forcing{broker: newBroker(t), fail: map[string]error{}}
 	f.cfg = f.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		result, err := copied(ctx, r)
-		result.ContentHash = idempotency.Of(r.Value).String()
+		result, err := hashed(ctx, r)
 		if _, n, ok := strings.Cut(string(r.Value), "/"); ok && versioned {
 			v, _ := strconv.ParseInt(n, 10, 64)
 			result.Version = &v

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
@@ -34,9 +33,7 @@ func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 	b.produce(&kgo.Record{Key: []byte("a"), Value: []byte("v")})
 	eventually.Until(ctx, t, "the first record", func() (bool, string) { n := delivered.Load(); return n == 1, fmt.Sprint(n) })
 
-	if _, err := kadm.NewClient(b.client).CreateTopic(ctx, partitions, 1, nil, "parcels"); err != nil {
-		t.Fatal(err)
-	}
+	b.creates("parcels", partitions)
 	other := b.config(failsFirst(t, 0))
 	other.Source, other.Membership.Instance, other.DLQ = "parcels", "two", ""
 	other.Retries.Tiers = []policy.Tier{{Topic: "parcels.retry-1s", Delay: time.Second}}

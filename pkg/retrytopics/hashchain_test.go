@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -49,9 +48,7 @@ func counting() retrytopics.HashChain {
 func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	if _, err := kadm.NewClient(b.client).CreateTopic(t.Context(), partitions, 1, nil, trailTopic); err != nil {
-		t.Fatal(err)
-	}
+	b.creates(trailTopic, partitions)
 	deny := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		if strings.HasSuffix(string(r.Key), "0") {
 			return retrytopics.Result{}, classify.WithClass(classify.Row, errors.New("no"))

@@ -12,7 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -78,10 +77,7 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	b.cacheIDs(source+".state", source+".ledger", output)
 	denied := b.refuse(output, kerr.TopicAuthorizationFailed.Code, cluster.ControlKey, cluster.KeepControl)
 
-	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	ctx, end := b.runs(e)
 	b.produce(events(20)...)
 	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
 	denied.on.Store(true)
@@ -104,10 +100,7 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	if most.Load() != 1 {
 		t.Errorf("a handler ran %d times for one record", most.Load())
 	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	end()
 }
 
 // What never is allowed ends a run at once: a bounded one does not wait for somebody to give a permission, and neither does one that has
@@ -143,10 +136,7 @@ func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
 	b.cacheIDs(output)
 	denied := b.refuse(output, kerr.TopicAuthorizationFailed.Code, cluster.ControlKey, cluster.KeepControl)
 	denied.on.Store(true)
-	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	ctx, end := b.runs(e)
 	b.produce(events(20)...)
 	b.until(ctx, func() bool { return denied.hits.Load() > 5 }) // a new session has tried, too
 	denied.on.Store(false)
@@ -154,10 +144,7 @@ func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
 	if n := calls.Load(); n != 20 {
 		t.Errorf("%d calls for 20 records", n)
 	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	end()
 }
 
 func numbered(prefix string, n int) []*kgo.Record {
@@ -199,10 +186,7 @@ func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 		}
 	}
 	e := b.engine(cfg)
-	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	ctx, end := b.runs(e)
 	b.produce(events(20)...)
 	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
 	aborted.Store(0)
@@ -217,8 +201,5 @@ func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 	}
 	on.Store(false)
 	b.until(ctx, func() bool { return len(b.read(output)) == 120 })
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	end()
 }

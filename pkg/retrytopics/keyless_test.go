@@ -1,20 +1,17 @@
 package retrytopics_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -106,11 +103,7 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 			t.Parallel()
 			b, cluster := newBrokerOf(t)
 			if c.compacted {
-				policy := "compact"
-				changed, err := kadm.NewClient(b.client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "cleanup.policy", Value: &policy}}, output)
-				if err != nil || changed[0].Err != nil {
-					t.Fatal(err, changed)
-				}
+				b.configures("cleanup.policy", "compact", output)
 			}
 			records := keyless(events(200), 3, 90, 150)
 			want := map[string]bool{}
@@ -120,7 +113,7 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 				}
 			}
 			b.produce(records...)
-			cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) { return copied(ctx, r) })
+			cfg := b.config(copied)
 			cfg.Outputs = c.outputs
 			e := b.engine(cfg)
 			b.refuseBatches(cluster, func() int16 { return c.code.Code }, c.refused)
@@ -147,7 +140,7 @@ func TestEngine_S0_4_aRefusedOutputAfterTrouble(t *testing.T) {
 	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	b.produce(keyless(events(20), 3, 7)...)
-	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) { return copied(ctx, r) })
+	cfg := b.config(copied)
 	e := b.engine(cfg)
 	var n atomic.Int64
 	b.refuseBatches(cluster, func() int16 {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -25,11 +24,7 @@ func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T)
 	client := fakekafka.Client(t, cluster)
 	b := &broker{t: t, addrs: cluster.ListenAddrs(), client: client}
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/1")})
-	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		result, err := copied(ctx, r)
-		result.ContentHash = idempotency.Of(r.Value).String()
-		return result, err
-	}, retrytopics.OrderLatestWins)
+	cfg := b.ordered(hashed, retrytopics.OrderLatestWins)
 	cfg.Delivery, cfg.Dedupe.Window, cfg.Timing.Transaction = retrytopics.AtLeastOnce, time.Hour, time.Second
 	engine := b.engine(cfg)
 	const lost, kept = 0, 1

@@ -42,14 +42,12 @@ func (b *broker) remembering(h retrytopics.Handler) (*retrytopics.Engine, *bytes
 // recreate deletes topics and makes them again, as an operator does.
 func (b *broker) recreate(topics ...string) {
 	b.t.Helper()
-	adm := kadm.NewClient(b.client)
+	b.administers(func(ctx context.Context, adm *kadm.Client) error {
+		_, err := adm.DeleteTopics(ctx, topics...)
+		return err
+	})
 	for _, topic := range topics {
-		if _, err := adm.DeleteTopic(b.t.Context(), topic); err != nil {
-			b.t.Fatal(err)
-		}
-		if _, err := adm.CreateTopic(b.t.Context(), partitions, 1, nil, topic); err != nil {
-			b.t.Fatal(err)
-		}
+		b.creates(topic, partitions)
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...)) // the one before takes the topics for those that it knows
 	if err != nil {
@@ -113,9 +111,7 @@ func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) 
 	e, log := b.remembering(copied) // no content hash: nothing is a duplicate
 	b.produce(valued(30, "a")...)
 	b.drain(e)
-	if _, err := kadm.NewClient(b.client).DeleteGroup(t.Context(), "g"); err != nil {
-		t.Fatal(err)
-	}
+	b.expires("g")
 	b.produce(valued(10, "b")...)
 	b.drain(e)
 	if got := len(b.read(output)); got != 40 {
@@ -126,43 +122,34 @@ func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) 
 	}
 }
 
+// The source may be another one alone, or the group may be gone too, as after a long time without instances.
 func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 	t.Parallel()
-	b := newBroker(t)
-	e, _ := b.remembering(hashed)
-	b.produce(valued(30, "a")...)
-	b.drain(e)
-	b.recreate(source)
-	b.produce(valued(20, "a")...) // the same content: the ledger has forgotten it
-	b.refusesMemory(e, "source topic features was deleted and re-created", "topics adopt")
-	if got := len(b.read(output)); got != 30 {
-		t.Fatalf("%d outputs before the adoption, want 30", got)
-	}
-	if plan := b.adopts(e, retrytopics.MismatchSource); plan.Forgotten != 30 || plan.Partitions != partitions {
-		t.Errorf("the plan: %+v", plan)
-	}
-	b.drain(e)
-	if got := len(b.read(output)); got != 50 {
-		t.Errorf("%d outputs, want 50", got)
-	}
-}
-
-// Both at once, as after a long time without instances: the source is another one, and the group is gone.
-func TestEngine_S4_14_aReCreatedSourceIsAdoptedWithoutAGroup(t *testing.T) {
-	t.Parallel()
-	b := newBroker(t)
-	e, _ := b.remembering(hashed)
-	b.produce(valued(30, "a")...)
-	b.drain(e)
-	b.recreate(source)
-	if _, err := kadm.NewClient(b.client).DeleteGroup(t.Context(), "g"); err != nil {
-		t.Fatal(err)
-	}
-	b.produce(valued(20, "a")...)
-	b.adopts(e, retrytopics.MismatchSource)
-	b.drain(e)
-	if got := len(b.read(output)); got != 50 {
-		t.Errorf("%d outputs, want 50", got)
+	for name, expired := range map[string]bool{"with its group": false, "without a group": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBroker(t)
+			e, _ := b.remembering(hashed)
+			b.produce(valued(30, "a")...)
+			b.drain(e)
+			b.recreate(source)
+			b.produce(valued(20, "a")...) // the same content: the ledger has forgotten it
+			if expired {
+				b.expires("g")
+			} else {
+				b.refusesMemory(e, "source topic features was deleted and re-created")
+			}
+			if got := len(b.read(output)); got != 30 {
+				t.Fatalf("%d outputs before the adoption, want 30", got)
+			}
+			if plan := b.adopts(e, retrytopics.MismatchSource); plan.Forgotten != 30 || plan.Partitions != partitions {
+				t.Errorf("the plan: %+v", plan)
+			}
+			b.drain(e)
+			if got := len(b.read(output)); got != 50 {
+				t.Errorf("%d outputs, want 50", got)
+			}
+		})
 	}
 }
 
@@ -178,14 +165,9 @@ func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
 		return hashed(ctx, r)
 	})
 	b.produce(append(valued(30, "a"), &kgo.Record{Key: []byte("w0"), Value: []byte("old")}, &kgo.Record{Key: []byte("w1"), Value: []byte("old")})...)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	ctx, end := b.runs(e)
 	b.until(ctx, func() bool { return len(b.read(output)) == 30 && len(b.read(source+".retry-100ms")) >= 2 })
-	stop()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	end()
 	b.recreate(source)
 	outage = false
 	if plan := b.adopts(e, retrytopics.MismatchSource); plan.Kept != 2 || plan.Waiting < 2 {
@@ -284,17 +266,12 @@ func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	e, _ := b.remembering(copied)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
+	ctx, end := b.runs(e)
 	b.until(ctx, func() bool { return e.Stats().Joined })
 	if _, err := e.Adopt(ctx); !errors.Is(err, retrytopics.ErrRunning) || !strings.Contains(err.Error(), "one on ") {
 		t.Errorf("got %v, want ErrRunning and the name of the instance", err)
 	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	end()
 }
 
 // A topic that is re-created while it is consumed is noticed without a restart.

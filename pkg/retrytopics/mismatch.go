@@ -28,11 +28,6 @@ const (
 	MismatchUnbound MismatchKind = "unbound"
 )
 
-// MismatchKinds lists every kind.
-func MismatchKinds() []MismatchKind {
-	return []MismatchKind{MismatchSource, MismatchTier, MismatchLedger, MismatchState, MismatchGroup, MismatchUnbound}
-}
-
 // Mismatch is one thing in which a memory does not fit.
 type Mismatch struct {
 	Kind       MismatchKind `json:"kind"`

@@ -63,16 +63,6 @@ func TestMismatches_S4_14(t *testing.T) {
 	}
 }
 
-func TestMismatchKinds_closed(t *testing.T) {
-	t.Parallel()
-	for _, k := range MismatchKinds() {
-		m := Mismatch{Kind: k, Topic: "features.t", Remembered: "before", Now: "after"}
-		if text := m.String(); !strings.Contains(text, "features.t") || !strings.Contains(text, "after") {
-			t.Errorf("%s: %s", k, text)
-		}
-	}
-}
-
 // S0-6: the scale of the ledger's versions changes when they are written on another one, which nothing does without a ledger.
 func TestNext_S0_6_theScaleIsThatOfTheLedger(t *testing.T) {
 	t.Parallel()

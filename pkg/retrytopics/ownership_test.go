@@ -13,11 +13,7 @@ import (
 // fetched again when it comes back: a pause outlives the assignment.
 func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *testing.T) {
 	t.Parallel()
-	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := disconnected(t)
 	s := unconnected(t, Config{Handler: nothing})
 	s.committer = plain{client}
 	tp := topicPartition{"in", 0}
@@ -100,11 +96,7 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 // partitions over knows that nothing does.
 func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testing.T) {
 	t.Parallel()
-	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := disconnected(t)
 	all := map[string][]int32{"in": {0}}
 	for name, c := range map[string]struct {
 		end func(s *session)
@@ -132,11 +124,7 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 // afterwards it counts nothing twice.
 func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	t.Parallel()
-	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := disconnected(t)
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.committer = plain{client}
 	tier := topicPartition{"in.retry-2s", 0}

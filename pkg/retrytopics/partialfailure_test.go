@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -295,12 +294,8 @@ func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
 	t.Parallel()
 	w := newWords(t, retrytopics.OrderNone)
 	e := w.engine(w.cfg)
-	small := "20000"
 	for _, tier := range w.cfg.Retries.Tiers {
-		alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &small}}
-		if _, err := kadm.NewClient(w.client).AlterTopicConfigs(t.Context(), alter, tier.Topic); err != nil {
-			t.Fatal(err)
-		}
+		w.configures("max.message.bytes", "20000", tier.Topic)
 	}
 	w.produce(&kgo.Record{Key: []byte("k"), Value: []byte("a b?1 c?1 " + base64.StdEncoding.EncodeToString(noise(30_000)))})
 	w.drain(e)

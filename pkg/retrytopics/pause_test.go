@@ -8,38 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
-
-// when waits for a condition.
-func when(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	limit := time.NewTimer(testrun.Patient(20 * time.Second))
-	defer limit.Stop()
-	for tick := time.NewTicker(5 * time.Millisecond); !holds(); {
-		select {
-		case <-tick.C:
-		case <-limit.C:
-			t.Fatalf("waited for %s", what)
-		}
-	}
-}
-
-// started runs an engine until stop is called.
-func started(t *testing.T, e *retrytopics.Engine) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
-	return sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-}
 
 // tally counts committed events by outcome and attempt.
 type tally struct {
@@ -82,14 +53,13 @@ func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) 
 	cfg.Hooks.OnCommit = count.add
 	e := b.engine(cfg)
 	e.Hold("paused by a person")
-	stop := started(t, e)
-	defer stop()
-	when(t, "a member of the group that knows its lag", func() bool { s := e.Stats(); return s.Joined && s.Lag == 300 })
+	ctx, stop := b.runs(e)
+	b.until(ctx, func() bool { s := e.Stats(); return s.Joined && s.Lag == 300 })
 	if s := e.Stats(); calls.Load() != 0 || s.Paused != "paused by a person" || s.Partitions != partitions {
 		t.Errorf("%d calls while held; %+v", calls.Load(), s)
 	}
 	e.Resume()
-	when(t, "every delivery", func() bool { return count.of(policy.OutcomeDelivered) == 300 })
+	b.until(ctx, func() bool { return count.of(policy.OutcomeDelivered) == 300 })
 	stop()
 	if s := e.Stats(); s.Paused != "" || count.second != 0 {
 		t.Errorf("%+v, %d later attempts", s, count.second)
@@ -121,8 +91,8 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 		e.Hold("stopped by a gate: " + string(event.Failure.Code))
 	}
 	e = b.engine(cfg)
-	stop := started(t, e)
-	when(t, "a failure and some deliveries", func() bool { return failures.Load() > 0 && count.of(policy.OutcomeDelivered) > 0 })
+	ctx, stop := b.runs(e)
+	b.until(ctx, func() bool { return failures.Load() > 0 && count.of(policy.OutcomeDelivered) > 0 })
 	stop()
 	if got := count.n; len(got) != 1 || count.second != 0 {
 		t.Errorf("outcomes while held: %v", got)
@@ -134,13 +104,7 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	if sum := count.of(policy.OutcomeDelivered) + after.of(policy.OutcomeDelivered); sum != 400 || len(after.n) != 1 || after.second != 0 {
 		t.Errorf("%d deliveries in all; after the restart %v", sum, after.n)
 	}
-	for key, ns := range numbers(t, b.read(output)) {
-		for i, n := range ns {
-			if n != i {
-				t.Fatalf("%s took effect as %v", key, ns)
-			}
-		}
-	}
+	b.inOrder(400)
 	if deadLetters := b.read(source + ".dlq"); len(deadLetters) != 0 {
 		t.Errorf("%d dead letters", len(deadLetters))
 	}
@@ -158,17 +122,16 @@ func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	count := &tally{}
 	cfg.Hooks.OnCommit = count.add
 	e := b.engine(cfg)
-	stop := started(t, e)
-	defer stop()
-	when(t, "every record in the tier", func() bool { return count.of(policy.OutcomeRetried) == 50 })
+	ctx, _ := b.runs(e)
+	b.until(ctx, func() bool { return count.of(policy.OutcomeRetried) == 50 })
 	e.Hold("held")
 	// Records of the tier that ran at that moment may end; what is due after it does not begin.
-	when(t, "the last due time", func() bool {
+	b.until(ctx, func() bool {
 		s := e.Stats()
 		return s.Tiers[0].Waiting+int64(count.of(policy.OutcomeDelivered)) == 50 && (s.Tiers[0].NextDue.IsZero() || s.Tiers[0].Overdue > 0)
 	})
 	e.Resume()
-	when(t, "every delivery", func() bool { return count.of(policy.OutcomeDelivered) == 50 })
+	b.until(ctx, func() bool { return count.of(policy.OutcomeDelivered) == 50 })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key, began := range f.began {

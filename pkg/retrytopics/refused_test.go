@@ -34,6 +34,17 @@ func unconnected(t *testing.T, cfg Config) *session {
 	return s
 }
 
+// disconnected returns a client whose broker does not exist.
+func disconnected(t *testing.T) *kgo.Client {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
 func nothing(context.Context, *Record) (Result, error) { return Result{}, nil }
 
 // takes hands records of one topic to the scheduler.

@@ -28,22 +28,6 @@ func TestPolicy_S2_1_noSpreadIsNone(t *testing.T) {
 	}
 }
 
-// S0-4: the results that a later session takes over are copies of the client's records.
-func TestSession_S0_4_keptResultsAreCopies(t *testing.T) {
-	sent := &kgo.Record{Topic: "out", Context: t.Context()}
-	tk := &task{handled: true, record: Record{}, event: Event{}, result: Result{Outputs: []*kgo.Record{sent}}}
-	tk.outputs = append(append([]*kgo.Record{}, tk.result.Outputs...), &kgo.Record{Topic: "audit"}) // as Journal.Event does
-	s := &session{}
-	s.salvage([]*task{tk})
-	r := newResults(1 << 20)
-	r.keep(tk)
-	for _, m := range r.made {
-		if m.result.Outputs[0] == sent {
-			t.Error("the kept output is the record that the left-behind client still holds, with the context of the ended transaction")
-		}
-	}
-}
-
 // Instances that start together create the topics once.
 func TestCreateTopics_instancesStartTogether(t *testing.T) {
 	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "orders"))
@@ -94,11 +78,7 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k")})
 	first := s.sched.next() // under way
-	client, err := kgo.NewClient(kgo.SeedBrokers("localhost:9"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := disconnected(t)
 	s.mu.Lock()
 	s.forget(client, func(tp topicPartition) bool { return tp.topic == "in.retry-2s" })
 	_, remembered := s.states[0]

@@ -15,7 +15,7 @@ func TestSession_S4_15_salvagedOutputsAreCopies(t *testing.T) {
 	for _, dated := range []bool{false, true} {
 		sent := &kgo.Record{Topic: "out", Partition: 3, Key: []byte("k"), Value: []byte("v"), Context: t.Context(), Timestamp: own,
 			Headers: []kgo.RecordHeader{{Key: "h"}}}
-		finished := &task{outputs: []*kgo.Record{sent}, dated: dated}
+		finished := &task{outputs: []*kgo.Record{sent, {Topic: "audit"}}, result: Result{Outputs: []*kgo.Record{sent}}, dated: dated}
 		s := &session{}
 		s.salvage([]*task{finished})
 		if sent.Context == nil || !sent.Timestamp.Equal(own) {
@@ -24,6 +24,9 @@ func TestSession_S4_15_salvagedOutputsAreCopies(t *testing.T) {
 		kept := finished.outputs[0]
 		if kept == sent || kept.Context != nil || kept.Timestamp.IsZero() == dated {
 			t.Errorf("dated %t: kept %+v", dated, kept)
+		}
+		if finished.result.Outputs[0] != kept {
+			t.Error("the result still has the client's record")
 		}
 		if kept.Topic != "out" || kept.Partition != 3 || string(kept.Key)+string(kept.Value) != "kv" || len(kept.Headers) != 1 {
 			t.Errorf("kept %+v", kept)

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
@@ -120,13 +119,7 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 	f := &failing{n: 1, err: unavailable}
 	cfg := b.config(f.handle)
 	e := b.engine(cfg)
-	small := "100000"
-	for _, topic := range []string{cfg.Retries.Tiers[0].Topic, cfg.Retries.Tiers[1].Topic, cfg.Retries.Tiers[2].Topic, source + ".dlq"} {
-		alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &small}}
-		if _, err := kadm.NewClient(b.client).AlterTopicConfigs(t.Context(), alter, topic); err != nil {
-			t.Fatal(err)
-		}
-	}
+	b.configures("max.message.bytes", "100000", cfg.Retries.Tiers[0].Topic, cfg.Retries.Tiers[1].Topic, cfg.Retries.Tiers[2].Topic, source+".dlq")
 	value := noise(200_000)
 	b.produce(append(events(5), &kgo.Record{Key: []byte("large"), Value: value, Headers: []kgo.RecordHeader{{Key: "ce_id", Value: []byte("7")}}})...)
 	b.drain(e)

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -23,11 +22,7 @@ func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			t.Parallel()
 			b := newBroker(t)
-			text := fmt.Sprint(limit)
-			changed, err := kadm.NewClient(b.client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &text}}, output)
-			if err != nil || changed[0].Err != nil {
-				t.Fatal(err, changed)
-			}
+			b.configures("max.message.bytes", fmt.Sprint(limit), output)
 			records := events(40)
 			for i, r := range records {
 				switch {
@@ -38,7 +33,7 @@ func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
 				}
 			}
 			b.produce(records...)
-			cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) { return copied(ctx, r) })
+			cfg := b.config(copied)
 			cfg.Outputs = []string{output}
 			b.drain(b.engine(cfg))
 			dead := b.read(source + ".dlq")

@@ -37,23 +37,6 @@ func TestEngine_latestWinsWhatWaitsDoesNotUndoADelete(t *testing.T) {
 	f.want("k/7 delivered by force")
 }
 
-// An event that died although a newer one had taken effect is held to that one when it is put back, however late: the
-// ledger forgets it in time, the key's state must not.
-func TestEngine_latestWinsALetterIsHeldToWhatWasThereBeforeItDied(t *testing.T) {
-	t.Parallel()
-	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
-		f := newForcing(t, mode, true)
-		f.fail["k/2 1"] = badRow
-		f.sends("k/5")
-		f.sends("k/2")
-		f.want("k/5 delivered", "k/2 dead_lettered")
-		delete(f.fail, "k/2 1")
-		f.cfg.Dedupe.Window = time.Nanosecond // a day later
-		f.replays(false)
-		f.want("k/2 superseded")
-	}
-}
-
 // A, B, A in strict order: B died, and the second A says again what stands there. B put back is older than that.
 func TestEngine_strictARepetitionIsNewerThanALetter(t *testing.T) {
 	t.Parallel()

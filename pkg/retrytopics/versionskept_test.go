@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -37,18 +35,6 @@ func TestEngine_S0_6_aVersionLivesAsLongAsItsKey(t *testing.T) {
 	}
 }
 
-// Another instance takes the partition over, with everything that is remembered of it.
-func TestEngine_S0_6_aVersionLivesAsLongAsItsKeyUnderAnyOwner(t *testing.T) {
-	t.Parallel()
-	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	f.cfg.Dedupe.Window = 0
-	for _, owner := range []string{"one", "two", "one"} {
-		f.cfg.Membership.Instance = owner
-		f.sends("k/9", "k/2")
-		f.want("k/9 delivered", "k/2 superseded")
-	}
-}
-
 // What was sent before a delete is older than it, however great its version: also when somebody sets the group's offsets back and
 // it is read once more, long after it was finished.
 func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
@@ -60,7 +46,7 @@ func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
 	f.drain(f.engine(f.cfg))
 	f.want("k/5 delivered", "k/7 retried", " delivered", "k/7 superseded")
 	delete(f.fail, "k/7 1")
-	f.rewinds()
+	f.resets(f.cfg.Group, 0)
 	f.drain(f.engine(f.cfg))
 	f.want("k/5 superseded", "k/7 superseded", " superseded")
 }
@@ -80,20 +66,6 @@ func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
 	}
 }
 
-// In strict order versions guard what an operator puts back.
-func TestEngine_S0_6_strictHoldsALetterToWhatWasLongAgo(t *testing.T) {
-	t.Parallel()
-	f := newForcing(t, retrytopics.OrderStrict, true)
-	f.cfg.Dedupe.Window = 0
-	f.fail["k/2 1"] = badRow
-	f.sends("k/5")
-	f.sends("k/2")
-	f.want("k/5 delivered", "k/2 dead_lettered")
-	delete(f.fail, "k/2 1")
-	f.replays(false)
-	f.want("k/2 superseded")
-}
-
 // Where the source offset orders events, nothing older can come, and nothing is kept.
 func TestEngine_S0_6_byOffsetNothingIsKept(t *testing.T) {
 	t.Parallel()
@@ -104,18 +76,6 @@ func TestEngine_S0_6_byOffsetNothingIsKept(t *testing.T) {
 	state := f.read(source + ".state")
 	if left, versions := compacted(state), versionsIn(state); len(left)+len(versions) != 0 {
 		t.Errorf("the state knows %q, %q", left, versions)
-	}
-}
-
-// rewinds lets the group read the source once more from its beginning.
-func (f *forcing) rewinds() {
-	f.t.Helper()
-	offsets := kadm.Offsets{}
-	for p := range int32(partitions) {
-		offsets.AddOffset(source, p, 0, -1)
-	}
-	if err := kadm.NewClient(f.client).CommitAllOffsets(f.t.Context(), f.cfg.Group, offsets); err != nil {
-		f.t.Fatal(err)
 	}
 }
 

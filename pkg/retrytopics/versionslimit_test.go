@@ -46,7 +46,7 @@ func TestEngine_S0_6_forgottenVersionsAreCountedAndLogged(t *testing.T) {
 		f.drain(e)
 		return e
 	}
-	f.inOnePartition()
+	f.byPartition()
 	e := send("a/5", "b/5", "a/6", "c/5") // b makes room
 	if got := e.Stats().Versions; got.Keys != 2 || got.Forgotten != 1 || got.Bytes == 0 {
 		t.Errorf("%+v", got)
@@ -68,16 +68,6 @@ func TestEngine_S0_6_forgottenVersionsAreCountedAndLogged(t *testing.T) {
 	if got := e.Stats().Versions; got.Keys != 1 || got.Forgotten != 2 || len(versionsIn(f.read(source+".state"))) != 1 {
 		t.Errorf("with a lower limit: %+v", got)
 	}
-}
-
-// inOnePartition lets the records of the test say their partition.
-func (f *forcing) inOnePartition() {
-	client, err := kgo.NewClient(kgo.SeedBrokers(f.addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.t.Cleanup(client.Close)
-	f.client = client
 }
 
 // S0-6: a version is written once for each key and transaction, however often the key has changed in it.
@@ -133,26 +123,4 @@ func TestEngine_S0_6_keepWindowRemovesWhatIsRemembered(t *testing.T) {
 	f.cfg.Ordering.Versions.Keep = retrytopics.KeepAlways
 	f.sends("k/7", "k/6")
 	f.want("k/7 delivered", "k/6 superseded")
-}
-
-// What an earlier release knows, in the ledger and in the state of keys that wait, becomes lasting with the next event of the key.
-func TestEngine_S0_6_anUpgradeMakesLastingWhatIsKnown(t *testing.T) {
-	t.Parallel()
-	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	f.cfg.Ordering.Versions.Keep = retrytopics.KeepWindow // as the earlier release
-	f.fail["x/3 1"] = badRow
-	f.produce(event("k/5"), &kgo.Record{Key: []byte("x"), Value: []byte("x/3")}, &kgo.Record{Key: []byte("x"), Value: []byte("x/4")})
-	f.drain(f.engine(f.cfg))
-	f.cfg.Ordering.Versions.Keep, f.took = retrytopics.KeepAlways, nil
-	f.sends("k/4")
-	f.want("k/4 superseded")
-	f.cfg.Dedupe.Window = 0
-	f.sends("k/3")
-	f.want("k/3 superseded")
-	delete(f.fail, "x/3 1")
-	f.replays(true)
-	f.want("x/3 delivered by force")
-	f.produce(&kgo.Record{Key: []byte("x"), Value: []byte("x/2")})
-	f.drain(f.engine(f.cfg))
-	f.want("x/2 superseded")
 }
