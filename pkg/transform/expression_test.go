@@ -153,14 +153,6 @@ func TestID_S0_6(t *testing.T) {
 
 const withoutID = `{"type":"Feature","geometry":null,"properties":{"a":1}}`
 
-func TestErrors_name_the_line_of_the_rule(t *testing.T) {
-	tr := mustNew(t, Config{Fields: []Field{{To: "a"}, {To: "n", Type: TypeInteger}}, Lines: map[string]int{"fields[1]": 42}})
-	_, err := tr.Apply(t.Context(), []byte(withProperties(`{"n":"x"}`)))
-	if e := asError(t, err); e.RuleLine != 42 || e.Rule != "fields[1]" {
-		t.Errorf("got line %d of %s", e.RuleLine, e.Rule)
-	}
-}
-
 // An expression gives what it says, or an error: no number that ran over, no half character.
 func TestExpressions_S0_10_exact(t *testing.T) {
 	record := `{"type":"Feature","id":"f1","geometry":null,"properties":{"most":9223372036854775807,"least":-9223372036854775808,"big":4611686018427387904,` +
