@@ -3,7 +3,6 @@ package idempotency
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -99,29 +98,6 @@ func TestAppendChanges_round_trip(t *testing.T) {
 			t.Fatalf("read as %v, %v; want %v", read, err, changes)
 		}
 	}
-}
-
-// The bytes of version 1 are in topics: they must be read, and stay the same.
-func TestAppendChanges_format_is_kept(t *testing.T) {
-	changes := []Change{
-		{Key: HashKey([]byte("a")), Applied: Applied{Content: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}, Offset: 1000, At: start}},
-		{Key: HashKey([]byte("b")), Applied: Applied{Content: [8]byte{8, 7, 6, 5, 4, 3, 2, 1}, Version: -1, Offset: 1003, At: start.Add(time.Second)}},
-	}
-	const want = "01" + "02" +
-		"ca978112ca1bbdcafac231b3" + "0102030405060708" + "80a9a19a0d" + "d00f" + "00" +
-		"3e23e8160039594a33894f65" + "0807060504030201" + "02" + "06" + "01"
-	if got := hex.EncodeToString(AppendChanges(nil, changes)); got != want {
-		t.Errorf("packed as\n%s, want\n%s", got, want)
-	}
-	value, err := hex.DecodeString(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := NewLedger(0, 0)
-	if err := l.Restore(value, start); err != nil {
-		t.Fatal(err)
-	}
-	sameAs(t, l, changes)
 }
 
 func TestRestore_refuses(t *testing.T) {

@@ -3,7 +3,6 @@ package idempotency
 import (
 	"testing"
 	"time"
-	"unsafe"
 )
 
 // checkLedger proves that list, table and entries tell of the same keys.
@@ -81,22 +80,6 @@ func checkSegment(t *testing.T, l *Ledger, s *segment) (keys int) {
 		t.Fatalf("a segment counts %d keys and holds %d, at most %d", s.used, keys, splitAt)
 	}
 	return keys
-}
-
-// The allocator rounds these sizes nowhere, and a bucket is one cache line.
-func TestTable_sizes(t *testing.T) {
-	sizes := map[string][2]uintptr{
-		"entry":   {unsafe.Sizeof(entry{}), 48},
-		"bucket":  {unsafe.Sizeof(bucket{}), 64},
-		"segment": {unsafe.Sizeof(segment{}), 4096},
-		"buckets": {unsafe.Offsetof(segment{}.buckets), 64},
-		"chunk":   {unsafe.Sizeof(chunk{}), 6144},
-	}
-	for name, size := range sizes {
-		if size[0] != size[1] {
-			t.Errorf("%s: %d bytes, want %d", name, size[0], size[1])
-		}
-	}
 }
 
 // bytesPerKey fails when the ledger is larger than it may be at its size.

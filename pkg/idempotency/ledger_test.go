@@ -179,28 +179,3 @@ func TestLedger_Forget(t *testing.T) {
 	}
 	checkLedger(t, l)
 }
-
-func TestLedger_maxKeys_takes_the_oldest(t *testing.T) {
-	const limit = 2000
-	l := NewLedger(time.Hour, limit)
-	for i := range limit {
-		l.Note(keyOf(i), appliedAt(i, start))
-	}
-	l.Note(keyOf(0), appliedAt(0, start)) // key 0 becomes the newest
-	for i := limit; i < limit+500; i++ {
-		l.Note(keyOf(i), appliedAt(i, start))
-	}
-	for i := range limit + 500 {
-		got, known := l.Last(keyOf(i), start)
-		if want := i == 0 || i > 500; known != want {
-			t.Fatalf("key %d known = %v, want %v", i, known, want)
-		}
-		if known && got != appliedAt(i, start) {
-			t.Fatalf("key %d has %+v", i, got)
-		}
-	}
-	if l.Len() != limit {
-		t.Errorf("%d keys, want %d", l.Len(), limit)
-	}
-	checkLedger(t, l)
-}
