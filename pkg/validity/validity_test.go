@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -124,37 +122,6 @@ func TestSimple_S0_8(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The promise of the package: 64 times the corners cost about a hundred times as
-// much, whatever the shape; the bound leaves room for caches and for other work on
-// the machine. With n² it would be 4,096 times.
-func TestValid_cost_grows_with_n_log_n(t *testing.T) {
-	testrun.Nightly(t) // it measures time
-	for _, shape := range rings.Shapes() {
-		t.Run(shape.Name, func(t *testing.T) {
-			small, large := fastest(t, shape.Ring(1_000)), fastest(t, shape.Ring(64_000))
-			t.Logf("1,000 corners %v, 64,000 corners %v", small, large)
-			if large > 1_000*small {
-				t.Errorf("64 times the corners cost %.0f times as much", float64(large)/float64(small))
-			}
-		})
-	}
-}
-
-// fastest is the shortest time of several runs, which other work on the machine
-// disturbs least.
-func fastest(t *testing.T, ring orb.Ring) time.Duration {
-	t.Helper()
-	best := time.Hour
-	for range 5 {
-		begin := time.Now()
-		if fault := judged(t, orb.Polygon{ring}); fault != nil {
-			t.Fatalf("%v at %v", fault, fault.At)
-		}
-		best = min(best, time.Since(begin))
-	}
-	return best
 }
 
 // Many rings, and many rings that meet in one point, are valid.
