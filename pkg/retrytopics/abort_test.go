@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -21,11 +21,7 @@ import (
 func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
 	t.Parallel()
 	b, cluster := newBrokerOf(t)
-	var refused atomic.Int64
-	cluster.ControlKey(int16(kmsg.TxnOffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		refused.Add(1)
-		return refusedCommit(r.(*kmsg.TxnOffsetCommitRequest)), nil, true
-	})
+	refused := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.TransactionAbortable})
 	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(10*time.Second))
 	defer stop()
 	cfg := b.config(flaky(0))
@@ -40,8 +36,8 @@ func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
 	if err := e.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(ends, []bool{false, true}) || refused.Load() != 1 {
-		t.Errorf("transactions ended %v (true: committed), %d refused; want one aborted, and the next one committed", ends, refused.Load())
+	if !slices.Equal(ends, []bool{false, true}) || refused.Hits() != 1 {
+		t.Errorf("transactions ended %v (true: committed), %d refused; want one aborted, and the next one committed", ends, refused.Hits())
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Error("the position was committed only when the engine stopped")
@@ -65,20 +61,4 @@ func (b *broker) abort(records ...*kgo.Record) {
 	if err := client.EndTransaction(b.t.Context(), kgo.TryAbort); err != nil {
 		b.t.Fatal(err)
 	}
-}
-
-// refusedCommit aborts the transaction that commits.
-func refusedCommit(r *kmsg.TxnOffsetCommitRequest) kmsg.Response {
-	response := r.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
-	for _, topic := range r.Topics {
-		st := kmsg.NewTxnOffsetCommitResponseTopic()
-		st.Topic, st.TopicID = topic.Topic, topic.TopicID
-		for _, p := range topic.Partitions {
-			sp := kmsg.NewTxnOffsetCommitResponseTopicPartition()
-			sp.Partition, sp.ErrorCode = p.Partition, kerr.TransactionAbortable.Code
-			st.Partitions = append(st.Partitions, sp)
-		}
-		response.Topics = append(response.Topics, st)
-	}
-	return response
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // administers calls do with an administrative client. An error of do ends the test.
@@ -66,4 +69,9 @@ func (b *broker) byPartition() {
 	}
 	b.t.Cleanup(client.Close)
 	b.client = client
+}
+
+// fails makes the brokers answer requests of a kind with an error, until the fault is removed. An empty topic means all topics.
+func fails(cluster *kfake.Cluster, key kmsg.Key, topic string, err *kerr.Error) *kfake.FaultHandle {
+	return cluster.Fault(kfake.Fault{Keys: []kmsg.Key{key}, Topic: topic, Err: err, Count: -1})
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -22,7 +21,7 @@ func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *retrytop
 	ctx, end := b.runs(e)
 	b.produce(numbered("first", 1)...)
 	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
-	denied := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: source, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	denied := fails(cluster, kmsg.Fetch, source, kerr.TopicAuthorizationFailed)
 	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
 	denied.Remove()
 	then(ctx, b, e)
@@ -76,7 +75,7 @@ func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
 	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
 	b.produce(numbered("second", 1)...)
 	b.until(ctx, func() bool { return asked.Load() == 2 })
-	denied := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: source, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	denied := fails(cluster, kmsg.Fetch, source, kerr.TopicAuthorizationFailed)
 	b.until(ctx, func() bool { return denied.Hits() > 0 })
 	close(refused)
 	denied.Remove()

@@ -274,32 +274,6 @@ func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) 
 	}
 }
 
-func TestEngine_slowKeyDelaysNoOtherKey(t *testing.T) {
-	t.Parallel()
-	b := newBroker(t)
-	b.produce(events(200)...)
-	release := make(chan struct{})
-	var mu sync.Mutex
-	delivered := 0
-	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		if string(r.Key) == "k0" {
-			<-release
-		}
-		return copied(ctx, r)
-	})
-	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		if delivered += len(es); delivered == 199 {
-			close(release) // all others are committed while k0 still runs
-		}
-	}
-	b.drain(b.engine(cfg))
-	if delivered != 200 {
-		t.Errorf("%d delivered", delivered)
-	}
-}
-
 func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

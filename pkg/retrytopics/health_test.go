@@ -9,46 +9,12 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
-
-// refusing answers the produce requests that bring something to a topic with an error, while it is on.
-type refusing struct {
-	on   atomic.Bool
-	hits atomic.Int64
-}
-
-func (b *broker) refuse(topic string, code int16, control func(int16, func(kmsg.Request) (kmsg.Response, error, bool)), keep func()) *refusing {
-	r := &refusing{}
-	control(int16(kmsg.Produce), func(request kmsg.Request) (kmsg.Response, error, bool) {
-		keep()
-		req := request.(*kmsg.ProduceRequest)
-		meant := false
-		for _, t := range req.Topics {
-			meant = meant || t.Topic == topic || t.TopicID != [16]byte{} && b.topicID(topic) == t.TopicID
-		}
-		if !meant || !r.on.Load() {
-			return nil, nil, false
-		}
-		r.hits.Add(1)
-		resp := req.ResponseKind().(*kmsg.ProduceResponse)
-		for _, t := range req.Topics {
-			rt := kmsg.NewProduceResponseTopic()
-			rt.Topic, rt.TopicID = t.Topic, t.TopicID
-			for _, p := range t.Partitions {
-				rp := kmsg.NewProduceResponseTopicPartition()
-				rp.Partition, rp.ErrorCode = p.Partition, code
-				rt.Partitions = append(rt.Partitions, rp)
-			}
-			resp.Topics = append(resp.Topics, rt)
-		}
-		return resp, nil, true
-	})
-	return r
-}
 
 // A topic that the engine may not write to any more stops it within three attempts, with a reason that names the operation and the
 // topic. No handler runs again for a record whose result is at hand, and once the permission is back the engine goes on by itself.
@@ -74,13 +40,10 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 		}
 	}
 	e = b.engine(cfg)
-	b.cacheIDs(source+".state", source+".ledger", output)
-	denied := b.refuse(output, kerr.TopicAuthorizationFailed.Code, cluster.ControlKey, cluster.KeepControl)
-
 	ctx, end := b.runs(e)
 	b.produce(events(20)...)
 	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
-	denied.on.Store(true)
+	denied := fails(cluster, kmsg.Produce, output, kerr.TopicAuthorizationFailed)
 	b.produce(numbered("more", 500)...)
 	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
 	blocked, _ := e.Blocked()
@@ -92,7 +55,7 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	if n := aborted.Load(); n != 3 {
 		t.Errorf("%d aborted transactions until the engine was blocked", n)
 	}
-	denied.on.Store(false)
+	denied.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 520 })
 	if _, yes := e.Blocked(); yes {
 		t.Error("it commits and is blocked")
@@ -110,12 +73,7 @@ func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
 	b, cluster := newBrokerOf(t)
 	e := b.engine(b.config(copied))
 	b.produce(events(5)...)
-	cluster.ControlKey(int16(kmsg.InitProducerID), func(request kmsg.Request) (kmsg.Response, error, bool) {
-		cluster.KeepControl()
-		resp := request.ResponseKind().(*kmsg.InitProducerIDResponse)
-		resp.ErrorCode = kerr.TransactionalIDAuthorizationFailed.Code
-		return resp, nil, true
-	})
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.TransactionalIDAuthorizationFailed, Count: -1})
 	err := e.Run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "Write transactional id g-one") {
 		t.Errorf("error %v", err)
@@ -133,13 +91,11 @@ func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
 		return copied(ctx, r)
 	}))
 	e.Hurry(50 * time.Millisecond)
-	b.cacheIDs(output)
-	denied := b.refuse(output, kerr.TopicAuthorizationFailed.Code, cluster.ControlKey, cluster.KeepControl)
-	denied.on.Store(true)
+	denied := fails(cluster, kmsg.Produce, output, kerr.TopicAuthorizationFailed)
 	ctx, end := b.runs(e)
 	b.produce(events(20)...)
-	b.until(ctx, func() bool { return denied.hits.Load() > 5 }) // a new session has tried, too
-	denied.on.Store(false)
+	b.until(ctx, func() bool { return denied.Hits() > 5 }) // a new session has tried, too
+	denied.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
 	if n := calls.Load(); n != 20 {
 		t.Errorf("%d calls for 20 records", n)
@@ -161,23 +117,6 @@ func numbered(prefix string, n int) []*kgo.Record {
 func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 	t.Parallel()
 	b, cluster := newBrokerOf(t)
-	var on atomic.Bool
-	cluster.ControlKey(int16(kmsg.TxnOffsetCommit), func(request kmsg.Request) (kmsg.Response, error, bool) {
-		cluster.KeepControl()
-		if !on.Load() {
-			return nil, nil, false
-		}
-		req := request.(*kmsg.TxnOffsetCommitRequest)
-		resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
-		for _, t := range req.Topics {
-			rt := kmsg.TxnOffsetCommitResponseTopic{Topic: t.Topic}
-			for _, p := range t.Partitions {
-				rt.Partitions = append(rt.Partitions, kmsg.TxnOffsetCommitResponseTopicPartition{Partition: p.Partition, ErrorCode: kerr.IllegalGeneration.Code})
-			}
-			resp.Topics = append(resp.Topics, rt)
-		}
-		return resp, nil, true
-	})
 	cfg := b.ordered(copied, retrytopics.OrderLatestWins)
 	var aborted atomic.Int64
 	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
@@ -190,7 +129,7 @@ func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 	b.produce(events(20)...)
 	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
 	aborted.Store(0)
-	on.Store(true)
+	refused := fails(cluster, kmsg.TxnOffsetCommit, "", kerr.IllegalGeneration)
 	b.produce(numbered("more", 100)...)
 	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
 	if n := aborted.Load(); n > 4 {
@@ -199,7 +138,7 @@ func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 	if blocked, _ := e.Blocked(); !strings.Contains(blocked.Reason, "group g") {
 		t.Errorf("the reason does not name the group: %s", blocked.Reason)
 	}
-	on.Store(false)
+	refused.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 120 })
 	end()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -37,6 +38,16 @@ func (b *broker) remembering(h retrytopics.Handler) (*retrytopics.Engine, *bytes
 	log := &bytes.Buffer{}
 	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
 	return b.engine(cfg), log
+}
+
+// remembered returns a broker and an engine with a ledger and an order that has delivered 30 events.
+func remembered(t *testing.T, h retrytopics.Handler) (*broker, *retrytopics.Engine, *bytes.Buffer) {
+	t.Helper()
+	b := newBroker(t)
+	e, log := b.remembering(h)
+	b.produce(valued(30, "a")...)
+	b.drain(e)
+	return b, e, log
 }
 
 // recreate deletes topics and makes them again, as an operator does.
@@ -107,10 +118,7 @@ func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind
 
 func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) {
 	t.Parallel()
-	b := newBroker(t)
-	e, log := b.remembering(copied) // no content hash: nothing is a duplicate
-	b.produce(valued(30, "a")...)
-	b.drain(e)
+	b, e, log := remembered(t, copied) // no content hash: nothing is a duplicate
 	b.expires("g")
 	b.produce(valued(10, "b")...)
 	b.drain(e)
@@ -128,10 +136,7 @@ func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 	for name, expired := range map[string]bool{"with its group": false, "without a group": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBroker(t)
-			e, _ := b.remembering(hashed)
-			b.produce(valued(30, "a")...)
-			b.drain(e)
+			b, e, _ := remembered(t, hashed)
 			b.recreate(source)
 			b.produce(valued(20, "a")...) // the same content: the ledger has forgotten it
 			if expired {
@@ -195,13 +200,10 @@ func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
 		"ledger": {source + ".ledger", retrytopics.MismatchLedger, "ledger topic features.ledger was deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBroker(t)
-			e, _ := b.remembering(copied)
-			b.produce(valued(30, "a")...)
-			b.drain(e)
+			b, _, _ := remembered(t, copied)
 			b.recreate(c.topic)
 			b.produce(valued(10, "b")...)
-			e, _ = b.remembering(hashed)
+			e, _ := b.remembering(hashed)
 			b.refusesMemory(e, c.word)
 			b.adopts(e, c.kind)
 			b.drain(e)
@@ -215,13 +217,10 @@ func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
 // A lost memory that is adopted, once or twice, leaves the source topic what it is: its positions mean what they meant.
 func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
 	t.Parallel()
-	b := newBroker(t)
-	e, _ := b.remembering(copied)
-	b.produce(valued(30, "a")...)
-	b.drain(e)
+	b, _, _ := remembered(t, copied)
 	for n := 1; n <= 2; n++ {
 		b.recreate(source + ".state")
-		e, _ = b.remembering(hashed)
+		e, _ := b.remembering(hashed)
 		b.adopts(e, retrytopics.MismatchState)
 		b.produce(valued(10, fmt.Sprint(n))...)
 		b.drain(e)
@@ -246,10 +245,7 @@ func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
 
 func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
-	b := newBroker(t)
-	e, _ := b.remembering(copied)
-	b.produce(valued(30, "a")...)
-	b.drain(e)
+	b, _, _ := remembered(t, copied)
 	cfg := b.config(copied)
 	cfg.Group, cfg.Ordering.Mode, cfg.Dedupe.Window = "renamed", retrytopics.OrderLatestWins, time.Hour
 	renamed := b.engine(cfg)
@@ -358,16 +354,7 @@ func TestRunUntilEnd_S4_14_endsNotBeforeTheMemoryIsRead(t *testing.T) {
 	b.produce(valued(30, "a")...)
 	b.drain(e)
 	b.recreate(source + ".ledger")
-	joins := 0
-	cluster.ControlKey(int16(kmsg.JoinGroup), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		cluster.KeepControl()
-		if joins++; joins > 5 {
-			return nil, nil, false
-		}
-		answer := r.ResponseKind().(*kmsg.JoinGroupResponse)
-		answer.ErrorCode = kerr.CoordinatorLoadInProgress.Code
-		return answer, nil, true
-	})
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.JoinGroup}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 5})
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	if err := e.RunUntilEnd(ctx); !errors.Is(err, retrytopics.ErrMemory) {

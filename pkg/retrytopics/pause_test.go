@@ -40,32 +40,6 @@ func (c *tally) of(o policy.Outcome) int {
 	return c.n[o]
 }
 
-func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) {
-	t.Parallel()
-	b := newBroker(t)
-	b.produce(events(300)...)
-	var calls atomic.Int64
-	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		calls.Add(1)
-		return copied(ctx, r)
-	})
-	count := &tally{}
-	cfg.Hooks.OnCommit = count.add
-	e := b.engine(cfg)
-	e.Hold("paused by a person")
-	ctx, stop := b.runs(e)
-	b.until(ctx, func() bool { s := e.Stats(); return s.Joined && s.Lag == 300 })
-	if s := e.Stats(); calls.Load() != 0 || s.Paused != "paused by a person" || s.Partitions != partitions {
-		t.Errorf("%d calls while held; %+v", calls.Load(), s)
-	}
-	e.Resume()
-	b.until(ctx, func() bool { return count.of(policy.OutcomeDelivered) == 300 })
-	stop()
-	if s := e.Stats(); s.Paused != "" || count.second != 0 {
-		t.Errorf("%+v, %d later attempts", s, count.second)
-	}
-}
-
 // The failure that holds the engine, and those of attempts that run at that moment, count for nothing; what succeeds
 // meanwhile is committed. Nothing of it changes when the instance is replaced.
 func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *testing.T) {

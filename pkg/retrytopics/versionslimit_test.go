@@ -94,18 +94,6 @@ func TestEngine_S0_6_aTransactionWritesTheVersionOfAKeyOnce(t *testing.T) {
 	}
 }
 
-// keep: window is what there was before: the ledger and what waits.
-func TestEngine_S0_6_keepWindowForgets(t *testing.T) {
-	t.Parallel()
-	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	f.cfg.Dedupe.Window, f.cfg.Ordering.Versions.Keep = 0, retrytopics.KeepWindow
-	f.sends("k/5", "k/4")
-	f.want("k/5 delivered", "k/4 delivered")
-	if got := versionsIn(f.read(source + ".state")); len(got) != 0 {
-		t.Errorf("the state topic remembers %q", got)
-	}
-}
-
 // S0-6: a key whose newest version is a wrong one, far ahead of all that will come, is set free with keep: window. What is remembered
 // is removed then, so it does not come back with keep: always.
 func TestEngine_S0_6_keepWindowRemovesWhatIsRemembered(t *testing.T) {
