@@ -82,33 +82,3 @@ func TestRunLimits_S4_12_S4_13(t *testing.T) {
 	}
 	wantTotals(t, p.verify(), 40, conservation.Place{Output: 32, Letters: 8})
 }
-
-// S0-2: a file with faults stops every command before any I/O, with all faults at
-// once, each with its line, and exit code 2.
-func TestFaultyFile_S0_2(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	p := newPipe(t, time.Minute)
-	text, err := os.ReadFile(p.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	faulty := strings.Replace(string(text), "max_attempts: 5", "max_attempts: 0", 1)
-	faulty = strings.Replace(faulty, "null_keys: reject", "null_kyes: reject", 1)
-	file := filepath.Join(t.TempDir(), "faulty.yaml")
-	if err := os.WriteFile(file, []byte(faulty), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for name, args := range map[string][]string{
-		"validate": {"consumer", "validate", "-c", file}, "describe": {"consumer", "describe", "-c", file}, "run": {"consumer", "run", "-c", file},
-		"topics_ensure": {"consumer", "topics", "ensure", "-c", file}, "replay": {"replayer", "replay", "-c", file},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := p.run(args[0], args[1:]...)
-			said := r.Stdout + r.Stderr
-			if r.Code != 2 || !strings.Contains(said, file+":4:") || !strings.Contains(said, "max_attempts") || !strings.Contains(said, "null_kyes") {
-				t.Errorf("want exit code 2 and both faults with their lines: %s", r)
-			}
-		})
-	}
-}

@@ -62,38 +62,6 @@ func TestAnswers_S4_2_C3_S0_5(t *testing.T) {
 	}
 }
 
-// S2-5: a letter whose attempts are used up says what was asked, and what was answered last, in its headers and through the
-// replayer; the query of the request is nowhere.
-func TestExhausted_S2_5_tellsRequestAndResponse(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 2 }).ensure()
-	down := misbehave.Answer{Status: 503, Body: "<p>down for /place?id=letter-7", Header: map[string]string{"Content-Type": "text/html", "X-Request-Id": "7f3a"}}
-	p.places.Script("letter-7", misbehave.Status(502), down)
-	p.send("letter-7")
-	p.drain().balances(t)
-	letter := p.read(p.topics.DLQ)[0]
-	wantHeaders(t, letter, map[string]string{
-		"switchback-error-response": `{"status":503,"request_id":"7f3a","content_type":"text/html","body":"<p>down for /place?id=…"}`,
-		"switchback-feature-id":     "letter-7", "switchback-bbox": "11.5,48.1,11.5,48.1",
-	})
-	var asked struct {
-		Step, Method, URL string
-		Took              int `json:"took_ms"`
-	}
-	request, _ := topiclog.Header(letter, "switchback-error-request")
-	if err := json.Unmarshal([]byte(request), &asked); err != nil || asked.Step != "place" || asked.Method != "GET" || asked.URL != p.places.URL()+"/place" || asked.Took < 1 {
-		t.Errorf("request %s, %v", request, err)
-	}
-	r := p.run("replayer", "list", "-c", p.file, "--details")
-	var shown struct {
-		Error struct{ Request, Response json.RawMessage }
-	}
-	if err := json.Unmarshal([]byte(r.Stdout), &shown); err != nil || string(shown.Error.Request) != request || len(shown.Error.Response) == 0 {
-		t.Errorf("%v: %s", err, r)
-	}
-}
-
 // wantHeaders compares headers, each of which has to be there once.
 func wantHeaders(t *testing.T, r *kgo.Record, want map[string]string) {
 	t.Helper()

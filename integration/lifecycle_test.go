@@ -1,54 +1,16 @@
 package integration
 
 import (
-	"encoding/json"
 	"net"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
-	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
-
-// stopping is what a consumer says when it has been told to stop.
-var stopping = regexp.MustCompile(`(?m)^consumer: stopping`)
-
-// S4-12: a broker that cannot be reached is one clear line and exit code 1.
-func TestBrokerUnreachable_S4_12(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	const nobody = "127.0.0.1:1"
-	p := newPipe(t, time.Minute, func(s *settings) { s.Brokers = []string{nobody} })
-	for name, args := range map[string][]string{
-		"consumer_run":           {"consumer", "run", "-c", p.file},
-		"consumer_run_until_end": {"consumer", "run", "-c", p.file, "--until-end"},
-		"consumer_topics_ensure": {"consumer", "topics", "ensure", "-c", p.file},
-		"consumer_topics_check":  {"consumer", "topics", "check", "-c", p.file},
-		"replayer_list":          {"replayer", "list", "-c", p.file},
-		"replayer_replay":        {"replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "x"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := p.run(args[0], args[1:]...)
-			lines := unlogged(r.Stderr)
-			if r.Code != 1 || r.Stdout != "" || len(lines) != 1 || !strings.Contains(lines[0], nobody) || strings.Contains(r.Stderr, "goroutine") {
-				t.Errorf("want exit code 1, one line that names %s, and nothing on stdout: %s", nobody, r)
-			}
-		})
-	}
-}
-
-// unlogged are the lines that are meant for a person: all but the structured log.
-func unlogged(stderr string) []string {
-	return slices.DeleteFunc(strings.Split(strings.TrimRight(stderr, "\n"), "\n"), func(line string) bool {
-		return json.Valid([]byte(line))
-	})
-}
 
 // S4-12: SIGTERM lets what is in flight finish, commits it, and exits 0.
 func TestSigterm_S4_12(t *testing.T) {
@@ -70,38 +32,6 @@ func TestSigterm_S4_12(t *testing.T) {
 		t.Errorf("%d requests, want 1: the work in flight was thrown away and done again", n)
 	}
 	p.members(0)
-}
-
-// S4-12: a second signal leaves at once, whatever is in flight, with the exit
-// code that shells give a signal; nothing is lost.
-func TestSecondSignal_S4_12(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	for name, c := range map[string]struct {
-		signal syscall.Signal
-		code   int
-	}{"SIGTERM": {syscall.SIGTERM, 143}, "SIGINT": {syscall.SIGINT, 130}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPipe(t, time.Minute, killed, func(s *settings) { s.Timeout, s.Shutdown = "55s", "1h" }).ensure() // only the second signal ends the request
-			p.places.Script("stuck", misbehave.Answer{Status: 200, Hold: make(chan struct{})})
-			consumer := p.start("it")
-			p.send("stuck")
-			p.places.UntilArrivals(p.ctx, t, "stuck", 1)
-			consumer.Signal(t, c.signal)
-			consumer.WaitFor(p.ctx, t, consumer.Stderr, stopping)
-			stopped := time.Now()
-			eventually.Until(p.ctx, t, "the end of the time in which a signal that comes again is the same", func() (bool, string) {
-				return time.Since(stopped) > 200*time.Millisecond, ""
-			})
-			consumer.Signal(t, c.signal)
-			if r := consumer.Wait(p.ctx, t); r.Code != c.code {
-				t.Errorf("want exit code %d: %s", c.code, r)
-			}
-			p.drain()
-			wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
-		})
-	}
 }
 
 // S2-7: a port in use is named, with the flag or key that changes it.

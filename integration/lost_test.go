@@ -9,7 +9,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
-	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -104,57 +103,5 @@ func TestLost_S4_10_ofTheSource(t *testing.T) {
 	r = p.stop(held)
 	if !strings.Contains(r.Stderr, `"lost_to_retention":3`) {
 		t.Errorf("after 3 records were deleted while paused: %s", r)
-	}
-}
-
-// S4-10, S0-4: a tier that lets records expire keeps the consumer from starting; what was deleted there is counted.
-func TestLost_S4_10_ofATier(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	p := newPipe(t, 2*time.Minute, tiers(20*time.Second)).ensure()
-	const n = 12
-	all := ids("t", n)
-	for _, id := range all {
-		p.places.Script(id, misbehave.Status(503))
-	}
-	waiting := p.log.Tail(t, p.topics.Tiers...)
-	first := p.start("it")
-	p.send(all...)
-	waiting.UntilCount(p.ctx, t, "all in the tier", n)
-	eventually.Until(p.ctx, t, "a committed position in the tier", func() (bool, string) {
-		offsets, err := p.log.Committed(p.ctx, p.topics.Group)
-		if err != nil {
-			return false, err.Error()
-		}
-		return len(offsets[p.topics.Tiers[0]]) == p.set.Partitions, ""
-	})
-	p.stop(first)
-	p.deleteAll(p.topics.Tiers[0])
-	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
-	s := readSummary(t, r.Stdout)
-	if lost := s.number(t, "lost_to_retention"); r.Code != 0 || lost < n || lost > n+10 {
-		t.Errorf("after %d records were deleted from the tier: %s", n, r)
-	}
-	p.wantLost(t, r.Stderr, p.topics.Tiers[0])
-
-	for key, value := range map[string]string{"retention.ms": "1000", "retention.bytes": "1000", "cleanup.policy": "compact,delete"} {
-		change := func(value string) {
-			t.Helper()
-			_, err := p.log.Admin().AlterTopicConfigs(p.ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: key, Value: &value}}, p.topics.Tiers[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			eventually.Until(p.ctx, t, key+" is "+value, func() (bool, string) { return p.setting(p.topics.Tiers[0], key) == value, "" })
-		}
-		change(value)
-		t.Run(key, func(t *testing.T) {
-			for _, args := range [][]string{{"run", "--until-end"}, {"topics", "check"}} {
-				r := p.run("consumer", append(args, "-c", p.file)...)
-				if said := r.Stdout + r.Stderr; r.Code != 1 || !strings.Contains(said, "kafka-configs.sh") || !strings.Contains(said, "--entity-name "+p.topics.Tiers[0]) || !strings.Contains(said, key) {
-					t.Errorf("%v with %s=%s: %s", args, key, value, r)
-				}
-			}
-		})
-		change(map[string]string{"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"}[key])
 	}
 }

@@ -1,12 +1,9 @@
 package integration
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -56,33 +53,4 @@ func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
 			}
 		})
 	}
-}
-
-// S4-14: the source is deleted and made again under a running consumer: it ends and says which command goes on. It never reads the new
-// topic with the memory of the former one.
-func TestSourceRecreated_S4_14_underARunningConsumer(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	p := newPipe(t, 2*time.Minute).ensure()
-	consumer := p.start("it")
-	p.send(ids("before", 10)...)
-	p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "what was there before", 10)
-	p.recreateSource()
-	p.send(ids("after", 10)...)
-	stopped := consumer.Wait(p.ctx, t)
-	if stopped.Code != 1 || !strings.Contains(stopped.Stderr, "consumer topics adopt -c") {
-		t.Fatalf("want exit code 1 and the command that adopts the topic: %s", stopped)
-	}
-	if lines := strings.Count(stopped.Stderr, "\n"); lines > 2000 {
-		t.Errorf("%d lines were logged", lines)
-	}
-	if done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute"); done.Code != 0 {
-		t.Fatalf("adopt: %s", done)
-	}
-	again := p.start("it")
-	eventually.Until(p.ctx, t, "the events of the new topic", func() (bool, string) {
-		got := len(p.read(p.topics.Output))
-		return got == 20, fmt.Sprint(got, " outputs")
-	})
-	p.stop(again)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -196,90 +195,5 @@ func TestSinkOutage_S3_5(t *testing.T) {
 	p.stop(consumer)
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 	tab.db = connect(p.ctx, t, dsn)
-	tab.verify()
-}
-
-// S4-3: what the table refuses is a dead letter, alone, and can be replayed once the table takes it.
-func TestSinkRefusedRow_S4_3(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	tab := withTable(t, postgis.Need(t), time.Minute)
-	p := tab.p
-	if _, err := tab.db.Exec(p.ctx, "alter table places add constraint low check (level < 100)"); err != nil {
-		t.Fatal(err)
-	}
-	all := ids("r", 100)
-	p.send(all...)
-	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("high"), Value: []byte(featureAt("high", 100))})
-	p.drain()
-	wantTotals(t, p.verify(), 101, conservation.Place{Output: 100, Letters: 1})
-	letter := p.read(p.topics.DLQ)[0]
-	if string(letter.Key) != "high" || value(letter, "switchback-error-code") != "db_constraint" || value(letter, "switchback-error-stage") != "sink" {
-		t.Errorf("the dead letter is %s: %s at %s", letter.Key, value(letter, "switchback-error-code"), value(letter, "switchback-error-stage"))
-	}
-	if _, err := tab.db.Exec(p.ctx, "alter table places drop constraint low"); err != nil {
-		t.Fatal(err)
-	}
-	if r := p.run("replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "the table takes it now"); r.Code != 0 {
-		t.Fatalf("replay: %s", r)
-	}
-	p.drain()
-	tab.verify()
-	if got := tab.rows()["high"].Level; got != 100 {
-		t.Errorf("the row has level %d", got)
-	}
-}
-
-// A table that is not there is said before any record is taken.
-func TestSinkWithoutATable_refusesToStart(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	tab := withTable(t, postgis.Need(t), time.Minute)
-	if _, err := tab.db.Exec(tab.p.ctx, "drop table places"); err != nil {
-		t.Fatal(err)
-	}
-	tab.p.send("a")
-	r := tab.p.run("consumer", "run", "-c", tab.p.file, "--until-end")
-	if r.Code != 1 && r.Code != 2 {
-		t.Errorf("exit code %d", r.Code)
-	}
-	for _, want := range []string{"places is not there", "`consumer sink ddl`"} {
-		if !strings.Contains(r.Stderr, want) {
-			t.Errorf("it does not say %q: %s", want, r.Stderr)
-		}
-	}
-}
-
-// S0-6: the answer to a write is lost, and its event never takes effect: the table has what nobody delivered. The next event of the key
-// says what took effect last; it is closed as a duplicate, and its row is written again.
-// S4-14: nothing that was written and not answered is left behind.
-func TestSinkRepeat_S0_6(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	tab := withTable(t, postgis.Need(t), time.Minute)
-	p := tab.p
-	send := func(key string, level int) {
-		p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte(key), Value: []byte(featureAt(key, level))})
-	}
-	send("lost", 1)
-	send("kept", 1)
-	p.drain()
-	for _, sql := range []string{
-		"update places set level = 2 where id = 'lost'",
-		"update places_switchback set content_hash = 'sha256:00', source_offset = source_offset + 1 where key = 'lost'",
-	} {
-		if _, err := tab.db.Exec(p.ctx, sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 { // at offsets behind that of the lost event, wherever it lies
-		send("lost", 1)
-		send("kept", 1)
-	}
-	s := p.drain()
-	if got := s.number(t, "duplicates"); got != 4 {
-		t.Errorf("%d duplicates, want 4", got)
-	}
-	wantTotals(t, p.verify(), 6, conservation.Place{Output: 2, Closed: 4})
 	tab.verify()
 }

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -176,56 +174,5 @@ func (tab *table) wantLevels(want string) {
 	}
 	if got != want {
 		tab.p.t.Errorf("the table has %s, want %s", got, want)
-	}
-}
-
-// S0-6: a table with rows is taken to feature ids by one command. Before it the consumer does not start with them; after it tombstones
-// find the rows.
-func TestSinkRekey_S0_6(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	tab := withTable(t, postgis.Need(t), 2*time.Minute)
-	p := tab.p
-	send := func(key, text string) {
-		r := &kgo.Record{Topic: p.topics.Source, Key: []byte(key)}
-		if text != "" {
-			r.Value = []byte(text)
-		}
-		p.sendRecords(r)
-	}
-	for _, id := range []string{"a", "b", "c"} {
-		send("rec-"+id, featureAt(id, 1))
-	}
-	send("rec-c", "")
-	p.drain()
-	tab.wantLevels("rec-a:1 rec-b:1")
-	p.refile(t, "key: record_key", "key: feature_id")
-	if r := p.run("consumer", "run", "-c", p.file, "--until-end"); r.Code == 0 || !strings.Contains(r.Stderr, "consumer sink rekey") {
-		t.Errorf("before the rekey: %s", r)
-	}
-	if r := p.run("consumer", "sink", "rekey", "-c", p.file); r.Code != 0 || !strings.Contains(r.Stdout, "2 rows would have another key") {
-		t.Errorf("the dry run: %s", r)
-	}
-	tab.wantLevels("rec-a:1 rec-b:1")
-	if r := p.run("consumer", "sink", "rekey", "-c", p.file, "--execute"); r.Code != 0 {
-		t.Fatal(r)
-	}
-	tab.wantLevels("a:1 b:1")
-	send("rec-a", "")
-	send("rec-b", featureAt("b", 2))
-	p.drain()
-	tab.wantLevels("b:2")
-	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
-}
-
-// refile changes the pipeline file.
-func (p *pipe) refile(t *testing.T, old, now string) {
-	t.Helper()
-	text, err := os.ReadFile(p.file)
-	if err != nil || !strings.Contains(string(text), old) {
-		t.Fatalf("%v: no %q in %s", err, old, text)
-	}
-	if err := os.WriteFile(p.file, []byte(strings.ReplaceAll(string(text), old, now)), 0o644); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -122,18 +122,3 @@ func TestSinkVerify_S0_6_whileThePipelineRuns(t *testing.T) {
 	}
 	tab.verify()
 }
-
-// S4-3: a table that is locked away from the user is said by name, with what grants it.
-func TestSinkVerify_S4_3_namesThePrivilege(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	o := withOwner(t, time.Minute)
-	o.sql("revoke select on places_switchback from WRITER")
-	r := o.p.run("consumer", "verify", "table", "-c", o.p.file)
-	if r.Code != 1 || !strings.Contains(r.Stderr, `grant select on "places_switchback"`) {
-		t.Error(r)
-	}
-	if r := o.p.run("consumer", "verify", "table", "-c", o.p.file, "--max-keys", "0"); r.Code != 2 {
-		t.Error(r)
-	}
-}

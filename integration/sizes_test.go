@@ -2,9 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -88,103 +85,14 @@ func TestSizes_C3_S4_15_whatFitsTheSourceCompressedFitsEverywhere(t *testing.T) 
 		if want := bad[:len(bad)-1+i]; !bytes.Equal(r.Value, want) && !bytes.Equal(r.Value, bad[:len(bad)-2+i]) {
 			t.Errorf("dead letter %d has %d bytes that are not the source's", i, len(r.Value))
 		}
-		if h := topicHeader(r, "switchback-pointer"); h != "" {
+		if h := value(r, "switchback-pointer"); h != "" {
 			t.Errorf("dead letter %d is a pointer, though the record fits: %s", i, h)
 		}
 	}
 }
 
-func topicHeader(r *kgo.Record, key string) string {
-	for _, h := range r.Headers {
-		if h.Key == key {
-			return string(h.Value)
-		}
-	}
-	return ""
-}
-
 // residentLimit is what a consumer may have in memory at its defaults, whatever is sent.
 const residentLimit = 512 << 20
-
-// S4-15: a hundred records that become 40 MiB each, and a hundred that are larger than the limit, among ten thousand features: no
-// restart, every record accounted for, and memory stays bounded.
-func TestSizes_S4_15_bombsAmongFeatures(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	const bombs, large, features = 100, 100, 10_000
-	p := newPipe(t, 4*time.Minute).defaults()
-	cl := p.compressing(kgo.ZstdCompression())
-	blank := bytes.Repeat([]byte{' '}, 40<<20)
-	tooLarge := append(bytes.Repeat([]byte{' '}, 9<<20), '!')
-	for i := range bombs {
-		send := func(r *kgo.Record) {
-			if err := cl.ProduceSync(p.ctx, r).FirstErr(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		send(&kgo.Record{Key: fmt.Appendf(nil, "bomb-%d", i), Value: blank})
-		send(&kgo.Record{Key: fmt.Appendf(nil, "large-%d", i), Value: tooLarge})
-		p.send(ids(fmt.Sprint("f", i), features/bombs)...)
-	}
-	consumer := p.start("it", "--until-end", "--summary", "-")
-	memory := consumer.Memory()
-	r := consumer.Wait(p.ctx, t)
-	if r.Code != 0 {
-		t.Fatalf("consumer: %s", r)
-	}
-	if n := strings.Count(r.Stderr, `"session ended`); n != 0 {
-		t.Errorf("%d sessions ended", n)
-	}
-	s := readSummary(t, r.Stdout).balances(t)
-	if got := s.number(t, "dead_lettered"); got != bombs+large {
-		t.Errorf("%d dead letters, want %d", got, bombs+large)
-	}
-	if got := s.number(t, "delivered"); got != features {
-		t.Errorf("%d delivered, want %d", got, features)
-	}
-	if peak := memory.Peak(); peak == 0 || peak > residentLimit {
-		t.Errorf("%d MiB in memory at most, want at most %d", peak>>20, residentLimit>>20)
-	} else {
-		t.Logf("peak %d MiB", peak>>20)
-	}
-	p.wantPointers(t, blank, bombs)
-}
-
-// wantPointers wants so many pointer records to a value, and all other dead letters with their own bytes.
-func (p *pipe) wantPointers(t *testing.T, value []byte, want int) {
-	t.Helper()
-	sum := sha256.Sum256(value)
-	pointers := 0
-	for _, r := range p.read(p.topics.DLQ) {
-		text := topicHeader(r, "switchback-pointer")
-		if text == "" {
-			continue
-		}
-		pointers++
-		var pointer struct {
-			Topic  string `json:"topic"`
-			Offset int64  `json:"offset"`
-			Bytes  int    `json:"bytes"`
-			SHA256 string `json:"sha256"`
-			Head   []byte `json:"head"`
-		}
-		if err := json.Unmarshal([]byte(text), &pointer); err != nil {
-			t.Fatal(err)
-		}
-		if pointer.Topic != p.topics.Source || pointer.Bytes != len(value) || pointer.SHA256 != hex.EncodeToString(sum[:]) || !bytes.Equal(pointer.Head, value[:1024]) {
-			t.Errorf("pointer %s", text)
-		}
-		if at := fmt.Sprintf("%s/%d/%d", p.topics.Source, r.Partition, pointer.Offset); topicHeader(r, "switchback-source") != at || len(r.Value) != 0 || r.Value == nil || len(r.Key) == 0 {
-			t.Errorf("pointer record %s: key %q, %d bytes, source %s", at, r.Key, len(r.Value), topicHeader(r, "switchback-source"))
-		}
-		if code := topicHeader(r, "switchback-error-code"); code != "record_too_large" {
-			t.Errorf("pointer record with the code %s", code)
-		}
-	}
-	if pointers != want {
-		t.Errorf("%d pointer records, want %d", pointers, want)
-	}
-}
 
 // S4-15: three thousand records of 900 KB that compress to next to nothing, in batches as large as the client makes them.
 func TestSizes_S4_15_memoryIsBoundedInDecompressedBytes(t *testing.T) {

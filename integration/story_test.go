@@ -61,3 +61,12 @@ func TestStory_C4_S4_6_S4_8(t *testing.T) {
 		t.Errorf("the records: %s", r)
 	}
 }
+
+// canary starts a replay that waits for the consumer's verdict on its first two dead letters, and waits until these are sent.
+func (p *pipe) canary(by string, before int, which ...string) *proc.Process {
+	p.t.Helper()
+	source := p.log.Tail(p.t, p.topics.Source)
+	first := proc.Start(p.t, p.spec("replayer", append([]string{"replay", "-c", p.file, "--canary", "2", "--execute", "--reason", "AREA mapped", "--actor", by}, which...)...))
+	source.UntilCount(p.ctx, p.t, "the canary", before+2)
+	return first
+}

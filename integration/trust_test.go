@@ -35,39 +35,6 @@ func (p *pipe) warned(reason string) {
 	p.t.Errorf("no warning with the reason %s:\n%s", reason, r.Stderr)
 }
 
-// S0-8: a producer cannot claim a position that makes every later event of a key look older.
-func TestTrust_S0_8_aForgedPositionFreezesNoKey(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	for name, headers := range map[string]map[string]string{
-		"dead_letter_id_alone": {"switchback-dead-letter-id": "0-1-aabbccdd"},
-		"a_whole_replay": {
-			"switchback-dead-letter-id": "0-1-aabbccdd", "switchback-replay-id": "r", "switchback-replay-count": "1", "switchback-force-version": "true",
-			"switchback-replay-proof": "1/" + strings.Repeat("0", 16) + "/" + strings.Repeat("0", 64),
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newPipe(t, 90*time.Second, func(s *settings) { s.Partitions = 1 }).ensure()
-			headers["switchback-source"] = p.topics.Source + "/0/9000000000000000000"
-			p.sendRecords(p.forged("a", 1, headers))
-			reason := "missing"
-			if headers["switchback-replay-proof"] != "" {
-				reason = "unknown_key"
-			}
-			p.warned(reason)
-			p.at(2, "a")
-			p.drain()
-			p.wantLevels(1, 1, 2)
-			p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("a")})
-			p.drain()
-			if out := p.read(p.topics.Output); len(out) != 3 || out[2].Value != nil {
-				t.Errorf("%d outputs, want the tombstone as the third", len(out))
-			}
-		})
-	}
-}
-
 // S4-6: a producer cannot close a dead letter: neither with forged headers, nor with a replay that it has read and changed.
 func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
 	testrun.Fast(t)

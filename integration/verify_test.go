@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -145,49 +144,6 @@ func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
 	}
 }
 
-// S4-10, S0-4: what retention took from the source and from a tier is named, before and after the consumer has passed over it (as issue
-// 14, point 7, had it).
-func TestVerify_S4_10_namesWhatRetentionTook(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	p := newPipe(t, 2*time.Minute, tiers(20*time.Second), func(s *settings) { s.Partitions = 1 }).ensure()
-	p.send(ids("a", 30)...)
-	p.drain()
-	p.proves(t, 0, "proven")
-	all := ids("t", 12)
-	for _, id := range all {
-		p.places.Script(id, misbehave.Status(503))
-	}
-	waiting := p.log.Tail(t, p.topics.Tiers...)
-	first := p.start("it")
-	sent := p.send(all...)
-	waiting.UntilCount(p.ctx, t, "all in the tier", len(all))
-	eventually.Until(p.ctx, t, "a committed position in the tier", func() (bool, string) {
-		offsets, err := p.log.Committed(p.ctx, p.topics.Group)
-		return err == nil && len(offsets[p.topics.Tiers[0]]) == 1, fmt.Sprint(err)
-	})
-	p.stop(first)
-	p.deleteAll(p.topics.Tiers[0])
-	s := p.proves(t, 4, "violated")
-	s.names(t, "missing", positions(sent)...)
-	if s.Found["deleted_while_waiting"] != 1 {
-		t.Errorf("%+v", s.Findings)
-	}
-	p.drain()
-	p.proves(t, 4, "violated").names(t, "missing", positions(sent)...)
-
-	unread := p.send(ids("b", 9)...)
-	p.deleteAll(p.topics.Source)
-	s = p.proves(t, 4, "violated", "--limit", "50")
-	s.names(t, "lost", positions(unread[:1])...)
-	p.drain()
-	p.send("after")
-	p.drain()
-	s = p.proves(t, 4, "violated", "--limit", "50")
-	s.names(t, "lost", positions(unread[:1])...)
-	s.names(t, "missing", positions(sent)...) // the source does not hold them any more
-}
-
 // S0-4: an output that is deleted by hand hides what was delivered: that is said, and not called missing. One that is put there by hand is
 // named, and so is a record that was skipped by a commit.
 func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
@@ -199,7 +155,7 @@ func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
 	p.drain()
 	outputs := p.read(p.topics.Output)
 	again := *outputs[3]
-	from, _ := headerOf(&again, "switchback-source")
+	from := value(&again, "switchback-source")
 	p.sendRecords(&again, &kgo.Record{Topic: p.topics.Output, Value: []byte("by hand")})
 	p.proves(t, 4, "violated").names(t, "duplicated", from)
 
@@ -221,127 +177,4 @@ func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
 	if len(s.Unknowns) != 1 || s.Unknowns[0].Topic != p.topics.Output || s.Unknowns[0].Reason != "retention" || s.All["unknown"] == 0 {
 		t.Errorf("%+v", s)
 	}
-}
-
-func headerOf(r *kgo.Record, key string) (string, bool) {
-	for _, h := range r.Headers {
-		if h.Key == key {
-			return string(h.Value), true
-		}
-	}
-	return "", false
-}
-
-// S0-4, S4-14: positions of a re-created source are not compared with those of the former one; after the adoption the new ones are proven.
-func TestVerify_S4_14_ofARecreatedSource(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
-	all := ids("f", 12)
-	p.send(all...)
-	p.drain()
-	p.recreateSource()
-	var later []*kgo.Record
-	for _, id := range all {
-		later = append(later, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, 4))})
-	}
-	p.sendRecords(later...)
-	if s := p.proves(t, 0, "unknown"); s.All["unknown"] != 12 || s.Unknowns[0].Reason != "recreated" {
-		t.Errorf("%+v", s)
-	}
-	if r := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute"); r.Code != 0 {
-		t.Fatalf("adopt: %s", r)
-	}
-	if s := p.proves(t, 0, "proven"); s.All["unread"] != 12 {
-		t.Errorf("%+v", s)
-	}
-	p.drain()
-	if s := p.proves(t, 0, "proven"); s.All["delivered"] != 12 {
-		t.Errorf("%+v", s)
-	}
-	lost := p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("x"), Value: []byte(feature("x"))})
-	offsets := kadm.Offsets{}
-	offsets.AddOffset(p.topics.Source, 0, lost[0].Offset+1, -1)
-	if err := p.log.Admin().CommitAllOffsets(p.ctx, p.topics.Group, offsets); err != nil {
-		t.Fatal(err)
-	}
-	p.proves(t, 4, "violated").names(t, "missing", positions(lost)...)
-}
-
-// S4-14: after a lost state topic was adopted, once and again, what was delivered, waits or is dead before that is found; when the source was
-// re-created as well, what its former records became is not taken for that of the new ones.
-func TestVerify_S4_14_ofALostStateTopic(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	p := newPipe(t, 3*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
-	p.send(ids("f", 40)...)
-	p.drain()
-	adopt := func() {
-		for _, args := range [][]string{{"topics", "ensure"}, {"topics", "adopt", "--execute"}} {
-			if r := p.run("consumer", append(args, "-c", p.file)...); r.Code != 0 {
-				t.Fatalf("%s: %s", args, r)
-			}
-		}
-	}
-	for n := 1; n <= 2; n++ {
-		if err := p.log.Delete(p.ctx, p.topics.Source+".state"); err != nil {
-			t.Fatal(err)
-		}
-		adopt()
-		if s := p.proves(t, 0, "proven"); s.All["delivered"] != int64(30+10*n) {
-			t.Errorf("%+v", s)
-		}
-		p.send(ids(fmt.Sprint("g", n), 10)...)
-		p.drain()
-		if s := p.proves(t, 0, "proven"); s.All["delivered"] != int64(40+10*n) {
-			t.Errorf("%+v", s)
-		}
-	}
-	if err := p.log.Delete(p.ctx, p.topics.Source+".state"); err != nil {
-		t.Fatal(err)
-	}
-	p.recreateSource()
-	adopt()
-	p.send(ids("h", 5)...)
-	if s := p.proves(t, 0, "proven"); s.All["unread"] != 5 {
-		t.Errorf("%+v", s)
-	}
-	p.drain()
-	if s := p.proves(t, 0, "proven"); s.All["delivered"] != 5 {
-		t.Errorf("%+v", s)
-	}
-}
-
-// S0-8: headers that a producer forges neither hide a missing record nor accuse a healthy one.
-func TestVerify_S0_8_believesNoForgedHeader(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
-	victim := p.send("victim")[0]
-	p.drain()
-	for name, proof := range map[string]string{"none": "", "malformed": "1/x", "unknown": "1/" + strings.Repeat("0", 16) + "/" + strings.Repeat("0", 64)} {
-		headers := map[string]string{
-			"switchback-dead-letter-id": "0-0-aabbccdd", "switchback-replay-id": "r", "switchback-replay-count": "1", "switchback-source": positions([]*kgo.Record{victim})[0],
-		}
-		if proof != "" {
-			headers["switchback-replay-proof"] = proof
-		}
-		p.sendRecords(p.forged(name, 1, headers), p.forged(name+"-broken", 1, map[string]string{"switchback-attempt": "x", "switchback-source": "///"}))
-	}
-	p.proves(t, 0, "proven")
-	p.drain()
-	p.proves(t, 0, "proven")
-	out := *p.read(p.topics.Output)[0]
-	p.sendRecords(&out)                                          // by hand: the victim is there twice, and
-	last := p.sendRecords(p.forged("more", 1, map[string]string{ // a forged replay that was never done would balance it
-		"switchback-dead-letter-id": "0-0-aabbccdd", "switchback-replay-id": "r", "switchback-replay-count": "1", "switchback-source": positions([]*kgo.Record{victim})[0],
-	}))
-	offsets := kadm.Offsets{}
-	offsets.AddOffset(p.topics.Source, 0, last[0].Offset+1, -1)
-	if err := p.log.Admin().CommitAllOffsets(p.ctx, p.topics.Group, offsets); err != nil {
-		t.Fatal(err)
-	}
-	s := p.proves(t, 4, "violated")
-	s.names(t, "duplicated", positions([]*kgo.Record{victim})...)
-	s.names(t, "missing", positions(last)...)
 }

@@ -97,23 +97,6 @@ func TestStatusWatch_S2_7(t *testing.T) {
 	s.interrupt()
 }
 
-// S4-10: replayer replays --watch draws all replays in place: nobody runs, a replay is in progress, the consumer finishes it.
-func TestReplayerWatch_S4_10(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	const n = 5
-	p := newPipe(t, 2*time.Minute).ensure()
-	p.dead(n)
-	s := p.watches(80, 24, "replayer", "replays")
-	s.see("that nobody runs", regexp.MustCompile(`(?s)no instance of .* is running.*no replay is in progress; 0 replays finished`))
-	p.replay("--execute", "--replay-id", "the-fix")
-	s.see("the replay", regexp.MustCompile(`(?s)IN PROGRESS +REPROCESSED +FAILED +CLOSED +LEFT +REPLAY *\n *5 +0 +0 +0 +\? +the-fix`))
-	consumer := p.start("it")
-	s.see("its end", regexp.MustCompile(`(?s)done +replay +5 .*no replay is in progress; 1 replay finished`))
-	p.stop(consumer)
-	s.interrupt()
-}
-
 // liveView is a command with a live view, on a terminal of a size.
 type liveView struct {
 	*screen
