@@ -56,27 +56,6 @@ func ExampleEngine() {
 	// milk delivered to bills
 }
 
-// A provider said when to come back: the record is not attempted earlier, however short the tiers are.
-func ExampleRetryAfter() {
-	broker := newExampleBroker("tea")
-	defer broker.stop()
-
-	const pause = 300 * time.Millisecond
-	var refused time.Time
-	broker.run(retrytopics.Config{
-		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-			if r.Attempt == 1 {
-				refused = time.Now()
-				return retrytopics.Result{}, retrytopics.RetryAfter(pause, errors.New("come back later"))
-			}
-			fmt.Println("attempt", r.Attempt, "early:", time.Since(refused) < pause)
-			return retrytopics.Result{}, nil
-		},
-	})
-	// Output:
-	// attempt 2 early: false
-}
-
 // Ordering: in strict order the second event of a key waits behind the first, which fails once. With the default,
 // OrderLatestWins, the second one would overtake it, and the first would be closed as superseded.
 func ExampleOrdering() {

@@ -17,8 +17,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 	for name, index := range map[string]int64{"first": 0, "last": bad} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-				defer s.close()
+				s := scheduling(t)
 				l := partitionAt(t, 0)
 				var tasks []*task
 				for o := range int64(bad + 1) {
@@ -65,8 +64,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-		defer s.close()
+		s := scheduling(t)
 		l := partitionAt(t, 0)
 		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)}))
 		held := func() *UnavailableError {

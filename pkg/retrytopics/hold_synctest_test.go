@@ -10,8 +10,7 @@ import (
 func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-		defer s.close()
+		s := scheduling(t)
 		l := partitionAt(t, 0)
 		var tasks []*task
 		for o := range int64(50) {
@@ -46,8 +45,7 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-		defer s.close()
+		s := scheduling(t)
 		l := partitionAt(t, 0)
 		first, second, other, late := keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b"), keyed(l, 3, "c")
 		late.wake = time.Now().Add(time.Minute)
@@ -86,8 +84,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-		defer s.close()
+		s := scheduling(t)
 		gone, stays := partitionAt(t, 0), partitionAt(t, 0)
 		s.add(given([]*task{taskAt(gone, 0), taskAt(stays, 0)}))
 		for range 2 {

@@ -19,6 +19,14 @@ func partitionAt(t *testing.T, committed int64) *partition {
 	return l
 }
 
+// scheduling returns a scheduler with room for all records of a test.
+func scheduling(t *testing.T) *scheduler {
+	t.Helper()
+	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
+	t.Cleanup(func() { s.close() })
+	return s
+}
+
 // sameSeed makes equal keys of all tests equal.
 var sameSeed = maphash.MakeSeed()
 
@@ -41,8 +49,7 @@ func keyed(l *partition, offset int64, key string) *task {
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 	t.Parallel()
-	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-	defer s.close()
+	s := scheduling(t)
 	l := partitionAt(t, 0)
 	s.add(given([]*task{keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")}))
 	first := s.next()
@@ -59,8 +66,7 @@ func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-		defer s.close()
+		s := scheduling(t)
 		begin := time.Now()
 		var tasks []*task
 		for offset, due := range []time.Duration{60 * time.Second, 2 * time.Second, time.Second, 0} {
@@ -89,8 +95,7 @@ func latest(a, b time.Time) time.Time {
 func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-		defer s.close()
+		s := scheduling(t)
 		gone, stays := partitionAt(t, 0), partitionAt(t, 0)
 		stays.partition = 1
 		later := taskAt(gone, 9)
@@ -123,8 +128,7 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-		defer s.close()
+		s := scheduling(t)
 		l := partitionAt(t, 0)
 		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1)}))
 		running := s.next()
@@ -144,8 +148,7 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 
 func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 	t.Parallel()
-	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
-	defer s.close()
+	s := scheduling(t)
 	source, tier := partitionAt(t, 0), partitionAt(t, 0)
 	tier.tier = 0
 	positions := map[*partition]int64{}

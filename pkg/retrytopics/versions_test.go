@@ -2,7 +2,6 @@ package retrytopics_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -14,18 +13,9 @@ func (f *forcing) deletes() *kgo.Record { return &kgo.Record{Key: []byte("k")} }
 
 func event(value string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Value: []byte(value)} }
 
-// A delete counts as newer than every event of its key before it, also than one with a greater number that waits or has
-// died: what was deleted must not come back.
-func TestEngine_latestWinsWhatWaitsDoesNotUndoADelete(t *testing.T) {
+// A delete counts as newer than every event of its key before it, also than a dead letter with a greater version.
+func TestEngine_latestWinsADeadLetterDoesNotUndoADelete(t *testing.T) {
 	t.Parallel()
-	for _, window := range []time.Duration{0, time.Hour} {
-		f := newForcing(t, retrytopics.OrderLatestWins, true)
-		f.cfg.Dedupe.Window = window
-		f.fail["k/7 1"] = unavailable
-		f.produce(event("k/5"), event("k/7"), f.deletes(), event("k/6"))
-		f.drain(f.engine(f.cfg))
-		f.want("k/5 delivered", "k/7 retried", " delivered", "k/6 delivered", "k/7 superseded")
-	}
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.fail["k/7 1"] = badRow
 	f.produce(event("k/7"), f.deletes())

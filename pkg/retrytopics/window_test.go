@@ -8,48 +8,6 @@ import (
 	"time"
 )
 
-func TestWindowCommitsTheContiguousPrefix(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name     string
-		next     int64
-		restored []span
-		taken    []int64
-		finished []int64
-		want     commitPoint
-		ahead    []span
-	}{
-		{name: "nothing taken, nothing committed", next: -1, want: commitPoint{offset: -1}},
-		{name: "nothing taken keeps the commit", next: 7, want: commitPoint{offset: 7}},
-		{name: "taken and unfinished", next: -1, taken: []int64{3, 4}, want: commitPoint{offset: 3}},
-		{name: "prefix finished", next: 0, taken: []int64{0, 1, 2}, finished: []int64{0, 1}, want: commitPoint{offset: 2}},
-		{name: "finished beyond a gap", next: 0, taken: []int64{0, 1, 2, 3}, finished: []int64{1, 3}, ahead: []span{{1, 1}, {3, 3}}},
-		{name: "offsets without records are no gaps", next: 0, taken: []int64{0, 5, 9}, finished: []int64{5, 9}, ahead: []span{{5, 9}}},
-		{name: "all finished", next: 0, taken: []int64{0, 5, 9}, finished: []int64{9, 5, 0}, want: commitPoint{offset: 10}},
-		{name: "restored runs are not done again", next: 2, restored: []span{{4, 5}}, taken: []int64{2, 3, 4, 5, 6}, finished: []int64{2, 3}, want: commitPoint{offset: 6}},
-		{name: "restored runs not reached yet stay in the metadata", next: 2, restored: []span{{40, 50}}, taken: []int64{2, 3}, finished: []int64{3}, ahead: []span{{3, 3}, {40, 50}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			w := newWindow(c.next, c.restored)
-			for _, o := range c.taken {
-				w.add(o)
-			}
-			for _, o := range c.finished {
-				w.finish(o)
-			}
-			if c.ahead != nil {
-				if got := w.ahead(); !reflect.DeepEqual(got, c.ahead) {
-					t.Errorf("ahead %v, want %v", got, c.ahead)
-				}
-				return
-			}
-			if got := w.commitPoint(); got != c.want {
-				t.Errorf("mark %+v, want %+v", got, c.want)
-			}
-		})
-	}
-}
-
 // A random walk against the plainest model: sets of offsets. At random moments the owner changes, and the next one starts
 // from the mark alone.
 func TestWindowAgainstModelOverOwnerChanges(t *testing.T) {
