@@ -40,15 +40,6 @@ func TestWithAxisOrder(t *testing.T) {
 	}
 }
 
-func TestUnit(t *testing.T) {
-	if u := mustLookup(t, "OGC:CRS84").Unit(); u != crs.Degree {
-		t.Errorf("CRS84 is in %s", u)
-	}
-	if u := mustLookup(t, "EPSG:2056").Unit(); u != crs.Metre {
-		t.Errorf("2056 is in %s", u)
-	}
-}
-
 // The bounds that the EPSG registry shows for some systems, to a kilometre.
 func TestBounds(t *testing.T) {
 	for code, want := range map[string]crs.Bounds{

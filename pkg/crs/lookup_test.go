@@ -70,17 +70,6 @@ func TestLookup_unknown(t *testing.T) {
 	}
 }
 
-func TestEPSG(t *testing.T) {
-	c, err := crs.EPSG(3035)
-	if err != nil || c.Code() != "EPSG:3035" || c.AxisOrder() != crs.AxisXY {
-		t.Errorf("EPSG(3035) is %v, %v", c, err)
-	}
-	var unknown *crs.UnknownError
-	if _, err = crs.EPSG(-1); !errors.As(err, &unknown) {
-		t.Errorf("EPSG(-1) gives %v", err)
-	}
-}
-
 // TestCodes: the list is whole, and every code of it can be looked up in each form.
 func TestCodes(t *testing.T) {
 	codes := crs.Codes()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -32,31 +30,6 @@ func ExampleOpener_Open() {
 	fmt.Println(string(text), err)
 	// Output:
 	// {"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"owner":"Keller"}} <nil>
-}
-
-// Left to the headers, a CloudEvent is opened by its content type.
-func ExampleOpener_Open_cloudEvents() {
-	t, err := transform.New(transform.Config{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	opener, err := envelope.New(t, envelope.Options{Format: envelope.Auto})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	headers := []kgo.RecordHeader{{Key: "content-type", Value: []byte("application/cloudevents+json")}}
-	content, err := opener.Open(context.Background(), headers, []byte(
-		`{"specversion":"1.0","id":"e-1","source":"/parcels","type":"changed","data":{"type":"Feature","id":"p1","geometry":null,"properties":null}}`))
-	fmt.Println(content.Event.ID, content.FeatureID, err)
-
-	_, err = opener.Open(context.Background(), headers, []byte(
-		`{"specversion":"1.0","id":"e-1","source":"/parcels","type":"changed","data":{"type":"Feature","id":"p1"}}`))
-	fmt.Println(err)
-	// Output:
-	// e-1 p1 <nil>
-	// the Feature has no member "geometry" at /data (line 1, column 77), feature "p1"; add it; null says that there is none
 }
 
 // The published Avro event, framed for a schema registry.
