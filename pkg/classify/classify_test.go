@@ -68,7 +68,6 @@ func TestOf(t *testing.T) {
 		{"S4-3_network_timeout_joined", errors.Join(errors.New("first"), slow{}), backoff, passing, "timeout"},
 		{"S1-2_dns_timeout", wrapped(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "h", IsTimeout: true}}), backoff, passing, "dns"},
 		{"S1-2_host_unreachable", syscall.EHOSTUNREACH, backoff, passing, "network"},
-		{"S1-2_closed_socket", net.ErrClosed, backoff, passing, "network"},
 		{"bare_end_of_file", io.EOF, permanent, classify.LevelPermanent, "unknown"},
 
 		{"S1-2_decode", coded{code: classify.CodeNotJSON, stage: classify.StageDecode}, bad, classify.LevelRow, "not_json"},
@@ -77,7 +76,6 @@ func TestOf(t *testing.T) {
 		{"malformed_header", coded{code: classify.CodeMalformedHeader, stage: classify.StageHeader}, bad, classify.LevelRow, "malformed_header"},
 		{"code_outside_the_list", coded{code: "invented"}, permanent, classify.LevelPermanent, "unknown"},
 		{"code_outside_the_list_hides_its_cause", coded{code: "", cause: status(503)}, permanent, classify.LevelPermanent, "unknown"},
-		{"S4-15_panic", &classify.PanicError{Value: "index out of range"}, bad, classify.LevelRow, "panic"},
 		{"S4-15_panic_with_an_error", &classify.PanicError{Value: context.DeadlineExceeded}, bad, classify.LevelRow, "panic"},
 		{"S4-2_unknown", errors.New("connection refused, timeout, 503"), permanent, classify.LevelPermanent, "unknown"},
 	} {
