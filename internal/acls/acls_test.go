@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const file = `pipeline:
@@ -21,14 +22,8 @@ transform: { unmapped: drop, fields: [{ from: id, to: id }] }
 func load(t *testing.T, more string) *config.Config {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "pipeline.yaml")
-	if err := os.WriteFile(name, []byte(file+more), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	must.Do(t, os.WriteFile(name, []byte(file+more), 0o600))
+	return must.Get(config.Load(name))(t)
 }
 
 // line writes the grants of one resource as "Read Write".
@@ -99,9 +94,7 @@ func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := allowed.WriteCommands(&text, cfg.Kafka); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, allowed.WriteCommands(&text, cfg.Kafka))
 	script := "kafka-acls.sh() { printf '%s\\n' \"$@\"; }\n" + strings.ReplaceAll(text.String(), "kafka-acls.sh ", "call ")
 	script = strings.Replace(script, "kafka-acls.sh()", "call()", 1)
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput()

@@ -3,6 +3,8 @@ package audit
 import (
 	"bytes"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func object(text, other string, number int64) *Object {
@@ -42,16 +44,12 @@ func TestObject_keeps_the_order_in_which_it_was_written(t *testing.T) {
 	if got := string(new(Object).JSON()); got != "{}" {
 		t.Errorf("nothing was written: %s", got)
 	}
-	if got, want := (Link{}).NextOf(new(Object)), must(t, "{}"); got != want {
+	if got, want := (Link{}).NextOf(new(Object)), linkOf(t, "{}"); got != want {
 		t.Errorf("an empty entry: %+v, want %+v", got, want)
 	}
 }
 
-func must(t *testing.T, entry string) Link {
+func linkOf(t *testing.T, entry string) Link {
 	t.Helper()
-	l, err := Link{}.Next([]byte(entry))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return must.Get(Link{}.Next([]byte(entry)))(t)
 }

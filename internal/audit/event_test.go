@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func full() Event {
@@ -19,10 +21,7 @@ func full() Event {
 func TestRecord_prefers_the_key_of_the_feature_record(t *testing.T) {
 	e := full()
 	e.Key = []byte("k")
-	r, err := e.Record("a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(e.Record("a", 0))(t)
 	if string(r.Key) != "k" {
 		t.Errorf("key %q, want k", r.Key)
 	}
@@ -47,24 +46,15 @@ func TestRecord_refuses_what_the_contract_does_not_know(t *testing.T) {
 func TestRecord_cuts_a_long_message_between_characters(t *testing.T) {
 	e := full()
 	e.Message = strings.Repeat("a", MaxMessage-1) + "é" + "tail"
-	r, err := e.Record("a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := Parse(r.Value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(e.Record("a", 0))(t)
+	back := must.Get(Parse(r.Value))(t)
 	if len(back.Message) != MaxMessage-1 || !utf8.ValidString(back.Message) {
 		t.Errorf("message has %d bytes, valid %v", len(back.Message), utf8.ValidString(back.Message))
 	}
 }
 
 func FuzzParse(f *testing.F) {
-	r, err := full().Record("a", 0)
-	if err != nil {
-		f.Fatal(err)
-	}
+	r := must.Get(full().Record("a", 0))(f)
 	f.Add(r.Value)
 	f.Add([]byte(`{"decision":"delivered","time":"2026-01-01T00:00:00Z"}`))
 	f.Add([]byte(`{`))

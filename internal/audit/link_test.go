@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 type entry struct {
@@ -21,10 +22,7 @@ func made(t *testing.T, n int) []entry {
 	var last audit.Link
 	for i := range n {
 		text := fmt.Appendf(nil, `{"n":%d,"by":"ana"}`, i)
-		next, err := last.Next(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := must.Get(last.Next(text))(t)
 		out = append(out, entry{next, text})
 		last = next
 	}
@@ -51,9 +49,7 @@ func TestChain_S0_11_accepts_what_it_made(t *testing.T) {
 	}
 	var v audit.Verifier
 	for _, e := range all {
-		if err := v.Check(e.link, e.text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.Check(e.link, e.text))
 	}
 	if err := v.End(all[4].link); err != nil {
 		t.Error(err)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // all is an event with every field.
@@ -29,16 +31,11 @@ func all(t *testing.T) Event {
 // What is written member by member is what is read.
 func TestRecord_writes_every_member_that_is_read(t *testing.T) {
 	want := all(t)
-	r, err := want.Record("a", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(want.Record("a", 0))(t)
 	strict := json.NewDecoder(strings.NewReader(string(r.Value)))
 	strict.DisallowUnknownFields()
 	var w wire
-	if err := strict.Decode(&w); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, strict.Decode(&w))
 	if v := reflect.ValueOf(w); v.NumField() != strings.Count(string(r.Value), `":`)-4 { // the place has four of its own
 		t.Errorf("%d members are read: %s", v.NumField(), r.Value)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestOf(t *testing.T) {
@@ -31,9 +33,7 @@ func TestOf(t *testing.T) {
 			root.AddCommand(cmd)
 			cmd.Flags().Int("limit", 0, "")
 			cmd.Flags().Bool("secret", false, "")
-			if err := cmd.Flags().MarkHidden("secret"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Flags().MarkHidden("secret"))
 			if c.execute {
 				cmd.Flags().Bool("execute", false, "")
 			}

@@ -6,19 +6,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestChoose(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a.yaml", "b.yaml"} {
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, nil, 0o600))
 	}
-	whole, err := filepath.Abs("a.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(filepath.Abs("a.yaml"))(t)
 	a, b, empty, gone := "a.yaml", "b.yaml", "", "gone.yaml"
 	for _, c := range []struct {
 		name  string

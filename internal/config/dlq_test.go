@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const twoProfiles = `profiles:
@@ -80,10 +82,7 @@ func TestParseDLQ_the_schema_registry(t *testing.T) {
 		"SWITCHBACK_SCHEMA_REGISTRY_PASSWORD_ENV": "REGISTRY_PASSWORD", "SWITCHBACK_SOURCE_TOPIC": "x",
 	}
 	for flag, want := range map[string]string{"": "http://other:8081", "http://registry:8081": "http://registry:8081"} {
-		cfg, err := ParseDLQ(DLQ{Topic: "d", Brokers: []string{"a:1"}, Registry: flag}, nil, func(name string) string { return vars[name] })
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must.Get(ParseDLQ(DLQ{Topic: "d", Brokers: []string{"a:1"}, Registry: flag}, nil, func(name string) string { return vars[name] }))(t)
 		if r := cfg.SchemaRegistry; r.URL != want || r.Username != "desk" || r.PasswordEnv != "REGISTRY_PASSWORD" {
 			t.Errorf("%q: %+v", flag, r)
 		}

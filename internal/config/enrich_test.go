@@ -3,6 +3,8 @@ package config
 import (
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The figures of both documents are presets; what is written by hand goes before them.
@@ -18,15 +20,12 @@ func TestBreakerPresets_S4_5_S3_5(t *testing.T) {
 			Preset: BreakerPatient, Failures: 3, FailureRate: 0.5, Window: 5 * minute, Cooldown: minute, Successes: 1,
 		},
 	} {
-		cfg, err := Parse("p.yaml", []byte(`pipeline:
+		cfg := must.Get(Parse("p.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
 enrich: [{name: place, http: {url: "http://h/", breaker: `+written+`}, set: {a: /a}}]
-`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+`), nil))(t)
 		if got := *cfg.Enrich[0].HTTP.Breaker; got != want {
 			t.Errorf("%s: got %+v, want %+v", written, got, want)
 		}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestEnv_overrides_every_kind_of_key(t *testing.T) {
@@ -14,7 +16,7 @@ func TestEnv_overrides_every_kind_of_key(t *testing.T) {
 enrich:
   - {name: place, http: {url: "http://a/{id}"}, set: {a: /a}}
 `
-	cfg, err := Parse("x", []byte(file), env(
+	cfg := must.Get(Parse("x", []byte(file), env(
 		"SWITCHBACK_KAFKA_BROKERS", "a:9092, b:9092",
 		"SWITCHBACK_PIPELINE_RETRY_POLICY_MAX_ATTEMPTS", "3",
 		"SWITCHBACK_PIPELINE_RETRY_POLICY_BASE_DELAY_SECONDS", "4",
@@ -31,10 +33,7 @@ enrich:
 		"SWITCHBACK_TRANSFORM_FIELDS_1_TO", "c",
 		"SWITCHBACK_ENRICH_0_HTTP_URL", "http://b/{id}",
 		"SWITCHBACK_ENRICH_0_HTTP_TIMEOUT", "5s",
-	))
-	if err != nil {
-		t.Fatal(err)
-	}
+	)))(t)
 	want := mustParse(t, `pipeline:
   id: "12"
   retry_policy: {max_attempts: 3, base_delay_seconds: 4, tiers: [4s, 60s], retryable_status_codes: [500, 503], jitter: false}
@@ -81,9 +80,7 @@ func TestEnv_faults_name_the_variable(t *testing.T) {
 func TestLoad_refuses_variables_that_override_nothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.yaml")
 	const file = minimalText + "kafka: {tls: {enabled: true}, sasl: {mechanism: PLAIN, username: u, password_env: SWITCHBACK_MY_SECRET}}\n"
-	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(file), 0o600))
 	legal := map[string]string{"SWITCHBACK_MY_SECRET": "hunter2", "SWITCHBACK_EMPTY": ""}
 	wrong := map[string]string{
 		"SWITCHBACK_KAFKA_BROKER":        "SWITCHBACK_KAFKA_BROKER: overrides no key; did you mean SWITCHBACK_KAFKA_BROKERS?",
@@ -94,9 +91,7 @@ func TestLoad_refuses_variables_that_override_nothing(t *testing.T) {
 	for name, value := range legal {
 		t.Setenv(name, value)
 	}
-	if _, err := Load(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Load(path))(t)
 	for name := range wrong {
 		t.Setenv(name, "hunter2")
 	}

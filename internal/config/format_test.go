@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -55,9 +56,7 @@ func TestSchemaRegistry_urls(t *testing.T) {
 // Secrets of the registry come from where the file says, and an error names the place and never what it holds.
 func TestSchemaRegistry_credentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(theSecret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(theSecret+"\n"), 0o600))
 	t.Setenv("REGISTRY_PASSWORD", theSecret)
 	t.Setenv("REGISTRY_USER", "ana")
 	for _, c := range []struct {

@@ -6,24 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // FuzzParse proves that any text and any environment give either faults, each with a place, or a
 // configuration that can be printed and loads again. It never panics.
 func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	bad, err := filepath.Glob("testdata/bad/*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("testdata/*.yaml"))(f)
+	bad := must.Get(filepath.Glob("testdata/bad/*.yaml"))(f)
 	for _, path := range append(files, bad...) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(f)
 		f.Add(text, "")
 	}
 	f.Add([]byte(minimalText), "[{name: a}]")
@@ -65,10 +58,7 @@ func checkLegal(t *testing.T, cfg *Config) {
 		}
 	}
 	Warnings(cfg)
-	text, err := cfg.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(cfg.YAML())(t)
 	if _, err := Parse("again.yaml", text, nil); err != nil {
 		t.Errorf("what was accepted does not load again: %v\n%s", err, text)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -40,10 +41,7 @@ func goodFiles(t *testing.T) []string {
 }
 
 func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
-	cfg, err := Load("testdata/pipeline_resilience.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(Load("testdata/pipeline_resilience.yaml"))(t)
 	p := cfg.Pipeline.RetryPolicy
 	if cfg.Pipeline.ID != "municipal-parcel-sync" || p.MaxAttempts != 3 || p.BaseDelaySeconds != 2 || !p.Jitter {
 		t.Errorf("got %+v", cfg.Pipeline)
@@ -138,14 +136,8 @@ func TestParse_defaults(t *testing.T) {
 // What is printed as YAML is a file that loads to the same configuration.
 func TestYAML_loads_again(t *testing.T) {
 	for _, path := range goodFiles(t) {
-		first, err := Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := first.YAML()
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(Load(path))(t)
+		text := must.Get(first.YAML())(t)
 		again := mustParse(t, string(text))
 		if a, b := values(first), values(again); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s comes back changed\nfirst: %#v\nagain: %#v", path, a, b)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -15,9 +16,7 @@ func TestRetryPolicy_S3_3_a_category_has_its_preset_and_the_rest_from_the_policy
 		timeout: {preset: stac, max_attempts: 9}, network: {strategy: exponential, jitter_seconds: 0, spread: 0},
 		server: {jitter_seconds: 4}, database: {preset: postgis}, io: {}}`)
 	policies := p.Engine()
-	if err := policies.Faults(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, policies.Faults())
 	base := policy.Policy{
 		MaxAttempts: 6, Strategy: policy.StrategyTiers, BaseDelay: 3 * time.Second, MaxDelay: time.Minute, Multiplier: 2,
 		Spread: 0.25, Jitter: -1, RetryAfterLimit: time.Hour,
@@ -72,12 +71,9 @@ pipeline:
 		{"true", 5, 7, 5, 7, 2, 5, false},
 	} {
 		t.Run(fmt.Sprintf("CI=%s, %d attempts, cap %d", c.ci, c.attempts, c.most), func(t *testing.T) {
-			cfg, err := Parse("p.yaml", fmt.Appendf(nil, file, c.attempts, c.most), func(name string) string {
+			cfg := must.Get(Parse("p.yaml", fmt.Appendf(nil, file, c.attempts, c.most), func(name string) string {
 				return map[string]string{"CI": c.ci}[name]
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			policies := cfg.Pipeline.RetryPolicy.Engine()
 			got := []int{cfg.Pipeline.RetryPolicy.MaxAttempts}
 			for _, category := range []classify.Category{classify.CategoryNetwork, classify.CategoryTimeout, classify.CategoryDatabase} {

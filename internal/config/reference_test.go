@@ -7,27 +7,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const referenceFile = "../../deploy/config.reference.yaml"
 
 func readReference(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(referenceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(referenceFile))(t)
 	return string(text)
 }
 
 // mustParse reads a configuration that has to be right.
 func mustParse(t *testing.T, text string) *Config {
 	t.Helper()
-	cfg, err := Parse("test.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return must.Get(Parse("test.yaml", []byte(text), nil))(t)
 }
 
 // values is the configuration without the places where it was written.
@@ -38,10 +33,7 @@ func values(cfg *Config) Config {
 }
 
 func TestReference_S0_3_equals_the_defaults(t *testing.T) {
-	minimal, err := os.ReadFile("testdata/minimal.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	minimal := must.Get(os.ReadFile("testdata/minimal.yaml"))(t)
 	reference := values(mustParse(t, readReference(t)))
 	if want := values(mustParse(t, string(minimal))); !reflect.DeepEqual(reference, want) {
 		t.Errorf("the reference file differs from the defaults\nreference: %#v\n defaults: %#v", reference, want)
@@ -49,10 +41,7 @@ func TestReference_S0_3_equals_the_defaults(t *testing.T) {
 }
 
 func TestReference_shows_every_key(t *testing.T) {
-	minimal, err := os.ReadFile("testdata/minimal.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	minimal := must.Get(os.ReadFile("testdata/minimal.yaml"))(t)
 	shown := keysIn(mustParse(t, readReference(t)))
 	examples := examplesOf(readReference(t))
 	if len(examples) < 4 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -67,9 +68,7 @@ func TestDuration_text(t *testing.T) {
 		"90s": "90s", "2m": "2m", "60m": "1h", "1h30m": "90m", "24h": "24h", "1500us": "1.5ms", "-2s": "-2s",
 	} {
 		var d Duration
-		if err := d.UnmarshalText([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.UnmarshalText([]byte(text)))
 		out, err := d.MarshalText()
 		if err != nil || string(out) != want {
 			t.Errorf("%s: got %s, %v; want %s", text, out, err, want)

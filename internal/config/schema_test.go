@@ -13,6 +13,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -22,10 +23,7 @@ import (
 const schemaFile = "../../schemas/pipeline.schema.json"
 
 func TestSchema_S0_1_equals_the_Go_types(t *testing.T) {
-	path, err := filepath.Abs(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(filepath.Abs(schemaFile))(t)
 	golden(t, path, generateSchema(t))
 }
 
@@ -39,9 +37,7 @@ func generateSchema(t *testing.T) string {
 		BaseSchemaID: "https://github.com/switchback-geo/switchback", Mapper: mapType, Namer: nameType,
 	}
 	for _, dir := range []string{"./internal/config", "./pkg/transform"} {
-		if err := r.AddGoComments(module, dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.AddGoComments(module, dir))
 	}
 	r.LookupComment = func(t reflect.Type, field string) string { return describe(r.CommentMap, t, field) }
 	schema := r.ReflectFromType(reflect.TypeFor[Config]())
@@ -57,9 +53,7 @@ func generateSchema(t *testing.T) string {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, encoder.Encode(schema))
 	return out.String()
 }
 
@@ -143,23 +137,11 @@ func typeDefaults(schema *jsonschema.Schema) {
 
 func compiledSchema(t *testing.T) *validator.Schema {
 	t.Helper()
-	text, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(schemaFile))(t)
+	doc := must.Get(validator.UnmarshalJSON(bytes.NewReader(text)))(t)
 	compiler := validator.NewCompiler()
-	if err := compiler.AddResource("pipeline.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("pipeline.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
+	must.Do(t, compiler.AddResource("pipeline.schema.json", doc))
+	return must.Get(compiler.Compile("pipeline.schema.json"))(t)
 }
 
 // plainValue reads YAML as a generic tool does: without the types of this package.
@@ -178,10 +160,7 @@ func plainValue(t *testing.T, text []byte) (any, bool) {
 func TestSchema_accepts_every_good_file(t *testing.T) {
 	schema := compiledSchema(t)
 	for _, path := range goodFiles(t) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		value, ok := plainValue(t, text)
 		if !ok {
 			t.Errorf("%s: not plain YAML", path)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const theSecret = "correct-horse-battery"
@@ -18,14 +20,8 @@ const theSecret = "correct-horse-battery"
 // printed gives a value in every way in which it could reach a log, a screen or a file.
 func printed(t *testing.T, v any) map[string]string {
 	t.Helper()
-	asJSON, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asYAML, err := yaml.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asJSON := must.Get(json.Marshal(v))(t)
+	asYAML := must.Get(yaml.Marshal(v))(t)
 	var text, lines bytes.Buffer
 	slog.New(slog.NewTextHandler(&text, nil)).Info("x", "v", v)
 	slog.New(slog.NewJSONHandler(&lines, nil)).Info("x", "v", v)
@@ -83,13 +79,9 @@ func TestSecret_prints_as_redacted(t *testing.T) {
 
 func TestCredentials_are_read_when_asked_for(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte("from-file\r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("from-file\r\n"), 0o600))
 	empty := filepath.Join(t.TempDir(), "empty")
-	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(empty, []byte("\n"), 0o600))
 	t.Setenv("TEST_SASL_USER", "user-from-env")
 	t.Setenv("TEST_SASL_PASSWORD", "from-env")
 	for name, c := range map[string]struct {

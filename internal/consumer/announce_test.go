@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -27,9 +28,7 @@ func TestConsumer_S4_8_announcesItsMapping(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "zones.csv")
 	write := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write("id\nA\n")
 	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, `
@@ -55,14 +54,8 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 	defer stop()
 	announced := func() {
 		t.Helper()
-		m, err := pipeline.NewMapping(s.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := m.Fingerprint()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(pipeline.NewMapping(s.cfg))(t)
+		want := must.Get(m.Fingerprint())(t)
 		eventually.Until(ctx, t, "the mapping "+want, func() (bool, string) {
 			r, err := status.Gather(ctx, s.cfg, kadm.NewClient(s.client), orders.View{}, nil, deadletters.NewCounter(s.client, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus))
 			var text bytes.Buffer

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // waitsLong is a pipeline whose failed records wait for a minute.
@@ -54,9 +55,7 @@ func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
 			}, waitsLong)
 			s.send(points(400)...)
 			c := s.consumer()
-			if err := c.Run(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Run(ctx))
 			sum := c.Summary()
 			if sum.Status != "interrupted" || sum.Consumed == 0 || sum.Retried == 0 || sum.Consumed != sum.Delivered+sum.Waiting {
 				t.Errorf("does not balance: %+v", sum)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // S4-13: a line for each so many records, and one for the rest; nothing is told twice.
@@ -24,9 +26,7 @@ func TestRunLog_S4_13_tellsCountsPerBatch(t *testing.T) {
 	var got []map[string]any
 	for line := range strings.Lines(out.String()) {
 		var m map[string]any
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &m))
 		got = append(got, m)
 	}
 	if len(got) != 3 {

@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -23,14 +24,11 @@ func parseTolerance(t *testing.T, keys string) *config.Config { return parsed(t,
 
 func parsed(t *testing.T, tolerance, rest string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
+	cfg := must.Get(config.Parse("test.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false`+tolerance+` }
-`+rest), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`+rest), nil))(t)
 	return cfg
 }
 
@@ -84,10 +82,7 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 	} {
 		e := event(outcome, 1, replayed)
 		e.DeadLetterID = replayed.DeadLetterID
-		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(e))(t)
 		if got := stateIn(t, records); got != want {
 			t.Errorf("%s leaves the dead letter %q, want %q", outcome, got, want)
 		}
@@ -106,10 +101,7 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 func TestJournal_S4_8_escalatesALetterThatFailedTooOften(t *testing.T) {
 	for replays, want := range map[int]deadletters.Status{1: deadletters.Pending, 2: deadletters.Pending, 3: deadletters.Escalated, 4: deadletters.Escalated} {
 		replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
-		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(event(policy.OutcomeDeadLettered, 1, replayed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(event(policy.OutcomeDeadLettered, 1, replayed)))(t)
 		if got := stateIn(t, records); got != want {
 			t.Errorf("failed after replay %d: %q, want %q", replays, got, want)
 		}
@@ -144,14 +136,9 @@ func TestTally_conservesWhatItCounts(t *testing.T) {
 }
 
 func TestSummary_S4_12_hasTheFieldsOfTheContract(t *testing.T) {
-	text, err := json.Marshal(Summary{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(Summary{}))(t)
 	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &fields))
 	for _, name := range []string{"run_id", "pipeline", "status", "consumed", "delivered", "retried", "dead_lettered", "duplicates",
 		"superseded", "filtered", "waiting", "dlq_rate", "checkpoint", "duration_seconds"} {
 		if _, ok := fields[name]; !ok {

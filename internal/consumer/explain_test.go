@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -20,10 +21,7 @@ const errorsPage = "../../docs/errors.md"
 // TestErrorsPage_S4_3_is_what_the_code_does holds the tables of docs/errors.md to the code: that of the errors for a file
 // with the defaults, and that of the presets.
 func TestErrorsPage_S4_3_is_what_the_code_does(t *testing.T) {
-	raw, err := os.ReadFile(errorsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(errorsPage))(t)
 	page := string(raw)
 	for name, table := range map[string]string{"errors": errorsTable(Explain(parse(t, "")).Table), "presets": presetsTable()} {
 		begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->"
@@ -40,9 +38,7 @@ func TestErrorsPage_S4_3_is_what_the_code_does(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(errorsPage, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(errorsPage, []byte(page), 0o644))
 	}
 }
 
@@ -70,7 +66,7 @@ func presetsTable() string {
 }
 
 func TestExplain_S4_3_shows_what_is_in_force(t *testing.T) {
-	cfg, err := config.Parse("test.yaml", []byte(`
+	cfg := must.Get(config.Parse("test.yaml", []byte(`
 pipeline:
   id: parcels
   retry_policy:
@@ -84,10 +80,7 @@ pipeline:
       - {sqlstate: "57014", class: row}
       - {sqlstate: "58030", class: retry_backoff, category: database}
   tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
-`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`), nil))(t)
 	x := Explain(cfg)
 	line := func(e Explanation) string {
 		return strings.Join([]string{e.Condition, string(e.Code), string(e.Class), string(e.Category), string(e.Alert), e.Answer}, " | ")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/gates"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -103,11 +104,7 @@ func ofBatch(id string, outcome policy.Outcome) *retrytopics.Event {
 
 func newConsumer(t *testing.T, tolerance string) *Consumer {
 	t.Helper()
-	c, err := New(parseTolerance(t, tolerance), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(New(parseTolerance(t, tolerance), Options{}))(t)
 }
 
 // Once a person has let a batch through, its further records are judged anew; what was delivered of it still stands.

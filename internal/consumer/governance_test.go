@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -54,9 +55,7 @@ func (g *governed) send(id, properties, nation string, more ...kgo.RecordHeader)
 	if nation != "" {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: "nation", Value: []byte(nation)})
 	}
-	if err := g.client.ProduceSync(g.t.Context(), r).FirstErr(); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, g.client.ProduceSync(g.t.Context(), r).FirstErr())
 }
 
 // run makes one bounded run, with a consumer of its own.
@@ -64,45 +63,29 @@ func (g *governed) run() {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
-	if err := g.consumer().RunUntilEnd(ctx); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, g.consumer().RunUntilEnd(ctx))
 }
 
 // read gives the committed records of a topic.
 func (g *governed) read(topic string) []*kgo.Record {
 	g.t.Helper()
-	spans, err := kafka.Spans(g.t.Context(), g.client, topic)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	spans := must.Get(kafka.Spans(g.t.Context(), g.client, topic))(g.t)
 	var all []*kgo.Record
-	err = kafka.Scan(g.t.Context(), g.client, topic, spans, func(r *kgo.Record) error {
+	must.Do(g.t, kafka.Scan(g.t.Context(), g.client, topic, spans, func(r *kgo.Record) error {
 		all = append(all, r)
 		return nil
-	})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	}))
 	return all
 }
 
 func (g *governed) ledger() governance.Document {
 	g.t.Helper()
-	ledger, err := governance.Read(g.t.Context(), g.client, g.cfg)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	return ledger
+	return must.Get(governance.Read(g.t.Context(), g.client, g.cfg))(g.t)
 }
 
 func control(t *testing.T, r *kgo.Record) header.Control {
 	t.Helper()
-	c, err := header.ParseControl(r.Headers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(header.ParseControl(r.Headers))(t)
 }
 
 // S3-8: marks survive every hop: the tiers, the DLQ, a replay, the output. A violation is never retried (S3-3), is
@@ -144,10 +127,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	}
 	states := map[string]deadletters.Status{}
 	for _, r := range g.read(g.cfg.Topics.DLQStatus) {
-		s, err := deadletters.ParseState(r.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(deadletters.ParseState(r.Value))(t)
 		states[s.ID] = s.Status
 	}
 	for _, r := range letters {
@@ -179,9 +159,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys[0].Sign(again)
-	if err := g.client.ProduceSync(t.Context(), again).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, g.client.ProduceSync(t.Context(), again).FirstErr())
 	g.run()
 	if n := g.ledger().Entries(); n != 5 || audit.Broken(g.ledger().Verify()) != nil {
 		t.Errorf("%d entries after the replay, %v", n, audit.Broken(g.ledger().Verify()))

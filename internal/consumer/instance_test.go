@@ -8,14 +8,12 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/consumer"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func takeName(t *testing.T, group string) *consumer.InstanceName {
 	t.Helper()
-	s, err := consumer.ReserveInstance(group, "host")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(consumer.ReserveInstance(group, "host"))(t)
 	t.Cleanup(func() { _ = s.Release() })
 	return s
 }
@@ -30,9 +28,7 @@ func TestReserveInstance_S3_1_names(t *testing.T) {
 	if other := takeName(t, "another group"); other.Name != "host" {
 		t.Errorf("another group got %s", other.Name)
 	}
-	if err := first.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Release())
 	if again := takeName(t, group); again.Name != "host" {
 		t.Errorf("after the first ended: %s", again.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -34,10 +35,7 @@ func inParts(code classify.Code) *retrytopics.Event {
 func TestJournal_S0_11_parts(t *testing.T) {
 	type told struct{ Decision, Part, Letter, Reason string }
 	audited := func(e *retrytopics.Event) (all []told, escalated []string) {
-		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(e))(t)
 		for _, r := range records {
 			if r.Topic == "parcels.dlq-status" {
 				s, err := deadletters.ParseState(r.Value)
@@ -49,9 +47,7 @@ func TestJournal_S0_11_parts(t *testing.T) {
 				continue
 			}
 			var one told
-			if err := json.Unmarshal(r.Value, &one); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(r.Value, &one))
 			all = append(all, one)
 		}
 		return all, escalated

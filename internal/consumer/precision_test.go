@@ -10,6 +10,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -65,10 +66,7 @@ func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 	if err, _ := readAll(c, 1000, 4, header.Control{}); err != nil {
 		t.Error(err)
 	}
-	families, err := c.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(c.registry.Gather())(t)
 	for _, f := range families {
 		if f.GetName() == "switchback_coordinate_decimals" {
 			if got := f.GetMetric()[0].GetGauge().GetValue(); got != 4 {

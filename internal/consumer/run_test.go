@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -28,9 +29,7 @@ func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)))(t)
 	c, err := New(cfg, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -50,23 +51,12 @@ func newScene(t *testing.T, service http.HandlerFunc, file string) *scene {
 	t.Helper()
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
-	broker, err := devbroker.Start(devbroker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := must.Get(devbroker.Start(devbroker.Options{}))(t)
 	t.Cleanup(broker.Close)
-	cfg, err := config.Parse("pipeline.yaml", fmt.Appendf(nil, file, broker.Addr(), server.URL), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("pipeline.yaml", fmt.Appendf(nil, file, broker.Addr(), server.URL), nil))(t)
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil))))(t)
 	t.Cleanup(client.Close)
-	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)))(t)
 	return &scene{t: t, cfg: cfg, client: client, broker: broker}
 }
 
@@ -80,16 +70,10 @@ func (s *scene) send(values ...string) {
 			}
 		})
 	}
-	if err := s.client.Flush(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, s.client.Flush(s.t.Context()))
 }
 
 func (s *scene) consumer() *consumer.Consumer {
 	s.t.Helper()
-	c, err := consumer.New(s.cfg, consumer.Options{Logger: slog.New(slog.NewJSONHandler(&s.log, nil))})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return c
+	return must.Get(consumer.New(s.cfg, consumer.Options{Logger: slog.New(slog.NewJSONHandler(&s.log, nil))}))(s.t)
 }

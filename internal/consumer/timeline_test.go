@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestTimelines_S3_3_askTheEnginesOwnDecision(t *testing.T) {
-	cfg, err := config.Parse("test.yaml", []byte(`
+	cfg := must.Get(config.Parse("test.yaml", []byte(`
 pipeline:
   id: parcels
   retry_policy:
@@ -22,10 +23,7 @@ pipeline:
       database: {strategy: decorrelated_jitter}
       io: {max_attempts: 2}
   tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
-`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`), nil))(t)
 	got := Timelines(cfg)
 	want := map[string][]string{
 		"network, server, rate_limit, registry, conflict, broker, other": {

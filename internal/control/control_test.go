@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -29,14 +30,11 @@ func held() State {
 
 func configuration(t *testing.T, rest string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
+	cfg := must.Get(config.Parse("test.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
-`+rest), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`+rest), nil))(t)
 	return cfg
 }
 
@@ -53,10 +51,7 @@ func TestState_refusesWhatNobodyCouldRead(t *testing.T) {
 	}
 	s := held()
 	s.Reason = strings.Repeat("ü", MaxReason)
-	r, err := PipelineRecord("c", s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(PipelineRecord("c", s))(t)
 	var w wire
 	if err := json.Unmarshal(r.Value, &w); err != nil || len(w.Reason) > MaxReason || !strings.HasSuffix(w.Reason, "ü…") {
 		t.Errorf("reason of %d bytes, %v", len(w.Reason), err)
@@ -74,9 +69,7 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Offset, offset = offset, offset+1
-		if err := v.apply(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.apply(r))
 	}
 	apply(PipelineRecord("c", held()))
 	apply(BatchRecord("c", "a/b", quarantined))
@@ -151,16 +144,10 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 			defer cancel()
-			if _, err := w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Report(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer b", At: noon}, 3); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}))(t)
+			must.Do(t, w.Report(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer b", At: noon}, 3))
 			resumed := State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}
-			if _, err := w.Pipeline(ctx, resumed); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Pipeline(ctx, resumed))(t)
 			var last View
 			err = reader.Follow(ctx, func(v View) {
 				if last = v; !v.Pipeline.IsHeld() {
@@ -195,14 +182,9 @@ func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 				}
 			}
 			refused("consumer one")
-			if _, err := w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
 			refused("ana")
-			now, err := Read(t.Context(), kafka, cfg.Topics.Control)
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
 			if _, err := w.HoldSince(t.Context(), other, now.Next); err != nil {
 				t.Errorf("by a gate that knows the resume: %v", err)
 			}
@@ -238,14 +220,9 @@ func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 				}
 			}
 			refused("quarantined by consumer one meanwhile")
-			if _, err := w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
 			refused("let through meanwhile")
-			now, err := Read(t.Context(), kafka, cfg.Topics.Control)
-			if err != nil {
-				t.Fatal(err)
-			}
+			now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
 			if err := quarantine("a", "consumer other", now.Next); err != nil {
 				t.Errorf("by a gate that knows that it was let through: %v", err)
 			}
@@ -258,22 +235,14 @@ func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 
 func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 	t.Helper()
-	client, err := kgo.NewClient(append(kafka, kgo.ConsumeTopics(cfg.Topics.Audit), kgo.FetchIsolationLevel(kgo.ReadCommitted()))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(append(kafka, kgo.ConsumeTopics(cfg.Topics.Audit), kgo.FetchIsolationLevel(kgo.ReadCommitted()))...))(t)
 	defer client.Close()
 	var got []string
 	for len(got) < 4 {
 		fetches := client.PollFetches(t.Context())
-		if err := fetches.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fetches.Err())
 		for r := range fetches.RecordsAll() {
-			e, err := audit.Parse(r.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(audit.Parse(r.Value))(t)
 			got = append(got, strings.Join([]string{string(e.Decision), e.By, e.Code, e.Reason, e.Message}, " | "))
 		}
 	}
@@ -316,10 +285,7 @@ func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 		}
 		return resp, nil, true
 	})
-	r, err := Open(t.Context(), []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.RequestRetries(0)}, "parcels.control")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.RequestRetries(0)}, "parcels.control"))(t)
 	r.Close()
 	if asked < 3 {
 		t.Errorf("it asked %d times", asked)
@@ -328,10 +294,7 @@ func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 
 // Whatever is in the topic, it is an error or an order that is written back as the same order.
 func FuzzView(f *testing.F) {
-	r, err := PipelineRecord("c", held())
-	if err != nil {
-		f.Fatal(err)
-	}
+	r := must.Get(PipelineRecord("c", held()))(f)
 	f.Add([]byte("pipeline"), r.Value)
 	f.Add([]byte("batch/b1"), []byte(`{"version":1,"state":"quarantined","at":"2026-07-01T12:00:00Z"}`))
 	f.Add([]byte("pipeline"), []byte(`{"version":9}`))

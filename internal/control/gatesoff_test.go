@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func gatesOff(length time.Duration) State {
@@ -15,10 +17,7 @@ func gatesOff(length time.Duration) State {
 
 // S1-8, S4-12: the end is an instant in the record, and an earlier version reads a pipeline that runs.
 func TestState_S1_8_S4_12_gatesOff(t *testing.T) {
-	r, err := PipelineRecord("c", gatesOff(10*time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(PipelineRecord("c", gatesOff(10*time.Minute)))(t)
 	const want = `{"version":1,"state":"running","code":"operator","reason":"known","by":"ana","at":"2026-07-01T12:00:00.250Z","gates_off_until":"2026-07-01T12:10:00.250Z"}`
 	if string(r.Value) != want {
 		t.Errorf("got %s", r.Value)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 var jobBegan = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
@@ -30,10 +32,7 @@ func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
 	text := func(change func(*Job)) string {
 		j := aJob("j")
 		change(&j)
-		value, err := json.Marshal(j)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(json.Marshal(j))(t)
 		return string(value)
 	}
 	for name, value := range map[string]string{
@@ -50,10 +49,7 @@ func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
 		}
 	}
 	v := newView()
-	value, err := aJob("j").encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must.Get(aJob("j").encode())(t)
 	v.put(t, jobPrefix+"j", value)
 	if !reflect.DeepEqual(v.Jobs["j"], aJob("j")) {
 		t.Errorf("%+v", v.Jobs["j"])

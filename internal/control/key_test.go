@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Processes that make a key at the same time sign with one, and a later one finds it.
@@ -29,10 +30,7 @@ func TestKeys_S4_6_allAgreeOnTheFirst(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	again, err := Keys(t.Context(), kafka, "parcels.control", noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(Keys(t.Context(), kafka, "parcels.control", noon))(t)
 	for _, id := range got {
 		if id != again[0].ID() {
 			t.Errorf("one signs with %s, another one with %s", id, again[0].ID())
@@ -44,14 +42,9 @@ func TestView_S4_6_takesKeysInTheOrderOfTheTopic(t *testing.T) {
 	first, second := proof.Random(), proof.Random()
 	v := newView()
 	for i, k := range []proof.Key{first, second, first} { // written again, it lies behind
-		r, err := keyRecord("c", k, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(keyRecord("c", k, noon))(t)
 		r.Offset = int64(i)
-		if err := v.apply(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.apply(r))
 	}
 	if len(v.Keys) != 2 || v.Keys[0].ID() != second.ID() || !bytes.Equal(v.Keys[1].Reveal(), first.Reveal()) {
 		t.Errorf("%d keys, the first is %s", len(v.Keys), v.Keys[0].ID())
@@ -66,10 +59,7 @@ func TestView_S4_6_takesKeysInTheOrderOfTheTopic(t *testing.T) {
 
 func TestView_refusesABrokenKey(t *testing.T) {
 	k := proof.Random()
-	whole, err := keyRecord("c", k, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(keyRecord("c", k, noon))(t)
 	secret := string(whole.Value)
 	for name, c := range map[string]struct {
 		id, value string

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // A sign of life that a replayer gives after it was taken over from does not bring its lease back.
@@ -13,13 +15,8 @@ func TestView_C4_anOlderGenerationOfALeaseCountsForNothing(t *testing.T) {
 	v := newView()
 	put := func(token string, generation int64, released bool) {
 		t.Helper()
-		value, err := json.Marshal(leaseWire{Version: version, Token: token, Generation: generation, Since: time.Unix(1, 0), Released: released})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := v.apply(&kgo.Record{Key: []byte(leaseKey), Value: value}); err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(json.Marshal(leaseWire{Version: version, Token: token, Generation: generation, Since: time.Unix(1, 0), Released: released}))(t)
+		must.Do(t, v.apply(&kgo.Record{Key: []byte(leaseKey), Value: value}))
 	}
 	put("ana", 1, false)
 	put("bo", 2, false)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // verifyOrders holds the chain of orders against its head.
@@ -84,9 +85,7 @@ func TestVerify_S0_11_finds(t *testing.T) {
 			cfg := configuration(t, "")
 			w := NewWriter(cfg, cluster(t))
 			for n := range 2 {
-				if _, err := w.Pipeline(t.Context(), order(n)); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(w.Pipeline(t.Context(), order(n)))(t)
 			}
 			c.alter(t, w)
 			if r := verifyOrders(t, w.kafka, cfg); (r.Fault == "") != (c.fault == "") || !strings.Contains(r.Fault, c.fault) {
@@ -99,20 +98,11 @@ func TestVerify_S0_11_finds(t *testing.T) {
 // A transaction that a consumer has open hides what was committed behind its first record: the order is there all the same.
 func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 	kafka, cfg := cluster(t), configuration(t, "")
-	consumer, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.TransactionalID("consumer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	consumer := must.Get(kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.TransactionalID("consumer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...))(t)
 	defer consumer.Close()
-	if err := consumer.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
-	if err := consumer.ProduceSync(t.Context(), &kgo.Record{Topic: cfg.Topics.Audit, Partition: chainPartition, Value: []byte(`{}`)}).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewWriter(cfg, kafka).Pipeline(t.Context(), order(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, consumer.BeginTransaction())
+	must.Do(t, consumer.ProduceSync(t.Context(), &kgo.Record{Topic: cfg.Topics.Audit, Partition: chainPartition, Value: []byte(`{}`)}).FirstErr())
+	must.Get(NewWriter(cfg, kafka).Pipeline(t.Context(), order(1)))(t)
 	ended := make(chan error, 1)
 	time.AfterFunc(300*time.Millisecond, func() { ended <- consumer.EndTransaction(t.Context(), kgo.TryCommit) })
 	if r := verifyOrders(t, kafka, cfg); r.Entries != 1 || r.Head == nil || r.Fault != "" {
@@ -134,9 +124,7 @@ func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.ProduceSync(t.Context(), r).FirstErr())
 }
 
 // cut removes what is before an offset of a topic, or everything (-1), as retention does.

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -34,9 +35,7 @@ func newCounterWorld(t *testing.T) *counterWorld {
 
 func (w *counterWorld) write(r *kgo.Record) {
 	w.t.Helper()
-	if err := w.client.ProduceSync(w.t.Context(), r).FirstErr(); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.client.ProduceSync(w.t.Context(), r).FirstErr())
 }
 
 // die writes a dead letter that died so many minutes after the start.
@@ -97,9 +96,7 @@ func TestCounter_S4_11_countsWhatWaitsForAPerson(t *testing.T) {
 	}
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(counterDLQ, 0, 1, -1)
-	if _, err := kadm.NewClient(w.client).DeleteRecords(t.Context(), offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(w.client).DeleteRecords(t.Context(), offsets))(t)
 	w.want("retention took the first", deadletters.Count{Pending: 2, Escalated: 1, Oldest: minute(1)})
 }
 
@@ -112,11 +109,7 @@ func TestCounter_S4_11_startsAgainWithANewTopic(t *testing.T) {
 	}
 	w.want("four", deadletters.Count{Pending: 4, Oldest: minute(0)})
 	admin := kadm.NewClient(w.client)
-	if _, err := admin.DeleteTopics(t.Context(), counterDLQ); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := admin.CreateTopics(t.Context(), 2, 1, nil, counterDLQ); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(admin.DeleteTopics(t.Context(), counterDLQ))(t)
+	must.Get(admin.CreateTopics(t.Context(), 2, 1, nil, counterDLQ))(t)
 	w.want("none", deadletters.Count{})
 }

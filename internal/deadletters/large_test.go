@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -40,27 +41,17 @@ func client(t *testing.T, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 
 func drop(t *testing.T, cl *kgo.Client, topic string, batch *kmsg.RecordBatch) int64 {
 	t.Helper()
-	offset, err := bombs.Produce(t.Context(), cl, topic, 0, batch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return offset
+	return must.Get(bombs.Produce(t.Context(), cl, topic, 0, batch))(t)
 }
 
 func lettersOf(t *testing.T, cl *kgo.Client, r Reading) []Letter {
 	t.Helper()
-	spans, err := kafka.Spans(t.Context(), cl, "dlq")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spans := must.Get(kafka.Spans(t.Context(), cl, "dlq"))(t)
 	var out []Letter
-	err = r.Letters(t.Context(), cl, "dlq", spans, func(l *Letter) error {
+	must.Do(t, r.Letters(t.Context(), cl, "dlq", spans, func(l *Letter) error {
 		out = append(out, *l)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -192,10 +183,7 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 	at := header.Position{Topic: "t", Partition: 0, Offset: 1}
 	fetch := func(p header.Pointer, most int) (Letter, string) {
 		l := Decode(pointTo(p, nil), true)
-		why, err := FetchOriginal(t.Context(), cl, &l, most)
-		if err != nil {
-			t.Fatal(err)
-		}
+		why := must.Get(FetchOriginal(t.Context(), cl, &l, most))(t)
 		return l, why
 	}
 	l, why := fetch(header.PointTo(at, []byte("key"), []byte(value), false), 0)
@@ -229,9 +217,7 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 	}
 	var offsets kadm.Offsets
 	offsets.AddOffset("t", 0, 2, -1)
-	if _, err := kadm.NewClient(cl).DeleteRecords(t.Context(), offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(cl).DeleteRecords(t.Context(), offsets))(t)
 	if _, why = fetch(header.PointTo(at, nil, []byte(value), true), 0); why != "the payload is gone: retention took t/0/1 (the log starts at offset 2)" {
 		t.Error(why)
 	}

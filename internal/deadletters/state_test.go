@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -26,10 +27,7 @@ func fullState() State {
 
 func TestParseState_reads_back_what_was_written(t *testing.T) {
 	for _, s := range []State{fullState(), {ID: "x", Status: Pending, At: at}} {
-		back, err := ParseState(s.Record("t", 0).Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := must.Get(ParseState(s.Record("t", 0).Value))(t)
 		if !reflect.DeepEqual(back, s) {
 			t.Errorf("got  %+v\nwant %+v", back, s)
 		}
@@ -75,10 +73,7 @@ func TestParseState_refuses_what_it_does_not_understand(t *testing.T) {
 }
 
 func TestNext_takes_a_letter_without_a_state_for_pending(t *testing.T) {
-	next, err := Next(State{ID: "x"}, Change{To: Replaying, ReplayID: "r9", At: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(Next(State{ID: "x"}, Change{To: Replaying, ReplayID: "r9", At: at}))(t)
 	if next.Status != Replaying || next.ReplayID != "r9" || next.ReprocessCount != 0 {
 		t.Errorf("got %+v", next)
 	}
@@ -89,10 +84,7 @@ func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *tes
 		DeadLetterID: "3-42-0a1b2c3d", ReplayID: "r2", ReplayCount: 2, ContentHash: "sha256:ff",
 		Source: header.Position{Topic: "features", Partition: 3, Offset: 42}, HasSource: true,
 	}
-	s, err := Closing([]byte("k"), control, Change{To: Pending, Reason: "geometry_invalid", By: "consumer-1", At: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Closing([]byte("k"), control, Change{To: Pending, Reason: "geometry_invalid", By: "consumer-1", At: at}))(t)
 	want := State{
 		ID: "3-42-0a1b2c3d", Status: Pending, Source: control.Source, KeyHash: idempotency.HashKey([]byte("k")), ContentHash: "sha256:ff",
 		ReprocessCount: 2, ReplayID: "r2", Reason: "geometry_invalid", By: "consumer-1", At: at,

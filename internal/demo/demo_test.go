@@ -25,6 +25,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -195,13 +196,10 @@ func checkScreen(t *testing.T, text string) {
 
 // checkConservation compares the demo's numbers with those of the test kit, which shares no code with verify.
 func checkConservation(t *testing.T, cfg *config.Config, events int) {
-	account, err := conservation.Take(t.Context(), topiclog.Connect(t, cfg.Kafka.Brokers), conservation.Pipeline{
+	account := must.Get(conservation.Take(t.Context(), topiclog.Connect(t, cfg.Kafka.Brokers), conservation.Pipeline{
 		Source: cfg.Source.Topic, Output: cfg.Output.Topic, DLQ: cfg.Topics.DLQ, Audit: cfg.Topics.Audit,
 		Group: cfg.Source.Group, Tiers: cfg.TierTopics(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	account.Verify(t)
 	inputs, sum := account.Totals()
 	if inputs != events || sum.Output != events-3 || sum.Letters != 6 || sum.Replays != 3 || sum.Waiting+sum.Unread != 0 {
@@ -257,10 +255,7 @@ func checkPages(t *testing.T, address string, pages map[string]string) {
 // freeAddress gives an address that was free a moment ago.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -286,17 +281,11 @@ func TestRun_exit_leaves_and_keeps_standard_output_for_the_summary(t *testing.T)
 }
 
 func TestRun_refuses(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
 	used := t.TempDir()
-	broker, err := devbroker.Start(devbroker.Options{DataDir: filepath.Join(used, "broker")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := must.Get(devbroker.Start(devbroker.Options{DataDir: filepath.Join(used, "broker")}))(t)
 	broker.Close()
 	brokers := func(name string) string {
 		return map[string]string{"SWITCHBACK_KAFKA_BROKERS": "kafka.example:9092"}[name]

@@ -3,6 +3,8 @@ package demo
 import (
 	"sync"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // readGazetteer is made once for all tests of the package: reading the counties takes a moment.
@@ -10,11 +12,7 @@ var readGazetteer = sync.OnceValues(newGazetteer) //nolint:gochecknoglobals // o
 
 func testGazetteer(t testing.TB) *gazetteer {
 	t.Helper()
-	g, err := readGazetteer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must.Get(readGazetteer())(t)
 }
 
 func TestGazetteer_knows_real_places(t *testing.T) {

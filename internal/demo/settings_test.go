@@ -6,17 +6,14 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 func mustSettings(t *testing.T, o Options) *settings {
 	t.Helper()
 	o.Env = func(name string) string { return map[string]string{"SWITCHBACK_ENGINE_CONCURRENCY": "7"}[name] }
-	s, err := newSettings(addresses{broker: "127.0.0.1:1111", places: "127.0.0.1:2222"}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(newSettings(addresses{broker: "127.0.0.1:1111", places: "127.0.0.1:2222"}, o))(t)
 }
 
 func TestSettings_the_fix_changes_nothing_but_the_geometry_rule(t *testing.T) {
@@ -40,14 +37,9 @@ func TestSettings_the_fix_changes_nothing_but_the_geometry_rule(t *testing.T) {
 
 func TestSettings_the_written_file_is_the_fixed_pipeline(t *testing.T) {
 	s := mustSettings(t, Options{})
-	if err := s.write(t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.write(t.TempDir()))
 	t.Setenv("SWITCHBACK_ENGINE_INSTANCE", "")
-	cfg, err := config.Load(s.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Load(s.file))(t)
 	if cfg.Engine.Instance == instance || cfg.Transform.Geometry.Validity != transform.ValidityFlag {
 		t.Errorf("instance %q would fence the demo's own consumer, or validity %s is not the fix", cfg.Engine.Instance, cfg.Transform.Geometry.Validity)
 	}

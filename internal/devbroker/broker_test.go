@@ -12,30 +12,23 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // start starts a broker that ends with the test, and a client on it.
 func start(t *testing.T, o devbroker.Options, opts ...kgo.Opt) (*devbroker.Broker, *kgo.Client) {
 	t.Helper()
-	b, err := devbroker.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(devbroker.Start(o))(t)
 	t.Cleanup(b.Close)
-	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(b.Addr()))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cl := must.Get(kgo.NewClient(append(opts, kgo.SeedBrokers(b.Addr()))...))(t)
 	t.Cleanup(cl.Close)
 	return b, cl
 }
 
 func create(t *testing.T, cl *kgo.Client, topic string) {
 	t.Helper()
-	if _, err := kadm.NewClient(cl).CreateTopic(t.Context(), 1, 1, nil, topic); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(cl).CreateTopic(t.Context(), 1, 1, nil, topic))(t)
 }
 
 func port(t *testing.T, addr string) int {
@@ -95,10 +88,7 @@ func TestBroker_creates_no_topic_by_itself(t *testing.T) {
 
 func TestBroker_hides_the_request_that_breaks_the_Java_admin(t *testing.T) {
 	_, cl := start(t, devbroker.Options{})
-	res, err := kmsg.NewPtrApiVersionsRequest().RequestWith(t.Context(), cl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(kmsg.NewPtrApiVersionsRequest().RequestWith(t.Context(), cl))(t)
 	for _, key := range res.ApiKeys {
 		if key.ApiKey == 75 {
 			t.Error("DescribeTopicPartitions is offered")
@@ -113,15 +103,9 @@ func TestBroker_transactions_hide_what_was_aborted(t *testing.T) {
 	b, cl := start(t, devbroker.Options{}, kgo.TransactionalID("writer"))
 	create(t, cl, "features")
 	for value, end := range map[string]kgo.TransactionEndTry{"kept": kgo.TryCommit, "dropped": kgo.TryAbort} {
-		if err := cl.BeginTransaction(); err != nil {
-			t.Fatal(err)
-		}
-		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "features", Value: []byte(value)}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
-		if err := cl.EndTransaction(t.Context(), end); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cl.BeginTransaction())
+		must.Do(t, cl.ProduceSync(t.Context(), &kgo.Record{Topic: "features", Value: []byte(value)}).FirstErr())
+		must.Do(t, cl.EndTransaction(t.Context(), end))
 	}
 	if got := readAll(t, b.Addr(), "features"); len(got) != 1 || got[0] != "kept" {
 		t.Errorf("a committed reader sees %q, want only the committed record", got)
@@ -132,9 +116,7 @@ func TestBroker_data_folder_survives_a_restart_on_another_port(t *testing.T) {
 	dir := t.TempDir()
 	b, cl := start(t, devbroker.Options{DataDir: dir})
 	create(t, cl, "features")
-	if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "features", Value: []byte("kept")}).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cl.ProduceSync(t.Context(), &kgo.Record{Topic: "features", Value: []byte("kept")}).FirstErr())
 	cl.Close()
 	b.Close()
 	again, _ := start(t, devbroker.Options{DataDir: dir})
@@ -146,10 +128,7 @@ func TestBroker_data_folder_survives_a_restart_on_another_port(t *testing.T) {
 // readAll returns the values of the committed records of a topic.
 func readAll(t *testing.T, addr, topic string) []string {
 	t.Helper()
-	records, err := topiclog.Connect(t, []string{addr}).Read(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(topiclog.Connect(t, []string{addr}).Read(t.Context(), topic))(t)
 	var values []string
 	for _, r := range records {
 		values = append(values, string(r.Value))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // From an exported line, the record can be made again: bytes, header order, repetitions, and no
@@ -24,13 +25,9 @@ func TestExport_ndjson_keeps_all_that_stands_in_a_record(t *testing.T) {
 	} {
 		l := deadletters.Decode(&r, true)
 		var out bytes.Buffer
-		if err := (&ndjsonExporter{&out}).letter(&l, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, (&ndjsonExporter{&out}).letter(&l, nil))
 		var back exported
-		if err := json.Unmarshal(out.Bytes(), &back); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(out.Bytes(), &back))
 		if !same(joined(back.Key, back.KeyBase64), r.Key) || !same(joined(back.Value, back.ValueBase64), r.Value) || len(back.Headers) != len(r.Headers) {
 			t.Errorf("%s: %s", name, &out)
 		}
@@ -65,9 +62,7 @@ func TestExport_csv_runs_no_formula(t *testing.T) {
 	var out bytes.Buffer
 	e := newCSVExporter(&out)
 	for _, step := range []func() error{e.begin, func() error { return e.letter(&l, nil) }, e.end} {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, step())
 	}
 	rows, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(rows) != 2 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // SHARE is the letters of a group for each record that the source topic got in the same time.
@@ -34,9 +35,7 @@ func TestGroups_S4_6_share_of_the_traffic(t *testing.T) {
 	}
 	offsets := kadm.Offsets{} // the consumer has taken two records of the eight
 	offsets.AddOffset("features", 0, 2, -1)
-	if err := s.admin.CommitAllOffsets(t.Context(), s.cfg.Source.Group, offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.admin.CommitAllOffsets(t.Context(), s.cfg.Source.Group, offsets))
 	if groups, err := s.Groups(t.Context(), dlqindex.Query{Filter: deadletters.Filter{IDs: []string{"a"}}}); err != nil || groups[0].Share != 0.5 {
 		t.Errorf("of the two records that were consumed: %+v, %v", groups, err)
 	}

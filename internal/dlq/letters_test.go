@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -36,34 +37,24 @@ func open(t *testing.T, records ...*kgo.Record) *Service {
 	t.Helper()
 	broker := fakekafka.Start(t, kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status", "features.audit"))
 	writer := fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err := writer.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writer.ProduceSync(t.Context(), records...).FirstErr())
 	return openDLQ(t, configure(t, broker.ListenAddrs()))
 }
 
 func openDLQ(t *testing.T, cfg *config.Config) *Service {
 	t.Helper()
-	s, err := Open(t.Context(), cfg, Options{
+	s := must.Get(Open(t.Context(), cfg, Options{
 		Index: dlqindex.Options{Place: filepath.Join(t.TempDir(), "index.sqlite")}, Now: func() time.Time { return start },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(s.Close)
 	return s
 }
 
 func put(t *testing.T, s *Service, records ...*kgo.Record) {
 	t.Helper()
-	writer, err := kgo.NewClient(kgo.SeedBrokers(s.cfg.Kafka.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must.Get(kgo.NewClient(kgo.SeedBrokers(s.cfg.Kafka.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner())))(t)
 	defer writer.Close()
-	if err := writer.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writer.ProduceSync(t.Context(), records...).FirstErr())
 }
 
 // cut removes the records of a partition of the DLQ before an offset.
@@ -71,22 +62,17 @@ func cut(t *testing.T, s *Service, partition int32, before int64) {
 	t.Helper()
 	var offsets kadm.Offsets
 	offsets.AddOffset(s.source.DLQ, partition, before, -1)
-	if _, err := s.admin.DeleteRecords(t.Context(), offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.admin.DeleteRecords(t.Context(), offsets))(t)
 }
 
 // listed are the ids of the letters that are there, or gone.
 func listed(t *testing.T, s *Service, gone bool) []string {
 	t.Helper()
 	var out []string
-	err := s.Letters(t.Context(), dlqindex.Query{Gone: gone}, func(l deadletters.Letter) error {
+	must.Do(t, s.Letters(t.Context(), dlqindex.Query{Gone: gone}, func(l deadletters.Letter) error {
 		out = append(out, l.ID)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.Sort(out)
 	return out
 }
@@ -100,11 +86,7 @@ pipeline:
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
 `, strings.Join(brokers, ", "))
-	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return must.Get(config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" }))(t)
 }
 
 // letter is a dead letter as the consumer writes it. Later ones of a partition died later.
@@ -123,10 +105,7 @@ func letter(partition int32, id, value string) *kgo.Record {
 
 func TestShow_gives_headers_bytes_and_the_decoded_feature(t *testing.T) {
 	s := open(t, letter(1, "x", "other"), letter(1, "a", bowTie), letter(1, "y", "other"))
-	d, err := s.Show(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(s.Show(t.Context(), "a"))(t)
 	if string(d.Letter.Content.Value) != bowTie || d.Letter.Content.Headers[0].Key != "traceparent" {
 		t.Errorf("content %+v", d.Letter.Content)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The hops are what the audit topic says of the letter's first position, and of no other.
@@ -17,10 +18,7 @@ func TestShow_S2_5_tells_the_hops_of_a_letter(t *testing.T) {
 	l := letter(1, "a", square)
 	of := func(source string, decision audit.Decision, attempt int, before time.Duration) *kgo.Record {
 		e := audit.Event{Time: start.Add(-before), Pipeline: "features", Source: source, Decision: decision, Attempt: attempt}
-		r, err := e.Record("features.audit", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(e.Record("features.audit", 1))(t)
 		r.Timestamp = e.Time
 		return r
 	}

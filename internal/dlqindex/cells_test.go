@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -23,10 +24,7 @@ func TestCells_S4_6_count_centres_by_a_grid(t *testing.T) {
 		w.sync()
 		ask := func(q Query, columns, rows int) Cells {
 			t.Helper()
-			got, err := w.dlq().Cells(t.Context(), q, columns, rows)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(w.dlq().Cells(t.Context(), q, columns, rows))(t)
 			sum := got.NoPlace + got.Outside
 			for _, cell := range got.Each {
 				sum += cell.Letters

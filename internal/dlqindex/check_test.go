@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Whatever is changed behind the index's back, a check finds it.
@@ -30,16 +31,12 @@ func TestCheck_S4_6_finds_what_does_not_agree_with_the_topics(t *testing.T) {
 				w.t = t
 				w.sync()
 				w.sound()
-				if err := w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec(statement) }); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec(statement) }))
 				found, err := w.store.Check(t.Context(), w.cl, source)
 				if err != nil || found.Total == 0 || !strings.Contains(strings.Join(found.Faults, "\n"), kind) {
 					t.Errorf("found %+v, %v", found, err)
 				}
-				if err := w.store.Forget(t.Context(), w.cluster, "dlq"); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, w.store.Forget(t.Context(), w.cluster, "dlq"))
 			})
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // aged gives a world with letters in its index, which is then closed.
@@ -26,9 +27,7 @@ func aged(t *testing.T, place string) *world {
 
 func (w *world) shut() {
 	w.t.Helper()
-	if err := w.store.Close(); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.store.Close())
 }
 
 func ofDamage(err error) bool {
@@ -54,9 +53,7 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(place, spoil(whole), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(place, spoil(whole), 0o600))
 			s, err := Open(t.Context(), place)
 			if !ofDamage(err) || !strings.Contains(err.Error(), place) {
 				t.Fatalf("%v, %v", s, err)
@@ -100,9 +97,7 @@ func TestCheck_S4_6_notices_a_changed_byte(t *testing.T) {
 		spoilt := bytes.Clone(whole)
 		spoilt[at] ^= 1
 		at += len(run)
-		if err := os.WriteFile(place, spoilt, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(place, spoilt, 0o600))
 		if w.store, err = Open(t.Context(), place); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -21,9 +22,7 @@ func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
 			w.sync()
 			w.sound()
 			var got sql.NullString
-			if err := w.store.row(t.Context(), "SELECT edit_of FROM @dead_letter_queue WHERE id = 'a'").Scan(&got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.store.row(t.Context(), "SELECT edit_of FROM @dead_letter_queue WHERE id = 'a'").Scan(&got))
 			l := w.letter("a")
 			if got.String != editOf || got.Valid != (editOf != "") || l.Edited() != got.Valid || l.Deaths != deaths {
 				t.Errorf("edit_of %+v and %d deaths, want %q and %d", got, l.Deaths, editOf, deaths)

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -72,39 +73,27 @@ type world struct {
 
 func newWorld(t *testing.T, place string) *world {
 	t.Helper()
-	broker, err := kfake.NewCluster(kfake.SeedTopics(3, "dlq", "status"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := must.Get(kfake.NewCluster(kfake.SeedTopics(3, "dlq", "status")))(t)
 	t.Cleanup(broker.Close)
 	w := &world{t: t, brokers: broker.ListenAddrs(), died: map[string]bool{}}
 	w.cl = w.connect()
 	w.admin = kadm.NewClient(w.cl)
 	w.store = w.open(place)
-	meta, err := w.admin.BrokerMetadata(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta := must.Get(w.admin.BrokerMetadata(t.Context()))(t)
 	w.cluster = meta.Cluster
 	return w
 }
 
 func (w *world) connect() *kgo.Client {
 	w.t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(w.brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	cl := must.Get(kgo.NewClient(kgo.SeedBrokers(w.brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner())))(w.t)
 	w.t.Cleanup(cl.Close)
 	return cl
 }
 
 func (w *world) open(place string) *Store {
 	w.t.Helper()
-	s, err := Open(w.t.Context(), place)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := must.Get(Open(w.t.Context(), place))(w.t)
 	w.t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			w.t.Error(err)
@@ -115,27 +104,18 @@ func (w *world) open(place string) *Store {
 
 func (w *world) put(records ...*kgo.Record) {
 	w.t.Helper()
-	if err := w.cl.ProduceSync(w.t.Context(), records...).FirstErr(); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.cl.ProduceSync(w.t.Context(), records...).FirstErr())
 }
 
 func (w *world) sync() Synced {
 	w.t.Helper()
-	done, err := w.store.Sync(w.t.Context(), w.cl, source, nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return done
+	return must.Get(w.store.Sync(w.t.Context(), w.cl, source, nil))(w.t)
 }
 
 // sound fails unless the index agrees with the topics.
 func (w *world) sound() {
 	w.t.Helper()
-	found, err := w.store.Check(w.t.Context(), w.cl, source)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	found := must.Get(w.store.Check(w.t.Context(), w.cl, source))(w.t)
 	if found.Total > 0 {
 		w.t.Errorf("%d faults: %q", found.Total, found.Faults)
 	}
@@ -143,23 +123,16 @@ func (w *world) sound() {
 
 func (w *world) dlq() *DLQ {
 	w.t.Helper()
-	d, err := w.store.DLQ(w.t.Context(), w.cluster, "dlq")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return d
+	return must.Get(w.store.DLQ(w.t.Context(), w.cluster, "dlq"))(w.t)
 }
 
 func (w *world) letters(q Query) []deadletters.Letter {
 	w.t.Helper()
 	var out []deadletters.Letter
-	err := w.dlq().Letters(w.t.Context(), q, func(l deadletters.Letter) error {
+	must.Do(w.t, w.dlq().Letters(w.t.Context(), q, func(l deadletters.Letter) error {
 		out = append(out, l)
 		return nil
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -184,9 +157,7 @@ func (w *world) cut(partition int32, before int64) {
 	w.t.Helper()
 	var offsets kadm.Offsets
 	offsets.AddOffset("dlq", partition, before, -1)
-	if _, err := w.admin.DeleteRecords(w.t.Context(), offsets); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(w.admin.DeleteRecords(w.t.Context(), offsets))(w.t)
 }
 
 // dead is a letter; each has its own time, a minute after the one before.

@@ -10,15 +10,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // drop sends a batch as it is.
 func (w *world) drop(records ...bombs.Record) {
 	w.t.Helper()
-	if _, err := bombs.Produce(w.t.Context(), w.cl, "dlq", 0, bombs.Batch(kgo.CodecZstd, at, records...)); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(bombs.Produce(w.t.Context(), w.cl, "dlq", 0, bombs.Batch(kgo.CodecZstd, at, records...)))(w.t)
 }
 
 func TestSync_S0_5_takes_in_what_is_too_large_to_index(t *testing.T) {
@@ -28,9 +27,7 @@ func TestSync_S0_5_takes_in_what_is_too_large_to_index(t *testing.T) {
 		small, large := w.dead(0, "small", nil), w.dead(0, "large", nil)
 		w.drop(bombs.Record{Key: small.Key, Value: small.Value, Headers: small.Headers},
 			bombs.Record{Key: large.Key, Value: []byte("the beginning"), Blanks: 20 << 20, Headers: large.Headers}, bombs.Record{Value: []byte("last")})
-		if _, err := bombs.Produce(t.Context(), w.cl, "dlq", 0, brokenBatch(w)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(bombs.Produce(t.Context(), w.cl, "dlq", 0, brokenBatch(w)))(t)
 		w.put(w.dead(0, "behind", nil), state(0, "large", deadletters.Discarded, 0))
 		for range 2 { // the second finds nothing new
 			w.sync()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 )
 
@@ -38,9 +39,7 @@ func TestOpen_a_file_is_its_owners_alone_and_has_large_pages(t *testing.T) {
 func TestOpen_errors_say_where_and_hide_the_password(t *testing.T) {
 	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(blocked, []byte("not a database, and long enough to be taken for one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(blocked, []byte("not a database, and long enough to be taken for one"), 0o600))
 	for place, says := range map[string]string{
 		filepath.Join(blocked, "x.sqlite"):                "--index FILE",
 		blocked:                                           "not a database",
@@ -80,14 +79,10 @@ func TestOpen_leaves_a_table_of_others_alone(t *testing.T) {
 	postgis.OrSkip(t, noServer)
 	place := server.Database(t)
 	s := &Store{engine: PostgreSQL}
-	if err := s.openPostgres(place); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.openPostgres(place))
 	defer s.Close()
 	for _, statement := range []string{"CREATE SCHEMA pipeline", "CREATE TABLE pipeline.dead_letter_queue (id BIGSERIAL PRIMARY KEY)"} {
-		if _, err := s.db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.db.ExecContext(t.Context(), statement))(t)
 	}
 	if _, err := Open(t.Context(), place); err == nil || !strings.Contains(err.Error(), "did not make") {
 		t.Errorf("got %v", err)

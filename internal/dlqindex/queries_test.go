@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -118,9 +119,7 @@ func answer(t *testing.T, db *sql.DB, query string) []string {
 		for i := range values {
 			targets[i] = &values[i]
 		}
-		if err := rows.Scan(targets...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(targets...))
 		words := make([]string, len(values))
 		for i, v := range values {
 			switch v := v.(type) {
@@ -134,8 +133,6 @@ func answer(t *testing.T, db *sql.DB, query string) []string {
 		}
 		out = append(out, strings.Join(words, " "))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, rows.Err())
 	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The table keeps values as JSON and headers cut; a filter finds the same letters in it as in the
@@ -63,10 +64,7 @@ func TestFilter_S4_6_text_and_headers_find_in_SQL_what_they_find_in_the_topics(t
 		w.sync()
 		w.sound()
 		for name, c := range cases {
-			model, err := lettermodel.Load(t.Context(), w.cl, "dlq", "status")
-			if err != nil {
-				t.Fatal(err)
-			}
+			model := must.Get(lettermodel.Load(t.Context(), w.cl, "dlq", "status"))(t)
 			if got := ids(model.Select(c.f)); got != c.want {
 				t.Errorf("%s: the topics have %q, want %q", name, got, c.want)
 			}

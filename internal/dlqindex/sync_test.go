@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -116,16 +117,10 @@ func filters() map[string]deadletters.Filter {
 // their number, and groups.
 func (w *world) agrees() {
 	w.t.Helper()
-	model, err := lettermodel.Load(w.t.Context(), w.cl, "dlq", "status")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	model := must.Get(lettermodel.Load(w.t.Context(), w.cl, "dlq", "status"))(w.t)
 	for name, f := range filters() {
 		want := model.Select(f)
-		groups, err := w.dlq().Groups(w.t.Context(), Query{Filter: f})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		groups := must.Get(w.dlq().Groups(w.t.Context(), Query{Filter: f}))(w.t)
 		if wanted := grouped(want); !reflect.DeepEqual(groups, wanted) && len(groups)+len(wanted) > 0 {
 			w.t.Errorf("%s: groups %s", name, difference(each(groups), each(wanted)))
 		}
@@ -257,10 +252,7 @@ func TestSync_S4_6_counters_equal_a_recount_after_crashes_and_retention(t *testi
 // recounted fails unless the counters are what a recount of the rows gives. Both may be behind the topics.
 func (w *world) recounted() {
 	w.t.Helper()
-	found, err := w.store.Check(w.t.Context(), w.cl, source)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	found := must.Get(w.store.Check(w.t.Context(), w.cl, source))(w.t)
 	for _, fault := range found.Faults {
 		if strings.HasPrefix(fault, "count:") {
 			w.t.Error(fault)
@@ -340,12 +332,8 @@ func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
 		w := newWorld(t, place)
 		w.put(w.dead(0, "old", nil), w.dead(0, "older", nil))
 		w.sync()
-		if _, err := w.admin.DeleteTopics(t.Context(), "dlq"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.admin.CreateTopics(t.Context(), 3, 1, nil, "dlq"); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.admin.DeleteTopics(t.Context(), "dlq"))(t)
+		must.Get(w.admin.CreateTopics(t.Context(), 3, 1, nil, "dlq"))(t)
 		w.cl = w.connect() // the old client knows the old topic
 		w.put(w.dead(0, "new", nil), w.dead(0, "newer", nil), w.dead(0, "newest", nil))
 		if done := w.sync(); !strings.Contains(done.Anew, "another one than before") || done.Letters != 3 {

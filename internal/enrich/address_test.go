@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -35,10 +36,7 @@ func TestAddressKindOf(t *testing.T) {
 }
 
 func TestAddressPolicy(t *testing.T) {
-	listed, err := parseAddressPolicy(false, []string{"127.0.0.1/32", "169.254.169.254/32"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := must.Get(parseAddressPolicy(false, []string{"127.0.0.1/32", "169.254.169.254/32"}))(t)
 	for _, c := range []struct {
 		policy addressPolicy
 		addr   string

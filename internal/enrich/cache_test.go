@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -14,10 +15,7 @@ import (
 func cached(t *testing.T, b *config.Breaker, c config.Cache) (*Steps, *service) {
 	t.Helper()
 	steps, services := guarded(t, Options{}, b)
-	kept, err := newCache(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(newCache(&c))(t)
 	steps.steps[0].providers[0].cache = kept
 	return steps, services[0]
 }
@@ -37,9 +35,7 @@ func TestCache_keeps_an_answer_for_its_time(t *testing.T) {
 		}
 		other := parcel()
 		other.ID = other.Properties[0].Value
-		if err := steps.Apply(t.Context(), other, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, steps.Apply(t.Context(), other, ""))
 		if n := places.asked(); n != 2 {
 			t.Errorf("%d requests for two questions", n)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -30,10 +31,7 @@ type relay struct {
 
 func newRelay(t *testing.T, target string) *relay {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	r := &relay{Listener: l}
 	r.open.Go(func() {
 		for {
@@ -84,10 +82,7 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	at, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(url.Parse(server.URL))(t)
 	way := newRelay(t, at.Host)
 	defer way.open.Wait()
 	defer func() { _ = way.Close() }()

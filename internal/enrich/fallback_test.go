@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -23,10 +24,7 @@ func chain(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*ser
 			MaxConnections: 64, MaxResponseBytes: 1 << 20, Breaker: b,
 		}})
 	}
-	steps, err := New([]config.EnrichStep{c}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(New([]config.EnrichStep{c}, o))(t)
 	services := make([]*service, len(breakers))
 	for i := range services {
 		services[i] = &service{act: status(200)}
@@ -145,10 +143,7 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 func TestFallback_cannot_be_asked_for_this_feature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := chain(t, Options{}, nil, nil)
-		nowhere, err := parseTemplate("http://p1/{properties.nowhere}")
-		if err != nil {
-			t.Fatal(err)
-		}
+		nowhere := must.Get(parseTemplate("http://p1/{properties.nowhere}"))(t)
 		steps.steps[0].providers[1].lookup.(*httpLookup).target = nowhere.fill
 		if got := answeredBy(t, steps); got != "p0" {
 			t.Error(got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/urlpath"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -15,10 +16,7 @@ func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{"a", "a/b", "..", ".", "%2e%2e", "a&b=c", "a?b#c", "\x00\r\nHost: evil", "ü 語", "@evil", "//evil"} {
 		f.Add(s)
 	}
-	t, err := parseTemplate("http://h:1/a/{properties.v}/b?x={properties.v}&y=1")
-	if err != nil {
-		f.Fatal(err)
-	}
+	t := must.Get(parseTemplate("http://h:1/a/{properties.v}/b?x={properties.v}&y=1"))(f)
 	f.Fuzz(func(tt *testing.T, value string) {
 		if !utf8.ValidString(value) {
 			tt.Skip("a feature holds valid UTF-8 only")
@@ -47,10 +45,7 @@ func FuzzTemplate(f *testing.F) {
 }
 
 func TestPointer_RFC6901_section_5(t *testing.T) {
-	document, err := transform.ParseValue([]byte(`{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must.Get(transform.ParseValue([]byte(`{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}`)))(t)
 	for text, want := range map[string]string{
 		"/foo": `["bar","baz"]`, "/foo/0": "bar", "/foo/1": "baz", "/": "0", "/a~1b": "1", "/c%d": "2", "/e^f": "3", "/g|h": "4",
 		`/i\j`: "5", `/k"l`: "6", "/ ": "7", "/m~0n": "8",

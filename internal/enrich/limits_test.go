@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -96,10 +97,7 @@ func TestRate_is_kept(t *testing.T) {
 			s.Name, s.HTTP.MaxConnections, s.HTTP.Timeout = "a", 1000, config.Duration(2*time.Second)
 			s.HTTP.Rate = &config.Rate{PerSecond: 10, Burst: 5}
 		})
-		steps, err := New([]config.EnrichStep{c}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		steps := must.Get(New([]config.EnrichStep{c}, Options{}))(t)
 		places := &service{act: status(200)}
 		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = places
 		began := time.Now()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -31,9 +32,7 @@ func TestPost_S3_6_carries_the_content_hash(t *testing.T) {
 	steps := make1(t, post(server.URL, map[string]any{
 		"id": "{id}", "text": `no {id} of "{properties.parcel_id}"`, "owner": "{properties.owner}", "n": int64(1), "list": []any{true, nil, 0.5},
 	}), stepOf(server.URL, nil))
-	if err := steps.Apply(t.Context(), parcel(), contentHash); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, steps.Apply(t.Context(), parcel(), contentHash))
 	if keys[0] != "POST "+contentHash || keys[1] != "GET " {
 		t.Errorf("keys %q", keys)
 	}
@@ -94,10 +93,7 @@ func TestEgress_behind_a_proxy(t *testing.T) {
 		asked = append(asked, r.URL.String())
 		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 	})
-	at, err := url.Parse(via.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(url.Parse(via.URL))(t)
 	for target, refused := range map[string]bool{"http://places.example/x": false, "http://10.0.0.1/x": true} {
 		steps := make1(t, stepOf(target, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
 		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(addressPolicy{}, 1,

@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -52,10 +53,7 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 				}
 				s.HTTP.Breaker = &config.Breaker{Failures: 2, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Minute), Successes: 1}
 			})
-			steps, err := New([]config.EnrichStep{step}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			steps := must.Get(New([]config.EnrichStep{step}, Options{}))(t)
 			defer steps.Close()
 			f := parcel()
 			before := properties(t, f)

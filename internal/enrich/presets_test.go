@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -44,9 +45,7 @@ func TestWFS_GetFeature(t *testing.T) {
 	})
 	step := wfsStep(server.URL+"/ows?map=a", map[string]string{"PARZ_ID": "{properties.parcel_id}</fes:Literal>", "no": "{id}"})
 	f := parcel()
-	if err := make1(t, step).Apply(t.Context(), f, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, make1(t, step).Apply(t.Context(), f, ""))
 	if name, _ := f.Property("place_name"); name.Text() != "Ulm" {
 		t.Errorf("place_name is %s", name.Text())
 	}
@@ -65,9 +64,7 @@ func TestWFS_GetFeature(t *testing.T) {
 			Literal   string
 		} `xml:"And>PropertyIsEqualTo"`
 	}
-	if err := xml.Unmarshal([]byte(got.Get("filter")), &filter); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, xml.Unmarshal([]byte(got.Get("filter")), &filter))
 	if e := filter.Equal; len(e) != 2 || e[0].Reference != "PARZ_ID" || e[0].Literal != "A 7/b&c=d?#ü%</fes:Literal>" || e[1].Literal != "4711" {
 		t.Errorf("filter %s", got.Get("filter"))
 	}
@@ -101,9 +98,7 @@ func TestWFS_answers(t *testing.T) {
 		step := wfsStep(serve(t, say(noParcel)).URL, map[string]string{"a": "{id}"})
 		step.Required = false
 		f := parcel()
-		if err := make1(t, step).Apply(t.Context(), f, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, make1(t, step).Apply(t.Context(), f, ""))
 		if name, ok := f.Property("place_name"); !ok || !name.IsNull() {
 			t.Errorf("place_name is %s", name.Text())
 		}
@@ -127,9 +122,7 @@ func TestSTAC_item(t *testing.T) {
 		s.Set = map[string]string{"place_name": "/properties/name"}
 		s.HTTP.STAC = &config.STACLookup{Collection: "sentinel-2-l2a", Item: "{properties.parcel_id}"}
 	})
-	if err := make1(t, step).Apply(t.Context(), parcel(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, make1(t, step).Apply(t.Context(), parcel(), ""))
 	if want := "/v1/collections/sentinel-2-l2a/items/A%207%2Fb&c=d%3F%23%C3%BC%25"; got != want {
 		t.Errorf("asked for %s, want %s", got, want)
 	}

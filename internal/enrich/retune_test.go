@@ -6,6 +6,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestRetune_S4_5_changesRatesOfStepsThatWork(t *testing.T) {
@@ -15,10 +16,7 @@ func TestRetune_S4_5_changesRatesOfStepsThatWork(t *testing.T) {
 		}, Set: map[string]string{"name": "/name"}}}
 	}
 	rule := config.Breaker{Failures: 3, Window: config.Duration(1e9), Cooldown: config.Duration(1e9), Successes: 1}
-	steps, err := New(step(&config.Rate{PerSecond: 1, Burst: 2}, &rule), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(New(step(&config.Rate{PerSecond: 1, Burst: 2}, &rule), Options{}))(t)
 	defer steps.Close()
 	steps.Retune(step(&config.Rate{PerSecond: 7, Burst: 9}, &rule))
 	if l := steps.steps[0].providers[0].limiter; l.Limit() != rate.Limit(7) || l.Burst() != 9 {

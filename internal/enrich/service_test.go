@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -78,10 +79,7 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 			s.Name, s.HTTP.Breaker, s.HTTP.MaxConnections = string(rune('a'+i)), b, 64
 		}))
 	}
-	steps, err := New(configured, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(New(configured, o))(t)
 	services := make([]*service, len(breakers))
 	for i := range services {
 		services[i] = &service{act: status(200)}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -71,28 +72,21 @@ func newBase(t *testing.T, server *postgis.Server) *base {
 
 func (b *base) connect() *pgx.Conn {
 	b.t.Helper()
-	conn, err := pgx.Connect(b.t.Context(), b.dsn)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(b.t.Context(), b.dsn))(b.t)
 	b.t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
 
 func (b *base) exec(sql string) {
 	b.t.Helper()
-	if _, err := b.conn.Exec(b.t.Context(), sql); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Get(b.conn.Exec(b.t.Context(), sql))(b.t)
 }
 
 // one asks for the one value of a query.
 func one[T any](b *base, sql string) T {
 	b.t.Helper()
 	var value T
-	if err := b.conn.QueryRow(b.t.Context(), sql).Scan(&value); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, b.conn.QueryRow(b.t.Context(), sql).Scan(&value))
 	return value
 }
 
@@ -100,9 +94,7 @@ func one[T any](b *base, sql string) T {
 func (b *base) steps(query string, args []string, change func(*config.EnrichStep)) *Steps {
 	b.t.Helper()
 	file := filepath.Join(b.t.TempDir(), "dsn")
-	if err := os.WriteFile(file, []byte(b.dsn), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, os.WriteFile(file, []byte(b.dsn), 0o600))
 	step := config.EnrichStep{
 		Name: "place", Set: map[string]string{"place_name": "/name"}, Required: true, Retries: 3,
 		SQL: &config.SQLLookup{
@@ -129,9 +121,7 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 	b := newBase(t, server)
 	t.Run("by_id", func(t *testing.T) {
 		f := parcel()
-		if err := b.steps("select name from places where id = $1", []string{"id"}, nil).Apply(t.Context(), f, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.steps("select name from places where id = $1", []string{"id"}, nil).Apply(t.Context(), f, ""))
 		if name, _ := f.Property("place_name"); name.Text() != "Ulm" {
 			t.Errorf("place_name is %q", name.Text())
 		}
@@ -141,9 +131,7 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 			s.Set = map[string]string{"name": "/name", "n": "/n", "kind": "/box/type"}
 		})
 		f := &transform.Feature{Geometry: transform.Geometry{Shape: orb.Point{7.5, 50.5}}}
-		if err := steps.Apply(t.Context(), f, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, steps.Apply(t.Context(), f, ""))
 		if got := properties(t, f); got != `{"kind":"Polygon","n":2,"name":"Bonn"}` {
 			t.Errorf("got %s", got)
 		}
@@ -163,9 +151,7 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 			`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]}]}`: orb.Collection{orb.Point{1, 2}},
 		} {
 			f := &transform.Feature{Geometry: transform.Geometry{Shape: shape}}
-			if err := steps.Apply(t.Context(), f, ""); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, steps.Apply(t.Context(), f, ""))
 			if got, _ := f.Property("shape"); got.Text() != want {
 				t.Errorf("got %s, want %s", got.Text(), want)
 			}
@@ -176,9 +162,7 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 			s.SQL.MaxRows, s.Set = 5, map[string]string{"first": "/0/name", "all": ""}
 		})
 		f := &transform.Feature{Properties: []transform.Member{{Name: "n", Value: number(2)}}}
-		if err := steps.Apply(t.Context(), f, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, steps.Apply(t.Context(), f, ""))
 		if got := properties(t, f); got != `{"n":2,"all":[{"name":"Bonn"},{"name":"Köln"}],"first":"Bonn"}` {
 			t.Errorf("got %s", got)
 		}
@@ -186,9 +170,7 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 	t.Run("nothing_and_nothing_is_required", func(t *testing.T) {
 		f := parcel()
 		steps := b.steps("select name from zones where id = $1", []string{"properties.up"}, func(s *config.EnrichStep) { s.Required = false })
-		if err := steps.Apply(t.Context(), f, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, steps.Apply(t.Context(), f, ""))
 		if name, ok := f.Property("place_name"); !ok || !name.IsNull() {
 			t.Errorf("place_name is %q", name.Text())
 		}
@@ -322,9 +304,7 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	if got := outcome(t.Context(), steps); got != "ok" {
 		t.Fatal(got)
 	}
-	if err := server.Crash(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, server.Crash())
 	var got []string
 	for range 4 {
 		got = append(got, outcome(t.Context(), steps))
@@ -332,9 +312,7 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	if got[2] != "hold" || got[3] != "hold" || steps.Status()[0].Circuit != breaker.StateOpen {
 		t.Errorf("outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
 	}
-	if err := server.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, server.Restart(t.Context()))
 	eventually.Until(t.Context(), t, "the first answer", func() (bool, string) {
 		got := outcome(t.Context(), steps)
 		return got == "ok", got

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -33,10 +34,7 @@ func stepOf(url string, change func(*config.EnrichStep)) config.EnrichStep {
 
 func make1(t *testing.T, steps ...config.EnrichStep) *Steps {
 	t.Helper()
-	s, err := New(steps, Options{Now: func() time.Time { return clock }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(steps, Options{Now: func() time.Time { return clock }}))(t)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -70,10 +68,7 @@ func parcel() *transform.Feature {
 
 func properties(t *testing.T, f *transform.Feature) string {
 	t.Helper()
-	out, err := json.Marshal(transform.ObjectValue(f.Properties...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(json.Marshal(transform.ObjectValue(f.Properties...)))(t)
 	return string(out)
 }
 
@@ -98,9 +93,7 @@ func TestApply_writes(t *testing.T) {
 			server := serve(t, say(answer))
 			steps := make1(t, stepOf(server.URL, func(s *config.EnrichStep) { s.Set, s.Required = c.set, c.required }))
 			f := &transform.Feature{Properties: []transform.Member{{Name: "a", Value: transform.IntegerValue(1)}}}
-			if err := steps.Apply(t.Context(), f, ""); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, steps.Apply(t.Context(), f, ""))
 			if got := properties(t, f); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
@@ -124,9 +117,7 @@ func TestApply_escapes(t *testing.T) {
 				path, query = r.URL.EscapedPath(), r.URL.RawQuery
 				_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 			})
-			if err := make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), parcel(), ""); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), parcel(), ""))
 			if path != c.wantPath || query != c.wantQuery {
 				t.Errorf("the server saw %s ? %s, want %s ? %s", path, query, c.wantPath, c.wantQuery)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -29,10 +30,7 @@ func TestProxy_a_tunnel_that_is_refused_is_known_by_its_status(t *testing.T) {
 				_, _ = w.Write([]byte("<html>the proxy's own page</html>"))
 			}))
 			defer proxy.Close()
-			via, err := url.Parse(proxy.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			via := must.Get(url.Parse(proxy.URL))(t)
 			via.User = url.UserPassword("ana", secret)
 			steps := make1(t, stepOf("https://places.example/place?id={id}&key="+secret, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
 			steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(addressPolicy{}, 4, http.ProxyURL(via))

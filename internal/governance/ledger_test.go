@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -85,14 +86,9 @@ func made(t *testing.T, n int) Document {
 		p.Entries, head = append(p.Entries, Chained{place.Link, entry}), next
 	}
 	p.Head = &audit.Head{}
-	if err := json.Unmarshal(head, p.Head); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(head, p.Head))
 	p.Begins = 7
-	made, err := time.Parse(time.RFC3339, p.Head.At)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(time.Parse(time.RFC3339, p.Head.At))(t)
 	const year = 365 * 24 * time.Hour
 	return Document{
 		Version: Version, Pipeline: "parcels", Source: "parcels", Partitions: []Partition{p}, ReadAt: made.Add(time.Hour), Retention: year.Milliseconds(),

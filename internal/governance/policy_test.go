@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -16,15 +17,8 @@ import (
 
 func feature(t *testing.T, properties string) *transform.Feature {
 	t.Helper()
-	tr, err := transform.New(transform.Config{}.WithDefaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := tr.Decode([]byte(`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":` + properties + `}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	tr := must.Get(transform.New(transform.Config{}.WithDefaults()))(t)
+	return must.Get(tr.Decode([]byte(`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":` + properties + `}`)))(t)
 }
 
 func headerOf(key, value string) []kgo.RecordHeader {

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // A broker that wants a certificate of its clients is running and its address is right: the message says what is missing.
@@ -20,9 +21,7 @@ func TestReachable_says_that_the_broker_wants_a_certificate(t *testing.T) {
 	donor := httptest.NewTLSServer(nil)
 	defer donor.Close()
 	authority := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: donor.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: donor.Certificate().Raw}), 0o600))
 	trusted := x509.NewCertPool()
 	trusted.AddCert(donor.Certificate())
 	broker := start(t, kfake.TLS(&tls.Config{ // with TLS 1.3 the alert comes after the first request, and a reset may overtake it

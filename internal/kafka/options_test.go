@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const password = "correct horse"
@@ -24,14 +25,10 @@ const password = "correct horse"
 func TestReachable(t *testing.T) {
 	t.Run("a_broker_that_answers", func(t *testing.T) {
 		broker := start(t)
-		if err := reach(t, config.Kafka{Brokers: broker.ListenAddrs()}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, reach(t, config.Kafka{Brokers: broker.ListenAddrs()}))
 	})
 	t.Run("one_of_two_answers", func(t *testing.T) {
-		if err := reach(t, config.Kafka{Brokers: append([]string{closedPort(t)}, start(t).ListenAddrs()...)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, reach(t, config.Kafka{Brokers: append([]string{closedPort(t)}, start(t).ListenAddrs()...)}))
 	})
 	t.Run("refused_gives_one_clear_line", func(t *testing.T) {
 		address := closedPort(t)
@@ -58,26 +55,18 @@ func TestReachable_SASL(t *testing.T) {
 	broker := start(t, kfake.EnableSASL(), kfake.User("PLAIN", "pipeline", password),
 		kfake.User("SCRAM-SHA-256", "pipeline", password), kfake.User("SCRAM-SHA-512", "pipeline", password))
 	file := filepath.Join(t.TempDir(), "password")
-	if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(password+"\n"), 0o600))
 	for _, mechanism := range config.Mechanisms()[1:] {
 		t.Run(string(mechanism)+"_password_from_the_environment", func(t *testing.T) {
 			t.Setenv("CLUSTER_TEST_PASSWORD", password)
-			err := reach(t, config.Kafka{Brokers: broker.ListenAddrs(), SASL: config.SASL{
+			must.Do(t, reach(t, config.Kafka{Brokers: broker.ListenAddrs(), SASL: config.SASL{
 				Mechanism: mechanism, Username: "pipeline", PasswordEnv: "CLUSTER_TEST_PASSWORD",
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}}))
 		})
 		t.Run(string(mechanism)+"_password_from_a_file", func(t *testing.T) {
-			err := reach(t, config.Kafka{Brokers: broker.ListenAddrs(), SASL: config.SASL{
+			must.Do(t, reach(t, config.Kafka{Brokers: broker.ListenAddrs(), SASL: config.SASL{
 				Mechanism: mechanism, Username: "pipeline", PasswordFile: file,
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}}))
 		})
 		t.Run(string(mechanism)+"_wrong_password_is_not_printed", func(t *testing.T) {
 			t.Setenv("CLUSTER_TEST_PASSWORD", "hunter2")
@@ -100,9 +89,7 @@ func TestReachable_SASL(t *testing.T) {
 func TestOptions_faults(t *testing.T) {
 	dir := t.TempDir()
 	notPEM := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(notPEM, []byte("hello"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(notPEM, []byte("hello"), 0o600))
 	absent := filepath.Join(dir, "absent")
 	for _, c := range []struct {
 		name  string
@@ -137,10 +124,7 @@ func TestOptions_faults(t *testing.T) {
 func TestCredentials_are_read_for_each_connection(t *testing.T) {
 	s := config.SASL{Mechanism: config.MechanismPlain, Username: "u", PasswordEnv: "CLUSTER_TEST_PASSWORD"}
 	t.Setenv("CLUSTER_TEST_PASSWORD", "old")
-	mechanism, err := mechanismOf(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mechanism := must.Get(mechanismOf(s))(t)
 	for _, now := range []string{"old", "new"} {
 		t.Setenv("CLUSTER_TEST_PASSWORD", now)
 		_, first, err := mechanism.Authenticate(t.Context(), "")
@@ -182,14 +166,8 @@ func start(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 func connect(t *testing.T, k config.Kafka) *kgo.Client {
 	t.Helper()
 	k.ClientID = "test"
-	opts, err := ClientOptions(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kgo.NewClient(opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opts := must.Get(ClientOptions(k))(t)
+	client := must.Get(kgo.NewClient(opts...))(t)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -202,10 +180,7 @@ func reach(t *testing.T, k config.Kafka) error {
 // closedPort gives an address that nobody listens on.
 func closedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -33,23 +34,17 @@ func produce(t *testing.T, cl *kgo.Client, topic string, partition int32, values
 	t.Helper()
 	for _, v := range values {
 		r := &kgo.Record{Topic: topic, Partition: partition, Value: []byte(v)}
-		if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cl.ProduceSync(t.Context(), r).FirstErr())
 	}
 }
 
 // transaction writes values to t/0; end nil leaves it open.
 func transaction(t *testing.T, cl *kgo.Client, end *kgo.TransactionEndTry, values ...string) {
 	t.Helper()
-	if err := cl.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cl.BeginTransaction())
 	produce(t, cl, "t", 0, values...)
 	if end != nil {
-		if err := cl.EndTransaction(t.Context(), *end); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cl.EndTransaction(t.Context(), *end))
 	}
 }
 
@@ -57,18 +52,12 @@ func scanAll(t *testing.T, cl *kgo.Client, topic string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
-	spans, err := Spans(ctx, cl, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spans := must.Get(Spans(ctx, cl, topic))(t)
 	var seen []string
-	err = Scan(ctx, cl, topic, spans, func(r *kgo.Record) error {
+	must.Do(t, Scan(ctx, cl, topic, spans, func(r *kgo.Record) error {
 		seen = append(seen, fmt.Sprintf("%d:%s", r.Partition, r.Value))
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return seen
 }
 
@@ -104,9 +93,7 @@ func TestScan_ends_at_the_last_stable_offset(t *testing.T) {
 		{"only aborted records before an open transaction", func(t *testing.T, _, a, b *kgo.Client) {
 			transaction(t, a, nil, "1")
 			transaction(t, b, nil, "2")
-			if err := a.EndTransaction(t.Context(), kgo.TryAbort); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.EndTransaction(t.Context(), kgo.TryAbort))
 		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,9 +131,7 @@ func TestScan_starts_where_retention_left_off(t *testing.T) {
 	}
 	offsets := kadm.Offsets{}
 	offsets.Add(kadm.Offset{Topic: "t", Partition: 0, At: 2})
-	if _, err := kadm.NewClient(cl).DeleteRecords(t.Context(), offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(cl).DeleteRecords(t.Context(), offsets))(t)
 	if got := scanAll(t, cl, "t"); !slices.Equal(got, []string{"0:3"}) {
 		t.Errorf("after deletion: %v", got)
 	}
@@ -174,10 +159,7 @@ func TestScan_reads_a_record_larger_than_one_answer(t *testing.T) {
 func TestScan_gives_back_the_error_of_its_callback(t *testing.T) {
 	cl := client(t, cluster(t))
 	produce(t, cl, "t", 0, "1")
-	spans, err := Spans(t.Context(), cl, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spans := must.Get(Spans(t.Context(), cl, "t"))(t)
 	stop := errors.New("enough")
 	if err := Scan(t.Context(), cl, "t", spans, func(*kgo.Record) error { return stop }); err != stop {
 		t.Errorf("got %v", err)
@@ -187,10 +169,7 @@ func TestScan_gives_back_the_error_of_its_callback(t *testing.T) {
 func TestScan_stops_when_canceled(t *testing.T) {
 	cl := client(t, cluster(t))
 	produce(t, cl, "t", 0, "1")
-	spans, err := Spans(t.Context(), cl, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	spans := must.Get(Spans(t.Context(), cl, "t"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := Scan(ctx, cl, "t", spans, func(*kgo.Record) error { return nil }); !errors.Is(err, context.Canceled) {

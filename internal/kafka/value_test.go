@@ -15,15 +15,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
 	cl := client(t, cluster(t, kfake.SeedTopics(1, "one")))
 	bomb := bombs.Record{Key: []byte("k"), Value: []byte(`{"type":"Feature"`), Blanks: 200 << 20}
-	if _, err := bombs.Produce(t.Context(), cl, "t", 0, bombs.Batch(kgo.CodecGzip, time.UnixMilli(1_790_000_000_000), bomb)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(bombs.Produce(t.Context(), cl, "t", 0, bombs.Batch(kgo.CodecGzip, time.UnixMilli(1_790_000_000_000), bomb)))(t)
 	h := sha256.New()
 	l, err := CopyValue(t.Context(), cl, header.Position{Topic: "t"}, h)
 	if err != nil || l.Bytes != 200<<20+17 || string(l.Key) != "k" {

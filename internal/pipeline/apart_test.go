@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -60,10 +61,7 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 		part(`"b"`, "yy"), part(`"a"`, "z"), "17", part(`"c"`, "long"),
 	}
 	value := `{"type":"FeatureCollection", "title":"t","features":[` + strings.Join(parts, " , ") + `]}`
-	result, err := p.Handle(t.Context(), record(value))
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(p.Handle(t.Context(), record(value)))(t)
 	want := []string{
 		"1/10  geometry_structure", "2/10 g coordinate_range", "3/10 m missing_required", "4/10 v missing_required", "5/10  missing_required",
 		"6/10 b http_unavailable", "7/10 a duplicate_key", "8/10  wrong_type",

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Two events of a key with two outputs are never one content: the second would be closed as a duplicate, and lost.
@@ -28,10 +30,7 @@ func TestHandle_S0_6_twoOutputsAreTwoContents(t *testing.T) {
 			var outputs, hashes [2]string
 			for i, more := range [...]string{c.one, c.two} {
 				r := record(fmt.Sprintf(c.base, more))
-				result, err := p.Handle(t.Context(), r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				result := must.Get(p.Handle(t.Context(), r))(t)
 				outputs[i], hashes[i] = string(result.Outputs[0].Value), result.ContentHash
 				if known := p.Identify(t.Context(), r.Key, []kgo.RecordHeader(nil), r.Value); known.ContentHash != hashes[i] {
 					t.Errorf("the consumer says %s, whoever identifies the record %s", hashes[i], known.ContentHash)

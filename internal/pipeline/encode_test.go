@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/examples"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -49,14 +50,9 @@ func TestHandle_C7_avroOutputGolden(t *testing.T) {
 			got := hex.EncodeToString(handled(t, p, []byte(feature)).Value) + "\n"
 			file := filepath.Join("testdata", "avro", name+".hex")
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(file))(t)
 			if got != string(want) {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -111,9 +107,7 @@ func TestHandle_C7_avroOutputIsRegistered(t *testing.T) {
 	t.Cleanup(fake.Close)
 	file := fmt.Sprintf("output: { format: avro }\nschema_registry: { url: %q }\n", fake.URL())
 	p := build(t, file)
-	if err := p.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Prepare(t.Context()))
 	registered, found := fake.GetSchema("parcels.out-value", 1)
 	if !found || !strings.Contains(registered.Schema.Schema, `"FeatureEvent"`) {
 		t.Fatalf("registered %+v", registered)

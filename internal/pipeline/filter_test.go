@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -35,14 +36,8 @@ transform:
 
 func filterHandler(t *testing.T, text string) retrytopics.Handler {
 	t.Helper()
-	cfg, err := config.Parse("pipeline.yaml", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("pipeline.yaml", []byte(text), nil))(t)
+	p := must.Get(pipeline.New(cfg, nil))(t)
 	t.Cleanup(p.Close)
 	return p.Handle
 }
@@ -50,10 +45,7 @@ func filterHandler(t *testing.T, text string) retrytopics.Handler {
 func runFilter(t *testing.T, o pipeline.FilterOptions, in string) (pipeline.FilterSummary, string, string) {
 	t.Helper()
 	var out, rejects bytes.Buffer
-	summary, err := pipeline.Filter(t.Context(), o, strings.NewReader(in), &out, &rejects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := must.Get(pipeline.Filter(t.Context(), o, strings.NewReader(in), &out, &rejects))(t)
 	return summary, out.String(), rejects.String()
 }
 
@@ -125,9 +117,7 @@ func TestFilter_meta(t *testing.T) {
 		if _, err := transform.ParseValue([]byte(text)); err != nil { // no member twice
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal([]byte(text), &got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(text), &got))
 		meta := got.Switchback
 		if meta.FeatureID != "a" || !strings.HasPrefix(meta.ContentHash, "sha256:") || meta.Version == nil || *meta.Version != 7 || (i == 1) != (got.Other != nil) {
 			t.Errorf("got %s", text)

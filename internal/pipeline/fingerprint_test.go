@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const printed = `pipeline:
@@ -25,19 +26,9 @@ enrich:
 
 func fingerprint(t *testing.T, text string) string {
 	t.Helper()
-	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := pipeline.NewMapping(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mapping, err := m.Fingerprint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mapping
+	cfg := must.Get(config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" }))(t)
+	m := must.Get(pipeline.NewMapping(cfg))(t)
+	return must.Get(m.Fingerprint())(t)
 }
 
 // What decides what becomes of a record changes the fingerprint, and nothing else does.
@@ -45,9 +36,7 @@ func TestFingerprint_S4_8(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(content), 0o600))
 		return file
 	}
 	file := write("zones.csv", "id,name\nA,a\nB,b\n")

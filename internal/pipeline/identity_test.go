@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -13,10 +14,7 @@ import (
 // Features of many sizes are hashed at once, in buffers that are used again: each hash is that of its own content.
 func TestHandle_S2_4_hashesInBuffersOfItsOwn(t *testing.T) {
 	p := build(t, "")
-	alone, err := transform.New(transform.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone := must.Get(transform.New(transform.Config{}))(t)
 	const workers, events = 8, 200
 	var group sync.WaitGroup
 	for worker := range workers {

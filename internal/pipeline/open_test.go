@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
@@ -50,37 +51,17 @@ var event = []string{"ce_specversion", "1.0", "ce_id", "e-1", "ce_source", "/cad
 // wkb is the parcel's geometry with its SRID.
 func wkb(t *testing.T) []byte {
 	t.Helper()
-	g, err := geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25)"), geometry.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := geometry.Append(nil, geometry.EWKB, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	g := must.Get(geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25)"), geometry.Limits{}))(t)
+	return must.Get(geometry.Append(nil, geometry.EWKB, g))(t)
 }
 
 // published is the parcel as the published Avro event, behind a header.
 func published(t *testing.T, header func(*avro.Schema) []byte) []byte {
 	t.Helper()
-	encoder, err := envelope.NewEventEncoder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr, err := transform.New(transform.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := tr.Decode([]byte(parcel))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := encoder.Append(header(encoder.Schema()), f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	encoder := must.Get(envelope.NewEventEncoder())(t)
+	tr := must.Get(transform.New(transform.Config{}))(t)
+	f := must.Get(tr.Decode([]byte(parcel)))(t)
+	return must.Get(encoder.Append(header(encoder.Schema()), f))(t)
 }
 
 // fakeRegistry knows the published event as 1 and the row as 2.
@@ -88,10 +69,7 @@ func fakeRegistry(t *testing.T) *srfake.Registry {
 	t.Helper()
 	fake := srfake.New()
 	t.Cleanup(fake.Close)
-	encoder, err := envelope.NewEventEncoder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := must.Get(envelope.NewEventEncoder())(t)
 	fake.SeedSchema("features-value", 1, 1, sr.Schema{Schema: encoder.Schema().Canonical(), Type: sr.TypeAvro})
 	fake.SeedSchema("rows-value", 1, 2, sr.Schema{Schema: rowSchema, Type: sr.TypeAvro})
 	return fake
@@ -99,15 +77,8 @@ func fakeRegistry(t *testing.T) *srfake.Registry {
 
 func row(t *testing.T, header func(*avro.Schema) []byte) []byte {
 	t.Helper()
-	schema, err := avro.Parse(rowSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := schema.Encode(header(schema), map[string]any{"no": int64(7), "geom": wkb(t), "name": "a", "area": 12.5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	schema := must.Get(avro.Parse(rowSchema))(t)
+	return must.Get(schema.Encode(header(schema), map[string]any{"no": int64(7), "geom": wkb(t), "name": "a", "area": 12.5}))(t)
 }
 
 func singleObject(s *avro.Schema) []byte { return envelope.AppendSingleObject(nil, s) }
@@ -123,9 +94,7 @@ func forms(t *testing.T) map[string]form {
 	t.Helper()
 	registry := fmt.Sprintf("\nschema_registry: { url: %q }", fakeRegistry(t).URL())
 	file := filepath.Join(t.TempDir(), "parcel.avsc")
-	if err := os.WriteFile(file, []byte(rowSchema), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(rowSchema), 0o600))
 	const columns = "row: { id: no, geometry: geom, geometry_format: ewkb }"
 	dbz := fmt.Sprintf(`{"no":7,"geom":{"srid":4326,"wkb":%q},"name":"a","area":12.5}`, base64.StdEncoding.EncodeToString(wkb(t)))
 	structured := `{"specversion":"1.0","id":"e-1","source":"/cadastre","type":"parcel.changed","datacontenttype":"application/geo+json","data":` + parcel + `}`
@@ -192,10 +161,7 @@ func TestHandle_C1_oneFeatureInEveryFormat(t *testing.T) {
 // A delete is a tombstone in the output, whatever it was in the source, and is told as a delete to the engine, for which
 // its value is not null.
 func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
-	tombstone, err := build(t, "").Handle(t.Context(), &retrytopics.Record{Key: []byte("k")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tombstone := must.Get(build(t, "").Handle(t.Context(), &retrytopics.Record{Key: []byte("k")}))(t)
 	for name, f := range map[string]form{
 		"debezium":            {"{ format: debezium }", nil, []byte(`{"op":"d","before":{"id":7},"after":null}`)},
 		"debezium_unwrapped":  {"{ format: debezium, debezium: { unwrapped: true } }", nil, []byte(`{"id":7,"__deleted":"true"}`)},
@@ -205,10 +171,7 @@ func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
 		"with_a_version_also": {"{ format: debezium, version: properties.updated }", nil, []byte(`{"op":"d","before":{"id":7}}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := build(t, "source: "+f.source+"\n").Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := must.Get(build(t, "source: "+f.source+"\n").Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)}))(t)
 			if !result.Delete || len(result.Outputs) != 1 || result.Outputs[0].Value != nil || string(result.Outputs[0].Key) != "k" {
 				t.Errorf("got %+v", result)
 			}
@@ -300,9 +263,7 @@ func TestTry_C4_agreesWithHandle(t *testing.T) {
 // A schema file that cannot be used stops the start, and each of them is named.
 func TestNewMapping_schemaFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "broken.avsc")
-	if err := os.WriteFile(file, []byte(`{"type":"table"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(`{"type":"table"}`), 0o600))
 	cfg, err := config.Parse("test.yaml", []byte(head+"source: { format: avro, avro: { schemas: [nowhere.avsc, "+file+"] } }\n"), nil)
 	if err != nil {
 		t.Fatal(err)

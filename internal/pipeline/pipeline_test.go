@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -18,14 +19,8 @@ const head = `pipeline:
 
 func build(t *testing.T, rest string) *pipeline.Pipeline {
 	t.Helper()
-	cfg, err := config.Parse("test.yaml", []byte(head+rest), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pipeline.New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("test.yaml", []byte(head+rest), nil))(t)
+	p := must.Get(pipeline.New(cfg, nil))(t)
 	t.Cleanup(p.Close)
 	return p
 }

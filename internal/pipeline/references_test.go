@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -33,12 +34,8 @@ kafka: { brokers: ["` + broker.ListenAddrs()[0] + `"] }
 		t.Fatalf("a topic that is not compacted: %v", err)
 	}
 	compact := "compact"
-	if _, err := kadm.NewClient(client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: "cleanup.policy", Value: &compact}}, "zones"); err != nil {
-		t.Fatal(err)
-	}
-	if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: "zones", Key: []byte("W2"), Value: []byte("x")}).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(client).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: "cleanup.policy", Value: &compact}}, "zones"))(t)
+	must.Do(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: "zones", Key: []byte("W2"), Value: []byte("x")}).FirstErr())
 	if _, err := p.Handle(t.Context(), record(feature("W2"))); err != nil {
 		t.Errorf("a key of the set: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -42,19 +43,13 @@ func TestSplit_C1_oneOutputForEachFeature(t *testing.T) {
 	p := build(t, "source: { split: features, version: properties.updated }\n")
 	r := record(collection(part(`"a"`, "x"), part("2", "long"), part(`"c"`, "yy")))
 	r.Headers = headers("content-type", "application/geo+json", "traceparent", "00-1")
-	result, err := p.Handle(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(p.Handle(t.Context(), r))(t)
 	if result.FeatureID != "" || result.Version == nil || *result.Version != 4 || len(result.Outputs) != 3 {
 		t.Fatalf("got %+v", result)
 	}
 	for i, want := range []struct{ id, value string }{{"a", part(`"a"`, "x")}, {"2", part("2", "long")}, {"c", part(`"c"`, "yy")}} {
 		out := result.Outputs[i]
-		alone, err := p.Handle(t.Context(), record(want.value))
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := must.Get(p.Handle(t.Context(), record(want.value)))(t)
 		if string(out.Key) != want.id || string(out.Value) != string(alone.Outputs[0].Value) || out.Topic != "parcels.out" {
 			t.Errorf("output %d: %s: %s", i, out.Key, out.Value)
 		}
@@ -69,10 +64,7 @@ func TestSplit_C1_oneOutputForEachFeature(t *testing.T) {
 func TestSplit_S0_6_contentHashOfACollection(t *testing.T) {
 	p := build(t, "source: { split: features }\n")
 	hash := func(value string) string {
-		result, err := p.Handle(t.Context(), record(value))
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must.Get(p.Handle(t.Context(), record(value)))(t)
 		return result.ContentHash
 	}
 	a, b := part(`"a"`, "x"), part(`"b"`, "y")

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -115,9 +116,7 @@ func TestTry_C4_refusesOutputsThatTheirTopicDoesNotTake(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			topic, limit := fmt.Sprint("out-", i), "16384"
-			if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 1, 1, map[string]*string{"max.message.bytes": &limit, "cleanup.policy": &c.policy}, topic); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(kadm.NewClient(client).CreateTopic(t.Context(), 1, 1, map[string]*string{"max.message.bytes": &limit, "cleanup.policy": &c.policy}, topic))(t)
 			limits, err := retrytopics.ReadLimits(t.Context(), client, topic)
 			if err != nil {
 				t.Fatal(err)

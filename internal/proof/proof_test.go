@@ -11,17 +11,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func key(t *testing.T, fill byte) Key {
 	t.Helper()
-	k, err := NewKey(bytes.Repeat([]byte{fill}, MinKeyBytes))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
+	return must.Get(NewKey(bytes.Repeat([]byte{fill}, MinKeyBytes)))(t)
 }
 
 // replay is a record as the replayer writes it, signed.
@@ -165,18 +162,12 @@ func TestParseKeys(t *testing.T) {
 
 // However a key or a ring is printed, the secret does not show.
 func TestKey_showsNoSecret(t *testing.T) {
-	k, err := NewKey([]byte("a secret of the pipeline, 32 byte"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(NewKey([]byte("a secret of the pipeline, 32 byte")))(t)
 	var ring Keyring
 	ring.Set([]Key{k})
 	var text bytes.Buffer
 	slog.New(slog.NewJSONHandler(&text, nil)).Info("x", "key", k, "keys", []Key{k}, "ring", &ring)
-	asJSON, err := json.Marshal(map[string]any{"key": k, "keys": []Key{k}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	asJSON := must.Get(json.Marshal(map[string]any{"key": k, "keys": []Key{k}}))(t)
 	text.Write(asJSON)
 	fmt.Fprintf(&text, "%v %+v %#v %s %q %x %v %+v %#v", k, k, k, k, k, k, []Key{k}, struct{ K Key }{k}, &ring)
 	if s := text.String(); strings.Contains(s, "secret of") || strings.Contains(s, fmt.Sprintf("%x", "secret of")) || strings.Contains(s, "97 32 115") {
@@ -206,9 +197,7 @@ func FuzzSign(f *testing.F) {
 		ring.Set([]Key{k})
 		r := &kgo.Record{Topic: "t", Key: key, Value: value, Headers: []kgo.RecordHeader{headerOf("switchback-dead-letter-id", id), headerOf("x-"+more, more)}}
 		k.Sign(r)
-		if err := ring.Verify(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ring.Verify(r))
 		r.Value = append([]byte{change}, r.Value...)
 		if ring.Verify(r) == nil {
 			t.Error("a changed value has a valid proof")

@@ -22,6 +22,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 var at = time.UnixMilli(1_790_000_000_000)
@@ -53,12 +54,9 @@ func read(t *testing.T, a *kmsg.FetchResponseTopicPartition, limits Limits, from
 	r := NewReader("t", 3, limits)
 	defer r.Close()
 	var h heard
-	next, err := r.Each(t.Context(), a, from, end,
+	next := must.Get(r.Each(t.Context(), a, from, end,
 		func(r *kgo.Record) error { h.records = append(h.records, r); return nil },
-		func(l *Large) error { h.large = append(h.large, l); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+		func(l *Large) error { h.large = append(h.large, l); return nil }))(t)
 	h.next = next
 	return h
 }
@@ -317,10 +315,7 @@ func TestCopy_S0_5_writes_one_value_whatever_its_size(t *testing.T) {
 			r := NewReader("t", 3, Limits{Record: 1 << 10})
 			defer r.Close()
 			var out bytes.Buffer
-			l, err := r.Copy(t.Context(), a, 41, &out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(r.Copy(t.Context(), a, 41, &out))(t)
 			if l.Offset != 41 || l.Bytes != 3<<20+7 || out.Len() != 3<<20+7 || !strings.HasPrefix(out.String(), `{"pad": `) || string(l.Key) != "b" || len(l.Headers) != 1 {
 				t.Errorf("%s, %d bytes", l, out.Len())
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // testGrids has small files with the names of published ones.
@@ -17,17 +18,14 @@ const testGrids = "../../pkg/crs/testdata/grids"
 // parseGrids loads a pipeline file with these geometry rules.
 func parseGrids(t *testing.T, geometry string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("test.yaml", []byte(`
+	cfg := must.Get(config.Parse("test.yaml", []byte(`
 pipeline:
   id: parcels
   retry_policy: {max_attempts: 3, base_delay_seconds: 2.0, retryable_status_codes: [503]}
   tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
 transform:
   geometry: {`+geometry+`}
-`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`), nil))(t)
 	return cfg
 }
 
@@ -53,10 +51,7 @@ func TestDescribeGrids_S1_4(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := DescribeGrids(parseGrids(t, c.geometry))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(DescribeGrids(parseGrids(t, c.geometry)))(t)
 			lines := r.Lines()
 			if len(lines) != len(c.lines) {
 				t.Fatalf("%q", lines)
@@ -91,27 +86,17 @@ func TestDescribeGrids_refuses(t *testing.T) {
 		}
 	}
 	expect("empty", "add BETA2007.gsb or")
-	if err := os.WriteFile(filepath.Join(dir, "BETA2007.gsb"), []byte("NUM_OREC"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "BETA2007.gsb"), []byte("NUM_OREC"), 0o600))
 	expect("damaged", "BETA2007.gsb: byte 0: the file ends after 8 bytes")
 }
 
 func TestDescribeGrids_GeoTIFF_is_named(t *testing.T) {
 	dir := t.TempDir()
-	raw, err := os.ReadFile(filepath.Join(testGrids, "BETA2007.gsb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(testGrids, "BETA2007.gsb")))(t)
 	for name, text := range map[string][]byte{"BETA2007.gsb": raw, "uk_os_OSTN15_NTv2_OSGBtoETRS.tif": []byte("II*")} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}
-	r, err := DescribeGrids(parseGrids(t, "source_crs: EPSG:31467, grids: {folder: "+dir+"}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(DescribeGrids(parseGrids(t, "source_crs: EPSG:31467, grids: {folder: "+dir+"}")))(t)
 	if text := strings.Join(r.Lines(), "\n"); !strings.Contains(text, "not used: uk_os_OSTN15_NTv2_OSGBtoETRS.tif (GeoTIFF is not read") {
 		t.Error(text)
 	}

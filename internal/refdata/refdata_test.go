@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -17,9 +18,7 @@ import (
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 
@@ -74,16 +73,10 @@ func TestOpen_S0_8(t *testing.T) {
 
 func TestWatch_S0_8_reloads_what_changed(t *testing.T) {
 	file := write(t, "zones.csv", "code\nW2\n")
-	store, err := Open([]transform.Reference{{Name: "zones", File: file, Column: "code"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transformer, err := transform.New(transform.Config{
+	store := must.Get(Open([]transform.Reference{{Name: "zones", File: file, Column: "code"}}, nil))(t)
+	transformer := must.Get(transform.New(transform.Config{
 		Fields: []transform.Field{{To: "zone", References: &transform.FieldReference{Set: "zones", Mandatory: true}}}, Sets: store.Sets(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	resolves := func(zone string) bool {
 		_, err := transformer.Apply(t.Context(), []byte(`{"type":"Feature","geometry":null,"properties":{"zone":"`+zone+`"}}`))
 		if err != nil && classify.Of(err).Code != classify.CodeForeignKeyUnresolved {
@@ -97,9 +90,7 @@ func TestWatch_S0_8_reloads_what_changed(t *testing.T) {
 		go store.Watch(ctx, DefaultInterval, func(r Reload) { reloads = append(reloads, r) })
 		step := func(text string) {
 			if text != "" {
-				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 			}
 			time.Sleep(DefaultInterval)
 			synctest.Wait()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -26,16 +27,10 @@ type testBroker struct {
 
 func connect(t *testing.T) testBroker {
 	t.Helper()
-	b, err := broker.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(broker.Start(t.Context()))(t)
 	t.Cleanup(func() { _ = b.Close() })
 	opts := []kgo.Opt{kgo.SeedBrokers(b.Addrs...)}
-	client, err := kgo.NewClient(append(opts, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(append(opts, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))...))(t)
 	t.Cleanup(client.Close)
 	return testBroker{client, opts}
 }
@@ -45,9 +40,7 @@ func (k testBroker) topic(t *testing.T, policy string) string {
 	t.Helper()
 	name := fmt.Sprintf("refdata-%016x", rand.Uint64())
 	admin := kadm.NewClient(k.Client)
-	if _, err := admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": &policy}, name); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": &policy}, name))(t)
 	t.Cleanup(func() { _, _ = admin.DeleteTopic(context.WithoutCancel(t.Context()), name) })
 	eventually.Until(bounded(t), t, "the new topic", func() (bool, string) {
 		configs, err := admin.DescribeTopicConfigs(t.Context(), name)
@@ -68,9 +61,7 @@ func (k testBroker) send(t *testing.T, topic string, records ...string) {
 		if has {
 			r.Value = []byte(value)
 		}
-		if err := k.ProduceSync(t.Context(), r).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, k.ProduceSync(t.Context(), r).FirstErr())
 	}
 }
 
@@ -141,29 +132,15 @@ func TestLoad_S0_8_topic(t *testing.T) {
 func TestLoad_S0_8_topic_of_transactions(t *testing.T) {
 	k := connect(t)
 	topic := k.topic(t, "compact")
-	writer, err := kgo.NewClient(append(k.opts, kgo.TransactionalID(topic))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must.Get(kgo.NewClient(append(k.opts, kgo.TransactionalID(topic))...))(t)
 	defer writer.Close()
 	for key, end := range map[string]kgo.TransactionEndTry{"committed": kgo.TryCommit, "aborted": kgo.TryAbort} {
-		if err := writer.BeginTransaction(); err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Key: []byte(key), Value: []byte("x")}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.EndTransaction(t.Context(), end); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writer.BeginTransaction())
+		must.Do(t, writer.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Key: []byte(key), Value: []byte("x")}).FirstErr())
+		must.Do(t, writer.EndTransaction(t.Context(), end))
 	}
-	store, err := Open([]transform.Reference{{Name: "s", Topic: topic}}, k.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Load(bounded(t)); err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(Open([]transform.Reference{{Name: "s", Topic: topic}}, k.opts))(t)
+	must.Do(t, store.Load(bounded(t)))
 	if set := store.Sets()["s"]; !set.Has("committed") || set.Has("aborted") {
 		t.Errorf("committed %v, aborted %v", set.Has("committed"), set.Has("aborted"))
 	}
@@ -173,13 +150,8 @@ func TestWatch_S0_8_follows_a_topic(t *testing.T) {
 	k := connect(t)
 	topic := k.topic(t, "compact")
 	k.send(t, topic, `1={"code":"W2"}`)
-	store, err := Open([]transform.Reference{{Name: "zones", Topic: topic, Column: "code"}}, k.opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Load(bounded(t)); err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(Open([]transform.Reference{{Name: "zones", Topic: topic, Column: "code"}}, k.opts))(t)
+	must.Do(t, store.Load(bounded(t)))
 	k.send(t, topic, `2={"code":"W3"}`, "1") // between the loading and the following
 	ctx, stop := context.WithCancel(bounded(t))
 	var mu sync.Mutex

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -25,12 +26,8 @@ func bomb(t *testing.T, n int) []byte {
 	member := func(text []byte) []byte {
 		var out bytes.Buffer
 		zip := gzip.NewWriter(&out)
-		if _, err := zip.Write(text); err != nil {
-			t.Fatal(err)
-		}
-		if err := zip.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(zip.Write(text))(t)
+		must.Do(t, zip.Close())
 		return out.Bytes()
 	}
 	blanks := bytes.Repeat(member(bytes.Repeat([]byte{' '}, 1<<20)), n)

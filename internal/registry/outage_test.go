@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -28,9 +29,7 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 	t.Cleanup(server.Close)
 	const failures = 4
 	c := client(t, Options{URLs: []string{server.URL}, OutageFailures: failures, OutagePause: time.Hour})
-	if _, err := c.SchemaByID(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.SchemaByID(t.Context(), 1))(t)
 	down.Store(true)
 	var held *retrytopics.UnavailableError
 	for i := 1; i <= failures; i++ {

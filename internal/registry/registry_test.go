@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
@@ -40,11 +41,7 @@ func counted(t *testing.T) (*srfake.Registry, *atomic.Int64, *Client) {
 
 func client(t *testing.T, o Options) *Client {
 	t.Helper()
-	c, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(New(o))(t)
 }
 
 // TestSchemaByID_is_asked_for_once, however many records wait for it.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -26,10 +27,7 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 	if n := asked.Load(); n < 1 || n > 3 { // the client asks once or twice for one registration
 		t.Errorf("the registry was asked %d times", n)
 	}
-	first, err := c.Register(t.Context(), "parcels-value", parcel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(c.Register(t.Context(), "parcels-value", parcel))(t)
 	other := client(t, Options{URLs: []string{fake.URL()}})
 	for name, ask := range map[string]func() (int, error){
 		"registered again": func() (int, error) { return other.Register(t.Context(), "parcels-value", parcel) },

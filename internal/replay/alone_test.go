@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -27,20 +28,14 @@ const dlt = "payments.DLT"
 func anyDLQ(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, kfake.SeedTopics(3, "payments", dlt, dlt+".replayer-status", dlt+".replayer-audit"), kfake.SeedTopics(1, dlt+".replayer-control"))
-	cfg, err := config.ParseDLQ(config.DLQ{Topic: dlt, Brokers: w.broker.ListenAddrs()}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.ParseDLQ(config.DLQ{Topic: dlt, Brokers: w.broker.ListenAddrs()}, nil, nil))(t)
 	w.cfg = cfg
 	return w
 }
 
 func (w *world) aloneService(now func() time.Time, opts ...kgo.Opt) *Service {
 	w.t.Helper()
-	s, err := New(w.cfg, Options{Now: now, KafkaOpts: opts, Alone: true, Index: inMemory()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := must.Get(New(w.cfg, Options{Now: now, KafkaOpts: opts, Alone: true, Index: inMemory()}))(w.t)
 	s.leaseLife, s.leaseRenewal = testrun.Patient(10*time.Second), 50*time.Millisecond
 	s.transactionTimeout = testrun.Patient(20 * time.Second)
 	w.t.Cleanup(s.Close)

@@ -10,15 +10,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func (w *world) change(v Verb, f deadletters.Filter) ChangeResult {
 	w.t.Helper()
-	r, err := w.service().Change(w.ctx(), f, v, ana("because"), nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return r
+	return must.Get(w.service().Change(w.ctx(), f, v, ana("because"), nil))(w.t)
 }
 
 func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {

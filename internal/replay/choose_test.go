@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Places far apart, in several partitions, at the ends, and of records that are gone are all visited, each once and in order.
@@ -19,15 +20,11 @@ func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
 	for i := range many {
 		w.writer.Produce(w.ctx(), letter(0, fmt.Sprintf("0-%d-aaaaaaaa", i), "v"), nil)
 	}
-	if err := w.writer.Flush(w.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.writer.Flush(w.ctx()))
 	w.die(letter(2, "2-0-aaaaaaaa", "v"), letter(2, "2-1-aaaaaaaa", "v"))
 	var offsets kadm.Offsets
 	offsets.AddOffset("features.dlq", 0, 3, -1)
-	if _, err := kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
 	places := []dlqPlace{{1, 0}, {3, 0}, {4, 0}, {many - 2, 0}, {many - 1, 0}, {1, 2}}
 	want := []string{"gone", "0-3-aaaaaaaa", "0-4-aaaaaaaa", fmt.Sprintf("0-%d-aaaaaaaa", many-2), fmt.Sprintf("0-%d-aaaaaaaa", many-1), "2-1-aaaaaaaa"}
 	var got []string

@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -76,10 +77,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			w.dieMany(batchLetters + 20)
 			dead := w.service(kgo.RequestTimeoutOverhead(testrun.Patient(20 * time.Second))) // it must not send EndTxn again
 			revive, end := w.dying(dead, w.plan(dead, deadletters.Filter{}), afterBatches)
-			second, err := w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			second := must.Get(w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")}))(t)
 			revive()
 			dies := <-end
 			if !errors.Is(dies.err, ErrFenced) {

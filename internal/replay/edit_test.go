@@ -15,17 +15,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
 
 func set(t *testing.T, assignments ...string) *rewrite.Rewrite {
 	t.Helper()
-	e, err := rewrite.New(rewrite.Spec{Set: assignments})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return must.Get(rewrite.New(rewrite.Spec{Set: assignments}))(t)
 }
 
 // mendRing is an edit that uncrosses the ring of bowTie.
@@ -34,11 +31,7 @@ const mendRing = `geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0.0,0.00]]]`
 func (w *world) edit(f deadletters.Filter, o EditOptions) ChangeResult {
 	w.t.Helper()
 	o.Call = ana("ring uncrossed")
-	r, err := w.service().Edit(w.ctx(), f, o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return r
+	return must.Get(w.service().Edit(w.ctx(), f, o))(w.t)
 }
 
 func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
@@ -143,11 +136,8 @@ func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
 		&kgo.Record{Topic: "features.dlq", Value: []byte(`{"properties":{"name":"a"}}`)})
 	w.die(deadletters.State{ID: "gone", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
 	why := map[string]string{}
-	err := w.service().PreviewEdit(w.ctx(), deadletters.Filter{IDs: []string{"text", "tomb", "good", "gone", "dlq-0-2"}},
-		EditOptions{Rewrite: set(t, "properties.name=a")}, func(e Edited) error { why[e.ID] = e.Why; return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.service().PreviewEdit(w.ctx(), deadletters.Filter{IDs: []string{"text", "tomb", "good", "gone", "dlq-0-2"}},
+		EditOptions{Rewrite: set(t, "properties.name=a")}, func(e Edited) error { why[e.ID] = e.Why; return nil }))
 	for id, want := range map[string]string{"text": "not JSON", "tomb": "a delete has no value", "good": "changes nothing", "gone": "it is discarded", "dlq-0-2": "no dead letter id"} {
 		if !strings.Contains(why[id], want) {
 			t.Errorf("%s: %q, want %q", id, why[id], want)
@@ -209,9 +199,5 @@ kafka: { brokers: [%s] }
 source: { format: avro, row: { id: id, geometry: geometry } }
 schema_registry: { url: %q }
 `, strings.Join(brokers, ", "), registry)
-	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return must.Get(config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" }))(t)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // A person who decides about an escalated letter replays or discards it as it is, and can undo the discard. Who names no status does not
@@ -15,9 +16,7 @@ func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
 	w.dieMany(6)
 	s := w.service()
 	escalated := deadletters.Filter{Statuses: []deadletters.Status{deadletters.Escalated}}
-	if _, err := s.Change(w.ctx(), deadletters.Filter{Limit: 4}, Escalate, ana("somebody has to look"), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Change(w.ctx(), deadletters.Filter{Limit: 4}, Escalate, ana("somebody has to look"), nil))(t)
 	if p := w.plan(s, deadletters.Filter{}); p.Letters != 2 {
 		t.Errorf("a plan of what is pending has %d letters", p.Letters)
 	}
@@ -51,9 +50,7 @@ func TestChange_S4_8_asksOnlyForWhatWouldChange(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(4)
 	s := w.service()
-	if _, err := s.Change(w.ctx(), deadletters.Filter{Limit: 3}, Discard, ana("x"), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Change(w.ctx(), deadletters.Filter{Limit: 3}, Discard, ana("x"), nil))(t)
 	for _, c := range []struct {
 		verb     Verb
 		statuses []deadletters.Status

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -186,10 +187,7 @@ func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testi
 	// The consumer fails again: same id, and the state that it owes.
 	c := controlOf(1, "a", value)
 	c.ReplayID, c.ReplayCount = "r1", 1
-	closed, err := deadletters.Closing([]byte("key of a"), c, deadletters.Change{To: deadletters.Pending, Reason: "geometry_invalid", By: "consumer", At: start})
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must.Get(deadletters.Closing([]byte("key of a"), c, deadletters.Change{To: deadletters.Pending, Reason: "geometry_invalid", By: "consumer", At: start}))(t)
 	w.die(closed.Record("features.dlq-status", 1),
 		&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte("key of a"), Value: []byte(value), Headers: c.AppendTo(nil)})
 
@@ -231,9 +229,7 @@ func TestExecute_looks_at_each_letter_again(t *testing.T) {
 			*p = *w.altered(p, func(l *plan.Letter) { l.ContentHash = "sha256:0" })
 		}, "another dead letter"},
 		{"taken by retention", func(w *world, _ *plan.Plan) {
-			if err := w.broker.DeleteRecords("features.dlq", 0, 1); err != nil {
-				w.t.Fatal(err)
-			}
+			must.Do(w.t, w.broker.DeleteRecords("features.dlq", 0, 1))
 		}, "gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

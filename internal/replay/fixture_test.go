@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -42,17 +43,11 @@ type world struct {
 
 func newWorld(t *testing.T, opts ...kfake.Opt) *world {
 	t.Helper()
-	broker, err := kfake.NewCluster(append([]kfake.Opt{
+	broker := must.Get(kfake.NewCluster(append([]kfake.Opt{
 		kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status"), kfake.SeedTopics(2, "features.audit"), kfake.SeedTopics(1, "features.control"),
-	}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, opts...)...))(t)
 	t.Cleanup(broker.Close)
-	writer, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner())))(t)
 	t.Cleanup(writer.Close)
 	return &world{
 		t: t, broker: broker, writer: writer, cfg: configure(t, broker.ListenAddrs()),
@@ -69,19 +64,12 @@ pipeline:
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
 `, strings.Join(brokers, ", "))
-	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return must.Get(config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" }))(t)
 }
 
 func (w *world) service(opts ...kgo.Opt) *Service {
 	w.t.Helper()
-	s, err := New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts, Index: inMemory()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := must.Get(New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts, Index: inMemory()}))(w.t)
 	s.leaseLife, s.leaseRenewal, s.lastWord = testrun.Patient(10*time.Second), 50*time.Millisecond, testrun.Patient(10*time.Second)
 	s.transactionTimeout = testrun.Patient(20 * time.Second)
 	w.t.Cleanup(s.Close)
@@ -134,9 +122,7 @@ func controlOf(partition int32, id, value string) header.Control {
 // die writes records where they say, to the DLQ or the status topic.
 func (w *world) die(records ...*kgo.Record) {
 	w.t.Helper()
-	if err := w.writer.ProduceSync(w.ctx(), records...).FirstErr(); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.writer.ProduceSync(w.ctx(), records...).FirstErr())
 	w.dead += len(records)
 }
 
@@ -153,11 +139,7 @@ func (w *world) dieMany(n int) {
 
 func (w *world) read(topic string) []*kgo.Record {
 	w.t.Helper()
-	records, err := w.log.Read(w.ctx(), topic)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return records
+	return must.Get(w.log.Read(w.ctx(), topic))(w.t)
 }
 
 // sent counts how often each letter stands in the source topic, for a reader with read_committed.
@@ -197,10 +179,7 @@ func (w *world) states() map[string]deadletters.State {
 			delete(out, string(r.Key))
 			continue
 		}
-		s, err := deadletters.ParseState(r.Value)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		s := must.Get(deadletters.ParseState(r.Value))(w.t)
 		out[s.ID] = s
 	}
 	return out
@@ -220,10 +199,7 @@ func (w *world) trail() []audit.Event {
 	w.t.Helper()
 	var out []audit.Event
 	for _, r := range w.read("features.audit") {
-		e, err := audit.Parse(r.Value)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		e := must.Get(audit.Parse(r.Value))(w.t)
 		if e.Place.Seq < 1 {
 			w.t.Errorf("an event of an operator without a place in the chain: %s", r.Value)
 		}
@@ -237,47 +213,33 @@ func (w *world) trail() []audit.Event {
 func (w *world) plan(s *Service, f deadletters.Filter) *plan.Plan {
 	w.t.Helper()
 	w.plans++
-	p, err := s.Plan(w.ctx(), f, PlanOptions{By: "ana", ID: fmt.Sprintf("r%d", w.plans)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return p
+	return must.Get(s.Plan(w.ctx(), f, PlanOptions{By: "ana", ID: fmt.Sprintf("r%d", w.plans)}))(w.t)
 }
 
 func (w *world) execute(s *Service, p *plan.Plan) Result {
 	w.t.Helper()
-	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed")})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return r
+	return must.Get(s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed")}))(w.t)
 }
 
 // letters of a plan, all of them.
 func (w *world) letters(p *plan.Plan) []plan.Letter {
 	w.t.Helper()
 	var out []plan.Letter
-	err := p.Each(func(l *plan.Letter) error {
+	must.Do(w.t, p.Each(func(l *plan.Letter) error {
 		out = append(out, *l)
 		return nil
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))
 	return out
 }
 
 // altered makes a plan like another one, with its letters changed.
 func (w *world) altered(p *plan.Plan, change func(*plan.Letter)) *plan.Plan {
 	w.t.Helper()
-	out, err := plan.Make(p.Head, func(pw *plan.Writer) error {
+	out := must.Get(plan.Make(p.Head, func(pw *plan.Writer) error {
 		return p.Each(func(l *plan.Letter) error {
 			change(l)
 			return pw.Add(l)
 		})
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))(w.t)
 	return out
 }

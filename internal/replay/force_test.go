@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -170,9 +171,7 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed")}); !errors.Is(err, ErrOptions) || len(w.sent()) > 0 {
 		t.Errorf("applied without consent: %v, %v", err, w.sent())
 	}
-	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed"), ForceVersion: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed"), ForceVersion: true}))(t)
 	flags := map[string]string{}
 	for _, r := range w.read("features") {
 		id, _ := topiclog.Header(r, header.KeyDeadLetterID)
@@ -204,10 +203,7 @@ func TestForce_S4_8_of_one_key_the_newest_letter_wins(t *testing.T) {
 	}
 	w.die(letters...)
 	w.applied("p", 9, 50)
-	p, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"}))(t)
 	forced := map[string]bool{}
 	for _, l := range w.letters(p) {
 		forced[l.ID] = l.Force
@@ -233,10 +229,7 @@ func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	forced, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	forced := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"}))(t)
 	if _, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x"), ForceVersion: true}); !errors.Is(err, ErrOptions) {
 		t.Errorf("a plan that is not forced: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -30,12 +31,9 @@ func (w *world) consume(fate func(n int32) deadletters.Status) {
 // each calls fn for each replayed letter until the test ends.
 func (w *world) each(fn func(context.Context, *kgo.Client, *kgo.Record)) {
 	w.t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumeTopics("features"),
+	cl := must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumeTopics("features"),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(50*time.Millisecond),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+		kgo.RecordPartitioner(kgo.ManualPartitioner())))(w.t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -246,16 +244,11 @@ func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
 func TestExecute_C4_to_another_topic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := w.log.Admin().CreateTopic(w.ctx(), 5, 1, nil, "elsewhere"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.log.Admin().CreateTopic(w.ctx(), 5, 1, nil, "elsewhere"))(t)
 	w.dieMany(6)
 	w.die(letter(0, "twin", string(letter(0, "letter-0", "").Value)))
 	s := w.service()
-	p, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "elsewhere"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "elsewhere"}))(t)
 	r := w.execute(s, p)
 	if r.Reinjected != 7 || len(w.sent()) != 0 {
 		t.Errorf("%+v, %v in the source topic", r, w.sent())

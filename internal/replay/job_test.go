@@ -17,16 +17,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // job returns what a new process says of a job.
 func (w *world) job(id string) control.Job {
 	w.t.Helper()
-	j, err := w.service().Job(w.ctx(), id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return j
+	return must.Get(w.service().Job(w.ctx(), id))(w.t)
 }
 
 // jobIs waits until others see a job in a state.
@@ -44,9 +41,7 @@ func (w *world) jobIs(id string, want control.JobState) control.Job {
 // order gives an order from another process.
 func (w *world) order(verb control.JobVerb, id string) {
 	w.t.Helper()
-	if _, err := w.service().OrderJob(w.ctx(), id, "bo", verb); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(w.service().OrderJob(w.ctx(), id, "bo", verb))(w.t)
 }
 
 // slowly starts a replay of n letters, r1, in waves of one, and returns once the first is sent. Each is awaited before the next goes: release
@@ -174,9 +169,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 		!strings.Contains(j.Why, "of the 2 dead letters of wave 1 failed again") || j.Command != call.GoOn(12) {
 		t.Errorf("%+v", j)
 	}
-	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}))(t)
 	if look := w.look(w.service().Overview()); len(look.Jobs) != 1 || look.Jobs[0].State != control.JobDone {
 		t.Errorf("%+v", look.Jobs)
 	}
@@ -206,12 +199,8 @@ func TestOverview_S4_8_tellsOfAReplayerThatDied(t *testing.T) {
 		ID: "r1", Run: "x", Kind: control.JobReplay, State: control.JobPaused, Obeyed: start, By: "ana", Command: "replayer replay --plan p", Began: start, Heard: start,
 		JobCounts: control.JobCounts{Letters: 5, NotReached: 5},
 	}
-	if err := leases.PutJob(w.ctx(), died); err != nil {
-		t.Fatal(err)
-	}
-	if err := leases.PutJobOrder(w.ctx(), "r1", control.JobOrder{Verb: control.PauseJob, Run: "x", By: "bo", At: start}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, leases.PutJob(w.ctx(), died))
+	must.Do(t, leases.PutJobOrder(w.ctx(), "r1", control.JobOrder{Verb: control.PauseJob, Run: "x", By: "bo", At: start}))
 	look := w.look(w.service().Overview())
 	if j := look.Jobs[0]; j.State != control.JobStopped || j.NotReached != 3 || !strings.Contains(j.Why, "killed") || j.Command != died.Command {
 		t.Errorf("%+v", look.Jobs)
@@ -220,9 +209,7 @@ func TestOverview_S4_8_tellsOfAReplayerThatDied(t *testing.T) {
 	if refused, is := errors.AsType[*JobOrderError](err); !is || refused.Job.Command != died.Command {
 		t.Errorf("resume what no process waits for: %v", err)
 	}
-	if err := leases.Put(w.ctx(), control.Lease{Token: "x", Operation: "r1", Renewed: start, Generation: 99}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, leases.Put(w.ctx(), control.Lease{Token: "x", Operation: "r1", Renewed: start, Generation: 99}))
 	if look := w.look(w.service().Overview()); look.Jobs[0].State != control.JobPaused {
 		t.Errorf("its process waits: %+v", look.Jobs)
 	}
@@ -270,14 +257,8 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 	w.t.Helper()
 	w.dieMany(batchLetters + behind)
 	s := w.service()
-	chosen, err := s.choose(w.ctx(), deadletters.Filter{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	op, err := s.operation(string(Discard), ana("x"), deadletters.Filter{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	chosen := must.Get(s.choose(w.ctx(), deadletters.Filter{}))(w.t)
+	op := must.Get(s.operation(string(Discard), ana("x"), deadletters.Filter{}))(w.t)
 	decided = new(int)
 	end := make(chan error, 1)
 	go func() {
@@ -370,12 +351,8 @@ func TestJob_S4_6_removesWhatIsKeptNoLonger(t *testing.T) {
 	}
 	defer leases.Close()
 	long := start.Add(-control.KeepJobsFor - time.Second)
-	if err := leases.PutJob(w.ctx(), control.Job{ID: "old", Run: "x", Kind: control.JobUndo, State: control.JobDone, Began: long, Heard: long}); err != nil {
-		t.Fatal(err)
-	}
-	if err := leases.PutJobOrder(w.ctx(), "old", control.JobOrder{Verb: control.PauseJob, Run: "x", At: long}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, leases.PutJob(w.ctx(), control.Job{ID: "old", Run: "x", Kind: control.JobUndo, State: control.JobDone, Began: long, Heard: long}))
+	must.Do(t, leases.PutJobOrder(w.ctx(), "old", control.JobOrder{Verb: control.PauseJob, Run: "x", At: long}))
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 	view, err := control.Read(w.ctx(), s.opts, "features.control")
 	if err != nil || len(view.Jobs) != 1 || view.Jobs["r1"].State != control.JobDone || len(view.JobOrders) != 0 {

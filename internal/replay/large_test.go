@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -33,11 +34,7 @@ func noise(n int) string {
 // drop sends records to a partition in one batch of zstd, as it is.
 func (w *world) drop(topic string, partition int32, records ...bombs.Record) int64 {
 	w.t.Helper()
-	offset, err := bombs.Produce(w.ctx(), w.writer, topic, partition, bombs.Batch(kgo.CodecZstd, start, records...))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return offset
+	return must.Get(bombs.Produce(w.ctx(), w.writer, topic, partition, bombs.Batch(kgo.CodecZstd, start, records...)))(w.t)
 }
 
 // elsewhere writes a record into the source topic and the pointer to it into the DLQ.
@@ -107,9 +104,7 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	w.elsewhere(2, "gone", wide("e", 10), nil)
 	var offsets kadm.Offsets
 	offsets.AddOffset("features", 2, 1, -1)
-	if _, err := kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
 	want := map[string]string{
@@ -193,9 +188,7 @@ func TestExecute_S0_5_an_original_that_vanished_since_the_plan_is_left(t *testin
 	p := w.plan(s, deadletters.Filter{})
 	var offsets kadm.Offsets
 	offsets.AddOffset("features", 2, 1, -1)
-	if _, err := kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
 	r := w.execute(s, p)
 	if r.Reinjected != 2 || len(r.Skipped) != 1 || r.Skipped[0].ID != "a" || !strings.HasPrefix(r.Skipped[0].Why, "the payload is gone") {
 		t.Errorf("%+v", r)

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // takingOver is the call of an operator who ends the replayer that is at work.
@@ -42,10 +43,7 @@ func (w *world) canary(s *Service, c Call, letters int) <-chan error {
 
 func (w *world) lease() *control.Lease {
 	w.t.Helper()
-	view, err := control.Read(w.ctx(), w.service().opts, "features.control")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	view := must.Get(control.Read(w.ctx(), w.service().opts, "features.control"))(w.t)
 	return view.Lease
 }
 

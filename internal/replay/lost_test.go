@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // lostWorld has dead letters that were put back, and whose records were deleted from the source before anybody read them.
@@ -18,9 +19,7 @@ func lostWorld(t *testing.T, n int) (*world, *kadm.Client) {
 	t.Helper()
 	w := newWorld(t)
 	admin := kadm.NewClient(w.writer)
-	if _, err := admin.CreateTopics(w.ctx(), 3, 1, nil, w.cfg.TierTopics()...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(admin.CreateTopics(w.ctx(), 3, 1, nil, w.cfg.TierTopics()...))(t)
 	w.dieMany(n)
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
 	w.wantReopening(ErrReplaysMayWait, "features: ")
@@ -31,10 +30,7 @@ func lostWorld(t *testing.T, n int) (*world, *kadm.Client) {
 // deleteSource deletes what the source holds, as its retention does.
 func (w *world) deleteSource(admin *kadm.Client) {
 	w.t.Helper()
-	ends, err := admin.ListEndOffsets(w.ctx(), "features")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	ends := must.Get(admin.ListEndOffsets(w.ctx(), "features"))(w.t)
 	if deleted, err := admin.DeleteRecords(w.ctx(), ends.Offsets()); err != nil || deleted.Error() != nil {
 		w.t.Fatal(err, deleted.Error())
 	}
@@ -91,25 +87,14 @@ func TestReopenLost_S4_8_nothingWhileARecordMayWait(t *testing.T) {
 	w.wantReopening(ErrReplaysMayWait, tier+": 1")
 	committed := kadm.Offsets{}
 	committed.AddOffset(tier, 1, 1, -1)
-	if err := admin.CommitAllOffsets(w.ctx(), w.cfg.Source.Group, committed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, admin.CommitAllOffsets(w.ctx(), w.cfg.Source.Group, committed))
 
-	open, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.TransactionalID("open"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.TransactionalID("open")))(t)
 	t.Cleanup(open.Close)
-	if err := open.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
-	if err := open.ProduceSync(w.ctx(), &kgo.Record{Topic: "features", Value: []byte("in a transaction")}).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, open.BeginTransaction())
+	must.Do(t, open.ProduceSync(w.ctx(), &kgo.Record{Topic: "features", Value: []byte("in a transaction")}).FirstErr())
 	w.wantReopening(ErrReplaysMayWait, "features: 1")
-	if err := open.EndTransaction(w.ctx(), kgo.TryAbort); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, open.EndTransaction(w.ctx(), kgo.TryAbort))
 	w.deleteSource(admin)
 	if _, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("x"), nil); err != nil {
 		t.Error(err)

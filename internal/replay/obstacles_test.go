@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Who puts dead letters back is told first when nobody is there to take them, and when the pipeline is paused.
@@ -32,21 +33,13 @@ func TestObstacles_S4_8(t *testing.T) {
 		}
 	}
 	want("no instance of features is running")
-	paused, err := control.PipelineRecord(w.cfg.Topics.Control, control.State{
+	paused := must.Get(control.PipelineRecord(w.cfg.Topics.Control, control.State{
 		Phase: control.Held, Code: control.CodeOperator, Reason: "the registry is down", By: "bo", At: time.Unix(1, 0).UTC(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.writer.ProduceSync(w.ctx(), paused).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	must.Do(t, w.writer.ProduceSync(w.ctx(), paused).FirstErr())
 	want("no instance of features is running", "by bo: the registry is down")
 
-	member, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumerGroup(w.cfg.Source.Group), kgo.ConsumeTopics(w.cfg.Source.Topic))
-	if err != nil {
-		t.Fatal(err)
-	}
+	member := must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumerGroup(w.cfg.Source.Group), kgo.ConsumeTopics(w.cfg.Source.Topic)))(t)
 	t.Cleanup(member.Close)
 	go member.PollFetches(w.ctx())
 	eventually.Until(w.ctx(), t, "the member is in the group", func() (bool, string) {

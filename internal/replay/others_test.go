@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -54,11 +55,7 @@ func (w *world) failsAgain(id string, at time.Time) {
 
 func (w *world) report(s *Service, id string) Report {
 	w.t.Helper()
-	r, err := s.Status(w.ctx(), id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return r
+	return must.Get(s.Status(w.ctx(), id))(w.t)
 }
 
 // S4-8, C-4: what other software fails on again is pending with one more replay in its count, and escalated at the cap; of
@@ -117,10 +114,7 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	ids := w.theirs()
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
-	late, err := New(w.cfg, Options{Now: func() time.Time { return start.Add(2 * time.Hour) }, Index: inMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	late := must.Get(New(w.cfg, Options{Now: func() time.Time { return start.Add(2 * time.Hour) }, Index: inMemory()}))(t)
 	t.Cleanup(late.Close)
 	if r := w.report(late, "r1"); r.Unheard != 3 || r.UnderWay != 0 || !r.UnheardSince.Equal(start) || r.Reprocessed != 0 {
 		t.Errorf("two hours later: %+v", r)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // compact makes the origin of the dead letters of a world a compacted topic, in which each of n records died.
@@ -22,9 +23,7 @@ func (w *world) compact(n int) {
 	w.t.Helper()
 	compact := "compact"
 	set := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "cleanup.policy", Value: &compact}}
-	if _, err := kadm.NewClient(w.writer).AlterTopicConfigs(w.ctx(), set, "payments"); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(w.writer).AlterTopicConfigs(w.ctx(), set, "payments"))(w.t)
 	var values, letters []*kgo.Record
 	next := map[int32]uint64{}
 	for i := range n {

@@ -12,15 +12,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func (w *world) look(o *Overview) Look {
 	w.t.Helper()
-	look, err := o.Look(w.ctx())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return look
+	return must.Get(o.Look(w.ctx()))(w.t)
 }
 
 // ends writes what the consumer says of a replayed dead letter.
@@ -73,12 +70,8 @@ func TestOverview_S4_10_countsEachReplay(t *testing.T) {
 	}
 
 	admin := kadm.NewClient(w.writer)
-	if _, err := admin.DeleteTopics(w.ctx(), "features.dlq-status"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := admin.CreateTopics(w.ctx(), 3, 1, nil, "features.dlq-status"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(admin.DeleteTopics(w.ctx(), "features.dlq-status"))(t)
+	must.Get(admin.CreateTopics(w.ctx(), 3, 1, nil, "features.dlq-status"))(t)
 	eventually.Until(w.ctx(), t, "a count from the start of the new topic", func() (bool, string) {
 		look, err := o.Look(w.ctx()) // it fails until the client has new metadata
 		return err == nil && len(look.Replays) == 0 && look.Finished == 0, fmt.Sprint(look, err)
@@ -116,9 +109,7 @@ func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 	w := newWorld(t)
 	holder := w.service()
 	lease := holder.newLease(operation{id: "replay-1", by: "jo", reason: "the fix", word: "replay"})
-	if err := lease.take(w.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lease.take(w.ctx()))
 	s := w.service()
 	if look := w.look(s.Overview()); !strings.HasPrefix(look.AtWork, "jo on ") || strings.Contains(look.AtWork, "no sign of life") {
 		t.Errorf("at work: %q", look.AtWork)
@@ -137,10 +128,7 @@ func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 func TestOverview_S4_10_beforeTheFirstChangeWithoutAPipeline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kfake.SeedTopics(3, dlt))
-	cfg, err := config.ParseDLQ(config.DLQ{Topic: dlt, Brokers: w.broker.ListenAddrs()}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.ParseDLQ(config.DLQ{Topic: dlt, Brokers: w.broker.ListenAddrs()}, nil, nil))(t)
 	w.cfg = cfg
 	o := w.aloneService(atStart).Overview()
 	for range 2 {

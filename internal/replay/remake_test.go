@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // payment is a dead letter of Spring Kafka with a value in JSON.
@@ -26,10 +27,7 @@ func payment(i int, value string) *kgo.Record {
 func (w *world) rewritten(spec rewrite.Spec) (*Service, *plan.Plan) {
 	w.t.Helper()
 	s := w.aloneService(atStart)
-	p, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "fix-1", By: "ana", Rewrite: spec})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "fix-1", By: "ana", Rewrite: spec}))(w.t)
 	return s, p
 }
 
@@ -80,9 +78,7 @@ func TestRewrite_S4_8_C4(t *testing.T) {
 			After    string `json:"after"`
 			Message  string `json:"message"`
 		}
-		if err := json.Unmarshal(r.Value, &e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(r.Value, &e))
 		if e.Decision == "replayed" && e.Before != e.After && strings.Contains(e.Message, "rewritten: /status") {
 			changed++
 		}

@@ -13,19 +13,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // put writes another replayer's lease.
 func (w *world) put(s *Service, l control.Lease) {
 	w.t.Helper()
-	leases, err := control.OpenLeases(s.opts, "features.control")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	leases := must.Get(control.OpenLeases(s.opts, "features.control"))(w.t)
 	defer leases.Close()
-	if err := leases.Put(w.ctx(), l); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, leases.Put(w.ctx(), l))
 }
 
 // refused is the answer to a request to produce that refuses all of it.
@@ -49,12 +45,8 @@ func (w *world) held(s *Service) *lease {
 	w.t.Helper()
 	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
 	w.t.Cleanup(func() { l.release(w.ctx()) })
-	if err := l.await(w.ctx()); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := l.take(w.ctx()); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, l.await(w.ctx()))
+	must.Do(w.t, l.take(w.ctx()))
 	return l
 }
 
@@ -80,9 +72,7 @@ func TestLease_C4_isRenewedOverAllSessions(t *testing.T) {
 		if err := l.await(w.ctx()); err != nil { // the next session
 			t.Fatal(err)
 		}
-		if err := l.take(w.ctx()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.take(w.ctx()))
 		w.renewed(l)
 	}
 	if err := w.service().newLease(operation{id: "op-c", by: "cy", word: "discard", reason: "y"}).await(w.ctx()); !errors.Is(err, ErrLeased) {
@@ -124,21 +114,15 @@ func TestLease_C4_isRenewedAfterASignatureThatFailed(t *testing.T) {
 	s := w.service()
 	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
 	defer l.release(w.ctx())
-	if err := l.await(w.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.await(w.ctx()))
 	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		return refused(r, kerr.PolicyViolation), nil, true
 	})
 	if err := l.take(w.ctx()); err == nil {
 		t.Fatal("the broker took the signature")
 	}
-	if err := l.await(w.ctx()); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.take(w.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.await(w.ctx()))
+	must.Do(t, l.take(w.ctx()))
 	w.renewed(l)
 }
 
@@ -151,9 +135,7 @@ func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
 	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
 	ended := make(chan error, 1)
 	l.end = func(err error) { ended <- err }
-	if err := l.take(w.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.take(w.ctx()))
 	w.broker.Close()
 	select {
 	case err := <-ended:
@@ -176,32 +158,19 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			w.dieMany(3)
 			s := w.service()
 			if v == Reopen {
-				if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("first"), nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("first"), nil))(t)
 			}
 			began := len(w.operations())
-			selected, err := v.Selection(deadletters.Filter{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			chosen, err := s.choose(w.ctx(), selected)
-			if err != nil {
-				t.Fatal(err)
-			}
-			op, err := s.operation(string(v), ana("why"), deadletters.Filter{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			selected := must.Get(v.Selection(deadletters.Filter{}))(t)
+			chosen := must.Get(s.choose(w.ctx(), selected))(t)
+			op := must.Get(s.operation(string(v), ana("why"), deadletters.Filter{}))(t)
 			stage := func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 				return s.changed(op, v, st, l)
 			}
 			for range 2 { // the second session knows nothing of the first one's commit
 				run := s.changing(op, chosen.places, stage)
 				run.job = s.newJob(op, "", run.letters)
-				if err := run.session(w.ctx()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, run.session(w.ctx()))
 				if run.result.Changed != 3 || run.result.Left != 0 {
 					t.Errorf("changed %d, left %+v", run.result.Changed, run.result.LeftBy)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -109,9 +110,7 @@ func TestReopen_S4_8_then_force_puts_the_letter_back_once(t *testing.T) {
 		t.Fatalf("%+v, %v", p.Summary(), err)
 	}
 	for range 2 {
-		if _, err := w.service().Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed"), ForceVersion: true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.service().Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed"), ForceVersion: true}))(t)
 	}
 	w.sentOnce("old")
 	back := w.read("features")[0]

@@ -11,19 +11,17 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // verify holds the operators' chain in both partitions of the audit topic against its heads.
 func (w *world) verify() []audit.Report {
 	w.t.Helper()
 	client := w.service().client
-	reports, err := audit.Verify(w.ctx(), client, "features.audit", nil, func(ctx context.Context) (audit.Heads, error) {
+	reports := must.Get(audit.Verify(w.ctx(), client, "features.audit", nil, func(ctx context.Context) (audit.Heads, error) {
 		heads, err := deadletters.ChainHeads(ctx, client, "features.dlq-status")
 		return audit.Heads{audit.Operators: heads}, err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))(w.t)
 	return reports
 }
 
@@ -33,10 +31,7 @@ func acted(t *testing.T) *world {
 	w := newWorld(t)
 	w.dieMany(batchLetters + 20)
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{Limit: batchLetters + 10}))
-	consumers, err := audit.Event{Time: start, Pipeline: "features", Source: "features/0/1", FeatureID: "mill", Key: []byte("mill-key"), Decision: audit.Retried, RunID: "c"}.Record("features.audit", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	consumers := must.Get(audit.Event{Time: start, Pipeline: "features", Source: "features/0/1", FeatureID: "mill", Key: []byte("mill-key"), Decision: audit.Retried, RunID: "c"}.Record("features.audit", 0))(t)
 	w.die(consumers)
 	w.change(Discard, deadletters.Filter{})
 	w.change(Reopen, deadletters.Filter{})
@@ -64,14 +59,9 @@ func TestVerify_S0_11_finds_what_was_tampered_with(t *testing.T) {
 					mine = append(mine, &kgo.Record{Topic: r.Topic, Partition: 1, Key: r.Key, Value: r.Value})
 				}
 			}
-			ends, err := w.log.Admin().ListEndOffsets(w.ctx(), "features.audit")
-			if err != nil {
-				t.Fatal(err)
-			}
+			ends := must.Get(w.log.Admin().ListEndOffsets(w.ctx(), "features.audit"))(t)
 			end, _ := ends.Lookup("features.audit", 1)
-			if err := w.broker.DeleteRecords("features.audit", 1, end.Offset); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.broker.DeleteRecords("features.audit", 1, end.Offset))
 			if forged := c.tamper(mine); len(forged) > 0 {
 				w.die(forged...)
 			}
@@ -88,9 +78,7 @@ func TestTrail_selects_events(t *testing.T) {
 	w := acted(t)
 	count := func(f TrailFilter) int {
 		n := 0
-		if err := w.service().Trail(w.ctx(), f, func(audit.Event) error { n++; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.service().Trail(w.ctx(), f, func(audit.Event) error { n++; return nil }))
 		return n
 	}
 	for name, c := range map[string]struct {

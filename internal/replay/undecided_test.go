@@ -8,22 +8,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // undecided begins a transaction of somebody else, a consumer say, with a record in one partition, and gives what commits it.
 func (w *world) undecided(r *kgo.Record) (commit func()) {
 	w.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("somebody"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("somebody")))(w.t)
 	w.t.Cleanup(client.Close)
-	if err := client.BeginTransaction(); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := client.ProduceSync(w.ctx(), r).FirstErr(); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, client.BeginTransaction())
+	must.Do(w.t, client.ProduceSync(w.ctx(), r).FirstErr())
 	return func() {
 		if err := client.EndTransaction(w.ctx(), kgo.TryCommit); err != nil {
 			w.t.Error(err)

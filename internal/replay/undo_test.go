@@ -7,18 +7,13 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func (w *world) undo(operation string) ChangeResult {
 	w.t.Helper()
-	preview, err := w.service().PreviewUndo(w.ctx(), operation)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	r, err := w.service().Undo(w.ctx(), operation, ana("by mistake"), nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	preview := must.Get(w.service().PreviewUndo(w.ctx(), operation))(w.t)
+	r := must.Get(w.service().Undo(w.ctx(), operation, ana("by mistake"), nil))(w.t)
 	if preview.Selected != r.Selected || preview.Changed != r.Changed || preview.Left != r.Left {
 		w.t.Errorf("the dry run of undo said %+v, and it was %+v", preview, r)
 	}

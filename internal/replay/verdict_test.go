@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The verdict of a plan and of show is that of the consumer's gates: a letter without a key, or one that is too large, does not pass.
@@ -56,9 +57,7 @@ func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	limit, compact := "16384", "compact"
-	if _, err := kadm.NewClient(w.writer).CreateTopic(w.ctx(), 1, 1, map[string]*string{"max.message.bytes": &limit, "cleanup.policy": &compact}, w.cfg.Output.Topic); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(w.writer).CreateTopic(w.ctx(), 1, 1, map[string]*string{"max.message.bytes": &limit, "cleanup.policy": &compact}, w.cfg.Output.Topic))(t)
 	w.cfg.Source.NullKeys = config.NullKeysAccept
 	good, keyless, large := letter(0, "good", fmt.Sprintf(square, "good")), letter(1, "keyless", fmt.Sprintf(square, "keyless")), letter(2, "large", fmt.Sprintf(square, "large"))
 	keyless.Key = nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // reads commits for a group that it has read so many records of each partition of a topic.
@@ -20,9 +21,7 @@ func (w *world) reads(group, topic string, offset int64) {
 	for p := range int32(3) {
 		offsets.AddOffset(topic, p, offset, -1)
 	}
-	if err := kadm.NewClient(w.writer).CommitAllOffsets(w.ctx(), group, offsets); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, kadm.NewClient(w.writer).CommitAllOffsets(w.ctx(), group, offsets))
 }
 
 // readsAll commits for a group what a Java consumer commits that has read a topic: the offset behind the last record of each partition,
@@ -33,9 +32,7 @@ func (w *world) readsAll(group, topic string) {
 	for _, r := range w.read(topic) {
 		offsets.AddOffset(topic, r.Partition, r.Offset+1, -1)
 	}
-	if err := kadm.NewClient(w.writer).CommitAllOffsets(w.ctx(), group, offsets); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, kadm.NewClient(w.writer).CommitAllOffsets(w.ctx(), group, offsets))
 }
 
 // A wave counts as consumed once the group has committed beyond it and nothing of it died again for the grace after that. What dies again

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sample"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // point is a feature with these properties.
@@ -28,9 +29,7 @@ func made(t testing.TB, text string) (*config.Config, string) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	if err := s.Write(&file, sample.Names{ID: "parcels", Topic: "parcels", From: "a\nb: c.ndjson", Brokers: []string{"127.0.0.1:9092"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Write(&file, sample.Names{ID: "parcels", Topic: "parcels", From: "a\nb: c.ndjson", Brokers: []string{"127.0.0.1:9092"}}))
 	cfg, err := config.Parse("pipeline.yaml", file.Bytes(), nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &file)
@@ -65,10 +64,7 @@ func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 					t.Errorf("%s %d times", key, strings.Count(text, key))
 				}
 			}
-			mapping, err := pipeline.NewMapping(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mapping := must.Get(pipeline.NewMapping(cfg))(t)
 			for _, feature := range features {
 				if err := mapping.TryValue(t.Context(), []byte(feature)); err != nil {
 					t.Errorf("%s: %v\n%s", feature, err, text)

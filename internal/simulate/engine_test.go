@@ -21,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/enrich"
 	"github.com/switchback-geo/switchback/internal/simulate"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -127,17 +128,11 @@ type means struct {
 
 func average(t *testing.T, sys simulate.System, text string) (m means) {
 	t.Helper()
-	scenario, err := simulate.ParseScenario("world.yaml", []byte(text), sys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenario := must.Get(simulate.ParseScenario("world.yaml", []byte(text), sys))(t)
 	const runs = 20
 	for seed := range int64(runs) {
 		scenario.Seed = seed
-		r, err := simulate.Run(t.Context(), sys, scenario)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(simulate.Run(t.Context(), sys, scenario))(t)
 		m.attempts, m.dead = m.attempts+r.Attempts/runs, m.dead+r.DeadLettered/runs
 		for i := range m.into {
 			m.into[i] += r.Tiers[i].Entered / runs
@@ -173,14 +168,11 @@ func serve(t *testing.T, share float64) string {
 
 func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *enrich.Steps) {
 	t.Helper()
-	cfg, err := config.Parse("pipeline.yaml", []byte(`pipeline:
+	cfg := must.Get(config.Parse("pipeline.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 4, base_delay_seconds: 0.2, jitter_seconds: 0.1, tiers: [200ms, 800ms, 2s], retryable_status_codes: [429, 502, 503, 504] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1 }
-`+rest), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`+rest), nil))(t)
 	policies := cfg.Pipeline.RetryPolicy.Engine()
 	engine := retrytopics.Config{
 		Source: "parcels", Group: "g", Membership: retrytopics.Membership{Instance: "one"}, Retries: retrytopics.Retries{Policy: policies.Default, ByCategory: policies.ByCategory, Classify: classify.Of},
@@ -189,10 +181,7 @@ func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *en
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
 		engine.Retries.Tiers = append(engine.Retries.Tiers, policy.Tier{Topic: cfg.TierTopics()[i], Delay: d})
 	}
-	steps, err := enrich.New(cfg.Enrich, enrich.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(enrich.New(cfg.Enrich, enrich.Options{}))(t)
 	t.Cleanup(steps.Close)
 	return simulate.NewSystem(cfg, engine), engine, steps
 }
@@ -200,32 +189,19 @@ func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *en
 // run lets the engine work on n records.
 func run(t *testing.T, cfg retrytopics.Config, steps *enrich.Steps, n int) *played {
 	t.Helper()
-	broker, err := devbroker.Start(devbroker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := must.Get(devbroker.Start(devbroker.Options{}))(t)
 	t.Cleanup(broker.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.Addr())))(t)
 	t.Cleanup(client.Close)
-	if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 4, 1, nil, cfg.Source); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(client).CreateTopic(t.Context(), 4, 1, nil, cfg.Source))(t)
 	p := &played{into: map[string]int{}}
 	cfg.Brokers, cfg.Hooks.OnCommit = []string{broker.Addr()}, p.see
 	cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		f := &transform.Feature{ID: transform.StringValue(string(r.Key))}
 		return retrytopics.Result{}, steps.Apply(ctx, f, "")
 	}
-	engine, err := retrytopics.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.CreateTopics(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	engine := must.Get(retrytopics.New(cfg))(t)
+	must.Do(t, engine.CreateTopics(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	ended := make(chan error, 1)
@@ -252,7 +228,5 @@ func send(ctx context.Context, t *testing.T, client *kgo.Client, topic string, n
 	for i := range n {
 		records = append(records, &kgo.Record{Topic: topic, Key: fmt.Appendf(nil, "k%d", i), Value: []byte("{}")})
 	}
-	if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.ProduceSync(ctx, records...).FirstErr())
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -31,14 +32,11 @@ func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
 // A code of hold_on holds at the first failure; nothing dies of it.
 func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.Parse("p.yaml", []byte(`pipeline:
+	cfg := must.Get(config.Parse("p.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_unauthorized] }
-`+place), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`+place), nil))(t)
 	sys := system(t, place)
 	sys.Holds = cfg.Pipeline.Tolerance.Holds
 	r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]")
@@ -57,10 +55,7 @@ func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1 }
 `
 	played := func(rule string) Report {
-		cfg, err := config.Parse("p.yaml", fmt.Appendf(nil, file+place, rule), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must.Get(config.Parse("p.yaml", fmt.Appendf(nil, file+place, rule), nil))(t)
 		sys := system(t, place)
 		sys.Classify, sys.Holds = classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of, cfg.Pipeline.Tolerance.Holds
 		return play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 30s, answer: http_507}]}]")

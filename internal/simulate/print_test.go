@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/simulate"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func exampleReport() simulate.Report {
@@ -30,9 +31,7 @@ func exampleReport() simulate.Report {
 
 func TestPrint_tellsWhatTheReportSays(t *testing.T) {
 	var out strings.Builder
-	if err := simulate.Print(&out, exampleReport()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, simulate.Print(&out, exampleReport()))
 	for _, want := range []string{
 		"1,000,000 records a second for 1h0m0s", "2s to 3s", "retries_exhausted", "0.01 % of the records: http_unavailable 1,234",
 		"15m0s to 25m0s", "backlog gone after 43.2s", "drained", "never",

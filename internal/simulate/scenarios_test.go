@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -59,14 +60,11 @@ func tolerance(rest string) string {
 // system is a pipeline with the defaults of the design; policy is more of its retry_policy, in braces' form.
 func system(t testing.TB, rest string, chosen ...string) System {
 	t.Helper()
-	cfg, err := config.Parse("pipeline.yaml", []byte(`pipeline:
+	cfg := must.Get(config.Parse("pipeline.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504]`+strings.Join(chosen, "")+` }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, `+tolerance(rest)+` }
-`+rest), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`+rest), nil))(t)
 	policies := cfg.Pipeline.RetryPolicy.Engine()
 	var tiers []policy.Tier
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
@@ -77,15 +75,8 @@ func system(t testing.TB, rest string, chosen ...string) System {
 
 func play(t testing.TB, sys System, text string) Report {
 	t.Helper()
-	s, err := ParseScenario("scenario.yaml", []byte(text), sys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Run(t.Context(), sys, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	s := must.Get(ParseScenario("scenario.yaml", []byte(text), sys))(t)
+	return must.Get(Run(t.Context(), sys, s))(t)
 }
 
 // scenarios are small, and together have everything that a scenario can say.

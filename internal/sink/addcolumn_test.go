@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -29,9 +30,7 @@ func TestSink_S0_6_everyInstanceUsesAColumnThatIsAdded(t *testing.T) {
 	offset := int64(0)
 	write := func(ctx context.Context, instance int) {
 		offset++
-		if err := instances[instance].Write(ctx, []*Row{one.row(fmt.Sprint("k", instance), 0, offset, fmt.Sprintf(`{"colour":"c%d"}`, offset), point)}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, instances[instance].Write(ctx, []*Row{one.row(fmt.Sprint("k", instance), 0, offset, fmt.Sprintf(`{"colour":"c%d"}`, offset), point)}))
 	}
 	for i := range instances {
 		write(t.Context(), i)

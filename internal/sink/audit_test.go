@@ -4,26 +4,20 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 )
 
 // audited compares rows with the table.
 func (b *bench) audited(rows ...*Row) []Fact {
 	b.t.Helper()
-	a, err := b.Audit(b.t.Context())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	a := must.Get(b.Audit(b.t.Context()))(b.t)
 	defer func() {
 		if err := a.End(b.t.Context()); err != nil {
 			b.t.Error(err)
 		}
 	}()
-	facts, err := a.Check(b.t.Context(), rows)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return facts
+	return must.Get(a.Check(b.t.Context(), rows))(b.t)
 }
 
 // S0-6: a column whose type rounds, pads or cuts has what the sink wrote, and an audit knows it. A geometry column with a type of its own

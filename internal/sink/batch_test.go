@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -93,10 +94,7 @@ func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 	t.Parallel()
 	server := postgis.Need(t)
 	one := open(t, server, ", max_batch: 20")
-	two, err := Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of})
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := must.Get(Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of}))(t)
 	t.Cleanup(two.Close)
 	const keys, versions = 40, 12
 	var rows []*Row

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -15,10 +16,7 @@ func byFeature(t *testing.T) *bench {
 	b := open(t, postgis.Need(t), "")
 	b.exec("drop table parcels, parcels_switchback")
 	b.refound(config.SinkKeyFeature)
-	ddl, err := DDL(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ddl := must.Get(DDL(b.cfg))(t)
 	b.exec(ddl)
 	return b
 }
@@ -27,10 +25,7 @@ func byFeature(t *testing.T) *bench {
 func (b *bench) refound(key config.SinkKey) {
 	b.t.Helper()
 	b.cfg.Sink.Key = key
-	s, err := Open(b.cfg.Sink.PostGIS, Options{Key: key, Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	s := must.Get(Open(b.cfg.Sink.PostGIS, Options{Key: key, Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of}))(b.t)
 	b.t.Cleanup(s.Close)
 	b.Sink = s
 }

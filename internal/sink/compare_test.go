@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -42,10 +43,7 @@ func (b *bench) compared(change func(*config.Config)) (found []Mismatch, err err
 func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
 	t.Parallel()
 	b := open(t, postgis.Need(t), "")
-	ddl, err := DDL(b.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ddl := must.Get(DDL(b.cfg))(t)
 	for name, c := range map[string]struct {
 		sql    string
 		change func(*config.Config)
@@ -179,10 +177,7 @@ func (b *bench) as(role string) *bench {
 // reopen gives the bench a sink as its configuration is now.
 func (b *bench) reopen() {
 	b.t.Helper()
-	s, err := Open(b.cfg.Sink.PostGIS, Options{Mapping: b.cfg.Transform, Enrich: b.cfg.Enrich, Logger: b.log(), Classify: classify.Of})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	s := must.Get(Open(b.cfg.Sink.PostGIS, Options{Mapping: b.cfg.Transform, Enrich: b.cfg.Enrich, Logger: b.log(), Classify: classify.Of}))(b.t)
 	b.t.Cleanup(s.Close)
 	b.Sink = s
 }

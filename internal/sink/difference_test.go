@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -57,9 +58,7 @@ func TestNewest(t *testing.T) {
 	}
 	older, newer, elsewhere := rec(0, 1, 5), rec(0, 2, 5), rec(1, 0, 4)
 	for _, r := range []*kgo.Record{older, newer, elsewhere} {
-		if err := n.take([]byte("k"), r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, n.take([]byte("k"), r))
 	}
 	if n.is([]byte("k"), older) || !n.is([]byte("k"), newer) || n.is([]byte("k"), elsewhere) || n.is([]byte("other"), newer) {
 		t.Error(n.places)

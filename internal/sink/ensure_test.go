@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -13,10 +14,7 @@ import (
 // ensure runs it, and expects so many statements.
 func (b *bench) ensure(execute bool, statements int) Ensured {
 	b.t.Helper()
-	done, err := Ensure(b.t.Context(), b.cfg, execute)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	done := must.Get(Ensure(b.t.Context(), b.cfg, execute))(b.t)
 	if len(done.Statements) != statements {
 		b.t.Errorf("%d statements, want %d:\n%s", len(done.Statements), statements, strings.Join(done.Statements, "\n"))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 )
 
@@ -31,9 +32,7 @@ func TestEnsure_S0_6_partitionedTables(t *testing.T) {
 			if err != nil || !strings.HasPrefix(dry.Statements[len(dry.Statements)-1], c.index) {
 				t.Fatalf("%q, %v", dry.Statements, err)
 			}
-			if _, err := Ensure(t.Context(), b.cfg, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Ensure(t.Context(), b.cfg, true))(t)
 			b.ensure(true, 0)
 			for _, key := range []string{"a", "b", "y"} {
 				row := b.row(key, 0, 1, `{"name": "n"}`, point)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -123,9 +124,7 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 	secret := func(password string) {
 		at := b.db.Config()
 		text := fmt.Sprintf("user=%s password=%s host=%s port=%d dbname=%s", role, password, at.Host, at.Port, at.Database)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	secret("first")
 	b.cfg.Sink.PostGIS.DSNEnv, b.cfg.Sink.PostGIS.DSNFile = "", file
@@ -139,9 +138,7 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 		"while the file is away": func() error { return os.Remove(file) },
 		"while it is empty":      func() error { return os.WriteFile(file, nil, 0o600) },
 	} {
-		if err := write(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write())
 		eventually.Until(t.Context(), t, what, func() (bool, string) {
 			err := b.write(after)
 			if !isHeld(err) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 )
 
@@ -18,15 +19,10 @@ import (
 func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := open(t, postgis.Need(t), "")
-	known, err := b.read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := must.Get(b.read(t.Context()))(t)
 	other := &encoder{} // the other instance, between its statement and the end of its transaction
 	other.rows(&known.table, []*Row{b.row("k", 0, 1, `{"name":"old"}`, point)})
-	if _, err := b.db.PgConn().CopyFrom(t.Context(), bytes.NewReader(other.out), known.stage.open); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.db.PgConn().CopyFrom(t.Context(), bytes.NewReader(other.out), known.stage.open))(t)
 	b.exec(known.upsert)
 	done := make(chan error, 1)
 	go func() { done <- b.write(b.row("k", 0, 2, "", point)) }()
@@ -46,10 +42,7 @@ func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
 // awaitBlocked waits until so many statements of the sink wait for a lock.
 func awaitBlocked(t *testing.T, b *bench, statements int) {
 	t.Helper()
-	watch, err := pgx.ConnectConfig(t.Context(), b.db.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch := must.Get(pgx.ConnectConfig(t.Context(), b.db.Config()))(t)
 	defer func() { _ = watch.Close(context.WithoutCancel(t.Context())) }()
 	eventually.Until(t.Context(), t, "statements that wait", func() (bool, string) {
 		var waiting int

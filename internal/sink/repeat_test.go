@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -11,10 +12,7 @@ import (
 // repeat asks about an event that says what took effect last, and wants an answer.
 func (b *bench) repeat(key string, number, offset int64, hash string, want bool) {
 	b.t.Helper()
-	stale, err := b.Repeated(b.t.Context(), &Repeat{Key: []byte(key), Version: retrytopics.Version{Number: number, Offset: offset}, ContentHash: hash, Source: "t/0/9"})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	stale := must.Get(b.Repeated(b.t.Context(), &Repeat{Key: []byte(key), Version: retrytopics.Version{Number: number, Offset: offset}, ContentHash: hash, Source: "t/0/9"}))(b.t)
 	if stale != want {
 		b.t.Errorf("%s, version %d/%d, %s: stale %t", key, number, offset, hash, stale)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -83,9 +84,7 @@ func open(t *testing.T, server *postgis.Server, keys string) *bench {
 func (b *bench) connectsBy(dsn string) {
 	b.t.Helper()
 	file := filepath.Join(b.t.TempDir(), "dsn")
-	if err := os.WriteFile(file, []byte(dsn), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, os.WriteFile(file, []byte(dsn), 0o600))
 	sink := *b.cfg.Sink.PostGIS
 	sink.DSNEnv, sink.DSNFile = "", file
 	b.cfg.Sink.PostGIS, b.dsn = &sink, dsn
@@ -103,10 +102,7 @@ func (b *bench) exec(sql string) {
 // execAfter is exec for the end of a test.
 func (b *bench) execAfter(sql string) {
 	b.t.Helper()
-	db, err := pgx.ConnectConfig(context.WithoutCancel(b.t.Context()), b.db.Config())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	db := must.Get(pgx.ConnectConfig(context.WithoutCancel(b.t.Context()), b.db.Config()))(b.t)
 	defer func() { _ = db.Close(context.WithoutCancel(b.t.Context())) }()
 	if _, err := db.Exec(context.WithoutCancel(b.t.Context()), sql); err != nil {
 		b.t.Errorf("%s: %v", sql, err)
@@ -139,9 +135,7 @@ func (b *bench) row(key string, number, offset int64, properties, geometry strin
 		b.t.Fatal(err)
 	}
 	r.Bytes = len(text)
-	if err := b.plain.prepare(r); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, b.plain.prepare(r))
 	return r
 }
 
@@ -153,9 +147,7 @@ func (b *bench) write(rows ...*Row) error {
 
 func (b *bench) must(rows ...*Row) {
 	b.t.Helper()
-	if err := b.write(rows...); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, b.write(rows...))
 }
 
 const point = `{"type":"Point","coordinates":[11.5,48.25]}`

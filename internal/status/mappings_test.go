@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/status"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 var (
@@ -14,10 +15,7 @@ var (
 
 func TestAnnouncement_S4_8_isReadAsItWasWritten(t *testing.T) {
 	want := status.Announcement{Mapping: one, Software: "v1.2.3"}
-	data, err := want.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(want.Encode())(t)
 	if got := status.ReadAnnouncement(data); got != want {
 		t.Errorf("%+v", got)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // world is a broker with the topics of a pipeline: partition 0 of the source has three records of which one is committed,
@@ -36,36 +37,26 @@ func world(t *testing.T) (*config.Config, *kadm.Client) {
 // worldOf gives the broker too, for tests that answer in its place.
 func worldOf(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *kadm.Client) {
 	t.Helper()
-	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
+	cfg := must.Get(config.Parse("test.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503], tiers: [2s, 8s] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
-`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+`), nil))(t)
 	cluster := fakekafka.Start(t, kfake.SeedTopics(2, append(cfg.TierTopics(), cfg.Source.Topic, "parcels.retry-9s")...))
-	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(append(opts, kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...))(t)
 	t.Cleanup(client.Close)
 	for topic, counts := range map[string][2]int{cfg.Source.Topic: {3, 2}, cfg.TierTopics()[0]: {0, 2}, "parcels.retry-9s": {2, 0}} {
 		for partition, n := range counts {
 			for range n {
 				r := &kgo.Record{Topic: topic, Partition: int32(partition), Value: []byte("x")}
-				if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, client.ProduceSync(t.Context(), r).FirstErr())
 			}
 		}
 	}
 	admin := kadm.NewClient(client)
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(cfg.Source.Topic, 0, 1, -1)
-	if err := admin.CommitAllOffsets(t.Context(), cfg.Source.Group, offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, admin.CommitAllOffsets(t.Context(), cfg.Source.Group, offsets))
 	return cfg, cluster, admin
 }
 
@@ -91,10 +82,7 @@ func TestGather_S4_11_countsDeadLettersThatWait(t *testing.T) {
 		{letters{Count: deadletters.Count{Escalated: 2, Replaying: 3, Oldest: since}}, "0 pending, 2 escalated, 3 replaying, the oldest for 7m3"},
 		{letters{err: errors.New("Read was refused")}, "not counted: Read was refused\n"},
 	} {
-		r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, c.letters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, c.letters))(t)
 		var text bytes.Buffer
 		if err := r.Text(&text); err != nil || !strings.Contains(text.String(), "dead letters  "+c.want) {
 			t.Errorf("%v\n%s", err, text.String())
@@ -121,10 +109,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 		Pipeline: control.State{Phase: control.Held, Code: control.CodeNullRate, Reason: "owner", By: "consumer a", At: at},
 		Batches:  map[string]control.State{"b1": {Phase: control.Quarantined, Reason: "zone", At: at}},
 	}
-	r, err := status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)}, letters{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)}, letters{}))(t)
 	if want := []status.Shard{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Shards, want) || r.Lag != 4 {
 		t.Errorf("shards %+v, lag %d", r.Shards, r.Lag)
 	}
@@ -138,9 +123,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 		t.Errorf("an instance that answers 404: %+v", r.Instances[1])
 	}
 	var text bytes.Buffer
-	if err := r.Text(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Text(&text))
 	for _, want := range []string{"state", "held", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "40", "does not answer", "perhaps another pipeline's"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no word of %q in\n%s", want, text.String())
@@ -153,14 +136,9 @@ func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
 	cfg, cluster, admin := worldOf(t)
 	first := func() (status.Report, string) {
 		t.Helper()
-		r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, letters{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, letters{}))(t)
 		var text bytes.Buffer
-		if err := r.Text(&text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Text(&text))
 		line, _, _ := strings.Cut(text.String(), "\n")
 		return r, line
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Each series has the pipeline that it is of, those of the process and of the Go runtime too.
@@ -14,18 +15,13 @@ func TestRegistry_S4_10_eachSeriesNamesItsPipeline(t *testing.T) {
 	t.Parallel()
 	registry := telemetry.NewRegistry("parcels")
 	r := telemetry.OfPipeline(registry, "parcels")
-	if _, err := telemetry.NewMetrics(r, stats, "f", telemetry.Build{Version: "v1", RunID: "night-7"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(telemetry.NewMetrics(r, stats, "f", telemetry.Build{Version: "v1", RunID: "night-7"}))(t)
 	known := false
 	r.MustRegister(telemetry.NewGatesOff(func(time.Time) bool { return false }), telemetry.NewDeadLetters(func() (deadletters.Count, bool) {
 		return deadletters.Count{Pending: 3, Escalated: 1, Oldest: time.Now().Add(-time.Hour)}, known
 	}))
 	for _, known = range []bool{false, true} {
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		families := must.Get(registry.Gather())(t)
 		names := map[string]bool{}
 		for _, f := range families {
 			names[f.GetName()] = true

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -30,14 +31,8 @@ func serve(t *testing.T, ready func() string) (address string, m *telemetry.Metr
 	t.Helper()
 	failures := classify.Options{Rules: []classify.Rule{{Code: classify.CodeHTTPClientError, Class: classify.Permanent, Alert: classify.AlertP1}}}
 	registry := prometheus.NewRegistry()
-	m, err := telemetry.NewMetrics(registry, stats, "f", telemetry.Build{Version: "v1", RunID: "night-7", Failures: failures.Possible()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := telemetry.Listen("127.0.0.1:0", registry, telemetry.Health{Live: func() string { return "" }, Ready: ready})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m = must.Get(telemetry.NewMetrics(registry, stats, "f", telemetry.Build{Version: "v1", RunID: "night-7", Failures: failures.Possible()}))(t)
+	server := must.Get(telemetry.Listen("127.0.0.1:0", registry, telemetry.Health{Live: func() string { return "" }, Ready: ready}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { server.Run(ctx, slog.New(slog.DiscardHandler)) })
@@ -47,19 +42,10 @@ func serve(t *testing.T, ready func() string) (address string, m *telemetry.Metr
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))(t)
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(body)
 }
 

@@ -15,35 +15,29 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 func cluster(t *testing.T, topics ...string) (*kfake.Cluster, *config.Config, *kgo.Client) {
 	t.Helper()
 	c := fakekafka.Start(t, kfake.SeedTopics(2, topics...))
-	cfg, err := config.Parse("pipeline.yaml", fmt.Appendf(nil, `
+	cfg := must.Get(config.Parse("pipeline.yaml", fmt.Appendf(nil, `
 pipeline:
   id: features
   retry_policy: { max_attempts: 3, base_delay_seconds: 2.0, multiplier: 4, retryable_status_codes: [503] }
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
-`, strings.Join(c.ListenAddrs(), ", ")), func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
+`, strings.Join(c.ListenAddrs(), ", ")), func(string) string { return "" }))(t)
 	client := fakekafka.Client(t, c, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("t"))
 	return c, cfg, client
 }
 
 func produced(ctx context.Context, t *testing.T, client *kgo.Client, topics ...string) {
 	t.Helper()
-	if err := client.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.BeginTransaction())
 	for _, topic := range topics {
-		if err := client.ProduceSync(ctx, &kgo.Record{Topic: topic, Partition: 1, Value: []byte("v")}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, client.ProduceSync(ctx, &kgo.Record{Topic: topic, Partition: 1, Value: []byte("v")}).FirstErr())
 	}
 }
 
@@ -63,20 +57,13 @@ func TestBacklogs_S4_8_bothEnds(t *testing.T) {
 	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-8s", "features.retry-60s", former)
 	admin := kadm.NewClient(client)
 	produced(ctx, t, client, "features", "features", former)
-	if err := client.EndTransaction(ctx, kgo.TryCommit); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.EndTransaction(ctx, kgo.TryCommit))
 	committed := kadm.Offsets{}
 	committed.AddOffset("features", 1, 3, -1) // behind the marker
-	if err := admin.CommitAllOffsets(ctx, cfg.Source.Group, committed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, admin.CommitAllOffsets(ctx, cfg.Source.Group, committed))
 	produced(ctx, t, client, "features") // and stays open
 	for until, source := range map[kafka.Ends]int{kafka.Stable: 0, kafka.Written: 1} {
-		all, err := Backlogs(ctx, admin, cfg, until)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(Backlogs(ctx, admin, cfg, until))(t)
 		want := []string{fmt.Sprint("features false ", source), "features.retry-2s false 0", "features.retry-8s false 0", "features.retry-60s false 0", former + " true 2"}
 		if got := lags(all); !reflect.DeepEqual(got, want) {
 			t.Errorf("ends %d: %q, want %q", until, got, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -36,27 +37,17 @@ func create1(t *testing.T, admin *kadm.Client, topic string, partitions int32, s
 	for key, value := range settings {
 		configs[key] = &value
 	}
-	if _, err := admin.CreateTopic(t.Context(), partitions, 1, configs, topic); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(admin.CreateTopic(t.Context(), partitions, 1, configs, topic))(t)
 }
 
 func ensure(t *testing.T, admin *kadm.Client, plan []Topic) Report {
 	t.Helper()
-	report, err := Ensure(t.Context(), admin, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
+	return must.Get(Ensure(t.Context(), admin, plan))(t)
 }
 
 func check(t *testing.T, admin *kadm.Client, plan []Topic) []Fault {
 	t.Helper()
-	faults, err := Check(t.Context(), admin, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return faults
+	return must.Get(Check(t.Context(), admin, plan))(t)
 }
 
 func TestEnsure(t *testing.T) {
@@ -84,10 +75,7 @@ func TestEnsure(t *testing.T) {
 		if len(report.Created) != len(plan)-1 || len(report.Existing) != 1 || report.Existing[0].Partitions != 5 || len(report.Faults) != 0 {
 			t.Fatalf("report:\n%s", report)
 		}
-		seen, err := observe(t.Context(), admin, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		seen := must.Get(observe(t.Context(), admin, plan))(t)
 		for _, topic := range plan {
 			have := seen[topic.Name]
 			if topic.Shared && have.partitions != 5 || topic.Role == RoleControl && have.partitions != 1 {
@@ -111,10 +99,7 @@ func TestEnsure(t *testing.T) {
 				t.Errorf("the report does not say %q:\n%s", part, report)
 			}
 		}
-		seen, err := observe(t.Context(), admin, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		seen := must.Get(observe(t.Context(), admin, plan))(t)
 		if dlq := seen["features.dlq"]; dlq.partitions != 2 || dlq.settings["retention.ms"] != "1000" {
 			t.Errorf("the DLQ was changed: %+v", dlq)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // S4-10: what waits in a tier must not expire; of the other topics that is for their owner to know.
@@ -32,10 +34,7 @@ func TestFindFormer_S3_1(t *testing.T) {
 	create1(t, admin, "features.retry-none", 3, nil)
 	find := func(waiting7 int64) []Former {
 		t.Helper()
-		former, err := FindFormer(t.Context(), admin, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		former := must.Get(FindFormer(t.Context(), admin, cfg))(t)
 		if len(former) != 2 || former[0].Topic != "features.retry-7s" || former[0].Delay != 7*time.Second || former[0].Waiting != waiting7 || former[1].Waiting != 0 {
 			t.Errorf("found %+v", former)
 		}
@@ -46,18 +45,13 @@ func TestFindFormer_S3_1(t *testing.T) {
 	}
 	finished := kadm.Offsets{}
 	finished.AddOffset("features.retry-7s", 0, 0, -1)
-	if _, err := admin.CommitOffsets(t.Context(), cfg.Source.Group, finished); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(admin.CommitOffsets(t.Context(), cfg.Source.Group, finished))(t)
 	if empty := find(0)[0].String(); strings.Contains(empty, "kafka-topics.sh") || !strings.Contains(empty, "no other pipeline") {
 		t.Errorf("%s", empty)
 	}
 	faultsOf := func() []Fault {
 		t.Helper()
-		plan, err := PlanOn(t.Context(), admin, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(PlanOn(t.Context(), admin, cfg))(t)
 		return check(t, admin, plan)
 	}
 	if faults := faultsOf(); len(faults) != 0 {
@@ -78,10 +72,7 @@ func TestPlanOn_S3_1_aTopicOfSomebodyElse(t *testing.T) {
 	ensure(t, admin, Plan(cfg))
 	create1(t, admin, "features.retry-7s", 4, map[string]string{"retention.ms": "1000", "cleanup.policy": "compact"})
 	produce(t, admin, "features.retry-7s", 4)
-	plan, err := PlanOn(t.Context(), admin, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Get(PlanOn(t.Context(), admin, cfg))(t)
 	if faults := check(t, admin, plan); len(faults) != 0 {
 		t.Errorf("%v", faults)
 	}
@@ -90,18 +81,10 @@ func TestPlanOn_S3_1_aTopicOfSomebodyElse(t *testing.T) {
 // produce writes records to a topic.
 func produce(t *testing.T, admin *kadm.Client, topic string, n int) {
 	t.Helper()
-	address, err := bootstrap(t.Context(), admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(address))
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := must.Get(bootstrap(t.Context(), admin))(t)
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(address)))(t)
 	defer client.Close()
 	for range n {
-		if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Key: []byte("k"), Value: []byte("v")}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Key: []byte("k"), Value: []byte("v")}).FirstErr())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const pipeline = `
@@ -17,11 +18,7 @@ topics: { partitions: 3 }
 
 func parse(t *testing.T, text string) *config.Config {
 	t.Helper()
-	c, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" }))(t)
 }
 
 func TestPlan(t *testing.T) {

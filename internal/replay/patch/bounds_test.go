@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -102,10 +103,7 @@ func TestEdit_S4_8_refuses_edits_without_bounds(t *testing.T) {
 			t.Errorf("%s: %.200v", name, err)
 		}
 	}
-	e, err := patch.Parse(patch.Source{Merge: []byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(patch.Parse(patch.Source{Merge: []byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := e.Apply(ctx, []byte(doc)); !errors.Is(err, context.Canceled) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const doc = `{"type":"Feature","id":12345678901234567890,"properties":{"b":1.10,"a":"x<y&z","n":1e400,"AREA":"N/A","o":{"p":1,"q":2}},"geometry":{"type":"Point","coordinates":[9.50,47.100000000000001]}}`
@@ -63,10 +64,7 @@ func TestApply_RFC7396_appendix_A(t *testing.T) {
 		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
 		{`{"x/y~z.w":1}`, `{"x/y~z.w":2}`, `{"x/y~z.w":2}`},
 	} {
-		e, err := patch.Parse(patch.Source{Merge: []byte(c[1])})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(patch.Parse(patch.Source{Merge: []byte(c[1])}))(t)
 		if got, err := e.Apply(t.Context(), []byte(c[0])); err != nil || string(got) != c[2] {
 			t.Errorf("%s with %s gives %s, %v, want %s", c[0], c[1], got, err, c[2])
 		}
@@ -102,10 +100,7 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	e, err := patch.Parse(patch.Source{Set: []string{"a=1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(patch.Parse(patch.Source{Set: []string{"a=1"}}))(t)
 	if _, err := e.Apply(t.Context(), []byte("\xff")); !errors.Is(err, patch.ErrEdit) {
 		t.Errorf("no JSON: %v", err)
 	}

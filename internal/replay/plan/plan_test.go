@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -45,23 +46,17 @@ func addAll(w *plan.Writer) error {
 func saved(t *testing.T) (*plan.Plan, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan.jsonl")
-	p, err := plan.Save(path, head, addAll)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(plan.Save(path, head, addAll))(t)
 	return p, path
 }
 
 func all(t *testing.T, p *plan.Plan) []plan.Letter {
 	t.Helper()
 	var out []plan.Letter
-	err := p.Each(func(l *plan.Letter) error {
+	must.Do(t, p.Each(func(l *plan.Letter) error {
 		out = append(out, *l)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -99,10 +94,7 @@ func TestPlan_comes_back_as_it_was_written(t *testing.T) {
 func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 	t.Parallel()
 	_, path := saved(t)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))(t)
 	text := string(whole)
 	lines := strings.SplitAfter(text, "\n")
 	for name, c := range map[string]struct{ text, says string }{
@@ -173,27 +165,21 @@ func TestPlan_S4_8_refuses_lines_that_no_plan_has(t *testing.T) {
 func firstLine(t *testing.T) string {
 	t.Helper()
 	p, _ := saved(t)
-	text, err := p.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(p.Bytes())(t)
 	head, _, _ := strings.Cut(string(text), "\n")
 	return head
 }
 
 func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 	t.Parallel()
-	p, err := plan.Make(head, func(w *plan.Writer) error {
+	p := must.Get(plan.Make(head, func(w *plan.Writer) error {
 		for i := range 3000 {
 			if err := w.Add(&plan.Letter{Offset: int64(i), ID: fmt.Sprint(i), Group: fmt.Sprint(i), Do: plan.Reinject}); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	n := 0
 	for _, o := range p.Outlook() {
 		n += o.Count
@@ -205,19 +191,10 @@ func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 
 // Whatever is read as a plan can be written again, and is the same plan then.
 func FuzzParse(f *testing.F) {
-	p, err := plan.Make(head, addAll)
-	if err != nil {
-		f.Fatal(err)
-	}
-	empty, err := plan.Make(head, func(*plan.Writer) error { return nil })
-	if err != nil {
-		f.Fatal(err)
-	}
+	p := must.Get(plan.Make(head, addAll))(f)
+	empty := must.Get(plan.Make(head, func(*plan.Writer) error { return nil }))(f)
 	for _, seed := range []*plan.Plan{p, empty} {
-		text, err := seed.Bytes()
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(seed.Bytes())(f)
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 	}

@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // A process that is killed runs no deferred call: what has no name needs none.
 func TestScratch_leaves_nothing_in_the_temporary_folder_whatever_ends_the_process(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	p, err := plan.Scratch(head, addAll)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(plan.Scratch(head, addAll))(t)
 	nothingIn(t, dir)
 	kept, _ := saved(t)
 	if !reflect.DeepEqual(all(t, p), letters()) || !reflect.DeepEqual(all(t, p), letters()) || p.Checksum != kept.Checksum {

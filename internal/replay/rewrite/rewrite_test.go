@@ -11,15 +11,12 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func made(t *testing.T, s Spec) *Rewrite {
 	t.Helper()
-	r, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(New(s))(t)
 }
 
 var payment = Record{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -45,9 +46,7 @@ func TestNewest_C4_offsetsInOnePartitionAndTimestampsElsewhere(t *testing.T) {
 	n := Newest{Ends: map[string]map[int32]int64{"a": {0: 100, 1: 100}}, Ignore: func(r *kgo.Record) bool { return string(r.Value) == "ours" }}
 	add := func(partition int32, offset int64, key, value string, after time.Duration) {
 		r := &kgo.Record{Topic: "a", Partition: partition, Offset: offset, Key: []byte(key), Value: []byte(value), Timestamp: at.Add(after)}
-		if err := n.add(idempotency.HashKey(r.Key), r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, n.add(idempotency.HashKey(r.Key), r))
 	}
 	add(0, 5, "k", "1", 0)
 	add(0, 9, "k", "2", -time.Hour) // a producer's clock says nothing here

@@ -1,0 +1,24 @@
+package must
+
+import "testing"
+
+// Do ends the test if err is not nil.
+func Do(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Get takes what a call returned and gives its value, once it knows the test to end if err is not nil:
+//
+//	cfg := must.Get(config.Load(path))(t)
+func Get[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
