@@ -89,10 +89,7 @@ func TestOf_S4_15_followsTheConfiguration(t *testing.T) {
 // The commands go through a real shell: what kafka-acls.sh is called with is what the JSON says.
 func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 	cfg := load(t, "source: { group: \"it's $HOME; rm -rf x\" }\nkafka: { brokers: [\"a:1\", \"b:2\"] }\n")
-	allowed, err := For(cfg, "User:CN=o'neil $(id), O=x", "*", []Role{RoleRun})
-	if err != nil {
-		t.Fatal(err)
-	}
+	allowed := must.Get(For(cfg, "User:CN=o'neil $(id), O=x", "*", []Role{RoleRun}))(t)
 	var text strings.Builder
 	must.Do(t, allowed.WriteCommands(&text, cfg.Kafka))
 	script := "kafka-acls.sh() { printf '%s\\n' \"$@\"; }\n" + strings.ReplaceAll(text.String(), "kafka-acls.sh ", "call ")

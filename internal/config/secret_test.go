@@ -34,10 +34,7 @@ func printed(t *testing.T, v any) map[string]string {
 
 func TestConfig_prints_no_secret(t *testing.T) {
 	t.Setenv("PARCELS_KAFKA_PASSWORD", theSecret)
-	cfg, err := Load("testdata/full.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(Load("testdata/full.yaml"))(t)
 	_, secret, err := cfg.Kafka.SASL.Credentials()
 	if err != nil || secret.Reveal() != theSecret {
 		t.Fatalf("the secret that must not print was not read: %v", err)

@@ -154,10 +154,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	again := &kgo.Record{Topic: g.cfg.Source.Topic, Key: sacred.Key, Value: sacred.Value, Headers: replayed.AppendTo(nil)}
 	secret := strings.Repeat("2a", proof.MinKeyBytes)
 	t.Setenv(proof.Variable, secret)
-	keys, err := proof.ParseKeys(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must.Get(proof.ParseKeys(secret))(t)
 	keys[0].Sign(again)
 	must.Do(t, g.client.ProduceSync(t.Context(), again).FirstErr())
 	g.run()

@@ -18,16 +18,10 @@ import (
 // A bounded run that a gate holds with its last record ends as held, even when nobody else can be told.
 func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	broker, err := devbroker.Start(devbroker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := must.Get(devbroker.Start(devbroker.Options{}))(t)
 	t.Cleanup(broker.Close)
 	cfg := parse(t, "kafka: { brokers: [\""+broker.Addr()+"\"] }\n")
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.Addr())))(t)
 	t.Cleanup(client.Close)
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)))(t)
 	c, err := New(cfg, Options{})

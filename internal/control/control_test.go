@@ -130,10 +130,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 			if v, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || v.Pipeline.IsHeld() {
 				t.Fatalf("an empty topic: %+v, %v", v, err)
 			}
-			first, err := w.Pipeline(t.Context(), held())
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must.Get(w.Pipeline(t.Context(), held()))(t)
 			reader, err := Open(t.Context(), kafka, cfg.Topics.Control)
 			if err != nil {
 				t.Fatal(err)

@@ -19,10 +19,7 @@ import (
 // verifyOrders holds the chain of orders against its head.
 func verifyOrders(t *testing.T, connection []kgo.Opt, cfg *config.Config) (r audit.Report) {
 	t.Helper()
-	client, err := kgo.NewClient(connection...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(connection...))(t)
 	defer client.Close()
 	reports, err := audit.Verify(t.Context(), client, cfg.Topics.Audit, nil, func(ctx context.Context) (audit.Heads, error) {
 		view, err := Read(ctx, connection, cfg.Topics.Control)
@@ -130,10 +127,7 @@ func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 // cut removes what is before an offset of a topic, or everything (-1), as retention does.
 func cut(t *testing.T, w *Writer, topic string, before int64) {
 	t.Helper()
-	client, err := kgo.NewClient(w.kafka...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(w.kafka...))(t)
 	defer client.Close()
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(topic, chainPartition, before, -1)

@@ -240,10 +240,7 @@ func checkPages(t *testing.T, address string, pages map[string]string) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	for path, want := range pages {
-		res, err := client.Get("http://" + address + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(client.Get("http://" + address + path))(t)
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
 		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {

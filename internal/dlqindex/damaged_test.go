@@ -49,10 +49,7 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 			place := filepath.Join(t.TempDir(), "index.sqlite")
 			w := aged(t, place)
 			w.shut()
-			whole, err := os.ReadFile(place)
-			if err != nil {
-				t.Fatal(err)
-			}
+			whole := must.Get(os.ReadFile(place))(t)
 			must.Do(t, os.WriteFile(place, spoil(whole), 0o600))
 			s, err := Open(t.Context(), place)
 			if !ofDamage(err) || !strings.Contains(err.Error(), place) {

@@ -16,10 +16,7 @@ import (
 func TestOpen_a_file_is_its_owners_alone_and_has_large_pages(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "deep", "letters.sqlite")
-	s, err := Open(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(t.Context(), file))(t)
 	defer s.Close()
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -60,10 +57,7 @@ func TestOpen_tables_of_another_version_are_made_anew(t *testing.T) {
 		w := newWorld(t, place)
 		w.put(w.dead(0, "a", nil))
 		w.sync()
-		err := w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec("UPDATE @dead_letter_schema SET version = 99") })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec("UPDATE @dead_letter_schema SET version = 99") }))
 		w.store = w.open(place)
 		told := ""
 		done, err := w.store.Sync(t.Context(), w.cl, source, func(p Progress) { told = p.Anew })

@@ -155,10 +155,7 @@ func (w *world) pages(q Query, total int) (all []deadletters.Letter) {
 	}
 	var after *Cursor
 	for {
-		page, err := w.dlq().Page(w.t.Context(), q, after)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		page := must.Get(w.dlq().Page(w.t.Context(), q, after))(w.t)
 		if after == nil && page.Total != total || len(page.Letters) > q.Limit || page.Next != nil && len(page.Letters) < q.Limit {
 			w.t.Errorf("a page of %d of %d, want %d in all", len(page.Letters), page.Total, total)
 		}

@@ -115,10 +115,7 @@ func TestLedger_anUnreadableHeadStopsIt(t *testing.T) {
 
 func TestDocument_isReadAsItWasWritten(t *testing.T) {
 	d := made(t, 3)
-	text, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.MarshalIndent(d, "", "  "))(t)
 	again, err := ParseDocument(text)
 	if err != nil || again.Entries() != 3 || audit.Broken(again.Verify()) != nil {
 		t.Errorf("%d entries, %v, %v", again.Entries(), err, again.Verify())

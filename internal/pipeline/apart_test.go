@@ -102,10 +102,7 @@ func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 	url, asked := places(t)
 	p := build(t, apartRules+"enrich: [{ name: place, http: { url: \""+url+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
 	r := record(collection(part(`"a"`, "x"), part(`"d"`, "xxxx"), part(`"c"`, "x"), part(`"a"`, "y")))
-	first, err := p.Handle(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(p.Handle(t.Context(), r))(t)
 	asked()
 	r.Attempt, r.Control = 2, &header.Control{Remaining: &header.Remaining{Of: 4, Open: []int{2, 3}, Delivered: 2}}
 	second, err := p.Handle(t.Context(), r)

@@ -117,18 +117,12 @@ func TestTry_C4_refusesOutputsThatTheirTopicDoesNotTake(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			topic, limit := fmt.Sprint("out-", i), "16384"
 			must.Get(kadm.NewClient(client).CreateTopic(t.Context(), 1, 1, map[string]*string{"max.message.bytes": &limit, "cleanup.policy": &c.policy}, topic))(t)
-			limits, err := retrytopics.ReadLimits(t.Context(), client, topic)
-			if err != nil {
-				t.Fatal(err)
-			}
+			limits := must.Get(retrytopics.ReadLimits(t.Context(), client, topic))(t)
 			file := strings.Replace(c.file, "output: {", "output: { topic: "+topic+",", 1)
 			if file == c.file {
 				file += "output: { topic: " + topic + " }\n"
 			}
-			cfg, err := config.Parse("test.yaml", []byte(head+file), func(string) string { return "" })
-			if err != nil {
-				t.Fatal(err)
-			}
+			cfg := must.Get(config.Parse("test.yaml", []byte(head+file), func(string) string { return "" }))(t)
 			m, err := pipeline.NewMapping(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -167,10 +161,7 @@ func TestTry_C4_refusesKeysThatFindNoRow(t *testing.T) {
 		{"key.id", "k", value, false},
 	} {
 		file := head + "sink: { key: " + c.rule + ", postgis: { dsn_env: DSN, table: parcels } }\ntransform: { unmapped: keep }\n"
-		cfg, err := config.Parse("test.yaml", []byte(file), func(name string) string { return map[string]string{"DSN": "postgres://x"}[name] })
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must.Get(config.Parse("test.yaml", []byte(file), func(name string) string { return map[string]string{"DSN": "postgres://x"}[name] }))(t)
 		m, err := pipeline.NewMapping(cfg)
 		if err != nil {
 			t.Fatal(err)

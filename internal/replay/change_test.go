@@ -99,17 +99,11 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 
 	s := w.service()
 	before := start.Add(-s.KeepResolved())
-	preview, err := s.PreviewPrune(w.ctx(), before)
-	if err != nil {
-		t.Fatal(err)
-	}
+	preview := must.Get(s.PreviewPrune(w.ctx(), before))(t)
 	if len(w.read("features.dlq")) != 7 || len(w.trail()) != 0 {
 		t.Fatal("the preview changed something")
 	}
-	got, err := s.Prune(w.ctx(), before, ana("monthly"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(s.Prune(w.ctx(), before, ana("monthly")))(t)
 	for name, r := range map[string]PruneResult{"preview": preview, "prune": got} {
 		if r.Letters != 4 || r.Records != 3 || r.Kept != 1 || r.Statuses[deadletters.Reprocessed] != 2 ||
 			len(r.Blocks) != 1 || r.Blocks[0].ID != "zero-2" || r.Blocks[0].Status != deadletters.Pending {
@@ -120,10 +114,7 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	if len(left) != 4 {
 		t.Errorf("%d records are left in the DLQ, want 4", len(left))
 	}
-	model, err := lettermodel.Load(w.ctx(), s.client, "features.dlq", "features.dlq-status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(lettermodel.Load(w.ctx(), s.client, "features.dlq", "features.dlq-status"))(t)
 	for _, l := range model.Select(deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}) {
 		if l.ID != "zero-2" {
 			t.Errorf("%s is pending although it was resolved", l.ID)

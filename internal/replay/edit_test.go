@@ -158,20 +158,11 @@ func TestEdit_S4_8_avro_is_written_with_its_own_schema(t *testing.T) {
 	t.Cleanup(registry.Close)
 	w := newWorld(t)
 	w.cfg = avroPipeline(t, w.broker.ListenAddrs(), registry.URL)
-	s, err := avro.Parse(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := s.AppendText(binary.BigEndian.AppendUint32([]byte{0}, 7),
-		[]byte(`{"id":9007199254740993,"area":{"string":"N/A"},"geometry":"{\"type\":\"Point\",\"coordinates\":[1,2]}"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(avro.Parse(schema))(t)
+	value := must.Get(s.AppendText(binary.BigEndian.AppendUint32([]byte{0}, 7),
+		[]byte(`{"id":9007199254740993,"area":{"string":"N/A"},"geometry":"{\"type\":\"Point\",\"coordinates\":[1,2]}"}`)))(t)
 	w.die(letter(0, "row", string(value)))
-	e, err := rewrite.New(rewrite.Spec{Merge: []byte(`{"area":{"string":null,"double":0.5}}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(rewrite.New(rewrite.Spec{Merge: []byte(`{"area":{"string":null,"double":0.5}}`)}))(t)
 	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: e}); r.Changed != 1 {
 		t.Fatalf("%+v", r)
 	}

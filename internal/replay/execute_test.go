@@ -282,10 +282,7 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 	w := newWorld(t)
 	w.die(letter(0, "good", fmt.Sprintf(square, "good")), letter(0, "bad", fmt.Sprintf(bowTie, "bad")))
 	s := w.service()
-	named, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	named := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}))(t)
 	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Call: ana("fixed")})
 	if err != nil || r.Reinjected != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bad" {
 		t.Errorf("%+v, %v", r, err)

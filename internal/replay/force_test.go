@@ -149,10 +149,7 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	w.die(letter(0, "old", fmt.Sprintf(revision, "old", 5)), letter(1, "fresh", fmt.Sprintf(revision, "fresh", 5)), keyless)
 	w.applied("old", 6, 50)
 	s := w.service()
-	p, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", Force: "the newer survey is wrong"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", Force: "the newer survey is wrong"}))(t)
 	if got := p.Summary(); got.Overwrites != 1 || got.Superseded != 0 || got.WouldPass != 3 {
 		t.Errorf("%+v", got)
 	}

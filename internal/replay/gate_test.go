@@ -165,10 +165,7 @@ func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testin
 	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(10)
-	s, err := New(w.cfg, Options{Index: inMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(w.cfg, Options{Index: inMemory()}))(t)
 	t.Cleanup(s.Close)
 	p, o := w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 3}, Patience: time.Second}
 	r, err := s.Execute(w.ctx(), p, o)

@@ -345,10 +345,7 @@ func TestJob_S4_6_removesWhatIsKeptNoLonger(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(1)
 	s := w.service()
-	leases, err := control.OpenLeases(s.opts, "features.control")
-	if err != nil {
-		t.Fatal(err)
-	}
+	leases := must.Get(control.OpenLeases(s.opts, "features.control"))(t)
 	defer leases.Close()
 	long := start.Add(-control.KeepJobsFor - time.Second)
 	must.Do(t, leases.PutJob(w.ctx(), control.Job{ID: "old", Run: "x", Kind: control.JobUndo, State: control.JobDone, Began: long, Heard: long}))

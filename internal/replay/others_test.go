@@ -165,10 +165,7 @@ func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.DeadLetters.UnheardAfter = config.Duration(300 * time.Millisecond)
 	ids := w.theirs()
-	s, err := New(w.cfg, Options{Index: inMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(w.cfg, Options{Index: inMemory()}))(t)
 	t.Cleanup(s.Close)
 	told := false
 	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("fixed"), Wait: true, Progress: func(p Progress) {

@@ -24,10 +24,7 @@ func point(id, properties string) string {
 // made reads a sample and gives the pipeline file, which has to be valid, and its text.
 func made(t testing.TB, text string) (*config.Config, string) {
 	t.Helper()
-	s, err := sample.Read(t.Context(), strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(sample.Read(t.Context(), strings.NewReader(text)))(t)
 	var file bytes.Buffer
 	must.Do(t, s.Write(&file, sample.Names{ID: "parcels", Topic: "parcels", From: "a\nb: c.ndjson", Brokers: []string{"127.0.0.1:9092"}}))
 	cfg, err := config.Parse("pipeline.yaml", file.Bytes(), nil)

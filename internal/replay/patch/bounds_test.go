@@ -42,16 +42,10 @@ func TestEdit_S4_8_hostile_documents_need_little_memory(t *testing.T) {
 		"a long text":       {`{"properties":{"t":"` + strings.Repeat("x", 4<<20) + `","n":1}}`, "properties.n=2", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := patch.Parse(patch.Source{Set: []string{c.set}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(patch.Parse(patch.Source{Set: []string{c.set}}))(t)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			out, err := e.Apply(t.Context(), []byte(c.doc))
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(e.Apply(t.Context(), []byte(c.doc)))(t)
 			changes, more, err := patch.Diff(t.Context(), []byte(c.doc), out)
 			runtime.ReadMemStats(&after)
 			if err != nil || len(changes) != c.changes || more != 0 {

@@ -29,10 +29,7 @@ func TestApply_S4_8_changes_what_it_names_and_keeps_the_digits_of_the_rest(t *te
 		"merge a list":   {patch.Source{Merge: []byte(`{"geometry":{"coordinates":[1.0,2.00]}}`)}, `[9.50,47.100000000000001]`, `[1.0,2.00]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := patch.Parse(c.source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(patch.Parse(c.source))(t)
 			want := doc
 			if c.from != "" {
 				want = strings.Replace(doc, c.from, c.to, 1)

@@ -63,10 +63,7 @@ func all(t *testing.T, p *plan.Plan) []plan.Letter {
 func TestPlan_comes_back_as_it_was_written(t *testing.T) {
 	t.Parallel()
 	written, path := saved(t)
-	read, err := plan.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must.Get(plan.Open(path))(t)
 	for name, p := range map[string]*plan.Plan{"written": written, "read": read} {
 		if !reflect.DeepEqual(p.Head, head) {
 			t.Errorf("%s: head %+v", name, p.Head)

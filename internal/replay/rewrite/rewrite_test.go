@@ -128,10 +128,7 @@ func TestProgram_S4_8_hasNoSecretsAndLeavesNothing(t *testing.T) {
 // A program has no network where the system allows that, and has it when it is said so.
 func TestProgram_S4_8_hasNoNetwork(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
