@@ -18,15 +18,6 @@ func full() Event {
 	}
 }
 
-func TestRecord_prefers_the_key_of_the_feature_record(t *testing.T) {
-	e := full()
-	e.Key = []byte("k")
-	r := must.Get(e.Record("a", 0))(t)
-	if string(r.Key) != "k" {
-		t.Errorf("key %q, want k", r.Key)
-	}
-}
-
 func TestRecord_refuses_what_the_contract_does_not_know(t *testing.T) {
 	for name, breaks := range map[string]func(*Event){
 		"unknown decision": func(e *Event) { e.Decision = "thrown_away" },

@@ -99,12 +99,3 @@ func zeroth() []entry {
 	}
 	return []entry{{link, []byte(`{}`)}}
 }
-
-// The form of an entry does not matter, only what it says.
-func TestChain_is_over_canonical_JSON(t *testing.T) {
-	a := must.Get(audit.Link{}.Next([]byte(`{"a":1,"b":[true,"x"]}`)))(t)
-	b, err := audit.Link{}.Next([]byte(" {\"b\": [true, \"\\u0078\"],\n\"a\":1.0}"))
-	if err != nil || a != b {
-		t.Errorf("%+v and %+v, %v", a, b, err)
-	}
-}

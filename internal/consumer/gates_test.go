@@ -41,25 +41,6 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 	}
 }
 
-// S3-3, "I/O boundary error: once, then block": a category that blocks holds the pipeline once the attempts are used up, and
-// not before; all others end in the DLQ.
-func TestHolds_S3_3_onceTheAttemptsAreUsedUp(t *testing.T) {
-	tolerated := parse(t, "").Pipeline.Tolerance
-	for _, category := range classify.Categories() {
-		for _, reason := range policy.Reasons() {
-			f := classify.Failure{Class: classify.RetryBackoff, Code: classify.CodeIOFailed, Level: classify.LevelTransient, Category: category}
-			want := category == classify.CategoryIO && reason == policy.ReasonExhausted
-			if got := tolerated.Holds(f, reason); got != want {
-				t.Errorf("%s, %s: holds %v", category, reason, got)
-			}
-		}
-	}
-	listed := parseTolerance(t, "hold_on: [io_failed]").Pipeline.Tolerance
-	if !listed.Holds(classify.Failure{Code: classify.CodeIOFailed, Category: classify.CategoryIO}, policy.ReasonTransient) {
-		t.Error("a code of hold_on holds at the first failure")
-	}
-}
-
 func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 	t.Parallel()
 	const halts = "\nhalt"

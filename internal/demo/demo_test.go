@@ -18,12 +18,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo"
 
 	"github.com/switchback-geo/switchback/internal/devbroker"
-	"github.com/switchback-geo/switchback/internal/dlq"
-	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -112,7 +109,6 @@ func TestRun(t *testing.T) {
 		t.Fatalf("the pipeline file that the screen names does not load: %v", err)
 	}
 	t.Run("conservation", func(t *testing.T) { checkConservation(t, cfg, events) })
-	t.Run("replayer", func(t *testing.T) { checkReplayer(t, cfg) })
 	t.Run("metrics", func(t *testing.T) { checkMetrics(t, metrics) })
 	console := regexp.MustCompile(`In a browser: http://(\S+)/\n`).FindStringSubmatch(out.String())
 	if console == nil {
@@ -204,25 +200,6 @@ func checkConservation(t *testing.T, cfg *config.Config, events int) {
 	inputs, sum := account.Totals()
 	if inputs != events || sum.Output != events-3 || sum.Letters != 6 || sum.Replays != 3 || sum.Waiting+sum.Unread != 0 {
 		t.Errorf("%d inputs, %+v", inputs, sum)
-	}
-}
-
-func checkReplayer(t *testing.T, cfg *config.Config) {
-	letters, err := dlq.Open(t.Context(), cfg, dlq.Options{Index: dlqindex.Options{Place: filepath.Join(t.TempDir(), "index.sqlite")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer letters.Close()
-	n := 0
-	pending := dlqindex.Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}
-	err = letters.Letters(t.Context(), pending, func(l deadletters.Letter) error {
-		if n++; l.Control.ErrorCode != "geometry_structure" {
-			t.Errorf("dead letter %s is pending with %s", l.ID, l.Control.ErrorCode)
-		}
-		return nil
-	})
-	if err != nil || n != 3 {
-		t.Errorf("%d pending dead letters, %v, want 3", n, err)
 	}
 }
 

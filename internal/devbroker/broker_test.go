@@ -99,19 +99,6 @@ func TestBroker_hides_the_request_that_breaks_the_Java_admin(t *testing.T) {
 	}
 }
 
-func TestBroker_transactions_hide_what_was_aborted(t *testing.T) {
-	b, cl := start(t, devbroker.Options{}, kgo.TransactionalID("writer"))
-	create(t, cl, "features")
-	for value, end := range map[string]kgo.TransactionEndTry{"kept": kgo.TryCommit, "dropped": kgo.TryAbort} {
-		must.Do(t, cl.BeginTransaction())
-		must.Do(t, cl.ProduceSync(t.Context(), &kgo.Record{Topic: "features", Value: []byte(value)}).FirstErr())
-		must.Do(t, cl.EndTransaction(t.Context(), end))
-	}
-	if got := readAll(t, b.Addr(), "features"); len(got) != 1 || got[0] != "kept" {
-		t.Errorf("a committed reader sees %q, want only the committed record", got)
-	}
-}
-
 func TestBroker_data_folder_survives_a_restart_on_another_port(t *testing.T) {
 	dir := t.TempDir()
 	b, cl := start(t, devbroker.Options{DataDir: dir})

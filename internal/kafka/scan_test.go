@@ -146,16 +146,6 @@ func TestScan_starts_where_retention_left_off(t *testing.T) {
 	}
 }
 
-func TestScan_reads_a_record_larger_than_one_answer(t *testing.T) {
-	cl := client(t, cluster(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10000000"})),
-		kgo.ProducerBatchMaxBytes(9<<20), kgo.ProducerBatchCompression(kgo.NoCompression()))
-	large := string(make([]byte, fetchBytes+1))
-	produce(t, cl, "t", 1, "small", large, "after")
-	if got := scanAll(t, cl, "t"); !slices.Equal(got, []string{"1:small", "1:" + large, "1:after"}) {
-		t.Errorf("got %d records", len(got))
-	}
-}
-
 func TestScan_gives_back_the_error_of_its_callback(t *testing.T) {
 	cl := client(t, cluster(t))
 	produce(t, cl, "t", 0, "1")

@@ -89,15 +89,3 @@ func TestDescribeGrids_refuses(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(dir, "BETA2007.gsb"), []byte("NUM_OREC"), 0o600))
 	expect("damaged", "BETA2007.gsb: byte 0: the file ends after 8 bytes")
 }
-
-func TestDescribeGrids_GeoTIFF_is_named(t *testing.T) {
-	dir := t.TempDir()
-	raw := must.Get(os.ReadFile(filepath.Join(testGrids, "BETA2007.gsb")))(t)
-	for name, text := range map[string][]byte{"BETA2007.gsb": raw, "uk_os_OSTN15_NTv2_OSGBtoETRS.tif": []byte("II*")} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
-	}
-	r := must.Get(DescribeGrids(parseGrids(t, "source_crs: EPSG:31467, grids: {folder: "+dir+"}")))(t)
-	if text := strings.Join(r.Lines(), "\n"); !strings.Contains(text, "not used: uk_os_OSTN15_NTv2_OSGBtoETRS.tif (GeoTIFF is not read") {
-		t.Error(text)
-	}
-}

@@ -16,10 +16,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
-	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 const dlt = "payments.DLT"
@@ -118,53 +116,6 @@ func TestAlone_C4_aPermissionThatGoesMissing(t *testing.T) {
 			fault.Remove()
 			w.execute(s, plan)
 			w.aloneOnce(batchLetters + 20)
-		})
-	}
-}
-
-// A canary of a DLQ without a pipeline is good when nothing of it dies again for a while, and stops the replay when something does.
-func TestAlone_C4_S2_6_theCanaryIsJudgedByTheDLQ(t *testing.T) {
-	t.Parallel()
-	for name, again := range map[string]bool{"nothing dies again": false, "one dies again": true} {
-		t.Run(name, func(t *testing.T) {
-			w := anyDLQ(t)
-			w.dieOfSpring(9)
-			var now atomic.Int64 // seconds since the start
-			s := w.aloneService(func() time.Time { return start.Add(time.Duration(now.Load()) * time.Second) })
-			plan := w.plan(s, deadletters.Filter{})
-			first := true
-			r, err := s.Execute(w.ctx(), plan, ExecuteOptions{
-				Call: ana("x"), Ramp: ramp.Ramp{Canary: 2, Gated: true}, Grace: time.Minute,
-				Progress: func(p Progress) {
-					if p.Phase == Gating && first {
-						first = false
-						if again {
-							sent := w.read("payments")[0]
-							failed := ofSpring(0)
-							failed.Headers = append(sent.Headers, failed.Headers...)
-							w.die(failed)
-							return
-						}
-						now.Add(60)
-					}
-					if p.Phase == Waiting {
-						now.Add(60)
-					}
-				},
-			})
-			var stop *StopError
-			switch {
-			case again && (!errors.As(err, &stop) || r.Reinjected != 2 || r.Outcome.FailedAgain != 1):
-				t.Errorf("%+v, %v", r, err)
-			case !again && (err != nil || r.Reinjected != 9):
-				t.Errorf("%+v, %v", r, err)
-			}
-			if again {
-				return
-			}
-			if n, _ := topiclog.Header(w.read("payments")[0], "kafka_dlt-original-topic"); n != "" {
-				t.Errorf("Spring's headers went back: %s", n)
-			}
 		})
 	}
 }

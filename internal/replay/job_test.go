@@ -183,38 +183,6 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	}
 }
 
-// A replayer that was killed has said nothing, whether it worked or paused. What it had sent is known from the states.
-func TestOverview_S4_8_tellsOfAReplayerThatDied(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(5)
-	s := w.service()
-	w.execute(s, w.plan(s, deadletters.Filter{Limit: 2}))
-	leases, err := control.OpenLeases(s.opts, "features.control")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer leases.Close()
-	died := control.Job{
-		ID: "r1", Run: "x", Kind: control.JobReplay, State: control.JobPaused, Obeyed: start, By: "ana", Command: "replayer replay --plan p", Began: start, Heard: start,
-		JobCounts: control.JobCounts{Letters: 5, NotReached: 5},
-	}
-	must.Do(t, leases.PutJob(w.ctx(), died))
-	must.Do(t, leases.PutJobOrder(w.ctx(), "r1", control.JobOrder{Verb: control.PauseJob, Run: "x", By: "bo", At: start}))
-	look := w.look(w.service().Overview())
-	if j := look.Jobs[0]; j.State != control.JobStopped || j.NotReached != 3 || !strings.Contains(j.Why, "killed") || j.Command != died.Command {
-		t.Errorf("%+v", look.Jobs)
-	}
-	_, err = w.service().OrderJob(w.ctx(), "r1", "bo", control.ResumeJob)
-	if refused, is := errors.AsType[*JobOrderError](err); !is || refused.Job.Command != died.Command {
-		t.Errorf("resume what no process waits for: %v", err)
-	}
-	must.Do(t, leases.Put(w.ctx(), control.Lease{Token: "x", Operation: "r1", Renewed: start, Generation: 99}))
-	if look := w.look(w.service().Overview()); look.Jobs[0].State != control.JobPaused {
-		t.Errorf("its process waits: %+v", look.Jobs)
-	}
-}
-
 // A control topic that cannot be read while a job runs keeps it from nothing but orders: the work goes on, since only the transactional id
 // keeps two replayers from writing at once.
 func TestJob_S4_6_goesOnWhileOrdersCannotBeRead(t *testing.T) {

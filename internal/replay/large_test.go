@@ -219,29 +219,6 @@ func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
 	}
 }
 
-// A dead letter that is nested 5,000 levels deep is edited, judged and shown like any other.
-func TestEdit_S4_8_of_a_letter_nested_five_thousand_deep(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for i, shape := range [][2]string{{`{"a":`, "}"}, {"[", "]"}} {
-		deep := strings.Repeat(shape[0], 5000) + "1" + strings.Repeat(shape[1], 5000)
-		value := strings.Replace(fmt.Sprintf(square, "deep"), `"name":"a"`, `"name":"a","deep":`+deep, 1)
-		w.die(letter(int32(i), fmt.Sprintf("deep-%d", i), value))
-	}
-	s := w.service()
-	var all []Edited
-	err := s.PreviewEdit(w.ctx(), deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=b")}, func(e Edited) error {
-		all = append(all, e)
-		return nil
-	})
-	if err != nil || len(all) != 2 || len(all[0].Changes) != 1 || all[0].Changes[0].Path != "/properties/name" || all[1].Why != "" {
-		t.Errorf("%+v, %v", all, err)
-	}
-	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=b")}); r.Changed != 2 {
-		t.Errorf("%+v", r)
-	}
-}
-
 // Headers beyond the memory for them keep a dead letter where it is: it does not go back without them.
 func TestPlan_S0_5_leavesWhatHasTooManyHeaders(t *testing.T) {
 	t.Parallel()

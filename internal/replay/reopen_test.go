@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,9 +8,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
-	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // supersede says what the consumer says of letters whose replay newer data has overtaken.
@@ -89,41 +85,5 @@ func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 	forced, err := s.Plan(w.ctx(), deadletters.Filter{IDs: []string{"letter-0"}}, PlanOptions{Force: "x"})
 	if err != nil || forced.Summary().Reinject != 0 { // there is one way: reopen first
 		t.Errorf("forced without being reopened: %+v, %v", forced.Summary(), err)
-	}
-}
-
-// S4-8: a reopened letter goes back by force, once, with one more replay in its count and both reasons in the audit trail;
-// that the operator's machine dies between the two commands is no matter.
-func TestReopen_S4_8_then_force_puts_the_letter_back_once(t *testing.T) {
-	t.Parallel()
-	w := versioned(t)
-	w.die(letter(0, "old", fmt.Sprintf(revision, "old", 5)))
-	w.supersede("old")
-	w.applied("old", 6, 50)
-	w.change(Reopen, deadletters.Filter{IDs: []string{"old"}})
-	s := w.service() // another process
-	if p := w.plan(s, deadletters.Filter{}); p.Summary().Superseded != 1 {
-		t.Errorf("a plain plan does not say that the consumer will close it again: %+v", p.Summary())
-	}
-	p, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r9", Force: "the newer survey is wrong"})
-	if err != nil || p.Summary().Overwrites != 1 {
-		t.Fatalf("%+v, %v", p.Summary(), err)
-	}
-	for range 2 {
-		must.Get(w.service().Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed"), ForceVersion: true}))(t)
-	}
-	w.sentOnce("old")
-	back := w.read("features")[0]
-	for header, want := range map[string]string{header.KeyForceVersion: "true", header.KeyReplayCount: "2", header.KeyReplayID: "r9"} {
-		if got, _ := topiclog.Header(back, header); got != want {
-			t.Errorf("%s is %q, want %q", header, got, want)
-		}
-	}
-	if s := w.states()["old"]; s.Status != deadletters.Replaying || s.ReplayID != "r9" || s.ReprocessCount != 1 {
-		t.Errorf("%+v", s)
-	}
-	events := w.events()
-	if len(events) != 2 || events[0].Reason != "because" || events[1].Reason != "agreed" || events[1].Force != "the newer survey is wrong" {
-		t.Errorf("audit events %+v", events)
 	}
 }

@@ -5,19 +5,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
-
-func TestFact_S0_4_takesEightBytes(t *testing.T) {
-	if size := unsafe.Sizeof(fact{}); size != 8 {
-		t.Errorf("a fact takes %d bytes; the documentation says 8", size)
-	}
-}
 
 func headerOf(pairs ...string) (all []kgo.RecordHeader) {
 	for i := 0; i < len(pairs); i += 2 {

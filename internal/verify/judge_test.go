@@ -369,13 +369,3 @@ func healthy(rng *rand.Rand) *history {
 	}
 	return h
 }
-
-// S0-4: a position takes eight bytes, and what nothing is known of takes none.
-func TestPages_S0_4_memory(t *testing.T) {
-	a := NewAccount(source, "p", Bounds{Partition: -1}, map[int32]Generation{0: {}})
-	a.Source(Appearance{At: at(0)})
-	a.Source(Appearance{At: at(1 << 40)})
-	if n := len(a.shards[0].facts.byNumber); n != 2 {
-		t.Errorf("%d pages, want 2", n)
-	}
-}
