@@ -1,6 +1,9 @@
 package audit
 
 import (
+	"bytes"
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -64,4 +67,108 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("read but cannot be written: %v", err)
 		}
 	})
+}
+
+func object(text, other string, number int64) *Object {
+	o := new(Object)
+	o.Text("time", text)
+	o.SomeText("b", other)
+	o.Number("attempt", number)
+	o.Text("a_1", text+other)
+	o.SomeText("a", other)
+	return o
+}
+
+// An object that is chained without being read again has the place that reading it would give.
+func FuzzObject(f *testing.F) {
+	f.Add("plain", "", int64(0))
+	f.Add("<b>&\"\\\u2028\x00\x1f\x7f\t\n\r\b\f/", "é 漢 \U0001F600 \ufffd", int64(-7))
+	f.Add("no UTF-8: \xff\xc0\xaf", "\xed\xa0\x80", int64(1)<<53)
+	f.Fuzz(func(t *testing.T, text, other string, number int64) {
+		number %= 1<<53 + 1
+		prev := Link{Seq: 41, Prev: "sha256:00", Hash: "sha256:01"}
+		o := object(text, other, number)
+		got := prev.NextOf(o)
+		entry := bytes.Clone(o.JSON())
+		want, err := prev.Next(entry)
+		if err != nil || got != want {
+			t.Fatalf("%+v, %v, want %+v: %s", got, err, want, entry)
+		}
+	})
+}
+
+func TestObject_keeps_the_order_in_which_it_was_written(t *testing.T) {
+	o := object("x", "", 3)
+	o.Place("chain", Place{Operators, Link{Seq: 2, Prev: "p", Hash: "h"}})
+	if got, want := string(o.JSON()), `{"time":"x","attempt":3,"a_1":"x","chain":{"of":"operators","seq":2,"prev":"p","hash":"h"}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := string(new(Object).JSON()); got != "{}" {
+		t.Errorf("nothing was written: %s", got)
+	}
+	if got, want := (Link{}).NextOf(new(Object)), linkOf(t, "{}"); got != want {
+		t.Errorf("an empty entry: %+v, want %+v", got, want)
+	}
+}
+
+func linkOf(t *testing.T, entry string) Link {
+	t.Helper()
+	return must.Get(Link{}.Next([]byte(entry)))(t)
+}
+
+// all is an event with every field.
+func all(t *testing.T) Event {
+	t.Helper()
+	e := Event{Decision: Replayed, Attempt: 3, Place: Place{Operators, Link{Seq: 7, Prev: "sha256:00", Hash: "sha256:01"}}}
+	e.Time, e.Due = time.Date(2026, 11, 3, 4, 5, 6, 7e6, time.UTC), time.Date(2026, 11, 3, 4, 6, 0, 0, time.UTC)
+	e.LastOffset = new(int64)
+	v := reflect.ValueOf(&e).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.String && f.String() == "" {
+			f.SetString("<" + v.Type().Field(i).Name + "> & \"é\"")
+		}
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Key" {
+			t.Fatalf("this test does not set %s", name)
+		}
+	}
+	return e
+}
+
+// What is written member by member is what is read.
+func TestRecord_writes_every_member_that_is_read(t *testing.T) {
+	want := all(t)
+	r := must.Get(want.Record("a", 0))(t)
+	strict := json.NewDecoder(strings.NewReader(string(r.Value)))
+	strict.DisallowUnknownFields()
+	var w wire
+	must.Do(t, strict.Decode(&w))
+	if v := reflect.ValueOf(w); v.NumField() != strings.Count(string(r.Value), `":`)-4 { // the place has four of its own
+		t.Errorf("%d members are read: %s", v.NumField(), r.Value)
+	}
+	if got, err := Parse(r.Value); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+func TestChained_S0_11_is_verified_from_what_stands_in_the_topic(t *testing.T) {
+	e := all(t)
+	var prev Head
+	var v Verifier
+	for range 3 {
+		r, head, err := e.Chained(Orders, prev, "a", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, entry, ok, err := Entry(r.Value)
+		if err != nil || !ok || written != (Place{Orders, head.Link}) {
+			t.Fatalf("%+v %v %v, want %+v", written, ok, err, head)
+		}
+		if err := v.Check(written.Link, entry); err != nil {
+			t.Error(err)
+		}
+		prev = head
+	}
+	if err := v.End(prev.Link); err != nil {
+		t.Error(err)
+	}
 }

@@ -1,11 +1,15 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -77,5 +81,191 @@ func TestDuration_text(t *testing.T) {
 	var d Duration
 	if err := d.UnmarshalText([]byte("2")); err == nil {
 		t.Error("a number without a unit is taken")
+	}
+}
+
+// S3-2: a policy per category, and its strategy.
+func TestRetryPolicy_S3_3_a_category_has_its_preset_and_the_rest_from_the_policy(t *testing.T) {
+	p := policyOf(t, `max_attempts: 6, base_delay_seconds: 3, retryable_status_codes: [], jitter: false, policies: {
+		timeout: {preset: stac, max_attempts: 9}, network: {strategy: exponential, jitter_seconds: 0, spread: 0},
+		server: {jitter_seconds: 4}, database: {preset: postgis}, io: {}}`)
+	policies := p.Engine()
+	must.Do(t, policies.Faults())
+	base := policy.Policy{
+		MaxAttempts: 6, Strategy: policy.StrategyTiers, BaseDelay: 3 * time.Second, MaxDelay: time.Minute, Multiplier: 2,
+		Spread: 0.25, Jitter: -1, RetryAfterLimit: time.Hour,
+	}
+	with := func(change func(*policy.Policy)) policy.Policy {
+		p := base
+		change(&p)
+		return p
+	}
+	for category, want := range map[classify.Category]policy.Policy{
+		classify.CategoryBroker: base,
+		classify.CategoryTimeout: with(func(p *policy.Policy) {
+			p.MaxAttempts, p.Strategy, p.BaseDelay, p.MaxDelay = 9, policy.StrategyEqualJitter, time.Second, 30*time.Second
+		}),
+		classify.CategoryNetwork: with(func(p *policy.Policy) { p.Strategy, p.Spread = policy.StrategyExponential, -1 }),
+		classify.CategoryServer:  with(func(p *policy.Policy) { p.Jitter = 4 * time.Second }),
+		classify.CategoryDatabase: with(func(p *policy.Policy) {
+			p.Strategy, p.BaseDelay = policy.StrategyProportionalJitter, 5*time.Second
+		}),
+		classify.CategoryIO: with(func(p *policy.Policy) { p.MaxAttempts = 2 }),
+	} {
+		if got := policies.For(category); got != want {
+			t.Errorf("%s:\n got  %+v\n want %+v", category, got, want)
+		}
+	}
+}
+
+// TestParse_S1_3 proves that a build server gets at most three attempts, whatever policy and preset say.
+func TestParse_S1_3_CI_caps_the_attempts(t *testing.T) {
+	const file = `
+pipeline:
+  id: p
+  retry_policy:
+    max_attempts: %d
+    base_delay_seconds: 2
+    retryable_status_codes: [503]
+    ci_max_attempts: %d
+    policies: {network: {preset: wfs}, timeout: {max_attempts: 2}}
+  tolerance: {max_null_rate: 0, halt_on_geometry_invalid: false}
+`
+	for _, c := range []struct {
+		ci                               string
+		attempts, most                   int
+		base, network, timeout, database int
+		capped                           bool
+	}{
+		{"true", 5, 3, 3, 3, 2, 3, true},
+		{"TRUE", 2, 3, 2, 3, 2, 2, true},
+		{"", 5, 3, 5, 7, 2, 5, false},
+		{"false", 5, 3, 5, 7, 2, 5, false},
+		{"true", 5, 0, 5, 7, 2, 5, false},
+		{"true", 5, 7, 5, 7, 2, 5, false},
+	} {
+		t.Run(fmt.Sprintf("CI=%s, %d attempts, cap %d", c.ci, c.attempts, c.most), func(t *testing.T) {
+			cfg := must.Get(Parse("p.yaml", fmt.Appendf(nil, file, c.attempts, c.most), func(name string) string {
+				return map[string]string{"CI": c.ci}[name]
+			}))(t)
+			policies := cfg.Pipeline.RetryPolicy.Engine()
+			got := []int{cfg.Pipeline.RetryPolicy.MaxAttempts}
+			for _, category := range []classify.Category{classify.CategoryNetwork, classify.CategoryTimeout, classify.CategoryDatabase} {
+				got = append(got, policies.For(category).MaxAttempts)
+			}
+			if want := []int{c.base, c.network, c.timeout, c.database}; fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("attempts %v, want %v", got, want)
+			}
+			if _, capped := cfg.CappedByCI(); capped != c.capped {
+				t.Errorf("capped is %v", capped)
+			}
+			production := cfg.Uncapped().Pipeline.RetryPolicy
+			if n := production.Engine().For(classify.CategoryNetwork).MaxAttempts; production.MaxAttempts != c.attempts || n != 7 {
+				t.Errorf("uncapped, there are %d attempts, and %d of network", production.MaxAttempts, n)
+			}
+		})
+	}
+}
+
+// S1-6: what the pipeline can wait by itself is what a Retry-After limit is held to, not a figure that no strategy uses.
+func TestRetryPolicy_S1_6_the_limit_is_at_least_the_longest_delay(t *testing.T) {
+	const mandatory = "max_attempts: 5, retryable_status_codes: [], "
+	for text, want := range map[string]time.Duration{
+		"base_delay_seconds: 1, tiers: [1s, 2s]":                                                           2 * time.Second,
+		"base_delay_seconds: 2":                                                                            time.Minute,
+		"base_delay_seconds: 2, strategy: fixed":                                                           2 * time.Second,
+		"base_delay_seconds: 2, strategy: full_jitter, max_delay_seconds: 7200":                            2 * time.Hour,
+		"base_delay_seconds: 1, tiers: [1s, 2s], policies: {timeout: {preset: wfs}}":                       2 * time.Minute,
+		"base_delay_seconds: 1, tiers: [1s, 2s], policies: {io: {strategy: fixed, base_delay_seconds: 9}}": 9 * time.Second,
+	} {
+		p := policyOf(t, mandatory+text)
+		if got := p.longestDelay(); got != want {
+			t.Errorf("%s: the longest delay is %v, want %v", text, got, want)
+		}
+		if limit := p.RetryAfterLimit.Std(); limit != max(time.Hour, want) {
+			t.Errorf("%s: the limit defaults to %v", text, limit)
+		}
+	}
+}
+
+const forbiddenFile = `pipeline:
+  id: p
+  retry_policy:
+    base_delay_seconds: 2.0
+    %s
+  tolerance: {max_null_rate: 0, halt_on_geometry_invalid: false}
+enrich:
+  - {name: place, set: {place: /name}, http: {url: "http://h/p", %s}}
+`
+
+// TestForbidden_S3_6 holds every anti-pattern of the source document, in each form that a file can give it: refused with
+// the reason, and with the line and column where it stands.
+func TestForbidden_S3_6(t *testing.T) {
+	const good = "max_attempts: 5, retryable_status_codes: [503]"
+	with := func(text string) string { return strings.ReplaceAll(good, ", ", "\n    ") + "\n    " + text }
+	for _, c := range []struct {
+		pattern, retry, http string
+		path                 string
+		line, column         int
+		reason               string
+	}{
+		{"retrying validation failures: a policy", with("policies: {validation: {max_attempts: 2}}"), "", "pipeline.retry_policy.policies.validation", 7, 16, "failed validation"},
+		{"retrying validation failures: a rule", with("rules: [{code: missing_required, class: retry_backoff}]"), "", "pipeline.retry_policy.rules[0]", 7, 13, "failed validation"},
+		{"retrying validation failures: of a database", with(`rules: [{sqlstate: "23505", class: retry_now}]`), "", "pipeline.retry_policy.rules[0]", 7, 13, "db_constraint"},
+		{"retrying validation failures: a status", "max_attempts: 5\n    retryable_status_codes: [503, 422]", "", "pipeline.retry_policy.retryable_status_codes[1]", 6, 35, "422 says"},
+		{"retrying validation failures: a key", with("retry_validation: true"), "", "pipeline.retry_policy.retry_validation", 7, 5, "retrying whatever fails"},
+		{"retrying governance failures: a policy", with("policies: {governance: {}}"), "", "pipeline.retry_policy.policies.governance", 7, 16, "who may use the data"},
+		{"retrying governance failures: a rule", with("rules: [{code: governance_denied, class: retry_after}]"), "", "pipeline.retry_policy.rules[0]", 7, 13, "who may use the data"},
+		{"retrying governance failures: a status", "max_attempts: 5\n    retryable_status_codes: [451]", "", "pipeline.retry_policy.retryable_status_codes[0]", 6, 30, "the law"},
+		{"retrying schema failures: a policy", with("policies: {schema: {}}"), "", "pipeline.retry_policy.policies.schema", 7, 16, "structures"},
+		{"retrying schema failures: a rule", with("rules: [{code: avro_decode, class: retry_backoff}]"), "", "pipeline.retry_policy.rules[0]", 7, 13, "structures"},
+		{"retrying schema failures: of a database", with(`rules: [{sqlstate: "42", class: retry_backoff}]`), "", "pipeline.retry_policy.rules[0]", 7, 13, "db_schema"},
+		{"retrying non-idempotent side effects", with("jitter: true"), "method: POST", "enrich[0].http.method", 10, 74, "not idempotent"},
+		{"infinite retries: -1", "max_attempts: -1\n    retryable_status_codes: [503]", "", "pipeline.retry_policy.max_attempts", 5, 19, "infinite retries"},
+		{"infinite retries: 0", "max_attempts: 0\n    retryable_status_codes: [503]", "", "pipeline.retry_policy.max_attempts", 5, 19, "infinite retries"},
+		{"infinite retries: a word", "max_attempts: unlimited\n    retryable_status_codes: [503]", "", "pipeline.retry_policy.max_attempts", 5, 19, "infinite retries"},
+		{"infinite retries: .inf", "max_attempts: .inf\n    retryable_status_codes: [503]", "", "pipeline.retry_policy.max_attempts", 5, 19, "infinite retries"},
+		{"infinite retries: a number as good as that", "max_attempts: 1000000\n    retryable_status_codes: [503]", "", "pipeline.retry_policy.max_attempts", 5, 19, "infinite retries"},
+		{"infinite retries: of one category", with("policies: {network: {max_attempts: -1}}"), "", "pipeline.retry_policy.policies.network.max_attempts", 7, 40, "infinite retries"},
+		{"infinite retries: a key", with("retry_forever: true"), "", "pipeline.retry_policy.retry_forever", 7, 5, "infinite retries"},
+		{"ignoring Retry-After: no limit left", with("retry_after_limit: 0s"), "", "pipeline.retry_policy.retry_after_limit", 7, 24, "ignoring Retry-After"},
+		{"ignoring Retry-After: a limit below the own delays", with("retry_after_limit: 30s"), "", "pipeline.retry_policy.retry_after_limit", 7, 24, "ignoring Retry-After"},
+		{"ignoring Retry-After: a limit below a category's delays", with("retry_after_limit: 90s\n    policies: {timeout: {preset: wfs}}"), "", "pipeline.retry_policy.retry_after_limit", 7, 24, "ignoring Retry-After"},
+		{"ignoring Retry-After: at once", with("rules: [{status: 429, class: retry_now}]"), "", "pipeline.retry_policy.rules[0]", 7, 13, "Retry-After"},
+		{"ignoring Retry-After: a key", with("respect_retry_after: false"), "", "pipeline.retry_policy.respect_retry_after", 7, 5, "ignoring Retry-After"},
+		{"ignoring Retry-After: a key of a step", with("jitter: true"), "ignore_retry_after: true", "enrich[0].http.ignore_retry_after", 10, 66, "ignoring Retry-After"},
+		{"growing concurrency: faster and faster", with("multiplier: 0.5"), "", "pipeline.retry_policy.multiplier", 7, 17, "growing concurrency"},
+		{"growing concurrency: of one category", with("policies: {network: {multiplier: 0.9}}"), "", "pipeline.retry_policy.policies.network.multiplier", 7, 38, "growing concurrency"},
+		{"growing concurrency: a key", with("concurrency_multiplier: 2"), "", "pipeline.retry_policy.concurrency_multiplier", 7, 5, "growing concurrency"},
+	} {
+		t.Run(c.pattern, func(t *testing.T) {
+			_, err := Parse("p.yaml", fmt.Appendf(nil, forbiddenFile, c.retry, c.http), nil)
+			faults, ok := errors.AsType[*Faults](err)
+			if !ok {
+				t.Fatalf("accepted: %v", err)
+			}
+			i := slices.IndexFunc(faults.List, func(f Fault) bool { return f.Path == c.path })
+			if i < 0 || len(faults.List) != 1 {
+				t.Fatalf("want one fault, at %s: %v", c.path, err)
+			}
+			f := faults.List[i]
+			if !strings.Contains(f.Message, "forbidden: ") || !strings.Contains(f.Message, c.reason) || f.Fix == "" {
+				t.Errorf("the fault gives neither the reason nor what to do: %s", f.Text("p.yaml"))
+			}
+			if f.Line != c.line || f.Column != c.column {
+				t.Errorf("line %d, column %d, want %d, %d: %s", f.Line, f.Column, c.line, c.column, f.Text("p.yaml"))
+			}
+		})
+	}
+}
+
+func TestRules_reach_the_classifier(t *testing.T) {
+	p := policyOf(t, `max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [], rules: [{status: 409, class: retry_backoff, category: conflict}]`)
+	c := classify.New(p.Classification())
+	if f := c.Of(&classify.HTTPError{Status: 409}); f.Class != classify.RetryBackoff || f.Category != classify.CategoryConflict {
+		t.Errorf("%+v", f)
+	}
+	if f := c.Of(&classify.HTTPError{Status: 503}); f.Class != classify.Permanent {
+		t.Errorf("an empty list of retryable statuses makes 503 %s", f.Class)
 	}
 }

@@ -3,9 +3,12 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -185,5 +188,147 @@ func TestSchema_refuses_faults_of_form(t *testing.T) {
 		if value, ok := plainValue(t, []byte(text)); !ok || schema.Validate(value) == nil {
 			t.Errorf("%s: the schema accepts it", name)
 		}
+	}
+}
+
+const referenceFile = "../../deploy/config.reference.yaml"
+
+func readReference(t *testing.T) string {
+	t.Helper()
+	text := must.Get(os.ReadFile(referenceFile))(t)
+	return string(text)
+}
+
+// mustParse reads a configuration that has to be right.
+func mustParse(t *testing.T, text string) *Config {
+	t.Helper()
+	return must.Get(Parse("test.yaml", []byte(text), nil))(t)
+}
+
+// values is the configuration without the places where it was written.
+func values(cfg *Config) Config {
+	out := *cfg
+	out.origins = nil
+	return out
+}
+
+func TestReference_S0_3_equals_the_defaults(t *testing.T) {
+	minimal := must.Get(os.ReadFile("testdata/minimal.yaml"))(t)
+	reference := values(mustParse(t, readReference(t)))
+	if want := values(mustParse(t, string(minimal))); !reflect.DeepEqual(reference, want) {
+		t.Errorf("the reference file differs from the defaults\nreference: %#v\n defaults: %#v", reference, want)
+	}
+}
+
+func TestReference_shows_every_key(t *testing.T) {
+	minimal := must.Get(os.ReadFile("testdata/minimal.yaml"))(t)
+	shown := keysIn(mustParse(t, readReference(t)))
+	examples := examplesOf(readReference(t))
+	if len(examples) < 4 {
+		t.Fatalf("found only %d examples", len(examples))
+	}
+	for _, example := range examples {
+		if !strings.HasPrefix(example, "pipeline:") { // a file of its own
+			example = string(minimal) + example
+		}
+		shown = append(shown, keysIn(mustParse(t, example))...)
+	}
+	for _, path := range Paths() {
+		if !slices.Contains(shown, path) {
+			t.Errorf("%s is missing", path)
+		}
+	}
+}
+
+// keysIn lists the keys that a file writes, in the form of [Paths].
+func keysIn(cfg *Config) []string {
+	index := regexp.MustCompile(`\[\d+\]`)
+	var out []string
+	for path := range cfg.origins.places {
+		out = append(out, index.ReplaceAllString(path, "[]"))
+	}
+	return out
+}
+
+// examplesOf gives the commented-out parts after a line "# Example:", ready to be read.
+func examplesOf(text string) []string {
+	var out []string
+	inside := false
+	for line := range strings.SplitSeq(text, "\n") {
+		comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "# ")
+		switch {
+		case isComment && comment == "Example:":
+			out = append(out, "")
+			inside = true
+		case isComment && inside:
+			out[len(out)-1] += comment + "\n"
+		default:
+			inside = false
+		}
+	}
+	return out
+}
+
+// update rewrites what the tests compare with: the golden files and the schema.
+var update = flag.Bool("update", false, "rewrite golden files and the schema")
+
+// Every bad file is held to the faults that stand beside it: one file per rule.
+func TestBad_S0_1_every_rule_has_its_faults(t *testing.T) {
+	for _, path := range badFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {
+			faults := faultsOf(t, path)
+			golden(t, strings.TrimSuffix(path, ".yaml")+".golden", faults.Error()+"\n")
+			for _, f := range faults.List {
+				if f.Line < 1 || f.Column < 1 {
+					t.Errorf("no place: %+v", f)
+				}
+				if f.Message == "" || f.Fix == "" {
+					t.Errorf("says not what is wrong and what to do: %+v", f)
+				}
+			}
+			if strings.Contains(faults.Error(), "hunter2") || strings.Contains(faults.Error(), "2222") {
+				t.Error("a fault shows a secret")
+			}
+		})
+	}
+}
+
+func badFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/bad/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no bad files: %v", err)
+	}
+	return files
+}
+
+// faultsOf loads a file that must have faults.
+func faultsOf(t *testing.T, path string) *Faults {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Parse(filepath.Base(path), text, nil)
+	var faults *Faults
+	if !errors.As(err, &faults) {
+		t.Fatalf("want faults, got %v", err)
+	}
+	return faults
+}
+
+// golden compares got with the text of a file, or rewrites the file with -update.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (run the test with -update)", err)
+	}
+	if got != string(want) {
+		t.Errorf("%s\n got:\n%s\nwant:\n%s", path, got, want)
 	}
 }

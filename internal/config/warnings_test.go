@@ -1,8 +1,15 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
@@ -78,6 +85,124 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 	} {
 		if got := Warnings(mustParse(t, file)); len(got) != 0 {
 			t.Errorf("%s: nothing to warn of, got %+v", name, got)
+		}
+	}
+}
+
+// The key was the number of decimals to round to. A file of that time is never rounded more than it was, and one that would
+// be rounded less is refused: rounding may have been there to hide where something is.
+func TestParse_S0_9_whatAFileIsRoundedTo(t *testing.T) {
+	for name, c := range map[string]struct {
+		floor, rounded string
+		want           int
+		refused        string // part of the fault's fix
+	}{
+		"neither":                {"", "", 6, ""},
+		"the document's own":     {"6", "", 6, ""},
+		"more than the default":  {"8", "", 8, ""},
+		"fewer":                  {"3", "", 0, "write transform.geometry.round_decimals: 3 to round as before"},
+		"none":                   {"0", "", 0, "leave pipeline.tolerance.precision_decimal_threshold at 0"},
+		"fewer, and both":        {"3", "3", 3, ""},
+		"rounding alone":         {"", "3", 3, ""},
+		"whole numbers":          {"", "0", 0, ""},
+		"coarser than the floor": {"6", "2", 2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := minimalText
+			if c.floor != "" {
+				text = strings.Replace(text, "max_null_rate: 1", "max_null_rate: 1, precision_decimal_threshold: "+c.floor, 1)
+			}
+			if c.rounded != "" {
+				text += "transform: {geometry: {round_decimals: " + c.rounded + "}}\n"
+			}
+			cfg, err := Parse("test.yaml", []byte(text), nil)
+			var faults *Faults
+			switch {
+			case c.refused != "":
+				if !errors.As(err, &faults) || len(faults.List) != 1 || faults.List[0].Line == 0 || !strings.Contains(faults.List[0].Fix, c.refused) {
+					t.Errorf("got %v", err)
+				}
+			case err != nil:
+				t.Error(err)
+			case *cfg.Transform.Geometry.RoundDecimals != c.want || c.floor != "" && fmt.Sprint(cfg.Pipeline.Tolerance.PrecisionDecimalThreshold) != c.floor:
+				t.Errorf("rounds to %d, floor %d", *cfg.Transform.Geometry.RoundDecimals, cfg.Pipeline.Tolerance.PrecisionDecimalThreshold)
+			}
+		})
+	}
+}
+
+// A key that another tool's name leads to is one of this file.
+func TestHints_leadToKeysThatAreThere(t *testing.T) {
+	for _, name := range []string{"bootstrap_servers", "retries", "group_id"} {
+		if own, _ := otherKey("", name); !slices.Contains(Paths(), own) {
+			t.Errorf("%s leads to %q, which is no key", name, own)
+		}
+	}
+}
+
+func TestNearest_aBeginningThatFitsOneWord(t *testing.T) {
+	words := []string{"coercion_failed", "geometry_invalid", "geometry_empty"}
+	for name, want := range map[string]string{"coercion": "coercion_failed", "COERC": "coercion_failed", "geometry": "", "co": "", "": "", strings.Repeat("c", 100): ""} {
+		if got := Nearest(name, words); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestMapping_names_the_line_of_each_rule(t *testing.T) {
+	cfg := mustParse(t, `pipeline:
+  id: parcels
+  retry_policy: {max_attempts: 1, base_delay_seconds: 1, retryable_status_codes: [503]}
+  tolerance: {max_null_rate: 0, halt_on_geometry_invalid: false}
+transform:
+  fields:
+    - {to: a}
+    - to: n
+      type: integer
+`)
+	transformer, err := transform.New(cfg.Mapping())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = transformer.Apply(t.Context(), []byte(`{"type":"Feature","geometry":null,"properties":{"n":"x"}}`))
+	var failed *transform.Error
+	if !errors.As(err, &failed) || failed.RuleLine != 8 {
+		t.Errorf("got %+v", failed)
+	}
+}
+
+// The figures of both documents are presets; what is written by hand goes before them.
+func TestBreakerPresets_S4_5_S3_5(t *testing.T) {
+	minute, half := Duration(time.Minute), Duration(30*time.Second)
+	for written, want := range map[string]Breaker{
+		"{}":                  {Preset: BreakerSteady, Failures: 5, FailureRate: 0.5, Among: 20, Window: minute, Cooldown: half, Successes: 2},
+		"{preset: standard}":  {Preset: BreakerStandard, Failures: 5, Window: minute, Cooldown: half, Successes: 2},
+		"{preset: patient}":   {Preset: BreakerPatient, Failures: 3, Window: 5 * minute, Cooldown: 5 * minute, Successes: 1},
+		"{failures: 3}":       {Preset: BreakerSteady, Failures: 3, FailureRate: 0.5, Among: 20, Window: minute, Cooldown: half, Successes: 2},
+		"{failure_rate: 0.9}": {Preset: BreakerSteady, Failures: 5, FailureRate: 0.9, Among: 20, Window: minute, Cooldown: half, Successes: 2},
+		"{preset: patient, failure_rate: 0.5, cooldown: 1m}": {
+			Preset: BreakerPatient, Failures: 3, FailureRate: 0.5, Window: 5 * minute, Cooldown: minute, Successes: 1,
+		},
+	} {
+		cfg := must.Get(Parse("p.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+enrich: [{name: place, http: {url: "http://h/", breaker: `+written+`}, set: {a: /a}}]
+`), nil))(t)
+		if got := *cfg.Enrich[0].HTTP.Breaker; got != want {
+			t.Errorf("%s: got %+v, want %+v", written, got, want)
+		}
+	}
+}
+
+func TestBreaker_opensAfterSoManyFailuresInARow(t *testing.T) {
+	for _, c := range []struct {
+		b    Breaker
+		want int
+	}{{Breaker{Failures: 5}, 5}, {Breaker{Failures: 5, FailureRate: 0.5, Among: 20}, 10}, {Breaker{Failures: 5, FailureRate: 0.55, Among: 5}, 5}} {
+		if got := c.b.Opens(); got != c.want {
+			t.Errorf("%+v opens after %d, want %d", c.b, got, c.want)
 		}
 	}
 }

@@ -1,21 +1,34 @@
 package consumer_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
+	orders "github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/status"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -76,4 +89,184 @@ func (s *scene) send(values ...string) {
 func (s *scene) consumer() *consumer.Consumer {
 	s.t.Helper()
 	return must.Get(consumer.New(s.cfg, consumer.Options{Logger: slog.New(slog.NewJSONHandler(&s.log, nil))}))(s.t)
+}
+
+// An instance announces its mapping to its group, and announces it again when a reference set has other keys.
+func TestConsumer_S4_8_announcesItsMapping(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "zones.csv")
+	write := func(text string) {
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	write("id\nA\n")
+	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, `
+pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 3, base_delay_seconds: 0.1, retryable_status_codes: [503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+kafka: { brokers: ["%s"] }
+# %s
+transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: [{ to: zone, references: { set: zones } }] }
+`)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(60*time.Second))
+	defer cancel()
+	running, stop := context.WithCancel(ctx)
+	c := s.consumer()
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := c.Run(running); err != nil {
+			t.Error(err)
+		}
+	})
+	defer done.Wait()
+	defer stop()
+	announced := func() {
+		t.Helper()
+		m := must.Get(pipeline.NewMapping(s.cfg))(t)
+		want := must.Get(m.Fingerprint())(t)
+		eventually.Until(ctx, t, "the mapping "+want, func() (bool, string) {
+			r, err := status.Gather(ctx, s.cfg, kadm.NewClient(s.client), orders.View{}, nil, deadletters.NewCounter(s.client, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus))
+			var text bytes.Buffer
+			if err == nil {
+				err = r.Text(&text)
+			}
+			return err == nil && len(r.Members) == 1 && r.Members[0].Mapping == want && strings.Contains(text.String(), "mapping "+status.ShortMapping(want)), text.String()
+		})
+	}
+	announced()
+	write("id\nA\nB\n")
+	announced() // the file is looked at every 10 s
+}
+
+// waitsLong is a pipeline whose failed records wait for a minute.
+const waitsLong = `pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 60, tiers: [1m], retryable_status_codes: [503] }
+  tolerance: { max_null_rate: 1, max_transient_rate: 1, halt_on_geometry_invalid: false }
+kafka: { brokers: [%q] }
+metrics: { listen: "" }
+enrich:
+  - { name: place, http: { url: "%s/?id={id}", allow_private: true }, set: { place: /name } }
+`
+
+// points are n features.
+func points(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf(`{"type":"Feature","id":"%d","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`, i)
+	}
+	return out
+}
+
+// S4-12: wherever a run is interrupted, its summary accounts for every record that it took, those too that its last
+// transactions put into a tier.
+func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
+	for _, requests := range []int64{10, 100, 300, 390} {
+		t.Run(fmt.Sprint(requests), func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var asked atomic.Int64
+			s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+				n := asked.Add(1)
+				if n == requests {
+					stop()
+				}
+				if n%2 == 0 {
+					http.Error(w, "down", http.StatusServiceUnavailable)
+					return
+				}
+				_, _ = w.Write([]byte(`{"name":"Ulm"}`))
+			}, waitsLong)
+			s.send(points(400)...)
+			c := s.consumer()
+			must.Do(t, c.Run(ctx))
+			sum := c.Summary()
+			if sum.Status != "interrupted" || sum.Consumed == 0 || sum.Retried == 0 || sum.Consumed != sum.Delivered+sum.Waiting {
+				t.Errorf("does not balance: %+v", sum)
+			}
+		})
+	}
+}
+
+// Between two sessions, and when the brokers are gone, the summary still knows what waited.
+func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusServiceUnavailable) }, waitsLong)
+	s.send(points(50)...)
+	c := s.consumer()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	eventually.Until(ctx, t, "all in the tier", func() (bool, string) {
+		n := c.Progress().Retried
+		return n == 50, fmt.Sprint(n)
+	})
+	s.broker.Close()
+	eventually.Until(ctx, t, "the end of the session", func() (bool, string) {
+		log := s.log.String()
+		return strings.Contains(log, "session ended"), log
+	})
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if sum := c.Summary(); sum.Status != consumer.StatusInterrupted || sum.Consumed != 50 || sum.Waiting != 50 {
+		t.Errorf("does not balance: %+v", sum)
+	}
+}
+
+// S0-9: what waits for a service counts once for the rate of missing values, however often it probes, and all of it counts.
+func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
+	const lacking = `{"type":"Feature","id":"%d","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`
+	for name, c := range map[string]struct {
+		features int
+		held     string
+	}{
+		"few features that probe often": {4, ""},
+		"too many of a collection":      {6, "5 of 5 records"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var features []string
+			for i := range c.features {
+				features = append(features, fmt.Sprintf(lacking, i))
+			}
+			collection := `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
+			run, asked := downAtFirst(t, 12, collection)
+			err := run.RunUntilEnd(t.Context())
+			if held, is := errors.AsType[*consumer.HeldError](err); is != (c.held != "") || is && !strings.Contains(held.State.Reason, c.held) || !is && err != nil {
+				t.Errorf("ended with: %v", err)
+			}
+			if s := run.Summary(); s.Delivered != 1 || asked() != 12+c.features {
+				t.Errorf("%d requests, %+v", asked(), s)
+			}
+		})
+	}
+}
+
+// downAtFirst gives a consumer with one record before it. Its service, which has a breaker, refuses so many requests.
+func downAtFirst(t *testing.T, refusals int, record string) (run *consumer.Consumer, asked func() int) {
+	t.Helper()
+	var requests atomic.Int64
+	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) <= int64(refusals) {
+			http.Error(w, "down", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte(`{"name":"Ulm"}`))
+	}, `pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 0.1, retryable_status_codes: [503] }
+  tolerance: { max_null_rate: 0.5, min_records: 5, halt_on_geometry_invalid: false }
+kafka: { brokers: [%q] }
+source: { split: features }
+metrics: { listen: "" }
+transform: { fields: [{ from: zone, to: zone, type: string }] }
+enrich:
+  - { name: place, http: { url: "%s/?id={id}", allow_private: true, breaker: { failures: 1, cooldown: 100ms, successes: 1 } }, set: { place: /name } }
+`)
+	s.send(record)
+	return s.consumer(), func() int { return int(requests.Load()) }
 }

@@ -2,6 +2,7 @@ package deadletters
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,5 +87,58 @@ func TestGrouping(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestParseBBox(t *testing.T) {
+	for in, want := range map[string]BBox{
+		"9.4,47,9.7,47.3":       {9.4, 47, 9.7, 47.3},
+		" 1 , 2 ,3, 4":          {1, 2, 3, 4},
+		"179,-20,-179,-10":      {179, -20, -179, -10},
+		"5e5,5.2e6,5.1e5,5.3e6": {500000, 5200000, 510000, 5300000},
+	} {
+		got, err := ParseBBox(in)
+		if err != nil || got != want {
+			t.Errorf("%q: %v, %v", in, got, err)
+		}
+		if again, err := ParseBBox(got.String()); err != nil || again != got {
+			t.Errorf("%q: %q comes back as %v, %v", in, got.String(), again, err)
+		}
+	}
+	for _, in := range []string{"", "1,2,3", "1,2,3,4,5", "a,2,3,4", "NaN,2,3,4", "1,4,3,2", "1,2,Inf,4"} {
+		if got, err := ParseBBox(in); err == nil {
+			t.Errorf("%q: accepted as %v", in, got)
+		}
+	}
+}
+
+// The whole table: what is not in it is illegal.
+func TestStatus_transitions(t *testing.T) {
+	legal := map[Status][]Status{
+		Pending:     {Replaying, Discarded, Escalated, Duplicate, Superseded},
+		Replaying:   {Reprocessed, Pending, Escalated, Duplicate, Superseded, Discarded},
+		Escalated:   {Pending, Replaying, Discarded, Duplicate},
+		Discarded:   {Pending, Escalated},
+		Reprocessed: nil,
+		Duplicate:   nil,
+		Superseded:  {Pending},
+	}
+	for _, from := range Statuses() {
+		for _, to := range Statuses() {
+			if got, want := from.CanBecome(to), slices.Contains(legal[from], to); got != want {
+				t.Errorf("%s -> %s: allowed %v, want %v", from, to, got, want)
+			}
+		}
+	}
+	if Status("gone").CanBecome(Pending) {
+		t.Error("an unknown status may become pending")
+	}
+}
+
+func TestStatus_holds_content_only_while_it_is_or_was_put_back(t *testing.T) {
+	for _, s := range Statuses() {
+		if got, want := s.HoldsContent(), s == Replaying || s == Reprocessed; got != want {
+			t.Errorf("%s holds content: %v, want %v", s, got, want)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
@@ -141,5 +142,68 @@ func TestService_names_a_missing_topic(t *testing.T) {
 	err := s.Letters(t.Context(), dlqindex.Query{}, func(deadletters.Letter) error { return context.Canceled })
 	if !errors.Is(err, kafka.ErrNoTopic) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What prune removes from the topics leaves the index, also when the index comes too late for the
+// tombstone; what retention took while it was pending stays to be seen.
+func TestIndex_S4_7_forgets_what_was_pruned(t *testing.T) {
+	long := start.AddDate(0, 0, -31)
+	state := func(id string, status deadletters.Status, at time.Time) *kgo.Record {
+		return deadletters.State{ID: id, Status: status, At: at}.Record("features.dlq-status", 0)
+	}
+	s := open(t, letter(0, "pruned", square), letter(0, "missed", square), letter(0, "lately", square), letter(0, "lost", square), letter(0, "there", square),
+		state("pruned", deadletters.Reprocessed, long), state("missed", deadletters.Discarded, long), state("lately", deadletters.Discarded, start), state("there", deadletters.Discarded, long))
+	if n := len(listed(t, s, false)); n != 5 {
+		t.Fatalf("%d dead letters", n)
+	}
+	cut(t, s, 0, 4)
+	put(t, s, &kgo.Record{Topic: "features.dlq-status", Key: []byte("pruned")}) // of the other, compaction removed the tombstone as well
+	if got := listed(t, s, true); !slices.Equal(got, []string{"lately", "lost"}) {
+		t.Errorf("gone: %v", got)
+	}
+	if got := listed(t, s, false); !slices.Equal(got, []string{"there"}) {
+		t.Errorf("there: %v", got)
+	}
+	stats, err := s.Stats(t.Context())
+	if err != nil || stats.Letters != 1 || stats.Lost != 1 {
+		t.Errorf("%+v, %v", stats.Stats, err)
+	}
+	if found, err := s.Index().Check(t.Context()); err != nil || found.Total != 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// The hops are what the audit topic says of the letter's first position, and of no other.
+func TestShow_S2_5_tells_the_hops_of_a_letter(t *testing.T) {
+	l := letter(1, "a", square)
+	of := func(source string, decision audit.Decision, attempt int, before time.Duration) *kgo.Record {
+		e := audit.Event{Time: start.Add(-before), Pipeline: "features", Source: source, Decision: decision, Attempt: attempt}
+		r := must.Get(e.Record("features.audit", 1))(t)
+		r.Timestamp = e.Time
+		return r
+	}
+	own, other := "features/1/40", "features/1/41"
+	s := open(t, l,
+		of(own, audit.Retried, 9, 3*time.Hour), // before the letter came: another topic of that name
+		of(own, audit.Retried, 1, 2*time.Hour), of(other, audit.Retried, 1, 2*time.Hour),
+		&kgo.Record{Topic: "features.audit", Partition: 1, Value: []byte("{"), Timestamp: start.Add(-90 * time.Minute)},
+		of(own, audit.DeadLettered, 2, time.Hour), of(other, audit.DeadLettered, 2, time.Hour),
+		of(own, audit.StateChanged, 0, 0), // its state changed then
+		deadletters.State{ID: "a", Status: deadletters.Discarded, At: start}.Record("features.dlq-status", 1))
+	d, err := s.Show(t.Context(), "a")
+	if err != nil || d.HopsErr != nil {
+		t.Fatal(err, d.HopsErr)
+	}
+	var got []string
+	for _, e := range d.Hops {
+		got = append(got, fmt.Sprintf("%s %d", e.Decision, e.Attempt))
+	}
+	if want := []string{"retried 1", "dead_lettered 2", "state_changed 0"}; !slices.Equal(got, want) {
+		t.Errorf("hops %q, want %q", got, want)
+	}
+	s.cfg.Topics.Audit = "nowhere"
+	if d, err := s.Show(t.Context(), "a"); err != nil || d.HopsErr == nil || d.Letter.ID != "a" {
+		t.Errorf("without an audit topic: %v, %v", err, d.HopsErr)
 	}
 }

@@ -1,6 +1,12 @@
 package dlqindex
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,5 +57,105 @@ func TestCheck_S4_6_looks_only_as_far_as_the_index_is(t *testing.T) {
 	w.sound()
 	if n := len(w.letters(Query{})); n != 1 {
 		t.Errorf("%d dead letters before the next sync", n)
+	}
+}
+
+// aged gives a world with letters in its index, which is then closed.
+func aged(t *testing.T, place string) *world {
+	t.Helper()
+	w := newWorld(t, place)
+	for i := range 40 {
+		w.put(w.dead(0, fmt.Sprintf("north-%d", i), nil))
+	}
+	w.sync()
+	return w
+}
+
+func (w *world) shut() {
+	w.t.Helper()
+	must.Do(w.t, w.store.Close())
+}
+
+func ofDamage(err error) bool {
+	_, damaged := errors.AsType[*DamagedError](err)
+	return damaged && strings.Contains(err.Error(), "--rebuild")
+}
+
+func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
+	t.Parallel()
+	const page = 16384
+	for name, spoil := range map[string]func([]byte) []byte{
+		"no database": func([]byte) []byte { return bytes.Repeat([]byte("x"), 2*page) },
+		"a page of zeros": func(b []byte) []byte {
+			return append(append(bytes.Clone(b[:page]), make([]byte, page)...), b[2*page:]...)
+		},
+		"cut in half": func(b []byte) []byte { return b[:len(b)/page/2*page] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			place := filepath.Join(t.TempDir(), "index.sqlite")
+			w := aged(t, place)
+			w.shut()
+			whole := must.Get(os.ReadFile(place))(t)
+			must.Do(t, os.WriteFile(place, spoil(whole), 0o600))
+			s, err := Open(t.Context(), place)
+			if !ofDamage(err) || !strings.Contains(err.Error(), place) {
+				t.Fatalf("%v, %v", s, err)
+			}
+			if w.store, err = Replace(t.Context(), place, err); err != nil {
+				t.Fatal(err)
+			}
+			defer w.shut()
+			done, err := w.store.Sync(t.Context(), w.cl, source, nil)
+			if err != nil || done.Letters != 40 || !strings.Contains(done.Anew, place+".damaged") {
+				t.Errorf("%+v, %v", done, err)
+			}
+			w.sound()
+			if kept, err := os.ReadFile(place + ".damaged"); err != nil || !bytes.Equal(kept, spoil(whole)) {
+				t.Errorf("%d bytes kept, %v", len(kept), err)
+			}
+		})
+	}
+}
+
+// Filters are answered from an index. A byte that changes there, or in a row, leaves the pages of the file linked as they
+// were. A check finds it, unless it stands where nothing is stored any more, and changes no answer.
+func TestCheck_S4_6_notices_a_changed_byte(t *testing.T) {
+	t.Parallel()
+	place := filepath.Join(t.TempDir(), "index.sqlite")
+	w := aged(t, place)
+	answers := func() []string {
+		ofRun := Query{Filter: deadletters.Filter{Runs: []string{"run-1"}}}
+		return append(told(w.letters(Query{})), told(w.letters(ofRun))...)
+	}
+	want := answers()
+	w.shut()
+	whole, err := os.ReadFile(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := []byte("run-1")
+	noticed, at := 0, 0
+	for range bytes.Count(whole, run) {
+		at += bytes.Index(whole[at:], run)
+		spoilt := bytes.Clone(whole)
+		spoilt[at] ^= 1
+		at += len(run)
+		must.Do(t, os.WriteFile(place, spoilt, 0o600))
+		if w.store, err = Open(t.Context(), place); err != nil {
+			t.Fatal(err)
+		}
+		found, err := w.store.Check(t.Context(), w.cl, source)
+		switch {
+		case ofDamage(err), err == nil && found.Total > 0:
+			noticed++
+		case err != nil:
+			t.Fatal(err)
+		case !slices.Equal(answers(), want):
+			t.Errorf("a changed byte at %d changes answers", at)
+		}
+		w.shut()
+	}
+	if noticed < 80 { // of 40 letters, each in its row and in an index
+		t.Errorf("%d changed bytes were noticed", noticed)
 	}
 }

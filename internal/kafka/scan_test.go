@@ -1,10 +1,14 @@
 package kafka
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,9 +18,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // cluster starts a broker with topics "t" (3 partitions), "dlq" and "status" (2 each).
@@ -172,3 +179,35 @@ func TestSpans_names_a_topic_that_does_not_exist(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
+	cl := client(t, cluster(t, kfake.SeedTopics(1, "one")))
+	bomb := bombs.Record{Key: []byte("k"), Value: []byte(`{"type":"Feature"`), Blanks: 200 << 20}
+	must.Get(bombs.Produce(t.Context(), cl, "t", 0, bombs.Batch(kgo.CodecGzip, time.UnixMilli(1_790_000_000_000), bomb)))(t)
+	h := sha256.New()
+	l, err := CopyValue(t.Context(), cl, header.Position{Topic: "t"}, h)
+	if err != nil || l.Bytes != 200<<20+17 || string(l.Key) != "k" {
+		t.Fatalf("%v, %v", l, err)
+	}
+	want := sha256.New()
+	_, _ = want.Write([]byte(`{"type":"Feature"`))
+	for range 200 {
+		_, _ = want.Write(bytes.Repeat([]byte(" "), 1<<20))
+	}
+	if !bytes.Equal(h.Sum(nil), want.Sum(nil)) {
+		t.Error("other bytes were written")
+	}
+	_, err = CopyValue(t.Context(), cl, header.Position{Topic: "t"}, failing{})
+	if !errors.Is(err, errFull) || errors.Is(err, recordbatch.ErrNoRecord) || !strings.HasPrefix(err.Error(), "read t/0/0: ") {
+		t.Errorf("%v", err)
+	}
+	if _, err = CopyValue(t.Context(), cl, header.Position{Topic: "one", Partition: 4}, io.Discard); fmt.Sprint(err) != "topic one has no partition 4" {
+		t.Errorf("%v", err)
+	}
+}
+
+var errFull = errors.New("no space")
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -117,5 +119,204 @@ func TestAlone_C4_aPermissionThatGoesMissing(t *testing.T) {
 			w.execute(s, plan)
 			w.aloneOnce(batchLetters + 20)
 		})
+	}
+}
+
+// reads commits for a group that it has read so many records of each partition of a topic.
+func (w *world) reads(group, topic string, offset int64) {
+	w.t.Helper()
+	var offsets kadm.Offsets = kadm.Offsets{}
+	for p := range int32(3) {
+		offsets.AddOffset(topic, p, offset, -1)
+	}
+	must.Do(w.t, kadm.NewClient(w.writer).CommitAllOffsets(w.ctx(), group, offsets))
+}
+
+// readsAll commits for a group what a Java consumer commits that has read a topic: the offset behind the last record of each partition,
+// which is not behind the marker of its transaction.
+func (w *world) readsAll(group, topic string) {
+	w.t.Helper()
+	offsets := kadm.Offsets{}
+	for _, r := range w.read(topic) {
+		offsets.AddOffset(topic, r.Partition, r.Offset+1, -1)
+	}
+	must.Do(w.t, kadm.NewClient(w.writer).CommitAllOffsets(w.ctx(), group, offsets))
+}
+
+// A wave counts as consumed once the group has committed beyond it and nothing of it died again for the grace after that. What dies again
+// in that time stops the replay.
+func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
+	t.Parallel()
+	for name, dies := range map[string]bool{"nothing dies again": false, "one dies again": true} {
+		t.Run(name, func(t *testing.T) {
+			w := anyDLQ(t)
+			w.dieOfSpring(9)
+			w.reads("billing", "payments", 0)
+			var now atomic.Int64 // seconds since the start
+			s := w.aloneService(func() time.Time { return start.Add(time.Duration(now.Load()) * time.Second) })
+			plan := w.plan(s, deadletters.Filter{})
+			looks := 0
+			r, err := s.Execute(w.ctx(), plan, ExecuteOptions{
+				Call: ana("x"), Ramp: ramp.Ramp{Canary: 2, Gated: true}, Grace: time.Minute, WatchGroup: "billing", Wait: true,
+				Progress: func(p Progress) {
+					if p.Phase != Gating && p.Phase != Waiting {
+						return
+					}
+					switch looks++; {
+					case looks == 1 || looks == 2:
+						now.Add(600) // the grace has not begun: the group has read nothing
+						if n := len(w.read("payments")); n != 2 {
+							t.Errorf("%d were put back while the group had not passed the canary", n)
+						}
+					case looks == 3:
+						w.reads("billing", "payments", 100)
+					case dies:
+						sent := w.read("payments")[0]
+						failed := ofSpring(0)
+						failed.Headers = append(sent.Headers, failed.Headers...)
+						w.die(failed)
+						dies = false
+					default:
+						now.Add(60)
+					}
+				},
+			})
+			var stop *StopError
+			switch {
+			case name == "one dies again" && (!errors.As(err, &stop) || r.Reinjected != 2 || r.Outcome.FailedAgain != 1 || r.Outcome.Consumed != 0):
+				t.Errorf("%+v %+v, %v", r, r.Outcome, err)
+			case name == "nothing dies again" && (err != nil || r.Reinjected != 9 || r.Outcome.Consumed != 9 || r.Outcome.UnderWay != 0):
+				t.Errorf("%+v %+v, %v", r, r.Outcome, err)
+			}
+		})
+	}
+}
+
+// A group that does not move stops the replay, and says how far it is behind; applied again, the replay waits for the same records.
+func TestWatch_C4_S2_6_aGroupThatStandsStill(t *testing.T) {
+	t.Parallel()
+	w := anyDLQ(t)
+	w.dieOfSpring(9)
+	w.reads("billing", "payments", 0)
+	var now atomic.Int64
+	s := w.aloneService(func() time.Time { return start.Add(time.Duration(now.Add(60)) * time.Second) })
+	plan := w.plan(s, deadletters.Filter{})
+	o := ExecuteOptions{Call: ana("x"), Ramp: ramp.Ramp{Canary: 3, Gated: true}, WatchGroup: "billing", Patience: 10 * time.Minute}
+	for range 2 {
+		r, err := s.Execute(w.ctx(), plan, o)
+		stop, ok := errors.AsType[*StopError](err)
+		if !ok || stop.Group != "billing" || stop.Behind < 3 || !strings.Contains(err.Error(), "group billing") || len(w.read("payments")) != 3 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	o.Progress = func(Progress) { w.readsAll("billing", "payments") }
+	if r, err := s.Execute(w.ctx(), plan, o); err != nil || r.Reinjected != 6 || len(w.read("payments")) != 9 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestWatch_S4_8_refusesAGroupThatThereIsNot(t *testing.T) {
+	t.Parallel()
+	w := anyDLQ(t)
+	w.dieOfSpring(1)
+	s := w.aloneService(atStart)
+	for want, o := range map[string]ExecuteOptions{
+		"no such consumer group": {Call: ana("x"), WatchGroup: "nobody"},
+		"--watch-group":          {Call: ana("x"), Wait: true},
+	} {
+		if _, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), o); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if n := len(w.read("payments")); n != 0 {
+		t.Errorf("%d were put back", n)
+	}
+}
+
+// compact makes the origin of the dead letters of a world a compacted topic, in which each of n records died.
+func (w *world) compact(n int) {
+	w.t.Helper()
+	compact := "compact"
+	set := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "cleanup.policy", Value: &compact}}
+	must.Get(kadm.NewClient(w.writer).AlterTopicConfigs(w.ctx(), set, "payments"))(w.t)
+	var values, letters []*kgo.Record
+	next := map[int32]uint64{}
+	for i := range n {
+		l := ofSpring(i)
+		l.Headers[2].Value = binary.BigEndian.AppendUint64(nil, next[l.Partition])
+		next[l.Partition]++
+		letters = append(letters, l)
+		values = append(values, &kgo.Record{Topic: "payments", Partition: l.Partition, Key: l.Key, Value: l.Value, Timestamp: start.Add(-2 * time.Hour)})
+	}
+	w.die(values...)
+	w.die(letters...)
+}
+
+// A value that arrives while a replay waits for its canary keeps its dead letter back.
+func TestOvertaken_C4_whileTheReplayRuns(t *testing.T) {
+	t.Parallel()
+	w := anyDLQ(t)
+	w.compact(9)
+	s := w.aloneService(atStart)
+	p := w.plan(s, deadletters.Filter{})
+	last := ofSpring(8)
+	r, err := s.Execute(w.ctx(), p, ExecuteOptions{
+		Call: ana("x"), Ramp: ramp.Ramp{Canary: 2, Gated: true},
+		Progress: func(p Progress) {
+			if p.Phase == Gating && p.Wave == 1 {
+				w.die(&kgo.Record{Topic: "payments", Partition: last.Partition, Key: last.Key, Value: []byte("newer")})
+			}
+		},
+	})
+	if err != nil || r.Reinjected != 8 || r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "has a newer value of its key") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Without permission to read a compacted topic nothing goes there unless it is forced, and a permission that goes missing after the plan
+// stops the replay before it sends anything.
+func TestOvertaken_C4_aPermissionThatGoesMissing(t *testing.T) {
+	t.Parallel()
+	w := anyDLQ(t)
+	w.compact(5)
+	s := w.aloneService(atStart)
+	deny := func() *kfake.FaultHandle {
+		return w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: "payments", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	}
+	p := w.plan(s, deadletters.Filter{})
+	fault := deny()
+	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}); !errors.Is(err, kerr.TopicAuthorizationFailed) || !strings.Contains(err.Error(), "topic payments") {
+		t.Errorf("a plan: %v", err)
+	}
+	if forced, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "all the same"}); err != nil || forced.Doubt == "" || forced.Summary().Reinject != 5 {
+		t.Errorf("a forced plan: %v", err)
+	}
+	if r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x")}); !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Reinjected != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	fault.Remove()
+	if r := w.execute(s, p); r.Reinjected != 5 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A cluster that does not tell the settings of a topic leaves a doubt, which the plan names.
+func TestOvertaken_C4_settingsThatAreNotTold(t *testing.T) {
+	t.Parallel()
+	w := anyDLQ(t)
+	w.dieOfSpring(3)
+	w.broker.ControlKey(int16(kmsg.DescribeConfigs), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		w.broker.KeepControl()
+		answer := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
+		for _, asked := range req.(*kmsg.DescribeConfigsRequest).Resources {
+			of := kmsg.NewDescribeConfigsResponseResource()
+			of.ResourceType, of.ResourceName, of.ErrorCode = asked.ResourceType, asked.ResourceName, kerr.TopicAuthorizationFailed.Code
+			answer.Resources = append(answer.Resources, of)
+		}
+		return answer, nil, true
+	})
+	p := w.plan(w.aloneService(atStart), deadletters.Filter{})
+	if !strings.Contains(p.Doubt, "DescribeConfigs topic payments") || p.Summary().Reinject != 3 {
+		t.Errorf("%+v", p.Head)
 	}
 }

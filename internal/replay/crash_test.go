@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,6 +18,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -178,4 +182,141 @@ func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_on
 		t.Error("no run failed: the test tests nothing")
 	}
 	w.allOnce(letters)
+}
+
+// behind is how many letters the tests have in a second batch.
+const behind = 20
+
+// counting gives a service that counts its decisions: each asks for the time once, and that goes on by it.
+func (w *world) counting() (*Service, *atomic.Int32) {
+	s := w.service()
+	var n atomic.Int32
+	s.now = func() time.Time { return start.Add(time.Duration(n.Add(1)) * time.Millisecond) }
+	return s, &n
+}
+
+func TestExecute_prepares_the_next_batch_while_one_commits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(batchLetters + behind)
+	s, decided := w.counting()
+	plan := w.plan(s, deadletters.Filter{})
+	var once atomic.Bool
+	w.onEndTxn(func(*kmsg.EndTxnRequest) {
+		if once.Swap(true) {
+			return
+		}
+		eventually.Until(w.ctx(), t, "the batch behind the one that is being committed", func() (bool, string) {
+			n := decided.Load()
+			return n >= batchLetters+behind, fmt.Sprintf("%d decisions", n)
+		})
+	})
+	if r := w.execute(s, plan); r.Transactions != 2 {
+		t.Errorf("%+v", r)
+	}
+	w.allOnce(batchLetters + behind)
+	w.whole()
+}
+
+// What is decided carries its time, and a wave is judged before the next begins.
+func TestExecute_S2_6_decides_nothing_ahead_of_a_gate_or_a_rate(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]ExecuteOptions{
+		"rate":   {Rate: 400}, // 100 in a batch
+		"canary": {Ramp: ramp.Ramp{Canary: 100}, Patience: time.Nanosecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.dieMany(200)
+			s, decided := w.counting()
+			plan := w.plan(s, deadletters.Filter{})
+			var first int32
+			before := decided.Load()
+			var once sync.Once
+			w.onEndTxn(func(*kmsg.EndTxnRequest) { once.Do(func() { first = decided.Load() - before }) })
+			o.Call = ana("x")
+			if _, err := s.Execute(w.ctx(), plan, o); err != nil {
+				if _, stopped := errors.AsType[*StopError](err); !stopped {
+					t.Fatal(err)
+				}
+			}
+			if first < 100 || first > 110 { // the operation and the pace ask for the time, too
+				t.Errorf("%d decisions at the first commit, want those of 100 dead letters", first)
+			}
+		})
+	}
+}
+
+// whole fails unless the chain of every partition of the audit topic is.
+func (w *world) whole() {
+	w.t.Helper()
+	for _, r := range w.verify() {
+		if r.Fault != "" {
+			w.t.Errorf("the chain of partition %d: %s", r.Partition, r.Fault)
+		}
+	}
+}
+
+// A batch that cannot be written takes the one behind it along: nothing of either is in a topic, and both come again.
+func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undecided(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(batchLetters + behind)
+	s := w.service()
+	plan := w.plan(s, deadletters.Filter{})
+	fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "features.audit", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")})
+	if !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Transactions+r.Reinjected != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	fault.Remove()
+	if n := len(w.sent()) + len(w.states()) + len(w.trail()); n != 0 {
+		t.Errorf("%d records were written", n)
+	}
+	if r := w.execute(s, plan); r.Reinjected != batchLetters+behind || r.Already != 0 {
+		t.Errorf("again: %+v", r)
+	}
+	w.allOnce(batchLetters + behind)
+	w.whole()
+}
+
+// The broker goes at the first commit: nobody tells what became of it, and what was prepared behind it is looked at again.
+func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(batchLetters + behind)
+	w.loseCommits()
+	s := w.service(kgo.RequestRetries(1))
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x")})
+	if err != nil || r.Reinjected+r.Already != batchLetters+behind {
+		t.Errorf("%+v, %v", r, err)
+	}
+	w.allOnce(batchLetters + behind)
+	w.whole()
+}
+
+// A letter is refused: the one that it was to stand for is not closed.
+func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	large := fmt.Sprintf(square, noise(100_000))
+	first := letter(0, "large", large)
+	w.die(first)
+	w.dieMany(batchLetters + behind)
+	w.die(again(first, "twin", 39))
+	limit := "50000"
+	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
+	if err != nil || altered[0].Err != nil {
+		t.Fatal(err, altered)
+	}
+	s := w.service()
+	r := w.execute(s, w.plan(s, deadletters.Filter{}))
+	if r.Reinjected != batchLetters+behind || r.Duplicates != 0 || len(r.Skipped) != 2 || r.Skipped[0].ID != "large" || r.Skipped[1].ID != "twin" {
+		t.Errorf("%+v", r)
+	}
+	if large, twin := r.Skipped[0].Why, r.Skipped[1].Why; !strings.Contains(large, "max.message.bytes") || !strings.Contains(twin, "large, which was to stand for it, was not put back") {
+		t.Errorf("large: %s; twin: %s", large, twin)
+	}
+	w.allOnce(batchLetters + behind)
+	w.whole()
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -242,4 +243,12 @@ func (w *world) altered(p *plan.Plan, change func(*plan.Letter)) *plan.Plan {
 		})
 	}))(w.t)
 	return out
+}
+
+// together is the least number of tests that run at a time. Most tests wait for brokers, so they need few processors.
+const together = 12
+
+func TestMain(m *testing.M) {
+	testrun.Together(together)
+	os.Exit(m.Run())
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,11 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -106,5 +110,171 @@ func TestService_C4_twoCallsAtOnce(t *testing.T) {
 	}
 	if by["ana"] != 1 || by["bo"] != 0 {
 		t.Errorf("operations %v", by)
+	}
+}
+
+// put writes another replayer's lease.
+func (w *world) put(s *Service, l control.Lease) {
+	w.t.Helper()
+	leases := must.Get(control.OpenLeases(s.opts, "features.control"))(w.t)
+	defer leases.Close()
+	must.Do(w.t, leases.Put(w.ctx(), l))
+}
+
+// refused is the answer to a request to produce that refuses all of it.
+func refused(r kmsg.Request, why *kerr.Error) kmsg.Response {
+	answer := r.ResponseKind().(*kmsg.ProduceResponse)
+	for _, topic := range r.(*kmsg.ProduceRequest).Topics {
+		of := kmsg.NewProduceResponseTopic()
+		of.Topic, of.TopicID = topic.Topic, topic.TopicID
+		for _, p := range topic.Partitions {
+			one := kmsg.NewProduceResponseTopicPartition()
+			one.Partition, one.ErrorCode = p.Partition, why.Code
+			of.Partitions = append(of.Partitions, one)
+		}
+		answer.Topics = append(answer.Topics, of)
+	}
+	return answer
+}
+
+// held is a lease that is signed and renewed.
+func (w *world) held(s *Service) *lease {
+	w.t.Helper()
+	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	w.t.Cleanup(func() { l.release(w.ctx()) })
+	must.Do(w.t, l.await(w.ctx()))
+	must.Do(w.t, l.take(w.ctx()))
+	return l
+}
+
+// renewed waits for two renewals from now on: one may have been under way.
+func (w *world) renewed(l *lease) {
+	w.t.Helper()
+	for range 2 {
+		before := w.lease()
+		eventually.Until(w.ctx(), w.t, "a renewal", func() (bool, string) {
+			now := w.lease()
+			return now.Token == l.record.Token && now.Renewed.After(before.Renewed), now.String()
+		})
+	}
+}
+
+// A lease is renewed for as long as the command works, over all of its sessions.
+func TestLease_C4_isRenewedOverAllSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	l := w.held(w.service())
+	w.renewed(l)
+	for range 2 {
+		if err := l.await(w.ctx()); err != nil { // the next session
+			t.Fatal(err)
+		}
+		must.Do(t, l.take(w.ctx()))
+		w.renewed(l)
+	}
+	if err := w.service().newLease(operation{id: "op-c", by: "cy", word: "discard", reason: "y"}).await(w.ctx()); !errors.Is(err, ErrLeased) {
+		t.Errorf("another replayer, without --take-over: %v", err)
+	}
+}
+
+// A command that lost the broker does not go on when another replayer took over meanwhile, whether that one still works or has ended.
+func TestLease_C4_aLostSessionEndsBehindAnotherReplayer(t *testing.T) {
+	t.Parallel()
+	for name, released := range map[string]bool{"which has ended": true, "which works": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			s := w.service()
+			l := w.held(s)
+			w.put(s, control.Lease{Token: "b", Owner: "bob", Since: start, Renewed: time.Now(), Generation: 1, Released: released})
+			l.done.Wait() // the renewal ends by itself
+			for range 2 { // sessions
+				err := l.await(w.ctx())
+				if !errors.Is(err, ErrFenced) || !strings.Contains(err.Error(), "bob") || lost(err) {
+					t.Errorf("%v", err)
+				}
+				if again, named := l.fenced(w.ctx(), err); again || named.Error() != err.Error() {
+					t.Errorf("again %v: %v", again, named)
+				}
+			}
+			if again, named := l.fenced(w.ctx(), ErrFenced); again || !strings.Contains(named.Error(), "bob") {
+				t.Errorf("again %v: %v", again, named)
+			}
+		})
+	}
+}
+
+// The first signature of a session may fail: the next session signs and renews.
+func TestLease_C4_isRenewedAfterASignatureThatFailed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.service()
+	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	defer l.release(w.ctx())
+	must.Do(t, l.await(w.ctx()))
+	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		return refused(r, kerr.PolicyViolation), nil, true
+	})
+	if err := l.take(w.ctx()); err == nil {
+		t.Fatal("the broker took the signature")
+	}
+	must.Do(t, l.await(w.ctx()))
+	must.Do(t, l.take(w.ctx()))
+	w.renewed(l)
+}
+
+// A replayer that cannot renew its lease ends, also when no broker answers at all.
+func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.service()
+	s.leaseLife = 500 * time.Millisecond
+	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	ended := make(chan error, 1)
+	l.end = func(err error) { ended <- err }
+	must.Do(t, l.take(w.ctx()))
+	w.broker.Close()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, errUnsigned) {
+			t.Error(err)
+		}
+	case <-w.ctx().Done():
+		t.Error("it has not ended")
+	}
+	l.release(w.ctx()) // does not wait for the broker for ever
+}
+
+// After a commit whose answer was lost, the next session knows the changes of its own operation.
+func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
+	t.Parallel()
+	for _, v := range Verbs() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.dieMany(3)
+			s := w.service()
+			if v == Reopen {
+				must.Get(s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("first"), nil))(t)
+			}
+			began := len(w.operations())
+			selected := must.Get(v.Selection(deadletters.Filter{}))(t)
+			chosen := must.Get(s.choose(w.ctx(), selected))(t)
+			op := must.Get(s.operation(string(v), ana("why"), deadletters.Filter{}))(t)
+			stage := func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+				return s.changed(op, v, st, l)
+			}
+			for range 2 { // the second session knows nothing of the first one's commit
+				run := s.changing(op, chosen.places, stage)
+				run.job = s.newJob(op, "", run.letters)
+				must.Do(t, run.session(w.ctx()))
+				if run.result.Changed != 3 || run.result.Left != 0 {
+					t.Errorf("changed %d, left %+v", run.result.Changed, run.result.LeftBy)
+				}
+			}
+			if n := len(w.operations()) - began; n != 1 {
+				t.Errorf("the audit trail has %d beginnings of the operation", n)
+			}
+		})
 	}
 }

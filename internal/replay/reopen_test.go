@@ -1,13 +1,19 @@
 package replay
 
 import (
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // supersede says what the consumer says of letters whose replay newer data has overtaken.
@@ -85,5 +91,132 @@ func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 	forced, err := s.Plan(w.ctx(), deadletters.Filter{IDs: []string{"letter-0"}}, PlanOptions{Force: "x"})
 	if err != nil || forced.Summary().Reinject != 0 { // there is one way: reopen first
 		t.Errorf("forced without being reopened: %+v, %v", forced.Summary(), err)
+	}
+}
+
+// lostWorld has dead letters that were put back, and whose records were deleted from the source before anybody read them.
+func lostWorld(t *testing.T, n int) (*world, *kadm.Client) {
+	t.Helper()
+	w := newWorld(t)
+	admin := kadm.NewClient(w.writer)
+	must.Get(admin.CreateTopics(w.ctx(), 3, 1, nil, w.cfg.TierTopics()...))(t)
+	w.dieMany(n)
+	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
+	w.wantReopening(ErrReplaysMayWait, "features: ")
+	w.deleteSource(admin)
+	return w, admin
+}
+
+// deleteSource deletes what the source holds, as its retention does.
+func (w *world) deleteSource(admin *kadm.Client) {
+	w.t.Helper()
+	ends := must.Get(admin.ListEndOffsets(w.ctx(), "features"))(w.t)
+	if deleted, err := admin.DeleteRecords(w.ctx(), ends.Offsets()); err != nil || deleted.Error() != nil {
+		w.t.Fatal(err, deleted.Error())
+	}
+}
+
+// wantReopening fails unless lost replays cannot be reopened, for that reason.
+func (w *world) wantReopening(wanted error, words string) {
+	w.t.Helper()
+	if r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), nil); !errors.Is(err, wanted) || !strings.Contains(err.Error(), words) || r.Changed > 0 {
+		w.t.Errorf("%+v, %v; want %v with %q", r, err, wanted, words)
+	}
+}
+
+func (w *world) wantStatuses(want map[deadletters.Status]int) {
+	w.t.Helper()
+	got := map[deadletters.Status]int{}
+	for _, s := range w.states() {
+		got[s.Status]++
+	}
+	if !maps.Equal(got, want) {
+		w.t.Errorf("statuses %v, want %v", got, want)
+	}
+}
+
+// S4-8: dead letters whose replay was deleted before it was read are replaying for ever. They become pending again, by an operation
+// with a name and a reason, and go back once more.
+func TestReopenLost_S4_8_whatWasDeletedBeforeItWasRead(t *testing.T) {
+	t.Parallel()
+	w, _ := lostWorld(t, 4)
+	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), nil)
+	if err != nil || r.Changed != 4 || r.Left != 0 || !strings.HasPrefix(r.ID, "reopen-") {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	w.wantStatuses(map[deadletters.Status]int{deadletters.Pending: 4})
+	if undone, err := w.service().Undo(w.ctx(), r.ID, ana("they were not lost"), nil); err != nil || undone.Changed != 4 {
+		t.Fatalf("%+v, %v", undone, err)
+	}
+	w.wantStatuses(map[deadletters.Status]int{deadletters.Replaying: 4})
+	if r, err = w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("they were"), nil); err != nil || r.Changed != 4 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
+	if n := len(w.sent()); n != 4 {
+		t.Errorf("%d of 4 went back", n)
+	}
+}
+
+// What waits for its retry may be the replay, and so may what lies in, or behind, a transaction that is still open.
+func TestReopenLost_S4_8_nothingWhileARecordMayWait(t *testing.T) {
+	t.Parallel()
+	w, admin := lostWorld(t, 1)
+	tier := w.cfg.TierTopics()[0]
+	w.die(&kgo.Record{Topic: tier, Partition: 1, Value: []byte("waits")})
+	w.wantReopening(ErrReplaysMayWait, tier+": 1")
+	committed := kadm.Offsets{}
+	committed.AddOffset(tier, 1, 1, -1)
+	must.Do(t, admin.CommitAllOffsets(w.ctx(), w.cfg.Source.Group, committed))
+
+	open := must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.TransactionalID("open")))(t)
+	t.Cleanup(open.Close)
+	must.Do(t, open.BeginTransaction())
+	must.Do(t, open.ProduceSync(w.ctx(), &kgo.Record{Topic: "features", Value: []byte("in a transaction")}).FirstErr())
+	w.wantReopening(ErrReplaysMayWait, "features: 1")
+	must.Do(t, open.EndTransaction(w.ctx(), kgo.TryAbort))
+	w.deleteSource(admin)
+	if _, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("x"), nil); err != nil {
+		t.Error(err)
+	}
+	w.wantStatuses(map[deadletters.Status]int{deadletters.Pending: 1})
+}
+
+// What has another state by the time it would be changed is left, also where it is replaying again.
+func TestReopenLost_S4_8_notWhatWasReplayedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w, _ := lostWorld(t, 3)
+	states := w.states()
+	ids := slices.Sorted(maps.Keys(states))
+	meanwhile := func(int) error {
+		done, again := states[ids[0]], states[ids[1]]
+		done.Status, again.ReplayID = deadletters.Reprocessed, "another"
+		w.die(done.Record("features.dlq-status", done.DLQ.Partition), again.Record("features.dlq-status", again.DLQ.Partition))
+		return nil
+	}
+	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), meanwhile)
+	if err != nil || r.Changed != 1 || r.Left != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	w.wantStatuses(map[deadletters.Status]int{deadletters.Reprocessed: 1, deadletters.Replaying: 1, deadletters.Pending: 1})
+}
+
+// Only what is replaying can be lost, and other software says nothing of what it has processed.
+func TestReopenLost_S4_8_onlyWhatThePipelineHas(t *testing.T) {
+	t.Parallel()
+	w, _ := lostWorld(t, 1)
+	_, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}, ana("x"), nil)
+	if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "pending") {
+		t.Errorf("a filter for pending dead letters: %v", err)
+	}
+	w.die(&kgo.Record{Topic: "features.dlq", Partition: 2, Key: []byte("k"), Value: []byte("of other software")})
+	w.die(deadletters.State{ID: "dlq-2-0", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 2))
+	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{IDs: []string{"dlq-2-0"}}, ana("x"), nil)
+	if err != nil || r.Changed != 0 || r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "other software") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	w.change(Reopen, deadletters.Filter{})
+	if w.states()["letter-0"].Status != deadletters.Replaying {
+		t.Error("a plain reopen takes back what is replaying")
 	}
 }

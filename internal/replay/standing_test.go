@@ -1,10 +1,19 @@
 package replay
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -84,6 +93,106 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 		change(&other)
 		if _, ok := contentOfState(&other); ok {
 			t.Errorf("%s: compared with others", name)
+		}
+	}
+}
+
+// Places far apart, in several partitions, at the ends, and of records that are gone are all visited, each once and in order.
+func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const many = wideGap + 500 // in partition 0
+	for i := range many {
+		w.writer.Produce(w.ctx(), letter(0, fmt.Sprintf("0-%d-aaaaaaaa", i), "v"), nil)
+	}
+	must.Do(t, w.writer.Flush(w.ctx()))
+	w.die(letter(2, "2-0-aaaaaaaa", "v"), letter(2, "2-1-aaaaaaaa", "v"))
+	var offsets kadm.Offsets
+	offsets.AddOffset("features.dlq", 0, 3, -1)
+	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
+	places := []dlqPlace{{1, 0}, {3, 0}, {4, 0}, {many - 2, 0}, {many - 1, 0}, {1, 2}}
+	want := []string{"gone", "0-3-aaaaaaaa", "0-4-aaaaaaaa", fmt.Sprintf("0-%d-aaaaaaaa", many-2), fmt.Sprintf("0-%d-aaaaaaaa", many-1), "2-1-aaaaaaaa"}
+	var got []string
+	s := w.service()
+	err := s.letters(w.ctx(), places, func(n int, l *deadletters.Letter) error {
+		id := "gone"
+		if l != nil {
+			id = l.ID
+		}
+		if n != len(got) {
+			t.Errorf("place %d comes as number %d", n, len(got))
+		}
+		got = append(got, id)
+		return nil
+	})
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\nwant %v, %v", got, want, err)
+	}
+	// A plan can name a partition that there is not.
+	visited := 0
+	next := func() (dlqPlace, bool, error) { return dlqPlace{0, 9}, visited == 0, nil }
+	err = s.lettersAt(w.ctx(), map[int32]kafka.Span{}, next, func(l *deadletters.Letter) error {
+		visited++
+		return nil
+	})
+	if err != nil || visited != 1 {
+		t.Errorf("visited %d, %v", visited, err)
+	}
+}
+
+// undecided begins a transaction of somebody else, a consumer say, with a record in one partition, and gives what commits it.
+func (w *world) undecided(r *kgo.Record) (commit func()) {
+	w.t.Helper()
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("somebody")))(w.t)
+	w.t.Cleanup(client.Close)
+	must.Do(w.t, client.BeginTransaction())
+	must.Do(w.t, client.ProduceSync(w.ctx(), r).FirstErr())
+	return func() {
+		if err := client.EndTransaction(w.ctx(), kgo.TryCommit); err != nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+// secondLook runs fn once, when the end of what is decided in a topic is asked for the second time from now on.
+func (w *world) secondLook(topic string, fn func()) {
+	var looks atomic.Int32
+	w.broker.ControlKey(int16(kmsg.ListOffsets), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		w.broker.KeepControl()
+		asked := req.(*kmsg.ListOffsetsRequest)
+		if asked.IsolationLevel == 1 && asked.Topics[0].Topic == topic && looks.Add(1) == 2 {
+			go fn()
+		}
+		return nil, nil, false
+	})
+}
+
+// What an earlier replayer committed can lie behind the open transaction of a consumer, where a reader of what is
+// committed does not see it yet.
+func TestExecute_C4_what_an_open_transaction_hides_is_not_put_back_again(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.die(letter(0, "a", square))
+	p := w.plan(w.service(), deadletters.Filter{})
+	commit := w.undecided(deadletters.State{ID: "another", Status: deadletters.Reprocessed, At: start, By: "c"}.Record("features.dlq-status", 0))
+	w.die(deadletters.State{ID: "a", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 0))
+	w.secondLook("features.dlq-status", commit)
+	if r := w.execute(w.service(), p); r.Reinjected != 0 || r.Left != 1 {
+		t.Errorf("%+v", r)
+	}
+	w.sentOnce()
+}
+
+func TestVerify_S0_11_what_an_open_transaction_hides_is_not_missing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.die(letter(0, "a", square))
+	commit := w.undecided(&kgo.Record{Topic: "features.audit", Value: []byte(`{}`)})
+	w.change(Discard, deadletters.Filter{})
+	w.secondLook("features.audit", commit)
+	for _, r := range w.verify() {
+		if r.Fault != "" {
+			t.Errorf("%+v", r)
 		}
 	}
 }

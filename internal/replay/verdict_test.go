@@ -1,20 +1,29 @@
 package replay
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // The verdict of a plan and of show is that of the consumer's gates: a letter without a key, or one that is too large, does not pass.
@@ -79,4 +88,203 @@ func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
 	if r := w.execute(s, p); r.Reinjected != 1 || r.Left != 2 {
 		t.Errorf("%+v", r)
 	}
+}
+
+func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good := letter(0, "good", fmt.Sprintf(square, "good"))
+	w.die(good, letter(1, "bad", fmt.Sprintf(bowTie, "bad")), again(good, "copy", 39), letter(2, "done", fmt.Sprintf(square, "done")))
+	w.die(deadletters.State{ID: "done", Status: deadletters.Reprocessed, At: start, By: "c"}.Record("features.dlq-status", 2))
+	p := w.plan(w.service(), deadletters.Filter{})
+	got := p.Summary()
+	want := plan.Summary{Selected: 3, Reinject: 2, Duplicates: 1, WouldPass: 1, WouldFail: 1, Bytes: got.Bytes}
+	if got != want || got.Bytes != int64(len(fmt.Sprintf(square, "good"))+len(fmt.Sprintf(bowTie, "bad"))) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	for _, l := range w.letters(p) {
+		if l.ID == "copy" && (l.Do != plan.Duplicate || l.DuplicateOf != "good") {
+			t.Errorf("copy: %+v", l)
+		}
+	}
+	if sent := w.sent(); len(sent) != 0 || len(w.states()) != 1 || len(w.events()) != 0 {
+		t.Errorf("a dry run wrote something: %v", sent)
+	}
+}
+
+// The dry run opens letters as the consumer does: by the pipeline's format, and by the headers that the producer sent.
+func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.cfg.Source.Format = envelope.Auto
+	feature := fmt.Sprintf(square, "a")
+	structured := letter(0, "event", `{"specversion":"1.0","id":"e","source":"/s","type":"t","data":`+feature+`}`)
+	structured.Headers = append(structured.Headers, kgo.RecordHeader{Key: "content-type", Value: []byte("application/cloudevents+json")})
+	mislabelled := letter(1, "mislabelled", fmt.Sprintf(square, "b"))
+	mislabelled.Headers = append(mislabelled.Headers, kgo.RecordHeader{Key: "content-type", Value: []byte("application/avro")})
+	w.die(structured, mislabelled, letter(2, "plain", fmt.Sprintf(square, "c")))
+	s := w.service()
+	got := map[string]string{}
+	for _, l := range w.letters(w.plan(s, deadletters.Filter{})) {
+		got[l.ID] = string(l.Today.Code)
+	}
+	if want := map[string]string{"event": "", "mislabelled": "avro_decode", "plain": ""}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	d := s.Judge(w.ctx(), deadletters.Decode(structured, true))
+	if d.Decode != nil || string(d.Feature) != feature || !d.Verdict.Passes {
+		t.Errorf("got %s, %+v", d.Feature, d)
+	}
+}
+
+func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieMany(7)
+	s := w.service()
+	if p := w.plan(s, deadletters.Filter{Limit: 2}); p.Letters != 2 {
+		t.Errorf("limit 2: %d dead letters", p.Letters)
+	}
+	if p := w.plan(s, deadletters.Filter{Codes: []string{"timeout"}}); p.Letters != 0 {
+		t.Errorf("other code: %d dead letters", p.Letters)
+	}
+	if _, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{}); err == nil {
+		t.Error("an unknown status is accepted")
+	}
+}
+
+// kept says, as the consumer does for every key, what its newest version is; it is forgotten when there is none.
+func (w *world) kept(id, property string, version ...int64) {
+	w.t.Helper()
+	hash := idempotency.HashKey([]byte("key of " + id))
+	r := &kgo.Record{Topic: "features.state", Key: append([]byte("\x00switchback-checkpoint\x00v"), hash[:]...)}
+	if len(version) > 0 {
+		r.Value = fmt.Appendf(nil, `{"format":1,"version":[%d,%d,%d],"scale":%q}`, version[0], version[1], version[2], retrytopics.ScaleOf(property))
+	}
+	w.die(r)
+	w.dead--
+}
+
+// S0-6: the newest version of a key is known as long as the key, whatever the ledger and the key's state have forgotten.
+func TestPlan_S0_6_predicts_by_the_versions_that_are_kept(t *testing.T) {
+	t.Parallel()
+	w := versioned(t)
+	const own = "properties.rev"
+	var letters []*kgo.Record
+	for _, id := range []string{"newer", "older", "gone", "deleted", "state", "both", "elsewhere", "before", "expired"} {
+		letters = append(letters, letter(0, id, fmt.Sprintf(revision, id, 5)))
+	}
+	w.die(letters...) // their offset is 40
+	w.kept("newer", own, 6, 10, 0)
+	w.kept("older", own, 4, 90, 0)
+	w.kept("gone", own, 6, 10, 0)
+	w.kept("gone", own)
+	w.kept("deleted", own, 3, 60, 61)
+	w.kept("state", own, 6, 10, 0)
+	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of state")}) // the tombstone of the state is not one of the version
+	w.dead--
+	w.applied("both", 6, 10)
+	w.kept("both", own, 4, 5, 0)
+	w.kept("elsewhere", "properties.updated", 1000000, 39, 0) // numbers of another property: the offset decides
+	w.kept("before", "properties.updated", 1, 41, 0)
+	w.remembered("expired", 6, 10, 25*time.Hour)
+	w.kept("another key", own, 9, 90, 0)
+	want := map[string]bool{"newer": true, "deleted": true, "state": true, "both": true, "before": true}
+	if p := w.plan(w.service(), deadletters.Filter{}); !maps.Equal(w.superseded(p), want) || p.Doubt != "" {
+		t.Errorf("superseded %v, want %v; doubt %q", w.superseded(p), want, p.Doubt)
+	}
+	w.cfg.Ordering.Versions.Keep = config.KeepVersionsWindow // then the consumer does not read them
+	if got := w.superseded(w.plan(w.service(), deadletters.Filter{})); !maps.Equal(got, map[string]bool{"both": true}) {
+		t.Errorf("with keep: window %v", got)
+	}
+}
+
+// partLetter is the dead letter of a part of the record at offset 40.
+func partLetter(index int, version int64) *deadletters.Letter {
+	l := &deadletters.Letter{Key: []byte("k"), ContentHash: "sha256:00"}
+	l.Control = header.Control{
+		Source: header.Position{Topic: "features", Offset: 40}, HasSource: true, Part: header.Part{Index: index, Of: 8}, PartVersion: &version,
+	}
+	l.ID = "0-40-aabbccdd-" + string(rune('0'+index))
+	return l
+}
+
+// C-4: two features of one collection that say the same are two features: neither stands for the other.
+func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
+	t.Parallel()
+	a, b := partLetter(1, 5), partLetter(2, 5)
+	if contentOf(a) == contentOf(b) || contentOf(a) != contentOf(partLetter(1, 5)) {
+		t.Error("the part does not tell contents apart")
+	}
+	state := deadletters.State{ID: a.ID}.Naming(a)
+	if of, ok := contentOfState(&state); !ok || of != contentOf(a) {
+		t.Error("its state speaks of another content than the dead letter")
+	}
+}
+
+// S4-8: a plan holds a part to the version of its record, as the consumer does: what is newer supersedes it, and what its own record
+// became does not.
+func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
+	t.Parallel()
+	l, own := partLetter(1, 10), int64(5)
+	for name, c := range map[string]struct {
+		newest retrytopics.Version
+		older  bool
+	}{
+		"its own record":         {retrytopics.Version{Number: 12, Offset: 40}, false},
+		"an older event":         {retrytopics.Version{Number: 7, Offset: 90}, false},
+		"a newer event":          {retrytopics.Version{Number: 11, Offset: 30}, true},
+		"a later one of its age": {retrytopics.Version{Number: 10, Offset: 90}, true},
+	} {
+		n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{l.KeyHash(): {Version: c.newest}}}
+		if got := n.than(l, pipeline.Tried{Version: &own}); got != c.older {
+			t.Errorf("%s: superseded %v", name, got)
+		}
+	}
+}
+
+// gatedAnswers keeps the answers to one kind of request back until open is closed.
+type gatedAnswers struct {
+	key   int16
+	asked chan struct{}
+	open  chan struct{}
+	once  sync.Once
+}
+
+var _ kgo.HookBrokerWrite = (*gatedAnswers)(nil)
+
+// OnBrokerWrite waits behind the request.
+func (g *gatedAnswers) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
+	if key == g.key {
+		g.once.Do(func() { close(g.asked) })
+		<-g.open
+	}
+}
+
+// S4-8: a call that asks what the output topic takes keeps no other call of the service waiting.
+func TestOutputLimits_S4_8_holdNoOtherCallUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gate := &gatedAnswers{key: int16(kmsg.DescribeConfigs), asked: make(chan struct{}), open: make(chan struct{})}
+	s := w.service(kgo.WithHooks(gate))
+	first := make(chan struct{})
+	go func() {
+		s.outputLimits(w.ctx())
+		close(first)
+	}()
+	<-gate.asked
+	interrupted, cancel := context.WithCancel(w.ctx())
+	cancel()
+	second := make(chan struct{})
+	go func() {
+		s.outputLimits(interrupted)
+		close(second)
+	}()
+	select {
+	case <-second:
+	case <-w.ctx().Done():
+		t.Error("it waits for the first call")
+	}
+	close(gate.open)
+	<-first
 }

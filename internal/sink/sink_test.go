@@ -2,6 +2,7 @@ package sink
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -211,4 +212,13 @@ func TestSink_S0_6_S2_4_anOlderStateNeverOverwritesANewerOne(t *testing.T) {
 	if s := b.Status(); s.Written != 5 || s.Deleted != 2 || s.Older != 8 {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestMain lets more tests run at a time than there are processors: they wait for the database.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
 }

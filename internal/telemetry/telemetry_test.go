@@ -12,7 +12,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/enrich"
+	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/internal/telemetry"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -96,5 +102,93 @@ func TestMetrics_S4_10_theDeadlineOfABoundedRun(t *testing.T) {
 	m.Deadline(time.UnixMilli(1_782_907_200_500))
 	if _, body := get(t, "http://"+address+"/metrics"); !strings.Contains(body, "switchback_run_deadline_timestamp_seconds 1.7829072005e+09\n") {
 		t.Errorf("no deadline in %s", body)
+	}
+}
+
+func TestProviders_S4_5_S2_7_stateAndOutcomes(t *testing.T) {
+	collector := telemetry.NewDependencyCollector(func() []enrich.Status {
+		return []enrich.Status{
+			{Step: "place", Provider: "main", Circuit: breaker.StateOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeHeld: 7}, Sent: 3, Took: 1500 * time.Millisecond, Advised: 2},
+			{Step: "zone", Provider: "zone", Circuit: breaker.StateClosed},
+			{Step: "place", Provider: "mirror", Circuit: breaker.StateNone, Fallbacks: 5, QuotaKnown: true, QuotaLeft: 42},
+		}
+	}, func() []sink.Status {
+		return []sink.Status{{Table: "parcels", Circuit: breaker.StateHalfOpen, Written: 5, Deleted: 1, Older: 2, Failed: 3, Batches: 4, Took: 2 * time.Second}}
+	})
+	text := string(must.Get(testutil.CollectAndFormat(collector, expfmt.TypeTextPlain, "switchback_circuit_open", "switchback_provider_circuit", "switchback_provider_fallbacks_total",
+		"switchback_provider_quota_remaining", "switchback_provider_rate_limit_headers_total", "switchback_provider_request_duration_seconds",
+		"switchback_sink_batch_duration_seconds", "switchback_sink_rows_total"))(t))
+	for _, series := range []string{
+		`switchback_circuit_open{dependency="place/main"} 1`,
+		`switchback_circuit_open{dependency="sink"} 1`,
+		`switchback_circuit_open{dependency="zone"} 0`,
+		`switchback_provider_circuit{provider="main",state="open",step="place"} 1`,
+		`switchback_provider_circuit{provider="main",state="closed",step="place"} 0`,
+		`switchback_provider_circuit{provider="mirror",state="none",step="place"} 1`,
+		`switchback_provider_circuit{provider="zone",state="closed",step="zone"} 1`,
+		`switchback_provider_fallbacks_total{provider="mirror",step="place"} 5`,
+		`switchback_provider_quota_remaining{provider="mirror",step="place"} 42`,
+		`switchback_provider_rate_limit_headers_total{provider="main",step="place"} 2`,
+		`switchback_provider_request_duration_seconds_sum{provider="main",step="place"} 1.5`,
+		`switchback_provider_request_duration_seconds_count{provider="main",step="place"} 3`,
+		`switchback_sink_batch_duration_seconds_sum{table="parcels"} 2`,
+		`switchback_sink_batch_duration_seconds_count{table="parcels"} 4`,
+		`switchback_sink_rows_total{outcome="deleted",table="parcels"} 1`,
+		`switchback_sink_rows_total{outcome="failed",table="parcels"} 3`,
+		`switchback_sink_rows_total{outcome="older",table="parcels"} 2`,
+		`switchback_sink_rows_total{outcome="written",table="parcels"} 5`,
+	} {
+		if !strings.Contains(text, series+"\n") {
+			t.Errorf("no series %s in\n%s", series, text)
+		}
+	}
+	if strings.Contains(text, `dependency="place/mirror"`) || strings.Count(text, "switchback_provider_quota_remaining{") != 1 {
+		t.Errorf("a provider without a breaker, or one that says nothing of a quota, has a series\n%s", text)
+	}
+	if n := testutil.CollectAndCount(collector, "switchback_provider_requests_total"); n != 3*len(enrich.Outcomes()) {
+		t.Errorf("%d series of requests", n)
+	}
+}
+
+// Each series has the pipeline that it is of, those of the process and of the Go runtime too.
+func TestRegistry_S4_10_eachSeriesNamesItsPipeline(t *testing.T) {
+	t.Parallel()
+	registry := telemetry.NewRegistry("parcels")
+	r := telemetry.OfPipeline(registry, "parcels")
+	must.Get(telemetry.NewMetrics(r, stats, "f", telemetry.Build{Version: "v1", RunID: "night-7"}))(t)
+	known := false
+	r.MustRegister(telemetry.NewGatesOff(func(time.Time) bool { return false }), telemetry.NewDeadLetters(func() (deadletters.Count, bool) {
+		return deadletters.Count{Pending: 3, Escalated: 1, Oldest: time.Now().Add(-time.Hour)}, known
+	}))
+	for _, known = range []bool{false, true} {
+		families := must.Get(registry.Gather())(t)
+		names := map[string]bool{}
+		for _, f := range families {
+			names[f.GetName()] = true
+			for _, m := range f.GetMetric() {
+				pipeline := ""
+				for _, l := range m.GetLabel() {
+					if l.GetName() == "pipeline" {
+						pipeline = l.GetValue()
+					}
+				}
+				if pipeline != "parcels" {
+					t.Errorf("%s has the pipeline %q", f.GetName(), pipeline)
+				}
+			}
+		}
+		for _, want := range []string{"go_goroutines", "switchback_build_info", "switchback_records_consumed_total"} {
+			if !names[want] {
+				t.Errorf("no %s", want)
+			}
+		}
+		for name := range names {
+			if strings.HasPrefix(name, "switchback_dead_letters_") && !known {
+				t.Errorf("%s is there though nothing was counted", name)
+			}
+		}
+		if known && (!names["switchback_dead_letters_pending"] || !names["switchback_dead_letters_escalated"] || !names["switchback_dead_letters_oldest_pending_seconds"]) {
+			t.Errorf("%v", names)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package lettermodel
 
 import (
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -94,3 +95,5 @@ func TestBBox_meets_over_the_antimeridian_too(t *testing.T) {
 		}
 	}
 }
+
+var at = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+)
+
+func TestOf(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		execute bool // the command has it
+		args    []string
+		want    string
+	}{
+		{"a dry run is the default", true, []string{"--dry-run"}, "a dry run is the default: leave --dry-run out; --execute makes the change"},
+		{"with a value", true, []string{"--dry-run=false"}, "a dry run is the default: leave --dry-run out; --execute makes the change"},
+		{"a command that changes at once has none", false, []string{"--dry-run"}, ""},
+		{"a typing error", true, []string{"--exceute"}, "did you mean --execute?"},
+		{"a flag of all commands", false, []string{"--confg", "f"}, "did you mean --config?"},
+		{"a beginning", false, []string{"--conf", "f"}, "did you mean --config?"},
+		{"a hidden flag is not named", false, []string{"--secre"}, ""},
+		{"nothing is near", true, []string{"--zebra"}, ""},
+		{"one letter", true, []string{"-z"}, ""},
+		{"not a matter of names", false, []string{"--limit", "x"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root, cmd := &cobra.Command{Use: "p"}, &cobra.Command{Use: "c", RunE: func(*cobra.Command, []string) error { return nil }}
+			root.PersistentFlags().StringP("config", "c", "", "")
+			root.AddCommand(cmd)
+			cmd.Flags().Int("limit", 0, "")
+			cmd.Flags().Bool("secret", false, "")
+			must.Do(t, cmd.Flags().MarkHidden("secret"))
+			if c.execute {
+				cmd.Flags().Bool("execute", false, "")
+			}
+			err := cmd.ParseFlags(c.args)
+			if err == nil {
+				t.Fatal("it was taken")
+			}
+			if got := FlagHint(cmd, err); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	if got := FlagHint(&cobra.Command{}, errors.New("unknown flag: --dry-run")); got != "" {
+		t.Errorf("of an error of another kind: %q", got)
+	}
+}
+
+const full = "0123456789abcdef0123456789abcdef01234567"
+
+func settings(pairs ...string) (out []debug.BuildSetting) {
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, debug.BuildSetting{Key: pairs[i], Value: pairs[i+1]})
+	}
+	return out
+}
+
+func TestOf_everyWayToBuild(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		build           debug.BuildInfo
+		version, commit string // by the linker
+		want            Build
+	}{
+		{"go install of a tag", debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "", "", Build{Version: "v1.2.3"}},
+		{"go install of a commit", debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-20261123160812-0123456789ab"}}, "", "", Build{Version: "v0.0.0-20261123160812-0123456789ab", Commit: "0123456789ab"}},
+		{"go install of a commit behind a tag", debug.BuildInfo{Main: debug.Module{Version: "v1.2.4-0.20261123160812-0123456789ab"}}, "", "", Build{Version: "v1.2.4-0.20261123160812-0123456789ab", Commit: "0123456789ab"}},
+		{
+			"go build in a checkout with changes",
+			debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-20261123160812-0123456789ab+dirty"}, Settings: settings("vcs.revision", full, "vcs.time", "2026-11-23T16:08:12Z", "vcs.modified", "true")},
+			"", "", Build{Version: "v0.0.0-20261123160812-0123456789ab+dirty", Commit: full, Time: "2026-11-23T16:08:12Z", Modified: true},
+		},
+		{"go run, or without version control", debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "", "", Build{Version: "(devel)"}},
+		{"nothing in the binary", debug.BuildInfo{}, "", "", Build{Version: "(devel)"}},
+		{"an image without .git", debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "v1.2.3", full, Build{Version: "v1.2.3", Commit: full}},
+		{
+			"the builder is believed as a whole",
+			debug.BuildInfo{Main: debug.Module{Version: "v9.9.9"}, Settings: settings("vcs.revision", "fedcba", "vcs.modified", "true", "vcs.time", "2020-01-01T00:00:00Z")},
+			"v1.2.3", full, Build{Version: "v1.2.3", Commit: full},
+		},
+		{"a prerelease is no pseudo-version", debug.BuildInfo{Main: debug.Module{Version: "v1.2.3-rc.1"}}, "", "", Build{Version: "v1.2.3-rc.1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.build.GoVersion = "go1.99"
+			c.want.Go, c.want.Platform = "go1.99", runtime.GOOS+"/"+runtime.GOARCH
+			if got := buildOf(&c.build, c.version, c.commit); got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRead_ofThisBinary(t *testing.T) {
+	if got := ReadBuild(); got.Version == "" || got.Go != runtime.Version() {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestLogger_S0_7_writesOneJSONObjectALine(t *testing.T) {
+	var out bytes.Buffer
+	log, _, err := NewLogger(&out, "warn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("not told")
+	log.Warn("told", "due", time.Date(2026, 7, 1, 12, 0, 0, 0, time.FixedZone("x", 3600)))
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["msg"] != "told" || line["due"] != "2026-07-01T11:00:00Z" {
+		t.Errorf("line %s, %v", out.String(), err)
+	}
+	if _, _, err := NewLogger(&out, "loud"); err == nil {
+		t.Error("a level that does not exist was taken")
+	}
+}
+
+func TestLogger_S0_7_isTextOnATerminal(t *testing.T) {
+	var out bytes.Buffer
+	slog.New(logHandler(&out, slog.LevelInfo, true)).Info("told", "id", "x\x1b[2J")
+	if got := out.String(); !strings.Contains(got, " level=INFO msg=told id=") || strings.Contains(got, "\x1b") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a.yaml", "b.yaml"} {
+		must.Do(t, os.WriteFile(name, nil, 0o600))
+	}
+	whole := must.Get(filepath.Abs("a.yaml"))(t)
+	a, b, empty, gone := "a.yaml", "b.yaml", "", "gone.yaml"
+	for _, c := range []struct {
+		name  string
+		named NamedPipelineFile
+		want  PipelineFile
+		err   string
+	}{
+		{"by the flag", NamedPipelineFile{Flag: &a}, PipelineFile{a, "-c"}, ""},
+		{"by an argument", NamedPipelineFile{Argument: &a}, PipelineFile{a, "the argument"}, ""},
+		{"by the environment", NamedPipelineFile{Environment: a}, PipelineFile{a, "SWITCHBACK_CONFIG"}, ""},
+		{"by all three", NamedPipelineFile{&a, &a, a}, PipelineFile{a, "-c"}, ""},
+		{"one file by two names", NamedPipelineFile{Flag: &a, Environment: whole}, PipelineFile{a, "-c"}, ""},
+		{"one file that is not there", NamedPipelineFile{Flag: &gone, Environment: "./gone.yaml"}, PipelineFile{gone, "-c"}, ""},
+		{"none", NamedPipelineFile{}, PipelineFile{}, "no pipeline file is named"},
+		{"flag and argument differ", NamedPipelineFile{Flag: &a, Argument: &b}, PipelineFile{}, `"a.yaml" by -c and "b.yaml" by the argument`},
+		{"flag and environment differ", NamedPipelineFile{Flag: &a, Environment: b}, PipelineFile{}, `"a.yaml" by -c and "b.yaml" by SWITCHBACK_CONFIG`},
+		{"argument and environment differ", NamedPipelineFile{Argument: &a, Environment: b}, PipelineFile{}, `"a.yaml" by the argument and "b.yaml" by SWITCHBACK_CONFIG`},
+		{"the third differs", NamedPipelineFile{&a, &a, b}, PipelineFile{}, "two pipeline files"},
+		{"one of two is not there", NamedPipelineFile{Flag: &a, Environment: gone}, PipelineFile{}, "two pipeline files"},
+		{"an empty flag is no choice for the environment", NamedPipelineFile{Flag: &empty, Environment: a}, PipelineFile{}, "-c names an empty pipeline file"},
+		{"an empty argument", NamedPipelineFile{Argument: &empty}, PipelineFile{}, "the argument names an empty pipeline file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.named.Choose()
+			if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("got %+v, %v; want %+v, %q", got, err, c.want, c.err)
+			}
+		})
+	}
+	if _, err := (NamedPipelineFile{}).Choose(); !errors.Is(err, ErrNoPipelineFile) {
+		t.Errorf("of none: %v", err)
+	}
+}
+
+func TestWrapText_S4_12_breaksAtSpaces(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		width int
+		want  string
+	}{
+		{"one two three", 0, "one two three"},
+		{"one two three", 13, "one two three"},
+		{"one two three", 8, "one two\n  three"},
+		{"name      é two three four", 15, "name      é two\n  three four"},
+		{"a-word-that-is-wider-than-that two", 10, "a-word-that-is-wider-than-that\n  two"},
+		{"", 5, ""},
+	} {
+		got := WrapText(c.line, c.width, "  ")
+		if got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.line, c.width, got, c.want)
+		}
+		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(c.line), " ") {
+			t.Errorf("%q lost a word: %q", c.line, got)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package dlqindex
+
+import (
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+// So many come in at once that PostgreSQL takes them by COPY, and among them some that are there.
+func TestSync_S4_6_many_letters_some_of_which_died_before(t *testing.T) {
+	t.Parallel()
+	const many = 3 * copyRows
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		dead := func(from, to int) (out []*kgo.Record) {
+			for i := from; i < to; i++ {
+				out = append(out, w.dead(0, fmt.Sprint("letter-", i), nil))
+			}
+			return out
+		}
+		w.put(dead(0, many)...)
+		w.put(state(0, "letter-7", deadletters.Escalated, 3))
+		w.sync()
+		w.put(dead(many-2, 2*many)...)
+		w.put(dead(7, 8)...)
+		w.put(dead(many+1, many+2)...) // twice in what comes in
+		w.sync()
+		w.sound()
+		w.agrees()
+		for id, deaths := range map[string]int{"letter-7": 2, fmt.Sprint("letter-", many-1): 2, fmt.Sprint("letter-", many): 1, fmt.Sprint("letter-", many+1): 2} {
+			if l := w.letter(id); l.Deaths != deaths {
+				t.Errorf("%s died %d times, want %d", id, l.Deaths, deaths)
+			}
+		}
+		if l := w.letter("letter-7"); l.Status != deadletters.Escalated || l.State.ReprocessCount != 3 {
+			t.Errorf("a dead letter that died again: %+v", l.State)
+		}
+	})
+}
+
+// edit_of is the place of the record that a letter's last record is an edit of, and NULL as long
+// as its bytes are those that died.
+func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		want := func(editOf string, deaths int) {
+			t.Helper()
+			w.sync()
+			w.sound()
+			var got sql.NullString
+			must.Do(t, w.store.row(t.Context(), "SELECT edit_of FROM @dead_letter_queue WHERE id = 'a'").Scan(&got))
+			l := w.letter("a")
+			if got.String != editOf || got.Valid != (editOf != "") || l.Edited() != got.Valid || l.Deaths != deaths {
+				t.Errorf("edit_of %+v and %d deaths, want %q and %d", got, l.Deaths, editOf, deaths)
+			}
+		}
+		edit := func(of string) *kgo.Record {
+			r := w.dead(1, "a", nil)
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: deadletters.HeaderEditOf, Value: []byte(of)})
+			return r
+		}
+		w.put(w.dead(1, "a", nil))
+		want("", 1)
+		w.put(edit("dlq/1/0"))
+		want("dlq/1/0", 1)
+		if at := w.letter("a").EditOf; at != (header.Position{Topic: "dlq", Partition: 1}) {
+			t.Errorf("it is an edit of %s", at)
+		}
+		w.put(edit("dlq/1/1"), w.dead(0, "b", nil))
+		want("dlq/1/1", 1)
+		w.put(w.dead(1, "a", nil)) // put back, and dead once more
+		want("", 2)
+	})
+}
+
+// S4-8: a letter that failed again in other software is pending, whichever of its record and its state the index reads
+// last, and however often: the record alone says so. From the third replay on it is escalated.
+func TestSync_S4_8_hears_what_failed_again_in_other_software(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		const first, last, both, own = "dlq-0-0", "dlq-0-1", "dlq-1-0", "letter-1"
+		for _, id := range []string{first, last, both, own} {
+			w.put(w.dead(0, id, nil))
+		}
+		w.put(state(0, first, deadletters.Replaying, 0))
+		w.sync()
+		w.put(w.theirs(0, first, "r1", 1), w.theirs(0, last, "r1", 3), w.theirs(0, both, "r1", 2), w.theirs(0, own, "r1", 1),
+			w.theirs(0, both, "r1", 2)) // Spring may write it twice
+		w.put(state(0, both, deadletters.Reprocessed, 2), state(0, own, deadletters.Replaying, 0)) // the consumer's word, and a letter that is its own
+		w.sync()
+		w.put(state(0, last, deadletters.Replaying, 2))
+		for range 2 {
+			w.sync()
+			w.sound()
+			for id, want := range map[string]deadletters.State{
+				first: {Status: deadletters.Pending, ReprocessCount: 1}, last: {Status: deadletters.Escalated, ReprocessCount: 3},
+				both: {Status: deadletters.Pending, ReprocessCount: 2}, own: {Status: deadletters.Replaying},
+			} {
+				got := w.letter(id).State
+				if got.Status != want.Status || got.ReprocessCount != want.ReprocessCount || got.ReplayID != "r1" {
+					t.Errorf("%s: %+v, want %+v", id, got, want)
+				}
+				if id != own && (got.Reason != "failed again: IllegalStateException" || got.By != "spring") {
+					t.Errorf("%s: %+v", id, got)
+				}
+			}
+			if groups := w.letters(Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}); len(groups) != 2 {
+				t.Errorf("%d dead letters are pending, want 2", len(groups))
+			}
+		}
+		w.put(decided(0, first, deadletters.Discarded, w.letter(first).DLQ.Offset)) // in view of the record
+		w.put(decided(0, last, deadletters.Discarded, 0))                           // in view of an earlier one
+		w.sync()
+		w.sound()
+		if got := w.letter(first).Status; got != deadletters.Discarded {
+			t.Errorf("an operator gave it up, and it is %s", got)
+		}
+		if got := w.letter(last).Status; got != deadletters.Escalated {
+			t.Errorf("it died again after an operator ended the wait, and it is %s", got)
+		}
+	})
+}
+
+// One letter must not keep all others out of the index, however long its key and its headers are. What cannot be
+// compressed is too long for an index of PostgreSQL from a few kilobytes on.
+func TestSync_S4_6_takes_in_letters_with_long_names(t *testing.T) {
+	t.Parallel()
+	random := make([]byte, 24000)
+	seeded := rand.NewChaCha8([32]byte{})
+	_, _ = seeded.Read(random) // never fails
+	text := base64.StdEncoding.EncodeToString(random)
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		with := func(id, header string) *kgo.Record { // this software would cut it
+			r := w.dead(0, id, nil)
+			r.Headers = slices.DeleteFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == header })
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: header, Value: []byte(text)})
+			return r
+		}
+		w.put(
+			&kgo.Record{Topic: "dlq", Key: random, Value: []byte("{}")},
+			&kgo.Record{Topic: "dlq", Key: []byte(text), Value: []byte("{}")},
+			with("id", header.KeyDeadLetterID),
+			with("pipeline", header.KeyPipeline),
+			with("run", header.KeyRunID),
+			with("feature", header.KeyFeatureID),
+		)
+		if done := w.sync(); done.Letters != 6 {
+			t.Errorf("%+v", done)
+		}
+		w.sound()
+		for _, id := range []string{"pipeline", "run", "dlq-0-2"} {
+			if l := w.letter(id); len(l.Problems) == 0 {
+				t.Errorf("dead letter %s: no word of its header", id)
+			}
+		}
+	})
+}
+
+// S4-6: the outcome of a replay that a letter is not in changes no row, in one read or in two, and the check knows that.
+func TestSync_S4_6_anOutcomeCountsOnlyInItsReplay(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		for _, apart := range []bool{false, true} {
+			w := newWorld(t, place)
+			w.put(w.dead(0, "a", nil), w.dead(0, "b", nil))
+			w.put(state(0, "a", deadletters.Replaying, 0), outcome(0, "a", deadletters.Reprocessed, 1), state(0, "b", deadletters.Discarded, 0))
+			if apart {
+				w.sync()
+			}
+			w.put(outcome(0, "a", deadletters.Duplicate, 1), outcome(0, "b", deadletters.Reprocessed, 1))
+			w.sync()
+			w.sound()
+			if a, b := w.letter("a").Status, w.letter("b").Status; a != deadletters.Reprocessed || b != deadletters.Discarded {
+				t.Errorf("apart %v: a is %s, b is %s", apart, a, b)
+			}
+		}
+	})
+}

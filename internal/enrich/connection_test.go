@@ -1,0 +1,258 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+func TestAddressKindOf(t *testing.T) {
+	for text, want := range map[string]addressKind{
+		"9.9.9.9": addressPublic, "2606:4700::1111": addressPublic, "::ffff:9.9.9.9": addressPublic, "64:ff9b::909:909": addressPublic, "2002:909:909::1": addressPublic,
+		"127.0.0.1": addressLoopback, "127.255.0.1": addressLoopback, "::1": addressLoopback, "::ffff:127.0.0.1": addressLoopback, "64:ff9b::7f00:1": addressLoopback,
+		"2002:7f00:1::": addressLoopback,
+		"10.0.0.1":      addressPrivate, "172.16.0.1": addressPrivate, "172.32.0.1": addressPublic, "192.168.1.1": addressPrivate, "fc00::1": addressPrivate,
+		"100.64.0.1": addressPrivate, "100.128.0.1": addressPublic, "::ffff:10.1.2.3": addressPrivate,
+		"169.254.1.1": addressLinkLocal, "fe80::1": addressLinkLocal, "fe80::1%eth0": addressLinkLocal,
+		"169.254.169.254": addressMetadata, "fd00:ec2::254": addressMetadata, "100.100.100.200": addressMetadata, "192.0.0.192": addressMetadata,
+		"64:ff9b::a9fe:a9fe": addressMetadata, "168.63.129.16": addressMetadata, "fd20:ce::254": addressMetadata, "fd00:ec2::23": addressMetadata,
+		"fec0::1": addressPrivate, "64:ff9b:1::7f00:1": addressReserved, "::7f00:1": addressReserved, "::ffff:0:7f00:1": addressReserved, "100::1": addressReserved,
+		"224.0.0.1": addressMulticast, "ff02::1": addressMulticast, "239.255.255.250": addressMulticast,
+		"0.0.0.0": addressUnspecified, "0.1.2.3": addressUnspecified, "::": addressUnspecified,
+		"255.255.255.255": addressReserved, "240.0.0.1": addressReserved, "198.18.0.1": addressReserved, "192.0.0.8": addressReserved, "2001::1": addressReserved,
+	} {
+		if got := addressKindOf(netip.MustParseAddr(text)); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+	if got := addressKindOf(netip.Addr{}); got != addressReserved {
+		t.Errorf("no address is %s", got)
+	}
+}
+
+func TestAddressPolicy(t *testing.T) {
+	listed := must.Get(parseAddressPolicy(false, []string{"127.0.0.1/32", "169.254.169.254/32"}))(t)
+	for _, c := range []struct {
+		policy addressPolicy
+		addr   string
+		ok     bool
+	}{
+		{addressPolicy{}, "9.9.9.9", true},
+		{addressPolicy{}, "127.0.0.1", false},
+		{addressPolicy{}, "10.0.0.1", false},
+		{addressPolicy{AllowPrivate: true}, "127.0.0.1", true},
+		{addressPolicy{AllowPrivate: true}, "::ffff:10.0.0.1", true},
+		{addressPolicy{AllowPrivate: true}, "169.254.169.254", false},
+		{addressPolicy{AllowPrivate: true}, "fd00:ec2::254", false},
+		{addressPolicy{AllowPrivate: true}, "fd20:ce::254", false},
+		{addressPolicy{AllowPrivate: true}, "224.0.0.1", false},
+		{addressPolicy{AllowPrivate: true}, "0.0.0.0", false},
+		{listed, "127.0.0.1", true},
+		{listed, "::ffff:127.0.0.1", true},
+		{listed, "127.0.0.2", false},
+		{listed, "169.254.169.254", true},
+	} {
+		err := c.policy.Check(netip.MustParseAddr(c.addr))
+		if (err == nil) != c.ok {
+			t.Errorf("%+v: %s: %v", c.policy, c.addr, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "allow_networks") {
+			t.Errorf("the error names no key: %v", err)
+		}
+	}
+	if _, err := parseAddressPolicy(false, []string{"10.0.0.0"}); err == nil || !strings.Contains(err.Error(), "10.0.0.0") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A name that leads to an inner address is refused when it is dialled, before a packet is sent.
+func TestAddressPolicy_Control_after_the_name_is_resolved(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	dial := func(p addressPolicy) error {
+		conn, err := (&net.Dialer{ControlContext: p.Control}).DialContext(t.Context(), "tcp4", "localhost:"+port)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err
+	}
+	err = dial(addressPolicy{})
+	if refused, ok := errors.AsType[*addressRefusedError](err); !ok || refused.Kind != addressLoopback {
+		t.Fatalf("got %v", err)
+	}
+	if f := classify.Of(err); f.Code != classify.CodeAddressRefused || f.Class != classify.Permanent {
+		t.Errorf("classified as %s, %s", f.Class, f.Code)
+	}
+	if err := dial(addressPolicy{AllowPrivate: true}); err != nil {
+		t.Error(err)
+	}
+	if err := (addressPolicy{}).Control(t.Context(), "unix", "/run/x.sock", nil); err == nil {
+		t.Error("what is no IP address was allowed")
+	}
+}
+
+// FuzzAddressKindOf proves that an IPv4 address is judged alike in every dress.
+func FuzzAddressKindOf(f *testing.F) {
+	f.Add([]byte{127, 0, 0, 1})
+	f.Add([]byte{169, 254, 169, 254})
+	f.Add([]byte{9, 9, 9, 9})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) != 4 {
+			t.Skip("an IPv4 address has four bytes")
+		}
+		plain := netip.AddrFrom4([4]byte(b))
+		mapped := netip.AddrFrom16(plain.As16())
+		nat64 := netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b, 12: b[0], 13: b[1], 14: b[2], 15: b[3]})
+		sixToFour := netip.AddrFrom16([16]byte{0x20, 0x02, b[0], b[1], b[2], b[3]})
+		for _, dressed := range []netip.Addr{mapped, nat64, sixToFour} {
+			if addressKindOf(dressed) != addressKindOf(plain) {
+				t.Errorf("%s is %s, %s is %s", dressed, addressKindOf(dressed), plain, addressKindOf(plain))
+			}
+		}
+	})
+}
+
+// A proxy that refuses to make a tunnel answers with a status, and that says whether it passes.
+func TestProxy_a_tunnel_that_is_refused_is_known_by_its_status(t *testing.T) {
+	for status, want := range map[int]struct {
+		class classify.Class
+		code  classify.Code
+	}{
+		407: {classify.Permanent, classify.CodeHTTPClientError},
+		403: {classify.Permanent, classify.CodeHTTPForbidden},
+		404: {classify.Permanent, classify.CodeHTTPClientError}, // no proxy at all; a record must not be blamed
+		502: {classify.RetryBackoff, classify.CodeHTTPBadGateway},
+		503: {classify.RetryBackoff, classify.CodeHTTPUnavailable},
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(status)
+				_, _ = w.Write([]byte("<html>the proxy's own page</html>"))
+			}))
+			defer proxy.Close()
+			via := must.Get(url.Parse(proxy.URL))(t)
+			via.User = url.UserPassword("ana", secret)
+			steps := make1(t, stepOf("https://places.example/place?id={id}&key="+secret, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false }))
+			steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = newTransport(addressPolicy{}, 4, http.ProxyURL(via))
+			wantFailure(t, steps.Apply(t.Context(), parcel(), ""), want.class, want.code, "proxy")
+		})
+	}
+}
+
+// relay forwards connections to a target, and lets those that there are die without a sign, as a firewall does that has
+// forgotten them.
+type relay struct {
+	net.Listener
+	made atomic.Int64 // connections so far
+	dead atomic.Int64 // the first so many carry nothing any more
+	open sync.WaitGroup
+}
+
+func newRelay(t *testing.T, target string) *relay {
+	t.Helper()
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	r := &relay{Listener: l}
+	r.open.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", target)
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			number := r.made.Add(1)
+			r.open.Go(func() { r.carry(server, client, number) })
+			r.open.Go(func() { r.carry(client, server, number) })
+		}
+	})
+	return r
+}
+
+func (r *relay) carry(to, from net.Conn, number int64) {
+	defer func() { _ = to.Close() }()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		if number <= r.dead.Load() {
+			continue
+		}
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// Over HTTP/2 all requests share one connection. When that is dead without a sign, a request that times out does not end it:
+// the service would be down for as long as the system sends again, a quarter of an hour, though it answers everybody else.
+func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("the request came over %s", r.Proto)
+		}
+		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	at := must.Get(url.Parse(server.URL))(t)
+	way := newRelay(t, at.Host)
+	defer way.open.Wait()
+	defer func() { _ = way.Close() }()
+
+	transport := newTransport(addressPolicy{AllowPrivate: true}, 4, func(*http.Request) (*url.URL, error) { return nil, nil })
+	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
+	if transport.HTTP2 == nil {
+		t.Error("nobody looks whether a connection is alive")
+	} else { // as it is, only sooner
+		transport.HTTP2.SendPingTimeout /= 100
+		transport.HTTP2.PingTimeout /= 100
+	}
+	steps := make1(t, stepOf("https://"+way.Addr().String()+"/place/{id}", func(s *config.EnrichStep) { s.HTTP.Timeout = config.Duration(2 * time.Second) }))
+	steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = transport
+	defer transport.CloseIdleConnections()
+
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
+	defer cancel()
+	ask := func() error { return steps.Apply(t.Context(), parcel(), "") }
+	until := func(what string) {
+		eventually.Until(ctx, t, what, func() (bool, string) {
+			err := ask()
+			return err == nil, fmt.Sprint(err)
+		})
+	}
+	until("the first answer")
+	dead := way.made.Load()
+	way.dead.Store(dead)
+	until("an answer over another connection")
+	if way.made.Load() == dead {
+		t.Error("the answer came over the dead connection")
+	}
+}

@@ -1,0 +1,262 @@
+package enrich
+
+import (
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// newLedger is a ledger with a clock that the test turns.
+func newLedger(t *testing.T) (*QuotaLedger, *time.Time) {
+	t.Helper()
+	now := quotaClock
+	return NewQuotaLedger(time.Hour, func() time.Time { return now }), &now
+}
+
+func takeTicket(t *testing.T, l *QuotaLedger) QuotaTicket {
+	t.Helper()
+	ticket, wait := l.Take()
+	if wait != 0 {
+		t.Fatalf("has to wait %v", wait)
+	}
+	return ticket
+}
+
+func TestQuotaLedger_an_older_answer_does_not_count(t *testing.T) {
+	l, _ := newLedger(t)
+	one, two := takeTicket(t, l), takeTicket(t, l)
+	l.Done(two, QuotaAdvice{Known: true, Remaining: 0, Reset: time.Minute})
+	l.Done(one, QuotaAdvice{Known: true, Remaining: 1, Reset: time.Minute})
+	if l.Wait() != time.Minute {
+		t.Errorf("waits %v", l.Wait())
+	}
+}
+
+func TestQuotaLedger_nil_lets_everything_pass(t *testing.T) {
+	var l *QuotaLedger
+	takeTicket(t, l)
+	if l.Done(0, QuotaAdvice{Pause: time.Hour}) || l.Wait() != 0 {
+		t.Error("held")
+	}
+}
+
+// However requests and answers overtake each other, the service never has to refuse one that was sent after its first
+// answer.
+func TestQuotaLedger_S2_2_never_over_the_limit(t *testing.T) {
+	for seed := range uint64(300) {
+		playQuota(t, seed)
+	}
+}
+
+// answer is one on its way.
+type answer struct {
+	ticket QuotaTicket
+	advice QuotaAdvice
+}
+
+// playQuota lets a service with a limit count requests in any order, and its answers come in any order.
+func playQuota(t *testing.T, seed uint64) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1))
+	l, now := newLedger(t)
+	size, window := 1+random.IntN(20), time.Minute
+	left, reset := size, now.Add(window)
+	var going []QuotaTicket
+	var coming []answer
+	served, spoke := 0, false
+	for range 3000 {
+		*now = now.Add(time.Duration(random.IntN(200)) * time.Millisecond)
+		if !now.Before(reset) {
+			left, reset = size, now.Add(window)
+		}
+		switch random.IntN(3) {
+		case 0: // the service counts one
+			if len(going) == 0 {
+				continue
+			}
+			i := random.IntN(len(going))
+			if left == 0 {
+				t.Fatalf("seed %d: a request came with nothing left of %d", seed, size)
+			}
+			left--
+			served++
+			// The reset is said in whole seconds, rounded up, as services do.
+			coming = append(coming, answer{going[i], QuotaAdvice{Known: true, Remaining: left, Limit: size, Reset: (reset.Sub(*now) + time.Second - 1).Truncate(time.Second)}})
+			going = slices.Delete(going, i, i+1)
+		case 1: // an answer arrives
+			if len(coming) == 0 {
+				continue
+			}
+			i := random.IntN(len(coming))
+			l.Done(coming[i].ticket, coming[i].advice)
+			coming = slices.Delete(coming, i, i+1)
+			spoke = true
+		case 2: // a request is sent; before the first answer only one
+			if !spoke && len(going)+len(coming) > 0 {
+				continue
+			}
+			if ticket, wait := l.Take(); wait == 0 {
+				going = append(going, ticket)
+			}
+		}
+	}
+	if served < size {
+		t.Errorf("seed %d: only %d requests of %d were sent", seed, served, size)
+	}
+}
+
+var quotaClock = time.Date(2026, 3, 18, 2, 0, 0, 0, time.UTC)
+
+func quotaHeader(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
+	}
+	return h
+}
+
+func TestReadQuotaAdvice_S2_2(t *testing.T) {
+	left := func(n, limit int, reset time.Duration) QuotaAdvice {
+		return QuotaAdvice{Known: true, Given: true, Remaining: n, Limit: limit, Reset: reset}
+	}
+	for _, c := range []struct {
+		name   string
+		status int
+		header http.Header
+		want   QuotaAdvice
+	}{
+		{"nothing", 200, quotaHeader(), QuotaAdvice{}},
+		{"draft_list", 200, quotaHeader("RateLimit", `"default";r=50;t=30`, "RateLimit-Policy", `"default";q=100;w=60`), left(50, 100, 30*time.Second)},
+		{"draft_list_the_tightest_counts", 200, quotaHeader("RateLimit", `"burst";r=5;t=1, "day";r=3;t=3600`, "RateLimit-Policy", `"burst";q=10;w=1,"day";q=1000;w=86400`), left(3, 1000, time.Hour)},
+		{"draft_list_two_are_empty", 200, quotaHeader("RateLimit", `"a";r=0;t=1, "b";r=0;t=9`), left(0, 0, 9*time.Second)},
+		{"draft_list_in_two_fields", 200, quotaHeader("RateLimit", `"a";r=7;t=1`, "RateLimit", `"b";r=2;t=9`), left(2, 0, 9*time.Second)},
+		{"draft_list_token_as_name", 200, quotaHeader("RateLimit", `a;r=7;t=1`, "RateLimit-Policy", "a;q=8"), left(7, 8, time.Second)},
+		{"draft_06_dictionary", 200, quotaHeader("RateLimit", "limit=100, remaining=0, reset=5"), left(0, 100, 5*time.Second)},
+		{"draft_05_fields", 200, quotaHeader("RateLimit-Limit", "100, 100;w=60", "RateLimit-Remaining", "4", "RateLimit-Reset", "50"), left(4, 100, 50*time.Second)},
+		{"x_reset_in_seconds", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "12", "X-RateLimit-Limit", "60"), left(0, 60, 12*time.Second)},
+		{"x_reset_since_1970", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1773799290"), left(0, 0, 90*time.Second)},
+		{"x_reset_in_the_past", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1773799100"), left(0, 0, 0)},
+		{"x_with_another_hyphen", 200, quotaHeader("X-Rate-Limit-Remaining", "1", "X-Rate-Limit-Reset", "0.5"), left(1, 0, 0)},
+		{"draft_before_x", 200, quotaHeader("RateLimit", `"a";r=7;t=1`, "X-RateLimit-Remaining", "0"), left(7, 0, time.Second)},
+		{"retry_after_in_seconds", 429, quotaHeader("Retry-After", "7"), QuotaAdvice{Pause: 7 * time.Second, Given: true}},
+		{"retry_after_as_a_date", 503, quotaHeader("Retry-After", "Wed, 18 Mar 2026 02:01:00 GMT"), QuotaAdvice{Pause: time.Minute, Given: true}},
+		{"retry_after_of_a_success_means_something_else", 202, quotaHeader("Retry-After", "7"), QuotaAdvice{}},
+		{"both", 429, quotaHeader("Retry-After", "7", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "9"), QuotaAdvice{Known: true, Given: true, Reset: 9 * time.Second, Pause: 7 * time.Second}},
+		{"nonsense_list", 200, quotaHeader("RateLimit", `"a";r=x`), QuotaAdvice{}},
+		{"negative", 200, quotaHeader("RateLimit", `"a";r=-1;t=5`), QuotaAdvice{}},
+		{"nonsense_fields", 200, quotaHeader("X-RateLimit-Remaining", "many"), QuotaAdvice{}},
+		{"inner_list", 200, quotaHeader("RateLimit", `("a" "b");r=1`), QuotaAdvice{}},
+		{"absurd_reset", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "9223372036854775807"), left(0, 0, time.Unix(0, math.MaxInt64).Sub(quotaClock))},
+		{"reset_in_microseconds", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(quotaClock.Add(30*time.Second).UnixMicro(), 10)), left(0, 0, 30*time.Second)},
+		{"reset_in_nanoseconds", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(quotaClock.Add(30*time.Second).UnixNano(), 10)), left(0, 0, 30*time.Second)},
+		{"reset_as_a_date", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", quotaClock.Add(30*time.Second).UTC().Format(http.TimeFormat)), left(0, 0, 30*time.Second)},
+		{"reset_as_rfc3339", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", quotaClock.Add(30*time.Second).Format(time.RFC3339)), left(0, 0, 30*time.Second)},
+		{"reset_in_words", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "soon"), left(0, 0, 0)},
+		{"our_clock_is_ahead", 503, quotaHeader("Date", quotaClock.Add(-5*time.Minute).Format(http.TimeFormat), "Retry-After", quotaClock.Add(-4*time.Minute).Format(http.TimeFormat),
+			"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(quotaClock.Add(-4*time.Minute).Unix(), 10)), QuotaAdvice{Known: true, Reset: time.Minute, Pause: time.Minute, Given: true}},
+		{"reset_in_milliseconds", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(quotaClock.Add(30*time.Second).UnixMilli(), 10)), left(0, 0, 30*time.Second)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := ReadQuotaAdvice(c.status, c.header, quotaClock); got != c.want {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// FuzzReadQuotaAdvice proves that no header makes a number that the ledger cannot bear.
+func FuzzReadQuotaAdvice(f *testing.F) {
+	f.Add(`"default";r=50;t=30`, `"default";q=100`, "5", "12")
+	f.Add("@", "@", "0", "0")
+	f.Add("limit=1, remaining=0, reset=5", "", "0", "1773799290")
+	f.Fuzz(func(t *testing.T, limit, policy, left, reset string) {
+		a := ReadQuotaAdvice(429, quotaHeader("RateLimit", limit, "RateLimit-Policy", policy, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", reset, "Retry-After", reset), quotaClock)
+		if a.Remaining < 0 || a.Limit < 0 || a.Reset < 0 || a.Pause < 0 {
+			t.Errorf("%+v", a)
+		}
+		l := NewQuotaLedger(time.Hour, func() time.Time { return quotaClock })
+		ticket, _ := l.Take()
+		l.Done(ticket, a)
+		if wait := l.Wait(); wait < 0 || wait > time.Hour {
+			t.Errorf("%+v makes a wait of %v", a, wait)
+		}
+	})
+}
+
+// A refusal without Retry-After whose rate limit says when there is more: the refused record waits until then, also where
+// another instance, which knows nothing of the limit, is the next to try it (S2-2).
+func TestApply_S2_2_the_reset_of_a_limit_is_when_the_refused_record_comes_back(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		say    func(http.Header)
+		want   time.Duration
+	}{
+		"epoch":                    {429, limits("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(30*time.Second).Unix(), 10)), 30 * time.Second},
+		"seconds":                  {429, limits("RateLimit", `"day";r=0;t=45`), 45 * time.Second},
+		"retry_after_counts_first": {429, limits("Retry-After", "7", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "30"), 7 * time.Second},
+		"there_are_some_left":      {429, limits("X-RateLimit-Remaining", "3", "X-RateLimit-Reset", "30"), 0},
+		"milliseconds":             {429, limits("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(30*time.Second).UnixMilli(), 10)), 30 * time.Second},
+		"of_an_outage":             {503, limits("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "30"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				c.say(w.Header())
+				w.WriteHeader(c.status)
+			})
+			step := stepOf(server.URL, func(s *config.EnrichStep) { s.HTTP.RetryAfter = config.RetryAfterRecord })
+			err := make1(t, step).Apply(t.Context(), parcel(), "")
+			if got := classify.Of(err).RetryAfter; got != c.want {
+				t.Errorf("the record comes back after %v, want %v: %v", got, c.want, err)
+			}
+		})
+	}
+}
+
+func limits(pairs ...string) func(http.Header) {
+	return func(h http.Header) {
+		for i := 0; i < len(pairs); i += 2 {
+			h.Set(pairs[i], pairs[i+1])
+		}
+	}
+}
+
+// A cached answer that fails its record is no answer to keep: once the service is fixed, the next record passes.
+func TestCache_keeps_no_answer_that_lacks_what_is_required(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		step := stepOf("http://places/{id}", func(s *config.EnrichStep) {
+			s.HTTP.Cache = &config.Cache{TTL: config.Duration(time.Hour), MaxEntries: 10}
+		})
+		steps := make1(t, step)
+		defer steps.Close()
+		good := &service{act: says(200)}
+		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = good
+		good.is(body200(`{"title":"half"}`))
+		wantFailure(t, steps.Apply(t.Context(), parcel(), ""), classify.Row, classify.CodeMissingRequired, "/name")
+		good.is(status(200))
+		if err := steps.Apply(t.Context(), parcel(), ""); err != nil {
+			t.Errorf("the service is fixed: %v", err)
+		}
+		good.asked()
+		if err := steps.Apply(t.Context(), parcel(), ""); err != nil || good.asked() != 0 {
+			t.Errorf("a whole answer is kept: %v", err)
+		}
+	})
+}
+
+func body200(text string) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		answer, err := status(200)(r)
+		answer.Body = io.NopCloser(strings.NewReader(text))
+		return answer, err
+	}
+}

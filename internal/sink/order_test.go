@@ -1,0 +1,246 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// S0-6: a delete that waits for another instance, which is about to write the key for the first time, deletes what that one
+// wrote: it does not go by what it saw when it began.
+func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	known := must.Get(b.read(t.Context()))(t)
+	other := &encoder{} // the other instance, between its statement and the end of its transaction
+	other.rows(&known.table, []*Row{b.row("k", 0, 1, `{"name":"old"}`, point)})
+	must.Get(b.db.PgConn().CopyFrom(t.Context(), bytes.NewReader(other.out), known.stage.open))(t)
+	b.exec(known.upsert)
+	done := make(chan error, 1)
+	go func() { done <- b.write(b.row("k", 0, 2, "", point)) }()
+	awaitBlocked(t, b, 1)
+	b.exec("commit")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := b.ask("select string_agg(name, ',') from parcels"); got != "null" {
+		t.Errorf("the key was deleted last, and the table has %q", got)
+	}
+	if s := b.Status(); s.Deleted != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// awaitBlocked waits until so many statements of the sink wait for a lock.
+func awaitBlocked(t *testing.T, b *bench, statements int) {
+	t.Helper()
+	watch := must.Get(pgx.ConnectConfig(t.Context(), b.db.Config()))(t)
+	defer func() { _ = watch.Close(context.WithoutCancel(t.Context())) }()
+	eventually.Until(t.Context(), t, "statements that wait", func() (bool, string) {
+		var waiting int
+		err := watch.QueryRow(t.Context(), "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").Scan(&waiting)
+		return waiting >= statements, fmt.Sprint(waiting, err)
+	})
+}
+
+// S0-6: two instances write a record key for the first time at the same moment. PostgreSQL decides an upsert by one index only, so the
+// other unique index of the guard is what the second one hits: that is no claim of another record key.
+func TestSink_S0_6_twoFirstEventsOfOneKey(t *testing.T) {
+	t.Parallel()
+	b := byFeature(t)
+	first := b.Sink
+	b.refound(config.SinkKeyFeature)
+	// An index that is made first is filled first: both statements have looked for the key by then, and neither has written it.
+	b.exec(`create function stop(text) returns text immutable language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(7); return $1; end $$;
+		create index on parcels_switchback (stop(key));
+		alter table parcels_switchback drop constraint parcels_switchback_pkey, drop constraint parcels_switchback_row_key_key;
+		alter table parcels_switchback add primary key (key);
+		alter table parcels_switchback add unique (row_key)`)
+	b.exec("select pg_advisory_lock(7)")
+	done := make(chan error, 2)
+	for i, s := range []*Sink{first, b.Sink} {
+		r := b.of("k1", "A", int64(i))
+		go func() { done <- s.Write(t.Context(), []*Row{r}) }()
+	}
+	awaitBlocked(t, b, 2)
+	b.exec("select pg_advisory_unlock(7)")
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := b.names(); got != "A: A of k1 at 1" {
+		t.Error(got)
+	}
+}
+
+// repeat asks about an event that says what took effect last, and wants an answer.
+func (b *bench) repeat(key string, number, offset int64, hash string, want bool) {
+	b.t.Helper()
+	stale := must.Get(b.Repeated(b.t.Context(), &Repeat{Key: []byte(key), Version: retrytopics.Version{Number: number, Offset: offset}, ContentHash: hash, Source: "t/0/9"}))(b.t)
+	if stale != want {
+		b.t.Errorf("%s, version %d/%d, %s: stale %t", key, number, offset, hash, stale)
+	}
+}
+
+// says is a row with a content hash of its own.
+func (b *bench) says(key string, number, offset int64, name string) *Row {
+	r := b.row(key, number, offset, `{"name":"`+name+`"}`, point)
+	r.ContentHash = name
+	return r
+}
+
+// S0-6: A is there. B was written and its answer lost. A comes again: its row is written again, and B stays out when it comes late.
+func TestSink_S0_6_aRepeatFindsWhatALostAnswerLeft(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	name := func(want string) {
+		t.Helper()
+		if got := b.ask("select coalesce((select name from parcels where id = 'k'), 'none')"); got != want {
+			t.Errorf("the table has %s, want %s", got, want)
+		}
+	}
+	b.repeat("k", 0, 1, "A", true) // nothing was ever written
+	b.must(b.says("k", 0, 1, "A"))
+	b.repeat("k", 0, 3, "A", false)
+	b.must(b.says("k", 0, 2, "B")) // late: the repeat lies behind it
+	name("A")
+	b.must(b.says("k", 0, 4, "B"))
+	b.repeat("k", 0, 3, "A", false) // and B behind that
+	name("B")
+	b.repeat("k", 0, 5, "A", true)
+	b.must(b.says("k", 0, 5, "A"))
+	name("A")
+	b.must(b.row("k", 0, 6, "", "")) // a delete is no other than B
+	b.repeat("k", 7, 5, "A", false)
+	b.repeat("k", 0, 7, "A", true)
+	b.repeat("\xff", 0, 7, "A", true) // no text: the write refuses it
+	b.repeat("\x00", 0, 7, "A", true)
+}
+
+// A file that is sent again is nothing but repeats: they go to the database together, and each gets its own answer.
+func TestSink_S0_6_repeatsAreAskedTogether(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	var rows []*Row
+	for i := range 400 {
+		rows = append(rows, b.says(string(rune('a'+i%26))+string(rune('a'+i/26)), 0, int64(i), "A"))
+	}
+	b.must(rows...)
+	var all sync.WaitGroup
+	for i, r := range rows {
+		all.Go(func() {
+			hash, want := "A", false
+			if i%7 == 0 {
+				hash, want = "B", true
+			}
+			stale, err := b.Repeated(t.Context(), &Repeat{Key: r.Key, Version: retrytopics.Version{Offset: 1000 + int64(i)}, ContentHash: hash, Source: "t/0/1"})
+			if err != nil || stale != want {
+				t.Errorf("%s: stale %t, %v", r.Key, stale, err)
+			}
+		})
+	}
+	all.Wait()
+	if got := b.ask("select count(*) from parcels_switchback where source_offset >= 1000"); got != "342" {
+		t.Errorf("%s guards were raised", got)
+	}
+}
+
+// A repeat waits for the database as a write does.
+func TestSink_S3_5_aRepeatIsDeferredWithTheRest(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	b.must(b.says("k", 0, 1, "A"))
+	b.exec("alter table parcels_switchback rename to gone")
+	defer b.execAfter("alter table gone rename to parcels_switchback")
+	b.table.Store(nil)
+	_, err := b.Repeated(t.Context(), &Repeat{Key: []byte("k"), Version: retrytopics.Version{Offset: 2}, ContentHash: "A"})
+	wantHold(t, err, Dependency, "parcels_switchback")
+}
+
+// rows are n new states of keys from one on.
+func (b *bench) rows(from, n int, offset int64, name string) []*Row {
+	b.t.Helper()
+	out := make([]*Row, n)
+	for i := range out {
+		out[i] = b.row(fmt.Sprintf("k%03d", from+i), 0, offset+int64(i), fmt.Sprintf(`{"name":%q}`, name), point)
+	}
+	return out
+}
+
+// S0-6: the upsert takes over a row that the table has and the guard does not. A unique constraint of the team's own refuses only the rows
+// that break it, and no other row is lost.
+func TestSink_S0_6_rowsThatTheGuardDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	b.exec("insert into parcels (id, name) values ('k025', 'by hand')")
+	b.must(b.rows(20, 10, 20, "new")...)
+	if got := b.ask("select count(*) || name from parcels where id between 'k020' and 'k029' group by name"); got != "10new" {
+		t.Errorf("the table has %s", got)
+	}
+	b.exec("create unique index on parcels (name) where name like 'only%'")
+	answers := b.together(append(b.rows(40, 1, 40, "only one"), b.rows(41, 2, 41, "only one")...)...)
+	failed := 0
+	for _, err := range answers {
+		if err != nil {
+			failed++
+			if f := classify.Of(err); f.Code != classify.CodeDBConstraint {
+				t.Errorf("%s: %v", f.Code, err)
+			}
+		}
+	}
+	if failed != 2 || b.ask("select count(*) from parcels where name = 'only one'") != "1" {
+		t.Errorf("answers: %v", answers)
+	}
+}
+
+// S0-6: every way in which pgx runs statements does, such as those that poolers need. A batch that fails leaves no transaction open.
+func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
+	t.Parallel()
+	server := postgis.Need(t)
+	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, server, ", max_connections: 1")
+			b.connectsBy(b.dsn + "&default_query_exec_mode=" + mode)
+			b.reopen()
+			b.must(b.rows(0, 5, 0, "first")...)
+			b.must(b.rows(3, 5, 10, "second")...)
+			b.must(b.row("k000", 0, 20, "", ""))
+			if err := b.write(b.row("bad", 0, 21, `{"seen":"never"}`, point)); classify.Of(err).Code != classify.CodeDBData {
+				t.Errorf("a value that the column refuses: %v", err)
+			}
+			b.must(b.row("k001", 0, 22, `{"name":"third","tags":["a",{"b":null}]}`, point))
+			if got := b.ask("select string_agg(id || name, ',' order by id) from parcels"); got != "k001third,k002first,k003second,k004second,k005second,k006second,k007second" {
+				t.Errorf("the table has %s", got)
+			}
+		})
+	}
+}
+
+// S0-6: a state that is the same byte by byte is not written again: no trigger fires, no dead row is left.
+func TestSink_S0_6_aDuplicateTouchesNoRow(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
+	before := b.ask("select xmin || '/' || ctid from parcels")
+	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
+	if after := b.ask("select xmin || '/' || ctid from parcels"); after != before {
+		t.Errorf("%s became %s", before, after)
+	}
+	b.must(b.row("a", 0, 1, `{"name":"X","tags":[1]}`, point)) // the same event, made differently by a later attempt
+	if got := b.ask("select name from parcels"); got != "X" {
+		t.Errorf("the table has %s", got)
+	}
+}
