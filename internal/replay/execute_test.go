@@ -129,33 +129,6 @@ func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 	}
 }
 
-// A, B, A is three changes: the last one of a content goes back, wherever it lies, and one that was put back stands for
-// nothing that came after it. Whether that is a repetition, the consumer knows, which knows what came between.
-func TestExecute_C4_the_newest_of_a_content_goes_back(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	first := letter(0, "first", fmt.Sprintf(square, "a"))
-	w.die(first, again(first, "last", 44), again(first, "middle", 42))
-	s := w.service()
-	if r := w.execute(s, w.plan(s, deadletters.Filter{IDs: []string{"first"}})); r.Reinjected != 1 {
-		t.Errorf("the first alone: %+v", r)
-	}
-	p := w.plan(s, deadletters.Filter{})
-	for _, l := range w.letters(p) {
-		if want := map[string]string{"middle": "last"}[l.ID]; l.DuplicateOf != want {
-			t.Errorf("%s: %+v", l.ID, l)
-		}
-	}
-	if r := w.execute(s, p); r.Reinjected != 1 || r.Duplicates != 1 {
-		t.Errorf("the rest: %+v", r)
-	}
-	w.sentOnce("first", "last")
-	w.die(again(first, "late", 43))
-	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 0 || r.Duplicates != 1 {
-		t.Errorf("one from between: %+v", r)
-	}
-}
-
 // Features without an id of their own are told apart by the keys of their records, and may say the same.
 func TestExecute_C4_features_of_other_keys_are_no_duplicates(t *testing.T) {
 	t.Parallel()
@@ -171,38 +144,6 @@ func TestExecute_C4_features_of_other_keys_are_no_duplicates(t *testing.T) {
 	w.die(letter(1, "c", same), letter(1, "d", same))
 	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 2 || r.Duplicates != 0 {
 		t.Errorf("in one plan: %+v", r)
-	}
-}
-
-func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	value := fmt.Sprintf(square, "a")
-	w.die(letter(1, "a", value), again(letter(1, "a", value), "twin", 39))
-	s := w.service()
-	w.execute(s, w.plan(s, deadletters.Filter{}))
-
-	// The consumer fails again: same id, and the state that it owes.
-	c := controlOf(1, "a", value)
-	c.ReplayID, c.ReplayCount = "r1", 1
-	closed := must.Get(deadletters.Closing([]byte("key of a"), c, deadletters.Change{To: deadletters.Pending, Reason: "geometry_invalid", By: "consumer", At: start}))(t)
-	w.die(closed.Record("features.dlq-status", 1),
-		&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte("key of a"), Value: []byte(value), Headers: c.AppendTo(nil)})
-
-	plan := w.plan(s, deadletters.Filter{})
-	if got := w.letters(plan); len(got) != 1 || got[0].Offset != 2 || got[0].ReprocessCount != 1 {
-		t.Fatalf("plan %+v", got)
-	}
-	w.execute(s, plan)
-	records := w.read("features")
-	if len(records) != 2 {
-		t.Fatalf("%d records", len(records))
-	}
-	if n, _ := topiclog.Header(records[1], header.KeyReplayCount); n != "2" {
-		t.Errorf("replay count %q, want 2", n)
-	}
-	if st := w.states()["a"]; st.Status != deadletters.Replaying || st.ReprocessCount != 1 {
-		t.Errorf("state %+v", st)
 	}
 }
 

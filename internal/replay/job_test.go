@@ -112,40 +112,6 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	}
 }
 
-// A cancelled replay ends after its transaction, also while the consumer is awaited or while it pauses, and says what was not sent. The
-// same plan goes on with it: an order for its earlier run does not count.
-func TestJob_S4_6_C4_isCancelledByAnotherProcess(t *testing.T) {
-	t.Parallel()
-	for _, paused := range []bool{false, true} {
-		t.Run(fmt.Sprintf("paused %v", paused), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			p, ended, release := w.slowly(4)
-			if paused {
-				w.order(control.PauseJob, "r1")
-				w.jobIs("r1", control.JobPaused)
-			}
-			w.order(control.CancelJob, "r1")
-			err := <-ended
-			if c, is := errors.AsType[*CancelledError](err); !is || *c != (CancelledError{By: "bo", Letters: 4, NotReached: 3}) {
-				t.Fatal(err)
-			}
-			j := w.job("r1")
-			if j.State != control.JobCancelled || j.NotReached != 3 || j.Why != err.Error() || j.Command != "replayer replay --expect 4" {
-				t.Errorf("%+v", j)
-			}
-			for range 4 {
-				release <- struct{}{}
-			}
-			w.execute(w.service(), p)
-			w.allReprocessed(4)
-			if j := w.job("r1"); j.State != control.JobDone || j.Done != 4 {
-				t.Errorf("the same plan again: %+v", j)
-			}
-		})
-	}
-}
-
 // A replay that its gate stopped is told until the same plan has come to its end: what was not sent, why, and the command that goes on.
 func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	t.Parallel()

@@ -135,29 +135,6 @@ func (w *world) wantStatuses(want map[deadletters.Status]int) {
 	}
 }
 
-// S4-8: dead letters whose replay was deleted before it was read are replaying for ever. They become pending again, by an operation
-// with a name and a reason, and go back once more.
-func TestReopenLost_S4_8_whatWasDeletedBeforeItWasRead(t *testing.T) {
-	t.Parallel()
-	w, _ := lostWorld(t, 4)
-	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), nil)
-	if err != nil || r.Changed != 4 || r.Left != 0 || !strings.HasPrefix(r.ID, "reopen-") {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	w.wantStatuses(map[deadletters.Status]int{deadletters.Pending: 4})
-	if undone, err := w.service().Undo(w.ctx(), r.ID, ana("they were not lost"), nil); err != nil || undone.Changed != 4 {
-		t.Fatalf("%+v, %v", undone, err)
-	}
-	w.wantStatuses(map[deadletters.Status]int{deadletters.Replaying: 4})
-	if r, err = w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("they were"), nil); err != nil || r.Changed != 4 {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
-	if n := len(w.sent()); n != 4 {
-		t.Errorf("%d of 4 went back", n)
-	}
-}
-
 // What waits for its retry may be the replay, and so may what lies in, or behind, a transaction that is still open.
 func TestReopenLost_S4_8_nothingWhileARecordMayWait(t *testing.T) {
 	t.Parallel()
