@@ -302,3 +302,35 @@ func TestSuspend_S4_1_aBatchIsQuarantinedAllTheSame(t *testing.T) {
 		}
 	}
 }
+
+// A bad batch that is too small to be judged does not hold everything; several of them do.
+func TestBatch_S4_1_oneSmallBatchIsWaitedFor(t *testing.T) {
+	limits := Limits{Fields: []string{"zone"}, MaxNullRate: 0.2, MinRecords: 20, ApartBatches: true}
+	g := New(limits)
+	for i := range 40 {
+		if got := g.Mapped(start, "good-", feature(true, true)); len(got) != 0 {
+			t.Fatal(short(got))
+		}
+		if got := g.Mapped(start, "bad-", feature(true, false)); len(got) != 0 && i < 19 {
+			t.Fatalf("after %d: %s", i+1, short(got))
+		} else if i == 19 && short(got) != "null_rate bad-zone 20/20" {
+			t.Fatalf("judged: %s", short(got))
+		}
+	}
+	g = New(limits)
+	var last []Breach
+	for i := range 40 {
+		last = append(last, g.Mapped(start, "small"+strconv.Itoa(i/10), feature(true, i%2 == 0))...)
+	}
+	if len(last) == 0 || last[0].Batch != "" {
+		t.Errorf("many small bad batches: %s", short(last))
+	}
+	g = New(limits)
+	for range 30 {
+		g.Mapped(start, "good-", feature(true, true))
+		last = g.Mapped(start, "", feature(true, false))
+	}
+	if short(last) != "null_rate zone 30/60" {
+		t.Errorf("records without a batch: %s", short(last))
+	}
+}
