@@ -182,31 +182,6 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	}
 }
 
-// A dead letter that dies again is pending again, and is put back no more often than --max-replays says.
-func TestAnyDLQ_C4_whatDiesAgainIsSeenAndCounted(t *testing.T) {
-	d, at := payments(t, false)
-	d.put(d.died("payments", 1, 7, "k", `{"amount":1}`))
-	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "fixed", "--create-topics", "--max-replays", "2")
-	for range 2 {
-		d.want(cli.ExitDone, back...)
-		sent := d.read("payments")
-		again := d.died("payments", 1, sent[len(sent)-1].Offset, "k", `{"amount":1}`)
-		again.Headers = append(slices.Clone(sent[len(sent)-1].Headers), again.Headers...)
-		d.put(again)
-		d.want(cli.ExitDone, with(at, "list", "--status", "pending")...)
-		if n := strings.Count(d.out.String(), "\n"); n != 1 {
-			t.Errorf("%d dead letters are pending: %s", n, &d.out)
-		}
-	}
-	d.want(cli.ExitNothing, back...)
-	if !strings.Contains(d.out.String(), "at most 2 may be (--max-replays)") {
-		t.Errorf("%s%s", &d.out, &d.err)
-	}
-	if n := len(d.read("payments")); n != 2 {
-		t.Errorf("%d records were put back", n)
-	}
-}
-
 // Discard and undo work without a pipeline, as everything that is known of the DLQ stays in its own topics.
 func TestAnyDLQ_C4_discardAndUndo(t *testing.T) {
 	d, at := payments(t, true)
@@ -299,26 +274,6 @@ func TestAnyDLQ_C4_whereADeadLetterGoes(t *testing.T) {
 	}
 	if len(d.read("payments")) != 1 || len(d.read("balances")) != 0 {
 		t.Errorf("%d and %d were put back", len(d.read("payments")), len(d.read("balances")))
-	}
-}
-
-// A plan freezes where each dead letter goes.
-func TestAnyDLQ_C4_plan(t *testing.T) {
-	d, at := payments(t, false)
-	d.put(d.died("payments", 2, 1, "a", "1"), d.died("payments", 2, 2, "a", "1"))
-	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan", "-o", "json")...)
-	if got := d.out.String(); !strings.Contains(got, `"targets": {`) || !strings.Contains(got, `"payments": 1`) || strings.Contains(got, `"today"`) {
-		t.Errorf("%s", got)
-	}
-	d.want(cli.ExitRefused, with(at, "replay", "--plan", "fix.plan")...)
-	d.want(cli.ExitDone, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics")...)
-	if sent := d.read("payments"); len(sent) != 1 || sent[0].Partition != 2 {
-		t.Errorf("%v", sent)
-	}
-	d.put(d.died("payments", 2, 1, "a", "1")) // the same content as what was put back
-	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x")...)
-	if sent := d.read("payments"); len(sent) != 1 {
-		t.Errorf("%d were put back", len(sent))
 	}
 }
 

@@ -29,6 +29,8 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"lst", "--code", "not_json"}, "unknown command \"lst\"; did you mean list?"},
 		{[]string{"bogus"}, "see replayer --help"},
 		{[]string{"audit", "-c", "pipeline.yaml", "--source", "features/3"}, "write it as topic/partition/offset"},
+		{[]string{"audit", "-c", "pipeline.yaml", "--operations", "--all"}, "--all"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--topic", "features.dlq"}, "--brokers"},
 		{[]string{"list", "--colour"}, "unknown flag"},
 		{[]string{"list", "extra"}, "extra"},
 		{[]string{"list"}, "which pipeline?"},
@@ -64,19 +66,6 @@ func TestExit_2_usage(t *testing.T) {
 	}
 }
 
-func TestExit_2_every_fault_of_the_pipeline_file(t *testing.T) {
-	d := newDesk(t, true)
-	if err := os.WriteFile("bad.yaml", []byte("pipeline: { id: \"a b\" }\nsauce: 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d.want(cli.ExitUsage, "list", "-c", "bad.yaml")
-	for _, fault := range []string{"bad.yaml:1:", "bad.yaml:2:", "sauce", "retry_policy"} {
-		if !strings.Contains(d.err.String(), fault) {
-			t.Errorf("no word of %s in %s", fault, &d.err)
-		}
-	}
-}
-
 func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 	d := newDesk(t, true)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
@@ -101,21 +90,11 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 
 func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
-	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"replays", "nobody"}} {
+	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"replays", "nobody"}, {"audit", "--operations"}} {
 		d.want(cli.ExitNothing, append(args, "-c", "pipeline.yaml")...)
 		if strings.Count(d.err.String(), "\n") != 1 || d.out.Len() > 0 {
 			t.Errorf("%v: stderr %q, stdout %q", args, &d.err, &d.out)
 		}
-	}
-}
-
-func TestExit_4_when_a_letter_was_left(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
-	d.put(deadletters.State{ID: "1-42-cccccccc", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
-	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc,0-40-aaaaaaaa", "--execute", "--reason", "x")
-	if !strings.Contains(d.out.String(), "it is discarded since 2026-11-03T04:05:06Z (by bo)") {
-		t.Errorf("stdout %s", &d.out)
 	}
 }
 
@@ -139,20 +118,6 @@ func TestExit_of_an_execution(t *testing.T) {
 			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
 		}
 	}
-}
-
-// The whole way of an operator: dry run, execute, run again; off a terminal.
-func TestExit_5_then_0_then_3(t *testing.T) {
-	d := newDesk(t, false)
-	d.put(letter(0, "0-40-aaaaaaaa", fmt.Sprintf(square, "a"), "ring 3"))
-	args := []string{"replay", "-c", "pipeline.yaml"}
-	d.want(cli.ExitRefused, args...)
-	if !strings.Contains(d.err.String(), "--execute") {
-		t.Errorf("the refusal does not name the flag: %s", &d.err)
-	}
-	d.want(cli.ExitDone, append(args, "--all", "--execute", "--reason", "fixed")...)
-	d.want(cli.ExitNothing, append(args, "--all", "--execute", "--reason", "fixed")...)
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "replaying")
 }
 
 func TestExit_130_interrupted(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // overtaken writes a letter and says that a newer event of its key took effect since.
@@ -62,15 +61,5 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml")
 	if got := strings.Count(d.out.String(), `"force_version":"the newer survey is wrong"`); got != 3 {
 		t.Errorf("%d audit events with the reason, want that of the replay and those of 2 dead letters:\n%s", got, &d.out)
-	}
-}
-
-func TestForce_S4_8_is_refused_without_an_order(t *testing.T) {
-	d := newDesk(t, false)
-	d.overtaken()
-	t.Setenv("SWITCHBACK_ORDERING_MODE", string(retrytopics.OrderNone))
-	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "x")
-	if !strings.Contains(d.err.String(), "ordering.mode: none") {
-		t.Errorf("said %s", &d.err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -88,28 +87,4 @@ func TestForeign_dialect_by_hand(t *testing.T) {
 	}
 	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--dialect", "esperanto")
 	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
-}
-
-// watermill's poison queue names the topic of a record, and neither partition nor offset.
-func TestList_C4_names_the_topic_where_nothing_else_of_the_source_is_known(t *testing.T) {
-	d := newDesk(t, false)
-	d.put(&kgo.Record{Topic: "features.dlq", Partition: 1, Value: []byte("x"), Timestamp: start.Add(-time.Hour), Headers: []kgo.RecordHeader{
-		{Key: "reason_poisoned", Value: []byte("cannot parse")}, {Key: "topic_poisoned", Value: []byte("orders")},
-		{Key: "handler_poisoned", Value: []byte("h")}, {Key: "subscriber_poisoned", Value: []byte("s")},
-	}})
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
-	if got := d.out.String(); !strings.Contains(got, `"source":null,"source_topic":"orders"`) || !strings.Contains(got, `"dialect":"watermill"`) {
-		t.Errorf("%s", got)
-	}
-	var entry struct {
-		ID string `json:"id"`
-	}
-	if err := json.Unmarshal(d.out.Bytes(), &entry); err != nil {
-		t.Fatal(err)
-	}
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", entry.ID, "-o", "table")
-	if got := d.out.String(); !strings.Contains(got, "first seen in  orders, partition and offset are not known") {
-		t.Errorf("%s", got)
-	}
-	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 }

@@ -132,19 +132,6 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed")
 }
 
-func TestReplay_S4_8_goesOnWithConsentAndWhereNothingIsKnown(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
-	other := []byte(`{"version":1,"mapping":"sha256:` + strings.Repeat("0", 64) + `"}`)
-	leave := d.member("old-1", other)
-	d.shows("old-1", "DIFFERENT")
-	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed", "--mapping-differs")
-	leave()
-	d.member("older", nil)
-	d.shows("older", "not known: it announces none")
-	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--including-failing", "--execute", "--reason", "fixed")
-}
-
 // states counts what was written of the states of dead letters.
 func (d *desk) states() (n int64) {
 	d.t.Helper()

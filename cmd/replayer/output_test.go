@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -46,42 +45,6 @@ func TestOutput_golden(t *testing.T) {
 	}
 }
 
-// Every line of ndjson has the fields of the contract and no others; bytes that are no text come in
-// base64 instead.
-func TestOutput_ndjson_has_exactly_the_fields_of_the_contract(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
-	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
-	if len(lines) != 5 {
-		t.Fatalf("%d lines", len(lines))
-	}
-	for _, line := range lines {
-		value := "value"
-		if strings.Contains(line, `"id":"0-43-dddddddd"`) {
-			value = "value_base64"
-		}
-		checkFields(t, line, "content_hash", "dialect", "dlq", "error", "id", "key", "source", "status", value)
-		var parts struct{ DLQ, Error json.RawMessage }
-		if err := json.Unmarshal([]byte(line), &parts); err != nil {
-			t.Fatal(err)
-		}
-		checkFields(t, string(parts.DLQ), "offset", "partition", "topic")
-		checkFields(t, string(parts.Error), "cause_class", "class", "code", "message")
-	}
-}
-
-func checkFields(t *testing.T, object string, want ...string) {
-	t.Helper()
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(object), &fields); err != nil {
-		t.Fatal(err)
-	}
-	if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, want) {
-		t.Errorf("fields %v, want %v, in %s", got, want, object)
-	}
-}
-
 func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 	d := newDesk(t, true)
 	evil := letter(0, "0-1-eeeeeeee", "{\"a\":\"\x1b[2J\u009b\U000e0001\"}", "\x1b]0;owned\x07 \u202e")
@@ -101,20 +64,6 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 	var back dlq.LetterJSON
 	if err := json.Unmarshal(d.out.Bytes(), &back); err != nil || *back.Value != string(evil.Value) {
 		t.Errorf("the escaped value is %q, %v", *back.Value, err)
-	}
-}
-
-func TestOutput_colours_only_where_they_are_wanted(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
-	d.env.Color = true
-	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml")
-	if !bytes.Contains(d.out.Bytes(), []byte(green+"passes"+reset)) {
-		t.Errorf("no colours: %q", d.out.String())
-	}
-	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--no-color")
-	if bytes.Contains(d.out.Bytes(), []byte("\x1b")) {
-		t.Errorf("colours despite --no-color: %q", d.out.String())
 	}
 }
 
@@ -191,34 +140,5 @@ func TestOutput_S2_5_request_and_response(t *testing.T) {
 				t.Errorf("%v does not say %s:\n%s", c.args, text, got)
 			}
 		}
-	}
-}
-
-func TestList_S4_6_the_newest_first(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
-	listed := func(args ...string) (ids []string) {
-		t.Helper()
-		d.want(cli.ExitDone, append([]string{"list", "-c", "pipeline.yaml", "--no-values"}, args...)...)
-		for line := range strings.Lines(d.out.String()) {
-			var l struct{ ID string }
-			if err := json.Unmarshal([]byte(line), &l); err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, l.ID)
-		}
-		return ids
-	}
-	all := listed()
-	slices.Reverse(all)
-	if got := listed("--newest"); !slices.Equal(got, all) {
-		t.Errorf("listed %v, want %v", got, all)
-	}
-	if got := listed("--newest", "--limit", "2"); !slices.Equal(got, all[:2]) {
-		t.Errorf("the two newest are %v, want %v", got, all[:2])
-	}
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "table", "--newest", "--limit", "2")
-	if !strings.Contains(d.err.String(), "2 of 5 dead letters") || !strings.Contains(d.out.String(), all[1]) {
-		t.Errorf("%s%s", d.out.String(), d.err.String())
 	}
 }

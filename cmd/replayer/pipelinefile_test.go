@@ -29,6 +29,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		{"by the environment", "pipeline.yaml", []string{"list"}, cli.ExitDone, `"id":`},
 		{"by all three", "./pipeline.yaml", []string{"list", "pipeline.yaml", "-c", "pipeline.yaml"}, cli.ExitDone, `"id":`},
 		{"beside an argument of its own", "pipeline.yaml", []string{"show", "1-42-cccccccc"}, cli.ExitDone, `"id":`},
+		{"a part says of how many", "pipeline.yaml", []string{"list", "--limit", "2", "-o", "table"}, cli.ExitDone, "2 of 5 dead letters"},
 		{"-v says by what", "pipeline.yaml", []string{"stats", "-v"}, cli.ExitDone, `"named_by":"SWITCHBACK_CONFIG"`},
 		{"what it advises names the file", "pipeline.yaml", []string{"replay"}, cli.ExitRefused, "replayer replay -c pipeline.yaml"},
 		{"by none", "", []string{"list"}, cli.ExitUsage, "which pipeline? no pipeline file is named: give it with -c FILE, as an argument"},
@@ -49,13 +50,4 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A DLQ of other software that is named needs no file, whatever the environment has.
-func TestPipelineFile_isNotThatOfTheEnvironmentBesideBrokers(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
-	brokers := strings.Join(d.writer.OptValue("SeedBrokers").([]string), ",")
-	t.Setenv("SWITCHBACK_CONFIG", "nowhere.yaml")
-	d.want(cli.ExitDone, "list", "--brokers", brokers, "--topic", "features.dlq", "--limit", "1")
 }

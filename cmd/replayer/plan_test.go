@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -42,21 +41,4 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 		t.Errorf("status %s", &d.out)
 	}
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")
-}
-
-func TestApply_refuses_a_plan_that_was_changed(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
-	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl")
-	text, err := os.ReadFile("fix.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("fix.jsonl", []byte(strings.Replace(string(text), `"do":"leave"`, `"do":"reinject"`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--execute", "--reason", "x")
-	if !strings.Contains(d.err.String(), "checksum") || !strings.Contains(d.err.String(), "fix.jsonl") {
-		t.Errorf("stderr %s", &d.err)
-	}
 }

@@ -82,24 +82,6 @@ func TestSafety_C4_newerValuesOfACompactedTopic(t *testing.T) {
 	}
 }
 
-// The newest dead letter of a key is the one whose value a compacted topic keeps, in whatever order they died and go back.
-func TestSafety_C4_theYoungestOfAKeyWinsInACompactedTopic(t *testing.T) {
-	d, at := payments(t, false)
-	d.topicWith("balances", "cleanup.policy", "compact")
-	for i := range 4 {
-		d.put(value("balances", "k", fmt.Sprint(i)))
-	}
-	d.put(value("balances", "other", "1"))
-	d.put(d.died("balances", 0, 2, "k", "of 2"), d.died("balances", 0, 3, "k", "of 3"), d.died("balances", 0, 1, "k", "of 1"))
-	back := with(at, "replay", "--origin", "balances", "--execute", "--reason", "x", "--create-topics", "-o", "table")
-	d.want(cli.ExitPartly, append(back, "--id", "dlq-0-1,dlq-0-2")...) // 3 goes, and 1 is behind it
-	d.said(t, "a younger dead letter of its key goes back there before it")
-	d.want(cli.ExitNothing, append(back, "--all")...) // 2 is older than what was put back
-	if got := d.values("balances")["k"]; got != "of 3" {
-		t.Errorf("the topic has %q", got)
-	}
-}
-
 // Elsewhere the order is told, and a younger dead letter that went back since the plan stops an older one of its key.
 func TestSafety_C4_orderWithinAKey(t *testing.T) {
 	d, at := payments(t, false)

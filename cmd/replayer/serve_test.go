@@ -108,16 +108,6 @@ func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
 	}
 }
 
-// Of a DLQ besides the pipeline's own nothing can be put back by its topics.
-func TestServe_S4_6_a_foreign_DLQ_beside_a_pipeline(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
-	address, _ := serving(t, d, "-c", "pipeline.yaml", "--topic", "features.dlq")
-	if status, answer := fetch(t, address+"api/replays"); status != http.StatusBadRequest || !strings.Contains(string(answer["error"]), "-c pipeline.yaml") {
-		t.Errorf("%d %s", status, answer)
-	}
-}
-
 func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
 	d := newDesk(t, false)
 	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--listen", "0.0.0.0:0")

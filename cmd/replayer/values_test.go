@@ -73,21 +73,3 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	}
 	d.want(cli.ExitUsage, append(append([]string{}, d.alone()...), "groups", "--topic", "features.dlq", "--values")...)
 }
-
-// The bytes of a bounded number of dead letters are read, whatever lies in the DLQ, and the answer says of how many.
-func TestGroups_S4_6_readsABoundedNumberOfValues(t *testing.T) {
-	d := newDesk(t, false)
-	levels := make([]string, dlq.ValuesOf+50)
-	for i := range levels {
-		levels[i] = fmt.Sprintf(`"%d m"`, i)
-	}
-	d.refusedLevels(levels...)
-	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
-	var g dlq.GroupJSON
-	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
-		t.Fatal(err)
-	}
-	if g.Count != len(levels) || g.Values.Read != dlq.ValuesOf || len(g.Values.Most) != dlq.ValuesListed || g.Values.Others != dlq.ValuesOf-dlq.ValuesListed {
-		t.Errorf("%d dead letters, values of %d, %d listed, %d others", g.Count, g.Values.Read, len(g.Values.Most), g.Values.Others)
-	}
-}
