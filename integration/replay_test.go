@@ -196,6 +196,55 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 	}
 }
 
+// C-4, decision 0033: A, B, A is three changes, also when one or both of the A died. What came before is closed for what came
+// after it, never the other way round; a repetition that the replayer cannot tell from a change is closed by the consumer.
+func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
+	testrun.Fast(t)
+	t.Parallel()
+	const n = 5
+	for name, c := range map[string]struct {
+		replayed bool // the first letter, before anything else came
+		between  bool // another event took effect
+		want     []int
+		states   map[string]int
+	}{
+		"replayed together": {false, true, []int{2, 1}, map[string]int{"reprocessed": n, "duplicate": n}},
+		"replayed apart":    {true, true, []int{1, 2, 1}, map[string]int{"reprocessed": 2 * n}},
+		"nothing between":   {false, false, []int{1}, map[string]int{"reprocessed": n, "duplicate": n}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPipe(t, 2*time.Minute).ensure()
+			dies := func() {
+				p.places.Default(misbehave.Status(404))
+				p.at(1, ids("d", n)...)
+				p.drain()
+				p.places.Default(misbehave.OK())
+			}
+			dies()
+			if c.replayed {
+				p.replay("--execute")
+				p.drain().balances(t)
+			}
+			if c.between {
+				p.at(2, ids("d", n)...)
+				p.drain().balances(t)
+			}
+			dies()
+			p.replay("--execute")
+			p.drain().balances(t)
+			p.wantLevels(n, c.want...)
+			count := map[string]int{}
+			states, _ := p.states()
+			for _, s := range states {
+				count[s.Status]++
+			}
+			if !maps.Equal(count, c.states) {
+				t.Errorf("states %v, want %v", count, c.states)
+			}
+		})
+	}
+}
+
 // C-4: a repetition that died is put back after the letter that it repeats, in a plan of its own: the consumer, which knows
 // what came between, closes it.
 func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
