@@ -32,10 +32,15 @@ nightly: ## Every test at its full size (hours); bash .ci/nightly --only NAME ru
 .PHONY: test
 test: ## Run the fast tests, which need only Go
 	go test ./...
+	@echo "Not run: proofs on a real Kafka, SQL on PostGIS unless one is installed, and the race detector. make gate runs them, make nightly the full sizes."
 
 .PHONY: test/integration
 test/integration: ## Run the proofs on a real Kafka (needs a JDK and Maven, or a Docker engine, or KAFKA_BROKERS)
 	SWITCHBACK_TEST_TIER=proofs SWITCHBACK_TEST_BROKER=kafka go test -count=1 -p 1 -timeout=60m ./integration/...
+
+.PHONY: sizes
+sizes: ## Print how many lines of code and words of documentation there are
+	bash .ci/sizes
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a minute, or for FUZZ_TIME
