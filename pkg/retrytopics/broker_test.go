@@ -56,6 +56,7 @@ func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
 		Unknown:  classify.Permanent, // as the product has it
 		Ordering: retrytopics.Ordering{Mode: retrytopics.OrderNone},
 		Origin:   retrytopics.Origin{Proven: retrytopics.TrustProducers},
+		Timing:   retrytopics.Timing{Transaction: testrun.Patient(10 * time.Second)}, // the broker ends what takes longer
 	}
 }
 
