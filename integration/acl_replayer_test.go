@@ -17,7 +17,7 @@ import (
 // replayerRows are the commands of the replayer, and a replay that loses each of its permissions while it runs.
 func replayerRows(t *testing.T, kafka *guarded) []row {
 	t.Helper()
-	rows := []row{{"replayer/read", testReplayerReads}, {"replayer/write", testReplayerWrites}}
+	rows := []row{{"replayer/read", testReplayerReads}, {"replayer/write", testReplayerWrites}, {"replayer/any DLQ", testAnyDLQ}}
 	all, names := tableOf(t, kafka, acls.RoleReplayerWrite)
 	for i, p := range all {
 		if p.op == acls.Write && p.grant.When(p.op) == acls.Always && !strings.HasSuffix(p.grant.Name, ".dlq") { // edits alone write to the DLQ

@@ -25,7 +25,7 @@ func TestPermissions_S4_15(t *testing.T) {
 		rows = append(rows, replayerRows(t, kafka)...)
 		rows = append(rows, runRows(t, kafka)...)
 	} else {
-		rows = []row{{"consumer/topics", testTopicsDuty}, {"run/all are enough", func(t *testing.T, kafka *guarded) { testRun(t, kafka, -1) }}}
+		rows = []row{{"consumer/topics", testTopicsDuty}, {"run/all are enough", func(t *testing.T, kafka *guarded) { testRun(t, kafka, -1) }}, {"replayer/any DLQ", testAnyDLQ}}
 	}
 	next := make(chan row)
 	go func() {

@@ -100,7 +100,7 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 	d := newDesk(t, false)
 	at := d.alone()
 	before := d.topics()
-	for _, args := range [][]string{{"edit", "--all", "--set", "a=1"}, {"prune"}, {"acls", "--principal", "User:x"}} {
+	for _, args := range [][]string{{"edit", "--all", "--set", "a=1"}, {"prune"}} {
 		d.want(cli.ExitUsage, append(slices.Clone(at), args...)...)
 		if !strings.Contains(d.err.String(), "it is for a pipeline's own dead letters (-c)") {
 			t.Errorf("%v: %s", args, &d.err)
@@ -109,6 +109,7 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 	for words, args := range map[string][]string{
 		"--topic: no DLQ is named":      {"list"},
 		"no DLQ is named; give its":     {"replay"},
+		"--target: to which topics":     {"acls", "--topic", "orders-dlt", "--principal", "User:x"},
 		"--lost needs a pipeline":       {"reopen", "--topic", "orders-dlt", "--lost"},
 		"at least one replay is needed": {"replay", "--topic", "orders-dlt", "--max-replays", "0"},
 		"leave --origin out":            {"plan", "--topic", "orders-dlt", "-f", "p", "--to", "a", "--origin", "b"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,12 +10,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // aclsFlags say for whom the privileges are printed.
 type aclsFlags struct {
 	principal, host string
 	roles           []string
+	to              acls.Targets // of a DLQ without a pipeline
 }
 
 func (a *app) acls() *cobra.Command {
@@ -25,12 +28,16 @@ func (a *app) acls() *cobra.Command {
 		Long: `Print the least privileges that the replayer's commands need on a cluster with ACLs, as kafka-acls.sh
 commands or, with -o json, as JSON. Nothing is changed and no broker is asked.
 
-replayer-read is for commands that change nothing, and for dry runs; replayer-write for --execute. Dead letters
-that go to another topic (--to, or dead letters of other software) need Write on that topic besides.`,
+replayer-read is for commands that change nothing, and for dry runs; replayer-write for --execute. With --to, a pipeline's
+dead letters need Write on that topic besides. Of a DLQ without a pipeline, --target names each topic that dead letters
+go back to; a dry run of replay prints them.`,
 		Args: a.fileArgument,
 		RunE: func(*cobra.Command, []string) error { return a.printACLs(&f) },
 	}
+	a.named.registerDLQ(cmd)
 	flags := cmd.Flags()
+	flags.StringSliceVar(&f.to.Topics, "target", nil, "a topic that dead letters of a DLQ without a pipeline go back to; may be repeated")
+	flags.StringSliceVar(&f.to.Groups, "watch-group", nil, "a consumer group that --watch-group of replay follows; may be repeated")
 	flags.StringVar(&f.principal, "principal", "", "to whom they are granted, such as User:desk (mandatory)")
 	flags.StringVar(&f.host, "host", "*", "address that the principal may come from")
 	flags.StringSliceVar(&f.roles, "for", roleWords(), "what for: "+strings.Join(roleWords(), ", "))
@@ -54,16 +61,37 @@ func (a *app) printACLs(f *aclsFlags) error {
 		}
 		roles = append(roles, role)
 	}
-	cfg, err := a.pipeline()
+	cfg, err := a.dlq(&a.named)
 	if err != nil {
 		return err
 	}
-	allowed, err := acls.For(cfg, f.principal, f.host, roles)
+	allowed, err := a.allowed(f, cfg, roles)
 	if err != nil {
-		return exit(cli.ExitUsage, fmt.Errorf("--principal, --host: %w", err))
+		return exit(cli.ExitUsage, err)
 	}
 	if a.asked && a.output != "table" {
 		return a.object(allowed)
 	}
 	return allowed.WriteCommands(a.env.Out, cfg.Kafka)
+}
+
+func (a *app) allowed(f *aclsFlags, cfg *config.Config, roles []acls.Role) (acls.Allowed, error) {
+	targets := len(f.to.Topics) > 0
+	switch {
+	case !a.alone(&a.named) && (targets || len(f.to.Groups) > 0):
+		return acls.Allowed{}, errors.New("--target and --watch-group are for a DLQ without a pipeline, which --brokers and --topic name: the pipeline file says where dead letters go back to")
+	case !a.alone(&a.named):
+		return ofPrincipal(acls.For(cfg, f.principal, f.host, roles))
+	case !targets && slices.Contains(roles, acls.RoleReplayerWrite):
+		return acls.Allowed{}, fmt.Errorf("--target: to which topics do the dead letters go back? %s prints them; without replaying, use --for %s", "replayer replay "+a.place(), acls.RoleReplayerRead)
+	}
+	return ofPrincipal(acls.ForDLQ(cfg, f.principal, f.host, roles, f.to))
+}
+
+// ofPrincipal names the flags that an error is about.
+func ofPrincipal(allowed acls.Allowed, err error) (acls.Allowed, error) {
+	if err != nil {
+		err = fmt.Errorf("--principal, --host: %w", err)
+	}
+	return allowed, err
 }

@@ -36,7 +36,7 @@ func commandExamples() map[string]string {
 		"cancel":   "replayer cancel -c pipeline.yaml level-fix",
 		"prune":    "replayer prune -c pipeline.yaml --older-than 90d --execute --reason \"kept long enough\"",
 		"index":    "replayer index -c pipeline.yaml\nreplayer index -c pipeline.yaml --check",
-		"acls":     "replayer acls -c pipeline.yaml --principal User:desk --for replayer-write",
+		"acls":     "replayer acls -c pipeline.yaml --principal User:desk --for replayer-write\nreplayer acls --brokers kafka:9092 --topic payments.DLT --principal User:desk --target payments",
 		"version":  "replayer version\nreplayer version -o json",
 	}
 }

@@ -86,6 +86,36 @@ func TestOf_S4_15_followsTheConfiguration(t *testing.T) {
 	}
 }
 
+func TestOfDLQ_S4_15_namesWhatTheReplayerKeepsAndWhereLettersGo(t *testing.T) {
+	cfg, err := config.ParseDLQ(config.DLQ{Topic: "payments.DLT", Brokers: []string{"a:1"}}, nil, func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := Targets{Topics: []string{"payments", "refunds"}, Groups: []string{"app"}}
+	for _, c := range []struct {
+		role     Role
+		resource Resource
+		name     string
+		want     string
+	}{
+		{RoleReplayerRead, Topic, "payments.DLT", "Read DescribeConfigs"},
+		{RoleReplayerRead, Topic, "payments.DLT.replayer-audit", "Read"},
+		{RoleReplayerRead, Topic, "refunds", "Read DescribeConfigs"},
+		{RoleReplayerRead, TransactionalID, "switchback-replayer-payments.DLT", ""},
+		{RoleReplayerWrite, Topic, "payments.DLT", "Read DescribeConfigs"},
+		{RoleReplayerWrite, Topic, "payments.DLT.replayer-audit", "Write Create"},
+		{RoleReplayerWrite, Topic, "payments.DLT.replayer-control", "Read Write Create"},
+		{RoleReplayerWrite, Topic, "payments", "Read Write DescribeConfigs"},
+		{RoleReplayerWrite, Group, "app", "Describe"},
+		{RoleReplayerWrite, TransactionalID, "switchback-replayer-payments.DLT", "Write"},
+		{RoleRun, Topic, "payments.DLT", ""},
+	} {
+		if got := line(OfDLQ(cfg, c.role, to), c.resource, c.name); got != c.want {
+			t.Errorf("%s %s %s needs %q, want %q", c.role, c.resource, c.name, got, c.want)
+		}
+	}
+}
+
 // The commands go through a real shell: what kafka-acls.sh is called with is what the JSON says.
 func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 	cfg := load(t, "source: { group: \"it's $HOME; rm -rf x\" }\nkafka: { brokers: [\"a:1\", \"b:2\"] }\n")

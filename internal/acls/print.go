@@ -26,6 +26,15 @@ type Set struct {
 // For gives the privileges of roles; one that needs none is left out. The error says what is wrong with the principal or the
 // host.
 func For(c *config.Config, principal, host string, roles []Role) (Allowed, error) {
+	return allow(principal, host, roles, func(role Role) []Grant { return Of(c, role) })
+}
+
+// ForDLQ is For with a DLQ without a pipeline (see [OfDLQ]).
+func ForDLQ(c *config.Config, principal, host string, roles []Role, to Targets) (Allowed, error) {
+	return allow(principal, host, roles, func(role Role) []Grant { return OfDLQ(c, role, to) })
+}
+
+func allow(principal, host string, roles []Role, of func(Role) []Grant) (Allowed, error) {
 	a := Allowed{Principal: principal, Host: host, Roles: []Set{}}
 	if kind, name, typed := strings.Cut(principal, ":"); !typed || kind == "" || name == "" {
 		return a, fmt.Errorf("principal %q: want a type and a name, such as User:orders", principal)
@@ -36,7 +45,7 @@ func For(c *config.Config, principal, host string, roles []Role) (Allowed, error
 		}
 	}
 	for _, role := range roles {
-		if granted := Of(c, role); len(granted) > 0 {
+		if granted := of(role); len(granted) > 0 {
 			a.Roles = append(a.Roles, Set{role, role.Commands(), granted})
 		}
 	}

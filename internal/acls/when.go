@@ -14,11 +14,12 @@ const (
 	Ordered  When = "ordered"  // the first start fails, which writes the key of replays; later a tolerance that holds the pipeline writes its order
 	Followed When = "followed" // a start fails; a consumer that runs keeps what it has read, and does not hear of changes
 	Tidied   When = "tidied"   // what is finished stays in the tiers and takes space; the log says so
+	Compact  When = "compact"  // a replay into a compacted topic fails, since newer values of its keys have to be looked at
 	Seen     When = "seen"     // what may not be read or described is not shown
 )
 
 // Whens lists every time.
-func Whens() []When { return []When{Always, Start, Assigned, Ordered, Followed, Tidied, Seen} }
+func Whens() []When { return []When{Always, Start, Assigned, Ordered, Followed, Tidied, Compact, Seen} }
 
 // When says when an operation of the grant is needed.
 func (g Grant) When(o Operation) When {

@@ -71,7 +71,7 @@ func (s *Service) newLease(op operation) *lease {
 func (l *lease) view(ctx context.Context) (control.View, error) {
 	view, err := control.Read(ctx, l.service.opts, l.service.cfg.Topics.Control)
 	if err != nil {
-		return view, fmt.Errorf("which replayer is at work is in %s (`consumer topics ensure` makes the topic): %w", l.service.cfg.Topics.Control, err)
+		return view, fmt.Errorf("which replayer is at work is in %s: %w", l.service.cfg.Topics.Control, err)
 	}
 	return view, nil
 }

@@ -45,7 +45,10 @@ func Missing(ctx context.Context, admin *kadm.Client, plan []Topic) ([]Topic, er
 	// Asking for the permitted operations goes past the client's cache, which would call a new topic missing for seconds.
 	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx), names...)
 	if err != nil {
-		return nil, fmt.Errorf("ask the broker for the topics: %w", err)
+		return nil, fmt.Errorf("ask the broker for the topics: %w", kafka.DeniedTopics("Describe", names, err, func(topic string) error {
+			_, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx), topic)
+			return err
+		}))
 	}
 	var missing []Topic
 	for _, t := range plan {

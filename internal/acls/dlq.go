@@ -1,0 +1,57 @@
+package acls
+
+import (
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// Targets is where the dead letters of a DLQ without a pipeline go back to.
+type Targets struct {
+	Topics []string
+	Groups []string // consumer groups that are watched
+}
+
+// OfDLQ gives the least privileges of a replayer's role on a DLQ without a pipeline (see [config.LoadDLQ]). Other roles need none. It is
+// pure.
+func OfDLQ(c *config.Config, role Role, to Targets) []Grant {
+	var g grants
+	if slices.Contains(ReplayerRoles(), role) {
+		g.dlqReads(c, to)
+	}
+	if role == RoleReplayerRead {
+		g.topic(c.Topics.Audit, Read) // replayer audit
+	}
+	if role == RoleReplayerWrite {
+		g.dlqWrites(c, to)
+	}
+	return g
+}
+
+func (g *grants) dlqReads(c *config.Config, to Targets) {
+	g.topic(c.Topics.DLQ, Read, DescribeConfigs)
+	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // how long it keeps its records
+	g.topic(c.Topics.DLQStatus, Read)
+	g.topic(c.Topics.Control, Read)
+	for _, topic := range to.Topics {
+		g.topic(topic, Read, DescribeConfigs)
+		g.except(topic, DescribeConfigs, Seen)
+		if len(to.Groups) == 0 { // how far a group is takes Read, too
+			g.except(topic, Read, Compact)
+		}
+	}
+	for _, group := range to.Groups {
+		g.add(Group, Literal, group, Describe)
+	}
+}
+
+func (g *grants) dlqWrites(c *config.Config, to Targets) {
+	for _, topic := range []string{c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control} {
+		g.topic(topic, Create, Write)
+	}
+	g.add(TransactionalID, Literal, replay.TransactionalID(c.Source.Topic), Write)
+	for _, topic := range to.Topics {
+		g.topic(topic, Write)
+	}
+}
