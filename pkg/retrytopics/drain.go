@@ -68,7 +68,7 @@ func (e *Engine) settled() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.told || s.rebalanced {
+	if !s.told || s.rebalanced || s.settling {
 		return false
 	}
 	for _, state := range s.states {

@@ -146,7 +146,7 @@ func (s *session) onAssignment(assigned map[string][]int32) {
 func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 	s.mu.Lock()
 	rebalanced := s.rebalanced
-	s.rebalanced = false
+	s.rebalanced, s.settling = false, rebalanced
 	s.mu.Unlock()
 	if !rebalanced {
 		return false, nil
@@ -161,7 +161,13 @@ func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 	s.skipGaps()
 	// The client has gone back to what it takes for committed. Partitions that stayed go on where they were.
 	s.seek((*partition).nextOffset)
-	return true, s.restore(ctx)
+	if err := s.restore(ctx); err != nil {
+		return true, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settling = false
+	return true, nil
 }
 
 // seek makes the client fetch on from the given offset of each partition. It drops what the client has fetched; of a partition

@@ -40,6 +40,7 @@ type session struct {
 	states     map[int32]*partitionState
 	assigned   map[string][]int32 // by the group's leader
 	rebalanced bool               // since the last turn
+	settling   bool               // the turn after a rebalance has not yet restored what its partitions must know
 	told       bool               // the group has said what is this instance's, and that was not lost since
 	fatal      error
 

@@ -1,0 +1,42 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// clearing is a committer whose clear fails after a look at the session.
+type clearing struct {
+	committer
+	look func()
+}
+
+var errClear = errors.New("cannot clear")
+
+func (c clearing) clear(context.Context) error {
+	c.look()
+	return errClear
+}
+
+// While the turn after a rebalance is under way, its partitions have no memory yet: a bounded run does not end there.
+func TestRunUntilEnd_S4_14_endsNotWithinARebalance(t *testing.T) {
+	e := &Engine{}
+	var settled []bool
+	look := func() { settled = append(settled, e.settled()) }
+	s := &session{e: e, told: true, committer: clearing{look: look}}
+	e.current.Store(s)
+	look()
+	s.rebalanced = true
+	look()
+	if _, err := s.afterRebalance(t.Context()); !errors.Is(err, errClear) {
+		t.Fatal(err)
+	}
+	look()
+	for i, want := range []bool{true, false, false, false} {
+		if settled[i] != want {
+			t.Errorf("settled %v", settled)
+			break
+		}
+	}
+}
