@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // perFeature splits collections, whose features end each by itself.
@@ -132,4 +133,27 @@ func (p *pipe) putBack(t *testing.T, n int) {
 	p.drain()
 	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, Letters: 3 * n, Replays: 2 * n})
 	p.wantFeatures(n, 7)
+}
+
+// S3-1, S4-14: consumers that are killed while features of collections wait, die and are delivered lose none and double none.
+func TestPerFeatureKilled_S3_1_S4_14(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
+	needRealKafka(t)
+	for _, order := range []string{"none", "latest_wins", "strict"} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			const n, kills = 120, 3
+			p := newPipe(t, 4*time.Minute, killed, perFeature(order)).ensure()
+			sent := p.mixed(n)
+			tiers, output := p.log.Tail(t, p.topics.Tiers...), p.log.Tail(t, p.topics.Output)
+			p.sendRecords(sent...)
+			p.killAmid(output, kills, n*partsOf/(kills+2), n*partsOf/(6*kills))
+			p.drain()
+			wantTotals(t, p.verify(tiers.Seen()...), 3*n, conservation.Place{Output: n, Letters: 2 * n})
+			p.wantFeatures(n, 1, 7)
+			p.neverEarly(tiers.Seen())
+			p.putBack(t, n)
+		})
+	}
 }

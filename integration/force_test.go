@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // at sends one event of each feature.
@@ -106,4 +107,25 @@ func TestForceVersion_S4_8(t *testing.T) {
 			}
 		})
 	}
+}
+
+// S4-8, S3-1: consumers killed amid forced replays let each take effect once.
+func TestForceVersionKilled_S4_8_S3_1(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
+	needRealKafka(t)
+	const n, kills = 900, 4
+	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
+	all := ids("k", n)
+	p.overtaken(all...)
+	for _, id := range all[:n/3] {
+		p.places.Script(id, misbehave.Status(503))
+	}
+	p.replay("--execute", "--force-version")
+	output := p.log.Tail(t, p.topics.Output)
+	p.killAmid(output, kills, n/(kills+1), n/(4*kills))
+	p.drain()
+	wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: n, Output: 2 * n})
+	p.wantStates(n, "reprocessed")
+	p.wantLevels(n, 5, 1)
 }

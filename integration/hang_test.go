@@ -79,3 +79,44 @@ func (p *pipe) untilReady(address string, status int) (said string) {
 	})
 	return said
 }
+
+// S3-1: a consumer that was killed and comes back under its name takes its partitions over at once. It does not wait for the
+// session of the killed process to time out.
+func TestKilled_S3_1_takesOverUnderItsName(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
+	needRealKafka(t)
+	p := newPipe(t, 2*time.Minute, heldSession).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	p.send("a", "b", "c")
+	first := p.start("it")
+	output.UntilCount(p.ctx, t, "the first results", 3)
+	first.Kill()
+	p.send("d", "e", "f")
+	second := p.start("it")
+	output.UntilCount(p.ctx, t, "the results after the kill", 6)
+	p.stop(second)
+	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
+}
+
+// S3-1: a broker that is killed and started again interrupts a consumer for as long as it is away, not for a session.
+func TestBrokerRestarts_S3_1_itsMembersStayMembers(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
+	kafka := ownKafka(t)
+	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, heldSession).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	consumer := p.start("it")
+	p.send("a", "b", "c")
+	output.UntilCount(p.ctx, t, "the first results", 3)
+	if err := kafka.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := kafka.Start(p.ctx); err != nil {
+		t.Fatal(err)
+	}
+	p.send("d", "e", "f")
+	output.UntilCount(p.ctx, t, "the results after the restart", 6)
+	p.stop(consumer)
+	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
+}

@@ -1,13 +1,17 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -78,4 +82,92 @@ func TestReopenSuperseded_S4_8(t *testing.T) {
 			}
 		})
 	}
+}
+
+// S4-8, S3-1: an operator whose machine dies while letters are reopened, or put back by force, gives both commands again:
+// each letter is reopened, and takes effect, once.
+func TestReopenKilled_S4_8_S3_1(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
+	needRealKafka(t)
+	const n, kills = 3000, 3
+	random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
+	p := newPipe(t, 5*time.Minute, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
+	p.closed(ids("k", n)...)
+	for range kills {
+		reopen := p.reopen("--execute")
+		p.killWriting("reopened dead letters", p.status, 1+random.IntN(n/2), append(reopen, p.consent(reopen)...)...)
+	}
+	if r := p.run("replayer", append(p.reopen("--execute"), p.consent(p.reopen())...)...); r.Code != 0 && r.Code != exitNothing {
+		t.Fatalf("reopen after %d kills: %s", kills, r)
+	}
+	p.wantStates(n, "pending")
+	reopened := map[string]int{}
+	for _, id := range p.reopenings() {
+		reopened[id]++
+	}
+	for id, times := range reopened {
+		if times != 1 {
+			t.Errorf("dead letter %s was reopened %d times", id, times)
+		}
+	}
+	if len(reopened) != n {
+		t.Errorf("the audit trail has %d reopened dead letters, want %d", len(reopened), n)
+	}
+
+	file := filepath.Join(t.TempDir(), "forced.jsonl")
+	p.wants(0, "--plan", "plan", "-c", p.file, "-f", file, "--force-version", "--reason", "the first survey was right")
+	apply := []string{"replay", "--plan", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
+	hit := 0
+	for range kills {
+		if p.killWriting("dead letters put back", p.topics.Source, 1+random.IntN(300), append(apply, "--rate", "1500/s")...) {
+			hit++
+		}
+	}
+	if hit == 0 {
+		t.Errorf("none of %d kills met a running replayer", kills)
+	}
+	p.wants(0, "", apply...)
+	p.drain()
+	wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: 2 * n, Closed: n, Output: 2 * n})
+	p.wantStates(n, "reprocessed")
+	p.wantLevels(n, 5, 1)
+	if r := p.run("consumer", "verify", "audit", "-c", p.file); r.Code != 0 {
+		t.Errorf("the audit trail after the kills: %s", r)
+	}
+}
+
+// reopenings are the letters that the audit trail says were reopened, as often as it says so.
+func (p *pipe) reopenings() []string {
+	p.t.Helper()
+	var out []string
+	for _, r := range p.read(p.topics.Audit) {
+		var e struct{ Letter, Message string }
+		if err := json.Unmarshal(r.Value, &e); err != nil {
+			p.t.Fatal(err)
+		}
+		if strings.Contains(e.Message, "superseded -> pending") {
+			out = append(out, e.Letter)
+		}
+	}
+	return out
+}
+
+// killWriting starts a replayer and kills it once it wrote so many records into a topic, committed or not. It reports
+// whether it was still running.
+func (p *pipe) killWriting(what, topic string, at int, args ...string) bool {
+	p.t.Helper()
+	uncommitted := p.log.TailUncommitted(p.t, topic)
+	before := len(uncommitted.UntilCount(p.ctx, p.t, "what lies in "+topic, len(p.read(topic))))
+	replayer := proc.Start(p.t, p.spec("replayer", args...))
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d %s", at, what), func() (bool, string) {
+		select {
+		case <-replayer.Done(): // it may end with fewer, and no further record would tell
+			return true, ""
+		default:
+		}
+		n := len(uncommitted.Seen()) - before
+		return n >= at, fmt.Sprint(n)
+	})
+	return replayer.Kill()
 }
