@@ -286,7 +286,7 @@ func (s *Sample) places(w *writer) {
 	if n := s.types[""]; n > 0 {
 		w.line("    null_geometry: accept                            # ? %d of %d have no geometry; reject makes them dead letters", n, s.Features)
 	}
-	w.line("    validity: reject                                 # or repair, or flag; docs/mapping.md")
+	w.line("    validity: reject                                 # or repair, or flag; docs/geometry.md")
 	flag := transform.DefaultFlagProperty
 	for i := 2; s.taken(flag); i++ {
 		flag = transform.DefaultFlagProperty + "_" + strconv.Itoa(i)
