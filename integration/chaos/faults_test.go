@@ -26,11 +26,13 @@ func TestChaosFreeze_S3_1_S4_14(t *testing.T) {
 	testrun.Proof(t)
 	t.Parallel()
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
-	for range strikesOf(t, 3) {
+	fenced := func() int { return sc.fleet.said("transaction aborted") + sc.fleet.said("session ended") }
+	const most = 8 // a worker that froze with nothing in flight is refused nothing: another one is frozen
+	for n := 0; n < strikesOf(t, 3) || fenced() == 0 && n < most; n++ {
 		sc.strikeFreeze()
 	}
 	sc.end()
-	if fenced := sc.fleet.said("transaction aborted") + sc.fleet.said("session ended"); fenced == 0 {
+	if fenced() == 0 {
 		t.Errorf("seed %d: no zombie was refused anything: nothing was proved", sc.seed)
 	}
 }
