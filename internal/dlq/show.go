@@ -20,8 +20,6 @@ const slack = time.Minute
 type Detail struct {
 	replay.Detail
 
-	Refused *replay.Refused // what today's transform refuses, where that is a value or a place
-
 	Unasked bool          // there is no pipeline whose transform could be asked: nothing is said of the feature either
 	Text    []byte        // of a DLQ without a pipeline: the value as JSON, when it is Avro and a registry is known; else nil
 	Unheld  string        // why the letter's value is not shown and was not judged; empty when it was
@@ -65,9 +63,6 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 		out.Text, out.Decode = s.letters.Text(ctx, page[0].Content.Value)
 	default:
 		out.Detail = s.letters.Judge(ctx, page[0])
-		if r, known := s.letters.Refused(ctx, page[0]); known {
-			out.Refused = &r
-		}
 	}
 	out.Hops, out.HopsErr = s.hops(ctx, &letter)
 	return out, nil

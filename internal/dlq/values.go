@@ -41,7 +41,7 @@ func (s *Service) Values(ctx context.Context, q dlqindex.Query, g deadletters.Gr
 	counts := map[place]int{}
 	err := s.Contents(ctx, q, func(l deadletters.Letter) error {
 		v.Asked++
-		if r, known := s.letters.Refused(ctx, l); known && r.Value != "" && string(r.Code) == g.Code {
+		if r := s.letters.Refused(ctx, l); r != nil && r.Value != "" && string(r.Code) == g.Code {
 			v.Known++
 			counts[place{r.Path, r.Value}]++
 		}

@@ -17,20 +17,28 @@ type Refused struct {
 	Place *[2]float64   `json:"place,omitempty"` // of a geometry that breaks a rule: where, in the coordinates of the source
 }
 
-// Refused gives what today's transform refuses of a letter that comes with its content. known is false when it passes, or is refused for
-// something that has no place in the feature.
-func (s *Service) Refused(ctx context.Context, letter deadletters.Letter) (r Refused, known bool) {
+// Refused gives what today's transform refuses of a letter that comes with its content. It is nil when the letter passes, or is refused
+// for something that has no place in the feature.
+func (s *Service) Refused(ctx context.Context, letter deadletters.Letter) *Refused {
 	if letter.Content == nil {
-		return r, false
+		return nil
 	}
 	_, err := try(ctx, s.mapping, s.asRecord(ctx, &letter, letter.Content.Value))
+	return refusedBy(err)
+}
+
+// refusedBy reads the error of a transform.
+func refusedBy(err error) *Refused {
 	fault, ok := errors.AsType[*transform.Error](err)
 	if !ok {
-		return r, false
+		return nil
 	}
-	r = Refused{Code: fault.Code, Path: fault.Path, Value: fault.Value}
+	r := &Refused{Code: fault.Code, Path: fault.Path, Value: fault.Value}
 	if broken, ok := errors.AsType[*transform.Violation](err); ok && broken.HasLocation {
 		r.Place = &[2]float64{broken.X, broken.Y}
 	}
-	return r, r.Value != "" || r.Place != nil
+	if r.Value == "" && r.Place == nil {
+		return nil
+	}
+	return r
 }

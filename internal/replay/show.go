@@ -14,14 +14,15 @@ type Detail struct {
 	Feature []byte             // the decoded feature as GeoJSON; nil when it cannot be decoded or is a delete
 	Decode  error              // why it cannot be decoded
 	Verdict plan.Verdict       // what today's transform says of it
+	Refused *Refused           // what it refuses, where that is a value or a place
 }
 
 // Judge says everything about a letter that comes with its content: the decoded feature, and what
 // today's transform says.
 func (s *Service) Judge(ctx context.Context, letter deadletters.Letter) Detail {
 	content := letter.Content
-	verdict, _ := s.judge(ctx, &letter, content.Value)
-	d := Detail{Letter: letter, Verdict: verdict}
+	_, err := try(ctx, s.mapping, s.asRecord(ctx, &letter, content.Value))
+	d := Detail{Letter: letter, Verdict: verdictOf(err), Refused: refusedBy(err)}
 	if content.Value != nil {
 		d.Feature, d.Decode = s.Decoded(ctx, content)
 	}

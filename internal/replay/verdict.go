@@ -14,11 +14,16 @@ import (
 // judge runs the gates and the mapping of the pipeline on a letter with the given value, as the record that would go back.
 func (s *Service) judge(ctx context.Context, l *deadletters.Letter, value []byte) (plan.Verdict, pipeline.Tried) {
 	tried, err := try(ctx, s.mapping, s.asRecord(ctx, l, value))
+	return verdictOf(err), tried
+}
+
+// verdictOf says what the error of a transform means; nil passes.
+func verdictOf(err error) plan.Verdict {
 	if err == nil {
-		return plan.Verdict{Passes: true}, tried
+		return plan.Verdict{Passes: true}
 	}
 	f := classify.Of(err)
-	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: clip(err.Error(), maxMessage)}, tried
+	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: clip(err.Error(), maxMessage)}
 }
 
 // asRecord is a letter with the given value as the consumer would read it after a replay.
