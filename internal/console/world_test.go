@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -9,71 +8,32 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/internal/testkit/topojson"
 )
 
-// topology is a TopoJSON file.
-type topology struct {
-	Transform struct{ Scale, Translate [2]float64 }
-	Arcs      [][][2]float64
-	Objects   map[string]struct {
-		Geometries []struct {
-			Type string
-			Arcs json.RawMessage
+// rings returns the arcs of each ring.
+func rings(shapes []topojson.Shape) (out [][]int) {
+	for _, s := range shapes {
+		for _, polygon := range s.Polygons {
+			out = append(out, polygon...)
 		}
-	}
-}
-
-func readTopology(t *testing.T, text string) (out topology) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		t.Fatal(err)
 	}
 	return out
 }
 
-// rings returns the arcs of each ring of an object.
-func (y topology) rings(t *testing.T, name string) (rings [][]int) {
-	t.Helper()
-	for _, g := range y.Objects[name].Geometries {
-		var polygons [][][]int
-		var err error
-		switch g.Type {
-		case "MultiPolygon":
-			err = json.Unmarshal(g.Arcs, &polygons)
-		case "Polygon":
-			polygons = make([][][]int, 1)
-			err = json.Unmarshal(g.Arcs, &polygons[0])
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range polygons {
-			rings = append(rings, p...)
-		}
-	}
-	return rings
-}
-
-// line returns an arc in hundredths of a degree; a negative number is an arc backwards.
-func (y topology) line(arc int) (line [][2]int) {
-	var x, z float64
-	for _, step := range y.Arcs[max(arc, ^arc)] {
-		x, z = x+step[0], z+step[1]
-		line = append(line, [2]int{hundredths(x*y.Transform.Scale[0] + y.Transform.Translate[0]), hundredths(z*y.Transform.Scale[1] + y.Transform.Translate[1])})
-	}
-	if arc < 0 {
-		slices.Reverse(line)
-	}
-	return line
-}
-
 func hundredths(v float64) int { return int(math.Round(v * 100)) }
 
-func steps(kind string, line [][2]int) string {
+func steps(kind string, line []orb.Point) string {
 	out, last := kind, [2]int{}
-	for _, p := range slices.Compact(line) {
+	var rounded [][2]int
+	for _, p := range line {
+		rounded = append(rounded, [2]int{hundredths(p[0]), hundredths(p[1])})
+	}
+	for _, p := range slices.Compact(rounded) {
 		out += fmt.Sprintf(" %d,%d", p[0]-last[0], p[1]-last[1])
 		last = p
 	}
@@ -83,25 +43,25 @@ func steps(kind string, line [][2]int) string {
 // The outlines that are in the program are those of the npm package. WORLD_UPDATE=1 writes them.
 func TestWorld_S4_6_is_what_the_package_has(t *testing.T) {
 	testrun.Nightly(t)
-	land := readTopology(t, chromium.Script(t, "NPM_DIR", "world-atlas/land-110m.json"))
-	countries := readTopology(t, chromium.Script(t, "NPM_DIR", "world-atlas/countries-110m.json"))
+	land := topojson.Parse(t, []byte(chromium.Script(t, "NPM_DIR", "world-atlas/land-110m.json")))
+	countries := topojson.Parse(t, []byte(chromium.Script(t, "NPM_DIR", "world-atlas/countries-110m.json")))
 	var text strings.Builder
-	for _, ring := range land.rings(t, "land") {
-		var line [][2]int
+	for _, ring := range rings(land.Shapes(t, "land")) {
+		var line []orb.Point
 		for _, arc := range ring {
-			line = append(line, land.line(arc)...)
+			line = append(line, land.Line(arc)...)
 		}
 		text.WriteString(steps("land", line))
 	}
 	used := map[int]int{}
-	for _, ring := range countries.rings(t, "countries") {
+	for _, ring := range rings(countries.Shapes(t, "countries")) {
 		for _, arc := range ring {
 			used[max(arc, ^arc)]++
 		}
 	}
-	for arc := range countries.Arcs {
+	for arc, line := range countries.Arcs {
 		if used[arc] > 1 {
-			text.WriteString(steps("border", countries.line(arc)))
+			text.WriteString(steps("border", line))
 		}
 	}
 	if os.Getenv("WORLD_UPDATE") != "" {

@@ -1,0 +1,2 @@
+// Package topojson reads the TopoJSON files of npm packages (us-atlas, world-atlas) for tests.
+package topojson
