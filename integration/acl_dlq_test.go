@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/acls"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // testAnyDLQ replays the DLQ of other software with exactly what is printed for it. Each permission is needed: without it a replay is refused
@@ -21,9 +21,7 @@ func testAnyDLQ(t *testing.T, kafka *guarded) {
 	target := w.set.ID + ".payments"
 	dlq := target + ".DLT"
 	for topic, cleanup := range map[string]string{target: "compact", dlq: "delete"} {
-		if err := w.log.Create(w.ctx, topic, 1, map[string]string{"cleanup.policy": cleanup}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.log.Create(w.ctx, topic, 1, map[string]string{"cleanup.policy": cleanup}))
 	}
 	const n = 40
 	for i := range n {
@@ -36,18 +34,8 @@ func testAnyDLQ(t *testing.T, kafka *guarded) {
 		r := w.run("replayer", append(append([]string{command}, at...), args...)...)
 		return r.Code, r.String()
 	}
-	role := func(role acls.Role) (all []permission) {
-		r := w.run("replayer", append(append([]string{"acls"}, at...), "--principal", w.principal(), "--target", target, "--for", string(role), "-o", "json")...)
-		var said acls.Allowed
-		if err := json.Unmarshal([]byte(r.Stdout), &said); err != nil || r.Code != 0 || len(said.Roles) != 1 {
-			t.Fatalf("%v: %s", err, r)
-		}
-		for _, g := range said.Roles[0].Grants {
-			for _, op := range g.Operations {
-				all = append(all, permission{role, g, op})
-			}
-		}
-		return all
+	role := func(role acls.Role) []permission {
+		return w.permissions(w.run("replayer", append(append([]string{"acls"}, at...), "--principal", w.principal(), "--target", target, "--for", string(role), "-o", "json")...))
 	}
 	all := role(acls.RoleReplayerWrite)
 	slices.SortStableFunc(all, func(a, b permission) int { // what makes topics first: deleted topics have no states yet
@@ -98,13 +86,8 @@ func testAnyDLQ(t *testing.T, kafka *guarded) {
 // profile lets commands come as the principal to a DLQ without a pipeline, and returns the flags that name it.
 func (w *ward) profile(dlq string) []string {
 	w.t.Helper()
-	dir := w.t.TempDir()
-	password, file := filepath.Join(dir, "password"), filepath.Join(dir, "profiles.yaml")
-	text := fmt.Sprintf("profiles:\n  ward:\n    brokers: [%q]\n    sasl: { mechanism: PLAIN, username: %s, password_file: %q }\n", w.kafka.Behind, w.user, password)
-	for name, content := range map[string]string{password: w.user, file: text} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	file := filepath.Join(w.t.TempDir(), "profiles.yaml")
+	text := fmt.Sprintf("profiles:\n  ward:\n    brokers: [%q]\n    %s\n", w.kafka.Behind, w.sasl())
+	must.Do(w.t, os.WriteFile(file, []byte(text), 0o600))
 	return []string{"--profiles", file, "--profile", "ward", "--topic", dlq}
 }

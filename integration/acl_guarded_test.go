@@ -18,6 +18,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -110,14 +112,17 @@ func (w *ward) create() *ward {
 // confine writes the file as the principal has it.
 func (w *ward) confine() *ward {
 	w.t.Helper()
-	password := filepath.Join(w.t.TempDir(), "password")
-	if err := os.WriteFile(password, []byte(w.user), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
-	w.set.Brokers = []string{w.kafka.Behind}
-	w.set.Kafka = fmt.Sprintf("sasl: { mechanism: PLAIN, username: %s, password_file: %q }", w.user, password)
+	w.set.Brokers, w.set.Kafka = []string{w.kafka.Behind}, w.sasl()
 	w.write()
 	return w
+}
+
+// sasl is how a configuration says that the principal connects.
+func (w *ward) sasl() string {
+	w.t.Helper()
+	password := filepath.Join(w.t.TempDir(), "password")
+	must.Do(w.t, os.WriteFile(password, []byte(w.user), 0o600))
+	return fmt.Sprintf("sasl: { mechanism: PLAIN, username: %s, password_file: %q }", w.user, password)
 }
 
 func (w *ward) principal() string { return "User:" + w.user }
@@ -131,15 +136,22 @@ func (w *ward) printed(roles ...acls.Role) (all []permission) {
 			args = []string{"replayer", "acls"}
 		}
 		r := w.run(args[0], append(args[1:], "-c", w.file, "--principal", w.principal(), "--for", string(role), "-o", "json")...)
-		var said acls.Allowed
-		if err := json.Unmarshal([]byte(r.Stdout), &said); err != nil || r.Code != 0 {
-			w.t.Fatalf("%v: %s", err, r)
-		}
-		for _, set := range said.Roles {
-			for _, g := range set.Grants {
-				for _, op := range g.Operations {
-					all = append(all, permission{set.Role, g, op})
-				}
+		all = append(all, w.permissions(r)...)
+	}
+	return all
+}
+
+// permissions reads what a command printed as JSON.
+func (w *ward) permissions(r proc.Result) (all []permission) {
+	w.t.Helper()
+	var said acls.Allowed
+	if err := json.Unmarshal([]byte(r.Stdout), &said); err != nil || r.Code != 0 {
+		w.t.Fatalf("%v: %s", err, r)
+	}
+	for _, set := range said.Roles {
+		for _, g := range set.Grants {
+			for _, op := range g.Operations {
+				all = append(all, permission{set.Role, g, op})
 			}
 		}
 	}
