@@ -31,9 +31,9 @@ type cluster struct {
 	X, Y, Radius float64
 	Letters      int
 	Pending      int
-	Short        string // of the number, where there is room for it
-	Place        string // for people
-	BBox         string
+	Short        string           // of the number, where there is room for it
+	Place        string           // for people
+	Area         deadletters.BBox // of its cell
 	Example      string
 }
 
@@ -47,8 +47,8 @@ func (c *Console) mapPage(ctx context.Context, q query) (page, error) {
 	out.Fresh, out.Query = of.Fresh, q.values
 	v := &mapView{NoPlace: of.NoPlace, Outside: of.Outside, Degrees: of.Degrees}
 	out.Map = v
-	if wider, some := around(of.View, of.Degrees); some && asked.get("bbox") != "" {
-		v.Out = wider.String()
+	if farther, some := wider(of.View, of.Degrees); some && asked.get("bbox") != "" {
+		v.Out = farther.String()
 	}
 	if len(of.Features) == 0 {
 		return out, nil
@@ -72,7 +72,7 @@ func (v *mapView) draw(of MapAnswer, world []outline) {
 	for i, f := range of.Features {
 		x, y := on.at(places[i][0], places[i][1])
 		p := f.Properties
-		m := cluster{X: x, Y: y, Radius: math.Round(10*(5+3*math.Log10(float64(p.Letters)))) / 10, Letters: p.Letters, Pending: p.Pending, BBox: p.BBox.String(), Example: p.Example, Place: on.name(f.Geometry.Coordinates)}
+		m := cluster{X: x, Y: y, Radius: math.Round(10*(5+3*math.Log10(float64(p.Letters)))) / 10, Letters: p.Letters, Pending: p.Pending, Area: p.BBox, Example: p.Example, Place: on.name(f.Geometry.Coordinates)}
 		if p.Letters >= 100 {
 			m.Short = short(p.Letters)
 		}
@@ -104,10 +104,4 @@ func short(n int) string {
 	default:
 		return strconv.Itoa(n)
 	}
-}
-
-// Narrow reports whether a cluster of several can be taken apart: its cell is larger than positions are exact.
-func (m cluster) Narrow() bool {
-	b, err := deadletters.ParseBBox(m.BBox)
-	return err != nil || m.Letters == 1 || b.North-b.South < 1e-7
 }

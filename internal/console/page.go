@@ -89,39 +89,30 @@ func (p page) Pending() int { return p.Stats.Statuses[string(deadletters.Pending
 // Statuses lists the statuses to choose from.
 func (page) Statuses() []deadletters.Status { return deadletters.Statuses() }
 
-// Does returns the address of the page that changes what the filters of this one select.
-func (p page) Does(verb string) string {
-	v := query{values: p.Query}.filled("cursor", "order").values
-	v.Set("verb", verb)
-	return "/change?" + v.Encode()
-}
-
-// With returns the address of the first page with another value of a parameter; an empty value removes it.
-func (p page) With(name, value string) string {
-	v := url.Values{}
-	for key, values := range p.Query {
-		if key != "cursor" && key != name {
-			v[key] = values
+// To returns the address of a page with the filters of this one, of which some are set otherwise: names and values in turn; an empty value
+// removes one. A list begins at its first page, and only lists have an order.
+func (p page) To(path string, set ...string) string {
+	v := query{values: p.Query}.filled("cursor").values
+	if path != "/" {
+		v.Del("order")
+	}
+	for pair := range slices.Chunk(set, 2) {
+		if v.Del(pair[0]); pair[1] != "" {
+			v.Set(pair[0], pair[1])
 		}
 	}
-	if value != "" {
-		v.Set(name, value)
-	}
-	return "/?" + v.Encode()
+	return path + "?" + v.Encode()
 }
 
-// To returns the address of another page with the same filters, but for those that it does not have. The bbox is another one, none, or
-// the same when it is empty.
-func (p page) To(path, bbox string) string {
-	v := query{values: p.Query}.filled("cursor", "order").values
-	switch bbox {
-	case "":
-	case "none":
-		v.Del("bbox")
-	default:
-		v.Set("bbox", bbox)
+// Near returns where a click on a cluster leads: to its dead letter, to a list where no map could take it apart, or to a nearer map.
+func (p page) Near(m cluster) string {
+	switch {
+	case m.Letters == 1:
+		return "/letters/" + url.PathEscape(m.Example)
+	case m.Area.North-m.Area.South < 1e-7:
+		return p.To("/", "bbox", m.Area.String())
 	}
-	return path + "?" + v.Encode()
+	return p.To("/map", "bbox", m.Area.String())
 }
 
 func (c *Console) homePage(ctx context.Context, q query) (page, error) {

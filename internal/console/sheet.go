@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -21,14 +20,15 @@ type sheet struct {
 
 // newSheet covers places with a margin. Numbers that are no degrees have the same scale in both directions.
 func newSheet(places [][2]float64, degrees bool) sheet {
-	west, south, east, north := places[0][0], places[0][1], places[0][0], places[0][1]
+	around := noExtent()
 	for _, p := range places {
-		west, south, east, north = min(west, p[0]), min(south, p[1]), max(east, p[0]), max(north, p[1])
+		around.grow(p)
 	}
+	west, south, east, north := around.west, around.south, around.east, around.north
 	least, squeeze := 100.0, 1.0 // metres, presumably
 	if degrees {
 		least = 0.001
-		squeeze = max(math.Cos((south+north)/2*math.Pi/180), 0.1)
+		squeeze = around.squeeze(0.1)
 	}
 	wide, high := max((east-west)*squeeze, least)*1.1, max(north-south, least)*1.1
 	scale := min(sheetWidth/wide, sheetHeight/high)
@@ -56,19 +56,20 @@ func (s sheet) path(world []outline, land bool) string {
 	if !s.degrees {
 		return ""
 	}
+	end := ""
+	if land {
+		end = "Z"
+	}
 	var d strings.Builder
 	for _, turn := range []float64{-360, 0, 360} { // the sheet may lie over the antimeridian
 		for _, o := range world {
 			if o.land != land || o.west+turn > s.east() || o.east+turn < s.west || o.south > s.north || o.north < s.south() {
 				continue
 			}
-			for i, p := range o.points {
+			draw(&d, o.points, func(p [2]float64) [2]float64 {
 				x, y := s.at(p[0]+turn, p[1])
-				fmt.Fprintf(&d, "%c%.1f %.1f", "ML"[min(i, 1)], x, y)
-			}
-			if land {
-				d.WriteByte('Z')
-			}
+				return [2]float64{x, y}
+			}, end)
 		}
 	}
 	return d.String()
@@ -124,8 +125,8 @@ func (s sheet) label(v, step float64, above, below string, turns bool) string {
 	return strconv.FormatFloat(math.Abs(v), 'f', decimals, 64) + "°" + side
 }
 
-// around returns a box of three times the size about the same middle; false when that is all of the globe.
-func around(b deadletters.BBox, degrees bool) (deadletters.BBox, bool) {
+// wider returns a box of three times the size about the same middle; false when that is all of the globe.
+func wider(b deadletters.BBox, degrees bool) (deadletters.BBox, bool) {
 	east := b.East
 	if b.Crosses() {
 		east += 360

@@ -2,7 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
 )
@@ -128,26 +127,24 @@ func positionAt(feature []byte, path string) *[2]float64 {
 
 // fit scales what was collected to the size of a sketch. Degrees are narrower away from the equator.
 func (d *drawing) fit(place *[2]float64) *sketch {
-	west, south, east, north := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
-	grow := func(p [2]float64) {
-		west, south, east, north = min(west, p[0]), min(south, p[1]), max(east, p[0]), max(north, p[1])
-	}
+	around := noExtent()
 	for _, lines := range [][][][2]float64{d.areas, d.lines, d.points} {
 		for _, line := range lines {
 			for _, p := range line {
-				grow(p)
+				around.grow(p)
 			}
 		}
 	}
 	if place != nil {
-		grow(*place)
+		around.grow(*place)
 	}
+	west, south, east, north := around.west, around.south, around.east, around.north
 	if east-west > maxExtent || north-south > maxExtent {
 		return nil
 	}
 	squeeze := 1.0
 	if math.Abs(south) <= 90 && math.Abs(north) <= 90 && math.Abs(west) <= 360 && math.Abs(east) <= 360 {
-		squeeze = max(math.Cos((south+north)/2*math.Pi/180), 0.05)
+		squeeze = around.squeeze(0.05)
 	}
 	const margin = 16
 	scale := min((sketchWidth-2*margin)/max((east-west)*squeeze, 1e-12), (sketchHeight-2*margin)/max(north-south, 1e-12))
@@ -173,11 +170,7 @@ func (d *drawing) fit(place *[2]float64) *sketch {
 func pathData(lines [][][2]float64, at func([2]float64) [2]float64, end string) string {
 	var text strings.Builder
 	for _, line := range lines {
-		for i, p := range line {
-			q := at(p)
-			fmt.Fprintf(&text, "%c%.1f %.1f", "ML"[min(i, 1)], q[0], q[1])
-		}
-		text.WriteString(end)
+		draw(&text, line, at, end)
 	}
 	return text.String()
 }

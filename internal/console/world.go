@@ -14,16 +14,16 @@ var worldText string
 
 // outline is a ring of land or a border between countries, in degrees.
 type outline struct {
-	land                     bool
-	west, south, east, north float64
-	points                   [][2]float64
+	extent
+	land   bool
+	points [][2]float64
 }
 
 // readWorld reads the outlines.
 func readWorld(text string) ([]outline, error) {
 	var out []outline
 	for line := range strings.Lines(text) {
-		var o outline
+		o := outline{extent: noExtent()}
 		kind, steps, _ := strings.Cut(strings.TrimSpace(line), " ")
 		o.land = kind == "land"
 		var x, y int
@@ -33,17 +33,11 @@ func readWorld(text string) ([]outline, error) {
 				return nil, fmt.Errorf("read the outlines of the world: %q: %w", step, err)
 			}
 			x, y = x+dx, y+dy
-			o.add(float64(x)/100, float64(y)/100)
+			at := [2]float64{float64(x) / 100, float64(y) / 100}
+			o.grow(at)
+			o.points = append(o.points, at)
 		}
 		out = append(out, o)
 	}
 	return out, nil
-}
-
-func (o *outline) add(lon, lat float64) {
-	if len(o.points) == 0 {
-		o.west, o.east, o.south, o.north = lon, lon, lat, lat
-	}
-	o.west, o.east, o.south, o.north = min(o.west, lon), max(o.east, lon), min(o.south, lat), max(o.north, lat)
-	o.points = append(o.points, [2]float64{lon, lat})
 }
