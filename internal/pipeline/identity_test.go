@@ -49,7 +49,7 @@ func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]stri
 	return p, &told
 }
 
-// S0-6: whoever keeps a table hears of each output what it says, in every format, and of nothing that has no output.
+// S0-6: the sink gets the content of each output, in every format, and nothing where there is no output.
 func TestHandle_S0_6_tellsWhatARecordBecomes(t *testing.T) {
 	const mapping = "transform: { unmapped: drop, fields: [{ from: NAME, to: name }], filter: 'properties.NAME != \"hidden\"' }\n"
 	const said = `{"type":"Feature","id":"p-1","geometry":{"type":"Point","coordinates":[8.5,47.3]},"properties":{"name":"a"}}`
@@ -155,7 +155,7 @@ func TestHandle_S0_6_twoOutputsAreTwoContents(t *testing.T) {
 				result := must.Get(p.Handle(t.Context(), r))(t)
 				outputs[i], hashes[i] = string(result.Outputs[0].Value), result.ContentHash
 				if known := p.Identify(t.Context(), r.Key, []kgo.RecordHeader(nil), r.Value); known.ContentHash != hashes[i] {
-					t.Errorf("the consumer says %s, whoever identifies the record %s", hashes[i], known.ContentHash)
+					t.Errorf("the consumer computes %s, the identity of the record has %s", hashes[i], known.ContentHash)
 				}
 			}
 			if outputs[0] == outputs[1] || hashes[0] == hashes[1] {
