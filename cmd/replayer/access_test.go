@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -9,29 +8,24 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // alone is a desk with a DLQ of other software and without a pipeline file; it gives the flags that name the broker.
 func (d *desk) alone() []string {
 	d.t.Helper()
 	d.foreign()
-	if err := os.Remove("pipeline.yaml"); err != nil {
-		d.t.Fatal(err)
-	}
-	return []string{"--brokers", d.writer.OptValue(kgo.SeedBrokers).([]string)[0]}
+	must.Do(d.t, os.Remove("pipeline.yaml"))
+	return []string{"--brokers", d.brokers()[0]}
 }
 
 // topics is what the broker has, with the ends of each partition.
 func (d *desk) topics() []string {
 	d.t.Helper()
-	ends, err := kadm.NewClient(d.writer).ListEndOffsets(d.t.Context())
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	ends := must.Get(kadm.NewClient(d.writer).ListEndOffsets(d.t.Context()))(d.t)
 	var out []string
 	ends.Each(func(o kadm.ListedOffset) {
 		out = append(out, fmt.Sprint(o.Topic, " ", o.Partition, " ", o.Offset))
@@ -40,25 +34,27 @@ func (d *desk) topics() []string {
 	return out
 }
 
+// unchanged fails if a topic was created or written to since before.
+func (d *desk) unchanged(before []string) {
+	d.t.Helper()
+	if after := d.topics(); !slices.Equal(before, after) {
+		d.t.Errorf("the topics changed:\n%v\n%v", before, after)
+	}
+}
+
 // A DLQ is looked at with nothing but a broker and a topic, and nothing is made or written for it.
 func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 	d := newDesk(t, true)
 	at := d.alone()
 	before := d.topics()
 	d.want(cli.ExitDone, append(slices.Clone(at), "--topic", "orders-dlt", "groups")...)
-	for _, want := range []string{"NullPointerException", "boom <n>"} {
-		if !strings.Contains(d.out.String(), want) {
-			t.Errorf("want %q in %s", want, &d.out)
-		}
-	}
+	d.prints("NullPointerException", "boom <n>")
 	if want := "replayer show --brokers " + at[1] + " --topic orders-dlt dlq-"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("want %q in %s", want, &d.err)
 	}
 	d.want(cli.ExitDone, append(slices.Clone(at), "list", "--topic", "orders-dlt", "-o", "ndjson", "--text", "boom")...)
 	var entry dlq.EntryJSON
-	if err := json.Unmarshal(d.out.Bytes(), &entry); err != nil {
-		t.Fatal(err)
-	}
+	d.decode(&entry)
 	if entry.Dialect != "spring" || *entry.Source != (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) {
 		t.Errorf("%s", &d.out)
 	}
@@ -75,9 +71,7 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 		d.want(cli.ExitDone, append(slices.Clone(at), command, "--topic", "orders-dlt")...)
 	}
 	d.want(cli.ExitDone, append(slices.Clone(at), "index", "--check", "--topic", "orders-dlt")...)
-	if after := d.topics(); !slices.Equal(before, after) {
-		t.Errorf("looking changed the topics:\n%v\n%v", before, after)
-	}
+	d.unchanged(before)
 }
 
 func TestAlone_profile(t *testing.T) {
@@ -85,14 +79,10 @@ func TestAlone_profile(t *testing.T) {
 	at := d.alone()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	d.want(cli.ExitUsage, "list", "--profile", "desk", "--topic", "orders-dlt")
-	if err := os.WriteFile("p.yaml", []byte("profiles:\n  desk: { brokers: ['"+at[1]+"'] }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("p.yaml", []byte("profiles:\n  desk: { brokers: ['"+at[1]+"'] }\n"), 0o600))
 	d.want(cli.ExitDone, "list", "--profiles", "p.yaml", "--profile", "desk", "--topic", "orders-dlt")
 	d.want(cli.ExitUsage, "list", "--profiles", "p.yaml", "--profile", "prod", "--topic", "orders-dlt")
-	if !strings.Contains(d.err.String(), "the file has desk") {
-		t.Errorf("%s", &d.err)
-	}
+	d.says("the file has desk")
 }
 
 // What cannot be done without a pipeline file says so, and touches nothing.
@@ -102,9 +92,7 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 	before := d.topics()
 	for _, args := range [][]string{{"edit", "--all", "--set", "a=1"}, {"prune"}} {
 		d.want(cli.ExitUsage, append(slices.Clone(at), args...)...)
-		if !strings.Contains(d.err.String(), "it is for a pipeline's own dead letters (-c)") {
-			t.Errorf("%v: %s", args, &d.err)
-		}
+		d.says("it is for a pipeline's own dead letters (-c)")
 	}
 	for words, args := range map[string][]string{
 		"--topic: no DLQ is named":      {"list"},
@@ -120,20 +108,16 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 		"unknown dialect \"esperanto\"": {"list", "--topic", "orders-dlt", "--dialect", "esperanto"},
 	} {
 		d.want(cli.ExitUsage, append(slices.Clone(at), args...)...)
-		if !strings.Contains(d.err.String(), words) {
-			t.Errorf("%v: want %q in %s", args, words, &d.err)
-		}
+		d.says(words)
 	}
-	if after := d.topics(); !slices.Equal(before, after) {
-		t.Errorf("what was refused changed the topics:\n%v\n%v", before, after)
-	}
+	d.unchanged(before)
 }
 
 // A pipeline's own index of a topic and one without a pipeline do not answer for each other.
 func TestAlone_the_index_of_a_pipeline_is_another(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	broker := d.writer.OptValue(kgo.SeedBrokers).([]string)[0]
+	broker := d.brokers()[0]
 	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "discarded")
 	d.want(cli.ExitNothing, "list", "--brokers", broker, "--topic", "features.dlq", "--status", "discarded")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -20,7 +21,7 @@ import (
 // in the integration tests.
 func (d *desk) consume(well func(letter string) bool) {
 	d.t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(d.writer.OptValue(kgo.SeedBrokers).([]string)...), kgo.ConsumeTopics("features"),
+	cl, err := kgo.NewClient(kgo.SeedBrokers(d.brokers()...), kgo.ConsumeTopics("features"),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(50*time.Millisecond),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
@@ -59,10 +60,7 @@ func (d *desk) printed() (commands [][]string) {
 		if !ok || strings.TrimSpace(before) != "" && !strings.HasSuffix(before, ": ") { // the program's own name, in words
 			continue
 		}
-		words, err := exec.CommandContext(d.t.Context(), "bash", "-c", `printf '%s\0' `+strings.TrimSpace(command)).Output()
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		words := must.Get(exec.CommandContext(d.t.Context(), "bash", "-c", `printf '%s\0' `+strings.TrimSpace(command)).Output())(d.t)
 		commands = append(commands, strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"))
 	}
 	return commands
@@ -103,9 +101,7 @@ func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
 			d.says("2 of the 2 dead letters of wave 1 failed again", "Once the cause is fixed")
 			fixed.Store(true)
 			d.follow(cli.ExitDone)
-			if !strings.Contains(d.out.String(), `"reinjected":4,`) || !strings.Contains(d.out.String(), `"reprocessed":4,`) {
-				t.Errorf("going on: %s", &d.out)
-			}
+			d.prints(`"reinjected":4,`, `"reprocessed":4,`)
 			d.want(cli.ExitNothing, "list", "-c", "pipeline.yaml", "--status", "pending")
 		})
 	}

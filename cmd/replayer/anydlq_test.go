@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -29,54 +28,39 @@ var produced = start.Add(-2 * time.Hour)
 // payments is a desk with a DLQ of Spring Kafka, its origin of three partitions, and no pipeline file. It gives the flags that name the DLQ.
 func payments(t *testing.T, terminal bool) (*desk, []string) {
 	t.Helper()
-	goldens, err := filepath.Abs("../../internal/dialects/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	golden := must.Get(os.ReadFile("../../internal/dialects/testdata/spring.json"))(t)
 	d := newDesk(t, terminal)
-	d.spring = springHeaders(t, filepath.Join(goldens, "spring.json"))
-	if err := os.Remove("pipeline.yaml"); err != nil {
-		t.Fatal(err)
-	}
+	d.spring = springHeaders(t, golden)
+	must.Do(t, os.Remove("pipeline.yaml"))
 	d.topic(3, "payments")
 	d.topic(2, paymentsDLT)
-	return d, []string{"--brokers", d.writer.OptValue(kgo.SeedBrokers).([]string)[0], "--topic", paymentsDLT}
+	return d, []string{"--brokers", d.brokers()[0], "--topic", paymentsDLT}
 }
 
 // springHeaders are those that Spring Kafka itself wrote (see internal/dialects).
-func springHeaders(t *testing.T, file string) []kgo.RecordHeader {
+func springHeaders(t *testing.T, text []byte) (out []kgo.RecordHeader) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var golden struct {
 		Headers []struct {
-			Key          string
-			Text, Base64 *string
+			Key, Text string
+			Base64    []byte
 		}
 	}
-	if err := json.Unmarshal(text, &golden); err != nil {
-		t.Fatal(err)
-	}
-	var out []kgo.RecordHeader
+	must.Do(t, json.Unmarshal(text, &golden))
 	for _, h := range golden.Headers {
-		header := kgo.RecordHeader{Key: h.Key}
-		if h.Text != nil {
-			header.Value = []byte(*h.Text)
-		} else if header.Value, err = base64.StdEncoding.DecodeString(*h.Base64); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, header)
+		out = append(out, kgo.RecordHeader{Key: h.Key, Value: append(h.Base64, h.Text...)})
 	}
 	return out
 }
 
-func (d *desk) topic(partitions int32, name string) {
+// topic creates a topic; the settings are names and values in turn.
+func (d *desk) topic(partitions int32, name string, settings ...string) {
 	d.t.Helper()
-	if _, err := kadm.NewClient(d.writer).CreateTopic(d.t.Context(), partitions, 1, nil, name); err != nil {
-		d.t.Fatal(err)
+	configs := map[string]*string{}
+	for i := 0; i < len(settings); i += 2 {
+		configs[settings[i]] = &settings[i+1]
 	}
+	must.Get(kadm.NewClient(d.writer).CreateTopic(d.t.Context(), partitions, 1, configs, name))(d.t)
 }
 
 // died is a dead letter as Spring Kafka writes it, of a record that lay in a topic.
@@ -102,11 +86,7 @@ func (d *desk) died(topic string, partition int32, offset int64, key, value stri
 // read gives what a reader with read_committed sees.
 func (d *desk) read(topic string) []*kgo.Record {
 	d.t.Helper()
-	records, err := topiclog.Connect(d.t, d.writer.OptValue(kgo.SeedBrokers).([]string)).Read(d.t.Context(), topic)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return records
+	return must.Get(topiclog.Connect(d.t, d.brokers()).Read(d.t.Context(), topic))(d.t)
 }
 
 func with(at []string, args ...string) []string { return append(slices.Clone(args), at...) }
@@ -120,23 +100,13 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	}
 	before := d.topics()
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	for _, want := range []string{"12 to put back (payments: 12)", "--origin payments --execute"} {
-		if !strings.Contains(d.err.String(), want) {
-			t.Errorf("want %q in %s", want, &d.err)
-		}
-	}
+	d.says("12 to put back (payments: 12)", "--origin payments --execute")
 	d.want(cli.ExitRefused, with(at, "replay", "--all", "--execute", "--reason", "fixed")...)
-	if got := d.err.String(); !strings.Contains(got, "nobody has confirmed it") || !strings.Contains(got, "--all --origin payments --execute --reason fixed") {
-		t.Errorf("%s", got)
-	}
+	d.says("nobody has confirmed it", "--all --origin payments --execute --reason fixed")
 	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "fixed", "--replay-id", "r1")
 	d.want(cli.ExitRefused, back...)
-	if got := d.err.String(); !strings.Contains(got, "payments.DLT.replayer-status") || !strings.Contains(got, "Write on transactional id switchback-replayer-payments.DLT") || !strings.Contains(got, "--create-topics") {
-		t.Errorf("%s", got)
-	}
-	if after := d.topics(); !slices.Equal(before, after) {
-		t.Errorf("what was refused changed the topics:\n%v\n%v", before, after)
-	}
+	d.says("payments.DLT.replayer-status", "Write on transactional id switchback-replayer-payments.DLT", "--create-topics")
+	d.unchanged(before)
 	d.want(cli.ExitDone, append(back, "--create-topics")...)
 	d.want(cli.ExitNothing, back...)
 	sent := d.read("payments")
@@ -145,9 +115,7 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	}
 	for _, r := range sent {
 		var i int
-		if _, err := fmt.Sscanf(string(r.Key), "k%d", &i); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscanf(string(r.Key), "k%d", &i))(t)
 		if r.Partition != int32(i%3) || string(r.Value) != fmt.Sprintf(`{"amount":%d}`, i) {
 			t.Errorf("%s in partition %d: %s", r.Key, r.Partition, r.Value)
 		}
@@ -164,22 +132,14 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 		}
 	}
 	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...)
-	if n := strings.Count(d.out.String(), "\n"); n != 12 {
-		t.Errorf("%d closed: %s", n, &d.out)
-	}
+	d.counts(12, "\n")
 	d.want(cli.ExitDone, with(at, "show", "dlq-0-0", "-o", "json")...)
-	if !strings.Contains(d.out.String(), "put back into payments: fixed") {
-		t.Errorf("%s", &d.out)
-	}
+	d.prints("put back into payments: fixed")
 	d.want(cli.ExitDone, with(at, "replays", "r1", "-o", "json")...)
-	if !strings.Contains(d.out.String(), `"elsewhere": 12`) {
-		t.Errorf("%s", &d.out)
-	}
+	d.prints(`"elsewhere": 12`)
 	d.want(cli.ExitDone, with(at, "replays")...)
 	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1")...)
-	if n := strings.Count(d.out.String(), `"decision":"replayed"`); n != 12 {
-		t.Errorf("%d audit events: %s", n, &d.out)
-	}
+	d.counts(12, `"decision":"replayed"`)
 }
 
 // Discard and undo work without a pipeline, as everything that is known of the DLQ stays in its own topics.
@@ -192,15 +152,11 @@ func TestAnyDLQ_C4_discardAndUndo(t *testing.T) {
 	d.env.In = strings.NewReader("yes\n")
 	d.want(cli.ExitDone, discard...)
 	var done struct{ ID string }
-	if err := json.Unmarshal(d.out.Bytes(), &done); err != nil {
-		t.Fatal(err)
-	}
+	d.decode(&done)
 	d.want(cli.ExitNothing, with(at, "list", "--status", "pending")...)
 	d.want(cli.ExitDone, with(at, "undo", done.ID, "--execute", "--reason", "too soon")...)
 	d.want(cli.ExitDone, with(at, "list", "--status", "pending", "-o", "ndjson")...)
-	if n := strings.Count(d.out.String(), "\n"); n != 2 {
-		t.Errorf("%d are pending again: %s", n, &d.out)
-	}
+	d.counts(2, "\n")
 	d.want(cli.ExitDone, with(at, "escalate", "--all", "--execute", "--reason", "who knows")...)
 	d.want(cli.ExitDone, with(at, "reopen", "--all", "--execute", "--reason", "we know")...)
 }
@@ -219,27 +175,19 @@ func TestAnyDLQ_C4_hostileOrigins(t *testing.T) {
 	d.put(plain, own)
 	before := d.topics()
 	d.want(cli.ExitRefused, with(at, "replay")...)
-	for _, want := range []string{
+	d.prints(
 		"it is the DLQ itself", "the replayer keeps there what it knows of this DLQ", "it is an internal topic of Kafka", "that is no name of a topic", "there is no such topic",
 		"no header names a topic that it can have come from: say with --to where it goes", "a Switchback pipeline wrote it",
-	} {
-		if !strings.Contains(d.out.String(), want) {
-			t.Errorf("want %q in %s", want, &d.out)
-		}
-	}
+	)
 	d.want(cli.ExitNothing, with(at, "replay", "--all", "--execute", "--reason", "x", "--create-topics")...)
 	for words, to := range map[string]string{
 		"it is the DLQ itself": paymentsDLT, "there is no such topic": "nowhere", "that is no name of a topic": "a b", "keeps there what it knows": paymentsDLT + ".replayer-audit",
 		"it is an internal topic": "__consumer_offsets",
 	} {
 		d.want(cli.ExitUsage, with(at, "replay", "--to", to)...)
-		if !strings.Contains(d.err.String(), words) {
-			t.Errorf("--to %s: want %q in %s", to, words, &d.err)
-		}
+		d.says(words)
 	}
-	if after := d.topics(); !slices.Equal(before, after) {
-		t.Errorf("what was refused changed the topics:\n%v\n%v", before, after)
-	}
+	d.unchanged(before)
 	d.want(cli.ExitPartly, with(at, "replay", "--status", "pending", "--all", "--to", "by-hand", "--execute", "--reason", "x", "--create-topics")...)
 	if n := len(d.read("by-hand")); n != 9 {
 		t.Errorf("%d were sent, want all but the pipeline's", n)
@@ -258,9 +206,7 @@ func TestAnyDLQ_C4_hostileOrigins(t *testing.T) {
 func TestAnyDLQ_C4_whereADeadLetterGoes(t *testing.T) {
 	d, at := payments(t, false)
 	compact := "compact"
-	if _, err := kadm.NewClient(d.writer).CreateTopic(t.Context(), 1, 1, map[string]*string{"cleanup.policy": &compact}, "balances"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(d.writer).CreateTopic(t.Context(), 1, 1, map[string]*string{"cleanup.policy": &compact}, "balances"))(t)
 	keyless := d.died("balances", 0, 1, "", "1")
 	keyless.Key = nil
 	d.put(d.died("payments", 9, 1, "k9", "9"), d.died("balances", 0, 2, "k", "2"), keyless)
@@ -269,9 +215,7 @@ func TestAnyDLQ_C4_whereADeadLetterGoes(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	d.want(cli.ExitPartly, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
-	if !strings.Contains(d.out.String(), "which --origin does not name") {
-		t.Errorf("%s", &d.out)
-	}
+	d.prints("which --origin does not name")
 	if len(d.read("payments")) != 1 || len(d.read("balances")) != 0 {
 		t.Errorf("%d and %d were put back", len(d.read("payments")), len(d.read("balances")))
 	}

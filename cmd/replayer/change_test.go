@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The way of a letter through the hands of operators, and its trail.
@@ -18,28 +19,20 @@ func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 	d.fill()
 	discard := []string{"discard", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa,0-43-dddddddd"}
 	d.want(cli.ExitRefused, discard...)
-	if !strings.Contains(d.err.String(), "replayer discard -c pipeline.yaml --id 0-40-aaaaaaaa --id 0-43-dddddddd --execute --reason") {
-		t.Errorf("stderr %s", &d.err)
-	}
+	d.says("replayer discard -c pipeline.yaml --id 0-40-aaaaaaaa --id 0-43-dddddddd --execute --reason")
 	d.want(cli.ExitUsage, append(discard, "--execute")...)
 	d.want(cli.ExitNothing, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
 	d.want(cli.ExitDone, append(discard, "--execute", "--reason", "test data", "--actor", "ana")...)
 	d.want(cli.ExitPartly, append(discard, "--execute", "--reason", "again", "--actor", "bo")...)
-	if !strings.Contains(d.out.String(), `"changed":0,"left":2`) || !strings.Contains(d.out.String(), "by ana") {
-		t.Errorf("stdout %s", &d.out)
-	}
+	d.prints(`"changed":0,"left":2`, "by ana")
 	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "no test data", "-o", "table")
-	if !strings.Contains(d.out.String(), "changed        1\n") {
-		t.Errorf("stdout %s", &d.out)
-	}
+	d.prints("changed        1\n")
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "table", "--letter", "0-40-aaaaaaaa")
-	if n := strings.Count(d.out.String(), "state_changed"); n != 2 || !strings.Contains(d.out.String(), "no test data") {
-		t.Errorf("stdout %s", &d.out)
-	}
+	d.counts(2, "state_changed")
+	d.prints("no test data")
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--actor", "ana", "--since", "1d")
-	if n := strings.Count(d.out.String(), "\n"); n != 3 || !strings.Contains(d.out.String(), `"chain":{"of":"operators","seq":1,"prev":"","hash":"sha256:`) {
-		t.Errorf("%d events: %s", n, &d.out)
-	}
+	d.counts(3, "\n")
+	d.prints(`"chain":{"of":"operators","seq":1,"prev":"","hash":"sha256:`)
 	d.want(cli.ExitNothing, "audit", "-c", "pipeline.yaml", "--actor", "nobody")
 }
 
@@ -56,18 +49,14 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 		counted := 0
 		for line := range strings.Lines(d.out.String()) {
 			var g dlq.GroupJSON
-			if err := json.Unmarshal([]byte(line), &g); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(line), &g))
 			counted += g.Count
 		}
 		if counted != want {
 			t.Errorf("dry run of discard %s: %d dead letters, want %d", flags, counted, want)
 		}
 		d.want(cli.ExitDone, append(args, "--execute", "--reason", "x")...)
-		if !strings.Contains(d.out.String(), fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want)) {
-			t.Errorf("discard %s: %s", flags, &d.out)
-		}
+		d.prints(fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want))
 		d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
 	}
 }
@@ -78,9 +67,7 @@ func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
 	d.want(cli.ExitNothing, "prune", "-c", "pipeline.yaml")
 	d.put(deadletters.State{ID: "0-40-aaaaaaaa", Status: deadletters.Reprocessed, At: start.Add(-40 * 24 * time.Hour), By: "c"}.Record("features.dlq-status", 0))
 	d.want(cli.ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table")
-	if !strings.Contains(d.out.String(), "1 dead letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed") {
-		t.Errorf("stdout %s", &d.out)
-	}
+	d.prints("1 dead letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed")
 	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--older-than", "long")
 	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--execute")
 	d.want(cli.ExitDone, "prune", "-c", "pipeline.yaml", "--execute", "--reason", "monthly", "--older-than", "30d")

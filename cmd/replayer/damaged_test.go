@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
@@ -15,15 +16,10 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 	file := []string{"-c", "pipeline.yaml", "--index", "dead.sqlite"}
 	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
 	figures := d.out.String()
-	whole, err := os.ReadFile("dead.sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile("dead.sqlite"))(t)
 	const page = 16384
 	damaged := append(append(bytes.Clone(whole[:page]), bytes.Repeat([]byte{0x5a}, page)...), whole[2*page:]...)
-	if err := os.WriteFile("dead.sqlite", damaged, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("dead.sqlite", damaged, 0o600))
 	for _, command := range []string{"list", "groups", "stats", "index", "plan -f plan.jsonl", "replay", "discard", "edit --set properties.a=1"} {
 		d.want(cli.ExitRuntime, append(strings.Fields(command), file...)...)
 		if said := d.err.String(); !strings.Contains(said, "dead.sqlite is damaged") || !strings.Contains(said, "replayer index --rebuild") || d.out.Len() > 0 {
@@ -31,9 +27,7 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 		}
 	}
 	d.want(cli.ExitDone, append([]string{"index", "--rebuild"}, file...)...)
-	if said := d.err.String(); !strings.Contains(said, "dead.sqlite.damaged") {
-		t.Errorf("%s", said)
-	}
+	d.says("dead.sqlite.damaged")
 	d.want(cli.ExitDone, append([]string{"index", "--check"}, file...)...)
 	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
 	if d.out.String() != figures {

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestExit_2_usage(t *testing.T) {
@@ -68,23 +69,16 @@ func TestExit_2_usage(t *testing.T) {
 
 func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 	d := newDesk(t, true)
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	writePipeline(t, []string{closed.Addr().String()})
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, closed.Close())
 	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml")
 	if lines := strings.Count(d.err.String(), "\n"); lines != 1 || !strings.Contains(d.err.String(), "cannot reach Kafka") {
 		t.Errorf("%d lines: %s", lines, &d.err)
 	}
 	for _, command := range []string{"list", "replay"} { // without a pipeline file
 		d.want(cli.ExitRuntime, command, "--brokers", closed.Addr().String(), "--topic", "payments.DLT")
-		if !strings.Contains(d.err.String(), "set --brokers, SWITCHBACK_KAFKA_BROKERS or the profile") {
-			t.Errorf("%s: %s", command, &d.err)
-		}
+		d.says("set --brokers, SWITCHBACK_KAFKA_BROKERS or the profile")
 	}
 }
 
@@ -140,16 +134,11 @@ func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
 	if strings.ContainsFunc(text, cli.SteersInText) {
 		t.Errorf("%q can steer a terminal", text)
 	}
-	words, err := exec.Command("bash", "-c", `printf '%s\0' `+text).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := must.Get(exec.Command("bash", "-c", `printf '%s\0' `+text).Output())(t)
 	sel := selection{groups: want.Groups, pipelines: want.Pipelines, runs: want.Runs}
 	cmd := &cobra.Command{}
 	sel.register(cmd)
-	if err := cmd.ParseFlags(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.ParseFlags(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")))
 	if got, err := sel.filter(start); err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -35,6 +37,7 @@ type desk struct {
 	env    Env
 	out    bytes.Buffer
 	err    bytes.Buffer
+	ran    string // the last command line
 	writer *kgo.Client
 	spring []kgo.RecordHeader // as Spring Kafka writes them
 }
@@ -59,10 +62,10 @@ func writePipeline(t *testing.T, brokers []string) {
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
 `, strings.Join(brokers, ", "))
-	if err := os.WriteFile("pipeline.yaml", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("pipeline.yaml", []byte(text), 0o600))
 }
+
+func (d *desk) brokers() []string { return d.writer.OptValue(kgo.SeedBrokers).([]string) }
 
 // run executes a command line with a fresh output.
 func (d *desk) run(args ...string) cli.Exit { return d.runIn(d.t.Context(), args...) }
@@ -70,7 +73,49 @@ func (d *desk) run(args ...string) cli.Exit { return d.runIn(d.t.Context(), args
 func (d *desk) runIn(ctx context.Context, args ...string) cli.Exit {
 	d.out.Reset()
 	d.err.Reset()
+	d.ran = strings.Join(args, " ")
 	return Run(ctx, d.env, args)
+}
+
+// prints fails unless the last command wrote all parts to the standard output.
+func (d *desk) prints(parts ...string) {
+	d.t.Helper()
+	d.has("stdout", d.out.String(), parts)
+}
+
+// says is prints for the standard error.
+func (d *desk) says(parts ...string) {
+	d.t.Helper()
+	d.has("stderr", d.err.String(), parts)
+}
+
+// said is prints for both outputs.
+func (d *desk) said(parts ...string) {
+	d.t.Helper()
+	d.has("outputs", d.out.String()+d.err.String(), parts)
+}
+
+func (d *desk) has(where, got string, parts []string) {
+	d.t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(got, part) {
+			d.t.Errorf("replayer %s: want %q\n%s: %s", d.ran, part, where, got)
+		}
+	}
+}
+
+// counts fails unless a part occurs n times in what the last command wrote to the standard output.
+func (d *desk) counts(n int, part string) {
+	d.t.Helper()
+	if got := strings.Count(d.out.String(), part); got != n {
+		d.t.Errorf("replayer %s: %q occurs %d times, want %d\nstdout: %s", d.ran, part, got, n, &d.out)
+	}
+}
+
+// decode reads the JSON that the last command printed.
+func (d *desk) decode(into any) {
+	d.t.Helper()
+	must.Do(d.t, json.Unmarshal(d.out.Bytes(), into))
 }
 
 // want fails unless a command ends with the given code.
@@ -87,14 +132,9 @@ func (d *desk) golden(name string) {
 	got := "---- stdout\n" + d.out.String() + "---- stderr\n" + d.err.String()
 	file := filepath.Join(testdata, name+".golden")
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			d.t.Fatal(err)
-		}
+		must.Do(d.t, os.WriteFile(file, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(file))(d.t)
 	if got != string(want) {
 		d.t.Errorf("%s differs (go test -update writes it anew)\n got %s\nwant %s", file, got, want)
 	}
@@ -111,9 +151,7 @@ var testdata = func() string {
 
 func (d *desk) put(records ...*kgo.Record) {
 	d.t.Helper()
-	if err := d.writer.ProduceSync(d.t.Context(), records...).FirstErr(); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, d.writer.ProduceSync(d.t.Context(), records...).FirstErr())
 }
 
 func controlOf(partition int32, id, message string) header.Control {

@@ -21,20 +21,15 @@ func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {
 	d := newDesk(t, true)
 	d.overtaken()
 	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--force-version")
-	if !strings.Contains(d.err.String(), "--force-version needs --reason") {
-		t.Errorf("said %s", &d.err)
-	}
+	d.says("--force-version needs --reason")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "-o", "json", "--replay-id", "r1", "--force-version", "--reason", "the newer survey is wrong")
 	d.golden("forced-json")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml")
-	if !strings.Contains(d.out.String(), "superseded") || !strings.Contains(d.err.String(), "1 of them superseded by newer events") {
-		t.Errorf("without force: %s%s", &d.out, &d.err)
-	}
+	d.prints("superseded")
+	d.says("1 of them superseded by newer events")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--all", "--execute")
-	if !strings.Contains(d.err.String(), "WARNING: --force-version: will overwrite newer data: 1, forced.") {
-		t.Errorf("executed without a warning: %s", &d.err)
-	}
+	d.says("WARNING: --force-version: will overwrite newer data: 1, forced.")
 }
 
 // A forced plan is a file that travels: who applies it says so too.
@@ -46,16 +41,12 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--reason", "without it")...)
 	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--force-version", "--reason", "x", "--to", "features.audit")...)
 	d.want(cli.ExitDone, plan("-f", "p.jsonl", "--force-version", "--reason", "the newer survey is wrong")...)
-	if !strings.Contains(d.err.String(), "p.jsonl --force-version --execute --reason 'the newer survey is wrong'") {
-		t.Errorf("said %s", &d.err)
-	}
+	d.says("p.jsonl --force-version --execute --reason 'the newer survey is wrong'")
 	apply := func(args ...string) []string {
 		return append([]string{"replay", "-c", "pipeline.yaml", "--plan", "p.jsonl"}, args...)
 	}
 	d.want(cli.ExitRefused, apply()...)
-	if !strings.Contains(d.err.String(), "WARNING") {
-		t.Errorf("said %s", &d.err)
-	}
+	d.says("WARNING")
 	d.want(cli.ExitUsage, apply("--execute", "--reason", "agreed")...)
 	d.want(cli.ExitDone, apply("--execute", "--reason", "agreed", "--force-version")...)
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml")

@@ -12,15 +12,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // foreign makes a DLQ that Spring Kafka and a share group wrote into.
 func (d *desk) foreign() {
 	d.t.Helper()
 	admin := kadm.NewClient(d.writer)
-	if _, err := admin.CreateTopics(d.t.Context(), 1, 1, nil, "orders-dlt"); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Get(admin.CreateTopics(d.t.Context(), 1, 1, nil, "orders-dlt"))(d.t)
 	header := func(name string, value []byte) kgo.RecordHeader { return kgo.RecordHeader{Key: name, Value: value} }
 	d.put(&kgo.Record{Topic: "features", Partition: 1, Key: []byte("k"), Value: fmt.Appendf(nil, square, "pointed-at")})
 	pointer := func(offset string) *kgo.Record {
@@ -52,9 +51,7 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	}
 	var spring, pointer, gone dlq.EntryJSON
 	for i, to := range []*dlq.EntryJSON{&spring, &pointer, &gone} {
-		if err := json.Unmarshal([]byte(lines[i]), to); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(lines[i]), to))
 	}
 	if spring.Dialect != "spring" || *spring.Source != (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) || spring.Error.CauseClass != "java.lang.NullPointerException" ||
 		spring.Error.Class != "a.ListenerExecutionFailedException" || spring.Error.Code != "NullPointerException" || spring.Status != "pending" || spring.Key != "o-1" {
@@ -67,13 +64,9 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 		t.Errorf("pointer to nothing: %s", lines[2])
 	}
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID)
-	if !strings.Contains(d.out.String(), "the payload is gone") {
-		t.Errorf("show says nothing of it: %s", &d.out)
-	}
+	d.prints("the payload is gone")
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table")
-	if !strings.Contains(d.out.String(), "NullPointerException") || !strings.Contains(d.out.String(), "boom <n>") {
-		t.Errorf("groups: %s", &d.out)
-	}
+	d.prints("NullPointerException", "boom <n>")
 }
 
 // A dialect that the operator names is taken for all letters, and the index is made anew for it.
@@ -82,9 +75,7 @@ func TestForeign_dialect_by_hand(t *testing.T) {
 	d.foreign()
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt")
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "spring", "--limit", "2")
-	if n := strings.Count(d.out.String(), `"dialect":"spring"`); n != 2 {
-		t.Errorf("%d of 2 dead letters are taken for Spring's: %s", n, &d.out)
-	}
+	d.counts(2, `"dialect":"spring"`)
 	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--dialect", "esperanto")
 	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
 }

@@ -54,9 +54,7 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 		return j.State == control.JobPaused, fmt.Sprintf("%+v", j)
 	})
 	d.want(cli.ExitDone, "resume", "-c", "pipeline.yaml", "-o", "table", "fix")
-	if !strings.Contains(d.out.String(), "replay fix is running: 1 of 4 dead letters put back, 3 not reached") {
-		t.Errorf("%s", &d.out)
-	}
+	d.prints("replay fix is running: 1 of 4 dead letters put back, 3 not reached")
 	d.want(cli.ExitDone, "cancel", "-c", "pipeline.yaml", "--actor", "bo", "fix")
 	if code := <-ended; code != cli.ExitStopped || !strings.Contains(first.err.String(), "STOPPED: bo cancelled it; 3 of 4 dead letters were not reached") {
 		t.Errorf("exit %d: %s", code, &first.err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // What stopped comes first, with the whole command that goes on, whatever is in the texts; then the latest jobs.
@@ -22,10 +23,7 @@ func TestStatus_S4_8_saysWhatStopped(t *testing.T) {
 	for i := range jobsShown {
 		jobs = append(jobs, control.Job{ID: fmt.Sprintf("old-%d", i), Kind: control.JobUndo, State: control.JobDone})
 	}
-	text, err := overviewText(Env{Width: 200}, replay.Look{Finished: 1, Jobs: jobs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(overviewText(Env{Width: 200}, replay.Look{Finished: 1, Jobs: jobs}))(t)
 	for _, want := range []string{
 		"STOPPED  r1: 495 of 500 dead letters were not reached; 5 of 5 failed", "by ana", "\n  replayer replay -c p.yaml --plan plan.jsonl --execute --reason 'it is fixed'\n",
 		"STOPPED  d2: 1 of 7 dead letters were not reached; killed", "go on with: replayer discard and its filter",

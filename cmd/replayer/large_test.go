@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -19,18 +20,13 @@ import (
 func (d *desk) bomb(id string, mib int64) {
 	d.t.Helper()
 	record := bombs.Record{Key: []byte("k"), Value: []byte(`{"type":"Feature","ñ`), Blanks: mib << 20, Headers: letter(0, id, "", "the record is larger than the limit").Headers}
-	if _, err := bombs.Produce(d.t.Context(), d.writer, "features.dlq", 0, bombs.Batch(kgo.CodecZstd, start, record)); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Get(bombs.Produce(d.t.Context(), d.writer, "features.dlq", 0, bombs.Batch(kgo.CodecZstd, start, record)))(d.t)
 }
 
 // elsewhere writes a record into the source topic and the pointer to it into the DLQ.
 func (d *desk) elsewhere(id, value string) {
 	d.t.Helper()
-	offset, err := bombs.Produce(d.t.Context(), d.writer, "features", 1, bombs.Batch(kgo.CodecZstd, start, bombs.Record{Key: []byte("key"), Value: []byte(value)}))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	offset := must.Get(bombs.Produce(d.t.Context(), d.writer, "features", 1, bombs.Batch(kgo.CodecZstd, start, bombs.Record{Key: []byte("key"), Value: []byte(value)})))(d.t)
 	r := letter(1, id, "", "it fits into no topic")
 	r.Key, r.Value = []byte("key"), []byte{}
 	p := header.PointTo(header.Position{Topic: "features", Partition: 1, Offset: offset}, r.Key, []byte(value), true)
@@ -48,9 +44,7 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	var listed map[string]any
 	for _, line := range lines {
 		var one map[string]any
-		if err := json.Unmarshal([]byte(line), &one); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &one))
 		if one["id"] == "0-40-aaaaaaaa" {
 			listed = one
 		}
@@ -60,25 +54,13 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 		t.Errorf("%d lines, %v", len(lines), listed)
 	}
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "table")
-	if !strings.Contains(d.out.String(), "! too large to index") {
-		t.Errorf("%s", &d.out)
-	}
+	d.prints("! too large to index")
 	d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
-	if !strings.Contains(d.out.String(), "dead letters     2") {
-		t.Errorf("%s", &d.out)
-	}
+	d.prints("dead letters     2")
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "-o", "table")
-	for _, want := range []string{"problem        too large to index: it has 5242", "it was not asked: the value is not at hand", "original bytes (52428821)", `{"type":"Feature","ñ    `} {
-		if !strings.Contains(d.out.String(), want) {
-			t.Errorf("show says nothing of %q:\n%s", want, &d.out)
-		}
-	}
+	d.prints("problem        too large to index: it has 5242", "it was not asked: the value is not at hand", "original bytes (52428821)", `{"type":"Feature","ñ    `)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
-	for _, want := range []string{`"value":null`, `"today":null`, `"too_large":"too large`, `"value_missing":"too large`} {
-		if !strings.Contains(d.out.String(), want) {
-			t.Errorf("show says nothing of %q:\n%s", want, &d.out)
-		}
-	}
+	d.prints(`"value":null`, `"today":null`, `"too_large":"too large`, `"value_missing":"too large`)
 	for _, format := range []string{"ndjson", "geojson", "csv"} {
 		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
 		if !strings.Contains(d.out.String(), "too_large") && format != "geojson" || !strings.Contains(d.out.String(), "0-40-aaaaaaaa") {
@@ -89,9 +71,7 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	if info, err := os.Stat("original"); err != nil || info.Size() != 50<<20+21 || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if !strings.Contains(d.err.String(), "52428821 bytes of dead letter 0-40-aaaaaaaa, read from features.dlq/0/0, are in original (SHA-256 ") {
-		t.Errorf("%s", &d.err)
-	}
+	d.says("52428821 bytes of dead letter 0-40-aaaaaaaa, read from features.dlq/0/0, are in original (SHA-256 ")
 	d.want(cli.ExitUsage, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "--out", "original")
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-41-bbbbbbbb", "--out", "-")
 	if d.out.String() != fmt.Sprintf(square, "b") {
@@ -99,9 +79,7 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	}
 	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "try")
-	if !strings.Contains(d.out.String(), `"reinjected":1`) || !strings.Contains(d.out.String(), "too large to index") {
-		t.Errorf("%s", &d.out)
-	}
+	d.prints(`"reinjected":1`, "too large to index")
 	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "nothing to save")
 }
 
@@ -118,39 +96,25 @@ func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) 
 	}
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--text", `"small"`)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-0-aaaaaaaa", "-o", "table")
-	for _, want := range []string{"original at    features/1/0 (", "passes (remote steps", `"name": "Größe"`} {
-		if !strings.Contains(d.out.String(), want) {
-			t.Errorf("show says nothing of %q:\n%s", want, &d.out)
-		}
-	}
+	d.prints("original at    features/1/0 (", "passes (remote steps", `"name": "Größe"`)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "-o", "table")
-	for _, want := range []string{"it was not asked", "its value has 9437", "replayer show 1-1-bbbbbbbb --out FILE writes it", "the first 1024 of them"} {
-		if !strings.Contains(d.out.String(), want) {
-			t.Errorf("show says nothing of %q:\n%s", want, &d.out)
-		}
-	}
+	d.prints("it was not asked", "its value has 9437", "replayer show 1-1-bbbbbbbb --out FILE writes it", "the first 1024 of them")
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "--out", "large")
 	if got, err := os.ReadFile("large"); err != nil || string(got) != large {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	for _, format := range []string{"ndjson", "csv"} {
 		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
-		if !strings.Contains(d.out.String(), "pointer") {
-			t.Errorf("%s", &d.out)
-		}
+		d.prints("pointer")
 	}
 	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 
 	var offsets kadm.Offsets
 	offsets.AddOffset("features", 1, 2, -1)
-	if _, err := kadm.NewClient(d.writer).DeleteRecords(t.Context(), offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(kadm.NewClient(d.writer).DeleteRecords(t.Context(), offsets))(t)
 	for _, id := range []string{"1-0-aaaaaaaa", "1-1-bbbbbbbb"} {
 		d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", id)
-		if !strings.Contains(d.out.String(), `"value_missing":"the payload is gone: retention took features/1/`) {
-			t.Errorf("%s", &d.out)
-		}
+		d.prints(`"value_missing":"the payload is gone: retention took features/1/`)
 		d.want(cli.ExitRuntime, "show", "-c", "pipeline.yaml", id, "--out", "gone")
 		if _, err := os.Stat("gone"); err == nil || !strings.Contains(d.err.String(), "the original bytes cannot be had: retention took features/1/") {
 			t.Errorf("%s", &d.err)

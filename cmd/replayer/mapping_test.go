@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -34,12 +35,8 @@ func (a announcing) JoinGroupMetadata(interests []string, owned map[string][]int
 // member is a member of the pipeline's group until the function is called, or the test ends.
 func (d *desk) member(name string, says []byte) (leave func()) {
 	d.t.Helper()
-	brokers := d.writer.OptValue(kgo.SeedBrokers).([]string)
-	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumerGroup("features"), kgo.ConsumeTopics("features"), kgo.ClientID(name),
-		kgo.Balancers(announcing{kgo.RangeBalancer(), says}))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(d.brokers()...), kgo.ConsumerGroup("features"), kgo.ConsumeTopics("features"), kgo.ClientID(name),
+		kgo.Balancers(announcing{kgo.RangeBalancer(), says})))(d.t)
 	ctx, cancel := context.WithCancel(d.t.Context())
 	go func() {
 		for ctx.Err() == nil {
@@ -64,23 +61,8 @@ func (d *desk) shows(instance, verdict string) {
 
 func announcement(t *testing.T, file string) []byte {
 	t.Helper()
-	cfg, err := config.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := pipeline.NewMapping(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mapping, err := m.Fingerprint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	says, err := status.Announcement{Mapping: mapping, Software: "v1.2.3"}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return says
+	m := must.Get(pipeline.NewMapping(must.Get(config.Load(file))(t)))(t)
+	return must.Get(status.Announcement{Mapping: must.Get(m.Fingerprint())(t), Software: "v1.2.3"}.Encode())(t)
 }
 
 // The trap: the mapping was corrected in the file, all passes in the dry run, and the instances still run the old one.
@@ -88,13 +70,8 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	deployed := announcement(t, "pipeline.yaml")
-	text, err := os.ReadFile("pipeline.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("pipeline.yaml", append(text, "transform: { fields: [{ from: name, to: title }] }\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("pipeline.yaml"))(t)
+	must.Do(t, os.WriteFile("pipeline.yaml", append(text, "transform: { fields: [{ from: name, to: title }] }\n"...), 0o600))
 	corrected := announcement(t, "pipeline.yaml")
 
 	leave := d.member("old-1", deployed)
@@ -103,59 +80,25 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 	if first, _, _ := strings.Cut(d.err.String(), "\n"); !strings.HasPrefix(first, "mapping sha256:") {
 		t.Errorf("the plan begins with %q", first)
 	}
-	before := d.states()
+	before := d.topics()
 	for _, command := range [][]string{
 		{"replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed"},
 		{"replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed"},
 	} {
 		d.want(cli.ExitRefused, command...)
-		for _, part := range []string{"instance old-1", "DIFFERENT", "nothing was put back", "restart all of them", "--mapping-differs"} {
-			if !strings.Contains(d.err.String(), part) {
-				t.Errorf("%s does not say %q: %s", command[0], part, &d.err)
-			}
-		}
+		d.says("instance old-1", "DIFFERENT", "nothing was put back", "restart all of them", "--mapping-differs")
 	}
-	if got := d.states(); got != before {
-		t.Errorf("the refused commands wrote states: end offset %d, before %d", got, before)
-	}
+	d.unchanged(before)
 
 	d.member("new-1", corrected)
 	d.shows("new-1", "the same")
-	if !strings.Contains(d.err.String(), "differ among themselves") {
-		t.Errorf("a rolling deployment is not said: %s", &d.err)
-	}
+	d.says("differ among themselves")
 	leave()
 	eventually.Until(d.soon(), t, "the deployment is done", func() (bool, string) {
 		d.run("replay", "-c", "pipeline.yaml", "--all", "--including-failing")
 		return !strings.Contains(d.err.String(), "DIFFERENT") && strings.Contains(d.err.String(), "the same"), d.err.String()
 	})
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed")
-}
-
-// states counts what was written of the states of dead letters.
-func (d *desk) states() (n int64) {
-	d.t.Helper()
-	client := kmsg.NewPtrListOffsetsRequest()
-	client.ReplicaID = -1
-	topic := kmsg.NewListOffsetsRequestTopic()
-	topic.Topic = "features.dlq-status"
-	for p := range int32(2) {
-		one := kmsg.NewListOffsetsRequestTopicPartition()
-		one.Partition, one.Timestamp = p, -1
-		topic.Partitions = append(topic.Partitions, one)
-	}
-	client.Topics = append(client.Topics, topic)
-	for _, shard := range d.writer.RequestSharded(d.t.Context(), client) {
-		if shard.Err != nil {
-			d.t.Fatal(shard.Err)
-		}
-		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
-			for _, p := range t.Partitions {
-				n += p.Offset
-			}
-		}
-	}
-	return n
 }
 
 // soon bounds a wait for the group.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // actions reads what `audit --operations` prints.
@@ -14,9 +15,7 @@ func (d *desk) actions(args ...string) (all []replay.Action) {
 	d.want(cli.ExitDone, append([]string{"audit", "-c", "pipeline.yaml", "--operations"}, args...)...)
 	for line := range strings.Lines(d.out.String()) {
 		var a replay.Action
-		if err := json.Unmarshal([]byte(line), &a); err != nil {
-			d.t.Fatal(err)
-		}
+		must.Do(d.t, json.Unmarshal([]byte(line), &a))
 		all = append(all, a)
 	}
 	return all

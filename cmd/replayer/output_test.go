@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
@@ -130,9 +131,7 @@ func TestOutput_S2_5_request_and_response(t *testing.T) {
 		got := d.out.String()
 		if slices.Contains(c.args, "json") || slices.Contains(c.args, "geojson") {
 			var tight bytes.Buffer
-			if err := json.Compact(&tight, d.out.Bytes()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Compact(&tight, d.out.Bytes()))
 			got = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(tight.String())
 		}
 		for _, text := range c.says {

@@ -6,18 +6,14 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	text, err := os.ReadFile("pipeline.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("other.yaml", text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("pipeline.yaml"))(t)
+	must.Do(t, os.WriteFile("other.yaml", text, 0o600))
 	for _, c := range []struct {
 		name, env string
 		args      []string

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
@@ -39,14 +40,8 @@ func schemas(t *testing.T, down *atomic.Bool) string {
 // payment is a payment as an Avro serializer writes it.
 func payment(t *testing.T, schema int, text string) string {
 	t.Helper()
-	s, err := avro.Parse(paymentSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := s.AppendText(envelope.AppendConfluent(nil, schema), []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(avro.Parse(paymentSchema))(t)
+	value := must.Get(s.AppendText(envelope.AppendConfluent(nil, schema), []byte(text)))(t)
 	return string(value)
 }
 
@@ -61,15 +56,15 @@ func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
 		d.put(d.died("payments", 0, int64(2+i), fmt.Sprint("hostile", i), value))
 	}
 	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "table"}, registry...)...)
-	d.said(t, "decoded value", `"status":"OPEN"`)
+	d.said("decoded value", `"status":"OPEN"`)
 	d.want(cli.ExitDone, append([]string{"show", "dlq-0-1", "-o", "json"}, registry...)...)
-	d.said(t, `"decode_error"`, "99")
+	d.said(`"decode_error"`, "99")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--set", "status=PENDING")...)
-	d.said(t, "name the registry with --registry")
+	d.said("name the registry with --registry")
 	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--set", "cents=many"}, registry...)...)
-	d.said(t, "cents", "0 to put back", "not Avro")
+	d.said("cents", "0 to put back", "not Avro")
 	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}, registry...)...)
-	d.said(t, `/status: "OPEN" -> "PENDING"`, "1 to put back (payments: 1)", " --registry http")
+	d.said(`/status: "OPEN" -> "PENDING"`, "1 to put back (payments: 1)", " --registry http")
 	d.want(cli.ExitPartly, append([]string{"replay", "--all", "--origin", "payments", "--set", "status=PENDING", "--execute", "--reason", "x", "--create-topics"}, registry...)...)
 	sent := d.read("payments")
 	if len(sent) != 1 || string(sent[0].Value) != payment(t, 7, `{"cents":9007199254740993,"status":"PENDING","note":null}`) {
@@ -88,13 +83,13 @@ func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
 	}
 	down.Store(true)
 	d.want(cli.ExitRuntime, with(at, "plan", "-f", "down.plan", "--set", "status=PENDING")...)
-	d.said(t, "the schema registry cannot be asked")
+	d.said("the schema registry cannot be asked")
 	down.Store(false)
 	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan", "--set", "status=PENDING")...)
 	down.Store(true)
 	back := with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "json", "--canary", "2", "--grace", "0s")
 	d.want(cli.ExitPartly, back...)
-	d.said(t, "the schema registry cannot be asked", "replayer replay --brokers", "--plan fix.plan")
+	d.said("the schema registry cannot be asked", "replayer replay --brokers", "--plan fix.plan")
 	var result struct{ Reinjected int }
 	if err := json.Unmarshal(d.out.Bytes(), &result); err != nil || result.Reinjected != 2 || len(d.read("payments")) != 2 {
 		t.Errorf("%+v, %v", result, err)

@@ -7,22 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
-
-func (d *desk) topicWith(name string, settings ...string) {
-	d.t.Helper()
-	configs := map[string]*string{}
-	for i := 0; i < len(settings); i += 2 {
-		configs[settings[i]] = &settings[i+1]
-	}
-	if _, err := kadm.NewClient(d.writer).CreateTopic(d.t.Context(), 2, 1, configs, name); err != nil {
-		d.t.Fatal(err)
-	}
-}
 
 func value(topic, key, value string) *kgo.Record {
 	r := &kgo.Record{Topic: topic, Key: []byte(key), Timestamp: start.Add(-time.Minute)}
@@ -41,20 +30,11 @@ func (d *desk) values(topic string) map[string]string {
 	return out
 }
 
-func (d *desk) said(t *testing.T, wants ...string) {
-	t.Helper()
-	for _, want := range wants {
-		if got := d.out.String() + d.err.String(); !strings.Contains(got, want) {
-			t.Errorf("want %q in %s", want, got)
-		}
-	}
-}
-
 // What a compacted topic knows better than a dead letter stays: the plan lists it, the execution looks again, and only --force-version
 // sends it all the same.
 func TestSafety_C4_newerValuesOfACompactedTopic(t *testing.T) {
 	d, at := payments(t, false)
-	d.topicWith("balances", "cleanup.policy", "compact")
+	d.topic(2, "balances", "cleanup.policy", "compact")
 	d.put(value("balances", "changed", "1"), value("balances", "deleted", "1"), value("balances", "still", "1"), value("balances", "later", "1"),
 		value("balances", "changed", "2"), value("balances", "deleted", ""))
 	for i, key := range []string{"changed", "deleted", "still", "later"} {
@@ -63,20 +43,20 @@ func TestSafety_C4_newerValuesOfACompactedTopic(t *testing.T) {
 	forged := d.died("balances", 0, 1<<40, "changed", "forged") // nothing can have lain there
 	d.put(forged)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	d.said(t, "topic balances is compacted and has a newer value of its key", "2 to put back (balances: 2), 0 duplicates, 3 left")
+	d.said("topic balances is compacted and has a newer value of its key", "2 to put back (balances: 2), 0 duplicates, 3 left")
 	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan")...)
 	d.put(value("balances", "later", "2"))
 	d.want(cli.ExitPartly, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "table")...)
-	d.said(t, "It came since the plan was made: make a new plan", "put back       1")
+	d.said("It came since the plan was made: make a new plan", "put back       1")
 	if got := fmt.Sprint(d.values("balances")); got != "map[changed:2 deleted: later:2 still:fixed]" {
 		t.Errorf("the topic has %s", got)
 	}
 	force := with(at, "replay", "--id", "dlq-0-0", "--origin", "balances", "--force-version", "--reason", "the newer one is wrong", "-o", "table")
 	d.want(cli.ExitRefused, force...)
-	d.said(t, "overwrites newer data", "will overwrite newer data: 1, forced")
+	d.said("overwrites newer data", "will overwrite newer data: 1, forced")
 	d.want(cli.ExitDone, append(force, "--execute")...)
 	d.want(cli.ExitDone, with(at, "audit")...)
-	d.said(t, "forced: it may hide newer data")
+	d.said("forced: it may hide newer data")
 	if got := d.values("balances")["changed"]; got != "fixed" {
 		t.Errorf("forced: the topic has %s", got)
 	}
@@ -88,10 +68,10 @@ func TestSafety_C4_orderWithinAKey(t *testing.T) {
 	d.put(d.died("payments", 0, 9, "k", "younger"), d.died("payments", 0, 5, "k", "older"), d.died("payments", 0, 7, "l", "another key"))
 	d.want(cli.ExitDone, with(at, "plan", "-f", "older.plan", "--id", "dlq-0-1")...)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	d.said(t, "behind a younger dead letter of the same key", "warning: out of order: 1 dead letter, each behind", "dlq-0-1")
+	d.said("behind a younger dead letter of the same key", "warning: out of order: 1 dead letter, each behind", "dlq-0-1")
 	d.want(cli.ExitDone, with(at, "replay", "--id", "dlq-0-0", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
 	d.want(cli.ExitPartly, with(at, "replay", "--plan", "older.plan", "--execute", "--reason", "x", "-o", "table")...)
-	d.said(t, "was put back into payments since the plan was made: make a new plan")
+	d.said("was put back into payments since the plan was made: make a new plan")
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "-o", "table")...)
 	if got := len(d.read("payments")); got != 3 {
 		t.Errorf("%d were put back", got)
@@ -101,18 +81,16 @@ func TestSafety_C4_orderWithinAKey(t *testing.T) {
 // What the target would not take, or would delete before anybody reads it, is left before the first change.
 func TestSafety_C4_sizeAndAge(t *testing.T) {
 	d, at := payments(t, false)
-	d.topicWith("small", "max.message.bytes", "2000", "retention.ms", "600000")
+	d.topic(2, "small", "max.message.bytes", "2000", "retention.ms", "600000")
 	random := make([]byte, 3000) // no compressor makes it small
-	if _, err := rand.Read(random); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(rand.Read(random))(t)
 	d.put(d.died("small", 0, 1, "large", string(random)), d.died("small", 0, 2, "dense", strings.Repeat("0", 5000)), d.died("small", 0, 3, "grows", `{"a":1}`))
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	d.said(t, "topic small does not take so large a record, even compressed (max.message.bytes)", "2 to put back (small: 2)")
+	d.said("topic small does not take so large a record, even compressed (max.message.bytes)", "2 to put back (small: 2)")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--id", "dlq-0-2", "--filter", `printf '"%s"' "$(head -c 3000 /dev/urandom | base64 -w 0)"`)...)
-	d.said(t, "topic small does not take so large a record", "0 to put back")
+	d.said("topic small does not take so large a record", "0 to put back")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--keep-timestamp")...)
-	d.said(t, "it is older than what topic \"small\" keeps or takes", "0 to put back")
+	d.said("it is older than what topic \"small\" keeps or takes", "0 to put back")
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--to", "payments", "--keep-timestamp", "--execute", "--reason", "x", "--create-topics")...)
 	for _, r := range d.read("payments") {
 		if !r.Timestamp.Equal(produced) {
@@ -122,7 +100,7 @@ func TestSafety_C4_sizeAndAge(t *testing.T) {
 	plain := &kgo.Record{Topic: paymentsDLT, Key: []byte("plain"), Value: []byte("p"), Timestamp: start}
 	d.put(plain)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--to", "payments", "--keep-timestamp")...)
-	d.said(t, "no header says when it was produced")
+	d.said("no header says when it was produced")
 	own := newDesk(t, false)
 	own.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--keep-timestamp")
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // serving runs the command until the test ends and returns the address that it printed, and its end.
@@ -45,19 +46,11 @@ func serving(t *testing.T, d *desk, args ...string) (address string, stop func()
 // fetch returns the status and the JSON of an answer.
 func fetch(t *testing.T, address string) (int, map[string]json.RawMessage) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := (&http.Client{Timeout: time.Minute}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))(t)
+	answer := must.Get((&http.Client{Timeout: time.Minute}).Do(r))(t)
 	defer answer.Body.Close()
 	var out map[string]json.RawMessage
-	if err := json.NewDecoder(answer.Body).Decode(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(answer.Body).Decode(&out))
 	return answer.StatusCode, out
 }
 
@@ -96,8 +89,7 @@ func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
 func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	brokers := strings.Join(d.writer.OptValue("SeedBrokers").([]string), ",")
-	address, _ := serving(t, d, "--brokers", brokers, "--topic", "features.dlq")
+	address, _ := serving(t, d, "--brokers", d.brokers()[0], "--topic", "features.dlq")
 	if status, answer := fetch(t, address+"api/letters"); status != http.StatusOK || string(answer["total"]) != "5" {
 		t.Errorf("%d %s", status, answer)
 	}
@@ -115,11 +107,7 @@ func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
 		t.Errorf("%s%s", said, &d.out)
 	}
 	d.want(cli.ExitUsage, "serve", "--listen", "127.0.0.1:0")
-	if err := os.WriteFile("dead.sqlite", []byte(strings.Repeat("no database", 4000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("dead.sqlite", []byte(strings.Repeat("no database", 4000)), 0o600))
 	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite")
-	if said := d.err.String(); !strings.Contains(said, "dead.sqlite is damaged") {
-		t.Errorf("%s", said)
-	}
+	d.says("dead.sqlite is damaged")
 }

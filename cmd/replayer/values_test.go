@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -19,14 +19,9 @@ const levelled = `{"type":"Feature","id":"%s","geometry":{"type":"Point","coordi
 // refusedLevels fills the DLQ with features that died of these levels.
 func (d *desk) refusedLevels(levels ...string) {
 	d.t.Helper()
-	text, err := os.ReadFile("pipeline.yaml")
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("pipeline.yaml"))(d.t)
 	text = append(text, "transform: { unmapped: drop, fields: [{ from: id, to: id, type: string }, { from: level, to: level, type: integer }] }\n"...)
-	if err := os.WriteFile("pipeline.yaml", text, 0o600); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.WriteFile("pipeline.yaml", text, 0o600))
 	var records []*kgo.Record
 	for i, level := range levels {
 		id := fmt.Sprintf("0-%d-aaaaaaaa", i)
@@ -48,11 +43,7 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d.env.Width = 80
 	d.refusedLevels(`"12 m"`, `"12 ha"`, `"12 m"`, `"12 m"`, `3`, `"\u001b[31mred"`, `"a"`, `"b"`, `"c"`)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table")
-	for _, says := range []string{`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters"} {
-		if !strings.Contains(d.out.String(), says) {
-			t.Errorf("it does not say %q:\n%s", says, &d.out)
-		}
-	}
+	d.prints(`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters")
 	for line := range strings.Lines(d.out.String()) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 || strings.Contains(line, "\x1b") {
 			t.Errorf("%d characters, or an escape: %q", n, line)
@@ -61,9 +52,7 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
 	var g dlq.GroupJSON
-	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
-		t.Fatal(err)
-	}
+	d.decode(&g)
 	if g.Values == nil || g.Values.Read != 9 || g.Values.Refused != 8 || g.Values.Others != 0 || len(g.Values.Most) != 6 || g.Values.Most[0] != (dlq.ValueJSON{Path: "/properties/level", Value: `"12 m"`, Count: 3}) {
 		t.Errorf("values %+v", g.Values)
 	}

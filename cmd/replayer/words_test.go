@@ -31,9 +31,7 @@ func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
-	if !strings.Contains(d.out.String(), "anna ("+all[0].User+")") {
-		t.Errorf("%s", &d.out)
-	}
+	d.prints("anna (" + all[0].User + ")")
 }
 
 // What a person reads: own colours are whole, a dry run says "would", and the printed command has the reason that was given.
@@ -46,9 +44,7 @@ func TestWords_S4_8(t *testing.T) {
 		t.Errorf("%q", &d.out)
 	}
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
-	if !strings.Contains(d.out.String(), red+"fails: geometry_invalid (gate): "+reset) {
-		t.Errorf("%q", &d.out)
-	}
+	d.prints(red + "fails: geometry_invalid (gate): " + reset)
 	d.env.Color = false
 	const reason = "area is an estimate; it's \"rough\""
 	for _, command := range [][]string{
