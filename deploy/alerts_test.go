@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
@@ -34,10 +35,7 @@ type rule struct {
 
 func load(t *testing.T, file string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	if err := yaml.UnmarshalWithOptions(text, into); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
@@ -72,10 +70,7 @@ type section struct{ title, text string }
 // alertSections returns the sections of the runbook whose title is the name of an alert.
 func alertSections(t *testing.T) map[string]section {
 	t.Helper()
-	text, err := os.ReadFile(runbook)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(runbook))(t)
 	out := map[string]section{}
 	for _, part := range regexp.MustCompile(`(?m)^### `).Split(string(text), -1)[1:] {
 		title, body, _ := strings.Cut(part, "\n")
@@ -172,14 +167,9 @@ func TestAlerts_S4_11_theReplayersCommandsAreWhole(t *testing.T) {
 	pipeline := filepath.Join(t.TempDir(), "pipeline.yaml")
 	text := "pipeline:\n  id: parcels\n  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [503] }\n" +
 		"  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }\nkafka: { brokers: [\"127.0.0.1:1\"] }\n"
-	if err := os.WriteFile(pipeline, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(pipeline, []byte(text), 0o600))
 	values := strings.NewReplacer("FILE", pipeline, "ID", "0-1-0123abcd", "{{ $labels.code }}", "timeout", "plan.jsonl", filepath.Join(t.TempDir(), "plan.jsonl"))
-	binaries, err := proc.Build(t.Context(), t.TempDir(), "replayer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	binaries := must.Get(proc.Build(t.Context(), t.TempDir(), "replayer"))(t)
 	tried := 0
 	for _, a := range alerts {
 		for _, command := range regexp.MustCompile(`\breplayer (\w+(?: ID| -\w FILE| -f [\w.]+| --\w+ \{\{.*?\}\})*)`).FindAllStringSubmatch(a.Annotations["steps"], -1) {
@@ -207,10 +197,7 @@ func commandsIn(t *testing.T, source string) []string {
 	}
 	var names []string
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		for _, use := range regexp.MustCompile(`Use:\s+"(\w+)`).FindAllStringSubmatch(string(text), -1) {
 			names = append(names, use[1])
 		}

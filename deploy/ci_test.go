@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
@@ -40,14 +41,9 @@ type workflow struct {
 // The workflow for a repository of pipeline files checks them on every change, with actions that cannot change behind
 // anybody's back (S0-12).
 func TestCI_S0_12_theWorkflowChecksEveryChange(t *testing.T) {
-	text, err := os.ReadFile("ci/workflow.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("ci/workflow.yaml"))(t)
 	var w workflow
-	if err := yaml.UnmarshalWithOptions(text, &w, yaml.Strict()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.UnmarshalWithOptions(text, &w, yaml.Strict()))
 	if !strings.Contains(string(text), "\n  pull_request:\n") || !slices.Contains(w.On.Push.Branches, "main") {
 		t.Errorf("it runs on %+v", w.On)
 	}
@@ -76,9 +72,7 @@ func TestCI_S0_12_theWorkflowChecksEveryChange(t *testing.T) {
 // policy so that it breaks what a scenario expects, or the file so that it is no pipeline, or forgets the scenario.
 func TestCI_S0_12_theCheckFailsWhenAPolicyBreaks(t *testing.T) {
 	bin := t.TempDir()
-	if _, err := proc.Build(t.Context(), bin, "consumer"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(proc.Build(t.Context(), bin, "consumer"))(t)
 	for _, c := range []struct {
 		name          string
 		change        func(t *testing.T, dir string)
@@ -90,16 +84,12 @@ func TestCI_S0_12_theCheckFailsWhenAPolicyBreaks(t *testing.T) {
 		{"one attempt only", replace("max_attempts: 5", "max_attempts: 1"), 1, "breaks what scenarios/parcels.rush.yaml expects", "is not valid"},
 		{"no pipeline file", replace("max_attempts: 5", "max_attempts: many"), 1, "is not valid", "expects"},
 		{"no scenario", func(t *testing.T, dir string) {
-			if err := os.RemoveAll(filepath.Join(dir, "scenarios")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(filepath.Join(dir, "scenarios")))
 		}, 1, "no scenario for pipelines/parcels.yaml", "expects"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			repo := t.TempDir()
-			if err := os.CopyFS(filepath.Join(repo, "ci"), os.DirFS("ci")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.CopyFS(filepath.Join(repo, "ci"), os.DirFS("ci")))
 			c.change(t, filepath.Join(repo, "ci"))
 			cmd := exec.CommandContext(t.Context(), "bash", "ci/check")
 			cmd.Dir, cmd.Env = repo, append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -121,8 +111,6 @@ func replace(from, to string) func(t *testing.T, dir string) {
 		if err != nil || !strings.Contains(string(text), from) {
 			t.Fatalf("%v, or no %q in it", err, from)
 		}
-		if err := os.WriteFile(name, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(strings.Replace(string(text), from, to, 1)), 0o600))
 	}
 }

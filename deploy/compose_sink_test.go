@@ -7,20 +7,15 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/sink"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The table that the compose file makes is the one that its consumers write: the statements are those of consumer sink ddl.
 func TestCompose_S0_6_theTableIsThatOfTheConsumers(t *testing.T) {
 	var file composeFile
 	load(t, "compose.sink.yaml", &file)
-	pipeline, err := os.ReadFile("config.compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	statements, err := os.ReadFile("sink.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pipeline := must.Get(os.ReadFile("config.compose.yaml"))(t)
+	statements := must.Get(os.ReadFile("sink.sql"))(t)
 	for _, name := range []string{"consumer-1", "consumer-2"} {
 		s := file.Services[name]
 		cfg, err := config.Parse("config.compose.yaml", pipeline, func(variable string) string { return s.Environment[variable] })
@@ -30,10 +25,7 @@ func TestCompose_S0_6_theTableIsThatOfTheConsumers(t *testing.T) {
 		if cfg.Sink.PostGIS == nil || s.Environment[cfg.Sink.PostGIS.DSNEnv] == "" || s.DependsOn["table"].Condition != "service_completed_successfully" {
 			t.Fatalf("%s has no table, no connection string for it, or does not wait for it: %+v", name, s)
 		}
-		want, err := sink.DDL(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(sink.DDL(cfg))(t)
 		if string(statements) != want {
 			t.Errorf("sink.sql is not what consumer sink ddl prints for %s:\n%s", name, want)
 		}

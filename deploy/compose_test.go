@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // service is what these tests look at. That the whole file follows the Compose Specification is checked
@@ -111,14 +112,8 @@ func TestCompose_consumers_have_names_of_their_own(t *testing.T) {
 // Prometheus must find the consumers where they listen, under the name of their pipeline.
 func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	env := func(string) string { return "" }
-	text, err := os.ReadFile("config.compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Parse("config.compose.yaml", text, env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("config.compose.yaml"))(t)
+	cfg := must.Get(config.Parse("config.compose.yaml", text, env))(t)
 	host, port, _ := strings.Cut(cfg.Metrics.Listen, ":")
 	if host != "0.0.0.0" {
 		t.Errorf("the consumers listen on %s: no other container can reach that", cfg.Metrics.Listen)
@@ -151,10 +146,7 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 }
 
 func TestDockerfile_builds_what_is_there(t *testing.T) {
-	text, err := os.ReadFile("Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("Dockerfile"))(t)
 	for _, m := range regexp.MustCompile(`\./cmd/\w+`).FindAllString(string(text), -1) {
 		if _, err := os.Stat(filepath.Join("..", m, "main.go")); err != nil {
 			t.Errorf("builds %s: %v", m, err)

@@ -8,15 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // dockerfile is the Dockerfile with continued lines joined.
 func dockerfile(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("Dockerfile"))(t)
 	return regexp.MustCompile(`\\\n\s*`).ReplaceAllString(string(text), "")
 }
 
@@ -45,10 +44,7 @@ func TestImage_saysItsVersionAndCommit(t *testing.T) {
 	if info, err := os.Stat(binary); err != nil || info.Size() > mostConsumer {
 		t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
 	}
-	ignored, err := os.ReadFile("../.dockerignore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ignored := must.Get(os.ReadFile("../.dockerignore"))(t)
 	if slices.Contains(strings.Fields(string(ignored)), ".git") {
 		t.Error(".dockerignore keeps .git out of the context: an image without arguments would not know its commit")
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // exportedMetrics returns the names of the metrics that internal/telemetry registers, read from its
@@ -19,10 +21,7 @@ func exportedMetrics(t *testing.T) map[string]bool {
 	known := map[string]bool{}
 	name := regexp.MustCompile(`^switchback_[a-z_]+$`)
 	notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	packages, err := parser.ParseDir(token.NewFileSet(), "../internal/telemetry", notTest, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := must.Get(parser.ParseDir(token.NewFileSet(), "../internal/telemetry", notTest, parser.SkipObjectResolution))(t)
 	for _, p := range packages {
 		ast.Inspect(p, func(n ast.Node) bool {
 			lit, ok := n.(*ast.BasicLit)
@@ -48,10 +47,7 @@ func exportedMetrics(t *testing.T) map[string]bool {
 
 // Every metric has a row on the page of metrics.
 func TestMetricsPage_lists_every_metric(t *testing.T) {
-	text, err := os.ReadFile(metricsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(metricsPage))(t)
 	for name := range exportedMetrics(t) {
 		if regexp.MustCompile(`_(bucket|count|sum)$`).MatchString(name) {
 			continue

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // root is the root of the repository, seen from this folder.
@@ -63,10 +65,7 @@ func blocks(t *testing.T) []block {
 	t.Helper()
 	var out []block
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(filepath.Join(root, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, page)))(t)
 		found, err := parseBlocks(page, string(text))
 		if err != nil {
 			t.Error(err)

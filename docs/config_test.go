@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // smallest is the pipeline file that a fragment is put under when it has no `pipeline` of its own.
@@ -55,10 +56,7 @@ func completed(t *testing.T, fragment string) string {
 func TestShippedConfigurationsLoad(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"deploy/config.*.yaml", "examples/*/*.yaml", "examples/*.yaml"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(root, pattern)))(t)
 		files = append(files, found...)
 	}
 	if len(files) < 2 {
@@ -66,10 +64,7 @@ func TestShippedConfigurationsLoad(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimPrefix(filepath.ToSlash(file), root+"/"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(file))(t)
 			if _, err := config.Parse(file, text, noEnv); err != nil {
 				t.Errorf("does not load:\n%v", err)
 			}

@@ -7,14 +7,12 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The manual has every exit code with the meaning that both programs print.
 func TestExitCodes_areThoseOfTheManual(t *testing.T) {
-	manual, err := os.ReadFile("replayer.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	manual := must.Get(os.ReadFile("replayer.md"))(t)
 	for _, e := range cli.Exits() {
 		if row := fmt.Sprintf("| %d | %s |", e, e.Meaning()); !strings.Contains(string(manual), row) {
 			t.Errorf("replayer.md has no row %q", row)

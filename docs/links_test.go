@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 var (
@@ -37,10 +39,7 @@ func prose(text string) string {
 
 func TestLinks_lead_somewhere(t *testing.T) {
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(filepath.Join(root, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, page)))(t)
 		for _, m := range link.FindAllStringSubmatch(prose(string(text)), -1) {
 			if fault := linkFault(page, m[1]); fault != "" {
 				t.Errorf("%s: the link %s %s", page, m[1], fault)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
@@ -36,10 +37,7 @@ func TestOrchestrators_S4_12_examplesCompile(t *testing.T) {
 		}
 	}
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		for _, word := range []string{"from switchback_run import Verdict, run", "Verdict.HELD", "Verdict.WRONG", "Verdict.AGAIN", "Verdict.PARTLY"} {
 			if !strings.Contains(string(text), word) && !(word == "Verdict.PARTLY" && strings.Contains(string(text), "Verdict.DONE")) {
 				t.Errorf("%s has no %s", name, word)
@@ -76,9 +74,7 @@ print(json.dumps({"code": r.code, "verdict": r.verdict.value, "summary": r.summa
 func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 	broker := emptyBroker(t)
 	good := filepath.Join(t.TempDir(), "pipeline.yaml")
-	if err := os.WriteFile(good, []byte(whole), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(good, []byte(whole), 0o600))
 	bad := filepath.Join(t.TempDir(), "pipeline.yaml")
 	if err := os.WriteFile(bad, []byte("pipeline: {}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -122,12 +118,7 @@ func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 // spoil sends a record to the source that dies at once.
 func spoil(t *testing.T, broker, topic string) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.DefaultProduceTopic(topic))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(broker), kgo.DefaultProduceTopic(topic)))(t)
 	defer client.Close()
-	if err := client.ProduceSync(t.Context(), kgo.StringRecord("no JSON")).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.ProduceSync(t.Context(), kgo.StringRecord("no JSON")).FirstErr())
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
@@ -57,8 +58,6 @@ func TestValidate_S0_2_all_faults_at_once(t *testing.T) {
 func consumer(t *testing.T, text, command string) proc.Result {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pipeline.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	return proc.Run(t.Context(), t, proc.Spec{Path: filepath.Join(binaries, "consumer"), Args: []string{command, "-c", file}})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"github.com/switchback-geo/switchback/examples"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
@@ -39,10 +40,7 @@ func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
 
 // TestCounties_invalid_ones_are_kept also holds data/README.md to the counts that the data have.
 func TestCounties_invalid_ones_are_kept(t *testing.T) {
-	states, err := examples.States()
-	if err != nil {
-		t.Fatal(err)
-	}
+	states := must.Get(examples.States())(t)
 	seen, invalid, short := map[string]bool{}, 0, 0
 	for f, err := range examples.Counties() {
 		if err != nil {
@@ -70,10 +68,7 @@ func TestCounties_invalid_ones_are_kept(t *testing.T) {
 	if len(seen) != 3231 || invalid != 40 || short != 19 {
 		t.Errorf("%d counties, %d invalid, %d with a short ring, want 3231, 40, 19", len(seen), invalid, short)
 	}
-	readme, err := os.ReadFile("data/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Get(os.ReadFile("data/README.md"))(t)
 	for _, claim := range []string{"**3,231**", fmt.Sprintf("**%d** are invalid", invalid), fmt.Sprintf("**%d** have a ring of fewer than four positions", short)} {
 		if !strings.Contains(string(readme), claim) {
 			t.Errorf("data/README.md does not say %q", claim)
@@ -88,17 +83,13 @@ func hasShortRing(t *testing.T, geometry []byte) bool {
 		Type        string
 		Coordinates json.RawMessage
 	}
-	if err := json.Unmarshal(geometry, &g); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(geometry, &g))
 	polygons := [][][][]float64{nil}
 	target := any(&polygons)
 	if g.Type == "Polygon" {
 		target = &polygons[0]
 	}
-	if err := json.Unmarshal(g.Coordinates, target); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(g.Coordinates, target))
 	for _, polygon := range polygons {
 		for _, ring := range polygon {
 			if len(ring) < 4 {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The schemas stand beside the code that writes the records; these tests read that code's source,
@@ -79,10 +81,7 @@ func constants(t *testing.T, dir, typ string) []string {
 			if !ok {
 				return // a variable
 			}
-			word, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			word := must.Get(strconv.Unquote(literal.Value))(t)
 			words = append(words, word)
 		}
 	})
@@ -119,10 +118,7 @@ func members(t *testing.T, dir, typ string) (all, always []string) {
 // eachSpec visits every declaration of a package's source, without its tests.
 func eachSpec(t *testing.T, dir string, visit func(ast.Spec)) {
 	t.Helper()
-	packages, err := parser.ParseDir(token.NewFileSet(), dir, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := must.Get(parser.ParseDir(token.NewFileSet(), dir, nil, 0))(t)
 	for name, pkg := range packages {
 		if strings.HasSuffix(name, "_test") {
 			continue

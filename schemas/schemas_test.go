@@ -7,28 +7,19 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // compile gives the schema and the document that it was made from.
 func compile(t *testing.T, name string) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
-	text, err := Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatalf("%s is not JSON: %v", name, err)
-	}
+	text := must.Get(Read(name))(t)
+	doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	if err := compiler.AddResource(name, doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile(name)
-	if err != nil {
-		t.Fatalf("%s is no schema: %v", name, err)
-	}
+	must.Do(t, compiler.AddResource(name, doc))
+	schema := must.Get(compiler.Compile(name))(t)
 	members, ok := doc.(map[string]any)
 	if !ok {
 		t.Fatalf("%s is not an object", name)
@@ -37,10 +28,7 @@ func compile(t *testing.T, name string) (*jsonschema.Schema, map[string]any) {
 }
 
 func TestSchemas_C_7_each_is_a_schema_and_its_examples_are_valid(t *testing.T) {
-	names, err := Names()
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(Names())(t)
 	for _, wanted := range []string{Pipeline, AuditEvent, DeadLetterState} {
 		if !strings.Contains(strings.Join(names, " "), wanted) {
 			t.Errorf("%s is missing of %v", wanted, names)
@@ -92,9 +80,7 @@ func TestSchemas_refuse_what_the_contract_does_not_know(t *testing.T) {
 			var value map[string]any
 			decoder := json.NewDecoder(strings.NewReader(c.start + c.change))
 			decoder.UseNumber()
-			if err := decoder.Decode(&value); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, decoder.Decode(&value))
 			schema, _ := compile(t, c.schema)
 			if err := schema.Validate(value); (err == nil) != c.valid {
 				t.Errorf("valid = %v, want %v: %v", err == nil, c.valid, err)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // rounds is how often the two binaries run by turns.
@@ -20,10 +22,7 @@ func BenchmarkBefore(b *testing.B) {
 	if other == "" {
 		b.Skip("BENCH_BEFORE names no test binary to compare with")
 	}
-	mine, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
+	mine := must.Get(os.Executable())(b)
 	for b.Loop() {
 		var before, after, ratios []float64
 		for range rounds {
@@ -51,9 +50,5 @@ func measured(b *testing.B, binary string) float64 {
 	if found == nil {
 		b.Fatalf("%s has no figure in %s:\n%s", binary, cpuUnit, out)
 	}
-	figure, err := strconv.ParseFloat(string(found[1]), 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return figure
+	return must.Get(strconv.ParseFloat(string(found[1]), 64))(b)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -59,14 +60,8 @@ func ringText(r *rand.Rand) string {
 // hash, gates, mapping, validation, encoding.
 func handling(tb testing.TB) func(value []byte) retrytopics.Result {
 	tb.Helper()
-	cfg, err := config.Parse("bench.yaml", []byte(pipelineFile), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	p, err := pipeline.New(cfg, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("bench.yaml", []byte(pipelineFile), nil))(tb)
+	p := must.Get(pipeline.New(cfg, nil))(tb)
 	tb.Cleanup(p.Close)
 	key := []byte("feat")
 	return func(value []byte) retrytopics.Result {

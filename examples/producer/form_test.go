@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/transform"
 	"github.com/switchback-geo/switchback/schemas"
@@ -45,10 +46,7 @@ func TestPublish_C_7_everyFormHasTheSameContent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			events := map[string]bool{}
 			for key, r := range published(t, 100, args...) {
-				c, err := opener.Open(t.Context(), r.Headers, r.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := must.Get(opener.Open(t.Context(), r.Headers, r.Value))(t)
 				same, err := tr.Decode(plain[key].Value)
 				if err != nil || !bytes.Equal(transform.Canonical(c.Feature), transform.Canonical(same)) || c.FeatureID != key {
 					t.Errorf("%s is another feature: %v", key, err)

@@ -13,34 +13,26 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // eventSchema is the published schema of a feature event.
 func eventSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "schemas", "feature-event.v1.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
+	return must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "schemas", "feature-event.v1.json")))(t)
 }
 
 func fits(t *testing.T, schema *jsonschema.Schema, value []byte) error {
 	t.Helper()
-	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
-	if err != nil {
-		t.Fatal(err)
-	}
+	instance := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(value)))(t)
 	return schema.Validate(instance)
 }
 
 // startBroker returns the address of an embedded broker that has the topic.
 func startBroker(t *testing.T, topic string) string {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(3, topic))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(3, topic)))(t)
 	t.Cleanup(cluster.Close)
 	return cluster.ListenAddrs()[0]
 }
@@ -48,17 +40,11 @@ func startBroker(t *testing.T, topic string) string {
 // records reads the whole topic.
 func records(t *testing.T, broker, topic string, want int) []*kgo.Record {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topic), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(broker), kgo.ConsumeTopics(topic), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart())))(t)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ends := must.Get(kadm.NewClient(client).ListEndOffsets(ctx, topic))(t)
 	stored := 0
 	ends.Each(func(o kadm.ListedOffset) { stored += int(o.Offset) })
 	if stored != want {
@@ -67,9 +53,7 @@ func records(t *testing.T, broker, topic string, want int) []*kgo.Record {
 	var out []*kgo.Record
 	for len(out) < stored {
 		fetches := client.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fetches.Err())
 		out = append(out, fetches.Records()...)
 	}
 	return out
@@ -100,9 +84,7 @@ func TestPublish_events_follow_the_published_schema(t *testing.T) {
 func TestPublish_from_a_file_and_from_standard_input(t *testing.T) {
 	const feature = `{"type":"Feature","id":"parcel 7","geometry":{"type":"Point","coordinates":[8.5,47.4]},"properties":{"owner":"Ä"}}`
 	file := filepath.Join(t.TempDir(), "features.ndjson")
-	if err := os.WriteFile(file, []byte(feature+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(feature+"\n"), 0o600))
 	for name, args := range map[string][]string{"file": {"-file", file}, "stdin": {"-file", "-"}} {
 		t.Run(name, func(t *testing.T) {
 			broker := startBroker(t, "parcels")

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,57 +109,26 @@ func wantLog(t *testing.T, log string, want ...bool) {
 	}
 }
 
-// What counts as a failure of the service, and what does not (S4-5: timeouts do).
-func TestBreaker_counts(t *testing.T) {
-	retryable := classify.New(classify.Options{RetryableStatus: []int{500}, TerminalStatus: []int{503}}).Of
-	for _, c := range []struct {
-		name     string
-		act      func(*http.Request) (*http.Response, error)
-		classify func(error) classify.Failure
-		opens    bool
-	}{
-		{"S4-5_timeout", hangs, nil, true},
-		{"refused", broken(syscall.ECONNREFUSED), nil, true},
-		{"closed", broken(io.EOF), nil, true},
-		{"unreachable", broken(syscall.EHOSTUNREACH), nil, true},
-		{"502", status(502), nil, true},
-		{"504", status(504), nil, true},
-		{"500_when_retryable", status(500), retryable, true},
-		{"500", status(500), nil, false},
-		{"503_when_it_is_not_retryable", status(503), retryable, false},
-		{"401", status(401), nil, false},
-		{"404", status(404), nil, false},
-		{"no_content", status(204), nil, false},
-		{"good", status(200), nil, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				steps, services := guarded(t, Options{Classify: c.classify}, &config.Breaker{
-					Failures: 3, Window: config.Duration(time.Hour), Cooldown: config.Duration(time.Minute), Successes: 1,
-				})
-				services[0].is(c.act)
-				for range 3 {
-					outcome(t.Context(), steps)
-				}
-				if opened := len(open(steps)) == 1; opened != c.opens {
-					t.Errorf("opened: %v", opened)
-				}
-			})
-		})
+// A service that is down for the rules of the operator counts for the breaker, and a call that its caller gave up does not.
+func TestBreaker_counts_what_the_rules_say(t *testing.T) {
+	rules := Options{Classify: classify.New(classify.Options{RetryableStatus: []int{500}, TerminalStatus: []int{503}}).Of}
+	for code, opens := range map[int]bool{500: true, 503: false} {
+		steps, services := guarded(t, rules, s35())
+		services[0].is(status(code))
+		meet(t, steps, 3)
+		if opened := open(steps) != nil; opened != opens {
+			t.Errorf("%d opens it: %v", code, opened)
+		}
 	}
-	t.Run("canceled", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			steps, services := guarded(t, Options{}, s35())
-			services[0].is(hangs)
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			for range 10 {
-				if got := outcome(ctx, steps); got != "canceled" || open(steps) != nil {
-					t.Fatalf("%s, open %v", got, open(steps))
-				}
-			}
-		})
-	})
+	steps, services := guarded(t, Options{}, s35())
+	services[0].is(hangs)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 10 {
+		if got := outcome(ctx, steps); got != "canceled" || open(steps) != nil {
+			t.Fatalf("%s, open %v", got, open(steps))
+		}
+	}
 }
 
 // meet makes n calls side by side and counts their outcomes.

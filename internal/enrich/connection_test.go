@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -160,53 +159,38 @@ func TestProxy_a_tunnel_that_is_refused_is_known_by_its_status(t *testing.T) {
 	}
 }
 
-// relay forwards connections to a target, and lets those that there are die without a sign, as a firewall does that has
-// forgotten them.
-type relay struct {
+// forgetful is a listener whose first connections can be made to carry nothing any more, without a sign, as a firewall
+// does that has forgotten them.
+type forgetful struct {
 	net.Listener
-	made atomic.Int64 // connections so far
-	dead atomic.Int64 // the first so many carry nothing any more
-	open sync.WaitGroup
+	made, dead atomic.Int64
 }
 
-func newRelay(t *testing.T, target string) *relay {
-	t.Helper()
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	r := &relay{Listener: l}
-	r.open.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", target)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			number := r.made.Add(1)
-			r.open.Go(func() { r.carry(server, client, number) })
-			r.open.Go(func() { r.carry(client, server, number) })
-		}
-	})
-	return r
+func (l *forgetful) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return forgettable{conn, l, l.made.Add(1)}, err
 }
 
-func (r *relay) carry(to, from net.Conn, number int64) {
-	defer func() { _ = to.Close() }()
-	buffer := make([]byte, 32<<10)
+type forgettable struct {
+	net.Conn
+	by     *forgetful
+	number int64
+}
+
+func (c forgettable) Read(b []byte) (int, error) {
 	for {
-		n, err := from.Read(buffer)
-		if err != nil {
-			return
-		}
-		if number <= r.dead.Load() {
-			continue
-		}
-		if _, err := to.Write(buffer[:n]); err != nil {
-			return
+		n, err := c.Conn.Read(b)
+		if err != nil || c.number > c.by.dead.Load() {
+			return n, err
 		}
 	}
+}
+
+func (c forgettable) Write(b []byte) (int, error) {
+	if c.number <= c.by.dead.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
 }
 
 // Over HTTP/2 all requests share one connection. When that is dead without a sign, a request that times out does not end it:
@@ -219,13 +203,10 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 	}))
-	server.EnableHTTP2 = true
+	way := &forgetful{Listener: server.Listener}
+	server.Listener, server.EnableHTTP2 = way, true
 	server.StartTLS()
 	defer server.Close()
-	at := must.Get(url.Parse(server.URL))(t)
-	way := newRelay(t, at.Host)
-	defer way.open.Wait()
-	defer func() { _ = way.Close() }()
 
 	transport := newTransport(addressPolicy{AllowPrivate: true}, 4, func(*http.Request) (*url.URL, error) { return nil, nil })
 	transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
@@ -235,7 +216,7 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 		transport.HTTP2.SendPingTimeout /= 100
 		transport.HTTP2.PingTimeout /= 100
 	}
-	steps := make1(t, stepOf("https://"+way.Addr().String()+"/place/{id}", func(s *config.EnrichStep) { s.HTTP.Timeout = config.Duration(2 * time.Second) }))
+	steps := make1(t, stepOf(server.URL+"/place/{id}", func(s *config.EnrichStep) { s.HTTP.Timeout = config.Duration(2 * time.Second) }))
 	steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = transport
 	defer transport.CloseIdleConnections()
 

@@ -93,17 +93,3 @@ func TestExchange_no_form_of_a_secret(t *testing.T) {
 		})
 	}
 }
-
-// A redirect that leads to no URL is not followed, as any other one that is not; what the service wrote into it stays inside.
-func TestRedirect_to_what_is_no_URL(t *testing.T) {
-	for name, location := range map[string]string{"host": "http://[::1/?key=" + secret, "blank": "http://a b/?key=" + secret, "scheme": ":?key=" + secret} {
-		t.Run(name, func(t *testing.T) {
-			server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header()["Location"] = []string{location}
-				w.WriteHeader(http.StatusFound)
-			})
-			err := make1(t, stepOf(server.URL+"/place", nil)).Apply(t.Context(), parcel(), "")
-			wantFailure(t, err, classify.Permanent, classify.CodeHTTPRedirect, "/place: 302 Found")
-		})
-	}
-}

@@ -3,8 +3,6 @@ package enrich
 import (
 	"fmt"
 	"net/http"
-	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,61 +45,6 @@ func answeredBy(t *testing.T, steps *Steps) string {
 	return string(classify.Of(err).Code)
 }
 
-// S2-6: which failures of the first provider another one makes good: those that pass.
-func TestFallback_for_a_passing_reason_only(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		act  func(*http.Request) (*http.Response, error)
-		want string
-	}{
-		{"timeout", hangs, "p1"},
-		{"refused", broken(syscall.ECONNREFUSED), "p1"},
-		{"reset", broken(syscall.ECONNRESET), "p1"},
-		{"503", status(503), "p1"},
-		{"429", status(429), "p1"},
-		{"no_content", body2("", 200), "p1"},
-		{"not_JSON", body2("<html>", 200), "p1"},
-		{"404", status(404), "http_not_found"},
-		{"401", status(401), "http_unauthorized"},
-		{"500", status(500), "http_server_error"},
-		{"redirect", status(302), "http_redirect"},
-		{"value_is_missing", body2("{}", 200), "missing_required"},
-		{"good", status(200), "p0"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				steps, services := chain(t, Options{}, nil, nil)
-				services[0].is(c.act)
-				if got := answeredBy(t, steps); got != c.want {
-					t.Errorf("got %s, want %s", got, c.want)
-				}
-				fell := c.want == "p1"
-				if s := steps.Status(); s[1].Fallbacks != map[bool]uint64{true: 1}[fell] || s[0].Fallbacks != 0 {
-					t.Errorf("status %+v", s)
-				}
-				if asked := services[1].asked() == 1; asked != fell {
-					t.Errorf("the fallback was asked: %v", asked)
-				}
-			})
-		})
-	}
-}
-
-func body2(text string, code int) func(*http.Request) (*http.Response, error) {
-	return func(r *http.Request) (*http.Response, error) {
-		answer, err := status(code)(r)
-		answer.Body = http.NoBody
-		if text != "" {
-			answer.Body = readCloser{strings.NewReader(text)}
-		}
-		return answer, err
-	}
-}
-
-type readCloser struct{ *strings.Reader }
-
-func (readCloser) Close() error { return nil }
-
 // S4-5: while the first is down, the fallback answers, and nobody is held until both are down; then the one that may be
 // asked first is asked first.
 func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
@@ -115,6 +58,9 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 		}
 		if n := services[0].asked(); n != 3 {
 			t.Errorf("the first was asked %d times, want 3: then its breaker is open", n)
+		}
+		if s := steps.Status(); s[0].Fallbacks != 0 || s[1].Fallbacks != 20 {
+			t.Errorf("status %+v", s)
 		}
 		services[1].is(status(503))
 		for n := range 5 {

@@ -215,10 +215,7 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 		{"division_by_zero", "select 1 / (n - 1) as name from places where id = $1", nil, classify.Row, "db_data", "22012"},
 		{"statement_timeout", "select pg_sleep(60)::text as name from places where id = $1", short, classify.RetryBackoff, "timeout", "timeout"}, // the server cancels it, or the client on a slow machine
 		{"temp_file_limit", "select count(*) as name from (select md5(g::text || $1) as m from generate_series(1, 200000) g order by m offset 1) s", nil, "", "disk_full", "53400"},
-		{"serialization_failure", "select boom('40001') as name from places where id = $1", nil, classify.RetryBackoff, "db_conflict", "40001"},
 		{"too_many_connections", "select boom('53300') as name from places where id = $1", nil, classify.RetryBackoff, "db_unavailable", "53300"},
-		{"starting_up", "select boom('57P03') as name from places where id = $1", nil, classify.RetryBackoff, "db_unavailable", "57P03"},
-		{"insufficient_privilege", "select boom('42501') as name from places where id = $1", nil, classify.Permanent, "db_access", "42501"},
 		{"nothing_matches", "select name from places where id = $1 || 'x'", nil, classify.Row, classify.CodeForeignKeyUnresolved, "nothing matches"},
 		{"too_many_match", "select name from places where id <> $1", nil, classify.Row, classify.CodeForeignKeyUnresolved, "more than 1 rows"},
 		{"too_large", "select repeat(name, 1000) as name from places where id = $1", nil, classify.RetryBackoff, classify.CodeBadResponse, "2000 bytes"},

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/urlpath"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -62,45 +61,6 @@ func TestApply_S1_9_aValueStaysBelowItsPlace(t *testing.T) {
 			if err := steps.Apply(t.Context(), valued(value), ""); err != nil || !strings.HasPrefix(reached, "/items/") {
 				t.Errorf("%q, decoded %d times, reached %q: %v", value, rounds, reached, err)
 			}
-		}
-	}
-}
-
-// S1-9: in a query dots and slashes are data, and lines are part of a text. What no text has is refused.
-func TestApply_S1_9_aQueryTakesTextOnly(t *testing.T) {
-	var got string
-	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		got = r.URL.Query().Get("q")
-		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
-	})
-	steps := make1(t, stepOf(server.URL+"/find?q={properties.v}", nil))
-	for _, value := range []string{"../../x", "a/b", `a\b`, "Main St 1\n89073 Ulm", "a;b&c=d#e", "%2e%2e"} {
-		if err := steps.Apply(t.Context(), valued(value), ""); err != nil || got != value {
-			t.Errorf("%q arrived as %q: %v", value, got, err)
-		}
-	}
-	for _, value := range []string{"a\x00b", "a\x1bb", "a\u0085b", "a\x7fb"} {
-		if err := steps.Apply(t.Context(), valued(value), ""); err == nil || classify.Of(err).Code != classify.CodeCoercionFailed {
-			t.Errorf("%q: %v", value, err)
-		}
-	}
-}
-
-// S1-9: an id of a WFS request is one id, and a value of a filter is the value that it is.
-func TestWFS_S1_9_aValueIsOneValue(t *testing.T) {
-	server := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
-	byID := wfsStep(server.URL, nil)
-	byID.HTTP.WFS.ID = "parcels.{properties.v}"
-	for _, c := range []struct {
-		step  config.EnrichStep
-		value string
-	}{
-		{byID, "1,parcels.2"}, {byID, "1)(parcels.2"}, {byID, "1\n2"},
-		{wfsStep(server.URL, map[string]string{"name": "{properties.v}"}), "a\x00b"}, {wfsStep(server.URL, map[string]string{"name": "{properties.v}"}), "a\uFFFE"},
-	} {
-		err := make1(t, c.step).Apply(t.Context(), valued(c.value), "")
-		if err == nil || classify.Of(err).Code != classify.CodeCoercionFailed {
-			t.Errorf("%q: %v", c.value, err)
 		}
 	}
 }

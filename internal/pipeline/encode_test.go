@@ -70,10 +70,7 @@ func TestHandle_C7_avroOutputHasTheContentOfGeoJSON(t *testing.T) {
 	compare := func(feature []byte) {
 		n++
 		want, record := handled(t, asGeoJSON, feature), handled(t, asAvro, feature)
-		content, err := reader.Open(t.Context(), nil, record.Value)
-		if err != nil {
-			t.Fatalf("%.80s: %v", feature, err)
-		}
+		content := must.Get(reader.Open(t.Context(), nil, record.Value))(t)
 		got, err := reader.GeoJSON(content.Feature)
 		if err != nil || !bytes.Equal(got, want.Value) {
 			t.Errorf("from Avro %s, %v\nas GeoJSON %s", got, err, want.Value)

@@ -90,10 +90,7 @@ func TestWrite_asksForTimes(t *testing.T) {
 			t.Errorf("%s: %v", values[0], err)
 			continue
 		}
-		mapping, err := pipeline.NewMapping(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mapping := must.Get(pipeline.NewMapping(cfg))(t)
 		for _, v := range values {
 			if err := mapping.TryValue(t.Context(), []byte(point("a", `{"v":`+v+`}`))); err != nil {
 				t.Errorf("%s by %s: %v", v, found[1], err)

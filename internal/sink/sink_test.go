@@ -65,10 +65,7 @@ func open(t *testing.T, server *postgis.Server, keys string) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.db.Close(context.WithoutCancel(t.Context())) })
-	ddl, err := DDL(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ddl := must.Get(DDL(cfg))(t)
 	b.exec(ddl)
 	if b.made, err = transform.New(cfg.Transform); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -71,10 +72,7 @@ func TestNewHTTPError(t *testing.T) {
 }
 
 func TestPublicURL(t *testing.T) {
-	u, err := url.Parse("https://user:word@h:1/a%2Fb?key=secret#part")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse("https://user:word@h:1/a%2Fb?key=secret#part"))(t)
 	if got := classify.PublicURL(u); got != "https://h:1/a%2Fb" {
 		t.Errorf("got %s", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 
 	"github.com/switchback-geo/switchback/pkg/crs"
@@ -54,10 +55,7 @@ func TestDense(t *testing.T) {
 	d := readDense(t)
 	readJSON(t, filepath.Join(dir, "head.json"), &d)
 	d.Systems = map[string]denseDiff{}
-	files, err := filepath.Glob(filepath.Join(dir, "*_*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "*_*")))(t)
 	for _, file := range files {
 		kind, name, _ := strings.Cut(filepath.Base(file), "_")
 		points := readPoints(t, file)
@@ -88,19 +86,11 @@ func TestDense(t *testing.T) {
 
 func readPoints(t *testing.T, file string) [][6]float64 {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(file))(t)
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(f.Stat())(t)
 	points := make([][6]float64, info.Size()/48)
-	if err := binary.Read(f, binary.LittleEndian, points); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, binary.Read(f, binary.LittleEndian, points))
 	return points
 }
 
@@ -125,9 +115,7 @@ func gridTransforms(t *testing.T, folder, name string) (there, back *crs.Transfo
 func openAlone(t *testing.T, folder, name string) *crs.Grids {
 	t.Helper()
 	alone := t.TempDir()
-	if err := os.Symlink(filepath.Join(folder, name), filepath.Join(alone, name)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(filepath.Join(folder, name), filepath.Join(alone, name)))
 	return openGrids(t, alone)
 }
 
@@ -136,10 +124,7 @@ func compareGeoid(t *testing.T, folder, name string, points [][6]float64) denseD
 	t.Helper()
 	known := crs.KnownGeoids()
 	at := slices.IndexFunc(known, func(f crs.GeoidFile) bool { return f.Name == name })
-	h, err := openAlone(t, folder, name).NewHeights(mustLookup(t, known[at].Places), known[at].Heights, "EPSG:4979", crs.OutsideRefuse)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(openAlone(t, folder, name).NewHeights(mustLookup(t, known[at].Places), known[at].Heights, "EPSG:4979", crs.OutsideRefuse))(t)
 	var d denseDiff
 	for _, p := range points {
 		shift, err := h.Shift(p[0], p[1])

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of docs/crs.md")
@@ -20,10 +22,7 @@ const docsPage = "../../docs/crs.md"
 // TestDocs_S1_4_the_page_lists_what_is_supported holds the tables of docs/crs.md to the
 // code, and to the differences to PROJ that testdata/dense.py found.
 func TestDocs_S1_4_the_page_lists_what_is_supported(t *testing.T) {
-	raw, err := os.ReadFile(docsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(docsPage))(t)
 	page := string(raw)
 	found := readDifferences(t)
 	for name, table := range map[string]string{
@@ -43,9 +42,7 @@ func TestDocs_S1_4_the_page_lists_what_is_supported(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile(docsPage, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(docsPage, []byte(page), 0o644))
 	}
 }
 
@@ -132,10 +129,7 @@ func between(first, last string) string {
 func toWGS84(t *testing.T, c *CRS) float64 {
 	t.Helper()
 	world, _ := EPSG(4326)
-	tr, err := NewTransform(c, world)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(NewTransform(c, world))(t)
 	return tr.Accuracy().Metres
 }
 

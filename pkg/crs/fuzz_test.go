@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -82,10 +83,7 @@ func samePlace(t *testing.T, c *crs.CRS, x1, y1, x2, y2 float64) bool {
 // system that a micrometre may decide.
 func nearEdge(t *testing.T, c *crs.CRS, x, y float64) bool {
 	t.Helper()
-	geographic, err := crs.NewTransform(c, mustLookup(t, "OGC:CRS84"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	geographic := must.Get(crs.NewTransform(c, mustLookup(t, "OGC:CRS84")))(t)
 	lon, lat, err := geographic.Forward(x, y)
 	d := c.Domain()
 	const near = 1e-6

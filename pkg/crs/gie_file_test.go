@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // gieCase is one accept/expect pair of a file for PROJ's program gie, with the
@@ -26,10 +28,7 @@ type gieCase struct {
 // round trips have tests of their own.
 func readGie(t *testing.T, name string) []gieCase {
 	t.Helper()
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(name))(t)
 	defer file.Close()
 	r := gieReader{t: t, file: name}
 	scanner := bufio.NewScanner(file)
@@ -37,9 +36,7 @@ func readGie(t *testing.T, name string) []gieCase {
 		r.line++
 		r.read(scanner.Text())
 	}
-	if err := scanner.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, scanner.Err())
 	return r.cases
 }
 

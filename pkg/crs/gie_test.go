@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // scopeError is the reason why a pair is not run.
@@ -208,9 +210,7 @@ expect 1 1
 </gie-strict>
 operation after the end`
 	name := filepath.Join(t.TempDir(), "some.gie")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	want := []string{"", "wrong", "", "", "wrong", "", "wrong", "", "wrong", "out of scope"}
 	cases := readGie(t, name)
 	if len(cases) != len(want) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -16,39 +17,26 @@ const testGrids = "testdata/grids"
 
 func openGrids(t testing.TB, folder string) *crs.Grids {
 	t.Helper()
-	g, err := crs.OpenGrids(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must.Get(crs.OpenGrids(folder))(t)
 }
 
 // onlyGrid makes a folder with one of the test files.
 func onlyGrid(t testing.TB, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(testGrids, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(testGrids, name)))(t)
 	return folderWith(t, name, raw)
 }
 
 func folderWith(t testing.TB, name string, raw []byte) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, name), raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, name), raw, 0o600))
 	return dir
 }
 
 func gridTransform(t testing.TB, g *crs.Grids, from, to string, outside crs.Outside) *crs.Transform {
 	t.Helper()
-	tr, err := g.NewTransform(mustLookup(t, from), mustLookup(t, to), outside)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tr
+	return must.Get(g.NewTransform(mustLookup(t, from), mustLookup(t, to), outside))(t)
 }
 
 type gridVectors struct {
@@ -93,9 +81,7 @@ func TestOpenGrids(t *testing.T) {
 		if strings.HasPrefix(name, "beta") {
 			raw, _ = os.ReadFile(filepath.Join(testGrids, "BETA2007.gsb"))
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), raw, 0o600))
 	}
 	if err := os.Mkdir(filepath.Join(dir, "rdtrans2018.gsb"), 0o700); err != nil { // a folder of that name
 		t.Fatal(err)
@@ -113,24 +99,14 @@ func TestOpenGrids(t *testing.T) {
 }
 
 func TestOpenGrids_refuses(t *testing.T) {
-	good, err := os.ReadFile(filepath.Join(testGrids, "BETA2007.gsb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(os.ReadFile(filepath.Join(testGrids, "BETA2007.gsb")))(t)
 	two := folderWith(t, "BETA2007.gsb", good)
-	if err := os.WriteFile(filepath.Join(two, "BWTA2017.gsb"), good, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(two, "BWTA2017.gsb"), good, 0o600))
 	missing := filepath.Join(t.TempDir(), "none")
 	dangling := t.TempDir()
-	if err := os.Symlink(missing, filepath.Join(dangling, "BETA2007.gsb")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(missing, filepath.Join(dangling, "BETA2007.gsb")))
 	const wrong = "this is not the grid that the name says"
-	forth, err := os.ReadFile(filepath.Join(testGrids, "rgf93_ntf.gsb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	forth := must.Get(os.ReadFile(filepath.Join(testGrids, "rgf93_ntf.gsb")))(t)
 	for name, c := range map[string]struct{ folder, has string }{
 		"no_folder":       {missing, "no such file"},
 		"a_file":          {filepath.Join(two, "BETA2007.gsb"), "not a directory"},

@@ -8,16 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
 func newHeights(t testing.TB, places, from, to string) *crs.Heights {
 	t.Helper()
-	h, err := openGrids(t, testGrids).NewHeights(mustLookup(t, places), from, to, crs.OutsideParameters)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
+	return must.Get(openGrids(t, testGrids).NewHeights(mustLookup(t, places), from, to, crs.OutsideParameters))(t)
 }
 
 // TestHeights_against_PROJ compares the heights of geoids, also between the last and the
@@ -29,10 +26,7 @@ func TestHeights_against_PROJ(t *testing.T) {
 		up, down := newHeights(t, c[0], c[1], "EPSG:4937"), newHeights(t, c[0], "EPSG:4979", c[1])
 		var worst float64
 		for _, p := range v.Sets[name] {
-			shift, err := up.Shift(p[0], p[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			shift := must.Get(up.Shift(p[0], p[1]))(t)
 			back, err := down.Shift(p[0], p[1])
 			if err != nil || back != -shift {
 				t.Errorf("%s: %v up, %v down, %v", name, shift, back, err)
@@ -122,10 +116,7 @@ func TestNewHeights_refuses(t *testing.T) {
 }
 
 func TestNewHeights_refuses_damaged_files(t *testing.T) {
-	good, err := os.ReadFile(filepath.Join(testGrids, "egm96_15.gtx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(os.ReadFile(filepath.Join(testGrids, "egm96_15.gtx")))(t)
 	change := func(at int, b ...byte) []byte {
 		out := append([]byte(nil), good...)
 		copy(out[at:], b)

@@ -12,15 +12,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func goodNTv2(t testing.TB) []byte {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/grids/BETA2007.gsb")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return must.Get(os.ReadFile("testdata/grids/BETA2007.gsb"))(t)
 }
 
 // change returns a copy of a file with other bytes at a place.
@@ -132,9 +130,7 @@ func (s *sparse) ReadAt(b []byte, at int64) (int, error) {
 // A pipe in the folder is refused, and not waited for.
 func TestOpenGrids_does_not_wait_for_a_pipe(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "BETA2007.gsb"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "BETA2007.gsb"), 0o600))
 	done := make(chan error, 1)
 	go func() {
 		_, err := OpenGrids(dir)
@@ -157,10 +153,7 @@ func FuzzDecodeNTv2(f *testing.F) {
 	f.Add(good, 9.0, 50.5)
 	f.Add(good[:500], 9.0, 50.5)
 	f.Add(change(good, 40, 0xff), 15.5, 47.5)
-	big, err := os.ReadFile("testdata/grids/rgf93_ntf.gsb")
-	if err != nil {
-		f.Fatal(err)
-	}
+	big := must.Get(os.ReadFile("testdata/grids/rgf93_ntf.gsb"))(f)
 	f.Add(big, 2.0, 48.0)
 	f.Fuzz(func(t *testing.T, raw []byte, lon, lat float64) {
 		parts, err := decodeNTv2(bytes.NewReader(raw), int64(len(raw)), true)
@@ -186,10 +179,7 @@ func FuzzDecodeNTv2(f *testing.F) {
 // FuzzDecodeGTX does the same for geoids.
 func FuzzDecodeGTX(f *testing.F) {
 	for _, name := range []string{"egm96_15.gtx", "nlgeo2018.gtx"} {
-		raw, err := os.ReadFile("testdata/grids/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile("testdata/grids/" + name))(f)
 		f.Add(raw, 5.0, 52.0)
 		f.Add(raw[:41], 180.0, 90.0)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -64,20 +65,12 @@ func readJSON(t testing.TB, name string, v any) {
 
 func mustLookup(t testing.TB, name string) *crs.CRS {
 	t.Helper()
-	c, err := crs.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(crs.Lookup(name))(t)
 }
 
 func mustTransform(t testing.TB, from, to string) *crs.Transform {
 	t.Helper()
-	tr, err := crs.NewTransform(mustLookup(t, from), mustLookup(t, to))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tr
+	return must.Get(crs.NewTransform(mustLookup(t, from), mustLookup(t, to)))(t)
 }
 
 // metres returns the distance between two coordinates of a unit.

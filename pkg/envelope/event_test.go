@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -26,31 +27,19 @@ func features() []string {
 // TestEvent: a feature goes through Avro and is the same, in either framing.
 func TestEvent(t *testing.T) {
 	tr := transformer(t)
-	encoder, err := envelope.NewEventEncoder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := must.Get(envelope.NewEventEncoder())(t)
 	o := opener(t, envelope.Options{Format: envelope.Avro, Registry: registry{9: encoder.Schema()}, Row: envelope.Row{Geometry: "nothing"}})
 	for _, want := range features() {
-		f, err := tr.Decode([]byte(want))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(tr.Decode([]byte(want)))(t)
 		for name, header := range map[string][]byte{
 			"confluent": envelope.AppendConfluent(nil, 9), "single_object": envelope.AppendSingleObject(nil, encoder.Schema()),
 		} {
-			value, err := encoder.Append(header, f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(encoder.Append(header, f))(t)
 			again, err := encoder.Append(bytes.Clone(header), f)
 			if err != nil || !bytes.Equal(value, again) {
 				t.Errorf("%s: written twice, it differs (%v)", name, err)
 			}
-			c, err := o.Open(t.Context(), nil, value)
-			if err != nil {
-				t.Fatalf("%s: %s: %v", name, want, err)
-			}
+			c := must.Get(o.Open(t.Context(), nil, value))(t)
 			if got := text(t, c); got != want || !bytes.Equal(transform.Canonical(f), transform.Canonical(c.Feature)) {
 				t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 			}
@@ -60,10 +49,7 @@ func TestEvent(t *testing.T) {
 
 // TestEventRefuses: what the schema allows and GeoJSON does not.
 func TestEventRefuses(t *testing.T) {
-	encoder, err := envelope.NewEventEncoder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := must.Get(envelope.NewEventEncoder())(t)
 	member := func(name string, value any) map[string]any { return map[string]any{"name": name, "value": value} }
 	event := func(name string, value any) map[string]any {
 		out := map[string]any{"id": nil, "bbox": nil, "geometry": nil, "properties": nil, "foreign": []any{}}
@@ -84,10 +70,7 @@ func TestEventRefuses(t *testing.T) {
 		{"geometry", event("geometry", goavro.Union("bytes", []byte{1})), classify.CodeWKBMalformed, "truncated", "/geometry"},
 		{"empty_point", event("geometry", goavro.Union("bytes", []byte("\x01\x04\x00\x00\x00\x01\x00\x00\x00\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\xf8\x7f\x00\x00\x00\x00\x00\x00\xf8\x7f"))), classify.CodeGeometryEmpty, "empty_geometry", "/geometry"},
 	} {
-		value, err := encoder.Schema().Encode(envelope.AppendSingleObject(nil, encoder.Schema()), c.native)
-		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
+		value := must.Get(encoder.Schema().Encode(envelope.AppendSingleObject(nil, encoder.Schema()), c.native))(t)
 		t.Run(c.name, func(t *testing.T) {
 			_, err := opener(t, envelope.Options{Format: envelope.Avro}).Open(t.Context(), nil, value)
 			refused(t, err, c.code, c.rule, c.path, "")

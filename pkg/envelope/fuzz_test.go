@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -40,10 +41,7 @@ func hold(t *testing.T, o *envelope.Opener, headers []kgo.RecordHeader, value []
 		features = []*transform.Feature{c.Feature}
 	}
 	for _, f := range features {
-		out, err := tr.Encode(f)
-		if err != nil {
-			t.Fatalf("%+v cannot be written: %v", f, err)
-		}
+		out := must.Get(tr.Encode(f))(t)
 		if _, err := tr.Decode(out); err != nil {
 			t.Fatalf("%s cannot be read: %v", out, err)
 		}
@@ -91,24 +89,15 @@ func FuzzDebezium(f *testing.F) {
 
 // FuzzAvro: rows with every form of a geometry, and the published event.
 func FuzzAvro(f *testing.F) {
-	encoder, err := envelope.NewEventEncoder()
-	if err != nil {
-		f.Fatal(err)
-	}
+	encoder := must.Get(envelope.NewEventEncoder())(f)
 	text, raw := schema(f, rowSchema(`"string"`)), schema(f, rowSchema(`"bytes"`))
 	r := registry{0: encoder.Schema(), 1: text, 2: raw}
 	f.Add(0, confluent(f, text, 1, rowOf("SRID=4326;POINT (1 2)")))
 	f.Add(1, confluent(f, raw, 2, rowOf(ewkb(f, geometry.EWKB))))
 	tr := transformer(f)
 	for _, one := range features() {
-		feature, err := tr.Decode([]byte(one))
-		if err != nil {
-			f.Fatal(err)
-		}
-		value, err := encoder.Append(envelope.AppendConfluent(nil, 0), feature)
-		if err != nil {
-			f.Fatal(err)
-		}
+		feature := must.Get(tr.Decode([]byte(one)))(f)
+		value := must.Get(encoder.Append(envelope.AppendConfluent(nil, 0), feature))(f)
 		f.Add(2, value)
 	}
 	var openers []*envelope.Opener

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
@@ -43,20 +44,12 @@ func transformer(t testing.TB) *transform.Transformer {
 
 func opener(t testing.TB, options envelope.Options) *envelope.Opener {
 	t.Helper()
-	o, err := envelope.New(transformer(t), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return must.Get(envelope.New(transformer(t), options))(t)
 }
 
 func schema(t testing.TB, text string) *avro.Schema {
 	t.Helper()
-	s, err := avro.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(avro.Parse(text))(t)
 }
 
 // pairs makes headers of names and values.
@@ -74,10 +67,7 @@ func text(t testing.TB, c envelope.Content) string {
 	if c.Delete {
 		return "delete " + c.FeatureID
 	}
-	out, err := transformer(t).Encode(c.Feature)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(transformer(t).Encode(c.Feature))(t)
 	return string(out)
 }
 

@@ -3,6 +3,7 @@ package envelope_test
 import (
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
@@ -55,22 +56,13 @@ func TestOpen(t *testing.T) {
 // header, and no JSON text begins with one of the marks. A header that says
 // something else wins.
 func TestOpen_autoReadsAvroByItsMark(t *testing.T) {
-	encoder, err := envelope.NewEventEncoder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	feature, err := transformer(t).Decode([]byte(parcel))
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := must.Get(envelope.NewEventEncoder())(t)
+	feature := must.Get(transformer(t).Decode([]byte(parcel)))(t)
 	o := opener(t, envelope.Options{Format: envelope.Auto, Registry: registry{7: encoder.Schema()}})
 	for name, frame := range map[string][]byte{
 		"confluent": envelope.AppendConfluent(nil, 7), "single_object": envelope.AppendSingleObject(nil, encoder.Schema()),
 	} {
-		value, err := encoder.Append(frame, feature)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(encoder.Append(frame, feature))(t)
 		c, err := o.Open(t.Context(), nil, value)
 		if err != nil || c.Format != envelope.Avro || text(t, c) != parcel {
 			t.Errorf("%s: %+v, %v", name, c, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
@@ -24,11 +25,7 @@ func rowSchema(geometryType string) string {
 // confluent writes a row in the Confluent wire format.
 func confluent(t testing.TB, s *avro.Schema, id int, native any) []byte {
 	t.Helper()
-	value, err := s.Encode(envelope.AppendConfluent(nil, id), native)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
+	return must.Get(s.Encode(envelope.AppendConfluent(nil, id), native))(t)
 }
 
 func rowOf(geometry any) map[string]any {
@@ -46,11 +43,7 @@ func ewkb(t testing.TB, format geometry.Format) []byte {
 	if format == geometry.WKB || format == geometry.WKBHex || format == geometry.WKBBase64 || format == geometry.WKT {
 		g.SRID = 0
 	}
-	out, err := geometry.Append(nil, format, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return must.Get(geometry.Append(nil, format, g))(t)
 }
 
 // TestAvroRow: a geometry in every form, in both framings, and values exactly.
@@ -74,15 +67,9 @@ func TestAvroRow(t *testing.T) {
 			}
 			s := schema(t, rowSchema(kind))
 			o := opener(t, envelope.Options{Format: envelope.Avro, Row: envelope.Row{GeometryFormat: format}, Registry: registry{7: s}, Schemas: []*avro.Schema{s}})
-			single, err := s.Encode(envelope.AppendSingleObject(nil, s), rowOf(native))
-			if err != nil {
-				t.Fatal(err)
-			}
+			single := must.Get(s.Encode(envelope.AppendSingleObject(nil, s), rowOf(native)))(t)
 			for name, value := range map[string][]byte{"confluent": confluent(t, s, 7, rowOf(native)), "single_object": single} {
-				c, err := o.Open(t.Context(), nil, value)
-				if err != nil {
-					t.Fatalf("%s: %v", name, err)
-				}
+				c := must.Get(o.Open(t.Context(), nil, value))(t)
 				if got := text(t, c); got != want || c.FeatureID != "9007199254740993" {
 					t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 				}
@@ -127,11 +114,7 @@ func TestAvroRefuses(t *testing.T) {
 	nothing := schema(t, `{"type":"record","name":"N","fields":[{"name":"id","type":["null","boolean"]},{"name":"geometry","type":"null"}]}`)
 	r := registry{1: bytesRow, 2: textRow, 3: long, 4: nothing}
 	srid := func(text string) []byte {
-		raw, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return raw
+		return must.Get(hex.DecodeString(text))(t)
 	}
 	for _, c := range []struct {
 		name             string

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
@@ -50,10 +51,7 @@ func roundTrip(t *testing.T, format geometry.Format, data []byte) {
 		return
 	}
 	for _, as := range []geometry.Format{geometry.EWKB, geometry.EWKT, geometry.EWKBHex, geometry.EWKBBase64} {
-		out, err := geometry.Append(nil, as, g)
-		if err != nil {
-			t.Fatalf("%+v cannot be written: %v", g, err)
-		}
+		out := must.Get(geometry.Append(nil, as, g))(t)
 		again, err := geometry.Decode(as, out, geometry.Limits{})
 		if err != nil || !same(g, again) {
 			t.Fatalf("%+v became %s, and that %+v, %v", g, out, again, err)
@@ -67,14 +65,8 @@ func TestMemory(t *testing.T) {
 		return open + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + end
 	}
 	many := func(header, element string, n int) string {
-		out, err := hex.DecodeString(header)
-		if err != nil {
-			t.Fatal(err)
-		}
-		one, err := hex.DecodeString(element)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(hex.DecodeString(header))(t)
+		one := must.Get(hex.DecodeString(element))(t)
 		out = append(out, byte(n), byte(n>>8), byte(n>>16), 0)
 		return string(out) + strings.Repeat(string(one), n)
 	}
@@ -111,10 +103,7 @@ func fuzzBinary(f *testing.F, format geometry.Format) {
 	f.Helper()
 	for _, v := range vectors(f) {
 		for _, text := range []string{v.WKBLittle, v.WKBBig, v.EWKBLittle, v.EWKBBig} {
-			data, err := hex.DecodeString(text)
-			if err != nil {
-				f.Fatal(err)
-			}
+			data := must.Get(hex.DecodeString(text))(f)
 			f.Add(data)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
@@ -105,10 +106,7 @@ func TestLimits(t *testing.T) {
 	const text = "MULTILINESTRING ((0 0, 1 1), (2 2, 3 3), (4 4, 5 5))"
 	g := decode(t, geometry.WKT, text)
 	for _, format := range geometry.Formats() {
-		data, err := geometry.Append(nil, format, g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(geometry.Append(nil, format, g))(t)
 		for _, c := range []struct {
 			limits geometry.Limits
 			rule   geometry.Rule

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
@@ -28,14 +29,9 @@ type vector struct {
 
 func vectors(t testing.TB) []vector {
 	t.Helper()
-	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/vectors.json"))(t)
 	var file struct{ Vectors []vector }
-	if err := json.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &file))
 	if len(file.Vectors) < 19 {
 		t.Fatalf("only %d vectors", len(file.Vectors))
 	}
@@ -124,10 +120,7 @@ func TestVectors(t *testing.T) {
 				{geometry.WKT, plain, v.WKT},
 				{geometry.EWKT, extended, "SRID=25832;" + v.WKT},
 			} {
-				got, err := geometry.Append(nil, c.format, c.g)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(geometry.Append(nil, c.format, c.g))(t)
 				text := string(got)
 				if !same(decode(t, c.format, text), c.g) {
 					t.Errorf("%s %s reads back as another geometry", c.format, text)
@@ -152,9 +145,6 @@ func decode(t *testing.T, format geometry.Format, data string) geometry.Geometry
 
 func raw(t *testing.T, text string) string {
 	t.Helper()
-	data, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(hex.DecodeString(text))(t)
 	return string(data)
 }

@@ -1,6 +1,10 @@
 package transform
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+)
 
 func TestCoerce(t *testing.T) {
 	cases := []struct {
@@ -54,10 +58,7 @@ func TestCoerce(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run("S0-10_"+c.name, func(t *testing.T) {
-			in, err := ParseValue([]byte(c.in))
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := must.Get(ParseValue([]byte(c.in)))(t)
 			got, ok := coerce(in, c.want)
 			if ok != (c.out != "") || ok && string(got.AppendJSON(nil)) != c.out {
 				t.Errorf("%s as %s gives %s, %v; want %s", c.in, c.want, got.AppendJSON(nil), ok, c.out)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -64,10 +65,7 @@ func TestDecodeCollection(t *testing.T) {
 func TestDecodeCollection_S1_4_crs(t *testing.T) {
 	tr := plain(t)
 	text := strings.Replace(collectionOf(some("a"), some("b")), `"features"`, `"crs":{"type":"name","properties":{"name":"EPSG:99999"}},"features"`, 1)
-	c, err := tr.DecodeCollection([]byte(text), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(tr.DecodeCollection([]byte(text), 2))(t)
 	for _, f := range c.Features {
 		if err := gateError(t, tr, f); classify.Of(errOr(err)).Code != classify.CodeUnknownCRS {
 			t.Errorf("got %v", err)
@@ -163,10 +161,7 @@ func FuzzDecodeCollection(f *testing.F) {
 			t.Fatalf("%d features in %d bytes", len(c.Features), len(record))
 		}
 		for i, one := range c.Features {
-			text, err := tr.Encode(one)
-			if err != nil {
-				t.Fatalf("feature %d: %v", i, err)
-			}
+			text := must.Get(tr.Encode(one))(t)
 			again, err := tr.Decode(text)
 			if err != nil || !bytes.Equal(Canonical(again), Canonical(one)) {
 				t.Fatalf("feature %d: %s, %v", i, text, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -21,9 +22,7 @@ func TestCommittedSet(t *testing.T) {
 	for _, name := range glob(t, "testdata/accepted/*.json") {
 		t.Run("S0-8_"+filepath.Base(name), func(t *testing.T) {
 			record := readFile(t, name)
-			if _, err := lenient.Apply(t.Context(), record); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(lenient.Apply(t.Context(), record))(t)
 			checkRoundTrip(t, lenient, record)
 		})
 	}
@@ -225,10 +224,7 @@ func contents(t *testing.T, tr *Transformer, text []byte) []string {
 	t.Helper()
 	var out []string
 	for _, record := range recordsOf(text) {
-		f, err := tr.Apply(t.Context(), record)
-		if err != nil {
-			t.Fatalf("%s: %v", record, err)
-		}
+		f := must.Get(tr.Apply(t.Context(), record))(t)
 		out = append(out, string(Canonical(f)))
 	}
 	return out
@@ -266,9 +262,5 @@ func glob(t *testing.T, pattern string) []string {
 
 func readFile(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(os.ReadFile(name))(t)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -207,10 +208,7 @@ func TestDecodeNamesTheFeature(t *testing.T) {
 func TestDecodeKeepsNothingOfTheRecord(t *testing.T) {
 	tr := mustNew(t, Config{})
 	record := []byte(`{"type":"Feature","id":"a","geometry":null,"properties":{"name":"abc"}}`)
-	f, err := tr.Decode(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(tr.Decode(record))(t)
 	want := mustEncode(t, tr, f)
 	for i := range record {
 		record[i] = 'X'

@@ -3,6 +3,8 @@ package transform
 import (
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestRecordExpression(t *testing.T) {
@@ -58,14 +60,8 @@ func TestRecordExpression(t *testing.T) {
 
 // A loop over a hostile list ends.
 func TestRecordExpression_S0_8_endsSoon(t *testing.T) {
-	value, err := ParseValue([]byte("[" + strings.Repeat("1,", 99_999) + "1]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := CompileRecordExpression(`count(value, any(value, # == 2))`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must.Get(ParseValue([]byte("[" + strings.Repeat("1,", 99_999) + "1]")))(t)
+	e := must.Get(CompileRecordExpression(`count(value, any(value, # == 2))`))(t)
 	if _, err := e.Eval(RecordFacts{Value: value}); err == nil || !strings.Contains(err.Error(), "2 million steps") {
 		t.Errorf("%v", err)
 	}

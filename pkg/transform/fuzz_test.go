@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
@@ -19,10 +20,7 @@ func seed(f *testing.F) {
 			f.Fatalf("no file %s (%v)", pattern, err)
 		}
 		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(name))(f)
 			f.Add(text)
 		}
 	}
@@ -118,14 +116,8 @@ func FuzzApply(f *testing.F) {
 			checkError(t, err, len(record))
 			return
 		}
-		text, err := tr.Encode(out)
-		if err != nil {
-			t.Fatalf("%s: encode: %v", record, err)
-		}
-		again, err := tr.Decode(text)
-		if err != nil {
-			t.Fatalf("%s became %s: %v", record, text, err)
-		}
+		text := must.Get(tr.Encode(out))(t)
+		again := must.Get(tr.Decode(text))(t)
 		if err := tr.checkRange(again, tr.systems.source, again.Geometry); err != nil {
 			t.Fatalf("%s became %s: %v", record, text, err)
 		}
@@ -150,10 +142,7 @@ func FuzzCanonical(f *testing.F) {
 			return
 		}
 		form := appendDecimal(nil, v.Text())
-		again, err := ParseValue(form)
-		if err != nil {
-			t.Fatalf("%s has the form %s, which is no number: %v", literal, form, err)
-		}
+		again := must.Get(ParseValue(form))(t)
 		if twice := appendDecimal(nil, again.Text()); !bytes.Equal(form, twice) {
 			t.Fatalf("%s has the form %s, and that %s", literal, form, twice)
 		}
@@ -196,14 +185,8 @@ func checkPolicies(t *testing.T, tr *Transformer, record []byte) {
 	if repair.Crosses(out.Geometry.Shape) {
 		t.Fatalf("%s still crosses the meridian", record)
 	}
-	text, err := tr.Encode(out)
-	if err != nil {
-		t.Fatalf("%s: encode: %v", record, err)
-	}
-	again, err := tr.Apply(t.Context(), text)
-	if err != nil {
-		t.Fatalf("%s became %s: %v", record, text, err)
-	}
+	text := must.Get(tr.Encode(out))(t)
+	again := must.Get(tr.Apply(t.Context(), text))(t)
 	if !bytes.Equal(appendShape(nil, again.Geometry.Shape), appendShape(nil, out.Geometry.Shape)) {
 		t.Fatalf("%s became %s and then another geometry", record, text)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
@@ -87,15 +88,9 @@ func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 	systems := map[string]float64{"EPSG:32760": -17, "EPSG:32701": -17, "EPSG:3832": 5, "EPSG:3031": -75, "EPSG:3413": 80, "EPSG:2193": -40}
 	crossed := 0
 	for name, lat := range systems {
-		source, err := crs.Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(crs.Lookup(name))(t)
 		target, _ := crs.Lookup("EPSG:4326")
-		toMetres, err := (*crs.Grids)(nil).NewTransform(target.WithAxisOrder(crs.AxisXY), source.WithAxisOrder(crs.AxisXY), crs.OutsideRefuse)
-		if err != nil {
-			t.Fatal(err)
-		}
+		toMetres := must.Get((*crs.Grids)(nil).NewTransform(target.WithAxisOrder(crs.AxisXY), source.WithAxisOrder(crs.AxisXY), crs.OutsideRefuse))(t)
 		tr := mustNew(t, Config{Geometry: GeometryRules{SourceCRS: name, Antimeridian: AntimeridianCut}})
 		for range 200 {
 			degrees, metres := starAround(random, lat), orb.Ring{}
@@ -107,10 +102,7 @@ func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 				metres = append(metres, orb.Point{x, y})
 			}
 			f := &Feature{Geometry: Geometry{Shape: orb.Polygon{metres}}}
-			out, err := applyTo(t, tr, f)
-			if err != nil {
-				t.Fatalf("%s %v: %v", name, degrees, err)
-			}
+			out := must.Get(applyTo(t, tr, f))(t)
 			if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil {
 				t.Fatalf("%s %v is written as %v: %v %v", name, degrees, out.Geometry.Shape, fault, err)
 			}
@@ -201,10 +193,7 @@ func TestSnap_S0_8_whatCanBeRoundedIs(t *testing.T) {
 	} {
 		for _, policy := range []Validity{ValidityRepair, ValidityFlag, ValidityReject} {
 			tr := mustNew(t, Config{Geometry: GeometryRules{Validity: policy, OutputValidity: OutputReject, RoundDecimals: &six}})
-			out, err := applyTo(t, tr, mustDecode(t, tr, feature(in)))
-			if err != nil {
-				t.Fatalf("%s: %v", policy, err)
-			}
+			out := must.Get(applyTo(t, tr, mustDecode(t, tr, feature(in))))(t)
 			if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil || len(out.Properties) > 0 {
 				t.Errorf("%s: %v %v, %v", policy, fault, err, out.Properties)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
@@ -15,11 +16,7 @@ const testGrids = "../crs/testdata/grids"
 
 func openGrids(t *testing.T, folder string) *crs.Grids {
 	t.Helper()
-	g, err := crs.OpenGrids(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return must.Get(crs.OpenGrids(folder))(t)
 }
 
 func TestGrids_S1_4(t *testing.T) {
@@ -39,10 +36,7 @@ func TestGrids_S1_4(t *testing.T) {
 		}
 		return mustEncode(t, tr, f), nil
 	}
-	withGrid, err := apply(rules, inside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	withGrid := must.Get(apply(rules, inside))(t)
 	plain, err := apply(GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:4258"}, inside)
 	if err != nil || plain == withGrid {
 		t.Errorf("the grid changes nothing: %s, %v", plain, err)

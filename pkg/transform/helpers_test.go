@@ -6,35 +6,26 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // mustNew makes a Transformer of a config that has no fault.
 func mustNew(tb testing.TB, config Config) *Transformer {
 	tb.Helper()
-	t, err := New(config)
-	if err != nil {
-		tb.Fatalf("New: %v", err)
-	}
-	return t
+	return must.Get(New(config))(tb)
 }
 
 // mustDecode decodes a record that has no fault.
 func mustDecode(tb testing.TB, t *Transformer, record string) *Feature {
 	tb.Helper()
-	f, err := t.Decode([]byte(record))
-	if err != nil {
-		tb.Fatalf("Decode(%s): %v", record, err)
-	}
-	return f
+	return must.Get(t.Decode([]byte(record)))(tb)
 }
 
 // mustEncode encodes a feature that has no fault.
 func mustEncode(tb testing.TB, t *Transformer, f *Feature) string {
 	tb.Helper()
-	out, err := t.Encode(f)
-	if err != nil {
-		tb.Fatalf("Encode: %v", err)
-	}
+	out := must.Get(t.Encode(f))(tb)
 	return string(out)
 }
 

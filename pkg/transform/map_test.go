@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -130,14 +131,8 @@ func TestMapLeavesItsInputAlone(t *testing.T) {
 		Geometry: GeometryRules{Validity: ValidityFlag, RoundDecimals: &decimals}})
 	f := mustDecode(t, tr, `{"type":"Feature","id":1,"bbox":[0.11,0,2,2],"geometry":{"type":"MultiPolygon","coordinates":[[[[0.11,0,1],[2,2,2],[2,0,3],[0,2,4],[0.11,0,1]]]]},"properties":{"a":0,"o":{"n":1,"m":2}},"x":1}`)
 	before, hash := mustEncode(t, tr, f), string(Canonical(f))
-	gates, err := tr.Gate(t.Context(), f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := tr.Map(t.Context(), f, gates)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gates := must.Get(tr.Gate(t.Context(), f))(t)
+	out := must.Get(tr.Map(t.Context(), f, gates))(t)
 	out.SetProperty("x", StringValue("changed"))
 	out.SetProperty("new", NullValue())
 	if after := mustEncode(t, tr, f); after != before || string(Canonical(f)) != hash {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -118,10 +119,7 @@ func TestBBoxPolicies(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: c.rules})
-			f, err := tr.Apply(t.Context(), []byte(line))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(tr.Apply(t.Context(), []byte(line)))(t)
 			text := mustEncode(t, tr, f)
 			if c.want != "" && !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "bbox") {
 				t.Errorf("got %s", text)

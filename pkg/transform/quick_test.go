@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // carefully decodes token by token.
@@ -141,10 +143,7 @@ func TestQuick_S0_8_agrees(t *testing.T) {
 		t.Fatalf("no examples (%v)", err)
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		seeds = append(seeds, text)
 	}
 	taken := 0

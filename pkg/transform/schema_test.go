@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const schemaFile = "../../schemas/feature-event.v1.json"
@@ -16,32 +18,17 @@ const schemaFile = "../../schemas/feature-event.v1.json"
 // meta-schema.
 func compileSchema(t *testing.T) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
-	text, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(schemaFile))(t)
+	document := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("feature-event.json", document); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("feature-event.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, compiler.AddResource("feature-event.json", document))
+	schema := must.Get(compiler.Compile("feature-event.json"))(t)
 	return schema, document.(map[string]any)
 }
 
 func parseJSON(t *testing.T, text []byte) any {
 	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return value
+	return must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 }
 
 // TestSchema: what the schema accepts passes the transform, and what it refuses
@@ -53,10 +40,7 @@ func TestSchema(t *testing.T) {
 		if err := schema.Validate(example); err != nil {
 			t.Errorf("C-7: the schema's own example: %v", err)
 		}
-		text, err := json.Marshal(example)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(example))(t)
 		if _, err := tr.Apply(t.Context(), text); err != nil {
 			t.Errorf("C-7: the schema's own example: %v", err)
 		}
@@ -66,10 +50,7 @@ func TestSchema(t *testing.T) {
 		if err := schema.Validate(parseJSON(t, record)); err != nil {
 			t.Errorf("C-7: %s: %v", name, err)
 		}
-		f, err := tr.Apply(t.Context(), record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(tr.Apply(t.Context(), record))(t)
 		if err := schema.Validate(parseJSON(t, []byte(mustEncode(t, tr, f)))); err != nil {
 			t.Errorf("C-7: the output for %s: %v", name, err)
 		}

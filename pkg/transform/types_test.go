@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -84,10 +85,7 @@ func TestTypes_S0_10_values(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := convertOne(t, c.field, c.in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(convertOne(t, c.field, c.in))(t)
 			if got == c.want {
 				return
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // sweptFault is the verdict on a polygon of one ring without the comparison of edges.
@@ -18,10 +20,7 @@ func sweptFault(t *testing.T, ring orb.Ring) *Fault {
 	}
 	s := newJudge(1, len(ring))
 	s.add(ring, true, 0, 0)
-	conflict, err := s.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conflict := must.Get(s.run(t.Context()))(t)
 	if conflict == nil {
 		return nil
 	}

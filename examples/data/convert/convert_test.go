@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Two unit squares that share arc 1, the second one backwards, and an island of two positions.
@@ -23,9 +25,7 @@ func TestConvert_joins_shared_arcs_and_pads_nothing(t *testing.T) {
 	quakes, counties := filepath.Join(dir, "quakes.json"), filepath.Join(dir, "counties.json")
 	write(t, quakes, "{\"type\":\"FeatureCollection\",\"features\":[{\"type\":\"Feature\",\"properties\":{\"mag\":2.0},\n\"id\":\"a\"},\n{\"id\":\"b\"}]}")
 	write(t, counties, squares)
-	if err := convert(quakes, counties, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, convert(quakes, counties, dir))
 	tables := map[string][]string{
 		"earthquakes.ndjson.zst": {`{"type":"Feature","properties":{"mag":2.0},"id":"a"}`, `{"id":"b"}`},
 		"counties.ndjson.zst": {
@@ -64,25 +64,14 @@ func TestConvert_says_which_file_or_feature_is_wrong(t *testing.T) {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 func unpack(t *testing.T, path string) []string {
 	t.Helper()
-	packed, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dec, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(os.ReadFile(path))(t)
+	dec := must.Get(zstd.NewReader(nil))(t)
 	defer dec.Close()
-	lines, err := dec.DecodeAll(packed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must.Get(dec.DecodeAll(packed, nil))(t)
 	return strings.Split(strings.TrimRight(string(lines), "\n"), "\n")
 }

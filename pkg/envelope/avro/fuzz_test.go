@@ -10,6 +10,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -25,10 +26,7 @@ func FuzzDecode(f *testing.F) {
 	var all []compiled
 	for i, v := range vectors(f) {
 		s := parse(f, v.Schema)
-		codec, err := goavro.NewCodec(s.Canonical())
-		if err != nil {
-			f.Fatal(err)
-		}
+		codec := must.Get(goavro.NewCodec(s.Canonical()))(f)
 		all = append(all, compiled{s, codec})
 		f.Add(i, unhex(f, v.Data))
 	}
@@ -54,10 +52,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || len(rest) > 0 {
 			t.Fatalf("goavro: %v, %d bytes left, and here %s", err, len(rest), value.AppendJSON(nil))
 		}
-		again, err := all[i].schema.Encode(nil, native)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(all[i].schema.Encode(nil, native))(t)
 		second, err := all[i].schema.Decode(again, avro.Limits{})
 		if err != nil || !sameJSON(t, value, second) {
 			t.Fatalf("%s became %s, %v", value.AppendJSON(nil), second.AppendJSON(nil), err)
@@ -72,9 +67,7 @@ func sameJSON(t *testing.T, a, b transform.Value) bool {
 	for v, into := range map[*transform.Value]*any{&a: &x, &b: &y} {
 		decoder := json.NewDecoder(strings.NewReader(string(v.AppendJSON(nil))))
 		decoder.UseNumber()
-		if err := decoder.Decode(into); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, decoder.Decode(into))
 	}
 	return reflect.DeepEqual(x, y)
 }

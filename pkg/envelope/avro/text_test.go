@@ -3,6 +3,8 @@ package avro
 import (
 	"bytes"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestText_and_back_is_the_same_datum(t *testing.T) {
@@ -19,10 +21,7 @@ func TestText_and_back_is_the_same_datum(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := s.Text(datum)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(s.Text(datum))(t)
 	if !bytes.Contains(text, []byte("9007199254740993")) || !bytes.Contains(text, []byte(`"area":{"double":0.1}`)) {
 		t.Errorf("text %s", text)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
 
@@ -28,31 +29,18 @@ func vectors(t testing.TB) []vector {
 
 func read(t testing.TB, name string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(name))(t)
+	must.Do(t, json.Unmarshal(text, into))
 }
 
 func unhex(t testing.TB, text string) []byte {
 	t.Helper()
-	data, err := hex.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(hex.DecodeString(text))(t)
 }
 
 func parse(t testing.TB, text string) *avro.Schema {
 	t.Helper()
-	s, err := avro.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return s
+	return must.Get(avro.Parse(text))(t)
 }
 
 // TestVectors: the canonical form, the fingerprint and the data of fastavro.

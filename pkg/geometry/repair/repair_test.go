@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -28,10 +29,7 @@ func TestRepair_S0_8_unites_with_the_right_area(t *testing.T) {
 				covered[[2]int{x + i%w, y + i/w}] = true
 			}
 		}
-		out, err := Repair(t.Context(), polygons, nil, wide())
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(Repair(t.Context(), polygons, nil, wide()))(t)
 		mustBeValid(t, out.Shape)
 		if want := float64(len(covered)) / 400; math.Abs(areaOf(multi(t, out.Shape))-want) > 1e-12 || out.Changed && math.Abs(out.After-want) > 1e-12 {
 			t.Fatalf("area %v and %v, want %v: %v", areaOf(multi(t, out.Shape)), out.After, want, polygons)
@@ -58,10 +56,7 @@ func TestRepair_S0_8_says_what_it_did(t *testing.T) {
 		{"lines", orb.MultiLineString{{{0, 0}, {0, 0}}, {{0, 0}, {1, 1}}}, orb.MultiLineString{{{0, 0}, {1, 1}}}, []string{"/coordinates/0"}, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, err := Repair(t.Context(), c.in, nil, wide())
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(Repair(t.Context(), c.in, nil, wide()))(t)
 			if fmt.Sprint(out.Shape) != fmt.Sprint(c.want) || fmt.Sprint(out.Collapsed) != fmt.Sprint(c.collapsed) || out.Before != c.before || out.After != c.after {
 				t.Errorf("got  %v, collapsed %v, area %v to %v\nwant %v, %v, %v to %v", out.Shape, out.Collapsed, out.Before, out.After, c.want, c.collapsed, c.before, c.after)
 			}
