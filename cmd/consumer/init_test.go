@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // called runs a command line, with the code and what it printed.
@@ -23,9 +24,7 @@ func TestInit_S0_2(t *testing.T) {
 	dir := t.TempDir()
 	features, file := filepath.Join(dir, "Parcels of 2026.ndjson"), filepath.Join(dir, "pipeline.yaml")
 	text := `{"type":"Feature","id":"a","properties":{"n":1},"geometry":{"type":"Point","coordinates":[1,2]}}` + "\n"
-	if err := os.WriteFile(features, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(features, []byte(text), 0o600))
 	code, stdout, stderr := called(t, "init", features, "--out", file)
 	if code != cli.ExitDone || stdout != "" || !strings.Contains(stderr, "from 1 feature") {
 		t.Fatalf("%d %s %s", code, stdout, stderr)
@@ -53,9 +52,7 @@ func TestInit_S0_2(t *testing.T) {
 		t.Errorf("the sample is %q now (%v)", kept, err)
 	}
 	metres := filepath.Join(dir, "metres.ndjson")
-	if err := os.WriteFile(metres, []byte(strings.Replace(text, "[1,2]", "[2600000,1200000]", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(metres, []byte(strings.Replace(text, "[1,2]", "[2600000,1200000]", 1)), 0o600))
 	if code, _, stderr := called(t, "init", metres); code != cli.ExitDone || !strings.Contains(stderr, "it refuses 1 of 1 feature of the sample, the first: ") {
 		t.Errorf("a sample that the file refuses: %d %s", code, stderr)
 	}

@@ -8,14 +8,12 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // A name that was given is taken as it is; only the host's own name is made to differ.
 func TestName_S3_1(t *testing.T) {
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must.Get(os.Hostname())(t)
 	for name, c := range map[string]struct{ flag, file, first, second string }{
 		"nobody named it":         {"", host, host, host + "-2"},
 		"named by the flag":       {"a", host, "a", "a"},

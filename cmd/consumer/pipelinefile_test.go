@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
@@ -47,9 +48,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 // A command that is added with -c by hand would miss the two other ways.
 func TestPipelineFile_everyCommandTakesItInOneWay(t *testing.T) {
 	t.Setenv("SWITCHBACK_CONFIG", "")
-	if err := os.Unsetenv("SWITCHBACK_CONFIG"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Unsetenv("SWITCHBACK_CONFIG"))
 	seen := 0
 	commands := newRoot(nil).Commands()
 	for len(commands) > 0 {

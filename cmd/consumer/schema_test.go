@@ -5,13 +5,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestSchema_S0_1_printsThePublishedOne(t *testing.T) {
-	want, err := os.ReadFile("../../schemas/pipeline.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile("../../schemas/pipeline.schema.json"))(t)
 	code, stdout, stderr := call("schema")
 	if code != 0 || stdout != string(want) || stderr != "" {
 		t.Errorf("exit %d, %d bytes of %d\n%s", code, len(stdout), len(want), stderr)

@@ -9,19 +9,15 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // filtered runs `consumer transform` with an input.
 func filtered(t *testing.T, in string, args ...string) (code cli.Exit, stdout, stderr string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "in.ndjson")
-	if err := os.WriteFile(name, []byte(in), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	input, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(in), 0o600))
+	input := must.Get(os.Open(name))(t)
 	defer input.Close()
 	before := os.Stdin
 	os.Stdin = input
@@ -128,9 +124,7 @@ func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
 		"a sequence": "\x1e" + pretty + "\n", "gzip": packed.String(), "a byte order mark": "\xef\xbb\xbf" + feature,
 	} {
 		from, made := filepath.Join(t.TempDir(), "in"), filepath.Join(t.TempDir(), "pipeline.yaml")
-		if err := os.WriteFile(from, []byte(in), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(from, []byte(in), 0o600))
 		if code, _, stderr := called(t, "init", from, "--out", made); code != cli.ExitDone || strings.Contains(stderr, "warning") {
 			t.Errorf("%s: init: exit %d, %s", name, code, stderr)
 			continue

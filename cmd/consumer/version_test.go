@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestVersion_commandAndFlag(t *testing.T) {
@@ -63,9 +64,7 @@ func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.ParseFlags(c.args); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.ParseFlags(c.args))
 		_, level, err := cli.NewLogger(io.Discard, firstLevel(cmd))
 		if err != nil || level.Level() != c.before {
 			t.Errorf("%v: begins at %v, want %v (%v)", c.args, level.Level(), c.before, err)

@@ -209,9 +209,7 @@ func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
 		return strings.Contains(log, "session ended"), log
 	})
 	stop()
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-ended)
 	if sum := c.Summary(); sum.Status != consumer.StatusInterrupted || sum.Consumed != 50 || sum.Waiting != 50 {
 		t.Errorf("does not balance: %+v", sum)
 	}

@@ -320,12 +320,9 @@ func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
 	client := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.Addr())))(t)
 	t.Cleanup(client.Close)
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)))(t)
-	c, err := New(cfg, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(New(cfg, Options{}))(t)
 	c.orders.write = &recorder{failures: 1000}
-	err = c.underOrders(t.Context(), func(context.Context) error {
+	err := c.underOrders(t.Context(), func(context.Context) error {
 		c.orders.hold(t.Context(), time.Now(), control.CodeNullRate, "too many")
 		return nil
 	}, true)

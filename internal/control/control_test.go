@@ -131,10 +131,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 				t.Fatalf("an empty topic: %+v, %v", v, err)
 			}
 			first := must.Get(w.Pipeline(t.Context(), held()))(t)
-			reader, err := Open(t.Context(), kafka, cfg.Topics.Control)
-			if err != nil {
-				t.Fatal(err)
-			}
+			reader := must.Get(Open(t.Context(), kafka, cfg.Topics.Control))(t)
 			defer reader.Close()
 			if v := reader.View(); v.Pipeline != held() || v.Next <= first {
 				t.Errorf("at the start %+v", v)
@@ -146,7 +143,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 			resumed := State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}
 			must.Get(w.Pipeline(ctx, resumed))(t)
 			var last View
-			err = reader.Follow(ctx, func(v View) {
+			err := reader.Follow(ctx, func(v View) {
 				if last = v; !v.Pipeline.IsHeld() {
 					cancel()
 				}

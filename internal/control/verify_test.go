@@ -108,9 +108,7 @@ func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 	if r := verifyOrders(t, kafka, cfg); r.Entries != 1 || r.Head == nil || r.Fault != "" {
 		t.Errorf("got %+v", r)
 	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-ended)
 }
 
 // put writes a record past the writers.
@@ -119,10 +117,7 @@ func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := kgo.NewClient(w.kafka...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(w.kafka...))(t)
 	defer client.Close()
 	must.Do(t, client.ProduceSync(t.Context(), r).FirstErr())
 }

@@ -78,11 +78,8 @@ func TestLetters_S0_5_one_that_is_too_large_comes_without_its_value(t *testing.T
 	if all := lettersOf(t, cl, Reading{MaxValue: 256 << 20}); all[1].TooLarge != "" || len(all[1].Content.Value) != 200<<20+17 {
 		t.Errorf("with a larger limit: %s", all[1].TooLarge)
 	}
-	spans, err := kafka.Spans(t.Context(), cl, "dlq")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = kafka.Scan(t.Context(), cl, "dlq", spans, func(*kgo.Record) error { return nil })
+	spans := must.Get(kafka.Spans(t.Context(), cl, "dlq"))(t)
+	err := kafka.Scan(t.Context(), cl, "dlq", spans, func(*kgo.Record) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "dlq/0/1 is too large: it has 209715") {
 		t.Errorf("a scan of what has to be small: %v", err)
 	}
@@ -108,10 +105,7 @@ func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
 func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
 	cl := client(t, cluster(t))
 	states := func() (out []StateRecord, err error) {
-		spans, err := kafka.Spans(t.Context(), cl, "status")
-		if err != nil {
-			t.Fatal(err)
-		}
+		spans := must.Get(kafka.Spans(t.Context(), cl, "status"))(t)
 		err = ScanStates(t.Context(), cl, "status", spans, func(r *StateRecord) error {
 			out = append(out, *r)
 			return nil

@@ -1,7 +1,6 @@
 package dialects
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // golden is a file of testdata: the headers of a dead letter as the library itself wrote them, and which record died.
@@ -24,34 +25,19 @@ type golden struct {
 		Timestamp time.Time
 	}
 	Headers []struct {
-		Key          string
-		Text, Base64 *string
+		Key, Text string
+		Base64    []byte
 	}
 }
 
 func readGolden(t *testing.T, name string) (golden, []kgo.RecordHeader) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".json")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", name+".json")))(t)
 	var g golden
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+	must.Do(t, json.Unmarshal(text, &g))
 	var headers []kgo.RecordHeader
 	for _, h := range g.Headers {
-		header := kgo.RecordHeader{Key: h.Key}
-		switch {
-		case h.Text != nil:
-			header.Value = []byte(*h.Text)
-		case h.Base64 != nil:
-			if header.Value, err = base64.StdEncoding.DecodeString(*h.Base64); err != nil {
-				t.Fatalf("%s: header %s: %v", file, h.Key, err)
-			}
-		}
-		headers = append(headers, header)
+		headers = append(headers, kgo.RecordHeader{Key: h.Key, Value: append(h.Base64, h.Text...)})
 	}
 	return g, headers
 }

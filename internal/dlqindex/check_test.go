@@ -129,10 +129,7 @@ func TestCheck_S4_6_notices_a_changed_byte(t *testing.T) {
 	}
 	want := answers()
 	w.shut()
-	whole, err := os.ReadFile(place)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(place))(t)
 	run := []byte("run-1")
 	noticed, at := 0, 0
 	for range bytes.Count(whole, run) {
@@ -141,9 +138,7 @@ func TestCheck_S4_6_notices_a_changed_byte(t *testing.T) {
 		spoilt[at] ^= 1
 		at += len(run)
 		must.Do(t, os.WriteFile(place, spoilt, 0o600))
-		if w.store, err = Open(t.Context(), place); err != nil {
-			t.Fatal(err)
-		}
+		w.store = must.Get(Open(t.Context(), place))(t)
 		found, err := w.store.Check(t.Context(), w.cl, source)
 		switch {
 		case ofDamage(err), err == nil && found.Total > 0:

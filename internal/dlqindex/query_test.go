@@ -113,10 +113,7 @@ func answer(t *testing.T, db *sql.DB, query string) []string {
 		t.Fatalf("%v\nof %s", err, query)
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	columns := must.Get(rows.Columns())(t)
 	var out []string
 	for rows.Next() {
 		values, targets := make([]any, len(columns)), make([]any, len(columns))

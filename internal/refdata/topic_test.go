@@ -98,11 +98,8 @@ func TestLoad_S0_8_topic(t *testing.T) {
 				reference.Topic = k.topic(t, c.policy)
 			}
 			k.send(t, reference.Topic, c.records...)
-			store, err := Open([]transform.Reference{reference}, k.opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = store.Load(bounded(t))
+			store := must.Get(Open([]transform.Reference{reference}, k.opts))(t)
+			err := store.Load(bounded(t))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), `"zones"`) {
 					t.Errorf("got %v", err)

@@ -153,12 +153,8 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	if got := p.Summary(); got.Overwrites != 1 || got.Superseded != 0 || got.WouldPass != 3 {
 		t.Errorf("%+v", got)
 	}
-	read, err := p.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, err = plan.Parse(read); err != nil || p.Force != "the newer survey is wrong" || p.Summary().Overwrites != 1 {
-		t.Fatalf("read again: %+v, %v", p.Head, err)
+	if p = must.Get(plan.Parse(must.Get(p.Bytes())(t)))(t); p.Force != "the newer survey is wrong" || p.Summary().Overwrites != 1 {
+		t.Fatalf("read again: %+v", p.Head)
 	}
 	for _, o := range p.Outlook() {
 		if o.Overwrites && (o.Superseded || o.Example != "old") {

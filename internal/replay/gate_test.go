@@ -301,10 +301,7 @@ func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
 	if done := w.change(Discard, deadletters.Filter{}); done.Changed != 12 {
 		t.Fatalf("%+v", done)
 	}
-	before, err := s.Status(w.ctx(), p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(s.Status(w.ctx(), p.ID))(t)
 	for _, copied := range w.read("features") {
 		w.close(w.ctx(), w.writer, copied, deadletters.Reprocessed)
 	}

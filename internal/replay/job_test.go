@@ -97,9 +97,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 		t.Errorf("while it pauses %d were sent: %+v", len(w.sent()), j)
 	}
 	w.order(control.ResumeJob, "r1")
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-ended)
 	w.allReprocessed(5)
 	j = w.job("r1")
 	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5}
@@ -179,9 +177,7 @@ func TestJob_S4_6_goesOnWhileOrdersCannotBeRead(t *testing.T) {
 	for range 3 {
 		release <- struct{}{}
 	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-ended)
 	w.allReprocessed(3)
 }
 
@@ -220,9 +216,7 @@ func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
 	w := newWorld(t)
 	id, decided, ended := w.pausedBetween(20)
 	w.order(control.ResumeJob, id)
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-ended)
 	want := control.JobCounts{Letters: batchLetters + 20, Done: batchLetters + 20, Transactions: 2}
 	if j := w.job(id); j.JobCounts != want || j.State != control.JobDone {
 		t.Errorf("%+v", j)

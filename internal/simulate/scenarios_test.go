@@ -173,11 +173,8 @@ func TestBucket_letsThroughItsRateAndItsBurst(t *testing.T) {
 func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	sys := system(t, place)
-	s, err := ParseScenario("s.yaml", []byte("rate: 1000000\nduration: 24h"), sys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Run(t.Context(), sys, s)
+	s := must.Get(ParseScenario("s.yaml", []byte("rate: 1000000\nduration: 24h"), sys))(t)
+	_, err := Run(t.Context(), sys, s)
 	if tooMuch := new(TooMuchError); !errors.As(err, &tooMuch) || !strings.Contains(err.Error(), "8.64e+10 are to come; lower duration, or simulate one instance") {
 		t.Error(err)
 	}
@@ -188,12 +185,9 @@ func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
 func TestRun_stopsWithItsBudget(t *testing.T) {
 	t.Parallel()
 	sys := system(t, guarded)
-	s, err := ParseScenario("s.yaml", []byte("rate: 20\nduration: 10m\ninstances: 200\nproviders: [{name: place, outages: [{from: 0s, for: 48h}]}]"), sys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(ParseScenario("s.yaml", []byte("rate: 20\nduration: 10m\ninstances: 200\nproviders: [{name: place, outages: [{from: 0s, for: 48h}]}]"), sys))(t)
 	x := newSimulation(newWorld(sys, s))
-	_, err = x.run(t.Context(), 10_000)
+	_, err := x.run(t.Context(), 10_000)
 	if tooMuch := new(TooMuchError); !errors.As(err, &tooMuch) || !strings.Contains(err.Error(), "10000 events and attempts have been played") || x.work > 11_000 {
 		t.Errorf("%d pieces of work, %v", x.work, err)
 	}
