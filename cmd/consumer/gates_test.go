@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // The gates that are off, and the floor of precision, are said before anything runs.
@@ -23,9 +25,7 @@ func TestValidateAndPlan_S0_8_S0_9_whatIsOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := file(t, c.file)
 			_, out, _ := call("validate", "-c", path)
-			if !strings.Contains(out, c.validate) || !strings.Contains(out, c.precision) || c.not != "" && strings.Contains(out, c.not) {
-				t.Errorf("validate:\n%s", out)
-			}
+			expect.That(t, strings.Contains(out, c.validate) && strings.Contains(out, c.precision) && (c.not == "" || !strings.Contains(out, c.not)), "validate:\n%s", out)
 			_, out, _ = call("describe", "-c", path)
 			if off := name != "all of it"; strings.Contains(out, "GATE THAT IS OFF") != off || off && !strings.Contains(out, c.plan) || !strings.Contains(out, c.precision) {
 				t.Errorf("plan:\n%s", out)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -26,16 +27,13 @@ func TestInit_S0_2(t *testing.T) {
 	text := `{"type":"Feature","id":"a","properties":{"n":1},"geometry":{"type":"Point","coordinates":[1,2]}}` + "\n"
 	must.Do(t, os.WriteFile(features, []byte(text), 0o600))
 	code, stdout, stderr := called(t, "init", features, "--out", file)
-	if code != cli.ExitDone || stdout != "" || !strings.Contains(stderr, "from 1 feature") {
-		t.Fatalf("%d %s %s", code, stdout, stderr)
-	}
+	must.That(t, code == cli.ExitDone && stdout == "" && strings.Contains(stderr, "from 1 feature"), "%d %s %s", code, stdout, stderr)
 	if code, _, stderr := called(t, "validate", "-c", file); code != cli.ExitDone {
 		t.Errorf("validate: %d %s", code, stderr)
 	}
 	written, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(written), `id: "parcels-of-2026"`) || !strings.Contains(string(written), "1 feature of Parcels of 2026.ndjson") {
-		t.Errorf("%v\n%s", err, written)
-	}
+	expect.That(t, err == nil && strings.Contains(string(written), `id: "parcels-of-2026"`) && strings.Contains(string(written), "1 feature of Parcels of 2026.ndjson"),
+		"%v\n%s", err, written)
 	if code, _, stderr := called(t, "init", features, "--out", file); code != cli.ExitUsage || !strings.Contains(stderr, "--force overwrites it") {
 		t.Errorf("over a file: %d %s", code, stderr)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -26,9 +27,7 @@ func TestName_S3_1(t *testing.T) {
 			cfg.Source.Group, cfg.Engine.Instance = t.Name(), c.file
 			for _, want := range []string{c.first, c.second} {
 				got, release, err := runFlags{instance: c.flag}.name(cfg, slog.New(slog.DiscardHandler))
-				if err != nil || got != want {
-					t.Errorf("got %q, %v, want %q", got, err, want)
-				}
+				expect.That(t, err == nil && got == want, "got %q, %v, want %q", got, err, want)
 				defer release()
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -85,9 +86,8 @@ func TestExitCodes_S4_12(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := call(c.args...)
-			if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
-				t.Errorf("exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
-			}
+			expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr),
+				"exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
 		})
 	}
 }
@@ -96,27 +96,21 @@ func TestValidate_S0_2_namesLineColumnAndWhatToDoForEveryFault(t *testing.T) {
 	name := file(t, "pipeline:\n  id: a b\n  retry_policy:\n    max_attempts: 0\n")
 	_, _, stderr := call("validate", "-c", name)
 	for _, want := range []string{name + ":2:7: pipeline.id", name + ":4:19: pipeline.retry_policy.max_attempts", "base_delay_seconds", "retryable_status_codes", "tolerance"} {
-		if !strings.Contains(stderr, want) {
-			t.Errorf("no word of %s in:\n%s", want, stderr)
-		}
+		expect.That(t, strings.Contains(stderr, want), "no word of %s in:\n%s", want, stderr)
 	}
 }
 
 func TestRun_brokerUnreachableIsOneLineAndExit1(t *testing.T) {
 	name := file(t, pipelineFile+"kafka: { brokers: [\"127.0.0.1:1\"] }\n")
 	code, _, stderr := call("run", "-c", name)
-	if code != 1 || !strings.Contains(stderr, "cannot reach Kafka at 127.0.0.1:1") || strings.Contains(stderr, "goroutine") {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
+	expect.That(t, code == 1 && strings.Contains(stderr, "cannot reach Kafka at 127.0.0.1:1") && !strings.Contains(stderr, "goroutine"), "exit %d: %s", code, stderr)
 }
 
 // The demo's own broker is never put beside real ones.
 func TestDemo_besideRealBrokersIsAWrongCall(t *testing.T) {
 	t.Setenv("SWITCHBACK_KAFKA_BROKERS", "kafka.example:9092")
 	code, _, stderr := call("demo", "--port", "0", "--metrics", "")
-	if code != 2 || !strings.Contains(stderr, "kafka.example:9092") || !strings.Contains(stderr, "unset SWITCHBACK_KAFKA_BROKERS") {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
+	expect.That(t, code == 2 && strings.Contains(stderr, "kafka.example:9092") && strings.Contains(stderr, "unset SWITCHBACK_KAFKA_BROKERS"), "exit %d: %s", code, stderr)
 }
 
 // Whoever stops a process and its group (timeout, some supervisors) sends the signal twice at once. Both mean: finish and leave.
@@ -130,15 +124,11 @@ func TestSignals_S4_12_oneThatComesTwiceAtOnceIsOne(t *testing.T) {
 		s.ch <- syscall.SIGTERM
 		s.ch <- syscall.SIGTERM
 		synctest.Wait()
-		if s.ctx.Err() == nil || !s.terminated() || len(left) != 0 {
-			t.Fatalf("after one signal, sent twice: left %v, %s", left, &said)
-		}
+		must.That(t, s.ctx.Err() != nil && s.terminated() && len(left) == 0, "after one signal, sent twice: left %v, %s", left, &said)
 		time.Sleep(time.Second)
 		s.ch <- syscall.SIGTERM
 		synctest.Wait()
-		if len(left) != 1 || left[0] != 143 || !strings.Contains(said.String(), "left at once") {
-			t.Errorf("after a second signal: left %v, %s", left, &said)
-		}
+		expect.That(t, len(left) == 1 && left[0] == 143 && strings.Contains(said.String(), "left at once"), "after a second signal: left %v, %s", left, &said)
 		close(s.ch)
 	})
 }
@@ -153,15 +143,11 @@ func TestSignals_S4_12_aProcessThatHangsEndsInTime(t *testing.T) {
 		ended := s.within(10*time.Second, &said)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if left.Load() != 0 {
-			t.Fatal("it left before it was told to stop")
-		}
+		must.That(t, left.Load() == 0, "it left before it was told to stop")
 		s.cancel(signalError{syscall.SIGTERM})
 		time.Sleep(10*time.Second - time.Millisecond)
 		synctest.Wait()
-		if left.Load() != 0 {
-			t.Fatal("it left too early")
-		}
+		must.That(t, left.Load() == 0, "it left too early")
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
 		if left.Load() != 1 || last.Load() != 1 || !strings.Contains(said.String(), "engine.shutdown_timeout (10s)") {
@@ -174,9 +160,7 @@ func TestSignals_S4_12_aProcessThatHangsEndsInTime(t *testing.T) {
 		ended()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if left.Load() != 1 {
-			t.Error("it left although the work had ended")
-		}
+		expect.That(t, left.Load() == 1, "it left although the work had ended")
 	})
 }
 
@@ -187,8 +171,7 @@ func TestTypos_ofFlagsSuggest(t *testing.T) {
 		"run --untilend":          "did you mean --until-end?",
 		"validate --conf x":       "did you mean --config?",
 	} {
-		if code, _, stderr := call(strings.Fields(flag)...); code != 2 || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit %d: %s", flag, code, stderr)
-		}
+		code, _, stderr := call(strings.Fields(flag)...)
+		expect.That(t, code == 2 && strings.Contains(stderr, want), "%s: exit %d: %s", flag, code, stderr)
 	}
 }

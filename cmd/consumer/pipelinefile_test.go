@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -38,9 +39,8 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("SWITCHBACK_CONFIG", c.env)
 			code, stdout, stderr := call(c.args...)
-			if code != c.code || !strings.Contains(stdout+stderr, c.want) {
-				t.Errorf("exit %d, want %d and %s\nstdout %s\nstderr %s", code, c.code, c.want, stdout, stderr)
-			}
+			expect.That(t, code == c.code && strings.Contains(stdout+stderr, c.want),
+				"exit %d, want %d and %s\nstdout %s\nstderr %s", code, c.code, c.want, stdout, stderr)
 		})
 	}
 }
@@ -66,7 +66,5 @@ func TestPipelineFile_everyCommandTakesItInOneWay(t *testing.T) {
 			t.Errorf("%s without a file: %v", cmd.CommandPath(), err)
 		}
 	}
-	if seen < 15 {
-		t.Errorf("only %d commands have -c", seen)
-	}
+	expect.That(t, seen >= 15, "only %d commands have -c", seen)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // S1-8, S4-12: resume says what had paused the pipeline, from when on the gates judge again, and how to go on without them.
@@ -31,14 +32,10 @@ func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
 	} {
 		got := resumed(tolerance, c.before, c.now)
 		for _, text := range c.says {
-			if !strings.Contains(got, text) {
-				t.Errorf("%s: does not say %q:\n%s", name, text, got)
-			}
+			expect.That(t, strings.Contains(got, text), "%s: does not say %q:\n%s", name, text, got)
 		}
 		for _, text := range c.not {
-			if strings.Contains(got, text) {
-				t.Errorf("%s: says %q:\n%s", name, text, got)
-			}
+			expect.That(t, !strings.Contains(got, text), "%s: says %q:\n%s", name, text, got)
 		}
 	}
 }
@@ -58,8 +55,6 @@ func TestResume_S4_12_forHasBounds(t *testing.T) {
 		"and a batch":    {orderFlags{gatesOff: time.Minute, batch: "b"}, true, "give one of them"},
 	} {
 		err := c.flags.checkGatesOff(c.given)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		expect.That(t, (err == nil) == (c.want == "") && (err == nil || strings.Contains(err.Error(), c.want)), "%s: %v, want %q", name, err, c.want)
 	}
 }

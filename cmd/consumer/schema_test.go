@@ -6,18 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestSchema_S0_1_printsThePublishedOne(t *testing.T) {
 	want := must.Get(os.ReadFile("../../schemas/pipeline.schema.json"))(t)
 	code, stdout, stderr := call("schema")
-	if code != 0 || stdout != string(want) || stderr != "" {
-		t.Errorf("exit %d, %d bytes of %d\n%s", code, len(stdout), len(want), stderr)
-	}
-	if !json.Valid([]byte(stdout)) {
-		t.Error("it is no JSON")
-	}
+	expect.That(t, code == 0 && stdout == string(want) && stderr == "", "exit %d, %d bytes of %d\n%s", code, len(stdout), len(want), stderr)
+	expect.That(t, json.Valid([]byte(stdout)), "it is no JSON")
 	if code, _, stderr := call("schema", "now"); code != 2 || !strings.Contains(stderr, `unexpected word "now"`) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
@@ -31,7 +28,6 @@ func TestSchema_saysWhenItCannotBeWritten(t *testing.T) {
 	}
 	defer full.Close()
 	var errs strings.Builder
-	if code := run([]string{"schema"}, full, &errs); code != 1 || !strings.Contains(errs.String(), "print the schema") {
-		t.Errorf("exit %d: %s", code, &errs)
-	}
+	code := run([]string{"schema"}, full, &errs)
+	expect.That(t, code == 1 && strings.Contains(errs.String(), "print the schema"), "exit %d: %s", code, &errs)
 }

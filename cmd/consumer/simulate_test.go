@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestSimulate_S0_12_exitCodes(t *testing.T) {
@@ -34,9 +36,8 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := call(append([]string{"simulate", "-c", pipeline}, c.args...)...)
-			if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
-				t.Errorf("exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
-			}
+			expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr),
+				"exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
 		})
 	}
 }
@@ -44,12 +45,9 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 func TestSimulate_jsonIsOneObject(t *testing.T) {
 	code, stdout, _ := call("simulate", "-c", file(t, pipelineFile), "--rate", "20", "--hours", "0.01", "-o", "json")
 	var report map[string]any
-	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != 0 {
-		t.Fatalf("exit %d, %v", code, err)
-	}
+	err := json.Unmarshal([]byte(stdout), &report)
+	must.That(t, err == nil && code == 0, "exit %d, %v", code, err)
 	for _, key := range []string{"dlq_share", "drain_seconds", "timelines", "tiers", "providers", "series", "expectations"} {
-		if report[key] == nil {
-			t.Errorf("no %s in the report", key)
-		}
+		expect.That(t, report[key] != nil, "no %s in the report", key)
 	}
 }

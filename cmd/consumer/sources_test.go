@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // A field whose source no line has is named, with what may have been meant: an optional one passes in silence otherwise.
@@ -24,9 +26,7 @@ func TestTransform_namesFieldsThatReadNothing(t *testing.T) {
 			name := file(t, pipelineFile+"transform: { unmapped: drop, flatten: { separator: _ }, fields: ["+c.field+"] }\n")
 			_, _, stderr := filtered(t, in, "-c", name)
 			_, warning, _ := strings.Cut(stderr, "consumer: warning: ")
-			if c.want == "" && warning != "" || !strings.Contains(warning, c.want) {
-				t.Errorf("got %q, want %q", stderr, c.want)
-			}
+			expect.That(t, (c.want != "" || warning == "") && strings.Contains(warning, c.want), "got %q, want %q", stderr, c.want)
 		})
 	}
 }

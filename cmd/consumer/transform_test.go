@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -38,30 +39,20 @@ func TestTransform(t *testing.T) {
 	name := file(t, mapping)
 	const want = `{"type":"Feature","id":1,"geometry":null,"properties":{"name":"a"}}` + "\n"
 	code, stdout, stderr := filtered(t, named, "-c", name)
-	if code != 0 || stdout != want || stderr != "" {
-		t.Errorf("all pass: exit %d, %q, %q", code, stdout, stderr)
-	}
+	expect.That(t, code == 0 && stdout == want && stderr == "", "all pass: exit %d, %q, %q", code, stdout, stderr)
 	code, stdout, stderr = filtered(t, named+unnamed, "-c", name)
-	if code != 4 || stdout != want || !strings.HasPrefix(stderr, `{"line":2,"code":"missing_required",`) || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("one is refused: exit %d, %q, %q", code, stdout, stderr)
-	}
+	expect.That(t, code == 4 && stdout == want && strings.HasPrefix(stderr, `{"line":2,"code":"missing_required",`) && strings.Count(stderr, "\n") == 1,
+		"one is refused: exit %d, %q, %q", code, stdout, stderr)
 	rejects := filepath.Join(t.TempDir(), "bad.ndjson")
 	code, stdout, stderr = filtered(t, named+unnamed, "-c", name, "--rejects", rejects, "--meta")
 	text, err := os.ReadFile(rejects)
-	if err != nil || code != 4 || !strings.HasPrefix(string(text), `{"line":2,`) || !strings.Contains(stderr, "1 of 2 lines rejected; see "+rejects) {
-		t.Errorf("rejections in a file: exit %d, %q, %q, %v", code, text, stderr, err)
-	}
-	if !strings.Contains(stdout, `"switchback":{"feature_id":"1","content_hash":"sha256:`) {
-		t.Errorf("--meta: %q", stdout)
-	}
+	expect.That(t, err == nil && code == 4 && strings.HasPrefix(string(text), `{"line":2,`) && strings.Contains(stderr, "1 of 2 lines rejected; see "+rejects),
+		"rejections in a file: exit %d, %q, %q, %v", code, text, stderr, err)
+	expect.That(t, strings.Contains(stdout, `"switchback":{"feature_id":"1","content_hash":"sha256:`), "--meta: %q", stdout)
 	code, _, stderr = filtered(t, named, "-c", name, "--rejects", filepath.Join(t.TempDir(), "no", "folder"))
-	if code != 2 || !strings.Contains(stderr, "--rejects") {
-		t.Errorf("a file that cannot be made: exit %d, %q", code, stderr)
-	}
+	expect.That(t, code == 2 && strings.Contains(stderr, "--rejects"), "a file that cannot be made: exit %d, %q", code, stderr)
 	code, _, stderr = filtered(t, named, "-c", file(t, pipelineFile+"transform: { unmapped: perhaps }\n"))
-	if code != 2 || !strings.Contains(stderr, "transform.unmapped") {
-		t.Errorf("a mapping with a fault: exit %d, %q", code, stderr)
-	}
+	expect.That(t, code == 2 && strings.Contains(stderr, "transform.unmapped"), "a mapping with a fault: exit %d, %q", code, stderr)
 }
 
 // TestTransform_enrich: remote steps are asked only when the command line says so.
@@ -104,9 +95,8 @@ func TestTransform_formats(t *testing.T) {
 		{"{ format: debezium, debezium: { serialization: avro } }\n" + registry, change, 2, "", "source.debezium.serialization: avro is bytes"},
 	} {
 		code, stdout, stderr := filtered(t, c.in, "-c", file(t, mapping+"source: "+c.source+"\n"))
-		if code != c.code || stdout != c.out || !strings.Contains(stderr, c.err) || c.err == "" && stderr != "" {
-			t.Errorf("%s: exit %d, %q, %q", c.source, code, stdout, stderr)
-		}
+		expect.That(t, code == c.code && stdout == c.out && strings.Contains(stderr, c.err) && (c.err != "" || stderr == ""),
+			"%s: exit %d, %q, %q", c.source, code, stdout, stderr)
 	}
 }
 
@@ -116,9 +106,8 @@ func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
 	pretty := strings.ReplaceAll(feature, ",", ",\n  ")
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if _, err := w.Write([]byte(feature + "\n")); err != nil || w.Close() != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Write([]byte(feature + "\n"))
+	must.That(t, err == nil && w.Close() == nil, "%v", err)
 	for name, in := range map[string]string{
 		"a line": feature + "\n", "over several lines": pretty, "a collection": "{\n\"type\": \"FeatureCollection\",\n\"features\": [\n" + feature + "\n]\n}\n",
 		"a sequence": "\x1e" + pretty + "\n", "gzip": packed.String(), "a byte order mark": "\xef\xbb\xbf" + feature,

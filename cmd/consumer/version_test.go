@@ -10,15 +10,15 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestVersion_commandAndFlag(t *testing.T) {
 	code, stdout, stderr := call("version", "-o", "json")
 	var info cli.Build
-	if err := json.Unmarshal([]byte(stdout), &info); err != nil || code != 0 || stderr != "" {
-		t.Fatalf("exit %d, %v\nstdout %s\nstderr %s", code, err, stdout, stderr)
-	}
+	err := json.Unmarshal([]byte(stdout), &info)
+	must.That(t, err == nil && code == 0 && stderr == "", "exit %d, %v\nstdout %s\nstderr %s", code, err, stdout, stderr)
 	if info != cli.ReadBuild() || info.Go != runtime.Version() {
 		t.Errorf("got %+v, want %+v", info, cli.ReadBuild())
 	}
@@ -39,9 +39,8 @@ func TestVerbose_isTheSameInEveryCommand(t *testing.T) {
 		if err := json.Unmarshal([]byte(stderr), &line); err != nil || code != 0 || line.Msg != "pipeline file" || line.File != name || line.Version != cli.ReadBuild().String() {
 			t.Errorf("%v: exit %d, %v\n%s", args, code, err, stderr)
 		}
-		if _, quiet, _ := call(args[0], args[len(args)-2], args[len(args)-1]); args[0] != "-v" && quiet != stdout {
-			t.Errorf("%v: the output is another one:\n%s", args, stdout)
-		}
+		_, quiet, _ := call(args[0], args[len(args)-2], args[len(args)-1])
+		expect.That(t, args[0] == "-v" || quiet == stdout, "%v: the output is another one:\n%s", args, stdout)
 	}
 	if _, _, stderr := call("validate", "-c", name); stderr != "" {
 		t.Errorf("without -v: %s", stderr)
@@ -61,9 +60,7 @@ func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {
 	} {
 		root := newRoot(nil)
 		cmd, _, err := root.Find([]string{"run"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
 		must.Do(t, cmd.ParseFlags(c.args))
 		_, level, err := cli.NewLogger(io.Discard, firstLevel(cmd))
 		if err != nil || level.Level() != c.before {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -37,9 +38,8 @@ func (d *desk) topics() []string {
 // unchanged fails if a topic was created or written to since before.
 func (d *desk) unchanged(before []string) {
 	d.t.Helper()
-	if after := d.topics(); !slices.Equal(before, after) {
-		d.t.Errorf("the topics changed:\n%v\n%v", before, after)
-	}
+	after := d.topics()
+	expect.That(d.t, slices.Equal(before, after), "the topics changed:\n%v\n%v", before, after)
 }
 
 // A DLQ is looked at with nothing but a broker and a topic, and nothing is made or written for it.
@@ -49,15 +49,12 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 	before := d.topics()
 	d.want(cli.ExitDone, append(slices.Clone(at), "--topic", "orders-dlt", "groups")...)
 	d.prints("NullPointerException", "boom <n>")
-	if want := "replayer show --brokers " + at[1] + " --topic orders-dlt dlq-"; !strings.Contains(d.err.String(), want) {
-		t.Errorf("want %q in %s", want, &d.err)
-	}
+	want := "replayer show --brokers " + at[1] + " --topic orders-dlt dlq-"
+	expect.That(t, strings.Contains(d.err.String(), want), "want %q in %s", want, &d.err)
 	d.want(cli.ExitDone, append(slices.Clone(at), "list", "--topic", "orders-dlt", "-o", "ndjson", "--text", "boom")...)
 	var entry dlq.EntryJSON
 	d.decode(&entry)
-	if entry.Dialect != "spring" || *entry.Source != (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) {
-		t.Errorf("%s", &d.out)
-	}
+	expect.That(t, entry.Dialect == "spring" && *entry.Source == (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}), "%s", &d.out)
 	show := append(slices.Clone(at), "show", "--topic", "orders-dlt", entry.ID)
 	d.want(cli.ExitDone, append(slices.Clone(show), "-o", "json")...)
 	if got := d.out.String(); !strings.Contains(got, `"today": null`) || strings.Contains(got, "decode_error") {

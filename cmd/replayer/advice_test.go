@@ -24,9 +24,7 @@ func (d *desk) consume(well func(letter string) bool) {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(d.brokers()...), kgo.ConsumeTopics("features"),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(50*time.Millisecond),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must.That(d.t, err == nil, "%v", err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -70,9 +68,7 @@ func (d *desk) printed() (commands [][]string) {
 func (d *desk) follow(want cli.Exit) {
 	d.t.Helper()
 	commands := d.printed()
-	if len(commands) == 0 {
-		d.t.Fatalf("no command was printed: %s", &d.err)
-	}
+	must.That(d.t, len(commands) != 0, "no command was printed: %s", &d.err)
 	for _, command := range commands {
 		d.want(want, command...)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -110,26 +111,18 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	d.want(cli.ExitDone, append(back, "--create-topics")...)
 	d.want(cli.ExitNothing, back...)
 	sent := d.read("payments")
-	if len(sent) != 12 {
-		t.Fatalf("%d records were put back, want 12", len(sent))
-	}
+	must.That(t, len(sent) == 12, "%d records were put back, want 12", len(sent))
 	for _, r := range sent {
 		var i int
 		must.Get(fmt.Sscanf(string(r.Key), "k%d", &i))(t)
-		if r.Partition != int32(i%3) || string(r.Value) != fmt.Sprintf(`{"amount":%d}`, i) {
-			t.Errorf("%s in partition %d: %s", r.Key, r.Partition, r.Value)
-		}
+		expect.That(t, r.Partition == int32(i%3) && string(r.Value) == fmt.Sprintf(`{"amount":%d}`, i), "%s in partition %d: %s", r.Key, r.Partition, r.Value)
 		for _, h := range r.Headers {
-			if strings.HasPrefix(h.Key, "kafka_") {
-				t.Errorf("%s has Spring's header %s", r.Key, h.Key)
-			}
+			expect.That(t, !strings.HasPrefix(h.Key, "kafka_"), "%s has Spring's header %s", r.Key, h.Key)
 		}
-		if trace, _ := topiclog.Header(r, "traceparent"); trace != "00-"+string(r.Key) {
-			t.Errorf("%s has the producer's header %q", r.Key, trace)
-		}
-		if n, _ := topiclog.Header(r, header.KeyReplayCount); n != "1" {
-			t.Errorf("%s has replay count %q", r.Key, n)
-		}
+		trace, _ := topiclog.Header(r, "traceparent")
+		expect.That(t, trace == "00-"+string(r.Key), "%s has the producer's header %q", r.Key, trace)
+		n, _ := topiclog.Header(r, header.KeyReplayCount)
+		expect.That(t, n == "1", "%s has replay count %q", r.Key, n)
 	}
 	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...)
 	d.counts(12, "\n")
@@ -189,15 +182,12 @@ func TestAnyDLQ_C4_hostileOrigins(t *testing.T) {
 	}
 	d.unchanged(before)
 	d.want(cli.ExitPartly, with(at, "replay", "--status", "pending", "--all", "--to", "by-hand", "--execute", "--reason", "x", "--create-topics")...)
-	if n := len(d.read("by-hand")); n != 9 {
-		t.Errorf("%d were sent, want all but the pipeline's", n)
-	}
+	n := len(d.read("by-hand"))
+	expect.That(t, n == 9, "%d were sent, want all but the pipeline's", n)
 	d.want(cli.ExitNothing, with(at, "replay", "--all", "--to", "by-hand", "--execute", "--reason", "x")...)
 	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...)
 	for line := range strings.Lines(d.out.String()) {
-		if strings.Contains(line, string(deadletters.Pending)) || strings.Contains(line, "cannot be read") {
-			t.Errorf("%s", line)
-		}
+		expect.That(t, !strings.Contains(line, string(deadletters.Pending)) && !strings.Contains(line, "cannot be read"), "%s", line)
 	}
 }
 
@@ -211,9 +201,8 @@ func TestAnyDLQ_C4_whereADeadLetterGoes(t *testing.T) {
 	keyless.Key = nil
 	d.put(d.died("payments", 9, 1, "k9", "9"), d.died("balances", 0, 2, "k", "2"), keyless)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	if got := d.out.String() + d.err.String(); !strings.Contains(got, "(balances: 1, payments: 1)") || !strings.Contains(got, "Kafka takes no record without a key there") {
-		t.Errorf("%s", got)
-	}
+	got := d.out.String() + d.err.String()
+	expect.That(t, strings.Contains(got, "(balances: 1, payments: 1)") && strings.Contains(got, "Kafka takes no record without a key there"), "%s", got)
 	d.want(cli.ExitPartly, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
 	d.prints("which --origin does not name")
 	if len(d.read("payments")) != 1 || len(d.read("balances")) != 0 {
@@ -228,7 +217,6 @@ func TestAnyDLQ_C4_theIdsOfAnotherDLQAreNotTakenOver(t *testing.T) {
 	second.Headers = append(header.Control{DeadLetterID: deadletters.IDIn("orders.DLT", "dlq-0-0"), ReplayID: "r", ReplayCount: 1}.AppendTo(nil), second.Headers...)
 	d.put(first, second)
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
-	if n := len(d.read("payments")); n != 2 {
-		t.Errorf("%d were put back, want both", n)
-	}
+	n := len(d.read("payments"))
+	expect.That(t, n == 2, "%d were put back, want both", n)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -33,9 +34,7 @@ func TestAudience_S4_8_C4(t *testing.T) {
 	}
 	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics", "-o", "table", "--grace", "0s")
 	d.want(cli.ExitUsage, append(back, "--watch-group", "nobody")...)
-	if !strings.Contains(d.err.String(), "there is no such consumer group") || len(d.read("payments")) != 0 {
-		t.Errorf("%s", &d.err)
-	}
+	expect.That(t, strings.Contains(d.err.String(), "there is no such consumer group") && len(d.read("payments")) == 0, "%s", &d.err)
 	commit("billing", 100) // it is ahead of whatever comes
 	d.want(cli.ExitDone, append(back, "--watch-group", "billing", "--wait")...)
 	d.prints("consumed       1")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // crowd is more dead letters than may be changed without their number.
@@ -73,9 +74,7 @@ func TestBulk_S4_6_a_terminal_asks_for_the_number(t *testing.T) {
 	d.env.In = strings.NewReader(fmt.Sprintf(" %d \n", crowd))
 	d.want(cli.ExitDone, args...)
 	operation := regexp.MustCompile(`replayer undo -c pipeline.yaml (discard-\S+) --expect 101 --execute`).FindStringSubmatch(d.err.String())
-	if operation == nil || !strings.Contains(d.out.String(), operation[1]) {
-		t.Fatalf("stdout %s, stderr %s", &d.out, &d.err)
-	}
+	must.That(t, operation != nil && strings.Contains(d.out.String(), operation[1]), "stdout %s, stderr %s", &d.out, &d.err)
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "json", "--operation", operation[1])
 	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation[1], "--expect", fmt.Sprint(crowd), "--execute", "--reason", "by mistake")
 	d.prints("changed        101\n")

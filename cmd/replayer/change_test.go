@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -52,9 +53,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 			must.Do(t, json.Unmarshal([]byte(line), &g))
 			counted += g.Count
 		}
-		if counted != want {
-			t.Errorf("dry run of discard %s: %d dead letters, want %d", flags, counted, want)
-		}
+		expect.That(t, counted == want, "dry run of discard %s: %d dead letters, want %d", flags, counted, want)
 		d.want(cli.ExitDone, append(args, "--execute", "--reason", "x")...)
 		d.prints(fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want))
 		d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -30,7 +31,5 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 	d.says("dead.sqlite.damaged")
 	d.want(cli.ExitDone, append([]string{"index", "--check"}, file...)...)
 	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
-	if d.out.String() != figures {
-		t.Errorf("%s\nbefore the damage:\n%s", &d.out, figures)
-	}
+	expect.That(t, d.out.String() == figures, "%s\nbefore the damage:\n%s", &d.out, figures)
 }

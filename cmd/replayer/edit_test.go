@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -15,10 +16,8 @@ func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
 	fix := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--set", "geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0,0]]]"}
 	d.want(cli.ExitDone, fix...)
 	d.prints("/geometry/coordinates", "today's transform passes")
-	if !strings.Contains(d.err.String(), "1 dead letter selected: 1 can be edited so, and today's transform would pass 1 of them") ||
-		!strings.Contains(d.err.String(), "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates=") {
-		t.Errorf("stderr %s", &d.err)
-	}
+	expect.That(t, strings.Contains(d.err.String(), "1 dead letter selected: 1 can be edited so, and today's transform would pass 1 of them") && strings.Contains(d.err.String(), "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates="),
+		"stderr %s", &d.err)
 	d.want(cli.ExitDone, append(fix, "--execute", "--reason", "uncrossed")...)
 	must.Do(t, os.WriteFile("merge.json", []byte(`{"properties":{"checked":true}}`), 0o600))
 	again := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--merge", "@merge.json", "--execute", "--reason", "checked"}

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -61,9 +62,7 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "what is lost is replaying"},
 	} {
 		d.want(cli.ExitUsage, c.args...)
-		if !strings.Contains(d.err.String(), c.says) || d.out.Len() > 0 {
-			t.Errorf("%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)
-		}
+		expect.That(t, strings.Contains(d.err.String(), c.says) && d.out.Len() <= 0, "%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)
 	}
 }
 
@@ -73,9 +72,8 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 	writePipeline(t, []string{closed.Addr().String()})
 	must.Do(t, closed.Close())
 	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml")
-	if lines := strings.Count(d.err.String(), "\n"); lines != 1 || !strings.Contains(d.err.String(), "cannot reach Kafka") {
-		t.Errorf("%d lines: %s", lines, &d.err)
-	}
+	lines := strings.Count(d.err.String(), "\n")
+	expect.That(t, lines == 1 && strings.Contains(d.err.String(), "cannot reach Kafka"), "%d lines: %s", lines, &d.err)
 	for _, command := range []string{"list", "replay"} { // without a pipeline file
 		d.want(cli.ExitRuntime, command, "--brokers", closed.Addr().String(), "--topic", "payments.DLT")
 		d.says("set --brokers, SWITCHBACK_KAFKA_BROKERS or the profile")
@@ -86,9 +84,7 @@ func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
 	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"replays", "nobody"}, {"audit", "--operations"}} {
 		d.want(cli.ExitNothing, append(args, "-c", "pipeline.yaml")...)
-		if strings.Count(d.err.String(), "\n") != 1 || d.out.Len() > 0 {
-			t.Errorf("%v: stderr %q, stdout %q", args, &d.err, &d.out)
-		}
+		expect.That(t, strings.Count(d.err.String(), "\n") == 1 && d.out.Len() <= 0, "%v: stderr %q, stdout %q", args, &d.err, &d.out)
 	}
 }
 
@@ -108,9 +104,8 @@ func TestExit_of_an_execution(t *testing.T) {
 		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, cli.ExitStopped},
 		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), cli.ExitInterrupted},
 	} {
-		if got, _ := codeOf(ending(c.result, c.err)); got != c.want {
-			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
-		}
+		got, _ := codeOf(ending(c.result, c.err))
+		expect.That(t, got == c.want, "%s: exit %d, want %d", c.name, got, c.want)
 	}
 }
 
@@ -119,9 +114,8 @@ func TestExit_130_interrupted(t *testing.T) {
 	d.fill()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := d.runIn(ctx, "list", "-c", "pipeline.yaml"); got != cli.ExitInterrupted {
-		t.Errorf("exit %d: %s", got, &d.err)
-	}
+	got := d.runIn(ctx, "list", "-c", "pipeline.yaml")
+	expect.That(t, got == cli.ExitInterrupted, "exit %d: %s", got, &d.err)
 }
 
 // A filter that is printed as flags selects the same letters when a shell has read it.
@@ -131,17 +125,14 @@ func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
 		Since: start.Add(-700 * time.Millisecond), Until: start.Add(-123 * time.Microsecond),
 	}
 	text := flagsOf(want)
-	if strings.ContainsFunc(text, cli.SteersInText) {
-		t.Errorf("%q can steer a terminal", text)
-	}
+	expect.That(t, !strings.ContainsFunc(text, cli.SteersInText), "%q can steer a terminal", text)
 	words := must.Get(exec.Command("bash", "-c", `printf '%s\0' `+text).Output())(t)
 	sel := selection{groups: want.Groups, pipelines: want.Pipelines, runs: want.Runs}
 	cmd := &cobra.Command{}
 	sel.register(cmd)
 	must.Do(t, cmd.ParseFlags(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")))
-	if got, err := sel.filter(start); err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
-		t.Errorf("%+v, %v, want %+v", got, err, want)
-	}
+	got, err := sel.filter(start)
+	expect.That(t, err == nil && fmt.Sprintf("%#v", got) == fmt.Sprintf("%#v", want), "%+v, %v, want %+v", got, err, want)
 }
 
 // A script that asks for JSON gets the object that it expects, with an exit code that says that it is empty.

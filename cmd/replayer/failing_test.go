@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // Trap 4 of issue 18: "passes 0, refuses 6000", and on it went. What the dry run refuses stays, and the answer says how many and why.
@@ -20,9 +21,7 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	d.want(cli.ExitRefused, all...)
 	d.says("4 dead letters of features.dlq selected: 0 to put back into features (today's transform passes 0, refuses 4, which are left without --including-failing;",
 		"Dry run: nothing would be put back. Today's transform refuses 4 dead letters: fix the cause first, or see --including-failing.")
-	if strings.Contains(d.err.String(), "--execute --reason") {
-		t.Errorf("a command is printed that does nothing: %s", &d.err)
-	}
+	expect.That(t, !strings.Contains(d.err.String(), "--execute --reason"), "a command is printed that does nothing: %s", &d.err)
 	execute := append(all, "--execute", "--reason", "try", "-o", "table")
 	d.want(cli.ExitPartly, execute...)
 	if out := d.out.String(); !strings.Contains(out, "put back       0 into features\n") || strings.Count(out, "transform would refuse it") != 2 || !strings.Contains(out, "      3  0-40-aaaaaaaa  today's transform would refuse it: geometry_invalid") {

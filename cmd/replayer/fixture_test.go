@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -98,18 +99,15 @@ func (d *desk) said(parts ...string) {
 func (d *desk) has(where, got string, parts []string) {
 	d.t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(got, part) {
-			d.t.Errorf("replayer %s: want %q\n%s: %s", d.ran, part, where, got)
-		}
+		expect.That(d.t, strings.Contains(got, part), "replayer %s: want %q\n%s: %s", d.ran, part, where, got)
 	}
 }
 
 // counts fails unless a part occurs n times in what the last command wrote to the standard output.
 func (d *desk) counts(n int, part string) {
 	d.t.Helper()
-	if got := strings.Count(d.out.String(), part); got != n {
-		d.t.Errorf("replayer %s: %q occurs %d times, want %d\nstdout: %s", d.ran, part, got, n, &d.out)
-	}
+	got := strings.Count(d.out.String(), part)
+	expect.That(d.t, got == n, "replayer %s: %q occurs %d times, want %d\nstdout: %s", d.ran, part, got, n, &d.out)
 }
 
 // decode reads the JSON that the last command printed.
@@ -135,9 +133,7 @@ func (d *desk) golden(name string) {
 		must.Do(d.t, os.WriteFile(file, []byte(got), 0o600))
 	}
 	want := must.Get(os.ReadFile(file))(d.t)
-	if got != string(want) {
-		d.t.Errorf("%s differs (go test -update writes it anew)\n got %s\nwant %s", file, got, want)
-	}
+	expect.That(d.t, got == string(want), "%s differs (go test -update writes it anew)\n got %s\nwant %s", file, got, want)
 }
 
 // testdata is absolute, since tests change their folder.

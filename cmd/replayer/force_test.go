@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // overtaken writes a letter and says that a newer event of its key took effect since.
@@ -50,7 +51,6 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 	d.want(cli.ExitUsage, apply("--execute", "--reason", "agreed")...)
 	d.want(cli.ExitDone, apply("--execute", "--reason", "agreed", "--force-version")...)
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml")
-	if got := strings.Count(d.out.String(), `"force_version":"the newer survey is wrong"`); got != 3 {
-		t.Errorf("%d audit events with the reason, want that of the replay and those of 2 dead letters:\n%s", got, &d.out)
-	}
+	got := strings.Count(d.out.String(), `"force_version":"the newer survey is wrong"`)
+	expect.That(t, got == 3, "%d audit events with the reason, want that of the replay and those of 2 dead letters:\n%s", got, &d.out)
 }

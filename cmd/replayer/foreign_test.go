@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -46,23 +47,15 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	d.foreign()
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "auto")
 	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
-	if len(lines) != 3 {
-		t.Fatalf("%d lines: %s", len(lines), &d.out)
-	}
+	must.That(t, len(lines) == 3, "%d lines: %s", len(lines), &d.out)
 	var spring, pointer, gone dlq.EntryJSON
 	for i, to := range []*dlq.EntryJSON{&spring, &pointer, &gone} {
 		must.Do(t, json.Unmarshal([]byte(lines[i]), to))
 	}
-	if spring.Dialect != "spring" || *spring.Source != (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) || spring.Error.CauseClass != "java.lang.NullPointerException" ||
-		spring.Error.Class != "a.ListenerExecutionFailedException" || spring.Error.Code != "NullPointerException" || spring.Status != "pending" || spring.Key != "o-1" {
-		t.Errorf("spring: %s", lines[0])
-	}
-	if pointer.Dialect != "share-group" || pointer.Value != fmt.Sprintf(square, "pointed-at") || pointer.Key != "k" {
-		t.Errorf("pointer: %s", lines[1])
-	}
-	if gone.Value != nil || gone.Source.Offset != 9 {
-		t.Errorf("pointer to nothing: %s", lines[2])
-	}
+	expect.That(t, spring.Dialect == "spring" && *spring.Source == (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) && spring.Error.CauseClass == "java.lang.NullPointerException" && spring.Error.Class == "a.ListenerExecutionFailedException" && spring.Error.Code == "NullPointerException" && spring.Status == "pending" && spring.Key == "o-1",
+		"spring: %s", lines[0])
+	expect.That(t, pointer.Dialect == "share-group" && pointer.Value == fmt.Sprintf(square, "pointed-at") && pointer.Key == "k", "pointer: %s", lines[1])
+	expect.That(t, gone.Value == nil && gone.Source.Offset == 9, "pointer to nothing: %s", lines[2])
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID)
 	d.prints("the payload is gone")
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table")

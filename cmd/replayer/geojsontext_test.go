@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestSpread(t *testing.T) {
@@ -22,9 +25,8 @@ func TestSpread(t *testing.T) {
     "d": {}
   }
 }`)
-	if got := spread(in); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	got := spread(in)
+	expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 }
 
 func FuzzSpread(f *testing.F) {
@@ -36,8 +38,7 @@ func FuzzSpread(f *testing.F) {
 		if json.Compact(&compact, []byte(text)) != nil {
 			return
 		}
-		if err := json.Compact(&back, []byte(spread(compact.String()))); err != nil || back.String() != compact.String() {
-			t.Fatalf("%s becomes %s (%v)", &compact, &back, err)
-		}
+		err := json.Compact(&back, []byte(spread(compact.String())))
+		must.That(t, err == nil && back.String() == compact.String(), "%s becomes %s (%v)", &compact, &back, err)
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // status is what `replayer replays ID` says of a job.
@@ -18,9 +20,8 @@ func (d *desk) status(id string) replay.Report {
 	d.t.Helper()
 	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "-o", "json", id)
 	var r replay.Report
-	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil || r.Job == nil {
-		d.t.Fatalf("%v: %s", err, &d.out)
-	}
+	err := json.Unmarshal(d.out.Bytes(), &r)
+	must.That(d.t, err == nil && r.Job != nil, "%v: %s", err, &d.out)
 	return r
 }
 
@@ -59,9 +60,7 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	if code := <-ended; code != cli.ExitStopped || !strings.Contains(first.err.String(), "STOPPED: bo cancelled it; 3 of 4 dead letters were not reached") {
 		t.Errorf("exit %d: %s", code, &first.err)
 	}
-	if !bytes.Contains(first.err.Bytes(), []byte("To go on with what is left:\n  replayer replay")) {
-		t.Errorf("%s", &first.err)
-	}
+	expect.That(t, bytes.Contains(first.err.Bytes(), []byte("To go on with what is left:\n  replayer replay")), "%s", &first.err)
 	if r := d.status("fix"); r.Job.State != control.JobCancelled || r.Job.NotReached != 3 || r.UnderWay != 1 {
 		t.Errorf("%+v, %+v", r.Job, r)
 	}

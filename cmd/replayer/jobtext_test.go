@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -30,11 +31,7 @@ func TestStatus_S4_8_saysWhatStopped(t *testing.T) {
 		"replay r3 is paused: 4 of 12 dead letters put back, 1 left as they are, 7 not reached, wave 2; paused by bo\n",
 		"and 3 jobs before", "no replay is in progress; 1 replay finished",
 	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+		expect.That(t, strings.Contains(string(text), want), "no %q in\n%s", want, text)
 	}
-	if strings.Contains(string(text), "\x1b") || strings.Contains(string(text), "old-7") {
-		t.Errorf("%q", text)
-	}
+	expect.That(t, !strings.Contains(string(text), "\x1b") && !strings.Contains(string(text), "old-7"), "%q", text)
 }

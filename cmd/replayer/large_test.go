@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -50,9 +51,8 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 		}
 	}
 	_, hasValue := listed["value"]
-	if len(lines) != 2 || hasValue || listed["bytes"] != float64(50<<20+21) || !strings.HasPrefix(fmt.Sprint(listed["too_large"]), "too large to index: it has 5242") {
-		t.Errorf("%d lines, %v", len(lines), listed)
-	}
+	expect.That(t, len(lines) == 2 && !hasValue && listed["bytes"] == float64(50<<20+21) && strings.HasPrefix(fmt.Sprint(listed["too_large"]), "too large to index: it has 5242"),
+		"%d lines, %v", len(lines), listed)
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "table")
 	d.prints("! too large to index")
 	d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
@@ -63,20 +63,15 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	d.prints(`"value":null`, `"today":null`, `"too_large":"too large`, `"value_missing":"too large`)
 	for _, format := range []string{"ndjson", "geojson", "csv"} {
 		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
-		if !strings.Contains(d.out.String(), "too_large") && format != "geojson" || !strings.Contains(d.out.String(), "0-40-aaaaaaaa") {
-			t.Errorf("%s", &d.out)
-		}
+		expect.That(t, (strings.Contains(d.out.String(), "too_large") || format == "geojson") && strings.Contains(d.out.String(), "0-40-aaaaaaaa"), "%s", &d.out)
 	}
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "--out", "original")
-	if info, err := os.Stat("original"); err != nil || info.Size() != 50<<20+21 || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
+	info, err := os.Stat("original")
+	expect.That(t, err == nil && info.Size() == 50<<20+21 && info.Mode().Perm() == 0o600, "%v, %v", info, err)
 	d.says("52428821 bytes of dead letter 0-40-aaaaaaaa, read from features.dlq/0/0, are in original (SHA-256 ")
 	d.want(cli.ExitUsage, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "--out", "original")
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-41-bbbbbbbb", "--out", "-")
-	if d.out.String() != fmt.Sprintf(square, "b") {
-		t.Errorf("%q", &d.out)
-	}
+	expect.That(t, d.out.String() == fmt.Sprintf(square, "b"), "%q", &d.out)
 	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "try")
 	d.prints(`"reinjected":1`, "too large to index")

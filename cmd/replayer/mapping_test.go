@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -77,9 +78,8 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 	leave := d.member("old-1", deployed)
 	d.shows("old-1", "DIFFERENT")
 	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl", "--id", "0-40-aaaaaaaa")
-	if first, _, _ := strings.Cut(d.err.String(), "\n"); !strings.HasPrefix(first, "mapping sha256:") {
-		t.Errorf("the plan begins with %q", first)
-	}
+	first, _, _ := strings.Cut(d.err.String(), "\n")
+	expect.That(t, strings.HasPrefix(first, "mapping sha256:"), "the plan begins with %q", first)
 	before := d.topics()
 	for _, command := range [][]string{
 		{"replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -56,9 +57,8 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 	for _, args := range [][]string{{"list"}, {"groups"}, {"show", "0-1-eeeeeeee"}, {"stats"}, {"export"}, {"export", "--format", "csv"}, {"replay"}} {
 		for _, output := range formats() {
 			d.want(cli.ExitDone, append(args, "-c", "pipeline.yaml", "-o", output)...)
-			if printed := d.out.String() + d.err.String(); strings.ContainsAny(printed, "\x1b\x07\u202e\u009b") {
-				t.Errorf("%v -o %s lets control characters through: %q", args, output, printed)
-			}
+			printed := d.out.String() + d.err.String()
+			expect.That(t, !strings.ContainsAny(printed, "\x1b\x07\u202e\u009b"), "%v -o %s lets control characters through: %q", args, output, printed)
 		}
 	}
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson", "--id", "0-1-eeeeeeee")
@@ -80,17 +80,12 @@ func TestOutput_S4_12_tablesFitAScreen(t *testing.T) {
 			{"list"}, {"audit"}, {"audit", "--operations"}, {"replay", "--all", "--including-failing", "--execute", "--reason", "try"}, {"replays"}, {"audit"},
 		} {
 			d.run(append(args, "-c", "pipeline.yaml", "-o", "table")...)
-			if d.out.Len() == 0 {
-				t.Errorf("%v printed nothing: %s", args, &d.err)
-			}
+			expect.That(t, d.out.Len() != 0, "%v printed nothing: %s", args, &d.err)
 			for line := range strings.Lines(d.out.String()) {
-				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width {
-					t.Errorf("%v: %d columns of %d: %s", args, n, width, line)
-				}
+				n := len([]rune(strings.TrimSuffix(line, "\n")))
+				expect.That(t, n <= width, "%v: %d columns of %d: %s", args, n, width, line)
 			}
-			if args[0] == "list" && !strings.Contains(d.out.String(), "…") {
-				t.Error("nothing shows that the message was cut")
-			}
+			expect.That(t, args[0] != "list" || strings.Contains(d.out.String(), "…"), "nothing shows that the message was cut")
 		}
 		d.run("reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "again")
 	}
@@ -135,9 +130,7 @@ func TestOutput_S2_5_request_and_response(t *testing.T) {
 			got = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(tight.String())
 		}
 		for _, text := range c.says {
-			if !strings.Contains(got, text) {
-				t.Errorf("%v does not say %s:\n%s", c.args, text, got)
-			}
+			expect.That(t, strings.Contains(got, text), "%v does not say %s:\n%s", c.args, text, got)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -41,9 +42,8 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("SWITCHBACK_CONFIG", c.env)
 			d.want(c.code, c.args...)
-			if got := d.out.String() + d.err.String(); !strings.Contains(got, c.want) {
-				t.Errorf("want %s, got\n%s", c.want, got)
-			}
+			got := d.out.String() + d.err.String()
+			expect.That(t, strings.Contains(got, c.want), "want %s, got\n%s", c.want, got)
 		})
 	}
 }

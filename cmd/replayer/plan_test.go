@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // S4-8: a plan is made, looked at, applied, applied again.
@@ -26,14 +27,11 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 		Skipped                                          []struct{ ID, Why string }
 	}
 	d.decode(&r)
-	if r.ReplayID != "r1" || r.Attempted != 4 || r.Reinjected != 2 || r.Duplicates != 1 || r.Left != 1 ||
-		r.Skipped[0].ID != "1-42-cccccccc" || !strings.Contains(r.Skipped[0].Why, "discarded since") {
-		t.Errorf("%+v", r)
-	}
+	expect.That(t, r.ReplayID == "r1" && r.Attempted == 4 && r.Reinjected == 2 && r.Duplicates == 1 && r.Left == 1 && r.Skipped[0].ID == "1-42-cccccccc" && strings.Contains(r.Skipped[0].Why, "discarded since"),
+		"%+v", r)
 	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
-	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil || r.Reinjected != 0 || r.Already != 3 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	err := json.Unmarshal(d.out.Bytes(), &r)
+	expect.That(t, err == nil && r.Reinjected == 0 && r.Already == 3, "%+v, %v", r, err)
 	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "r1")
 	d.prints(`"attempted":2,"duplicates":1,"reprocessed":0,"failed_again":0,"escalated":0,"closed":0,"under_way":2`)
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
@@ -67,9 +68,7 @@ func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
 	d.said(`/status: "OPEN" -> "PENDING"`, "1 to put back (payments: 1)", " --registry http")
 	d.want(cli.ExitPartly, append([]string{"replay", "--all", "--origin", "payments", "--set", "status=PENDING", "--execute", "--reason", "x", "--create-topics"}, registry...)...)
 	sent := d.read("payments")
-	if len(sent) != 1 || string(sent[0].Value) != payment(t, 7, `{"cents":9007199254740993,"status":"PENDING","note":null}`) {
-		t.Errorf("put back %v", sent)
-	}
+	expect.That(t, len(sent) == 1 && string(sent[0].Value) == payment(t, 7, `{"cents":9007199254740993,"status":"PENDING","note":null}`), "put back %v", sent)
 	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--registry", "http://x")
 }
 
@@ -91,16 +90,13 @@ func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
 	d.want(cli.ExitPartly, back...)
 	d.said("the schema registry cannot be asked", "replayer replay --brokers", "--plan fix.plan")
 	var result struct{ Reinjected int }
-	if err := json.Unmarshal(d.out.Bytes(), &result); err != nil || result.Reinjected != 2 || len(d.read("payments")) != 2 {
-		t.Errorf("%+v, %v", result, err)
-	}
+	err := json.Unmarshal(d.out.Bytes(), &result)
+	expect.That(t, err == nil && result.Reinjected == 2 && len(d.read("payments")) == 2, "%+v, %v", result, err)
 	down.Store(false)
 	d.want(cli.ExitDone, back...)
 	seen := map[string]int{}
 	for _, r := range d.read("payments") {
 		seen[string(r.Key)]++
 	}
-	if fmt.Sprint(seen) != "map[k0:1 k1:1 k2:1 k3:1 k4:1 k5:1]" {
-		t.Errorf("put back %v", seen)
-	}
+	expect.That(t, fmt.Sprint(seen) == "map[k0:1 k1:1 k2:1 k3:1 k4:1 k5:1]", "put back %v", seen)
 }

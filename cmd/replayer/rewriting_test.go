@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestRewriting_S4_8_refusesWhatCannotBe(t *testing.T) {
@@ -22,12 +23,8 @@ func TestRewriting_S4_8_refusesWhatCannotBe(t *testing.T) {
 	own := newDesk(t, false)
 	own.fill()
 	own.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--set", "properties.a=1")
-	if !strings.Contains(own.err.String(), "replayer edit") {
-		t.Errorf("%s", &own.err)
-	}
+	expect.That(t, strings.Contains(own.err.String(), "replayer edit"), "%s", &own.err)
 	own.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--expr", `value.properties.note = upper("fixed")`)
-	if !strings.Contains(own.err.String(), "can be edited so") {
-		t.Errorf("%s", &own.err)
-	}
+	expect.That(t, strings.Contains(own.err.String(), "can be edited so"), "%s", &own.err)
 	own.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -73,9 +74,8 @@ func TestSafety_C4_orderWithinAKey(t *testing.T) {
 	d.want(cli.ExitPartly, with(at, "replay", "--plan", "older.plan", "--execute", "--reason", "x", "-o", "table")...)
 	d.said("was put back into payments since the plan was made: make a new plan")
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "-o", "table")...)
-	if got := len(d.read("payments")); got != 3 {
-		t.Errorf("%d were put back", got)
-	}
+	got := len(d.read("payments"))
+	expect.That(t, got == 3, "%d were put back", got)
 }
 
 // What the target would not take, or would delete before anybody reads it, is left before the first change.
@@ -93,9 +93,7 @@ func TestSafety_C4_sizeAndAge(t *testing.T) {
 	d.said("it is older than what topic \"small\" keeps or takes", "0 to put back")
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--to", "payments", "--keep-timestamp", "--execute", "--reason", "x", "--create-topics")...)
 	for _, r := range d.read("payments") {
-		if !r.Timestamp.Equal(produced) {
-			t.Errorf("%s has the timestamp %s", r.Key, r.Timestamp)
-		}
+		expect.That(t, r.Timestamp.Equal(produced), "%s has the timestamp %s", r.Key, r.Timestamp)
 	}
 	plain := &kgo.Record{Topic: paymentsDLT, Key: []byte("plain"), Value: []byte("p"), Timestamp: start}
 	d.put(plain)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -28,9 +29,7 @@ func serving(t *testing.T, d *desk, args ...string) (address string, stop func()
 		_ = printed.Close()
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("no address: %v", err)
-	}
+	must.That(t, err == nil, "no address: %v", err)
 	code, done := cli.Exit(-1), false
 	stop = func() cli.Exit {
 		if !done {
@@ -66,9 +65,7 @@ func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
 		if body == nil {
 			body = answer["letter"]
 		}
-		if status != http.StatusOK || string(body) != strings.TrimSpace(d.out.String()) {
-			t.Errorf("%s: %d\n got %s\nwant %s", path, status, body, &d.out)
-		}
+		expect.That(t, status == http.StatusOK && string(body) == strings.TrimSpace(d.out.String()), "%s: %d\n got %s\nwant %s", path, status, body, &d.out)
 	}
 	for path, command := range map[string][]string{"letters/nobody": {"show", "nobody"}, "replays/nobody": {"replays", "nobody"}} {
 		status, answer := fetch(t, address+"api/"+path)
@@ -81,9 +78,8 @@ func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
 			t.Errorf("%s: %d %s, the command says %s", path, status, answer["error"], &d.err)
 		}
 	}
-	if code := stop(); code != cli.ExitDone {
-		t.Errorf("exit %d after a signal", code)
-	}
+	code := stop()
+	expect.That(t, code == cli.ExitDone, "exit %d after a signal", code)
 }
 
 func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
@@ -103,9 +99,8 @@ func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
 func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
 	d := newDesk(t, false)
 	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--listen", "0.0.0.0:0")
-	if said := d.err.String(); !strings.Contains(said, "no accounts") || !strings.Contains(said, "ssh -L") || d.out.Len() > 0 {
-		t.Errorf("%s%s", said, &d.out)
-	}
+	said := d.err.String()
+	expect.That(t, strings.Contains(said, "no accounts") && strings.Contains(said, "ssh -L") && d.out.Len() <= 0, "%s%s", said, &d.out)
 	d.want(cli.ExitUsage, "serve", "--listen", "127.0.0.1:0")
 	must.Do(t, os.WriteFile("dead.sqlite", []byte(strings.Repeat("no database", 4000)), 0o600))
 	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -24,9 +25,8 @@ func TestStats_S4_7_aWarningEndsWith4(t *testing.T) {
 		d.put(letter(int32(i%2), fmt.Sprint("more-", i), "{}", "ring 1 crosses itself"))
 	}
 	d.want(cli.ExitPartly, keep...)
-	if says := "dead letters of pipeline features died today and are pending; more than 100 a day are too many"; !strings.Contains(d.err.String(), says) || !strings.Contains(d.out.String(), says) {
-		t.Errorf("stdout %s\nstderr %s", &d.out, &d.err)
-	}
+	says := "dead letters of pipeline features died today and are pending; more than 100 a day are too many"
+	expect.That(t, strings.Contains(d.err.String(), says) && strings.Contains(d.out.String(), says), "stdout %s\nstderr %s", &d.out, &d.err)
 	d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
 	d.prints("warning")
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestTable_has_a_limit_and_says_what_is_missing(t *testing.T) {
@@ -13,15 +15,12 @@ func TestTable_has_a_limit_and_says_what_is_missing(t *testing.T) {
 	if len(one.rows) != maxRows || !strings.HasPrefix(one.rest(), "(3 more are not shown") {
 		t.Errorf("%d rows, %q", len(one.rows), one.rest())
 	}
-	if rest := (&table{}).rest(); rest != "" {
-		t.Errorf("%q", rest)
-	}
+	rest := (&table{}).rest()
+	expect.That(t, rest == "", "%q", rest)
 }
 
 func TestSpread_sets_in_no_deeper_than_a_screen_is_wide(t *testing.T) {
 	const depth = 5000
 	text := spread(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
-	if len(text) > depth*2*(2*mostIndent+10) {
-		t.Errorf("%d bytes", len(text))
-	}
+	expect.That(t, len(text) <= depth*2*(2*mostIndent+10), "%d bytes", len(text))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -45,20 +46,16 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table")
 	d.prints(`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters")
 	for line := range strings.Lines(d.out.String()) {
-		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 || strings.Contains(line, "\x1b") {
-			t.Errorf("%d characters, or an escape: %q", n, line)
-		}
+		n := len([]rune(strings.TrimSuffix(line, "\n")))
+		expect.That(t, n <= 80 && !strings.Contains(line, "\x1b"), "%d characters, or an escape: %q", n, line)
 	}
 
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
 	var g dlq.GroupJSON
 	d.decode(&g)
-	if g.Values == nil || g.Values.Read != 9 || g.Values.Refused != 8 || g.Values.Others != 0 || len(g.Values.Most) != 6 || g.Values.Most[0] != (dlq.ValueJSON{Path: "/properties/level", Value: `"12 m"`, Count: 3}) {
-		t.Errorf("values %+v", g.Values)
-	}
+	expect.That(t, g.Values != nil && g.Values.Read == 9 && g.Values.Refused == 8 && g.Values.Others == 0 && len(g.Values.Most) == 6 && g.Values.Most[0] == (dlq.ValueJSON{Path: "/properties/level", Value: `"12 m"`, Count: 3}),
+		"values %+v", g.Values)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson")
-	if strings.Contains(d.out.String(), "12 m") {
-		t.Errorf("payload without --values: %s", &d.out)
-	}
+	expect.That(t, !strings.Contains(d.out.String(), "12 m"), "payload without --values: %s", &d.out)
 	d.want(cli.ExitUsage, append(append([]string{}, d.alone()...), "groups", "--topic", "features.dlq", "--values")...)
 }

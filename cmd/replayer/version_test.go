@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestVersion_needsNeitherFileNorBroker(t *testing.T) {
@@ -14,9 +15,8 @@ func TestVersion_needsNeitherFileNorBroker(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
 		d.want(cli.ExitDone, args...)
 		var got cli.Build
-		if err := json.Unmarshal(d.out.Bytes(), &got); err != nil || got != d.env.Version {
-			t.Errorf("%v: %v\n%s", args, err, &d.out)
-		}
+		err := json.Unmarshal(d.out.Bytes(), &got)
+		expect.That(t, err == nil && got == d.env.Version, "%v: %v\n%s", args, err, &d.out)
 	}
 	d.want(cli.ExitUsage, "version", "now")
 }

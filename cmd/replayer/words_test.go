@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // A plan that is applied twice is two lines, each with its own reason and what it did; beside the name stands the system's user.
@@ -23,13 +24,9 @@ func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 	byReason := map[string]int{}
 	for _, a := range all {
 		byReason[a.Reason] += a.Done[audit.Replayed] + a.Done[audit.StateChanged]
-		if a.User == "" || !strings.Contains(a.User, "@") || a.By != "anna" {
-			t.Errorf("%+v", a)
-		}
+		expect.That(t, a.User != "" && strings.Contains(a.User, "@") && a.By == "anna", "%+v", a)
 	}
-	if len(all) != 2 || byReason["first"] != 1 || byReason["not wanted"] != 1 {
-		t.Errorf("%+v", all)
-	}
+	expect.That(t, len(all) == 2 && byReason["first"] == 1 && byReason["not wanted"] == 1, "%+v", all)
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
 	d.prints("anna (" + all[0].User + ")")
 }
@@ -40,9 +37,8 @@ func TestWords_S4_8(t *testing.T) {
 	d.fill()
 	d.env.Color = true
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
-	if !strings.Contains(d.out.String(), green+"passes (remote steps and the sink are not tried)"+reset) || strings.Contains(d.out.String(), "\uFFFD[") {
-		t.Errorf("%q", &d.out)
-	}
+	expect.That(t, strings.Contains(d.out.String(), green+"passes (remote steps and the sink are not tried)"+reset) && !strings.Contains(d.out.String(), "\uFFFD["),
+		"%q", &d.out)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
 	d.prints(red + "fails: geometry_invalid (gate): " + reset)
 	d.env.Color = false
@@ -64,7 +60,6 @@ func TestWords_S4_8(t *testing.T) {
 		}
 	}
 	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation)
-	if !strings.Contains(d.out.String(), "would change   1\n") || !strings.Contains(d.out.String(), "would skip     0\n") || strings.Contains(d.out.String(), "\nchanged") {
-		t.Errorf("%s", &d.out)
-	}
+	expect.That(t, strings.Contains(d.out.String(), "would change   1\n") && strings.Contains(d.out.String(), "would skip     0\n") && !strings.Contains(d.out.String(), "\nchanged"),
+		"%s", &d.out)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -75,9 +76,7 @@ func TestChain_S0_11_finds_every_kind_of_change(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := verify(c.change(made(t, 5)))
-			if !errors.Is(err, audit.ErrBroken) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %v, want %q", err, c.says)
-			}
+			expect.That(t, errors.Is(err, audit.ErrBroken) && strings.Contains(err.Error(), c.says), "got %v, want %q", err, c.says)
 		})
 	}
 }
@@ -161,12 +160,9 @@ func TestCheck_S0_11_S3_8_findsWhatDoesNotHold(t *testing.T) {
 			chain := whole(t, 4)
 			c.change(chain)
 			r := chain.report()
-			if (r.Fault == "") != (c.fault == "") || !strings.Contains(r.Fault, c.fault) || errors.Is(r.Err(), audit.ErrBroken) != (c.fault != "") {
-				t.Errorf("fault %q, want %q", r.Fault, c.fault)
-			}
-			if r.Fault == "" && ((r.Gone == "") != (c.gone == "") || !strings.HasPrefix(r.Gone, c.gone)) {
-				t.Errorf("gone %q, want %q", r.Gone, c.gone)
-			}
+			expect.That(t, (r.Fault == "") == (c.fault == "") && strings.Contains(r.Fault, c.fault) && errors.Is(r.Err(), audit.ErrBroken) == (c.fault != ""),
+				"fault %q, want %q", r.Fault, c.fault)
+			expect.That(t, r.Fault != "" || (r.Gone == "") == (c.gone == "") && strings.HasPrefix(r.Gone, c.gone), "gone %q, want %q", r.Gone, c.gone)
 		})
 	}
 }
@@ -187,9 +183,8 @@ func TestCheck_S0_11_entriesMadeMeanwhile(t *testing.T) {
 			if check.Behind() != (before <= seen) {
 				t.Errorf("%d entries behind head %d: %v", seen+1, before, check.Behind())
 			}
-			if r := check.End(c.head, c.kept); r.Fault != "" || r.Gone != "" {
-				t.Errorf("%d entries, head %d and then 4: %+v", seen+1, before, r)
-			}
+			r := check.End(c.head, c.kept)
+			expect.That(t, r.Fault == "" && r.Gone == "", "%d entries, head %d and then 4: %+v", seen+1, before, r)
 		}
 	}
 }

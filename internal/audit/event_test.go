@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -30,9 +31,8 @@ func TestRecord_refuses_what_the_contract_does_not_know(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := full()
 			breaks(&e)
-			if r, err := e.Record("a", 0); err == nil {
-				t.Errorf("got record %s, want an error", r.Value)
-			}
+			r, err := e.Record("a", 0)
+			expect.That(t, err != nil, "got record %+v, want an error", r)
 		})
 	}
 }
@@ -57,9 +57,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !e.Decision.Valid() {
-			t.Fatalf("accepted decision %q", e.Decision)
-		}
+		must.That(t, e.Decision.Valid(), "accepted decision %q", e.Decision)
 		if e.Time.IsZero() || e.Time.Year() > 9999 {
 			return
 		}
@@ -91,9 +89,7 @@ func FuzzObject(f *testing.F) {
 		got := prev.NextOf(o)
 		entry := bytes.Clone(o.JSON())
 		want, err := prev.Next(entry)
-		if err != nil || got != want {
-			t.Fatalf("%+v, %v, want %+v: %s", got, err, want, entry)
-		}
+		must.That(t, err == nil && got == want, "%+v, %v, want %+v: %s", got, err, want, entry)
 	})
 }
 
@@ -127,9 +123,8 @@ func all(t *testing.T) Event {
 		if f := v.Field(i); f.Kind() == reflect.String && f.String() == "" {
 			f.SetString("<" + v.Type().Field(i).Name + "> & \"é\"")
 		}
-		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Key" {
-			t.Fatalf("this test does not set %s", name)
-		}
+		name := v.Type().Field(i).Name
+		must.That(t, !v.Field(i).IsZero() || name == "Key", "this test does not set %s", name)
 	}
 	return e
 }
@@ -145,9 +140,8 @@ func TestRecord_writes_every_member_that_is_read(t *testing.T) {
 	if v := reflect.ValueOf(w); v.NumField() != strings.Count(string(r.Value), `":`)-4 { // the place has four of its own
 		t.Errorf("%d members are read: %s", v.NumField(), r.Value)
 	}
-	if got, err := Parse(r.Value); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
-	}
+	got, err := Parse(r.Value)
+	expect.That(t, err == nil && reflect.DeepEqual(got, want), "got  %+v, %v\nwant %+v", got, err, want)
 }
 
 func TestChained_S0_11_is_verified_from_what_stands_in_the_topic(t *testing.T) {
@@ -156,13 +150,9 @@ func TestChained_S0_11_is_verified_from_what_stands_in_the_topic(t *testing.T) {
 	var v Verifier
 	for range 3 {
 		r, head, err := e.Chained(Orders, prev, "a", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
 		written, entry, ok, err := Entry(r.Value)
-		if err != nil || !ok || written != (Place{Orders, head.Link}) {
-			t.Fatalf("%+v %v %v, want %+v", written, ok, err, head)
-		}
+		must.That(t, err == nil && ok && written == (Place{Orders, head.Link}), "%+v %v %v, want %+v", written, ok, err, head)
 		if err := v.Check(written.Link, entry); err != nil {
 			t.Error(err)
 		}

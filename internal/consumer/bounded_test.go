@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -29,18 +30,14 @@ func TestRunLog_S4_13_tellsCountsPerBatch(t *testing.T) {
 		must.Do(t, json.Unmarshal([]byte(line), &m))
 		got = append(got, m)
 	}
-	if len(got) != 3 {
-		t.Fatalf("lines: %s", out.String())
-	}
+	must.That(t, len(got) == 3, "lines: %s", out.String())
 	for i, want := range []map[string]float64{
 		{"batch": 1, "consumed": 130, "delivered": 120, "dead_lettered": 10, "consumed_total": 130, "dlq_rate_tolerated": 0.2},
 		{"batch": 2, "consumed": 20, "delivered": 15, "dead_lettered": 5, "consumed_total": 150, "dead_lettered_total": 15, "dlq_rate": 0.1},
 		{"batch": 3, "consumed": 0, "delivered": 1, "dead_lettered": 1, "consumed_total": 150, "dead_lettered_total": 16},
 	} {
 		for key, value := range want {
-			if got[i][key] != value {
-				t.Errorf("line %d: %s is %v, want %v", i+1, key, got[i][key], value)
-			}
+			expect.That(t, got[i][key] == value, "line %d: %s is %v, want %v", i+1, key, got[i][key], value)
 		}
 	}
 }
@@ -64,14 +61,10 @@ func TestLimits_S4_12(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			exceeded := c.limits.exceeded(c.run, 1)
-			if (exceeded != nil) != (c.want != nil) {
-				t.Fatalf("got %v", exceeded)
-			}
+			must.That(t, (exceeded != nil) == (c.want != nil), "got %v", exceeded)
 			said := (&LimitError{exceeded}).Error()
 			for _, part := range c.want {
-				if !strings.Contains(said, part) {
-					t.Errorf("no word of %q in: %s", part, said)
-				}
+				expect.That(t, strings.Contains(said, part), "no word of %q in: %s", part, said)
 			}
 		})
 	}

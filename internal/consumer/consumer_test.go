@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -66,13 +67,9 @@ func TestJournal_S0_11_auditsEveryDecisionButFirstDeliveries(t *testing.T) {
 	} {
 		j := &journal{cfg: parse(t, "audit: "+c.scope+"\n"), runID: "r"}
 		records, err := j.records(event(c.outcome, c.attempt, header.Control{}))
-		if err != nil || len(records) != c.want {
-			t.Errorf("%s %s attempt %d: %d records, %v; want %d", c.scope, c.outcome, c.attempt, len(records), err, c.want)
-		}
+		expect.That(t, err == nil && len(records) == c.want, "%s %s attempt %d: %d records, %v; want %d", c.scope, c.outcome, c.attempt, len(records), err, c.want)
 		for _, r := range records {
-			if r.Topic != "parcels.audit" {
-				t.Errorf("written to %s", r.Topic)
-			}
+			expect.That(t, r.Topic == "parcels.audit", "written to %s", r.Topic)
 		}
 	}
 }
@@ -88,16 +85,14 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 		e := event(outcome, 1, replayed)
 		e.DeadLetterID = replayed.DeadLetterID
 		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(e))(t)
-		if got := stateIn(t, records); got != want {
-			t.Errorf("%s leaves the dead letter %q, want %q", outcome, got, want)
-		}
+		got := stateIn(t, records)
+		expect.That(t, got == want, "%s leaves the dead letter %q, want %q", outcome, got, want)
 		for _, r := range records {
 			if r.Topic != "parcels.audit" {
 				continue
 			}
-			if a, err := audit.Parse(r.Value); err != nil || a.Letter != replayed.DeadLetterID {
-				t.Errorf("%s: the audit event is about the dead letter %q, %v: %s", outcome, a.Letter, err, r.Value)
-			}
+			a, err := audit.Parse(r.Value)
+			expect.That(t, err == nil && a.Letter == replayed.DeadLetterID, "%s: the audit event is about the dead letter %q, %v: %s", outcome, a.Letter, err, r.Value)
 		}
 	}
 }
@@ -107,9 +102,8 @@ func TestJournal_S4_8_escalatesALetterThatFailedTooOften(t *testing.T) {
 	for replays, want := range map[int]deadletters.Status{1: deadletters.Pending, 2: deadletters.Pending, 3: deadletters.Escalated, 4: deadletters.Escalated} {
 		replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
 		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(event(policy.OutcomeDeadLettered, 1, replayed)))(t)
-		if got := stateIn(t, records); got != want {
-			t.Errorf("failed after replay %d: %q, want %q", replays, got, want)
-		}
+		got := stateIn(t, records)
+		expect.That(t, got == want, "failed after replay %d: %q, want %q", replays, got, want)
 	}
 }
 
@@ -118,9 +112,7 @@ func stateIn(t *testing.T, records []*kgo.Record) deadletters.Status {
 	for _, r := range records {
 		if r.Topic == "parcels.dlq-status" {
 			s, err := deadletters.ParseState(r.Value)
-			if err != nil || r.Partition != 2 {
-				t.Fatalf("state %s in partition %d: %v", r.Value, r.Partition, err)
-			}
+			must.That(t, err == nil && r.Partition == 2, "state %s in partition %d: %v", r.Value, r.Partition, err)
 			return s.Status
 		}
 	}
@@ -135,9 +127,7 @@ func TestTally_conservesWhatItCounts(t *testing.T) {
 	}
 	n := tally.counts
 	waiting := int64(2) // retried and parked, both read from the source
-	if n.Consumed != n.Delivered+n.DeadLettered+n.Duplicates+n.Superseded+n.Filtered+waiting {
-		t.Errorf("%+v does not balance", n)
-	}
+	expect.That(t, n.Consumed == n.Delivered+n.DeadLettered+n.Duplicates+n.Superseded+n.Filtered+waiting, "%+v does not balance", n)
 }
 
 func TestSummary_S4_12_hasTheFieldsOfTheContract(t *testing.T) {
@@ -146,14 +136,11 @@ func TestSummary_S4_12_hasTheFieldsOfTheContract(t *testing.T) {
 	must.Do(t, json.Unmarshal(text, &fields))
 	for _, name := range []string{"run_id", "pipeline", "status", "consumed", "delivered", "retried", "dead_lettered", "duplicates",
 		"superseded", "filtered", "waiting", "dlq_rate", "checkpoint", "duration_seconds"} {
-		if _, ok := fields[name]; !ok {
-			t.Errorf("no field %s", name)
-		}
+		_, ok := fields[name]
+		expect.That(t, ok, "no field %s", name)
 		delete(fields, name)
 	}
-	if len(fields) > 0 {
-		t.Errorf("fields beyond the contract: %v", fields)
-	}
+	expect.That(t, len(fields) <= 0, "fields beyond the contract: %v", fields)
 }
 
 // inParts is a record of which 5 features are delivered, 2 are dead letters of their own and one waits.
@@ -195,9 +182,7 @@ func TestJournal_S0_11_parts(t *testing.T) {
 	want := []told{
 		{"dead_lettered", "3/8", "2-7-aabbccdd-3", "handled"}, {"dead_lettered", "6/8", "2-7-aabbccdd-6", "handled"}, {"retried", "", "", "handled"},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
+	expect.That(t, slices.Equal(got, want), "got  %v\nwant %v", got, want)
 	if _, escalated := audited(inParts(classify.CodeGovernanceDenied)); !slices.Equal(escalated, []string{"2-7-aabbccdd-3", "2-7-aabbccdd-6"}) {
 		t.Errorf("escalated %v", escalated)
 	}
@@ -217,9 +202,8 @@ func TestTally_S4_12_parts(t *testing.T) {
 	tally := newTally(parse(t, ""))
 	e := inParts(classify.CodeNotJSON)
 	tally.add(e)
-	if n := tally.counts; n.Consumed != 1 || n.Retried != 1 || n.DeadLettered != 0 || n.DeadParts != 2 || tally.byCode["not_json"] != 2 {
-		t.Errorf("%+v, %v", n, tally.byCode)
-	}
+	n := tally.counts
+	expect.That(t, n.Consumed == 1 && n.Retried == 1 && n.DeadLettered == 0 && n.DeadParts == 2 && tally.byCode["not_json"] == 2, "%+v, %v", n, tally.byCode)
 	var text bytes.Buffer
 	logDecision(t.Context(), slog.New(slog.NewJSONHandler(&text, nil)), e.Dead[0])
 	if line := text.String(); !strings.Contains(line, `"level":"WARN"`) || !strings.Contains(line, `"part":"3/8"`) || !strings.Contains(line, `"dead_letter_id":"2-7-aabbccdd-3"`) {

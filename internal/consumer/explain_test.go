@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -26,9 +27,7 @@ func TestErrorsPage_S4_3_is_what_the_code_does(t *testing.T) {
 	for name, table := range map[string]string{"errors": errorsTable(Explain(parse(t, "")).Table), "presets": presetsTable()} {
 		begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->"
 		from := strings.Index(page, begin)
-		if from < 0 {
-			t.Fatalf("%s has no part %q", errorsPage, begin)
-		}
+		must.That(t, from >= 0, "%s has no part %q", errorsPage, begin)
 		from += len(begin)
 		to := from + strings.Index(page[from:], end)
 		if *update {
@@ -111,14 +110,10 @@ pipeline:
 		"HTTP 429 | http_too_many_requests | retry_after | rate_limit | P2 | 3 attempts, after 2s–3s, 8s–9s",
 		"a certificate that is not trusted, a TLS alert, a server that does not speak TLS | tls | retry_backoff | network | P2 | 3 attempts, after 2s–3s, 8s–9s",
 	} {
-		if !slices.Contains(table, want) {
-			t.Errorf("the table lacks %q", want)
-		}
+		expect.That(t, slices.Contains(table, want), "the table lacks %q", want)
 	}
 	for _, e := range classify.Taxonomy() {
-		if !slices.ContainsFunc(x.Table, func(r Explanation) bool { return r.Code == e.Code && r.Condition != "" }) {
-			t.Errorf("%s has no row", e.Code)
-		}
+		expect.That(t, slices.ContainsFunc(x.Table, func(r Explanation) bool { return r.Code == e.Code && r.Condition != "" }), "%s has no row", e.Code)
 	}
 }
 
@@ -150,9 +145,7 @@ pipeline:
 		"memory": {"2: 2s to 3s in parcels.retry-2s"},
 		"io":     {"2: 2s to 3s in parcels.retry-2s"}, // the same waits, and another end
 	}
-	if len(got) != len(want) {
-		t.Errorf("%d timelines, want %d", len(got), len(want))
-	}
+	expect.That(t, len(got) == len(want), "%d timelines, want %d", len(got), len(want))
 	for _, line := range got {
 		var waits []string
 		for _, w := range line.Waits {
@@ -161,8 +154,7 @@ pipeline:
 		if line.Holds != (line.Name() == "io") {
 			t.Errorf("%s: holds the pipeline in the end: %v", line.Name(), line.Holds)
 		}
-		if name := line.Name(); !slices.Equal(waits, want[name]) {
-			t.Errorf("%s:\n got  %q\n want %q", name, waits, want[name])
-		}
+		name := line.Name()
+		expect.That(t, slices.Equal(waits, want[name]), "%s:\n got  %q\n want %q", name, waits, want[name])
 	}
 }

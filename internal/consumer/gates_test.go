@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/gates"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -74,9 +75,8 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 				cfg = parseTolerance(t, c.keys)
 			}
 			f := classify.Failure{Code: c.code, Level: c.level, Err: errors.New("x")}
-			if got := cfg.Pipeline.Tolerance.HoldsAtOnce(f); got != c.want {
-				t.Errorf("holds: %v", got)
-			}
+			got := cfg.Pipeline.Tolerance.HoldsAtOnce(f)
+			expect.That(t, got == c.want, "holds: %v", got)
 		})
 	}
 }
@@ -112,9 +112,8 @@ func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 		t.Errorf("quarantined again by one good record: %s", reason)
 	}
 	c.orders.onResume()
-	if n := c.gates.Delivered("b"); n != 11 {
-		t.Errorf("%d delivered", n)
-	}
+	n := c.gates.Delivered("b")
+	expect.That(t, n == 11, "%d delivered", n)
 }
 
 // What is left of quarantined batches does not hold the pipeline, in an instance, or after a restart, that did not see them fail.
@@ -137,13 +136,11 @@ func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
 	for range 20 {
 		c.ended(event(policy.OutcomeDelivered, 1, header.Control{}))
 	}
-	if state, held := c.orders.held(); held {
-		t.Errorf("held: %s", state)
-	}
+	state, held := c.orders.held()
+	expect.That(t, !held, "held: %s", state)
 	end(policy.OutcomeDelivered) // what was under way
-	if n := c.gates.Delivered("b1"); n != 8 {
-		t.Errorf("%d delivered", n)
-	}
+	n := c.gates.Delivered("b1")
+	expect.That(t, n == 8, "%d delivered", n)
 }
 
 // readAll hands the consumer features with coordinates of so many decimals, and gives the first error and how many came before it.
@@ -169,16 +166,10 @@ func TestRead_S0_9_belowTheFloor(t *testing.T) {
 	}
 	err, n := readAll(c, 1000, 4, header.Control{})
 	var e *transform.Error
-	if !errors.As(err, &e) || e.Code != classify.CodePrecisionDegraded || n < 20 || n > 26 {
-		t.Fatalf("after %d: %v", n, err)
-	}
-	if !c.cfg.Pipeline.Tolerance.HoldsAtOnce(classify.New(c.cfg.Pipeline.RetryPolicy.Classification()).Of(err)) {
-		t.Error("it does not hold the pipeline")
-	}
+	must.That(t, errors.As(err, &e) && e.Code == classify.CodePrecisionDegraded && n >= 20 && n <= 26, "after %d: %v", n, err)
+	expect.That(t, c.cfg.Pipeline.Tolerance.HoldsAtOnce(classify.New(c.cfg.Pipeline.RetryPolicy.Classification()).Of(err)), "it does not hold the pipeline")
 	for _, part := range []string{"pipeline.tolerance.precision_decimal_threshold", "of the last 100 ordinates", "transform.geometry.round_decimals"} {
-		if !strings.Contains(e.Error(), part) && !strings.Contains(e.Fix, part) {
-			t.Errorf("the message does not say %s: %v; %s", part, e, e.Fix)
-		}
+		expect.That(t, strings.Contains(e.Error(), part) || strings.Contains(e.Fix, part), "the message does not say %s: %v; %s", part, e, e.Fix)
 	}
 	if err, n := readAll(c, 1000, 4, header.Control{DeadLetterID: "d"}); err != nil {
 		t.Errorf("replayed dead letter %d: %v", n, err)
@@ -192,15 +183,13 @@ func TestRead_S0_9_belowTheFloor(t *testing.T) {
 // Without the key nothing is held, and the precision is measured.
 func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 	c := newConsumer(t, "max_dead_letter_rate: 1")
-	if err, _ := readAll(c, 1000, 4, header.Control{}); err != nil {
-		t.Error(err)
-	}
+	err, _ := readAll(c, 1000, 4, header.Control{})
+	expect.That(t, err == nil, "%v", err)
 	families := must.Get(c.registry.Gather())(t)
 	for _, f := range families {
 		if f.GetName() == "switchback_coordinate_decimals" {
-			if got := f.GetMetric()[0].GetGauge().GetValue(); got != 4 {
-				t.Errorf("%v decimals", got)
-			}
+			got := f.GetMetric()[0].GetGauge().GetValue()
+			expect.That(t, got == 4, "%v decimals", got)
 			return
 		}
 	}
@@ -214,9 +203,7 @@ func TestRead_S4_1_batchBelowTheFloor(t *testing.T) {
 			c := newConsumer(t, fmt.Sprintf("precision_decimal_threshold: 6, on_batch: %s", on))
 			err, n := readAll(c, 1000, 4, header.Control{}, kgo.RecordHeader{Key: batchHeader, Value: []byte("b-17")})
 			var e *transform.Error
-			if !errors.As(err, &e) || e.Code != code || n > 26 || !strings.Contains(err.Error(), "of batch b-17") {
-				t.Errorf("after %d: %v", n, err)
-			}
+			expect.That(t, errors.As(err, &e) && e.Code == code && n <= 26 && strings.Contains(err.Error(), "of batch b-17"), "after %d: %v", n, err)
 			if err, n := readAll(c, 1000, 7, header.Control{}); err != nil {
 				t.Errorf("record %d of no batch: %v", n, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -87,9 +88,7 @@ func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 						want[i] = clock(now.Add(10 * time.Minute))
 					}
 				}
-				if !slices.Equal(r.did, want) {
-					t.Errorf("got  %q\nwant %q", r.did, want)
-				}
+				expect.That(t, slices.Equal(r.did, want), "got  %q\nwant %q", r.did, want)
 				o.off.stop()
 				if warns, end := told(&log, "the rate gates are off"), told(&log, "the rate gates judge again"); warns != c.warns || end != c.end {
 					t.Errorf("%d lines that they are off, %d that they judge again:\n%s", warns, end, log.String())
@@ -132,9 +131,8 @@ func TestOrders_S4_12_theTellingEndsWithTheRun(t *testing.T) {
 		wg.Wait()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if n := told(&log, "rate gates"); n != 1 {
-			t.Errorf("%d lines:\n%s", n, log.String())
-		}
+		n := told(&log, "rate gates")
+		expect.That(t, n == 1, "%d lines:\n%s", n, log.String())
 	})
 }
 
@@ -159,15 +157,11 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 		t.Fatalf("the gates are off; point %d below the floor: %v", n, err)
 	}
 	now = until
-	if end(9) {
-		t.Error("what was counted while they were off counts after it")
-	}
+	expect.That(t, !end(9), "what was counted while they were off counts after it")
 	if err, n := readAll(c, 100, 4, header.Control{}); err == nil || n < 20 {
 		t.Errorf("the floor is judged from an empty window on; point %d: %v", n, err)
 	}
-	if !end(1) {
-		t.Error("they judge again from ten records on")
-	}
+	expect.That(t, end(1), "they judge again from ten records on")
 	other := newConsumer(t, "hold_on: [http_forbidden]")
 	now = time.Now().UTC()
 	other.orders.take(t.Context(), view(1, off(now, time.Hour)))

@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -103,9 +104,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	g.send("good", `{"care":["open","attribution"],"from":"survey:1887"}`, "osage")
 	g.run()
 	out := g.read(g.cfg.Output.Topic)
-	if len(out) != 1 {
-		t.Fatalf("%d outputs", len(out))
-	}
+	must.That(t, len(out) == 1, "%d outputs", len(out))
 	if c := control(t, out[0]); c.Attempt != 3 || c.Care != "open,attribution" || c.Sovereignty != "osage" || c.Lineage != "survey:1887" {
 		t.Errorf("after two retries: %+v", c)
 	}
@@ -122,9 +121,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	g.send("origin", `{}`, "osage")
 	g.run()
 	letters := g.read(g.cfg.Topics.DLQ)
-	if len(letters) != 3 {
-		t.Fatalf("%d dead letters", len(letters))
-	}
+	must.That(t, len(letters) == 3, "%d dead letters", len(letters))
 	states := map[string]deadletters.Status{}
 	for _, r := range g.read(g.cfg.Topics.DLQStatus) {
 		s := must.Get(deadletters.ParseState(r.Value))(t)
@@ -168,9 +165,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 			last = s
 		}
 	}
-	if err != nil || last.Status != deadletters.Escalated || last.ReprocessCount != 1 {
-		t.Errorf("the dead letter is %+v", last)
-	}
+	expect.That(t, err == nil && last.Status == deadletters.Escalated && last.ReprocessCount == 1, "the dead letter is %+v", last)
 	g.wantTelemetry()
 }
 
@@ -210,18 +205,14 @@ func (g *governed) wantTelemetry() {
 			told = append(told, entry.Retry)
 		}
 	}
-	if len(told) != 3 {
-		g.t.Fatalf("S3-7: %d retry lines about the feature, want 3: two failures and the success after them", len(told))
-	}
+	must.That(g.t, len(told) == 3, "S3-7: %d retry lines about the feature, want 3: two failures and the success after them", len(told))
 	for i, r := range told {
 		for _, field := range []string{"stage", "attempt", "delay_ms", "error_class", "success", "governance_status", "energy_wh", "co2_g"} {
-			if _, ok := r[field]; !ok {
-				g.t.Errorf("S3-7: no %s in %v", field, r)
-			}
+			_, ok := r[field]
+			expect.That(g.t, ok, "S3-7: no %s in %v", field, r)
 		}
 		status := map[int]string{0: "allowed", 1: "escalated", 2: "allowed"}[i]
-		if r["attempt"] != float64(i+1) || r["stage"] != "enrich" || r["error_class"] != "retry_backoff" || r["success"] != (i == 2) || r["governance_status"] != status {
-			g.t.Errorf("S3-7: attempt %d is told as %v", i+1, r)
-		}
+		expect.That(g.t, r["attempt"] == float64(i+1) && r["stage"] == "enrich" && r["error_class"] == "retry_backoff" && r["success"] == (i == 2) && r["governance_status"] == status,
+			"S3-7: attempt %d is told as %v", i+1, r)
 	}
 }

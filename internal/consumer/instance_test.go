@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/consumer"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -22,19 +23,14 @@ func takeName(t *testing.T, group string) *consumer.InstanceName {
 func TestReserveInstance_S3_1_names(t *testing.T) {
 	group := t.Name() + "/" + strings.Repeat("long", 60)
 	first, second := takeName(t, group), takeName(t, group)
-	if first.Name != "host" || second.Name != "host-2" || second.Taken != 1 {
-		t.Errorf("got %s and %s", first.Name, second.Name)
-	}
-	if other := takeName(t, "another group"); other.Name != "host" {
-		t.Errorf("another group got %s", other.Name)
-	}
+	expect.That(t, first.Name == "host" && second.Name == "host-2" && second.Taken == 1, "got %s and %s", first.Name, second.Name)
+	other := takeName(t, "another group")
+	expect.That(t, other.Name == "host", "another group got %s", other.Name)
 	must.Do(t, first.Release())
-	if again := takeName(t, group); again.Name != "host" {
-		t.Errorf("after the first ended: %s", again.Name)
-	}
-	if third := takeName(t, group); third.Name != "host-3" {
-		t.Errorf("beside two: %s", third.Name)
-	}
+	again := takeName(t, group)
+	expect.That(t, again.Name == "host", "after the first ended: %s", again.Name)
+	third := takeName(t, group)
+	expect.That(t, third.Name == "host-3", "beside two: %s", third.Name)
 }
 
 func TestReserveInstance_S3_1_full(t *testing.T) {
@@ -43,7 +39,5 @@ func TestReserveInstance_S3_1_full(t *testing.T) {
 	}
 	_, err := consumer.ReserveInstance(t.Name(), "host")
 	full, is := errors.AsType[*consumer.NoFreeNameError](err)
-	if !is || !strings.Contains(full.Error(), "--instance") || !strings.Contains(full.Error(), "host-64") {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, is && strings.Contains(full.Error(), "--instance") && strings.Contains(full.Error(), "host-64"), "got %v", err)
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -35,12 +37,8 @@ func TestMachine_S3_3_defersWhatEveryRecordWouldMeet(t *testing.T) {
 			return retrytopics.Result{}, c.err
 		})(t.Context(), nil)
 		held, is := errors.AsType[*retrytopics.UnavailableError](err)
-		if is != c.held || !errors.Is(err, c.err) {
-			t.Errorf("%v became %v", c.err, err)
-		}
-		if is && !strings.Contains(held.Error(), "machine") && !strings.Contains(held.Error(), "process") {
-			t.Errorf("%v does not say what is lacking", held)
-		}
+		expect.That(t, is == c.held && errors.Is(err, c.err), "%v became %v", c.err, err)
+		expect.That(t, !is || strings.Contains(held.Error(), "machine") || strings.Contains(held.Error(), "process"), "%v does not say what is lacking", held)
 	}
 }
 
@@ -56,22 +54,17 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 		for began := time.Now(); time.Since(began) < 10*time.Minute; probes++ {
 			_, err := handle(t.Context(), nil)
 			held, ok := errors.AsType[*retrytopics.UnavailableError](err)
-			if !ok {
-				t.Fatalf("got %v", err)
-			}
+			must.That(t, ok, "got %v", err)
 			if _, err := handle(t.Context(), nil); !errors.Is(err, syscall.EMFILE) || !errors.As(err, &held) || m.probes != probes+1 {
 				t.Fatalf("one that failed beside it counts as a probe: %v", err)
 			}
 			wait := time.Until(held.RetryAt)
-			if wait < last || wait > longestProbe {
-				t.Fatalf("probe %d after %s, the one before after %s", probes, wait, last)
-			}
+			must.That(t, wait >= last && wait <= longestProbe, "probe %d after %s, the one before after %s", probes, wait, last)
 			last = wait
 			time.Sleep(wait)
 		}
-		if lines := strings.Count(said.String(), "\n"); probes > 40 || lines > 11 {
-			t.Errorf("%d probes, %d lines in ten minutes", probes, lines)
-		}
+		lines := strings.Count(said.String(), "\n")
+		expect.That(t, probes <= 40 && lines <= 11, "%d probes, %d lines in ten minutes", probes, lines)
 		failure = nil
 		if _, err := handle(t.Context(), nil); err != nil || m.probes != 0 || !strings.Contains(said.String(), "enough again") {
 			t.Errorf("%v, %d probes: %s", err, m.probes, &said)

@@ -27,6 +27,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/topics"
@@ -78,9 +79,7 @@ func (s *scene) send(values ...string) {
 	s.t.Helper()
 	for i, value := range values {
 		s.client.Produce(s.t.Context(), &kgo.Record{Topic: s.cfg.Source.Topic, Key: fmt.Append(nil, i), Value: []byte(value)}, func(_ *kgo.Record, err error) {
-			if err != nil {
-				s.t.Error(err)
-			}
+			expect.That(s.t, err == nil, "%v", err)
 		})
 	}
 	must.Do(s.t, s.client.Flush(s.t.Context()))
@@ -182,9 +181,7 @@ func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
 			c := s.consumer()
 			must.Do(t, c.Run(ctx))
 			sum := c.Summary()
-			if sum.Status != "interrupted" || sum.Consumed == 0 || sum.Retried == 0 || sum.Consumed != sum.Delivered+sum.Waiting {
-				t.Errorf("does not balance: %+v", sum)
-			}
+			expect.That(t, sum.Status == "interrupted" && sum.Consumed != 0 && sum.Retried != 0 && sum.Consumed == sum.Delivered+sum.Waiting, "does not balance: %+v", sum)
 		})
 	}
 }
@@ -210,9 +207,8 @@ func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
 	})
 	stop()
 	must.Do(t, <-ended)
-	if sum := c.Summary(); sum.Status != consumer.StatusInterrupted || sum.Consumed != 50 || sum.Waiting != 50 {
-		t.Errorf("does not balance: %+v", sum)
-	}
+	sum := c.Summary()
+	expect.That(t, sum.Status == consumer.StatusInterrupted && sum.Consumed == 50 && sum.Waiting == 50, "does not balance: %+v", sum)
 }
 
 // S0-9: what waits for a service counts once for the rate of missing values, however often it probes, and all of it counts.

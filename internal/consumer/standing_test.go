@@ -18,6 +18,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
@@ -65,9 +66,7 @@ func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
 				step(&s)
 			}
 			state, held := s.held()
-			if held != (c.held != "") || held && state.By != c.held {
-				t.Errorf("held %v by %q, want by %q", held, state.By, c.held)
-			}
+			expect.That(t, held == (c.held != "") && (!held || state.By == c.held), "held %v by %q, want by %q", held, state.By, c.held)
 		})
 	}
 }
@@ -146,12 +145,9 @@ func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
 		lines := strings.Count(log.String(), "cannot write an order")
 		cancel()
 		wg.Wait()
-		if tries := 1<<20 - r.failures; tries < 15 || tries > 30 {
-			t.Errorf("%d tries in five minutes", tries)
-		}
-		if lines != 5 {
-			t.Errorf("%d lines in five minutes, want one a minute:\n%s", lines, log.String())
-		}
+		tries := 1<<20 - r.failures
+		expect.That(t, tries >= 15 && tries <= 30, "%d tries in five minutes", tries)
+		expect.That(t, lines == 5, "%d lines in five minutes, want one a minute:\n%s", lines, log.String())
 	})
 }
 
@@ -172,9 +168,7 @@ func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
 		cancel()
 		wg.Wait()
 		want := []string{"hold", "cannot write", "cannot write", "written", "held for good", "forget counts", "resume"}
-		if !slices.Equal(r.did, want) {
-			t.Errorf("got  %q\nwant %q", r.did, want)
-		}
+		expect.That(t, slices.Equal(r.did, want), "got  %q\nwant %q", r.did, want)
 	})
 }
 
@@ -237,15 +231,12 @@ func TestOrders_S4_1_aQuarantineThatIsOvertakenIsNotWritten(t *testing.T) {
 				o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
 				synctest.Wait()
 				_, want := c.batches["own"]
-				if _, yes := o.quarantined("own"); yes != want {
-					t.Errorf("quarantined %v", yes)
-				}
+				_, yes := o.quarantined("own")
+				expect.That(t, yes == want, "quarantined %v", yes)
 				o.take(ctx, r.topic) // heard once more: it says nothing new
 				cancel()
 				wg.Wait()
-				if !slices.Equal(r.did, c.want) {
-					t.Errorf("got  %q\nwant %q", r.did, c.want)
-				}
+				expect.That(t, slices.Equal(r.did, c.want), "got  %q\nwant %q", r.did, c.want)
 			})
 		})
 	}
@@ -263,9 +254,8 @@ func TestOrders_anOrderIsWrittenBeforeTheEnd(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		wg.Wait()
-		if got := r.did; !slices.Contains(got, "written") {
-			t.Errorf("got %q", got)
-		}
+		got := r.did
+		expect.That(t, slices.Contains(got, "written"), "got %q", got)
 	})
 }
 
@@ -305,9 +295,8 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
-		if want := []string{"quarantined own", "report 3 of own", "report 5 of other", "report 7 of later"}; !slices.Equal(r.did, want) {
-			t.Errorf("got %q", r.did)
-		}
+		want := []string{"quarantined own", "report 3 of own", "report 5 of other", "report 7 of later"}
+		expect.That(t, slices.Equal(r.did, want), "got %q", r.did)
 	})
 }
 
@@ -326,7 +315,6 @@ func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
 		c.orders.hold(t.Context(), time.Now(), control.CodeNullRate, "too many")
 		return nil
 	}, true)
-	if held, is := errors.AsType[*HeldError](err); !is || held.State.Reason != "too many" {
-		t.Errorf("ended with: %v", err)
-	}
+	held, is := errors.AsType[*HeldError](err)
+	expect.That(t, is && held.State.Reason == "too many", "ended with: %v", err)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -65,9 +66,7 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 	v := newView()
 	apply := func(r *kgo.Record, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
 		r.Offset, offset = offset, offset+1
 		must.Do(t, v.apply(r))
 	}
@@ -77,17 +76,11 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 	apply(BatchRecord("c", "gone", running))
 	apply(&kgo.Record{Key: []byte("of a later version"), Value: []byte("?")}, nil)
 	want := View{Pipeline: held(), Batches: map[string]State{"a/b": quarantined}, Next: 5, orderedB: map[string]int64{"a/b": 1, "gone": 3}}
-	if !reflect.DeepEqual(v, want) {
-		t.Errorf("got %+v", v)
-	}
+	expect.That(t, reflect.DeepEqual(v, want), "got %+v", v)
 	apply(PipelineRecord("c", running))
-	if v.Pipeline != running {
-		t.Errorf("got %+v", v.Pipeline)
-	}
+	expect.That(t, v.Pipeline == running, "got %+v", v.Pipeline)
 	apply(&kgo.Record{Key: []byte("pipeline")}, nil)
-	if v.Pipeline != (State{Phase: Running}) {
-		t.Errorf("after a tombstone: %+v", v.Pipeline)
-	}
+	expect.That(t, v.Pipeline == (State{Phase: Running}), "after a tombstone: %+v", v.Pipeline)
 }
 
 func TestView_refusesWhatItCannotRead(t *testing.T) {
@@ -107,9 +100,7 @@ func TestView_refusesWhatItCannotRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := newView()
 			err := v.apply(&kgo.Record{Topic: "c", Offset: 7, Key: []byte(c.key), Value: []byte(c.value)})
-			if err == nil || errors.Is(err, ErrNewer) != c.newer || !strings.Contains(err.Error(), "c/0/7") {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, err != nil && errors.Is(err, ErrNewer) == c.newer && strings.Contains(err.Error(), "c/0/7"), "got %v", err)
 		})
 	}
 }
@@ -148,9 +139,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 					cancel()
 				}
 			}, func(err error) { t.Error(err) })
-			if err != nil || last.Pipeline != resumed || last.Batches["b1"].Reason != "x" {
-				t.Errorf("followed to %+v, %v", last, err)
-			}
+			expect.That(t, err == nil && last.Pipeline == resumed && last.Batches["b1"].Reason == "x", "followed to %+v, %v", last, err)
 			checkTrail(t, kafka, cfg)
 		})
 	}
@@ -171,9 +160,8 @@ func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 			refused := func(by string) {
 				t.Helper()
 				_, err := w.HoldSince(t.Context(), other, 0)
-				if e, ok := errors.AsType[*OvertakenError](err); !ok || e.View.Pipeline.By != by {
-					t.Fatalf("got %v, want an order that %s has overtaken", err, by)
-				}
+				e, ok := errors.AsType[*OvertakenError](err)
+				must.That(t, ok && e.View.Pipeline.By == by, "got %v, want an order that %s has overtaken", err, by)
 			}
 			refused("consumer one")
 			must.Get(w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
@@ -209,9 +197,8 @@ func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 			refused := func(words string) {
 				t.Helper()
 				err := quarantine("a", "consumer other", 0)
-				if e, ok := errors.AsType[*OvertakenError](err); !ok || e.Batch != "a" || !strings.Contains(err.Error(), words) {
-					t.Fatalf("got %v, want an order that is overtaken: %s", err, words)
-				}
+				e, ok := errors.AsType[*OvertakenError](err)
+				must.That(t, ok && e.Batch == "a" && strings.Contains(err.Error(), words), "got %v, want an order that is overtaken: %s", err, words)
 			}
 			refused("quarantined by consumer one meanwhile")
 			must.Get(w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
@@ -246,15 +233,12 @@ func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 		"state_changed | consumer b | null_rate | x | batch b1 is quarantined; consumer b had delivered 3 of its records since it started: they are in parcels.out, with the header batch-id",
 		"state_changed | ana | operator | fixed | pipeline running by ana",
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("audit trail\n got %q\nwant %q", got, want)
-	}
+	expect.That(t, slices.Equal(got, want), "audit trail\n got %q\nwant %q", got, want)
 }
 
 func TestOpen_saysWhichTopicIsMissing(t *testing.T) {
-	if _, err := Open(t.Context(), cluster(t), "nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere") {
-		t.Errorf("got %v", err)
-	}
+	_, err := Open(t.Context(), cluster(t), "nowhere")
+	expect.That(t, err != nil && strings.Contains(err.Error(), "nowhere"), "got %v", err)
 }
 
 // A broker that comes back has no leaders yet: a consumer that starts then waits for one.
@@ -281,9 +265,7 @@ func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 	})
 	r := must.Get(Open(t.Context(), []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.RequestRetries(0)}, "parcels.control"))(t)
 	r.Close()
-	if asked < 3 {
-		t.Errorf("it asked %d times", asked)
-	}
+	expect.That(t, asked >= 3, "it asked %d times", asked)
 }
 
 // Whatever is in the topic, it is an error or an order that is written back as the same order.
@@ -298,16 +280,12 @@ func FuzzView(f *testing.F) {
 			return
 		}
 		again, err := PipelineRecord("c", v.Pipeline)
-		if err != nil {
-			t.Fatalf("read but cannot be written: %v", err)
-		}
+		must.That(t, err == nil, "read but cannot be written: %v", err)
 		back := newView()
 		if err := back.apply(again); err != nil {
 			t.Fatalf("written but cannot be read: %v", err)
 		}
 		v.Pipeline.At = v.Pipeline.At.Truncate(time.Millisecond)
-		if len(v.Pipeline.Reason) <= MaxReason && back.Pipeline != v.Pipeline {
-			t.Fatalf("%+v came back as %+v", v.Pipeline, back.Pipeline)
-		}
+		must.That(t, len(v.Pipeline.Reason) > MaxReason || back.Pipeline == v.Pipeline, "%+v came back as %+v", v.Pipeline, back.Pipeline)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -19,12 +20,9 @@ func gatesOff(length time.Duration) State {
 func TestState_S1_8_S4_12_gatesOff(t *testing.T) {
 	r := must.Get(PipelineRecord("c", gatesOff(10*time.Minute)))(t)
 	const want = `{"version":1,"state":"running","code":"operator","reason":"known","by":"ana","at":"2026-07-01T12:00:00.250Z","gates_off_until":"2026-07-01T12:10:00.250Z"}`
-	if string(r.Value) != want {
-		t.Errorf("got %s", r.Value)
-	}
-	if got := gatesOff(10 * time.Minute).String(); !strings.HasSuffix(got, "(operator), rate gates off until 2026-07-01T12:10:00Z") {
-		t.Errorf("in words: %s", got)
-	}
+	expect.That(t, string(r.Value) == want, "got %s", r.Value)
+	got := gatesOff(10 * time.Minute).String()
+	expect.That(t, strings.HasSuffix(got, "(operator), rate gates off until 2026-07-01T12:10:00Z"), "in words: %s", got)
 	v := newView()
 	if err := v.apply(r); err != nil || !v.Pipeline.GatesOff.Equal(noon.Add(10*time.Minute)) {
 		t.Errorf("read back: %+v, %v", v.Pipeline, err)
@@ -60,9 +58,8 @@ func TestState_S1_8_gatesOffBounds(t *testing.T) {
 	} {
 		v := newView()
 		err := v.apply(&kgo.Record{Key: []byte(pipelineKey), Value: []byte(`{"version":1,"state":"` + c.state + `","at":"2026-07-01T12:00:00Z","gates_off_until":"` + c.until + `"}`)})
-		if (err != nil) != c.fails || !v.Pipeline.GatesOff.Equal(c.want) || c.fails && !strings.Contains(err.Error(), "gates_off_until") {
-			t.Errorf("%s: %s, %v", name, v.Pipeline.GatesOff, err)
-		}
+		expect.That(t, (err != nil) == c.fails && v.Pipeline.GatesOff.Equal(c.want) && (!c.fails || strings.Contains(err.Error(), "gates_off_until")),
+			"%s: %s, %v", name, v.Pipeline.GatesOff, err)
 	}
 }
 

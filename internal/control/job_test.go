@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -21,9 +22,8 @@ func aJob(id string) Job {
 
 func (v *View) put(t *testing.T, key string, value []byte) {
 	t.Helper()
-	if err := v.apply(&kgo.Record{Key: []byte(key), Value: value}); err != nil {
-		t.Fatalf("%s: %v", key, err)
-	}
+	err := v.apply(&kgo.Record{Key: []byte(key), Value: value})
+	must.That(t, err == nil, "%s: %v", key, err)
 }
 
 // No record of a job, and no order for one, keeps an instance or a replayer from reading the topic: what cannot be read is none.
@@ -44,16 +44,12 @@ func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
 		v := newView()
 		v.put(t, jobPrefix+"j", []byte(value))
 		v.put(t, jobOrderPrefix+"j", []byte(value))
-		if len(v.Jobs)+len(v.JobOrders) != 0 {
-			t.Errorf("%s: %+v, %+v", name, v.Jobs, v.JobOrders)
-		}
+		expect.That(t, len(v.Jobs)+len(v.JobOrders) == 0, "%s: %+v, %+v", name, v.Jobs, v.JobOrders)
 	}
 	v := newView()
 	value := must.Get(aJob("j").encode())(t)
 	v.put(t, jobPrefix+"j", value)
-	if !reflect.DeepEqual(v.Jobs["j"], aJob("j")) {
-		t.Errorf("%+v", v.Jobs["j"])
-	}
+	expect.That(t, reflect.DeepEqual(v.Jobs["j"], aJob("j")), "%+v", v.Jobs["j"])
 	v.put(t, jobOrderPrefix+"j", []byte(`{"version":1,"verb":"pause","run":"lease-0"}`))
 	if o := v.OrderFor(v.Jobs["j"]); o.Verb != "" {
 		t.Errorf("an order for an earlier run: %+v", o)
@@ -63,9 +59,7 @@ func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	v.put(t, jobPrefix+"j", nil)
-	if len(v.Jobs) != 0 {
-		t.Errorf("%+v", v.Jobs)
-	}
+	expect.That(t, len(v.Jobs) == 0, "%+v", v.Jobs)
 }
 
 func TestView_S4_6_keepsTheLatestJobs(t *testing.T) {
@@ -80,12 +74,9 @@ func TestView_S4_6_keepsTheLatestJobs(t *testing.T) {
 	old.Heard = jobBegan.Add(-KeepJobsFor - time.Second)
 	v.Jobs["j050"] = old
 	kept, expired := v.LatestJobs(jobBegan)
-	if len(kept) != KeepJobs || kept[0].ID != "j101" || kept[KeepJobs-1].ID != "j001" {
-		t.Errorf("%d kept, from %s to %s", len(kept), kept[0].ID, kept[len(kept)-1].ID)
-	}
-	if want := []string{"j000", "j050"}; !reflect.DeepEqual(expired, want) && !reflect.DeepEqual(expired, []string{"j050", "j000"}) {
-		t.Errorf("expired %v, want %v", expired, want)
-	}
+	expect.That(t, len(kept) == KeepJobs && kept[0].ID == "j101" && kept[KeepJobs-1].ID == "j001", "%d kept, from %s to %s", len(kept), kept[0].ID, kept[len(kept)-1].ID)
+	want := []string{"j000", "j050"}
+	expect.That(t, reflect.DeepEqual(expired, want) || reflect.DeepEqual(expired, []string{"j050", "j000"}), "expired %v, want %v", expired, want)
 }
 
 // A sign of life that a replayer gives after it was taken over from does not bring its lease back.
@@ -99,21 +90,14 @@ func TestView_C4_anOlderGenerationOfALeaseCountsForNothing(t *testing.T) {
 	put("ana", 1, false)
 	put("bo", 2, false)
 	put("ana", 1, false)
-	if v.Lease == nil || v.Lease.Token != "bo" {
-		t.Errorf("%v has the lease", v.Lease)
-	}
+	expect.That(t, v.Lease != nil && v.Lease.Token == "bo", "%v has the lease", v.Lease)
 	put("bo", 2, true)
 	put("ana", 1, false)
-	if v.Lease.Token != "bo" || !v.Lease.Released {
-		t.Errorf("%v has the lease", v.Lease)
-	}
+	expect.That(t, v.Lease.Token == "bo" && v.Lease.Released, "%v has the lease", v.Lease)
 	put("cy", 3, false)
-	if v.Lease.Token != "cy" {
-		t.Errorf("%v has the lease", v.Lease)
-	}
+	expect.That(t, v.Lease.Token == "cy", "%v has the lease", v.Lease)
 	for _, broken := range []string{"", "{", "[]", `{"token":7}`} { // it orders nothing: no instance stops for it
-		if err := v.apply(&kgo.Record{Key: []byte(leaseKey), Value: []byte(broken)}); err != nil || v.Lease.Token != "cy" {
-			t.Errorf("%q: %v, %v", broken, v.Lease, err)
-		}
+		err := v.apply(&kgo.Record{Key: []byte(leaseKey), Value: []byte(broken)})
+		expect.That(t, err == nil && v.Lease.Token == "cy", "%q: %v, %v", broken, v.Lease, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -28,9 +29,7 @@ func verifyOrders(t *testing.T, connection []kgo.Opt, cfg *config.Config) (r aud
 		view, err := Read(ctx, connection, cfg.Topics.Control)
 		return audit.Heads{audit.Orders: view.ChainHeads()}, err
 	})
-	if err != nil || len(reports) > 1 {
-		t.Fatalf("%+v, %v", reports, err)
-	}
+	must.That(t, err == nil && len(reports) <= 1, "%+v, %v", reports, err)
 	if len(reports) == 1 {
 		r = reports[0]
 	}
@@ -49,16 +48,14 @@ func TestVerify_S0_11_ordersGivenSideBySideAreOneChain(t *testing.T) {
 	for n := range writers {
 		all.Go(func() {
 			for i := range each {
-				if _, err := NewWriter(cfg, kafka).Pipeline(t.Context(), order(n*each+i)); err != nil {
-					t.Error(err)
-				}
+				_, err := NewWriter(cfg, kafka).Pipeline(t.Context(), order(n*each+i))
+				expect.That(t, err == nil, "%v", err)
 			}
 		})
 	}
 	all.Wait()
-	if r := verifyOrders(t, kafka, cfg); r.Entries != writers*each || r.First != 1 || r.Head.Seq != writers*each || r.Fault+r.Gone != "" {
-		t.Errorf("got %+v", r)
-	}
+	r := verifyOrders(t, kafka, cfg)
+	expect.That(t, r.Entries == writers*each && r.First == 1 && r.Head.Seq == writers*each && r.Fault+r.Gone == "", "got %+v", r)
 }
 
 // What was added, taken out or cut off shows.
@@ -105,18 +102,15 @@ func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
 	must.Get(NewWriter(cfg, kafka).Pipeline(t.Context(), order(1)))(t)
 	ended := make(chan error, 1)
 	time.AfterFunc(300*time.Millisecond, func() { ended <- consumer.EndTransaction(t.Context(), kgo.TryCommit) })
-	if r := verifyOrders(t, kafka, cfg); r.Entries != 1 || r.Head == nil || r.Fault != "" {
-		t.Errorf("got %+v", r)
-	}
+	r := verifyOrders(t, kafka, cfg)
+	expect.That(t, r.Entries == 1 && r.Head != nil && r.Fault == "", "got %+v", r)
 	must.Do(t, <-ended)
 }
 
 // put writes a record past the writers.
 func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	client := must.Get(kgo.NewClient(w.kafka...))(t)
 	defer client.Close()
 	must.Do(t, client.ProduceSync(t.Context(), r).FirstErr())
@@ -170,12 +164,10 @@ func TestView_S4_6_takesKeysInTheOrderOfTheTopic(t *testing.T) {
 	if len(v.Keys) != 2 || v.Keys[0].ID() != second.ID() || !bytes.Equal(v.Keys[1].Reveal(), first.Reveal()) {
 		t.Errorf("%d keys, the first is %s", len(v.Keys), v.Keys[0].ID())
 	}
-	if err := v.apply(&kgo.Record{Key: []byte(replayKeyPrefix + second.ID())}); err != nil || len(v.Keys) != 1 || v.Keys[0].ID() != first.ID() {
-		t.Errorf("after a tombstone: %d keys, %v", len(v.Keys), err)
-	}
-	if text := fmt.Sprintf("%v %+v %#v", v, v, v.Keys); strings.Contains(text, fmt.Sprint(first.Reveal()[:4])[1:10]) {
-		t.Errorf("the view shows a key: %s", text)
-	}
+	err := v.apply(&kgo.Record{Key: []byte(replayKeyPrefix + second.ID())})
+	expect.That(t, err == nil && len(v.Keys) == 1 && v.Keys[0].ID() == first.ID(), "after a tombstone: %d keys, %v", len(v.Keys), err)
+	text := fmt.Sprintf("%v %+v %#v", v, v, v.Keys)
+	expect.That(t, !strings.Contains(text, fmt.Sprint(first.Reveal()[:4])[1:10]), "the view shows a key: %s", text)
 }
 
 func TestView_refusesABrokenKey(t *testing.T) {
@@ -195,8 +187,7 @@ func TestView_refusesABrokenKey(t *testing.T) {
 	} {
 		v := newView()
 		err := v.apply(&kgo.Record{Topic: "c", Offset: 7, Key: []byte(replayKeyPrefix + c.id), Value: []byte(c.value)})
-		if err == nil || errors.Is(err, ErrNewer) != c.newer || !strings.Contains(err.Error(), "c/0/7") || strings.Contains(err.Error(), secret[20:40]) || len(v.Keys) != 0 {
-			t.Errorf("%s: got %v", name, err)
-		}
+		expect.That(t, err != nil && errors.Is(err, ErrNewer) == c.newer && strings.Contains(err.Error(), "c/0/7") && !strings.Contains(err.Error(), secret[20:40]) && len(v.Keys) == 0,
+			"%s: got %v", name, err)
 	}
 }

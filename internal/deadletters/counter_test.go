@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -61,9 +62,7 @@ func (w *counterWorld) become(n int, to deadletters.Status, replay string, opera
 func (w *counterWorld) want(what string, want deadletters.Count) {
 	w.t.Helper()
 	got, err := w.Read(w.t.Context())
-	if err != nil || got != want {
-		w.t.Errorf("%s: %+v, %v; want %+v", what, got, err, want)
-	}
+	expect.That(w.t, err == nil && got == want, "%s: %+v, %v; want %+v", what, got, err, want)
 }
 
 func minute(minutes int) time.Time { return counterStart.Add(time.Duration(minutes) * time.Minute) }
@@ -91,9 +90,8 @@ func TestCounter_S4_11_countsWhatWaitsForAPerson(t *testing.T) {
 	w.become(3, deadletters.Pending, "r1", false) // of a replay that it is not in
 	w.want("an outcome of another replay", deadletters.Count{Pending: 3, Escalated: 1, Oldest: minute(0)})
 	fresh := deadletters.NewCounter(w.client, counterDLQ, counterStatus)
-	if got, err := fresh.Read(t.Context()); err != nil || got != (deadletters.Count{Pending: 3, Escalated: 1, Oldest: minute(0)}) {
-		t.Errorf("from the start: %+v, %v", got, err)
-	}
+	got, err := fresh.Read(t.Context())
+	expect.That(t, err == nil && got == (deadletters.Count{Pending: 3, Escalated: 1, Oldest: minute(0)}), "from the start: %+v, %v", got, err)
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(counterDLQ, 0, 1, -1)
 	must.Get(kadm.NewClient(w.client).DeleteRecords(t.Context(), offsets))(t)

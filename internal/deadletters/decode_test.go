@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -34,21 +36,12 @@ func headerOf(key, value string) kgo.RecordHeader {
 
 func TestDecode_reads_a_letter_of_ours(t *testing.T) {
 	l := Decode(dlqRecord(soundControl().AppendTo([]kgo.RecordHeader{headerOf("traceparent", "00-1")})), false)
-	if l.ID != "2-9-01020304" || l.Dialect != Native || l.Problems != nil || l.Content != nil {
-		t.Errorf("got %+v", l)
-	}
-	if l.DLQ.String() != "features.dlq/2/17" || !l.At.Equal(at) || string(l.Key) != "k" || l.Size != 2 {
-		t.Errorf("record: %+v", l)
-	}
-	if s, ok := l.Source(); !ok || s.String() != "features/2/9" {
-		t.Errorf("source %v %v", s, ok)
-	}
-	if l.Group != Fingerprint("geometry_invalid", "gate", "ring <n> crosses itself") {
-		t.Errorf("group %s", l.Group)
-	}
-	if l.ContentHash != soundControl().ContentHash {
-		t.Errorf("hash %s", l.ContentHash)
-	}
+	expect.That(t, l.ID == "2-9-01020304" && l.Dialect == Native && l.Problems == nil && l.Content == nil, "got %+v", l)
+	expect.That(t, l.DLQ.String() == "features.dlq/2/17" && l.At.Equal(at) && string(l.Key) == "k" && l.Size == 2, "record: %+v", l)
+	s, ok := l.Source()
+	expect.That(t, ok && s.String() == "features/2/9", "source %v %v", s, ok)
+	expect.That(t, l.Group == Fingerprint("geometry_invalid", "gate", "ring <n> crosses itself"), "group %s", l.Group)
+	expect.That(t, l.ContentHash == soundControl().ContentHash, "hash %s", l.ContentHash)
 }
 
 // C-4: a letter that cannot be read wholly is shown with what could be read, never dropped.
@@ -81,18 +74,11 @@ func TestDecode_malformed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := Decode(dlqRecord(c.headers), false)
-			if l.ID != c.id || l.Dialect != c.dialect || l.Control.ErrorCode != c.code {
-				t.Errorf("id %s, dialect %s, code %q", l.ID, l.Dialect, l.Control.ErrorCode)
-			}
-			if !strings.Contains(strings.Join(l.Problems, "\n"), c.problem) {
-				t.Errorf("problems %q do not speak of %q", l.Problems, c.problem)
-			}
-			if _, err := idempotency.Parse(l.ContentHash); err != nil {
-				t.Errorf("content hash %q", l.ContentHash)
-			}
-			if string(l.Key) != "k" || l.Size != 2 || l.Status != Pending {
-				t.Errorf("what could be read is gone: %+v", l)
-			}
+			expect.That(t, l.ID == c.id && l.Dialect == c.dialect && l.Control.ErrorCode == c.code, "id %s, dialect %s, code %q", l.ID, l.Dialect, l.Control.ErrorCode)
+			expect.That(t, strings.Contains(strings.Join(l.Problems, "\n"), c.problem), "problems %q do not speak of %q", l.Problems, c.problem)
+			_, err := idempotency.Parse(l.ContentHash)
+			expect.That(t, err == nil, "content hash %q", l.ContentHash)
+			expect.That(t, string(l.Key) == "k" && l.Size == 2 && l.Status == Pending, "what could be read is gone: %+v", l)
 		})
 	}
 }
@@ -104,9 +90,7 @@ func TestDecode_holds_nothing_of_the_record(t *testing.T) {
 	for _, h := range r.Headers {
 		clear(h.Value)
 	}
-	if string(l.Key) != "k" || l.Control.ErrorCode != "geometry_invalid" {
-		t.Errorf("the dead letter changed with the record: %+v", l)
-	}
+	expect.That(t, string(l.Key) == "k" && l.Control.ErrorCode == "geometry_invalid", "the dead letter changed with the record: %+v", l)
 }
 
 func FuzzDecode(f *testing.F) {
@@ -118,15 +102,10 @@ func FuzzDecode(f *testing.F) {
 			Topic: "t", Partition: 1, Offset: 2, Timestamp: time.UnixMilli(3), Key: key, Value: value,
 			Headers: []kgo.RecordHeader{headerOf(k1, v1), headerOf(k2, v2)},
 		}, true)
-		if l.ID == "" || l.Group == "" || l.Status != Pending {
-			t.Fatalf("dead letter without id, group or status: %+v", l)
-		}
-		if _, err := idempotency.Parse(l.ContentHash); err != nil {
-			t.Fatalf("content hash %q: %v", l.ContentHash, err)
-		}
-		if string(l.Key) != string(key) || string(l.Content.Value) != string(value) {
-			t.Fatal("bytes changed")
-		}
+		must.That(t, l.ID != "" && l.Group != "" && l.Status == Pending, "dead letter without id, group or status: %+v", l)
+		_, err := idempotency.Parse(l.ContentHash)
+		must.That(t, err == nil, "content hash %q: %v", l.ContentHash, err)
+		must.That(t, string(l.Key) == string(key) && string(l.Content.Value) == string(value), "bytes changed")
 	})
 }
 
@@ -154,12 +133,9 @@ func TestDecode_an_edit_names_its_original_and_is_no_death(t *testing.T) {
 		return r
 	}
 	edit := Decode(record(1, "f.dlq/0/0"), true)
-	if !edit.Edited() || edit.EditOf != (header.Position{Topic: "f.dlq"}) || edit.Deaths != 0 {
-		t.Errorf("%+v", edit)
-	}
-	if broken := Decode(record(1, "nowhere"), true); broken.Edited() || len(broken.Problems) != 1 {
-		t.Errorf("%+v", broken.Problems)
-	}
+	expect.That(t, edit.Edited() && edit.EditOf == (header.Position{Topic: "f.dlq"}) && edit.Deaths == 0, "%+v", edit)
+	broken := Decode(record(1, "nowhere"), true)
+	expect.That(t, !broken.Edited() && len(broken.Problems) == 1, "%+v", broken.Problems)
 }
 
 // Ten thousand control headers of which one is broken cost no more than ten thousand headers do.
@@ -174,9 +150,7 @@ func TestDecode_C4_many_broken_control_headers_are_read_once_each(t *testing.T) 
 			t.Errorf("%q, %d problems: %q", l.Control.ErrorCode, len(l.Problems), l.Problems)
 		}
 	})
-	if allocations > 20*float64(len(headers)) {
-		t.Errorf("%.0f allocations for %d headers", allocations, len(headers))
-	}
+	expect.That(t, allocations <= 20*float64(len(headers)), "%.0f allocations for %d headers", allocations, len(headers))
 }
 
 func TestParseState_C4_refuses_what_no_writer_makes(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -46,16 +47,11 @@ func TestHeard_S4_8_is_a_function_of_the_last_record_and_the_last_state(t *testi
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ExternalOutcome(c.letter, c.state, 3)
-			if got.Status != c.want || (got != c.state) != c.heard {
-				t.Errorf("got %+v, want %s, heard %v", got, c.want, c.heard)
-			}
-			if c.heard && (got.ReprocessCount != c.letter.Control.ReplayCount || got.Reason != "failed again: IllegalStateException" || got.By != "spring" ||
-				!got.At.Equal(died) || got.ReplayID != "r1" || got.DLQ != (header.Position{})) {
-				t.Errorf("got %+v", got)
-			}
-			if again := ExternalOutcome(c.letter, got, 3); again != got {
-				t.Errorf("heard again: %+v, before %+v", again, got)
-			}
+			expect.That(t, got.Status == c.want && (got != c.state) == c.heard, "got %+v, want %s, heard %v", got, c.want, c.heard)
+			expect.That(t, !c.heard || got.ReprocessCount == c.letter.Control.ReplayCount && got.Reason == "failed again: IllegalStateException" && got.By == "spring" && got.At.Equal(died) && got.ReplayID == "r1" && got.DLQ == (header.Position{}),
+				"got %+v", got)
+			again := ExternalOutcome(c.letter, got, 3)
+			expect.That(t, again == got, "heard again: %+v, before %+v", again, got)
 		})
 	}
 }

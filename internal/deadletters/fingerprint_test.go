@@ -5,6 +5,9 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestNormalise(t *testing.T) {
@@ -27,9 +30,8 @@ func TestNormalise(t *testing.T) {
 		{"UTF-8 stays", "the text is not UTF-8 at 5", "the text is not UTF-8 at <n>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Normalise(c.in); got != c.want {
-				t.Errorf("got  %q\nwant %q", got, c.want)
-			}
+			got := Normalise(c.in)
+			expect.That(t, got == c.want, "got  %q\nwant %q", got, c.want)
 		})
 	}
 }
@@ -37,21 +39,15 @@ func TestNormalise(t *testing.T) {
 func TestFingerprint_groups_by_cause_not_by_record(t *testing.T) {
 	one := Fingerprint("coercion_failed", "transform", Normalise(`field "AREA" of feature P-1: "N/A" is no number`))
 	two := Fingerprint("coercion_failed", "transform", Normalise(`field "AREA" of feature P-2: "N/A" is no number`))
-	if one != two {
-		t.Errorf("two features of one cause have groups %s and %s", one, two)
-	}
+	expect.That(t, one == two, "two features of one cause have groups %s and %s", one, two)
 	for name, other := range map[string]string{
 		"code":  Fingerprint("missing_required", "transform", Normalise(`field "AREA" of feature P-1: "N/A" is no number`)),
 		"stage": Fingerprint("coercion_failed", "validate", Normalise(`field "AREA" of feature P-1: "N/A" is no number`)),
 		"field": Fingerprint("coercion_failed", "transform", Normalise(`field "OWNER" of feature P-1: "N/A" is no number`)),
 	} {
-		if other == one {
-			t.Errorf("another %s gives the same group", name)
-		}
+		expect.That(t, other != one, "another %s gives the same group", name)
 	}
-	if len(one) != 12 {
-		t.Errorf("fingerprint %q has %d digits", one, len(one))
-	}
+	expect.That(t, len(one) == 12, "fingerprint %q has %d digits", one, len(one))
 }
 
 func FuzzNormalise(f *testing.F) {
@@ -63,17 +59,10 @@ func FuzzNormalise(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, message string) {
 		got := Normalise(message)
-		if len(got) > maxNormalised {
-			t.Fatalf("%d bytes", len(got))
-		}
-		if !utf8.ValidString(got) {
-			t.Fatalf("%q is not UTF-8", got)
-		}
-		if strings.ContainsFunc(strings.ReplaceAll(got, "UTF-8", ""), unicode.IsNumber) {
-			t.Fatalf("%q has a digit", got)
-		}
-		if again := Normalise(got); again != got {
-			t.Fatalf("%q becomes %q", got, again)
-		}
+		must.That(t, len(got) <= maxNormalised, "%d bytes", len(got))
+		must.That(t, utf8.ValidString(got), "%q is not UTF-8", got)
+		must.That(t, !strings.ContainsFunc(strings.ReplaceAll(got, "UTF-8", ""), unicode.IsNumber), "%q has a digit", got)
+		again := Normalise(got)
+		must.That(t, again == got, "%q becomes %q", got, again)
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -60,29 +61,20 @@ func TestLetters_S0_5_one_that_is_too_large_comes_without_its_value(t *testing.T
 	cl := client(t, c)
 	drop(t, cl, "dlq", bombs.Batch(kgo.CodecZstd, bombAt, bombs.Record{Value: []byte("before")}, bomb("0-7-aaaaaaaa"), bombs.Record{Value: []byte("behind")}))
 	letters := lettersOf(t, cl, Reading{})
-	if len(letters) != 3 || string(letters[0].Content.Value) != "before" || string(letters[2].Content.Value) != "behind" {
-		t.Fatalf("%d dead letters", len(letters))
-	}
+	must.That(t, len(letters) == 3 && string(letters[0].Content.Value) == "before" && string(letters[2].Content.Value) == "behind", "%d dead letters", len(letters))
 	l := letters[1]
-	if l.ID != "0-7-aaaaaaaa" || l.Size != 200<<20+17 || l.Control.FeatureID != "P-1" || string(l.Key) != "k" || !l.At.Equal(bombAt) || l.DLQ.Offset != 1 || l.Last != 1 ||
-		l.Content.Value != nil || !strings.HasPrefix(string(l.Content.Head), `{"type":"Feature" `) || l.HoldsValue() || len(l.Content.Headers) != 7 {
-		t.Errorf("%+v", l)
-	}
+	expect.That(t, l.ID == "0-7-aaaaaaaa" && l.Size == 200<<20+17 && l.Control.FeatureID == "P-1" && string(l.Key) == "k" && l.At.Equal(bombAt) && l.DLQ.Offset == 1 && l.Last == 1 && l.Content.Value == nil && strings.HasPrefix(string(l.Content.Head), `{"type":"Feature" `) && !l.HoldsValue() && len(l.Content.Headers) == 7,
+		"%+v", l)
 	want := "too large to index: it has 209715"
-	if !strings.HasPrefix(l.TooLarge, want) || !strings.HasSuffix(l.TooLarge, "replayer show 0-7-aaaaaaaa --out FILE writes its value") || len(l.Problems) != 1 || l.Problems[0] != l.TooLarge {
-		t.Errorf("%q, %q", l.TooLarge, l.Problems)
-	}
-	if head := string(l.Searched()); !strings.Contains(head, `"Feature"`) || strings.Contains(head, "behind") {
-		t.Error("a text is not looked for in the head")
-	}
-	if all := lettersOf(t, cl, Reading{MaxValue: 256 << 20}); all[1].TooLarge != "" || len(all[1].Content.Value) != 200<<20+17 {
-		t.Errorf("with a larger limit: %s", all[1].TooLarge)
-	}
+	expect.That(t, strings.HasPrefix(l.TooLarge, want) && strings.HasSuffix(l.TooLarge, "replayer show 0-7-aaaaaaaa --out FILE writes its value") && len(l.Problems) == 1 && l.Problems[0] == l.TooLarge,
+		"%q, %q", l.TooLarge, l.Problems)
+	head := string(l.Searched())
+	expect.That(t, strings.Contains(head, `"Feature"`) && !strings.Contains(head, "behind"), "a text is not looked for in the head")
+	all := lettersOf(t, cl, Reading{MaxValue: 256 << 20})
+	expect.That(t, all[1].TooLarge == "" && len(all[1].Content.Value) == 200<<20+17, "with a larger limit: %s", all[1].TooLarge)
 	spans := must.Get(kafka.Spans(t.Context(), cl, "dlq"))(t)
 	err := kafka.Scan(t.Context(), cl, "dlq", spans, func(*kgo.Record) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), "dlq/0/1 is too large: it has 209715") {
-		t.Errorf("a scan of what has to be small: %v", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "dlq/0/1 is too large: it has 209715"), "a scan of what has to be small: %v", err)
 }
 
 func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
@@ -93,13 +85,10 @@ func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
 	drop(t, cl, "dlq", broken)
 	drop(t, cl, "dlq", bombs.Batch(kgo.CodecNone, bombAt, bombs.Record{Value: []byte("behind")}))
 	letters := lettersOf(t, cl, Reading{})
-	if len(letters) != 3 || letters[2].DLQ.Offset != 4 {
-		t.Fatalf("%d dead letters", len(letters))
-	}
+	must.That(t, len(letters) == 3 && letters[2].DLQ.Offset == 4, "%d dead letters", len(letters))
 	l := letters[1]
-	if l.ID != "dlq-0-1" || l.Last != 3 || l.Dialect != Unknown || !strings.HasPrefix(l.TooLarge, "too large to index: dlq/0 offsets 1 to 3 (") || len(l.Problems) != 1 {
-		t.Errorf("%+v", l)
-	}
+	expect.That(t, l.ID == "dlq-0-1" && l.Last == 3 && l.Dialect == Unknown && strings.HasPrefix(l.TooLarge, "too large to index: dlq/0 offsets 1 to 3 (") && len(l.Problems) == 1,
+		"%+v", l)
 }
 
 func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
@@ -117,13 +106,9 @@ func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
 	drop(t, cl, "status", bombs.Batch(kgo.CodecZstd, bombAt, bombs.Record{Key: good.Key, Value: good.Value}, blown, bombs.Record{Key: []byte("c")},
 		bombs.Record{Key: []byte("audit-chain/1"), Value: []byte("{}")}, bombs.Record{Key: []byte("d"), Value: good.Value}))
 	got, err := states()
-	if err != nil || len(got) != 5 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	if got[0].Err != nil || got[0].State.Status != Replaying || got[1].ID != "b" || got[1].Err == nil || !strings.Contains(got[1].Err.Error(), "status/0/1: too large") ||
-		!got[2].Removed || string(got[3].ChainHead) != "{}" || got[4].Err == nil {
-		t.Errorf("%+v", got)
-	}
+	must.That(t, err == nil && len(got) == 5, "%+v, %v", got, err)
+	expect.That(t, got[0].Err == nil && got[0].State.Status == Replaying && got[1].ID == "b" && got[1].Err != nil && strings.Contains(got[1].Err.Error(), "status/0/1: too large") && got[2].Removed && string(got[3].ChainHead) == "{}" && got[4].Err != nil,
+		"%+v", got)
 	nobody := bombs.Batch(kgo.CodecNone, bombAt, blown)
 	nobody.Attributes, nobody.Records = int16(kgo.CodecZstd), []byte("no zstd")
 	drop(t, cl, "status", nobody)
@@ -146,25 +131,17 @@ func TestPointer_S0_5_a_letter_knows_where_its_original_lies(t *testing.T) {
 	p := header.PointTo(at, []byte("key"), []byte("value of it"), true)
 	r := pointTo(p, []byte("key"))
 	l := Decode(r, true)
-	if l.Pointer == nil || l.Size != 11 || len(l.Problems) > 0 || l.HoldsValue() || string(l.Searched()) != "value of it" || l.TooLarge != "" {
-		t.Errorf("%+v", l)
-	}
+	expect.That(t, l.Pointer != nil && l.Size == 11 && len(l.Problems) <= 0 && !l.HoldsValue() && string(l.Searched()) == "value of it" && l.TooLarge == "", "%+v", l)
 	other := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("another"), true), []byte("key")), true)
-	if l.ContentHash == other.ContentHash || l.ContentHash != Decode(r, false).ContentHash {
-		t.Error("the content hash does not tell originals apart")
-	}
+	expect.That(t, l.ContentHash != other.ContentHash && l.ContentHash == Decode(r, false).ContentHash, "the content hash does not tell originals apart")
 	keyless := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("v"), false), nil), true)
-	if !keyless.Keyed() || keyless.KeyHash() != l.KeyHash() || (&Letter{}).Keyed() {
-		t.Error("a key that did not fit is not known by its hash")
-	}
+	expect.That(t, keyless.Keyed() && keyless.KeyHash() == l.KeyHash() && !(&Letter{}).Keyed(), "a key that did not fit is not known by its hash")
 	batch := Decode(pointTo(header.PointToBatch(at, 9, 777), nil), true)
-	if batch.Pointer == nil || batch.HoldsValue() || len(batch.Problems) != 1 || !strings.Contains(batch.Problems[0], "offsets 1 to 9 of t/0, a batch of 777 bytes") {
-		t.Errorf("%+v", batch)
-	}
+	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "offsets 1 to 9 of t/0, a batch of 777 bytes"),
+		"%+v", batch)
 	r.Headers[len(r.Headers)-1].Value = []byte("{")
-	if bad := Decode(r, true); bad.Pointer != nil || len(bad.Problems) != 1 || !strings.Contains(bad.Problems[0], header.KeyPointer) {
-		t.Errorf("%+v", bad.Problems)
-	}
+	bad := Decode(r, true)
+	expect.That(t, bad.Pointer == nil && len(bad.Problems) == 1 && strings.Contains(bad.Problems[0], header.KeyPointer), "%+v", bad.Problems)
 }
 
 func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
@@ -181,16 +158,14 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 		return l, why
 	}
 	l, why := fetch(header.PointTo(at, []byte("key"), []byte(value), false), 0)
-	if why != "" || string(l.Content.Value) != value || string(l.Key) != "key" || l.Size != len(value) || !l.HoldsValue() {
-		t.Errorf("%q, %d bytes, key %q", why, len(l.Content.Value), l.Key)
-	}
+	expect.That(t, why == "" && string(l.Content.Value) == value && string(l.Key) == "key" && l.Size == len(value) && l.HoldsValue(),
+		"%q, %d bytes, key %q", why, len(l.Content.Value), l.Key)
 	var names []string
 	for _, h := range l.Content.Headers {
 		names = append(names, h.Key+"="+string(h.Value[:min(len(h.Value), 2)]))
 	}
-	if got := strings.Join(names, " "); !strings.HasPrefix(got, "own=1 switchback-error-code=re ") || strings.Contains(got, "own=co") || strings.Contains(got, "attempt") {
-		t.Errorf("%s", got)
-	}
+	got := strings.Join(names, " ")
+	expect.That(t, strings.HasPrefix(got, "own=1 switchback-error-code=re ") && !strings.Contains(got, "own=co") && !strings.Contains(got, "attempt"), "%s", got)
 	if l, why = fetch(header.PointTo(at, nil, []byte(value), true), 1000); !strings.Contains(why, "1048594 bytes, more than the 1000") || l.HoldsValue() {
 		t.Error(why)
 	}

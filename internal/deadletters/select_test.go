@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -31,13 +32,10 @@ func TestFilter_S4_6_check_refuses_what_cannot_be_asked_of_every_letter(t *testi
 		"text of bytes":   {Text: "\xff"},
 		"text of U+FFFD":  {Text: "a\uFFFD"},
 	} {
-		if f.Check() == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		expect.That(t, f.Check() != nil, "%s: accepted", name)
 	}
-	if err := (Filter{Statuses: Statuses(), Since: at, Until: at.Add(1), Limit: 3, Text: "Straße\n\"%\"", Headers: []HeaderMatch{{Name: "tag", Value: new(long[1:])}}}).Check(); err != nil {
-		t.Error(err)
-	}
+	err := (Filter{Statuses: Statuses(), Since: at, Until: at.Add(1), Limit: 3, Text: "Straße\n\"%\"", Headers: []HeaderMatch{{Name: "tag", Value: new(long[1:])}}}).Check()
+	expect.That(t, err == nil, "%v", err)
 }
 
 func TestResolveTime(t *testing.T) {
@@ -49,9 +47,7 @@ func TestResolveTime(t *testing.T) {
 		" 36h ":                     at.Add(-36 * time.Hour),
 	} {
 		got, err := ResolveTime(in, at)
-		if err != nil || !got.Equal(want) {
-			t.Errorf("%q: %v, %v; want %v", in, got, err, want)
-		}
+		expect.That(t, err == nil && got.Equal(want), "%q: %v, %v; want %v", in, got, err, want)
 	}
 	for _, in := range []string{"", "yesterday", "-5m", "-1d", "5", "99999999d"} {
 		if got, err := ResolveTime(in, at); err == nil {
@@ -85,9 +81,7 @@ func TestGrouping(t *testing.T) {
 			Statuses: map[Status]int{Replaying: 1}, Example: "c", Said: "after 5 s",
 		},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
+	expect.That(t, reflect.DeepEqual(got, want), "got  %+v\nwant %+v", got, want)
 }
 
 func TestParseBBox(t *testing.T) {
@@ -98,9 +92,7 @@ func TestParseBBox(t *testing.T) {
 		"5e5,5.2e6,5.1e5,5.3e6": {500000, 5200000, 510000, 5300000},
 	} {
 		got, err := ParseBBox(in)
-		if err != nil || got != want {
-			t.Errorf("%q: %v, %v", in, got, err)
-		}
+		expect.That(t, err == nil && got == want, "%q: %v, %v", in, got, err)
 		if again, err := ParseBBox(got.String()); err != nil || again != got {
 			t.Errorf("%q: %q comes back as %v, %v", in, got.String(), again, err)
 		}
@@ -125,20 +117,16 @@ func TestStatus_transitions(t *testing.T) {
 	}
 	for _, from := range Statuses() {
 		for _, to := range Statuses() {
-			if got, want := from.CanBecome(to), slices.Contains(legal[from], to); got != want {
-				t.Errorf("%s -> %s: allowed %v, want %v", from, to, got, want)
-			}
+			got, want := from.CanBecome(to), slices.Contains(legal[from], to)
+			expect.That(t, got == want, "%s -> %s: allowed %v, want %v", from, to, got, want)
 		}
 	}
-	if Status("gone").CanBecome(Pending) {
-		t.Error("an unknown status may become pending")
-	}
+	expect.That(t, !Status("gone").CanBecome(Pending), "an unknown status may become pending")
 }
 
 func TestStatus_holds_content_only_while_it_is_or_was_put_back(t *testing.T) {
 	for _, s := range Statuses() {
-		if got, want := s.HoldsContent(), s == Replaying || s == Reprocessed; got != want {
-			t.Errorf("%s holds content: %v, want %v", s, got, want)
-		}
+		got, want := s.HoldsContent(), s == Replaying || s == Reprocessed
+		expect.That(t, got == want, "%s holds content: %v, want %v", s, got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -28,9 +29,7 @@ func fullState() State {
 func TestParseState_reads_back_what_was_written(t *testing.T) {
 	for _, s := range []State{fullState(), {ID: "x", Status: Pending, At: at}} {
 		back := must.Get(ParseState(s.Record("t", 0).Value))(t)
-		if !reflect.DeepEqual(back, s) {
-			t.Errorf("got  %+v\nwant %+v", back, s)
-		}
+		expect.That(t, reflect.DeepEqual(back, s), "got  %+v\nwant %+v", back, s)
 	}
 }
 
@@ -40,17 +39,14 @@ func TestParseState_derives_the_writer(t *testing.T) {
 		`{"id":"x","status":"pending","at":"2026-11-03T04:05:06Z"}`:                            Consumer,
 		`{"id":"x","status":"discarded","dlq":"features.dlq/3/7","at":"2026-11-03T04:05:06Z"}`: Operator,
 	} {
-		if s, err := ParseState([]byte(value)); err != nil || s.Writer != want {
-			t.Errorf("%s: %v, %v, want %v", value, s.Writer, err, want)
-		}
+		s, err := ParseState([]byte(value))
+		expect.That(t, err == nil && s.Writer == want, "%s: %v, %v, want %v", value, s.Writer, err, want)
 	}
 	names := map[string]bool{}
 	for _, w := range Writers() {
 		names[w.String()] = true
 	}
-	if !names["consumer"] || !names["operator"] || len(names) != 2 {
-		t.Errorf("writers %v", names)
-	}
+	expect.That(t, names["consumer"] && names["operator"] && len(names) == 2, "writers %v", names)
 }
 
 func TestParseState_refuses_what_it_does_not_understand(t *testing.T) {
@@ -65,18 +61,15 @@ func TestParseState_refuses_what_it_does_not_understand(t *testing.T) {
 		"count is no count": `{"id":"x","status":"pending","reprocess_count":"1","at":"2026-11-03T04:05:06Z"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if s, err := ParseState([]byte(value)); err == nil {
-				t.Errorf("accepted as %+v", s)
-			}
+			s, err := ParseState([]byte(value))
+			expect.That(t, err != nil, "accepted as %+v", s)
 		})
 	}
 }
 
 func TestNext_takes_a_letter_without_a_state_for_pending(t *testing.T) {
 	next := must.Get(Next(State{ID: "x"}, Change{To: Replaying, ReplayID: "r9", At: at}))(t)
-	if next.Status != Replaying || next.ReplayID != "r9" || next.ReprocessCount != 0 {
-		t.Errorf("got %+v", next)
-	}
+	expect.That(t, next.Status == Replaying && next.ReplayID == "r9" && next.ReprocessCount == 0, "got %+v", next)
 }
 
 func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *testing.T) {
@@ -89,9 +82,7 @@ func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *tes
 		ID: "3-42-0a1b2c3d", Status: Pending, Source: control.Source, KeyHash: idempotency.HashKey([]byte("k")), ContentHash: "sha256:ff",
 		ReprocessCount: 2, ReplayID: "r2", Reason: "geometry_invalid", By: "consumer-1", At: at,
 	}
-	if !reflect.DeepEqual(s, want) {
-		t.Errorf("got  %+v\nwant %+v", s, want)
-	}
+	expect.That(t, reflect.DeepEqual(s, want), "got  %+v\nwant %+v", s, want)
 	for _, to := range []Status{Reprocessed, Duplicate, Superseded, Discarded, Escalated} {
 		if _, err := Closing([]byte("k"), control, Change{To: to, At: at}); err != nil {
 			t.Errorf("close as %s: %v", to, err)
@@ -104,9 +95,8 @@ func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *tes
 
 func TestClosing_refuses_a_record_that_is_no_replay(t *testing.T) {
 	for _, c := range []header.Control{{}, {ReplayID: "r"}, {DeadLetterID: "x"}} {
-		if _, err := Closing([]byte("k"), c, Change{To: Reprocessed, At: at}); err == nil {
-			t.Errorf("accepted %+v", c)
-		}
+		_, err := Closing([]byte("k"), c, Change{To: Reprocessed, At: at})
+		expect.That(t, err != nil, "accepted %+v", c)
 	}
 }
 
@@ -120,13 +110,9 @@ func FuzzParseState(f *testing.F) {
 			return
 		}
 		back, err := ParseState(s.Record("t", 0).Value)
-		if err != nil {
-			t.Fatalf("read %+v but not what it writes: %v", s, err)
-		}
+		must.That(t, err == nil, "read %+v but not what it writes: %v", s, err)
 		s.At = s.At.Truncate(time.Millisecond)
-		if !reflect.DeepEqual(back, s) {
-			t.Fatalf("wrote %+v, read %+v", s, back)
-		}
+		must.That(t, reflect.DeepEqual(back, s), "wrote %+v, read %+v", s, back)
 	})
 }
 
@@ -158,8 +144,7 @@ func TestFollow_S4_6_onlyFromReplayingInTheSameReplay(t *testing.T) {
 		if c.unknown {
 			last = Last{}
 		}
-		if got := last.Follow(c.next, c.prev.ReplayID == c.next.ReplayID); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		got := last.Follow(c.next, c.prev.ReplayID == c.next.ReplayID)
+		expect.That(t, got == c.want, "%s: %s, want %s", name, got, c.want)
 	}
 }

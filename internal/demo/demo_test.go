@@ -22,6 +22,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -105,15 +106,11 @@ func TestRun(t *testing.T) {
 	t.Run("summary", func(t *testing.T) { checkSummary(t, summary.Bytes(), events) })
 	t.Run("screen", func(t *testing.T) { checkScreen(t, out.String()) })
 	cfg, err := config.Load(filepath.Join(dir, "pipeline.yaml"))
-	if err != nil {
-		t.Fatalf("the pipeline file that the screen names does not load: %v", err)
-	}
+	must.That(t, err == nil, "the pipeline file that the screen names does not load: %v", err)
 	t.Run("conservation", func(t *testing.T) { checkConservation(t, cfg, events) })
 	t.Run("metrics", func(t *testing.T) { checkMetrics(t, metrics) })
 	console := regexp.MustCompile(`In a browser: http://(\S+)/\n`).FindStringSubmatch(out.String())
-	if console == nil {
-		t.Fatalf("the screen does not say where the console is:\n%s", out)
-	}
+	must.That(t, console != nil, "the screen does not say where the console is:\n%s", out)
 	t.Run("console", func(t *testing.T) { checkConsole(t, console[1]) })
 	cancel()
 	if err := <-ended; err != nil {
@@ -142,20 +139,13 @@ func checkSummary(t *testing.T, text []byte, events int64) {
 		Checkpoint   map[string]int64
 		Duration     float64 `json:"duration_seconds"`
 	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatalf("%v:\n%s", err, text)
-	}
-	if s.Consumed != s.Delivered+s.DeadLettered+s.Duplicates+s.Superseded+s.Filtered || s.Waiting == nil || *s.Waiting != 0 {
-		t.Errorf("does not balance: %s", text)
-	}
-	if s.Status != "completed" || s.RunID == "" || s.Duration <= 0 || len(s.Checkpoint) != 6 {
-		t.Errorf("the story came to its end, but: %s", text)
-	}
+	err := json.Unmarshal(text, &s)
+	must.That(t, err == nil, "%v:\n%s", err, text)
+	expect.That(t, s.Consumed == s.Delivered+s.DeadLettered+s.Duplicates+s.Superseded+s.Filtered && s.Waiting != nil && *s.Waiting == 0, "does not balance: %s", text)
+	expect.That(t, s.Status == "completed" && s.RunID != "" && s.Duration > 0 && len(s.Checkpoint) == 6, "the story came to its end, but: %s", text)
 	// Three dead letters pass the corrected mapping and are replayed; three stay dead.
-	if s.Consumed != events || s.Delivered != events-3 || s.DeadLettered != 3 || s.Retried == 0 {
-		t.Errorf("consumed, delivered, dead_lettered = %d, %d, %d, want %d, %d, 3 and retries: %s",
-			s.Consumed, s.Delivered, s.DeadLettered, events, events-3, text)
-	}
+	expect.That(t, s.Consumed == events && s.Delivered == events-3 && s.DeadLettered == 3 && s.Retried != 0,
+		"consumed, delivered, dead_lettered = %d, %d, %d, want %d, %d, 3 and retries: %s", s.Consumed, s.Delivered, s.DeadLettered, events, events-3, text)
 }
 
 func checkScreen(t *testing.T, text string) {
@@ -172,13 +162,10 @@ func checkScreen(t *testing.T, text string) {
 		"SECOND PASS: 3 dead letters replayed, 3 left", "× 503", "place_name", "replayer groups -c", "kcat -b 127.0.0.1:",
 		"Died:  3 geometry_invalid, 3 geometry_structure.", "Fixed: geometry.validity", "3 replayed and delivered, 3 still dead",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the screen does not say %q", want)
-		}
+		expect.That(t, strings.Contains(text, want), "the screen does not say %q", want)
 	}
-	if strings.Count(text, "  PROVEN: each of 800 records is in exactly one place\n") != 3 {
-		t.Error("the screen does not show the verdict of verify after each pass and at the end")
-	}
+	expect.That(t, strings.Count(text, "  PROVEN: each of 800 records is in exactly one place\n") == 3,
+		"the screen does not show the verdict of verify after each pass and at the end")
 	report, _, _ := strings.Cut(text, "Everything is still there") // commands with paths follow
 	for line := range strings.Lines(report) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 79 {
@@ -198,9 +185,7 @@ func checkConservation(t *testing.T, cfg *config.Config, events int) {
 	}))(t)
 	account.Verify(t)
 	inputs, sum := account.Totals()
-	if inputs != events || sum.Output != events-3 || sum.Letters != 6 || sum.Replays != 3 || sum.Waiting+sum.Unread != 0 {
-		t.Errorf("%d inputs, %+v", inputs, sum)
-	}
+	expect.That(t, inputs == events && sum.Output == events-3 && sum.Letters == 6 && sum.Replays == 3 && sum.Waiting+sum.Unread == 0, "%d inputs, %+v", inputs, sum)
 }
 
 func checkMetrics(t *testing.T, address string) {
@@ -220,9 +205,8 @@ func checkPages(t *testing.T, address string, pages map[string]string) {
 		res := must.Get(client.Get("http://" + address + path))(t)
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
-		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
-			t.Errorf("%s: status %d, %v, without %q", path, res.StatusCode, err, want)
-		}
+		expect.That(t, err == nil && res.StatusCode == http.StatusOK && strings.Contains(string(body), want),
+			"%s: status %d, %v, without %q", path, res.StatusCode, err, want)
 	}
 }
 
@@ -243,15 +227,9 @@ func TestRun_exit_leaves_and_keeps_standard_output_for_the_summary(t *testing.T)
 	err := demo.Run(t.Context(), demo.Options{
 		Events: 20, Exit: true, Summary: &stdout, Stdout: &stdout, Stderr: &stderr, Env: nothing, Story: shortStory(),
 	})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &stderr)
-	}
-	if !json.Valid(stdout.Bytes()) {
-		t.Errorf("standard output is not one JSON object:\n%s", &stdout)
-	}
-	if !strings.Contains(stderr.String(), "EMBEDDED BROKER") || !strings.Contains(stderr.String(), "SECOND PASS") {
-		t.Errorf("banner or report is missing:\n%s", &stderr)
-	}
+	must.That(t, err == nil, "%v\n%s", err, &stderr)
+	expect.That(t, json.Valid(stdout.Bytes()), "standard output is not one JSON object:\n%s", &stdout)
+	expect.That(t, strings.Contains(stderr.String(), "EMBEDDED BROKER") && strings.Contains(stderr.String(), "SECOND PASS"), "banner or report is missing:\n%s", &stderr)
 }
 
 func TestRun_refuses(t *testing.T) {
@@ -283,13 +261,9 @@ func TestRun_refuses(t *testing.T) {
 				c.options.Env = nothing
 			}
 			err := demo.Run(t.Context(), c.options)
-			if err == nil || c.as != nil && !errors.As(err, c.as) {
-				t.Fatalf("got %v, want a %T", err, c.as)
-			}
+			must.That(t, err != nil && (c.as == nil || errors.As(err, c.as)), "got %v, want a %T", err, c.as)
 			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q does not say %q", err, want)
-				}
+				expect.That(t, strings.Contains(err.Error(), want), "%q does not say %q", err, want)
 			}
 		})
 	}
@@ -303,7 +277,6 @@ func TestRun_interrupted_before_the_end(t *testing.T) {
 	<-out.seen
 	because := errors.New("somebody pressed Ctrl-C")
 	cancel(because)
-	if err := <-ended; !errors.Is(err, demo.ErrInterrupted) || !errors.Is(err, because) {
-		t.Errorf("got %v, want ErrInterrupted with its cause", err)
-	}
+	err := <-ended
+	expect.That(t, errors.Is(err, demo.ErrInterrupted) && errors.Is(err, because), "got %v, want ErrInterrupted with its cause", err)
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -26,9 +27,7 @@ func TestGazetteer_knows_real_places(t *testing.T) {
 		{"us1000chda", "Guam, Guam", false},             // USGS: 122km W of Kota Ternate, Indonesia
 	} {
 		place, ok := g.ByID(c.id)
-		if !ok || place.Name != c.want || (place.DistanceKM == 0) != c.inside {
-			t.Errorf("%s: %+v, %v, want %s", c.id, place, ok, c.want)
-		}
+		expect.That(t, ok && place.Name == c.want && (place.DistanceKM == 0) == c.inside, "%s: %+v, %v, want %s", c.id, place, ok, c.want)
 	}
 	if _, ok := g.ByID("nowhere"); ok {
 		t.Error("an unknown id has a place")

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/consumer"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // Each state of a pass fits a line of 80 columns: events on their way, an outage, and the long wait for the last retries.
@@ -29,14 +30,10 @@ func TestFrame(t *testing.T) {
 	} {
 		text := c.frame.announce() + strings.Join(c.frame.lines(), "\n")
 		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: %q is missing in\n%s", name, want, text)
-			}
+			expect.That(t, strings.Contains(text, want), "%s: %q is missing in\n%s", name, want, text)
 		}
 		for line := range strings.SplitSeq(text, "\n") {
-			if utf8.RuneCountInString(line) > width {
-				t.Errorf("%s: wider than %d: %s", name, width, line)
-			}
+			expect.That(t, utf8.RuneCountInString(line) <= width, "%s: wider than %d: %s", name, width, line)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -19,20 +20,15 @@ func mustSettings(t *testing.T, o Options) *settings {
 func TestSettings_the_fix_changes_nothing_but_the_geometry_rule(t *testing.T) {
 	s := mustSettings(t, Options{})
 	before, after := s.before.Transform, s.after.Transform
-	if before.Geometry.Validity != transform.ValidityReject || after.Geometry.Validity != transform.ValidityFlag {
-		t.Errorf("validity %s, then %s", before.Geometry.Validity, after.Geometry.Validity)
-	}
+	expect.That(t, before.Geometry.Validity == transform.ValidityReject && after.Geometry.Validity == transform.ValidityFlag,
+		"validity %s, then %s", before.Geometry.Validity, after.Geometry.Validity)
 	after.Geometry.Validity, after.Geometry.FlagProperty = before.Geometry.Validity, before.Geometry.FlagProperty
-	if !reflect.DeepEqual(before, after) {
-		t.Errorf("the mapping differs in more than that:\n%+v\n%+v", before, after)
-	}
+	expect.That(t, reflect.DeepEqual(before, after), "the mapping differs in more than that:\n%+v\n%+v", before, after)
 	fixed := *s.after
 	fixed.Transform = s.before.Transform
 	a, errA := s.before.YAML()
 	b, errB := fixed.YAML()
-	if errA != nil || errB != nil || string(a) != string(b) {
-		t.Errorf("the pipelines differ outside of the mapping:\n%s\n%s", a, b)
-	}
+	expect.That(t, errA == nil && errB == nil && string(a) == string(b), "the pipelines differ outside of the mapping:\n%s\n%s", a, b)
 }
 
 func TestSettings_the_written_file_is_the_fixed_pipeline(t *testing.T) {
@@ -40,9 +36,8 @@ func TestSettings_the_written_file_is_the_fixed_pipeline(t *testing.T) {
 	must.Do(t, s.write(t.TempDir()))
 	t.Setenv("SWITCHBACK_ENGINE_INSTANCE", "")
 	cfg := must.Get(config.Load(s.file))(t)
-	if cfg.Engine.Instance == instance || cfg.Transform.Geometry.Validity != transform.ValidityFlag {
-		t.Errorf("instance %q would fence the demo's own consumer, or validity %s is not the fix", cfg.Engine.Instance, cfg.Transform.Geometry.Validity)
-	}
+	expect.That(t, cfg.Engine.Instance != instance && cfg.Transform.Geometry.Validity == transform.ValidityFlag,
+		"instance %q would fence the demo's own consumer, or validity %s is not the fix", cfg.Engine.Instance, cfg.Transform.Geometry.Validity)
 }
 
 // The arithmetic that the story rests on: with the pipeline's tiers, what fails in the outage is through
@@ -51,19 +46,12 @@ func TestDefaultStory_fits_the_tiers(t *testing.T) {
 	story, policy := DefaultStory(), mustSettings(t, Options{}).before.Pipeline.RetryPolicy
 	tiers, jitter := policy.TierDelays(), policy.MaxJitter()
 	end := story.Script.OutageAfter + story.Script.OutageFor
-	if third := tiers[0] + tiers[1]; third >= story.Script.OutageFor {
-		t.Errorf("the third attempt comes %v after the first: no record would need the last tier", third)
-	}
-	if story.Pace.Spread < end {
-		t.Errorf("the events end after %v, before the outage does (%v)", story.Pace.Spread, end)
-	}
-	if last := end + tiers[2] + jitter; last > 85*time.Second {
-		t.Errorf("the last retry is due %v after the first event", last)
-	}
-	if fourth := tiers[2]; fourth < end {
-		t.Errorf("a fourth attempt can come %v after the first event, while the service still misbehaves", fourth)
-	}
-	if policy.MaxAttempts < 4 {
-		t.Errorf("%d attempts, want 4: three in the outage, one to succeed", policy.MaxAttempts)
-	}
+	third := tiers[0] + tiers[1]
+	expect.That(t, third < story.Script.OutageFor, "the third attempt comes %v after the first: no record would need the last tier", third)
+	expect.That(t, story.Pace.Spread >= end, "the events end after %v, before the outage does (%v)", story.Pace.Spread, end)
+	last := end + tiers[2] + jitter
+	expect.That(t, last <= 85*time.Second, "the last retry is due %v after the first event", last)
+	fourth := tiers[2]
+	expect.That(t, fourth >= end, "a fourth attempt can come %v after the first event, while the service still misbehaves", fourth)
+	expect.That(t, policy.MaxAttempts >= 4, "%d attempts, want 4: three in the outage, one to succeed", policy.MaxAttempts)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -82,13 +83,10 @@ func TestRead_C4_what_the_real_libraries_wrote(t *testing.T) {
 			got := Read(Detect(headers), headers)
 			checkRetry(t, &want, &got)
 			checkGroup(t, &want, &got)
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("%s:\n got %+v\nwant %+v", g.Library, got, want)
-			}
+			expect.That(t, reflect.DeepEqual(got, want), "%s:\n got %+v\nwant %+v", g.Library, got, want)
 			for _, h := range headers {
-				if own := h.Key != "ce_id"; IsOwn(got.Dialect, h.Key) != own {
-					t.Errorf("header %s is the library's own: %t", h.Key, own)
-				}
+				own := h.Key != "ce_id"
+				expect.That(t, IsOwn(got.Dialect, h.Key) == own, "header %s is the library's own: %t", h.Key, own)
 			}
 		})
 	}
@@ -102,9 +100,7 @@ func checkRetry(t *testing.T, want, got *Letter) {
 		return
 	}
 	want.FirstAt = want.Timestamp
-	if got.Due.Before(want.FirstAt) || got.Due.After(time.Now()) {
-		t.Errorf("due at %s", got.Due)
-	}
+	expect.That(t, !got.Due.Before(want.FirstAt) && !got.Due.After(time.Now()), "due at %s", got.Due)
 	want.Due = got.Due
 }
 
@@ -115,8 +111,6 @@ func checkGroup(t *testing.T, want, got *Letter) {
 	if got.Dialect == Streams {
 		return // it writes no group
 	}
-	if !strings.HasPrefix(got.Group, prefix) {
-		t.Errorf("group %q", got.Group)
-	}
+	expect.That(t, strings.HasPrefix(got.Group, prefix), "group %q", got.Group)
 	want.Group = got.Group
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 var at = time.Date(2026, 11, 3, 4, 5, 6, 7e6, time.UTC)
@@ -154,9 +156,8 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 		{"put back by us, and dead again elsewhere", join(named("switchback-", "replay-id", "r-1", "dead-letter-id", "dlq-0-1"), springDLT(3, 1042, "boom")), spring},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Read(Detect(c.headers), c.headers); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("\n got %+v\nwant %+v", got, c.want)
-			}
+			got := Read(Detect(c.headers), c.headers)
+			expect.That(t, reflect.DeepEqual(got, c.want), "\n got %+v\nwant %+v", got, c.want)
 		})
 	}
 }
@@ -173,9 +174,7 @@ func TestRead_says_what_it_cannot_understand(t *testing.T) {
 		"too many attempts":          {{Key: "retry_topic-attempts", Value: four(40000)}},
 	} {
 		l := Read(Detect(headers), headers)
-		if len(l.Problems) == 0 || l.HasPosition {
-			t.Errorf("%s: %+v", name, l)
-		}
+		expect.That(t, len(l.Problems) != 0 && !l.HasPosition, "%s: %+v", name, l)
 	}
 }
 
@@ -208,9 +207,8 @@ func TestRead_C4_numbers_of_every_width(t *testing.T) {
 				headers = append(headers, kgo.RecordHeader{Key: names[3], Value: write(7)})
 			}
 			l := Read(d, headers)
-			if !l.HasPosition || l.Topic != "f" || l.Partition != 3 || l.Offset != 104 || names[3] != "" && l.Attempts != 7 || l.Problems != nil {
-				t.Errorf("%s, %s: %+v", d, form, l)
-			}
+			expect.That(t, l.HasPosition && l.Topic == "f" && l.Partition == 3 && l.Offset == 104 && (names[3] == "" || l.Attempts == 7) && l.Problems == nil,
+				"%s, %s: %+v", d, form, l)
 		}
 	}
 	for _, value := range [][]byte{[]byte("1793678706007"), binary.BigEndian.AppendUint64(nil, 1793678706007), bigInt("", 1793678706007).Value} {
@@ -259,9 +257,8 @@ func TestCause_is_the_short_name_of_what_is_behind(t *testing.T) {
 		{Letter{ErrorClass: "a.Wrapper", CauseClass: "java.lang.NullPointerException"}, "NullPointerException"},
 		{Letter{ErrorClass: "a.b.Outer$Inner"}, "Inner"}, {Letter{ErrorClass: "Plain"}, "Plain"}, {Letter{}, ""},
 	} {
-		if got := c.l.Cause(); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.l, got, c.want)
-		}
+		got := c.l.Cause()
+		expect.That(t, got == c.want, "%+v: %q, want %q", c.l, got, c.want)
 	}
 }
 
@@ -274,13 +271,9 @@ func TestIsOwn_every_header_that_is_read_is_the_frameworks(t *testing.T) {
 	} {
 		d := Detect(headers)
 		for _, h := range headers {
-			if !IsOwn(d, h.Key) {
-				t.Errorf("%s: %s is not told to be its own", d, h.Key)
-			}
+			expect.That(t, IsOwn(d, h.Key), "%s: %s is not told to be its own", d, h.Key)
 		}
-		if IsOwn(d, "traceparent") || IsOwn(d, "ce_id") {
-			t.Errorf("%s takes the producer's headers for its own", d)
-		}
+		expect.That(t, !IsOwn(d, "traceparent") && !IsOwn(d, "ce_id"), "%s takes the producer's headers for its own", d)
 	}
 }
 
@@ -294,12 +287,8 @@ func FuzzRead(f *testing.F) {
 		headers := []kgo.RecordHeader{{Key: a, Value: av}, {Key: b, Value: bv}, {Key: c, Value: cv}, {Key: a, Value: bv}}
 		for _, d := range []Dialect{Dialects()[uint(which)%uint(len(Dialects()))], Detect(headers)} {
 			l := Read(d, headers)
-			if l.HasPosition && (l.Topic == "" || l.Partition < 0 || l.Partition > maxPartition || l.Offset < 0) {
-				t.Errorf("%s: position %+v", d, l)
-			}
-			if l.Attempts < 0 || len(l.ErrorMessage) > 3*maxText {
-				t.Errorf("%s: %+v", d, l)
-			}
+			expect.That(t, !l.HasPosition || l.Topic != "" && l.Partition >= 0 && l.Partition <= maxPartition && l.Offset >= 0, "%s: position %+v", d, l)
+			expect.That(t, l.Attempts >= 0 && len(l.ErrorMessage) <= 3*maxText, "%s: %+v", d, l)
 		}
 	})
 }

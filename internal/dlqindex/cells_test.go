@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -30,38 +31,28 @@ func TestCells_S4_6_count_centres_by_a_grid(t *testing.T) {
 				sum += cell.Letters
 			}
 			q.Limit = 0
-			if n, err := w.dlq().Count(t.Context(), q); err != nil || n != sum {
-				t.Errorf("%d of %d letters are counted (%v): %+v", sum, n, err, got)
-			}
+			n, err := w.dlq().Count(t.Context(), q)
+			expect.That(t, err == nil && n == sum, "%d of %d letters are counted (%v): %+v", sum, n, err, got)
 			return got
 		}
 		all := ask(Query{}, 4, 2)
-		if all.NoPlace != 4 || all.View != (deadletters.BBox{West: -178, South: -19, East: 179, North: 50.5}) {
-			t.Errorf("%+v", all)
-		}
+		expect.That(t, all.NoPlace == 4 && all.View == (deadletters.BBox{West: -178, South: -19, East: 179, North: 50.5}), "%+v", all)
 		near := ask(Query{Filter: deadletters.Filter{BBox: &deadletters.BBox{West: 8, South: 47, East: 11, North: 51}}}, 3, 4)
 		want := []Cell{
 			{Letters: 2, Pending: 1, X: 8.5, Y: 47.5, Area: deadletters.BBox{West: 8, South: 47, East: 9, North: 48}, Example: "0"},
 			{Letters: 1, Pending: 1, X: 10.5, Y: 50.5, Area: deadletters.BBox{West: 10, South: 50, East: 11, North: 51}, Example: "2"},
 		}
-		if !same(near.Each, want) {
-			t.Errorf("%+v", near)
-		}
+		expect.That(t, same(near.Each, want), "%+v", near)
 		across := ask(Query{Filter: deadletters.Filter{BBox: &deadletters.BBox{West: 178, South: -20, East: -176, North: -16}}}, 2, 1)
 		want = []Cell{
 			{Letters: 1, Pending: 1, X: 179, Y: -17, Area: deadletters.BBox{West: 178, South: -20, East: -179, North: -16}, Example: "5"},
 			{Letters: 2, Pending: 2, X: -178, Y: -18, Area: deadletters.BBox{West: -179, South: -20, East: -176, North: -16}, Example: "3"},
 		}
-		if !same(across.Each, want) {
-			t.Errorf("%+v", across)
-		}
+		expect.That(t, same(across.Each, want), "%+v", across)
 		half := ask(Query{Filter: deadletters.Filter{BBox: &deadletters.BBox{West: 8, South: 47, East: 8.4, North: 48}}}, 2, 2)
-		if half.Outside != 2 || len(half.Each) != 0 {
-			t.Errorf("%+v", half)
-		}
-		if none := ask(Query{Filter: deadletters.Filter{Codes: []string{"none"}}}, 2, 2); none.Each != nil || none.NoPlace != 0 {
-			t.Errorf("%+v", none)
-		}
+		expect.That(t, half.Outside == 2 && len(half.Each) == 0, "%+v", half)
+		none := ask(Query{Filter: deadletters.Filter{Codes: []string{"none"}}}, 2, 2)
+		expect.That(t, none.Each == nil && none.NoPlace == 0, "%+v", none)
 	})
 }
 

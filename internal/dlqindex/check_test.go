@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -39,9 +40,7 @@ func TestCheck_S4_6_finds_what_does_not_agree_with_the_topics(t *testing.T) {
 				w.sound()
 				must.Do(t, w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec(statement) }))
 				found, err := w.store.Check(t.Context(), w.cl, source)
-				if err != nil || found.Total == 0 || !strings.Contains(strings.Join(found.Faults, "\n"), kind) {
-					t.Errorf("found %+v, %v", found, err)
-				}
+				expect.That(t, err == nil && found.Total != 0 && strings.Contains(strings.Join(found.Faults, "\n"), kind), "found %+v, %v", found, err)
 				must.Do(t, w.store.Forget(t.Context(), w.cluster, "dlq"))
 			})
 		}
@@ -55,9 +54,8 @@ func TestCheck_S4_6_looks_only_as_far_as_the_index_is(t *testing.T) {
 	w.sync()
 	w.put(w.dead(0, "b", nil), w.dead(0, "a", nil), state(0, "a", deadletters.Discarded, 0))
 	w.sound()
-	if n := len(w.letters(Query{})); n != 1 {
-		t.Errorf("%d dead letters before the next sync", n)
-	}
+	n := len(w.letters(Query{}))
+	expect.That(t, n == 1, "%d dead letters before the next sync", n)
 }
 
 // aged gives a world with letters in its index, which is then closed.
@@ -98,17 +96,13 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 			whole := must.Get(os.ReadFile(place))(t)
 			must.Do(t, os.WriteFile(place, spoil(whole), 0o600))
 			s, err := Open(t.Context(), place)
-			if !ofDamage(err) || !strings.Contains(err.Error(), place) {
-				t.Fatalf("%v, %v", s, err)
-			}
+			must.That(t, ofDamage(err) && strings.Contains(err.Error(), place), "%v, %v", s, err)
 			if w.store, err = Replace(t.Context(), place, err); err != nil {
 				t.Fatal(err)
 			}
 			defer w.shut()
 			done, err := w.store.Sync(t.Context(), w.cl, source, nil)
-			if err != nil || done.Letters != 40 || !strings.Contains(done.Anew, place+".damaged") {
-				t.Errorf("%+v, %v", done, err)
-			}
+			expect.That(t, err == nil && done.Letters == 40 && strings.Contains(done.Anew, place+".damaged"), "%+v, %v", done, err)
 			w.sound()
 			if kept, err := os.ReadFile(place + ".damaged"); err != nil || !bytes.Equal(kept, spoil(whole)) {
 				t.Errorf("%d bytes kept, %v", len(kept), err)

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -95,9 +96,8 @@ func (w *world) open(place string) *Store {
 	w.t.Helper()
 	s := must.Get(Open(w.t.Context(), place))(w.t)
 	w.t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			w.t.Error(err)
-		}
+		err := s.Close()
+		expect.That(w.t, err == nil, "%v", err)
 	})
 	return s
 }
@@ -116,9 +116,7 @@ func (w *world) sync() Synced {
 func (w *world) sound() {
 	w.t.Helper()
 	found := must.Get(w.store.Check(w.t.Context(), w.cl, source))(w.t)
-	if found.Total > 0 {
-		w.t.Errorf("%d faults: %q", found.Total, found.Faults)
-	}
+	expect.That(w.t, found.Total <= 0, "%d faults: %q", found.Total, found.Faults)
 }
 
 func (w *world) dlq() *DLQ {
@@ -139,17 +137,14 @@ func (w *world) letters(q Query) []deadletters.Letter {
 func (w *world) letter(id string) deadletters.Letter {
 	w.t.Helper()
 	l, _, err := w.dlq().Letter(w.t.Context(), id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must.That(w.t, err == nil, "%v", err)
 	return l
 }
 
 func (w *world) absent(id string) {
 	w.t.Helper()
-	if _, _, err := w.dlq().Letter(w.t.Context(), id); !errors.Is(err, ErrNoLetter) {
-		w.t.Errorf("dead letter %s: %v, want none", id, err)
-	}
+	_, _, err := w.dlq().Letter(w.t.Context(), id)
+	expect.That(w.t, errors.Is(err, ErrNoLetter), "dead letter %s: %v, want none", id, err)
 }
 
 // cut removes the records of a partition before an offset, as retention does.

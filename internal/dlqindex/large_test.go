@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -34,33 +35,24 @@ func TestSync_S0_5_takes_in_what_is_too_large_to_index(t *testing.T) {
 			w.sound()
 		}
 		l := w.letter("large")
-		if l.Size != 20<<20+13 || l.TooLarge == "" || l.Control.FeatureID != "F large" || l.Status != deadletters.Discarded || l.Problems[0] != l.TooLarge {
-			t.Errorf("%+v", l)
-		}
+		expect.That(t, l.Size == 20<<20+13 && l.TooLarge != "" && l.Control.FeatureID == "F large" && l.Status == deadletters.Discarded && l.Problems[0] == l.TooLarge,
+			"%+v", l)
 		l = w.letter("dlq-0-3")
-		if l.Last != 5 || !strings.Contains(l.TooLarge, "dlq/0 offsets 3 to 5") {
-			t.Errorf("%+v", l)
-		}
+		expect.That(t, l.Last == 5 && strings.Contains(l.TooLarge, "dlq/0 offsets 3 to 5"), "%+v", l)
 		w.letter("behind")
 		for text, want := range map[string]string{"the beginning": "large", "too large to index": "", "last": "dlq-0-2"} {
 			found := w.letters(Query{Filter: deadletters.Filter{Text: text}})
-			if want == "" && len(found) > 0 || want != "" && (len(found) != 1 || found[0].ID != want) {
-				t.Errorf("%s: %v", text, found)
-			}
+			expect.That(t, (want != "" || len(found) <= 0) && (want == "" || len(found) == 1 && found[0].ID == want), "%s: %v", text, found)
 		}
 		stats, err := w.dlq().Stats(t.Context())
-		if err != nil || stats.Letters != 5 {
-			t.Errorf("%+v, %v", stats, err)
-		}
+		expect.That(t, err == nil && stats.Letters == 5, "%+v, %v", stats, err)
 		if _, raw, err := w.dlq().Letter(t.Context(), "large"); err != nil || !strings.HasPrefix(raw, `{"too_large": "too large to index`) && !strings.HasPrefix(raw, `{"too_large":"too large to index`) {
 			t.Errorf("%s, %v", raw, err)
 		}
 		larger := source
 		larger.MaxValue = 32 << 20
 		done, err := w.store.Sync(t.Context(), w.cl, larger, nil)
-		if err != nil || done.Anew == "" || w.letter("large").TooLarge != "" {
-			t.Errorf("with a larger limit: %+v, %v", done, err)
-		}
+		expect.That(t, err == nil && done.Anew != "" && w.letter("large").TooLarge == "", "with a larger limit: %+v, %v", done, err)
 	})
 }
 
@@ -87,14 +79,12 @@ func TestSync_S0_5_keeps_where_the_original_of_a_letter_lies(t *testing.T) {
 		w.sync()
 		w.sound()
 		l := w.letter("elsewhere")
-		if l.Pointer == nil || l.Pointer.Offset != 0 || l.Pointer.Bytes != 8000 || l.Pointer.Value != p.Value || l.Size != 8000 || !l.Keyed() || l.KeyHash() == (&deadletters.Letter{}).KeyHash() {
-			t.Errorf("%+v", l)
-		}
+		expect.That(t, l.Pointer != nil && l.Pointer.Offset == 0 && l.Pointer.Bytes == 8000 && l.Pointer.Value == p.Value && l.Size == 8000 && l.Keyed() && l.KeyHash() != (&deadletters.Letter{}).KeyHash(),
+			"%+v", l)
 		if l = w.letter("batch"); l.Pointer == nil || l.Pointer.Last != 17 || l.Pointer.Read() {
 			t.Errorf("%+v", l)
 		}
-		if found := w.letters(Query{Filter: deadletters.Filter{Text: "babababa"}}); len(found) != 1 || found[0].ID != "elsewhere" {
-			t.Errorf("%v", found)
-		}
+		found := w.letters(Query{Filter: deadletters.Filter{Text: "babababa"}})
+		expect.That(t, len(found) == 1 && found[0].ID == "elsewhere", "%v", found)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -60,9 +61,8 @@ func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
 			var got sql.NullString
 			must.Do(t, w.store.row(t.Context(), "SELECT edit_of FROM @dead_letter_queue WHERE id = 'a'").Scan(&got))
 			l := w.letter("a")
-			if got.String != editOf || got.Valid != (editOf != "") || l.Edited() != got.Valid || l.Deaths != deaths {
-				t.Errorf("edit_of %+v and %d deaths, want %q and %d", got, l.Deaths, editOf, deaths)
-			}
+			expect.That(t, got.String == editOf && got.Valid == (editOf != "") && l.Edited() == got.Valid && l.Deaths == deaths,
+				"edit_of %+v and %d deaths, want %q and %d", got, l.Deaths, editOf, deaths)
 		}
 		edit := func(of string) *kgo.Record {
 			r := w.dead(1, "a", nil)
@@ -73,9 +73,8 @@ func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
 		want("", 1)
 		w.put(edit("dlq/1/0"))
 		want("dlq/1/0", 1)
-		if at := w.letter("a").EditOf; at != (header.Position{Topic: "dlq", Partition: 1}) {
-			t.Errorf("it is an edit of %s", at)
-		}
+		at := w.letter("a").EditOf
+		expect.That(t, at == (header.Position{Topic: "dlq", Partition: 1}), "it is an edit of %s", at)
 		w.put(edit("dlq/1/1"), w.dead(0, "b", nil))
 		want("dlq/1/1", 1)
 		w.put(w.dead(1, "a", nil)) // put back, and dead once more
@@ -108,16 +107,11 @@ func TestSync_S4_8_hears_what_failed_again_in_other_software(t *testing.T) {
 				both: {Status: deadletters.Pending, ReprocessCount: 2}, own: {Status: deadletters.Replaying},
 			} {
 				got := w.letter(id).State
-				if got.Status != want.Status || got.ReprocessCount != want.ReprocessCount || got.ReplayID != "r1" {
-					t.Errorf("%s: %+v, want %+v", id, got, want)
-				}
-				if id != own && (got.Reason != "failed again: IllegalStateException" || got.By != "spring") {
-					t.Errorf("%s: %+v", id, got)
-				}
+				expect.That(t, got.Status == want.Status && got.ReprocessCount == want.ReprocessCount && got.ReplayID == "r1", "%s: %+v, want %+v", id, got, want)
+				expect.That(t, id == own || got.Reason == "failed again: IllegalStateException" && got.By == "spring", "%s: %+v", id, got)
 			}
-			if groups := w.letters(Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}); len(groups) != 2 {
-				t.Errorf("%d dead letters are pending, want 2", len(groups))
-			}
+			groups := w.letters(Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}})
+			expect.That(t, len(groups) == 2, "%d dead letters are pending, want 2", len(groups))
 		}
 		w.put(decided(0, first, deadletters.Discarded, w.letter(first).DLQ.Offset)) // in view of the record
 		w.put(decided(0, last, deadletters.Discarded, 0))                           // in view of an earlier one
@@ -156,14 +150,12 @@ func TestSync_S4_6_takes_in_letters_with_long_names(t *testing.T) {
 			with("run", header.KeyRunID),
 			with("feature", header.KeyFeatureID),
 		)
-		if done := w.sync(); done.Letters != 6 {
-			t.Errorf("%+v", done)
-		}
+		done := w.sync()
+		expect.That(t, done.Letters == 6, "%+v", done)
 		w.sound()
 		for _, id := range []string{"pipeline", "run", "dlq-0-2"} {
-			if l := w.letter(id); len(l.Problems) == 0 {
-				t.Errorf("dead letter %s: no word of its header", id)
-			}
+			l := w.letter(id)
+			expect.That(t, len(l.Problems) != 0, "dead letter %s: no word of its header", id)
 		}
 	})
 }
@@ -182,9 +174,8 @@ func TestSync_S4_6_anOutcomeCountsOnlyInItsReplay(t *testing.T) {
 			w.put(outcome(0, "a", deadletters.Duplicate, 1), outcome(0, "b", deadletters.Reprocessed, 1))
 			w.sync()
 			w.sound()
-			if a, b := w.letter("a").Status, w.letter("b").Status; a != deadletters.Reprocessed || b != deadletters.Discarded {
-				t.Errorf("apart %v: a is %s, b is %s", apart, a, b)
-			}
+			a, b := w.letter("a").Status, w.letter("b").Status
+			expect.That(t, a == deadletters.Reprocessed && b == deadletters.Discarded, "apart %v: a is %s, b is %s", apart, a, b)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
@@ -51,9 +52,7 @@ func TestOpen_errors_say_where_and_hide_the_password(t *testing.T) {
 		"postgresql://ana:secret@127.0.0.1:1/x?sslmode=q": "postgres://user:password@host:port/database",
 	} {
 		_, err := Open(t.Context(), place)
-		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: %v", place, err)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), says) && !strings.Contains(err.Error(), "secret"), "%s: %v", place, err)
 	}
 }
 
@@ -67,9 +66,7 @@ func TestOpen_tables_of_another_version_are_made_anew(t *testing.T) {
 		w.store = w.open(place)
 		told := ""
 		done, err := w.store.Sync(t.Context(), w.cl, source, func(p Progress) { told = p.Anew })
-		if err != nil || done.Letters != 1 || !strings.Contains(done.Anew, "version 99") || told != done.Anew {
-			t.Errorf("%+v, told %q, %v", done, told, err)
-		}
+		expect.That(t, err == nil && done.Letters == 1 && strings.Contains(done.Anew, "version 99") && told == done.Anew, "%+v, told %q, %v", done, told, err)
 		w.sound()
 	})
 }
@@ -84,9 +81,8 @@ func TestOpen_leaves_a_table_of_others_alone(t *testing.T) {
 	for _, statement := range []string{"CREATE SCHEMA pipeline", "CREATE TABLE pipeline.dead_letter_queue (id BIGSERIAL PRIMARY KEY)"} {
 		must.Get(s.db.ExecContext(t.Context(), statement))(t)
 	}
-	if _, err := Open(t.Context(), place); err == nil || !strings.Contains(err.Error(), "did not make") {
-		t.Errorf("got %v", err)
-	}
+	_, err := Open(t.Context(), place)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "did not make"), "got %v", err)
 }
 
 // raw_record takes any bytes: JSON stays as it is, the rest is wrapped.
@@ -96,9 +92,7 @@ func FuzzRawRecord(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		raw, _ := rawRecord(value)
-		if !json.Valid([]byte(raw)) || !utf8.ValidString(raw) || strings.Contains(raw, zeroByte) {
-			t.Errorf("%q gives %q", value, raw)
-		}
+		expect.That(t, json.Valid([]byte(raw)) && utf8.ValidString(raw) && !strings.Contains(raw, zeroByte), "%q gives %q", value, raw)
 		if depth([]byte(raw)) > maxDepth {
 			t.Errorf("%q is nested %d deep", raw, depth([]byte(raw)))
 		}
@@ -123,9 +117,8 @@ func TestIndex_S4_6_aStatusTopicThatMayNotBeLookedAtIsADoubt(t *testing.T) {
 		if _, err := x.Fresh(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if said := strings.Join(doubts, "\n"); denied != strings.Contains(said, status) || len(doubts) > 1 {
-			t.Errorf("denied %v: %q", denied, said)
-		}
+		said := strings.Join(doubts, "\n")
+		expect.That(t, denied == strings.Contains(said, status) && len(doubts) <= 1, "denied %v: %q", denied, said)
 		if err := x.Close(); err != nil {
 			t.Error(err)
 		}

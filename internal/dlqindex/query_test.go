@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
@@ -86,14 +87,11 @@ func TestPostgreSQL_S4_6_the_documents_monitoring_queries_run_as_they_stand(t *t
 		if name == "reasons of one run" { // the document's query has no order
 			got, want = sorted(got), sorted(want)
 		}
-		if got != want {
-			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
-		}
+		expect.That(t, got == want, "%s:\n got %s\nwant %s", name, got, want)
 	}
 	// Its clean-up statement runs as well.
-	if _, err := w.store.db.ExecContext(t.Context(), `DELETE FROM pipeline.dead_letter_queue WHERE status IN ('reprocessed', 'discarded') AND rejected_at < NOW() - INTERVAL '30 days'`); err != nil {
-		t.Error(err)
-	}
+	_, err := w.store.db.ExecContext(t.Context(), `DELETE FROM pipeline.dead_letter_queue WHERE status IN ('reprocessed', 'discarded') AND rejected_at < NOW() - INTERVAL '30 days'`)
+	expect.That(t, err == nil, "%v", err)
 	if _, ok := w.store.db.Driver().(*stdlib.Driver); !ok {
 		t.Errorf("the driver is %T", w.store.db.Driver())
 	}
@@ -109,9 +107,7 @@ func sorted(lines string) string {
 func answer(t *testing.T, db *sql.DB, query string) []string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatalf("%v\nof %s", err, query)
-	}
+	must.That(t, err == nil, "%v\nof %s", err, query)
 	defer rows.Close()
 	columns := must.Get(rows.Columns())(t)
 	var out []string
@@ -160,15 +156,11 @@ func TestQuery_S4_6_tells_that_an_answer_takes_long(t *testing.T) {
 		time.Sleep(patience / 2)
 		stop()
 		time.Sleep(2 * patience)
-		if told != 0 {
-			t.Errorf("told %d times of a quick answer", told)
-		}
+		expect.That(t, told == 0, "told %d times of a quick answer", told)
 		stop = q.watch()
 		time.Sleep(3 * patience)
 		stop()
-		if told != 1 {
-			t.Errorf("told %d times of a slow answer", told)
-		}
+		expect.That(t, told == 1, "told %d times of a slow answer", told)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -36,9 +37,8 @@ func TestSync_S4_6_a_random_history_is_what_the_topics_say(t *testing.T) {
 				w.agrees()
 			}
 		}
-		if again := w.sync(); again.Letters != 0 || again.States != 0 || again.Anew != "" {
-			t.Errorf("nothing is new, and it took in %+v", again)
-		}
+		again := w.sync()
+		expect.That(t, again.Letters == 0 && again.States == 0 && again.Anew == "", "nothing is new, and it took in %+v", again)
 	})
 }
 
@@ -150,23 +150,18 @@ func (w *world) pages(q Query, total int) (all []deadletters.Letter) {
 	w.t.Helper()
 	q.Limit = 7
 	n, err := w.dlq().Count(w.t.Context(), q)
-	if err != nil || n != total {
-		w.t.Errorf("%d dead letters are counted of %d, %v", n, total, err)
-	}
+	expect.That(w.t, err == nil && n == total, "%d dead letters are counted of %d, %v", n, total, err)
 	var after *Cursor
 	for {
 		page := must.Get(w.dlq().Page(w.t.Context(), q, after))(w.t)
-		if after == nil && page.Total != total || len(page.Letters) > q.Limit || page.Next != nil && len(page.Letters) < q.Limit {
-			w.t.Errorf("a page of %d of %d, want %d in all", len(page.Letters), page.Total, total)
-		}
+		expect.That(w.t, (after != nil || page.Total == total) && len(page.Letters) <= q.Limit && (page.Next == nil || len(page.Letters) >= q.Limit),
+			"a page of %d of %d, want %d in all", len(page.Letters), page.Total, total)
 		all = append(all, page.Letters...)
 		if page.Next == nil {
 			return all
 		}
 		next, err := ParseCursor(page.Next.String())
-		if err != nil || next != *page.Next {
-			w.t.Fatalf("cursor %s is read as %s, %v", page.Next, next, err)
-		}
+		must.That(w.t, err == nil && next == *page.Next, "cursor %s is read as %s, %v", page.Next, next, err)
 		after = &next
 	}
 }
@@ -240,9 +235,7 @@ func TestSync_S4_6_counters_equal_a_recount_after_crashes_and_retention(t *testi
 				}
 			}
 		}
-		if gone == 0 || expired == 0 {
-			t.Errorf("%d were gone, %d expired: the history proves little", gone, expired)
-		}
+		expect.That(t, gone != 0 && expired != 0, "%d were gone, %d expired: the history proves little", gone, expired)
 	})
 }
 
@@ -251,9 +244,7 @@ func (w *world) recounted() {
 	w.t.Helper()
 	found := must.Get(w.store.Check(w.t.Context(), w.cl, source))(w.t)
 	for _, fault := range found.Faults {
-		if strings.HasPrefix(fault, "count:") {
-			w.t.Error(fault)
-		}
+		expect.That(w.t, !strings.HasPrefix(fault, "count:"), "%v", fault)
 	}
 }
 
@@ -268,9 +259,8 @@ func TestSync_S4_6_several_at_once_take_each_record_in_once(t *testing.T) {
 			w.put(w.history(random, 400)...)
 			for _, s := range stores {
 				group.Go(func() {
-					if _, err := s.Sync(t.Context(), w.cl, source, nil); err != nil {
-						t.Error(err)
-					}
+					_, err := s.Sync(t.Context(), w.cl, source, nil)
+					expect.That(t, err == nil, "%v", err)
 				})
 			}
 			group.Wait()
@@ -288,9 +278,8 @@ func TestSync_S4_6_letters_that_retention_took_are_marked(t *testing.T) {
 		w.put(state(0, "b", deadletters.Discarded, 0))
 		w.sync()
 		w.cut(0, 2)
-		if done := w.sync(); done.Gone != 2 {
-			t.Errorf("%+v, want 2 gone", done)
-		}
+		done := w.sync()
+		expect.That(t, done.Gone == 2, "%+v, want 2 gone", done)
 		w.sound()
 		if got := ids(w.letters(Query{})); got != "c d" {
 			t.Errorf("there: %s", got)
@@ -302,9 +291,7 @@ func TestSync_S4_6_letters_that_retention_took_are_marked(t *testing.T) {
 			t.Errorf("a gone %v, c gone %v", w.letter("a").Gone, w.letter("c").Gone)
 		}
 		stats, err := w.dlq().Stats(t.Context())
-		if err != nil || stats.Letters != 2 || stats.Lost != 1 || stats.Oldest.ID != "c" {
-			t.Errorf("%+v, %v", stats, err)
-		}
+		expect.That(t, err == nil && stats.Letters == 2 && stats.Lost == 1 && stats.Oldest.ID == "c", "%+v, %v", stats, err)
 
 		// It is dead once more: there again. A removed state ends the row of a letter that is gone,
 		// and makes one that is there pending.
@@ -313,12 +300,10 @@ func TestSync_S4_6_letters_that_retention_took_are_marked(t *testing.T) {
 		w.put(tombstone(0, "b"), tombstone(1, "d"))
 		w.sync()
 		w.sound()
-		if a := w.letter("a"); !a.Gone.IsZero() || a.Deaths != 2 {
-			t.Errorf("a is %+v", a)
-		}
-		if d := w.letter("d"); d.Status != deadletters.Pending {
-			t.Errorf("d is %s", d.Status)
-		}
+		a := w.letter("a")
+		expect.That(t, a.Gone.IsZero() && a.Deaths == 2, "a is %+v", a)
+		d := w.letter("d")
+		expect.That(t, d.Status == deadletters.Pending, "d is %s", d.Status)
 		w.absent("b")
 	})
 }
@@ -333,12 +318,10 @@ func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
 		must.Get(w.admin.CreateTopics(t.Context(), 3, 1, nil, "dlq"))(t)
 		w.cl = w.connect() // the old client knows the old topic
 		w.put(w.dead(0, "new", nil), w.dead(0, "newer", nil), w.dead(0, "newest", nil))
-		if done := w.sync(); !strings.Contains(done.Anew, "another one than before") || done.Letters != 3 {
-			t.Errorf("%+v", done)
-		}
-		if got := ids(w.letters(Query{})); got != "new newer newest" {
-			t.Errorf("dead letters: %s", got)
-		}
+		done := w.sync()
+		expect.That(t, strings.Contains(done.Anew, "another one than before") && done.Letters == 3, "%+v", done)
+		got := ids(w.letters(Query{}))
+		expect.That(t, got == "new newer newest", "dead letters: %s", got)
 		w.sound()
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -73,17 +75,14 @@ func TestEnded_S1_8_fastFailuresDoNotOutrunSlowSuccesses(t *testing.T) {
 	most, last := 0.0, Breach{}
 	instance(g, 600, 64, func(i int) bool { return i%6 == 0 }, func(broken []Breach) {
 		for _, b := range broken {
-			if limit := 1.0/6 + 1/float64(b.Of); b.Share() > limit {
-				t.Fatalf("%s: beyond %.4f", b, limit)
-			}
+			limit := 1.0/6 + 1/float64(b.Of)
+			must.That(t, b.Share() <= limit, "%s: beyond %.4f", b, limit)
 			if b.Code == TransientRate {
 				most, last = max(most, b.Share()), b
 			}
 		}
 	})
-	if last.Of != 600 || last.Bad != 100 || most < 1.0/6 {
-		t.Errorf("at the end: %s", last)
-	}
+	expect.That(t, last.Of == 600 && last.Bad == 100 && most >= 1.0/6, "at the end: %s", last)
 }
 
 func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
@@ -109,9 +108,8 @@ func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := New(Limits{MaxTransientRate: 0.1, MaxDeadLetterRate: 1, MinRecords: 1})
 			c.do(g)
-			if got := short(g.Ended(start.Add(6*time.Minute), "", none)); got != c.want {
-				t.Errorf("%s, want %s", got, c.want)
-			}
+			got := short(g.Ended(start.Add(6*time.Minute), "", none))
+			expect.That(t, got == c.want, "%s, want %s", got, c.want)
 		})
 	}
 }
@@ -121,15 +119,11 @@ func TestOver_S1_8_anAttemptFromBeforeTheResetIsStale(t *testing.T) {
 	g := New(Limits{})
 	g.Begun(start, at(1), "b", true)
 	g.Reset()
-	if !g.Over(at(1)) || g.Over(at(1)) || g.Over(at(2)) {
-		t.Error("only the attempt that began before the reset is stale")
-	}
+	expect.That(t, g.Over(at(1)) && !g.Over(at(1)) && !g.Over(at(2)), "only the attempt that began before the reset is stale")
 	g.Begun(start, at(1), "b", true)
 	g.Forget("b")
 	g.Begun(start, at(3), "c", true)
-	if !g.Over(at(1)) || g.Over(at(3)) {
-		t.Error("only the batch that is forgotten is stale")
-	}
+	expect.That(t, g.Over(at(1)) && !g.Over(at(3)), "only the batch that is forgotten is stale")
 }
 
 // S4-9, S4-1: what fails permanently at once does not outrun what succeeds slowly, in a window or in a batch.
@@ -146,9 +140,8 @@ func TestEnded_S4_9_deadLettersDoNotOutrunWhatIsInFlight(t *testing.T) {
 				t.Fatalf("batch %q, %d of 100 are dead: %s", batch, i+1, short(broken))
 			}
 			if len(broken) > 0 {
-				if !strings.Contains(broken[0].String(), "21 of 100 records (21 %) became dead letters") || !strings.Contains(broken[0].String(), "with 79 in flight") {
-					t.Errorf("in words: %s", broken[0])
-				}
+				expect.That(t, strings.Contains(broken[0].String(), "21 of 100 records (21 %) became dead letters") && strings.Contains(broken[0].String(), "with 79 in flight"),
+					"in words: %s", broken[0])
 				break
 			}
 		}

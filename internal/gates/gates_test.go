@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -140,9 +142,8 @@ func TestBatch_S4_1_answersForItself(t *testing.T) {
 			if got := short(last); got != c.want {
 				t.Errorf("got %s", got)
 			}
-			if n, m := g.Delivered("bad-"), g.Delivered("never"); n != 10 || m != 0 {
-				t.Errorf("delivered %d and %d", n, m)
-			}
+			n, m := g.Delivered("bad-"), g.Delivered("never")
+			expect.That(t, n == 10 && m == 0, "delivered %d and %d", n, m)
 			if got := g.Mapped(start, "", feature(true, true)); c.apart && len(got) != 0 {
 				t.Errorf("the window still counts the batch: %s", short(got))
 			}
@@ -155,9 +156,8 @@ func TestBatches_theOneNotHeardOfForLongestIsForgotten(t *testing.T) {
 	for _, id := range []string{"a", "b", "a", "c"} {
 		g.Ended(start, id, Outcome{Finished: true, Delivered: true})
 	}
-	if a, b, c := g.Delivered("a"), g.Delivered("b"), g.Delivered("c"); a != 2 || b != 0 || c != 1 {
-		t.Errorf("a %d, b %d, c %d", a, b, c)
-	}
+	a, b, c := g.Delivered("a"), g.Delivered("b"), g.Delivered("c")
+	expect.That(t, a == 2 && b == 0 && c == 1, "a %d, b %d, c %d", a, b, c)
 }
 
 // The running sum is what a count over all records inside the window gives, whatever the clock does.
@@ -176,15 +176,11 @@ func TestWindow_sumsWhatIsInside(t *testing.T) {
 				want += n
 			}
 		}
-		if w.sum.of != want || w.sum.bad[0] != want {
-			t.Fatalf("step %d: sum %+v, want %d", i, w.sum, want)
-		}
+		must.That(t, w.sum.of == want && w.sum.bad[0] == want, "step %d: sum %+v, want %d", i, w.sum, want)
 	}
 	w.forget("b0")
 	w.forget("b1")
-	if w.sum.of != 0 || w.sum.bad[0] != 0 {
-		t.Errorf("without any batch: %+v", w.sum)
-	}
+	expect.That(t, w.sum.of == 0 && w.sum.bad[0] == 0, "without any batch: %+v", w.sum)
 }
 
 func keys(m map[int64]int64) (out []int64) {
@@ -206,16 +202,13 @@ func TestGates_fromManyGoroutines(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := g.Delivered("b"); n != 800 || g.nulls.sum.bad[0] != 800 {
-		t.Errorf("%d delivered, %+v", n, g.nulls.sum)
-	}
+	n := g.Delivered("b")
+	expect.That(t, n == 800 && g.nulls.sum.bad[0] == 800, "%d delivered, %+v", n, g.nulls.sum)
 }
 
 func TestCodes_isClosedAndEachNamesItsKey(t *testing.T) {
 	for _, c := range Codes() {
-		if c.key() == "" || strings.Contains(Breach{Code: c}.String(), "%!") {
-			t.Errorf("%s: %s", c, Breach{Code: c})
-		}
+		expect.That(t, c.key() != "" && !strings.Contains(Breach{Code: c}.String(), "%!"), "%s: %s", c, Breach{Code: c})
 	}
 }
 
@@ -232,27 +225,20 @@ func TestBatches_oneForEachRecordIsBounded(t *testing.T) {
 		for i := range w.parts {
 			known += len(w.parts[i].batches)
 		}
-		if known > 2*10 {
-			t.Errorf("%s remembers %d batches", name, known)
-		}
-		if w.sum.of != 5000 {
-			t.Errorf("%s counts %d records; what a forgotten batch added stays in the window", name, w.sum.of)
-		}
+		expect.That(t, known <= 2*10, "%s remembers %d batches", name, known)
+		expect.That(t, w.sum.of == 5000, "%s counts %d records; what a forgotten batch added stays in the window", name, w.sum.of)
 	}
 	// They die, one a batch: none can be judged by itself, and the window is held to its limit.
 	broken := false
 	for i := range 12000 {
 		broken = broken || len(g.Ended(time.Unix(500, 0), "d-"+strconv.Itoa(i), Outcome{Finished: true, Dead: true})) > 0
 	}
-	if !broken {
-		t.Error("the window does not say that most records die")
-	}
+	expect.That(t, broken, "the window does not say that most records die")
 	for i := range 100 { // all is dropped once it is older than the window
 		g.Ended(time.Unix(5000+int64(i)*10, 0), "", Outcome{Finished: true, Delivered: true})
 	}
-	if s := g.letters.sum; s.of != 60 || s.bad[0] != 0 {
-		t.Errorf("the window has %+v left", s)
-	}
+	s := g.letters.sum
+	expect.That(t, s.of == 60 && s.bad[0] == 0, "the window has %+v left", s)
 }
 
 // While the windows are suspended nothing is broken; they begin empty when it ends, and what began before that counts for nothing.
@@ -275,9 +261,7 @@ func TestSuspend_S1_8_S4_9_noWindowIsJudgedAndEachBeginsEmpty(t *testing.T) {
 	if got := bad(until, 3); len(got) != 0 || g.Suspended(until) {
 		t.Errorf("three after its end: %s", short(got))
 	}
-	if !g.Over(at(1)) {
-		t.Error("what began before the end counts")
-	}
+	expect.That(t, g.Over(at(1)), "what began before the end counts")
 	if got := bad(until, 10); len(got) == 0 {
 		t.Error("the windows are not judged after its end")
 	}

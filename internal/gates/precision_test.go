@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // points gives so many different points with exactly so many digits after the point, of which the last may be 0.
@@ -68,21 +71,15 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 	g := New(Limits{Floor: 6})
 	feed(g, "", "g", points(100, 6))
-	if feed(g, "", "p", points(60, 4)) < 0 {
-		t.Fatal("the floor holds")
-	}
+	must.That(t, feed(g, "", "p", points(60, 4)) >= 0, "the floor holds")
 	for i, p := range points(60, 4) { // all are judged, and counted once
 		g.Precision(start, "", SampleOf("p"+strconv.Itoa(i), p), true)
 	}
 	b, broken := g.Precision(start, "", SampleOf("x", orb.Point{9.123456, 47.123456}), true)
-	if broken {
-		t.Errorf("an honest feature among coarse ones: %s", b)
-	}
+	expect.That(t, !broken, "an honest feature among coarse ones: %s", b)
 	b, broken = g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), false)
 	want := " of the last 100 ordinates have fewer than 6 decimals; tolerated are 50 of 100 (pipeline.tolerance.precision_decimal_threshold)"
-	if !broken || !strings.HasSuffix(b.String(), want) {
-		t.Errorf("in words: %v %s", broken, b)
-	}
+	expect.That(t, broken && strings.HasSuffix(b.String(), want), "in words: %v %s", broken, b)
 	if n, enough := g.Decimals(); n != 4 || !enough {
 		t.Errorf("%d decimals, %v", n, enough)
 	}
@@ -110,12 +107,10 @@ func TestPrecision_S0_9_oneFeatureHaltsNothing(t *testing.T) {
 	if _, broken := g.Precision(start, "", SampleOf("lake", orb.Polygon{ring}), true); broken {
 		t.Error("one polygon")
 	}
-	if n := len(SampleOf("lake", orb.Polygon{ring}).ordinates); n != 2*positionsOfOne {
-		t.Errorf("%d ordinates of a large geometry", n)
-	}
-	if s := SampleOf("none", nil); len(s.ordinates) != 0 || s.coarse(6) {
-		t.Errorf("no geometry: %+v", s)
-	}
+	n := len(SampleOf("lake", orb.Polygon{ring}).ordinates)
+	expect.That(t, n == 2*positionsOfOne, "%d ordinates of a large geometry", n)
+	s := SampleOf("none", nil)
+	expect.That(t, len(s.ordinates) == 0 && !s.coarse(6), "no geometry: %+v", s)
 }
 
 // S4-1: a batch is judged by itself, and one bad batch is not the fault of the others.
@@ -129,16 +124,13 @@ func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
 			feed(g, "good", "g", points(500, 6))
 			for i, p := range points(200, 4) {
 				if b, broken := g.Precision(start, "bad", SampleOf("b"+strconv.Itoa(i), p), true); broken {
-					if b.Batch != c.want || b.Coarse <= coarseLimit {
-						t.Errorf("%s", b)
-					}
+					expect.That(t, b.Batch == c.want && b.Coarse > coarseLimit, "%s", b)
 					break
 				}
 			}
 			if c.apart {
-				if at := feed(g, "good", "h", points(500, 6)); at >= 0 || g.precision.coarser(6) > coarseLimit {
-					t.Errorf("the window still counts the batch: point %d", at)
-				}
+				at := feed(g, "good", "h", points(500, 6))
+				expect.That(t, at < 0 && g.precision.coarser(6) <= coarseLimit, "the window still counts the batch: point %d", at)
 			}
 		})
 	}
@@ -148,9 +140,7 @@ func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
 		b, yes := g.Precision(start, "small"+strconv.Itoa(i/20), SampleOf("s"+strconv.Itoa(i), p), true)
 		broken = broken || yes && b.Batch == ""
 	}
-	if !broken {
-		t.Error("many small bad batches")
-	}
+	expect.That(t, broken, "many small bad batches")
 }
 
 func TestDecimalsOf(t *testing.T) {
@@ -159,9 +149,8 @@ func TestDecimalsOf(t *testing.T) {
 		"8.123456789012345": 15, "0.30000000000000004": 15, "1e-9": 9, "1e300": 0,
 	} {
 		x, err := strconv.ParseFloat(text, 64)
-		if got := decimalsOf(x); err != nil || got != want {
-			t.Errorf("%s: %d decimals, want %d", text, got, want)
-		}
+		got := decimalsOf(x)
+		expect.That(t, err == nil && got == want, "%s: %d decimals, want %d", text, got, want)
 	}
 }
 
@@ -175,8 +164,7 @@ func TestEach_kindsOfGeometries(t *testing.T) {
 		{orb.Point{}, 1}, {orb.MultiPoint{{}, {}}, 2}, {orb.LineString{{}, {}}, 2}, {orb.MultiLineString{{{}, {}}, {{}}}, 3}, {ring, 4},
 		{orb.Polygon{ring, ring}, 8}, {orb.MultiPolygon{{ring}, {ring}}, 8}, {orb.Collection{ring, orb.Point{}}, 5}, {nil, 0},
 	} {
-		if got := count(c.shape); got != c.want {
-			t.Errorf("%T: %d positions", c.shape, got)
-		}
+		got := count(c.shape)
+		expect.That(t, got == c.want, "%T: %d positions", c.shape, got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -73,16 +74,12 @@ func made(t *testing.T, n int) Document {
 		records, next, err := l.Extend(1, head, []*retrytopics.Event{
 			event(int64(i), 1, "", policy.OutcomeDelivered, ""), event(int64(i), 1, classify.CodeGovernanceDenied, policy.OutcomeDeadLettered, "sacred"),
 		})
-		if err != nil || len(records) != 1 || records[0].Topic != "parcels.audit" || records[0].Partition != 1 {
-			t.Fatalf("%+v, %v", records, err)
-		}
+		must.That(t, err == nil && len(records) == 1 && records[0].Topic == "parcels.audit" && records[0].Partition == 1, "%+v, %v", records, err)
 		if e, err := audit.Parse(records[0].Value); err != nil || e.Decision != audit.Escalated || e.Code != string(classify.CodeGovernanceDenied) {
 			t.Errorf("the entry is no audit event: %+v, %v", e, err)
 		}
 		place, entry, ok, err := audit.Entry(records[0].Value)
-		if err != nil || !ok || place.Of != audit.Governance {
-			t.Fatalf("%+v, %v, %v", place, ok, err)
-		}
+		must.That(t, err == nil && ok && place.Of == audit.Governance, "%+v, %v, %v", place, ok, err)
 		p.Entries, head = append(p.Entries, Chained{place.Link, entry}), next
 	}
 	p.Head = &audit.Head{}
@@ -97,20 +94,17 @@ func made(t *testing.T, n int) Document {
 
 func TestLedger_S3_8_theChainShowsAChange(t *testing.T) {
 	d := made(t, 4)
-	if reports := d.Verify(); audit.Broken(reports) != nil || len(reports) != 1 || reports[0].Entries != 4 {
-		t.Errorf("%+v", reports)
-	}
+	reports := d.Verify()
+	expect.That(t, audit.Broken(reports) == nil && len(reports) == 1 && reports[0].Entries == 4, "%+v", reports)
 	entry := &d.Partitions[0].Entries[1].Entry
 	*entry = []byte(strings.Replace(string(*entry), "sacred", "open", 1))
-	if err := audit.Broken(d.Verify()); !errors.Is(err, audit.ErrBroken) || !strings.Contains(err.Error(), "entry 2 was changed") {
-		t.Errorf("got %v", err)
-	}
+	err := audit.Broken(d.Verify())
+	expect.That(t, errors.Is(err, audit.ErrBroken) && strings.Contains(err.Error(), "entry 2 was changed"), "got %v", err)
 }
 
 func TestLedger_anUnreadableHeadStopsIt(t *testing.T) {
-	if _, _, err := testLedger(0).Extend(1, []byte("{"), nil); err == nil {
-		t.Error("a ledger that lost its head must not begin a new one")
-	}
+	_, _, err := testLedger(0).Extend(1, []byte("{"), nil)
+	expect.That(t, err != nil, "a ledger that lost its head must not begin a new one")
 }
 
 func TestDocument_isReadAsItWasWritten(t *testing.T) {
@@ -141,7 +135,5 @@ func TestLedger_S3_8_hearsOfParts(t *testing.T) {
 		event(7, 1, classify.CodeGovernanceDenied, policy.OutcomeDeadLettered, "sacred"), event(7, 1, classify.CodeNotJSON, policy.OutcomeDeadLettered, ""),
 	}
 	records, _, err := testLedger(0).Extend(1, nil, []*retrytopics.Event{whole})
-	if err != nil || len(records) != 1 {
-		t.Errorf("%d entries, %v; want that of the part that is denied", len(records), err)
-	}
+	expect.That(t, err == nil && len(records) == 1, "%d entries, %v; want that of the part that is denied", len(records), err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -71,17 +72,12 @@ func TestPolicy_S3_1(t *testing.T) {
 				}
 			}
 			marks, err := p.Marks(c.headers, &header.Control{Care: c.before}, features...)
-			if marks.Care != c.want {
-				t.Errorf("read %q, want %q", marks.Care, c.want)
-			}
+			expect.That(t, marks.Care == c.want, "read %q, want %q", marks.Care, c.want)
 			v, broken := err.(*governance.Violation)
-			if err != nil && !broken || broken != (c.breaks != "") || broken && v.Rule != c.breaks {
-				t.Fatalf("got %v, want a violation of %q", err, c.breaks)
-			}
+			must.That(t, (err == nil || broken) && broken == (c.breaks != "") && (!broken || v.Rule == c.breaks), "got %v, want a violation of %q", err, c.breaks)
 			if broken {
-				if f := classify.Of(err); f.Code != classify.CodeGovernanceDenied || f.Transient() || f.Category != classify.CategoryGovernance {
-					t.Errorf("classified as %+v", f)
-				}
+				f := classify.Of(err)
+				expect.That(t, f.Code == classify.CodeGovernanceDenied && !f.Transient() && f.Category == classify.CategoryGovernance, "classified as %+v", f)
 			}
 		})
 	}
@@ -94,9 +90,7 @@ func TestPolicy_S3_8_threeKinds(t *testing.T) {
 	})
 	headers := append(append(headerOf("c", "open"), headerOf("s", "osage")...), headerOf("l", "survey:1887")...)
 	marks, err := p.Marks(headers, &header.Control{}, feature(t, `{}`))
-	if err != nil || marks != (retrytopics.Marks{Care: "open", Sovereignty: "osage", Lineage: "survey:1887"}) {
-		t.Errorf("%+v, %v", marks, err)
-	}
+	expect.That(t, err == nil && marks == (retrytopics.Marks{Care: "open", Sovereignty: "osage", Lineage: "survey:1887"}), "%+v, %v", marks, err)
 	for word, headers := range map[string][]kgo.RecordHeader{
 		`the sovereignty mark "kaw" is none of those that are allowed (governance.sovereignty.allow)`: append(headerOf("s", "kaw"), headerOf("l", "x")...),
 		"the lineage mark is missing (governance.lineage.required)":                                   headerOf("s", "osage"),

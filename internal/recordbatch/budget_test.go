@@ -14,6 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // packed gives the records of a batch on the wire.
@@ -38,9 +40,7 @@ func TestBudget_decompressesAsTheClientDoes(t *testing.T) {
 	b := NewBudget(1<<20, 1<<20)
 	for codec := range kgo.CompressionCodecType(5) {
 		out, err := b.Decompress(packed(codec, records...), codec)
-		if err != nil || !bytes.Equal(out, raw) {
-			t.Errorf("codec %d: %d bytes, %v", codec, len(out), err)
-		}
+		expect.That(t, err == nil && bytes.Equal(out, raw), "codec %d: %d bytes, %v", codec, len(out), err)
 	}
 	if out, err := b.Decompress(xerial(raw[:100], raw[100:]), kgo.CodecSnappy); err != nil || !bytes.Equal(out, raw) {
 		t.Errorf("framed snappy: %d bytes, %v", len(out), err)
@@ -58,9 +58,8 @@ func TestBudget_boundsABatch(t *testing.T) {
 	tiny := make([]bombs.Record, 5000) // 35 KB on the wire, a megabyte in memory
 	for codec := range kgo.CompressionCodecType(4) {
 		for name, records := range map[string][]bombs.Record{"blanks": blank, "tiny records": tiny} {
-			if _, err := b.Decompress(packed(codec+1, records...), codec+1); !errors.Is(err, kgo.ErrMaxDecompress) {
-				t.Errorf("codec %d, %s: error %v", codec+1, name, err)
-			}
+			_, err := b.Decompress(packed(codec+1, records...), codec+1)
+			expect.That(t, errors.Is(err, kgo.ErrMaxDecompress), "codec %d, %s: error %v", codec+1, name, err)
 		}
 	}
 }
@@ -98,30 +97,23 @@ func TestCompressor_compressesHarderWhereItMust(t *testing.T) {
 	size := func(target int) (int, kgo.CompressionCodecType) {
 		out, codec := NewCompressor(target).Compress(new(bytes.Buffer), raw)
 		back, err := NewBudget(1<<20, 1<<20).Decompress(out, codec)
-		if err != nil || !bytes.Equal(back, raw) {
-			t.Fatalf("target %d: does not come back: %v", target, err)
-		}
+		must.That(t, err == nil && bytes.Equal(back, raw), "target %d: does not come back: %v", target, err)
 		return len(out), codec
 	}
 	if _, codec := size(len(raw)); codec != kgo.CodecSnappy {
 		t.Errorf("what fits as it is was compressed by codec %d", codec)
 	}
 	fast, codec := size(len(raw) - 1)
-	if codec != kgo.CodecZstd || fast >= len(raw)-1 {
-		t.Errorf("what does not fit: %d bytes by codec %d", fast, codec)
-	}
+	expect.That(t, codec == kgo.CodecZstd && fast < len(raw)-1, "what does not fit: %d bytes by codec %d", fast, codec)
 	best, _ := size(fast - 1)
-	if best >= fast {
-		t.Errorf("%d bytes where %d were too many", best, fast)
-	}
+	expect.That(t, best < fast, "%d bytes where %d were too many", best, fast)
 	if _, codec := NewCompressor(10).Compress(new(bytes.Buffer), raw, kgo.CompressDisableZstd); codec != kgo.CodecSnappy {
 		t.Errorf("a broker that knows no zstd gets codec %d", codec)
 	}
 	r := &kgo.Record{Key: []byte("k"), Value: raw}
 	c := NewCompressor(1000)
 	for limit, want := range map[int]bool{Bytes(r): true, fast + 1000: true, best + 1000: true, best - 1000: false} {
-		if got := c.Fits(r, limit); got != want {
-			t.Errorf("fits %d: %v, want %v (best %d, fast %d)", limit, got, want, best, fast)
-		}
+		got := c.Fits(r, limit)
+		expect.That(t, got == want, "fits %d: %v, want %v (best %d, fast %d)", limit, got, want, best, fast)
 	}
 }

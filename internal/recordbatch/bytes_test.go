@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // What a record takes is what it takes on the wire, but for a small reserve, however many headers it has: an estimate above that refuses
@@ -26,12 +27,8 @@ func TestBytes_S0_4_ofManyHeaders(t *testing.T) {
 			}
 			wire := len(bombs.Bytes(bombs.Batch(kgo.CodecNone, time.Unix(0, 0), bombs.Record{Key: r.Key, Value: r.Value, Headers: r.Headers})))
 			got := recordbatch.Bytes(r)
-			if got < wire || got > wire+64 {
-				t.Errorf("%d headers of %d bytes: %d, on the wire %d", headers, length, got, wire)
-			}
-			if !recordbatch.NewCompressor(got).Fits(r, got) {
-				t.Errorf("%d headers of %d bytes do not fit their size", headers, length)
-			}
+			expect.That(t, got >= wire && got <= wire+64, "%d headers of %d bytes: %d, on the wire %d", headers, length, got, wire)
+			expect.That(t, recordbatch.NewCompressor(got).Fits(r, got), "%d headers of %d bytes do not fit their size", headers, length)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -77,9 +78,8 @@ func TestEach_S0_5_gives_records_as_the_client_does(t *testing.T) {
 			a := answer(40, bombs.Batch(codec, at, some()...), bombs.Batch(codec, at, some()...))
 			want, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: 42, Topic: "t", Partition: 3}, a, kgo.DefaultDecompressor(), nil)
 			h := read(t, a, Limits{Record: 8 << 20}, 42, math.MaxInt64)
-			if len(h.large) > 0 || h.next != next || len(h.records) != len(want.Records) {
-				t.Fatalf("%d records, %d large, next %d; want %d, next %d", len(h.records), len(h.large), h.next, len(want.Records), next)
-			}
+			must.That(t, len(h.large) <= 0 && h.next == next && len(h.records) == len(want.Records),
+				"%d records, %d large, next %d; want %d, next %d", len(h.records), len(h.large), h.next, len(want.Records), next)
 			for i, r := range h.records {
 				if want := *want.Records[i]; !same(r, &want) {
 					t.Errorf("record %d is %+v, want %+v", i, r, &want)
@@ -101,18 +101,13 @@ func TestEach_S0_5_names_what_is_too_large_and_gives_the_rest(t *testing.T) {
 	for name, codec := range codecsUnderTest {
 		t.Run(name, func(t *testing.T) {
 			h := read(t, answer(40, bombs.Batch(codec, at, some()...)), Limits{Record: 1 << 20}, 40, math.MaxInt64)
-			if len(h.records) != 4 || len(h.large) != 1 || h.next != 50 {
-				t.Fatalf("%d records, %d large, next %d", len(h.records), len(h.large), h.next)
-			}
+			must.That(t, len(h.records) == 4 && len(h.large) == 1 && h.next == 50, "%d records, %d large, next %d", len(h.records), len(h.large), h.next)
 			l := h.large[0]
 			head := append([]byte(`{"pad":`), bytes.Repeat([]byte(" "), headBytes-7)...)
-			if l.Offset != 41 || l.Last != 41 || string(l.Key) != "b" || l.Value != nil || l.Bytes != 3<<20+7 || !bytes.Equal(l.Head, head) ||
-				l.SHA256 != sha256.Sum256(append([]byte(`{"pad":`), bytes.Repeat([]byte(" "), 3<<20)...)) || l.KeySHA256 != [sha256.Size]byte{} || len(l.Headers) != 1 || string(l.Headers[0].Value) != "17" || !l.Timestamp.Equal(at) || l.Unread || l.Topic != "t" || l.Partition != 3 {
-				t.Errorf("%+v: %s", l, l)
-			}
-			if want := "t/3/41 is too large: it has 31457"; !strings.HasPrefix(l.String(), want) {
-				t.Errorf("%s, want %s…", l, want)
-			}
+			expect.That(t, l.Offset == 41 && l.Last == 41 && string(l.Key) == "b" && l.Value == nil && l.Bytes == 3<<20+7 && bytes.Equal(l.Head, head) && l.SHA256 == sha256.Sum256(append([]byte(`{"pad":`), bytes.Repeat([]byte(" "), 3<<20)...)) && l.KeySHA256 == [sha256.Size]byte{} && len(l.Headers) == 1 && string(l.Headers[0].Value) == "17" && l.Timestamp.Equal(at) && !l.Unread && l.Topic == "t" && l.Partition == 3,
+				"%+v: %s", l, l)
+			want := "t/3/41 is too large: it has 31457"
+			expect.That(t, strings.HasPrefix(l.String(), want), "%s, want %s…", l, want)
 		})
 	}
 }
@@ -135,9 +130,7 @@ func TestEach_S0_5_names_keys_and_headers_that_are_too_large(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := read(t, answer(0, bombs.Batch(kgo.CodecZstd, at, c.record, bombs.Record{Value: []byte("next")})),
 				Limits{Record: 1 << 20, Keep: func(name string) bool { return strings.HasPrefix(name, "ours") }}, 0, 2)
-			if len(h.large) != 1 || len(h.records) != 1 || h.next != 2 {
-				t.Fatalf("%d large, %d records, next %d", len(h.large), len(h.records), h.next)
-			}
+			must.That(t, len(h.large) == 1 && len(h.records) == 1 && h.next == 2, "%d large, %d records, next %d", len(h.large), len(h.records), h.next)
 			sum := sha256.Sum256(c.record.Key)
 			if l := h.large[0]; !c.key && l.KeySHA256 != sum || c.key && l.KeySHA256 != [sha256.Size]byte{} {
 				t.Errorf("the hash of the key: %x", l.KeySHA256)
@@ -184,13 +177,10 @@ func TestEach_S0_5_names_the_offsets_of_what_cannot_be_read(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := read(t, answer(40, c.batch, bombs.Batch(kgo.CodecNone, at, bombs.Record{Value: []byte("next")})), c.limits, 40, math.MaxInt64)
-			if len(h.large) != 1 || len(h.records) != c.records+1 || h.next != 51 || h.records[c.records].Offset != 50 {
-				t.Fatalf("%d large, %d records, next %d: %v", len(h.large), len(h.records), h.next, h.large)
-			}
+			must.That(t, len(h.large) == 1 && len(h.records) == c.records+1 && h.next == 51 && h.records[c.records].Offset == 50,
+				"%d large, %d records, next %d: %v", len(h.large), len(h.records), h.next, h.large)
 			l := h.large[0]
-			if !l.Unread || l.Offset != c.first || l.Last != 49 || l.Stored == 0 || !strings.Contains(l.Why, c.why) {
-				t.Errorf("%+v: %s", l, l)
-			}
+			expect.That(t, l.Unread && l.Offset == c.first && l.Last == 49 && l.Stored != 0 && strings.Contains(l.Why, c.why), "%+v: %s", l, l)
 		})
 	}
 }
@@ -201,13 +191,9 @@ func TestEach_S0_5_a_damaged_batch_is_an_error_that_names_it(t *testing.T) {
 	r := NewReader("t", 3, Limits{Record: 8 << 20})
 	take, refuse := func(*kgo.Record) error { return nil }, func(l *Large) error { return errors.New(l.String()) }
 	next, err := r.Each(t.Context(), a, 40, math.MaxInt64, take, refuse)
-	if err != nil || next != 50 {
-		t.Errorf("the batch before it: next %d, %v", next, err)
-	}
+	expect.That(t, err == nil && next == 50, "the batch before it: next %d, %v", next, err)
 	next, err = r.Each(t.Context(), a, 50, math.MaxInt64, take, refuse)
-	if next != 50 || err == nil || !strings.Contains(err.Error(), "the batch at offset 50 is damaged") {
-		t.Errorf("next %d, %v", next, err)
-	}
+	expect.That(t, next == 50 && err != nil && strings.Contains(err.Error(), "the batch at offset 50 is damaged"), "next %d, %v", next, err)
 }
 
 // The marker at offset 6 is that of a transaction that wrote nothing to the partition.
@@ -233,9 +219,7 @@ func TestEach_leaves_out_what_was_aborted(t *testing.T) {
 	for _, r := range h.records {
 		got = append(got, string(r.Value))
 	}
-	if strings.Join(got, " ") != "c1 plain c2 c3" || len(h.large) > 0 || h.next != 11 {
-		t.Errorf("%q, %d large, next %d", got, len(h.large), h.next)
-	}
+	expect.That(t, strings.Join(got, " ") == "c1 plain c2 c3" && len(h.large) <= 0 && h.next == 11, "%q, %d large, next %d", got, len(h.large), h.next)
 }
 
 func TestEach_S0_5_needs_little_memory_for_bombs(t *testing.T) {
@@ -248,12 +232,9 @@ func TestEach_S0_5_needs_little_memory_for_bombs(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	h := read(t, a, Limits{Record: 8 << 20}, 0, math.MaxInt64)
 	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; used > 40<<20 {
-		t.Errorf("%d MiB were allocated for %d bytes that decompress to 800 MiB", used>>20, len(a.RecordBatches))
-	}
-	if len(h.large) != 4 || h.large[3].Bytes != 200<<20 {
-		t.Errorf("%v", h.large)
-	}
+	used := after.TotalAlloc - before.TotalAlloc
+	expect.That(t, used <= 40<<20, "%d MiB were allocated for %d bytes that decompress to 800 MiB", used>>20, len(a.RecordBatches))
+	expect.That(t, len(h.large) == 4 && h.large[3].Bytes == 200<<20, "%v", h.large)
 }
 
 // S2 extends snappy by repeats, which no client of Kafka writes: some hundred bytes would become 100 MiB before a record is read.
@@ -265,9 +246,7 @@ func TestEach_S0_5_takesNoRepeatsOfS2ForSnappy(t *testing.T) {
 			b := bombs.Batch(kgo.CodecNone, at, some()...)
 			b.Attributes, b.Records = int16(kgo.CodecSnappy), stored
 			h := read(t, answer(40, b), Limits{Record: 1 << 20}, 40, math.MaxInt64)
-			if len(h.large) != 1 || !strings.Contains(h.large[0].Why, "more than the format allows") {
-				t.Fatalf("%v", h.large)
-			}
+			must.That(t, len(h.large) == 1 && strings.Contains(h.large[0].Why, "more than the format allows"), "%v", h.large)
 		})
 	}
 }
@@ -370,14 +349,10 @@ func TestEach_reads_old_message_sets(t *testing.T) {
 		t.Run(fmt.Sprint(compressed), func(t *testing.T) {
 			a := &kmsg.FetchResponseTopicPartition{RecordBatches: messages("small", compressed)}
 			h := read(t, a, Limits{Record: 1 << 10}, 40, 41)
-			if len(h.records) != 1 || string(h.records[0].Value) != "small" || h.next != 41 {
-				t.Errorf("%+v", h)
-			}
+			expect.That(t, len(h.records) == 1 && string(h.records[0].Value) == "small" && h.next == 41, "%+v", h)
 			a.RecordBatches = messages(strings.Repeat("large", 1000), compressed)
 			h = read(t, a, Limits{Record: 1 << 10}, 40, 41)
-			if len(h.large) != 1 || h.large[0].Unread != compressed || h.next != 41 {
-				t.Errorf("%+v", h)
-			}
+			expect.That(t, len(h.large) == 1 && h.large[0].Unread == compressed && h.next == 41, "%+v", h)
 			var out bytes.Buffer
 			l, err := NewReader("t", 3, Limits{Record: 1 << 10}).Copy(t.Context(), a, 40, &out)
 			if err != nil || out.Len() != 5000 || l.Bytes != 5000 {
@@ -405,9 +380,7 @@ func FuzzEach(f *testing.F) {
 		got, err := r.Each(t.Context(), a, 40, math.MaxInt64,
 			func(r *kgo.Record) error { h.records = append(h.records, r); return nil },
 			func(l *Large) error {
-				if l.Last < l.Offset || l.Offset <= last {
-					t.Fatalf("%+v behind %d", l, last)
-				}
+				must.That(t, l.Last >= l.Offset && l.Offset > last, "%+v behind %d", l, last)
 				h.large, last = append(h.large, l), l.Last
 				return nil
 			})
@@ -417,13 +390,9 @@ func FuzzEach(f *testing.F) {
 			}
 			return
 		}
-		if got != next || len(h.records) != len(want.Records) {
-			t.Fatalf("%d records up to %d, want %d up to %d", len(h.records), got, len(want.Records), next)
-		}
+		must.That(t, got == next && len(h.records) == len(want.Records), "%d records up to %d, want %d up to %d", len(h.records), got, len(want.Records), next)
 		for i := range h.records {
-			if !same(h.records[i], want.Records[i]) {
-				t.Fatalf("record %d is %+v, want %+v", i, h.records[i], want.Records[i])
-			}
+			must.That(t, same(h.records[i], want.Records[i]), "record %d is %+v, want %+v", i, h.records[i], want.Records[i])
 		}
 	})
 }

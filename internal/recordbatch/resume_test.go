@@ -9,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Who asks for a batch part by part gets each record once, and the batch is decompressed once.
@@ -26,33 +28,24 @@ func TestEach_S0_5_goes_on_with_a_batch_where_it_was_left(t *testing.T) {
 		next, err := r.Each(t.Context(), a, from, end,
 			func(r *kgo.Record) error { seen = append(seen, r.Offset); return nil },
 			func(l *Large) error {
-				if l.Unread {
-					t.Error(l)
-				}
+				expect.That(t, !l.Unread, "%v", l)
 				seen = append(seen, l.Offset)
 				return nil
 			})
-		if err != nil || next != end {
-			t.Fatalf("next %d, %v", next, err)
-		}
+		must.That(t, err == nil && next == end, "next %d, %v", next, err)
 	}
 	for from := int64(40); from < 100; from += 4 {
 		each(a, from, from+3) // and one is left out
 	}
-	if len(seen) != 45 || seen[0] != 40 || seen[44] != 98 || r.opened == nil || r.opened.left != 1 {
-		t.Errorf("%v, %+v", seen, r.opened)
-	}
+	expect.That(t, len(seen) == 45 && seen[0] == 40 && seen[44] == 98 && r.opened != nil && r.opened.left == 1, "%v, %+v", seen, r.opened)
 	each(a, 99, 100)
-	if r.opened != nil {
-		t.Error("a batch that was read to its end is kept")
-	}
+	expect.That(t, r.opened == nil, "a batch that was read to its end is kept")
 	each(a, 50, 51)
 	each(other, 100, 101)
 	each(a, 51, 52) // the decompressor had the other one meanwhile
 	each(a, 45, 46) // back
-	if got := seen[45:]; !reflect.DeepEqual(got, []int64{99, 50, 100, 51, 45}) {
-		t.Errorf("%v", got)
-	}
+	got := seen[45:]
+	expect.That(t, reflect.DeepEqual(got, []int64{99, 50, 100, 51, 45}), "%v", got)
 }
 
 // A callback that has enough has taken what it got. Each record comes once, small or large, and the batch is decompressed once.
@@ -74,17 +67,11 @@ func TestEach_S0_5_endsWhenACallbackHasEnough(t *testing.T) {
 		next, err := r.Each(t.Context(), a, from, math.MaxInt64,
 			func(r *kgo.Record) error { seen = append(seen, r.Offset); return ErrEnough },
 			func(l *Large) error { seen = append(seen, l.Offset); return ErrEnough })
-		if err != nil || next <= from {
-			t.Fatalf("from %d to %d: %v", from, next, err)
-		}
+		must.That(t, err == nil && next > from, "from %d to %d: %v", from, next, err)
 		from = next
 	}
 	for i, offset := range seen {
-		if offset != 40+int64(i) {
-			t.Fatalf("record %d has the offset %d", i, offset)
-		}
+		must.That(t, offset == 40+int64(i), "record %d has the offset %d", i, offset)
 	}
-	if len(seen) != 1000 || calls < 10 {
-		t.Errorf("%d records in %d calls", len(seen), calls)
-	}
+	expect.That(t, len(seen) == 1000 && calls >= 10, "%d records in %d calls", len(seen), calls)
 }

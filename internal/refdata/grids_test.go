@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -53,13 +54,9 @@ func TestDescribeGrids_S1_4(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := must.Get(DescribeGrids(parseGrids(t, c.geometry)))(t)
 			lines := r.Lines()
-			if len(lines) != len(c.lines) {
-				t.Fatalf("%q", lines)
-			}
+			must.That(t, len(lines) == len(c.lines), "%q", lines)
 			for i, want := range c.lines {
-				if !strings.Contains(lines[i], want) {
-					t.Errorf("got %q, want %q", lines[i], want)
-				}
+				expect.That(t, strings.Contains(lines[i], want), "got %q, want %q", lines[i], want)
 			}
 		})
 	}
@@ -74,16 +71,14 @@ func TestDescribeGrids_refuses(t *testing.T) {
 	if faults := new(config.Faults); errors.As(err, &faults) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
-	if w := MissingGrids(parseGrids(t, german+dir+"}")); w.Line != 7 || !strings.Contains(w.Message, dir) {
-		t.Errorf("warning %+v", w)
-	}
+	w := MissingGrids(parseGrids(t, german+dir+"}"))
+	expect.That(t, w.Line == 7 && strings.Contains(w.Message, dir), "warning %+v", w)
 	expect := func(name, has string) {
 		t.Helper()
 		_, err := DescribeGrids(parseGrids(t, german+dir+"}"))
 		faults := new(config.Faults)
-		if !errors.As(err, &faults) || !strings.Contains(err.Error(), has) || faults.List[0].Line != 7 || faults.List[0].Path != "transform.geometry.grids.folder" {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.That(t, errors.As(err, &faults) && strings.Contains(err.Error(), has) && faults.List[0].Line == 7 && faults.List[0].Path == "transform.geometry.grids.folder",
+			"%s: %v", name, err)
 	}
 	expect("empty", "add BETA2007.gsb or")
 	must.Do(t, os.WriteFile(filepath.Join(dir, "BETA2007.gsb"), []byte("NUM_OREC"), 0o600))

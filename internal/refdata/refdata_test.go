@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -45,24 +46,16 @@ func TestOpen_S0_8(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store, err := Open([]transform.Reference{{Name: "s", File: write(t, c.file, c.text), Column: c.column}}, nil)
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), `"s"`) {
-					t.Errorf("got %v", err)
-				}
+				expect.That(t, err != nil && strings.Contains(err.Error(), c.err) && strings.Contains(err.Error(), `"s"`), "got %v", err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.That(t, err == nil, "%v", err)
 			set := store.Sets()["s"]
 			for _, key := range c.has {
-				if !set.Has(key) {
-					t.Errorf("no %q", key)
-				}
+				expect.That(t, set.Has(key), "no %q", key)
 			}
 			for _, key := range c.hasNot {
-				if set.Has(key) {
-					t.Errorf("has %q", key)
-				}
+				expect.That(t, !set.Has(key), "has %q", key)
 			}
 		})
 	}
@@ -79,9 +72,7 @@ func TestWatch_S0_8_reloads_what_changed(t *testing.T) {
 	}))(t)
 	resolves := func(zone string) bool {
 		_, err := transformer.Apply(t.Context(), []byte(`{"type":"Feature","geometry":null,"properties":{"zone":"`+zone+`"}}`))
-		if err != nil && classify.Of(err).Code != classify.CodeForeignKeyUnresolved {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil || classify.Of(err).Code == classify.CodeForeignKeyUnresolved, "%v", err)
 		return err == nil
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -96,22 +87,14 @@ func TestWatch_S0_8_reloads_what_changed(t *testing.T) {
 			synctest.Wait()
 		}
 		step("")
-		if len(reloads) != 0 || !resolves("W2") || resolves("W3") {
-			t.Fatalf("before: %+v", reloads)
-		}
+		must.That(t, len(reloads) == 0 && resolves("W2") && !resolves("W3"), "before: %+v", reloads)
 		step("code\nW2\nW3\n")
-		if len(reloads) != 1 || reloads[0].Err != nil || reloads[0].Keys != 2 || !resolves("W3") {
-			t.Fatalf("after a change: %+v", reloads)
-		}
+		must.That(t, len(reloads) == 1 && reloads[0].Err == nil && reloads[0].Keys == 2 && resolves("W3"), "after a change: %+v", reloads)
 		step("kode\nX\n")
 		step("")
-		if len(reloads) != 2 || reloads[1].Err == nil || reloads[1].Keys != 2 || !resolves("W3") {
-			t.Fatalf("after a broken change: %+v", reloads)
-		}
+		must.That(t, len(reloads) == 2 && reloads[1].Err != nil && reloads[1].Keys == 2 && resolves("W3"), "after a broken change: %+v", reloads)
 		step("code\nW9\n")
-		if len(reloads) != 3 || reloads[2].Err != nil || resolves("W3") || !resolves("W9") {
-			t.Fatalf("after it was fixed: %+v", reloads)
-		}
+		must.That(t, len(reloads) == 3 && reloads[2].Err == nil && !resolves("W3") && resolves("W9"), "after it was fixed: %+v", reloads)
 		stop()
 		synctest.Wait()
 	})

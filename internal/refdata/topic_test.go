@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -101,24 +102,16 @@ func TestLoad_S0_8_topic(t *testing.T) {
 			store := must.Get(Open([]transform.Reference{reference}, k.opts))(t)
 			err := store.Load(bounded(t))
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), `"zones"`) {
-					t.Errorf("got %v", err)
-				}
+				expect.That(t, err != nil && strings.Contains(err.Error(), c.err) && strings.Contains(err.Error(), `"zones"`), "got %v", err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.That(t, err == nil, "%v", err)
 			set := store.Sets()["zones"]
 			for _, key := range c.has {
-				if !set.Has(key) {
-					t.Errorf("no %q", key)
-				}
+				expect.That(t, set.Has(key), "no %q", key)
 			}
 			for _, key := range c.hasNot {
-				if set.Has(key) {
-					t.Errorf("has %q", key)
-				}
+				expect.That(t, !set.Has(key), "has %q", key)
 			}
 		})
 	}
@@ -174,9 +167,7 @@ func TestWatch_S0_8_follows_a_topic(t *testing.T) {
 	until("a new key", func() bool { return set.Has("W4") })
 	k.send(t, topic, `3={"code":{}}`, `4={"code":"W5"}`)
 	until("the one after a record that gives no key", func() bool { return set.Has("W5") })
-	if !set.Has("W4") {
-		t.Error("a record that cannot be read took a key away")
-	}
+	expect.That(t, set.Has("W4"), "a record that cannot be read took a key away")
 	until("the report of it", func() bool {
 		mu.Lock()
 		defer mu.Unlock()

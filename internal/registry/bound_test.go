@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -58,17 +59,13 @@ func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 			for range 5 {
 				_, err := c.SchemaByID(t.Context(), 7)
 				held, ok := errors.AsType[*retrytopics.UnavailableError](err)
-				if !ok || classify.Of(err).Code != classify.CodeRegistryUnavailable || time.Until(held.RetryAt) < time.Minute {
-					t.Fatalf("got %v", err)
-				}
+				must.That(t, ok && classify.Of(err).Code == classify.CodeRegistryUnavailable && time.Until(held.RetryAt) >= time.Minute, "got %v", err)
 			}
 			runtime.ReadMemStats(&after)
-			if grown := after.TotalAlloc - before.TotalAlloc; grown > 8*maxAnswer {
-				t.Errorf("%d MiB were allocated", grown>>20)
-			}
-			if n := asked.Load(); n != 1 {
-				t.Errorf("it was asked for %d times within the pause", n)
-			}
+			grown := after.TotalAlloc - before.TotalAlloc
+			expect.That(t, grown <= 8*maxAnswer, "%d MiB were allocated", grown>>20)
+			n := asked.Load()
+			expect.That(t, n == 1, "it was asked for %d times within the pause", n)
 			if _, err := c.SchemaByID(t.Context(), 8); err != nil {
 				t.Errorf("another schema: %v", err)
 			}
@@ -97,9 +94,7 @@ func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
 			server := httptest.NewServer(answer)
 			t.Cleanup(server.Close)
 			_, err := client(t, Options{URLs: []string{server.URL}}).SchemaByID(t.Context(), 7)
-			if err == nil || classify.Of(err).Code != classify.CodeRegistryUnavailable {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, err != nil && classify.Of(err).Code == classify.CodeRegistryUnavailable, "got %v", err)
 		})
 	}
 }
@@ -125,9 +120,7 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 	var held *retrytopics.UnavailableError
 	for i := 1; i <= failures; i++ {
 		_, err := c.SchemaByID(t.Context(), 7)
-		if errors.As(err, &held) != (i == failures) || classify.Of(err).Code != classify.CodeRegistryUnavailable {
-			t.Fatalf("request %d: %v", i, err)
-		}
+		must.That(t, errors.As(err, &held) == (i == failures) && classify.Of(err).Code == classify.CodeRegistryUnavailable, "request %d: %v", i, err)
 	}
 	before := asked.Load()
 	for _, ask := range []func() error{

@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
@@ -52,15 +53,12 @@ func TestSchemaByID_is_asked_for_once(t *testing.T) {
 	for range 32 {
 		group.Go(func() {
 			schema, err := c.SchemaByID(t.Context(), 7)
-			if err != nil || schema.Name() != "Parcel" {
-				t.Errorf("got %v, %v", schema, err)
-			}
+			expect.That(t, err == nil && schema.Name() == "Parcel", "got %v, %v", schema, err)
 		})
 	}
 	group.Wait()
-	if n := asked.Load(); n != 1 {
-		t.Errorf("the registry was asked %d times", n)
-	}
+	n := asked.Load()
+	expect.That(t, n == 1, "the registry was asked %d times", n)
 }
 
 // TestSchemaByID_references: what a schema refers to is asked for, too.
@@ -78,9 +76,7 @@ func TestSchemaByID_references(t *testing.T) {
 		},
 	})
 	schema, err := c.SchemaByID(t.Context(), 3)
-	if err != nil || schema.Name() != "geo.Event" || !strings.Contains(schema.Canonical(), `"geo.Point","type":"record"`) {
-		t.Errorf("got %v, %v", schema, err)
-	}
+	expect.That(t, err == nil && schema.Name() == "geo.Event" && strings.Contains(schema.Canonical(), `"geo.Point","type":"record"`), "got %v, %v", schema, err)
 }
 
 // TestSchemaByID_lost_reference: the schema is there, and what it needs is not.
@@ -95,9 +91,7 @@ func TestSchemaByID_lost_reference(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	_, err := client(t, Options{URLs: []string{server.URL}}).SchemaByID(t.Context(), 4)
-	if classify.Of(err).Code != classify.CodeSchemaUnknown || !strings.Contains(err.Error(), `version 1 of "nobody"`) {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, classify.Of(err).Code == classify.CodeSchemaUnknown && strings.Contains(err.Error(), `version 1 of "nobody"`), "got %v", err)
 }
 
 // TestSchemaByID_failures: what will pass is told from what will not.
@@ -139,23 +133,15 @@ func TestSchemaByID_failures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := c.client.SchemaByID(t.Context(), 7)
-			if err == nil {
-				t.Fatal("passed")
-			}
-			if f := classify.Of(err); f.Code != c.code || f.Class != c.class {
-				t.Errorf("got %s, %s: %v", f.Code, f.Class, err)
-			}
+			must.That(t, err != nil, "passed")
+			f := classify.Of(err)
+			expect.That(t, f.Code == c.code && f.Class == c.class, "got %s, %s: %v", f.Code, f.Class, err)
 			asked, answered := classify.RequestOf(err), classify.ResponseOf(err)
-			if asked == nil || asked.Method != "GET" || !strings.HasSuffix(asked.URL, "/schemas/ids/7") || asked.TookMS < 1 {
-				t.Errorf("S2-5: request %+v", asked)
-			}
+			expect.That(t, asked != nil && asked.Method == "GET" && strings.HasSuffix(asked.URL, "/schemas/ids/7") && asked.TookMS >= 1, "S2-5: request %+v", asked)
 			status, _ := strconv.Atoi(name[:3])
-			if status != 0 && (answered == nil || answered.Status != status || answered.RequestID != "7f3a" || answered.Body == "" && status != 200) {
-				t.Errorf("S2-5: response %+v", answered)
-			}
-			if strings.Contains(err.Error()+asked.Text(), "secret") {
-				t.Errorf("the error tells the password: %v", err)
-			}
+			expect.That(t, status == 0 || answered != nil && answered.Status == status && answered.RequestID == "7f3a" && (answered.Body != "" || status == 200),
+				"S2-5: response %+v", answered)
+			expect.That(t, !strings.Contains(err.Error()+asked.Text(), "secret"), "the error tells the password: %v", err)
 		})
 	}
 }
@@ -168,13 +154,10 @@ func TestSchemaByID_unusable(t *testing.T) {
 	for range 3 {
 		_, err := c.SchemaByID(t.Context(), 8)
 		var unusable *avro.SchemaError
-		if !errors.As(err, &unusable) || !strings.Contains(err.Error(), "not Avro") {
-			t.Fatalf("got %v", err)
-		}
+		must.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "not Avro"), "got %v", err)
 	}
-	if n := asked.Load(); n != 1 {
-		t.Errorf("the registry was asked %d times", n)
-	}
+	n := asked.Load()
+	expect.That(t, n == 1, "the registry was asked %d times", n)
 }
 
 // TestSchemaByID_unknown is not asked for again for a while, and then is.
@@ -185,9 +168,8 @@ func TestSchemaByID_unknown(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	if n := asked.Load(); n != 1 {
-		t.Errorf("the registry was asked %d times", n)
-	}
+	n := asked.Load()
+	expect.That(t, n == 1, "the registry was asked %d times", n)
 	fake.SeedSchema("late", 1, 9, sr.Schema{Schema: parcel})
 	c.mu.Lock()
 	c.missing[9] = absence{until: time.Now().Add(-time.Second)}
@@ -233,7 +215,6 @@ func TestSchemaByID_one_that_gives_up(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	if _, err := New(Options{}); err == nil {
-		t.Error("no URL passed")
-	}
+	_, err := New(Options{})
+	expect.That(t, err != nil, "no URL passed")
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -50,9 +51,8 @@ func TestLookup_registers_nothing(t *testing.T) {
 	if f := classify.Of(err); f.Code != classify.CodeSchemaMismatch || f.Class != classify.Permanent || f.Stage != classify.StageEncode || !strings.Contains(err.Error(), "output.avro.register") {
 		t.Errorf("got %+v", f)
 	}
-	if _, registered := fake.GetSchema("parcels-value", 1); registered {
-		t.Error("a look-up registered the schema")
-	}
+	_, registered := fake.GetSchema("parcels-value", 1)
+	expect.That(t, !registered, "a look-up registered the schema")
 }
 
 // TestRegister_failures: a mismatch is permanent and remembered; what will pass is asked for again.
@@ -83,19 +83,14 @@ func TestRegister_failures(t *testing.T) {
 			var first int
 			for i := range 3 {
 				_, err := client.Register(t.Context(), "parcels-value", parcel)
-				if err == nil {
-					t.Fatal("passed")
-				}
-				if f := classify.Of(err); f.Code != c.code || f.Class != c.class || f.Stage != classify.StageEncode {
-					t.Errorf("got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
-				}
+				must.That(t, err != nil, "passed")
+				f := classify.Of(err)
+				expect.That(t, f.Code == c.code && f.Class == c.class && f.Stage == classify.StageEncode, "got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
 				if i == 0 {
 					first = asked
 				}
 			}
-			if (asked > first) != c.again {
-				t.Errorf("asked %d times in three attempts, %d in the first", asked, first)
-			}
+			expect.That(t, (asked > first) == c.again, "asked %d times in three attempts, %d in the first", asked, first)
 		})
 	}
 }

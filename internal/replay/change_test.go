@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -23,12 +24,9 @@ func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(6)
 	r := w.change(Discard, deadletters.Filter{Limit: 4})
-	if r.Selected != 4 || r.Changed != 4 || r.Left != 0 || !strings.HasPrefix(r.ID, "discard-") {
-		t.Fatalf("%+v", r)
-	}
-	if p := w.plan(w.service(), deadletters.Filter{}); p.Letters != 2 {
-		t.Errorf("%d dead letters are pending after 4 of 6 were discarded", p.Letters)
-	}
+	must.That(t, r.Selected == 4 && r.Changed == 4 && r.Left == 0 && strings.HasPrefix(r.ID, "discard-"), "%+v", r)
+	p := w.plan(w.service(), deadletters.Filter{})
+	expect.That(t, p.Letters == 2, "%d dead letters are pending after 4 of 6 were discarded", p.Letters)
 	if r := w.change(Escalate, deadletters.Filter{}); r.Changed != 2 {
 		t.Errorf("escalate: %+v", r)
 	}
@@ -36,19 +34,14 @@ func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
 		t.Errorf("reopen: %+v", r)
 	}
 	for id, s := range w.states() {
-		if s.Status != deadletters.Pending || s.Reason != "because" || s.By != "ana" || s.DLQ.Topic == "" || s.ContentHash == "" {
-			t.Errorf("%s: %+v", id, s)
-		}
+		expect.That(t, s.Status == deadletters.Pending && s.Reason == "because" && s.By == "ana" && s.DLQ.Topic != "" && s.ContentHash != "", "%s: %+v", id, s)
 	}
 	events := w.events()
 	for _, e := range events {
-		if e.Decision != audit.StateChanged || e.By != "ana" || e.Letter == "" || e.Reason != "because" || e.Before == "" || e.Before != e.After {
-			t.Errorf("%+v", e)
-		}
+		expect.That(t, e.Decision == audit.StateChanged && e.By == "ana" && e.Letter != "" && e.Reason == "because" && e.Before != "" && e.Before == e.After, "%+v", e)
 	}
-	if operations := w.operations(); len(events) != 12 || len(operations) != 3 || !strings.Contains(operations[0].Filter, `"limit":4`) {
-		t.Errorf("%d events, operations %+v", len(events), operations)
-	}
+	operations := w.operations()
+	expect.That(t, len(events) == 12 && len(operations) == 3 && strings.Contains(operations[0].Filter, `"limit":4`), "%d events, operations %+v", len(events), operations)
 	if len(w.sent()) != 0 {
 		t.Errorf("dead letters were put back: %v", w.sent())
 	}
@@ -60,9 +53,7 @@ func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
 	w.dieMany(2)
 	w.die(deadletters.State{ID: "letter-0", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 0))
 	r := w.change(Discard, deadletters.Filter{IDs: []string{"letter-0", "letter-1"}})
-	if r.Changed != 1 || r.Left != 1 || r.Skipped[0].ID != "letter-0" || !strings.Contains(r.Skipped[0].Why, "it is replaying since") {
-		t.Errorf("%+v", r)
-	}
+	expect.That(t, r.Changed == 1 && r.Left == 1 && r.Skipped[0].ID == "letter-0" && strings.Contains(r.Skipped[0].Why, "it is replaying since"), "%+v", r)
 	s := w.service()
 	if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana(" "), nil); !errors.Is(err, ErrNoReason) {
 		t.Errorf("without a reason: %v", err)
@@ -100,25 +91,17 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	s := w.service()
 	before := start.Add(-s.KeepResolved())
 	preview := must.Get(s.PreviewPrune(w.ctx(), before))(t)
-	if len(w.read("features.dlq")) != 7 || len(w.trail()) != 0 {
-		t.Fatal("the preview changed something")
-	}
+	must.That(t, len(w.read("features.dlq")) == 7 && len(w.trail()) == 0, "the preview changed something")
 	got := must.Get(s.Prune(w.ctx(), before, ana("monthly")))(t)
 	for name, r := range map[string]PruneResult{"preview": preview, "prune": got} {
-		if r.Letters != 4 || r.Records != 3 || r.Kept != 1 || r.Statuses[deadletters.Reprocessed] != 2 ||
-			len(r.Blocks) != 1 || r.Blocks[0].ID != "zero-2" || r.Blocks[0].Status != deadletters.Pending {
-			t.Errorf("%s: %+v", name, r)
-		}
+		expect.That(t, r.Letters == 4 && r.Records == 3 && r.Kept == 1 && r.Statuses[deadletters.Reprocessed] == 2 && len(r.Blocks) == 1 && r.Blocks[0].ID == "zero-2" && r.Blocks[0].Status == deadletters.Pending,
+			"%s: %+v", name, r)
 	}
 	left := w.read("features.dlq")
-	if len(left) != 4 {
-		t.Errorf("%d records are left in the DLQ, want 4", len(left))
-	}
+	expect.That(t, len(left) == 4, "%d records are left in the DLQ, want 4", len(left))
 	model := must.Get(lettermodel.Load(w.ctx(), s.client, "features.dlq", "features.dlq-status"))(t)
 	for _, l := range model.Select(deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}) {
-		if l.ID != "zero-2" {
-			t.Errorf("%s is pending although it was resolved", l.ID)
-		}
+		expect.That(t, l.ID == "zero-2", "%s is pending although it was resolved", l.ID)
 	}
 	if n := len(w.states()); n != 3 {
 		t.Errorf("%d states are left, want 3", n)
@@ -127,9 +110,7 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 		t.Errorf("%d audit events, want one for each dead letter", n)
 	}
 	again, err := s.Prune(w.ctx(), before, ana("again"))
-	if err != nil || again.Letters != 0 || again.Records != 0 {
-		t.Errorf("again: %+v, %v", again, err)
-	}
+	expect.That(t, err == nil && again.Letters == 0 && again.Records == 0, "again: %+v, %v", again, err)
 	if _, err := s.Prune(w.ctx(), start.Add(time.Hour), ana("x")); !errors.Is(err, ErrOptions) {
 		t.Errorf("a time to come: %v", err)
 	}
@@ -144,9 +125,7 @@ func TestPrune_S4_7_counts_records(t *testing.T) {
 	w.resolve(start.AddDate(0, 0, -31), deadletters.Discarded, 0, "a")
 	s := w.service()
 	r, err := s.PreviewPrune(w.ctx(), start.Add(-s.KeepResolved()))
-	if err != nil || r.Letters != 1 || r.Records != 1 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	expect.That(t, err == nil && r.Letters == 1 && r.Records == 1, "%+v, %v", r, err)
 }
 
 // A letter that was changed back and forth since the plan is stale, although it is pending again.
@@ -158,9 +137,7 @@ func TestExecute_S4_8_a_letter_that_changed_since_the_plan_is_stale(t *testing.T
 	w.change(Discard, deadletters.Filter{IDs: []string{"letter-1"}})
 	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-1"}})
 	r := w.execute(w.service(), p)
-	if r.Reinjected != 2 || r.Left != 1 || r.Skipped[0].ID != "letter-1" || !strings.Contains(r.Skipped[0].Why, "changed since the plan") {
-		t.Errorf("%+v", r)
-	}
+	expect.That(t, r.Reinjected == 2 && r.Left == 1 && r.Skipped[0].ID == "letter-1" && strings.Contains(r.Skipped[0].Why, "changed since the plan"), "%+v", r)
 }
 
 // A person who decides about an escalated letter replays or discards it as it is, and can undo the discard. Who names no status does not
@@ -172,13 +149,10 @@ func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
 	s := w.service()
 	escalated := deadletters.Filter{Statuses: []deadletters.Status{deadletters.Escalated}}
 	must.Get(s.Change(w.ctx(), deadletters.Filter{Limit: 4}, Escalate, ana("somebody has to look"), nil))(t)
-	if p := w.plan(s, deadletters.Filter{}); p.Letters != 2 {
-		t.Errorf("a plan of what is pending has %d letters", p.Letters)
-	}
+	p := w.plan(s, deadletters.Filter{})
+	expect.That(t, p.Letters == 2, "a plan of what is pending has %d letters", p.Letters)
 	r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("not wanted"), nil)
-	if err != nil || r.Changed != 2 {
-		t.Errorf("discard without a status: %+v, %v", r, err)
-	}
+	expect.That(t, err == nil && r.Changed == 2, "discard without a status: %+v, %v", r, err)
 	some := escalated
 	some.Limit = 2
 	if r, err = s.Change(w.ctx(), some, Discard, ana("not wanted"), nil); err != nil || r.Changed != 2 {
@@ -193,9 +167,8 @@ func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
 	if n := w.statuses(); n[deadletters.Escalated] != 4 {
 		t.Errorf("%v", n)
 	}
-	if sent := w.execute(s, w.plan(s, escalated)); sent.Reinjected != 4 {
-		t.Errorf("%+v", sent)
-	}
+	sent := w.execute(s, w.plan(s, escalated))
+	expect.That(t, sent.Reinjected == 4, "%+v", sent)
 	w.consume(well)
 }
 
@@ -221,8 +194,6 @@ func TestChange_S4_8_asksOnlyForWhatWouldChange(t *testing.T) {
 		asked := -1
 		stop := errors.New("no")
 		_, err := s.Change(w.ctx(), deadletters.Filter{Statuses: c.statuses}, c.verb, ana("x"), func(n int) error { asked = n; return stop })
-		if asked != c.asked || c.asked < 0 && !errors.Is(err, ErrOptions) {
-			t.Errorf("%s %v: asked about %d, %v", c.verb, c.statuses, asked, err)
-		}
+		expect.That(t, asked == c.asked && (c.asked >= 0 || errors.Is(err, ErrOptions)), "%s %v: asked about %d, %v", c.verb, c.statuses, asked, err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -84,13 +85,10 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			second := must.Get(w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")}))(t)
 			revive()
 			dies := <-end
-			if !errors.Is(dies.err, ErrFenced) {
-				t.Errorf("the killed replayer ended with %v, want ErrFenced", dies.err)
-			}
+			expect.That(t, errors.Is(dies.err, ErrFenced), "the killed replayer ended with %v, want ErrFenced", dies.err)
 			first := dies.result
-			if first.Reinjected != int(afterBatches)*batchLetters || first.Reinjected+second.Reinjected != batchLetters+20 {
-				t.Errorf("first %d, second %d put back", first.Reinjected, second.Reinjected)
-			}
+			expect.That(t, first.Reinjected == int(afterBatches)*batchLetters && first.Reinjected+second.Reinjected == batchLetters+20,
+				"first %d, second %d put back", first.Reinjected, second.Reinjected)
 			w.allOnce(batchLetters + 20)
 		})
 	}
@@ -100,19 +98,13 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 func (w *world) allOnce(n int) {
 	w.t.Helper()
 	sent := w.sent()
-	if len(sent) != n {
-		w.t.Errorf("%d dead letters were put back, want %d", len(sent), n)
-	}
+	expect.That(w.t, len(sent) == n, "%d dead letters were put back, want %d", len(sent), n)
 	for id, times := range sent {
-		if times != 1 {
-			w.t.Errorf("%s was put back %d times", id, times)
-		}
+		expect.That(w.t, times == 1, "%s was put back %d times", id, times)
 	}
 	states := w.states()
 	for id := range sent {
-		if states[id].Status != deadletters.Replaying {
-			w.t.Errorf("%s was put back, but is %q", id, states[id].Status)
-		}
+		expect.That(w.t, states[id].Status == deadletters.Replaying, "%s was put back, but is %q", id, states[id].Status)
 	}
 	if len(w.events()) != n {
 		w.t.Errorf("%d audit events, want %d", len(w.events()), n)
@@ -131,9 +123,7 @@ func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
 		for range 3 {
 			wait.Go(func() {
 				_, err := w.service().Execute(w.ctx(), plan, ExecuteOptions{Call: ana("at once")})
-				if err != nil && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrLeased) {
-					t.Errorf("unexpected: %v", err)
-				}
+				expect.That(t, err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrLeased), "unexpected: %v", err)
 			})
 		}
 		wait.Wait()
@@ -178,9 +168,7 @@ func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_on
 			failed++
 		}
 	}
-	if failed == 0 {
-		t.Error("no run failed: the test tests nothing")
-	}
+	expect.That(t, failed != 0, "no run failed: the test tests nothing")
 	w.allOnce(letters)
 }
 
@@ -211,9 +199,8 @@ func TestExecute_prepares_the_next_batch_while_one_commits(t *testing.T) {
 			return n >= batchLetters+behind, fmt.Sprintf("%d decisions", n)
 		})
 	})
-	if r := w.execute(s, plan); r.Transactions != 2 {
-		t.Errorf("%+v", r)
-	}
+	r := w.execute(s, plan)
+	expect.That(t, r.Transactions == 2, "%+v", r)
 	w.allOnce(batchLetters + behind)
 	w.whole()
 }
@@ -236,9 +223,8 @@ func TestExecute_S2_6_decides_nothing_ahead_of_a_gate_or_a_rate(t *testing.T) {
 			w.onEndTxn(func(*kmsg.EndTxnRequest) { once.Do(func() { first = decided.Load() - before }) })
 			o.Call = ana("x")
 			if _, err := s.Execute(w.ctx(), plan, o); err != nil {
-				if _, stopped := errors.AsType[*StopError](err); !stopped {
-					t.Fatal(err)
-				}
+				_, stopped := errors.AsType[*StopError](err)
+				must.That(t, stopped, "%v", err)
 			}
 			if first < 100 || first > 110 { // the operation and the pace ask for the time, too
 				t.Errorf("%d decisions at the first commit, want those of 100 dead letters", first)
@@ -251,9 +237,7 @@ func TestExecute_S2_6_decides_nothing_ahead_of_a_gate_or_a_rate(t *testing.T) {
 func (w *world) whole() {
 	w.t.Helper()
 	for _, r := range w.verify() {
-		if r.Fault != "" {
-			w.t.Errorf("the chain of partition %d: %s", r.Partition, r.Fault)
-		}
+		expect.That(w.t, r.Fault == "", "the chain of partition %d: %s", r.Partition, r.Fault)
 	}
 }
 
@@ -266,13 +250,10 @@ func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undec
 	plan := w.plan(s, deadletters.Filter{})
 	fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "features.audit", Err: kerr.TopicAuthorizationFailed, Count: -1})
 	r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")})
-	if !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Transactions+r.Reinjected != 0 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	expect.That(t, errors.Is(err, kerr.TopicAuthorizationFailed) && r.Transactions+r.Reinjected == 0, "%+v, %v", r, err)
 	fault.Remove()
-	if n := len(w.sent()) + len(w.states()) + len(w.trail()); n != 0 {
-		t.Errorf("%d records were written", n)
-	}
+	n := len(w.sent()) + len(w.states()) + len(w.trail())
+	expect.That(t, n == 0, "%d records were written", n)
 	if r := w.execute(s, plan); r.Reinjected != batchLetters+behind || r.Already != 0 {
 		t.Errorf("again: %+v", r)
 	}
@@ -288,9 +269,7 @@ func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *te
 	w.loseCommits()
 	s := w.service(kgo.RequestRetries(1))
 	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x")})
-	if err != nil || r.Reinjected+r.Already != batchLetters+behind {
-		t.Errorf("%+v, %v", r, err)
-	}
+	expect.That(t, err == nil && r.Reinjected+r.Already == batchLetters+behind, "%+v, %v", r, err)
 	w.allOnce(batchLetters + behind)
 	w.whole()
 }
@@ -306,14 +285,10 @@ func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	w.die(again(first, "twin", 39))
 	limit := "50000"
 	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
-	if err != nil || altered[0].Err != nil {
-		t.Fatal(err, altered)
-	}
+	must.That(t, err == nil && altered[0].Err == nil, "%v %v", err, altered)
 	s := w.service()
 	r := w.execute(s, w.plan(s, deadletters.Filter{}))
-	if r.Reinjected != batchLetters+behind || r.Duplicates != 0 || len(r.Skipped) != 2 || r.Skipped[0].ID != "large" || r.Skipped[1].ID != "twin" {
-		t.Errorf("%+v", r)
-	}
+	expect.That(t, r.Reinjected == batchLetters+behind && r.Duplicates == 0 && len(r.Skipped) == 2 && r.Skipped[0].ID == "large" && r.Skipped[1].ID == "twin", "%+v", r)
 	if large, twin := r.Skipped[0].Why, r.Skipped[1].Why; !strings.Contains(large, "max.message.bytes") || !strings.Contains(twin, "large, which was to stand for it, was not put back") {
 		t.Errorf("large: %s; twin: %s", large, twin)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
@@ -48,20 +49,15 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 
 	var preview []Edited
 	err := s.PreviewEdit(w.ctx(), deadletters.Filter{}, o, func(e Edited) error { preview = append(preview, e); return nil })
-	if err != nil || len(preview) != 1 || !preview[0].Today.Passes || preview[0].After == preview[0].Before || len(preview[0].Changes) == 0 {
-		t.Fatalf("%+v, %v", preview, err)
-	}
-	if len(w.read("features.dlq")) != 1 || len(w.trail()) != 0 {
-		t.Fatal("the preview changed something")
-	}
+	must.That(t, err == nil && len(preview) == 1 && preview[0].Today.Passes && preview[0].After != preview[0].Before && len(preview[0].Changes) != 0,
+		"%+v, %v", preview, err)
+	must.That(t, len(w.read("features.dlq")) == 1 && len(w.trail()) == 0, "the preview changed something")
 
 	if r := w.edit(deadletters.Filter{}, o); r.Changed != 1 || r.Left != 0 {
 		t.Fatalf("%+v", r)
 	}
 	records := w.read("features.dlq")
-	if len(records) != 2 || string(records[0].Value) != string(original.Value) {
-		t.Fatalf("%d records in the DLQ", len(records))
-	}
+	must.That(t, len(records) == 2 && string(records[0].Value) == string(original.Value), "%d records in the DLQ", len(records))
 	edited := records[1]
 	if edited.Partition != 2 || string(edited.Key) != "key of a" || !edited.Timestamp.Equal(original.Timestamp) ||
 		!strings.Contains(string(edited.Value), "[0.0,0.00]") {
@@ -76,14 +72,11 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 		}
 	}
 	state := w.states()["a"]
-	if state.Status != deadletters.Pending || state.ContentHash != preview[0].After || state.Reason != "ring uncrossed" || state.By != "ana" {
-		t.Errorf("state %+v", state)
-	}
+	expect.That(t, state.Status == deadletters.Pending && state.ContentHash == preview[0].After && state.Reason == "ring uncrossed" && state.By == "ana",
+		"state %+v", state)
 	events := w.events()
-	if len(events) != 1 || events[0].Decision != audit.Edited || events[0].Before != preview[0].Before || events[0].After != preview[0].After ||
-		strings.Contains(events[0].Message, "0.00") || !strings.Contains(events[0].Message, "/geometry/coordinates") {
-		t.Errorf("audit %+v", events)
-	}
+	expect.That(t, len(events) == 1 && events[0].Decision == audit.Edited && events[0].Before == preview[0].Before && events[0].After == preview[0].After && !strings.Contains(events[0].Message, "0.00") && strings.Contains(events[0].Message, "/geometry/coordinates"),
+		"audit %+v", events)
 
 	p := w.plan(s, deadletters.Filter{})
 	if p.Summary().WouldPass != 1 || p.Letters != 1 {
@@ -93,9 +86,7 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	back := w.read("features")
-	if len(back) != 1 || string(back[0].Value) != string(edited.Value) {
-		t.Fatalf("%d records went back", len(back))
-	}
+	must.That(t, len(back) == 1 && string(back[0].Value) == string(edited.Value), "%d records went back", len(back))
 	if _, n := topiclog.Header(back[0], deadletters.HeaderEditOf); n != 0 {
 		t.Error("the mark of the edit went back to the pipeline")
 	}
@@ -110,9 +101,7 @@ func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
 	first := w.states()["a"].ContentHash
 
 	r := w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x")})
-	if r.Changed != 0 || !strings.Contains(r.Skipped[0].Why, "--from "+first) {
-		t.Errorf("without --from: %+v", r)
-	}
+	expect.That(t, r.Changed == 0 && strings.Contains(r.Skipped[0].Why, "--from "+first), "without --from: %+v", r)
 	if r := w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: "sha256:00"}); r.Changed != 0 || !strings.Contains(r.Skipped[0].Why, first) {
 		t.Errorf("from something else: %+v", r)
 	}
@@ -126,9 +115,8 @@ func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
 		t.Errorf("from whatever is latest: %+v", r)
 	}
 	last := w.read("features.dlq")
-	if n := len(last); n != 7 {
-		t.Errorf("%d records in the DLQ, want both originals and five edits", n)
-	}
+	n := len(last)
+	expect.That(t, n == 7, "%d records in the DLQ, want both originals and five edits", n)
 }
 
 func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
@@ -143,13 +131,10 @@ func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
 	must.Do(t, w.service().PreviewEdit(w.ctx(), deadletters.Filter{IDs: []string{"text", "tomb", "good", "gone", "dlq-0-2"}},
 		EditOptions{Rewrite: set(t, "properties.name=a")}, func(e Edited) error { why[e.ID] = e.Why; return nil }))
 	for id, want := range map[string]string{"text": "not JSON", "tomb": "a delete has no value", "good": "changes nothing", "gone": "it is discarded", "dlq-0-2": "no dead letter id"} {
-		if !strings.Contains(why[id], want) {
-			t.Errorf("%s: %q, want %q", id, why[id], want)
-		}
+		expect.That(t, strings.Contains(why[id], want), "%s: %q, want %q", id, why[id], want)
 	}
-	if _, err := w.service().Edit(w.ctx(), deadletters.Filter{}, EditOptions{Rewrite: set(t, "a=1")}); !errors.Is(err, ErrNoReason) {
-		t.Errorf("without a reason: %v", err)
-	}
+	_, err := w.service().Edit(w.ctx(), deadletters.Filter{}, EditOptions{Rewrite: set(t, "a=1")})
+	expect.That(t, errors.Is(err, ErrNoReason), "without a reason: %v", err)
 }
 
 // An Avro letter is edited as what it says, and written again with the schema that it came with.
@@ -167,17 +152,12 @@ func TestEdit_S4_8_avro_is_written_with_its_own_schema(t *testing.T) {
 		[]byte(`{"id":9007199254740993,"area":{"string":"N/A"},"geometry":"{\"type\":\"Point\",\"coordinates\":[1,2]}"}`)))(t)
 	w.die(letter(0, "row", string(value)))
 	e := must.Get(rewrite.New(rewrite.Spec{Merge: []byte(`{"area":{"string":null,"double":0.5}}`)}))(t)
-	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: e}); r.Changed != 1 {
-		t.Fatalf("%+v", r)
-	}
+	r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: e})
+	must.That(t, r.Changed == 1, "%+v", r)
 	edited := w.read("features.dlq")[1].Value
 	text, err := s.Text(edited[5:])
-	if err != nil || string(edited[:5]) != string(value[:5]) {
-		t.Fatalf("%x, %v", edited, err)
-	}
-	if !strings.Contains(string(text), `"area":{"double":0.5}`) || !strings.Contains(string(text), `9007199254740993`) {
-		t.Errorf("edited to %s", text)
-	}
+	must.That(t, err == nil && string(edited[:5]) == string(value[:5]), "%x, %v", edited, err)
+	expect.That(t, strings.Contains(string(text), `"area":{"double":0.5}`) && strings.Contains(string(text), `9007199254740993`), "edited to %s", text)
 	if _, err := w.service().mapping.Open(t.Context(), nil, edited); err != nil {
 		t.Errorf("the consumer cannot open it: %v", err)
 	}
@@ -231,18 +211,13 @@ func TestRewrite_S4_8_C4(t *testing.T) {
 	shapes := map[string]int{}
 	for _, o := range p.Outlook() {
 		shapes[o.Shape] += o.Count
-		if o.Shape == "/status" && o.Change != `/status: "open" -> "OPEN"` {
-			t.Errorf("example %q", o.Change)
-		}
+		expect.That(t, o.Shape != "/status" || o.Change == `/status: "open" -> "OPEN"`, "example %q", o.Change)
 	}
-	if sum := p.Summary(); sum.Reinject != 3 || sum.Left != 2 || shapes["/status"] != 2 || shapes[unchanged] != 1 {
-		t.Errorf("%+v, shapes %v", sum, shapes)
-	}
+	sum := p.Summary()
+	expect.That(t, sum.Reinject == 3 && sum.Left == 2 && shapes["/status"] == 2 && shapes[unchanged] == 1, "%+v, shapes %v", sum, shapes)
 	before := w.values(dlt)
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("enum renamed")})
-	if err != nil || r.Reinjected != 3 || r.Left != 2 {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	must.That(t, err == nil && r.Reinjected == 3 && r.Left == 2, "%+v, %v", r, err)
 	want := []string{`{"id":0,"status":"OPEN"}`, `{"id":2,"status":"OPEN"}`, `{"status":"OPEN","id":1}`}
 	if got := w.values("payments"); !slices.Equal(got, want) {
 		t.Errorf("put back %q", got)
@@ -263,9 +238,7 @@ func TestRewrite_S4_8_C4(t *testing.T) {
 			changed++
 		}
 	}
-	if changed != 2 {
-		t.Errorf("%d audit events with both hashes", changed)
-	}
+	expect.That(t, changed == 2, "%d audit events with both hashes", changed)
 	if again, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}); err != nil || again.Reinjected != 0 || again.Already != 3 {
 		t.Errorf("again: %+v, %v", again, err)
 	}
@@ -283,12 +256,9 @@ func TestRewrite_S4_8_onlyWhatWasForetold(t *testing.T) {
 		t.Errorf("a plan's program is run unasked: %v", err)
 	}
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x"), Program: program})
-	if err != nil || r.Reinjected != 0 || r.Left != 2 || !strings.Contains(r.Skipped[0].Why, "another value") {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if got := w.values("payments"); len(got) != 0 {
-		t.Errorf("put back %q", got)
-	}
+	expect.That(t, err == nil && r.Reinjected == 0 && r.Left == 2 && strings.Contains(r.Skipped[0].Why, "another value"), "%+v, %v", r, err)
+	got := w.values("payments")
+	expect.That(t, len(got) == 0, "put back %q", got)
 }
 
 // What does not satisfy the schema stays; a pipeline's own letters are edited instead.
@@ -298,11 +268,9 @@ func TestRewrite_S4_8_isChecked(t *testing.T) {
 	w.die(payment(0, `{"id":1}`), payment(1, `{"id":"x"}`), payment(2, ""))
 	s, p := w.rewritten(rewrite.Spec{Schema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"}}}`)})
 	r := w.execute(s, p)
-	if got := w.values("payments"); r.Reinjected != 1 || r.Left != 2 || !slices.Equal(got, []string{`{"id":1}`}) {
-		t.Errorf("%+v, %q", r, got)
-	}
+	got := w.values("payments")
+	expect.That(t, r.Reinjected == 1 && r.Left == 2 && slices.Equal(got, []string{`{"id":1}`}), "%+v, %q", r, got)
 	own := newWorld(t)
-	if _, err := own.service().Plan(own.ctx(), deadletters.Filter{}, PlanOptions{Rewrite: rewrite.Spec{Set: []string{"a=1"}}}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "replayer edit") {
-		t.Errorf("%v", err)
-	}
+	_, err := own.service().Plan(own.ctx(), deadletters.Filter{}, PlanOptions{Rewrite: rewrite.Spec{Set: []string{"a=1"}}})
+	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "replayer edit"), "%v", err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -34,16 +35,13 @@ func TestExecute_C4_puts_the_original_back(t *testing.T) {
 		t.Errorf("result %+v, want %+v", got, want)
 	}
 	records := w.read("features")
-	if len(records) != 1 {
-		t.Fatalf("%d records in the source topic", len(records))
-	}
+	must.That(t, len(records) == 1, "%d records in the source topic", len(records))
 	r := records[0]
 	if r.Partition != 2 || string(r.Key) != "key of a" || string(r.Value) != string(dead.Value) {
 		t.Errorf("record %s", topiclog.Describe(r))
 	}
-	if err := s.keys.Verify(r); err != nil {
-		t.Errorf("its proof: %v", err)
-	}
+	err := s.keys.Verify(r)
+	expect.That(t, err == nil, "its proof: %v", err)
 	var headers []string
 	for _, h := range r.Headers {
 		if h.Key != header.KeyReplayProof {
@@ -57,9 +55,7 @@ func TestExecute_C4_puts_the_original_back(t *testing.T) {
 		"switchback-replay-id=r1", "switchback-replay-count=1",
 		"switchback-lineage=stac:1", "switchback-care=C1", "switchback-sovereignty=S1",
 	}
-	if !slices.Equal(headers, want) {
-		t.Errorf("headers\n got %q\nwant %q", headers, want)
-	}
+	expect.That(t, slices.Equal(headers, want), "headers\n got %q\nwant %q", headers, want)
 	w.toldOf(p, s.user)
 }
 
@@ -87,9 +83,7 @@ func (w *world) toldOf(p *plan.Plan, user string) {
 	}}
 	got := w.events()
 	want[0].User, want[0].Call = user, got[0].Call // each call has one of its own
-	if !reflect.DeepEqual(got, want) || got[0].Call == "" {
-		w.t.Errorf("audit\n got %+v\nwant %+v", got, want)
-	}
+	expect.That(w.t, reflect.DeepEqual(got, want) && got[0].Call != "", "audit\n got %+v\nwant %+v", got, want)
 }
 
 func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
@@ -106,17 +100,13 @@ func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 		t.Errorf("in a later run: %+v", r)
 	}
 	sent := w.sent()
-	if len(sent) != 1 {
-		t.Errorf("put back: %v", sent)
-	}
+	expect.That(t, len(sent) == 1, "put back: %v", sent)
 	for id, state := range w.states() {
 		want := deadletters.Duplicate
 		if sent[id] == 1 {
 			want = deadletters.Replaying
 		}
-		if state.Status != want {
-			t.Errorf("%s is %s, want %s", id, state.Status, want)
-		}
+		expect.That(t, state.Status == want, "%s is %s, want %s", id, state.Status, want)
 	}
 	changed := 0
 	for _, e := range w.events() {
@@ -124,9 +114,7 @@ func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 			changed++
 		}
 	}
-	if changed != 3 {
-		t.Errorf("%d state changes in the audit trail, want 3", changed)
-	}
+	expect.That(t, changed == 3, "%d state changes in the audit trail, want 3", changed)
 }
 
 // Features without an id of their own are told apart by the keys of their records, and may say the same.
@@ -178,9 +166,7 @@ func TestExecute_looks_at_each_letter_again(t *testing.T) {
 			plan := w.plan(s, deadletters.Filter{})
 			c.change(w, plan)
 			r := w.execute(s, plan)
-			if r.Reinjected != 0 || len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Why, c.why) {
-				t.Errorf("%+v, want a skip that speaks of %q", r, c.why)
-			}
+			expect.That(t, r.Reinjected == 0 && len(r.Skipped) == 1 && strings.Contains(r.Skipped[0].Why, c.why), "%+v, want a skip that speaks of %q", r, c.why)
 			w.sentOnce()
 		})
 	}
@@ -205,12 +191,10 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 			w.die(&kgo.Record{Topic: "features.dlq", Key: []byte("k"), Value: []byte("v"), Headers: c.control.AppendTo(nil)})
 			s := w.service()
 			p := w.plan(s, deadletters.Filter{})
-			if got := w.letters(p); len(got) != 1 || got[0].Do != plan.Leave || !strings.Contains(got[0].Why, c.why) {
-				t.Errorf("plan %+v", got)
-			}
-			if r := w.execute(s, p); r.Reinjected != 0 || len(r.Skipped) != 1 {
-				t.Errorf("%+v", r)
-			}
+			got := w.letters(p)
+			expect.That(t, len(got) == 1 && got[0].Do == plan.Leave && strings.Contains(got[0].Why, c.why), "plan %+v", got)
+			r := w.execute(s, p)
+			expect.That(t, r.Reinjected == 0 && len(r.Skipped) == 1, "%+v", r)
 			w.sentOnce()
 		})
 	}
@@ -223,12 +207,8 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 	s := w.service()
 	named := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}))(t)
 	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Call: ana("fixed")})
-	if err != nil || r.Reinjected != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bad" {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if !strings.HasPrefix(r.ReplayID, "replay-20261103T040506Z-") {
-		t.Errorf("replay id %q", r.ReplayID)
-	}
+	expect.That(t, err == nil && r.Reinjected == 1 && len(r.Skipped) == 1 && r.Skipped[0].ID == "bad", "%+v, %v", r, err)
+	expect.That(t, strings.HasPrefix(r.ReplayID, "replay-20261103T040506Z-"), "replay id %q", r.ReplayID)
 	w.sentOnce("good")
 }
 
@@ -265,9 +245,7 @@ func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *test
 	ctx, cancel := context.WithCancel(w.ctx())
 	w.onEndTxn(func(*kmsg.EndTxnRequest) { cancel() })
 	r, err := s.Execute(ctx, plan, ExecuteOptions{Call: ana("fixed")})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	expect.That(t, errors.Is(err, context.Canceled), "error %v", err)
 	if r.Transactions != 1 || r.Reinjected != batchLetters || len(w.sent()) != batchLetters {
 		t.Errorf("%+v, %d put back", r, len(w.sent()))
 	}
@@ -275,8 +253,6 @@ func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *test
 		t.Errorf("went on with %+v", r)
 	}
 	for id, n := range w.sent() {
-		if n != 1 {
-			t.Errorf("%s was put back %d times", id, n)
-		}
+		expect.That(t, n == 1, "%s was put back %d times", id, n)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -159,13 +160,9 @@ func (w *world) sentOnce(ids ...string) {
 	w.t.Helper()
 	sent := w.sent()
 	for _, id := range ids {
-		if sent[id] != 1 {
-			w.t.Errorf("dead letter %s was put back %d times, want once", id, sent[id])
-		}
+		expect.That(w.t, sent[id] == 1, "dead letter %s was put back %d times, want once", id, sent[id])
 	}
-	if len(sent) != len(ids) {
-		w.t.Errorf("%d dead letters were put back, want %d: %v", len(sent), len(ids), sent)
-	}
+	expect.That(w.t, len(sent) == len(ids), "%d dead letters were put back, want %d: %v", len(sent), len(ids), sent)
 }
 
 // states gives the last state of each letter.
@@ -201,9 +198,7 @@ func (w *world) trail() []audit.Event {
 	var out []audit.Event
 	for _, r := range w.read("features.audit") {
 		e := must.Get(audit.Parse(r.Value))(w.t)
-		if e.Place.Seq < 1 {
-			w.t.Errorf("an event of an operator without a place in the chain: %s", r.Value)
-		}
+		expect.That(w.t, e.Place.Seq >= 1, "an event of an operator without a place in the chain: %s", r.Value)
 		e.Place = audit.Place{}
 		out = append(out, e)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -109,9 +110,8 @@ func TestPlan_S4_8_predicts_by_offset_in_both_orders_that_guard(t *testing.T) {
 		w.die(letter(0, "old", fmt.Sprintf(square, "old")), letter(1, "new", fmt.Sprintf(square, "new")))
 		w.applied("old", 0, 41) // letters have offset 40
 		w.applied("new", 0, 39)
-		if got := w.plan(w.service(), deadletters.Filter{}).Summary().Superseded; got != want {
-			t.Errorf("%s: %d superseded, want %d", mode, got, want)
-		}
+		got := w.plan(w.service(), deadletters.Filter{}).Summary().Superseded
+		expect.That(t, got == want, "%s: %d superseded, want %d", mode, got, want)
 	}
 }
 
@@ -134,9 +134,7 @@ func TestPlan_S4_8_says_when_the_prediction_is_a_guess(t *testing.T) {
 	}
 	w.die(&kgo.Record{Topic: "features.state", Key: []byte("k"), Value: []byte(`{"format":99}`)})
 	_, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{})
-	if !errors.Is(err, retrytopics.ErrNewerState) || !strings.Contains(err.Error(), "features.state/0/0") {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, errors.Is(err, retrytopics.ErrNewerState) && strings.Contains(err.Error(), "features.state/0/0"), "got %v", err)
 }
 
 // S4-8: a forced plan counts what it overwrites; its letters carry the flag, and the audit trail the reason.
@@ -150,16 +148,13 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	w.applied("old", 6, 50)
 	s := w.service()
 	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", Force: "the newer survey is wrong"}))(t)
-	if got := p.Summary(); got.Overwrites != 1 || got.Superseded != 0 || got.WouldPass != 3 {
-		t.Errorf("%+v", got)
-	}
+	got := p.Summary()
+	expect.That(t, got.Overwrites == 1 && got.Superseded == 0 && got.WouldPass == 3, "%+v", got)
 	if p = must.Get(plan.Parse(must.Get(p.Bytes())(t)))(t); p.Force != "the newer survey is wrong" || p.Summary().Overwrites != 1 {
 		t.Fatalf("read again: %+v", p.Head)
 	}
 	for _, o := range p.Outlook() {
-		if o.Overwrites && (o.Superseded || o.Example != "old") {
-			t.Errorf("%+v", o)
-		}
+		expect.That(t, !o.Overwrites || !o.Superseded && o.Example == "old", "%+v", o)
 	}
 	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed")}); !errors.Is(err, ErrOptions) || len(w.sent()) > 0 {
 		t.Errorf("applied without consent: %v, %v", err, w.sent())
@@ -170,16 +165,14 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 		id, _ := topiclog.Header(r, header.KeyDeadLetterID)
 		flags[id], _ = topiclog.Header(r, header.KeyForceVersion)
 	}
-	if want := map[string]string{"old": "true", "fresh": "true", "keyless": ""}; !maps.Equal(flags, want) {
-		t.Errorf("flags %v, want %v", flags, want)
-	}
+	want := map[string]string{"old": "true", "fresh": "true", "keyless": ""}
+	expect.That(t, maps.Equal(flags, want), "flags %v, want %v", flags, want)
 	if op := w.operations(); len(op) != 1 || op[0].Force != "the newer survey is wrong" || op[0].Reason != "agreed" || !strings.Contains(op[0].Message, "overwrite") {
 		t.Errorf("operation %+v", op)
 	}
 	for _, e := range w.events() {
-		if forced := e.Letter != "keyless"; (e.Force != "") != forced || strings.Contains(e.Message, "forced") != forced {
-			t.Errorf("event %+v", e)
-		}
+		forced := e.Letter != "keyless"
+		expect.That(t, (e.Force != "") == forced && strings.Contains(e.Message, "forced") == forced, "event %+v", e)
 	}
 }
 
@@ -202,12 +195,10 @@ func TestForce_S4_8_of_one_key_the_newest_letter_wins(t *testing.T) {
 		forced[l.ID] = l.Force
 	}
 	// The third goes back behind the second, which is newer: it is held to its version.
-	if want := map[string]bool{"rev3": true, "rev5": true, "rev4": false}; !reflect.DeepEqual(forced, want) {
-		t.Errorf("forced %v, want %v", forced, want)
-	}
-	if got := p.Summary(); got.Overwrites != 2 || got.Superseded != 1 {
-		t.Errorf("%+v", got)
-	}
+	want := map[string]bool{"rev3": true, "rev5": true, "rev4": false}
+	expect.That(t, reflect.DeepEqual(forced, want), "forced %v, want %v", forced, want)
+	got := p.Summary()
+	expect.That(t, got.Overwrites == 2 && got.Superseded == 1, "%+v", got)
 }
 
 func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
@@ -234,7 +225,6 @@ func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
 	if _, err := none.Execute(w.ctx(), forced, ExecuteOptions{Call: ana("x"), ForceVersion: true}); !errors.Is(err, ErrOptions) {
 		t.Errorf("no order, apply: %v", err)
 	}
-	if sent := w.sent(); len(sent) > 0 {
-		t.Errorf("put back: %v", sent)
-	}
+	sent := w.sent()
+	expect.That(t, len(sent) <= 0, "put back: %v", sent)
 }

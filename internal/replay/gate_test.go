@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -86,12 +87,9 @@ func TestExecute_S2_6_canary_and_ramp_go_on_when_the_consumer_says_so(t *testing
 			}
 		},
 	})
-	if err != nil || r.Reinjected != 60 || r.Outcome == nil || r.Outcome.Reprocessed != 60 || r.Outcome.UnderWay != 0 {
-		t.Errorf("%+v, outcome %+v, %v", r, r.Outcome, err)
-	}
-	if waves[1] != 2 || waves[2] != 8 || waves[3] != 32 || len(waves) != 3 {
-		t.Errorf("waves %v", waves)
-	}
+	expect.That(t, err == nil && r.Reinjected == 60 && r.Outcome != nil && r.Outcome.Reprocessed == 60 && r.Outcome.UnderWay == 0,
+		"%+v, outcome %+v, %v", r, r.Outcome, err)
+	expect.That(t, waves[1] == 2 && waves[2] == 8 && waves[3] == 32 && len(waves) == 3, "waves %v", waves)
 	w.allReprocessed(60)
 }
 
@@ -100,13 +98,9 @@ func (w *world) allReprocessed(n int) {
 	w.t.Helper()
 	sent, states := w.sent(), w.states()
 	for id, times := range sent {
-		if times != 1 || states[id].Status != deadletters.Reprocessed {
-			w.t.Errorf("%s was put back %d times and is %s", id, times, states[id].Status)
-		}
+		expect.That(w.t, times == 1 && states[id].Status == deadletters.Reprocessed, "%s was put back %d times and is %s", id, times, states[id].Status)
 	}
-	if len(sent) != n {
-		w.t.Errorf("%d dead letters were put back, want %d", len(sent), n)
-	}
+	expect.That(w.t, len(sent) == n, "%d dead letters were put back, want %d", len(sent), n)
 }
 
 func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t *testing.T) {
@@ -125,22 +119,17 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 	o := ExecuteOptions{Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.02}}
 	r, err := s.Execute(w.ctx(), p, o)
 	stop, ok := errors.AsType[*StopError](err)
-	if !ok || stop.Wave != 1 || stop.Size != 5 || stop.Failed != 1 || stop.Limit != 0.02 || !strings.Contains(err.Error(), "geometry_invalid") {
-		t.Fatalf("%v: %+v", err, stop)
-	}
+	must.That(t, ok && stop.Wave == 1 && stop.Size == 5 && stop.Failed == 1 && stop.Limit == 0.02 && strings.Contains(err.Error(), "geometry_invalid"),
+		"%v: %+v", err, stop)
 	if r.Reinjected != 5 || len(w.sent()) != 5 {
 		t.Errorf("%+v, %d put back", r, len(w.sent()))
 	}
 	fixed.Store(true)
 	o.Wait = true
 	r, err = w.service().Execute(w.ctx(), p, o)
-	if err != nil || r.Reinjected != 56 || r.Already != 4 || r.Left != 0 || r.Outcome.Reprocessed != 56 {
-		t.Errorf("went on with %+v, %v", r, err)
-	}
+	expect.That(t, err == nil && r.Reinjected == 56 && r.Already == 4 && r.Left == 0 && r.Outcome.Reprocessed == 56, "went on with %+v, %v", r, err)
 	status, err := s.Status(w.ctx(), p.ID)
-	if err != nil || status.Attempted != 60 || status.Reprocessed != 60 || status.FailedAgain != 0 || status.UnderWay != 0 {
-		t.Errorf("status %+v, %v", status, err)
-	}
+	expect.That(t, err == nil && status.Attempted == 60 && status.Reprocessed == 60 && status.FailedAgain == 0 && status.UnderWay == 0, "status %+v, %v", status, err)
 	if n := len(w.sent()); n != 60 {
 		t.Errorf("%d dead letters were put back", n)
 	}
@@ -156,9 +145,8 @@ func TestExecute_S2_6_a_wave_is_stopped_before_its_end(t *testing.T) {
 	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{
 		Call: ana("fixed"), Rate: 200, Ramp: ramp.Ramp{Gated: true, MaxFailed: 0.1},
 	})
-	if _, ok := errors.AsType[*StopError](err); !ok || r.Reinjected >= 400 || r.Reinjected < 40 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	_, ok := errors.AsType[*StopError](err)
+	expect.That(t, ok && r.Reinjected < 400 && r.Reinjected >= 40, "%+v, %v", r, err)
 }
 
 func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testing.T) {
@@ -169,14 +157,12 @@ func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testin
 	t.Cleanup(s.Close)
 	p, o := w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 3}, Patience: time.Second}
 	r, err := s.Execute(w.ctx(), p, o)
-	if stop, ok := errors.AsType[*StopError](err); !ok || stop.Finished != 0 || !strings.Contains(err.Error(), "is it running?") || r.Reinjected != 3 || r.NotReached != 7 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	stop, ok := errors.AsType[*StopError](err)
+	expect.That(t, ok && stop.Finished == 0 && strings.Contains(err.Error(), "is it running?") && r.Reinjected == 3 && r.NotReached == 7, "%+v, %v", r, err)
 	// Applied again, it waits for these three before anything else.
 	r, err = s.Execute(w.ctx(), p, o)
-	if err == nil || !strings.Contains(err.Error(), "of the 3 dead letters of an earlier call") || r.Reinjected != 0 || r.NotReached != 10 {
-		t.Errorf("again: %+v, %v", r, err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "of the 3 dead letters of an earlier call") && r.Reinjected == 0 && r.NotReached == 10,
+		"again: %+v, %v", r, err)
 }
 
 func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
@@ -188,13 +174,10 @@ func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed"), Wait: true})
-	if err != nil || r.Outcome.Reprocessed != 3 || r.Outcome.FailedAgain != 6 || r.Outcome.Escalated != 3 || r.Outcome.Closed != 3 || r.Outcome.UnderWay != 0 {
-		t.Errorf("%+v, %v", r.Outcome, err)
-	}
+	expect.That(t, err == nil && r.Outcome.Reprocessed == 3 && r.Outcome.FailedAgain == 6 && r.Outcome.Escalated == 3 && r.Outcome.Closed == 3 && r.Outcome.UnderWay == 0,
+		"%+v, %v", r.Outcome, err)
 	awaited, err := s.Await(w.ctx(), p.ID, nil)
-	if err != nil || awaited.Attempted != 12 || awaited.FailedAgain != 6 {
-		t.Errorf("%+v, %v", awaited, err)
-	}
+	expect.That(t, err == nil && awaited.Attempted == 12 && awaited.FailedAgain == 6, "%+v, %v", awaited, err)
 	if _, err := s.Status(w.ctx(), "nobody"); !errors.Is(err, ErrNoReplay) {
 		t.Errorf("unknown replay: %v", err)
 	}
@@ -232,9 +215,7 @@ func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
 			gone.Store(true)
 		}
 	}})
-	if err != nil || r.Outcome.Reprocessed != 6 || r.Outcome.FailedAgain != 6 || r.Outcome.UnderWay != 0 {
-		t.Errorf("%+v, %v", r.Outcome, err)
-	}
+	expect.That(t, err == nil && r.Outcome.Reprocessed == 6 && r.Outcome.FailedAgain == 6 && r.Outcome.UnderWay == 0, "%+v, %v", r.Outcome, err)
 }
 
 // A letter that is sent to another topic leaves the pipeline.
@@ -250,9 +231,8 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	if r.Reinjected != 7 || len(w.sent()) != 0 {
 		t.Errorf("%+v, %v in the source topic", r, w.sent())
 	}
-	if report := w.report(s, p.ID); report.Attempted != 7 || report.Elsewhere != 7 || report.FailedAgain != 0 {
-		t.Errorf("status: %+v", report)
-	}
+	report := w.report(s, p.ID)
+	expect.That(t, report.Attempted == 7 && report.Elsewhere == 7 && report.FailedAgain == 0, "status: %+v", report)
 	for _, o := range []ExecuteOptions{{Call: ana("x"), Wait: true}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: 1}}, {Call: ana("x"), Ramp: ramp.Ramp{Gated: true}}} {
 		if _, err := s.Execute(w.ctx(), p, o); !errors.Is(err, ErrOptions) {
 			t.Errorf("awaiting the consumer, %+v: %v", o, err)
@@ -260,14 +240,10 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	}
 	for _, rec := range w.read("elsewhere") {
 		want := kgo.StickyKeyPartitioner(nil).ForTopic("x").Partition(&kgo.Record{Key: rec.Key}, 5)
-		if int(rec.Partition) != want {
-			t.Errorf("key %s lies in partition %d, want %d", rec.Key, rec.Partition, want)
-		}
+		expect.That(t, int(rec.Partition) == want, "key %s lies in partition %d, want %d", rec.Key, rec.Partition, want)
 	}
 	for id, state := range w.states() {
-		if state.Status != deadletters.Discarded || !strings.Contains(state.Reason, "sent to elsewhere: fixed") {
-			t.Errorf("%s: %+v", id, state)
-		}
+		expect.That(t, state.Status == deadletters.Discarded && strings.Contains(state.Reason, "sent to elsewhere: fixed"), "%s: %+v", id, state)
 	}
 	for _, to := range []string{"features", "features.dlq", "features.audit"} {
 		if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: to}); !errors.Is(err, ErrOptions) {
@@ -292,15 +268,12 @@ func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed"), Wait: true})
-	if err != nil || r.Outcome.FailedAgain != 12 || r.Outcome.Reprocessed != 0 || r.Outcome.UnderWay != 0 {
-		t.Errorf("%+v, %v", r.Outcome, err)
-	}
+	expect.That(t, err == nil && r.Outcome.FailedAgain == 12 && r.Outcome.Reprocessed == 0 && r.Outcome.UnderWay == 0, "%+v, %v", r.Outcome, err)
 	if status, err := s.Status(w.ctx(), p.ID); err != nil || status.FailedAgain != 12 || status.Reprocessed != 0 {
 		t.Errorf("%+v, %v", status, err)
 	}
-	if done := w.change(Discard, deadletters.Filter{}); done.Changed != 12 {
-		t.Fatalf("%+v", done)
-	}
+	done := w.change(Discard, deadletters.Filter{})
+	must.That(t, done.Changed == 12, "%+v", done)
 	before := must.Get(s.Status(w.ctx(), p.ID))(t)
 	for _, copied := range w.read("features") {
 		w.close(w.ctx(), w.writer, copied, deadletters.Reprocessed)

@@ -15,6 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -43,18 +45,13 @@ func carries(t *testing.T, r *kgo.Record, want []string) {
 	var got []string
 	for _, h := range r.Headers {
 		got = append(got, h.Key)
-		if h.Key == "switchback-replay-id" && string(h.Value) != "new" || h.Key == "switchback-replay-count" && string(h.Value) != "4" {
-			t.Errorf("%s is %s", h.Key, h.Value)
-		}
+		expect.That(t, (h.Key != "switchback-replay-id" || string(h.Value) == "new") && (h.Key != "switchback-replay-count" || string(h.Value) == "4"),
+			"%s is %s", h.Key, h.Value)
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
-	if r.Key == nil || len(r.Key) != 0 {
-		t.Errorf("an empty key became %v", r.Key)
-	}
+	expect.That(t, slices.Equal(got, want), "got  %v\nwant %v", got, want)
+	expect.That(t, r.Key != nil && len(r.Key) == 0, "an empty key became %v", r.Key)
 }
 
 // Whatever made the letter, what it wrote stays behind and what the producer wrote goes back, as it came.
@@ -95,17 +92,11 @@ func TestHeaderRules_S4_8_what_goes_back(t *testing.T) {
 			last := -1
 			for _, h := range newHeaderRules(c.rules).back(c.dialect, in) {
 				got = append(got, h.Key)
-				if int(h.Value[0]) <= last || in[h.Value[0]].Key != h.Key {
-					t.Errorf("header %s has another's value, or another place", h.Key)
-				}
+				expect.That(t, int(h.Value[0]) > last && in[h.Value[0]].Key == h.Key, "header %s has another's value, or another place", h.Key)
 				last = int(h.Value[0])
 			}
-			if !slices.Equal(got, strings.Fields(c.out)) {
-				t.Errorf("got %v, want %s", got, c.out)
-			}
-			if !reflect.DeepEqual(in, before) {
-				t.Error("the dead letter's own headers were changed")
-			}
+			expect.That(t, slices.Equal(got, strings.Fields(c.out)), "got %v, want %s", got, c.out)
+			expect.That(t, reflect.DeepEqual(in, before), "the dead letter's own headers were changed")
 		})
 	}
 }
@@ -135,18 +126,15 @@ func TestExecute_S4_8_headers_go_back_by_the_rules(t *testing.T) {
 	if got := p.Summary(); got.WouldPass != 1 {
 		t.Errorf("the dry run goes by a header that stays behind: %+v", got)
 	}
-	if r := w.execute(s, p); r.Reinjected != 1 {
-		t.Fatalf("%+v", r)
-	}
+	r := w.execute(s, p)
+	must.That(t, r.Reinjected == 1, "%+v", r)
 	var got []string
 	for _, h := range w.read("features")[0].Headers {
 		if !header.IsControl(h.Key) {
 			got = append(got, h.Key+"="+string(h.Value))
 		}
 	}
-	if !slices.Equal(got, []string{"tag=one", "tag=two"}) {
-		t.Errorf("went back with %q", got)
-	}
+	expect.That(t, slices.Equal(got, []string{"tag=one", "tag=two"}), "went back with %q", got)
 }
 
 // A share group that copies no records leaves a pointer; sent as it is, it would be a tombstone.
@@ -159,7 +147,5 @@ func TestPlan_leaves_pointers_without_a_value(t *testing.T) {
 	}
 	w.die(pointer)
 	got := w.letters(w.plan(w.service(), deadletters.Filter{}))
-	if len(got) != 1 || got[0].Do != plan.Leave || !strings.Contains(got[0].Why, "would delete the feature") {
-		t.Errorf("%+v", got)
-	}
+	expect.That(t, len(got) == 1 && got[0].Do == plan.Leave && strings.Contains(got[0].Why, "would delete the feature"), "%+v", got)
 }

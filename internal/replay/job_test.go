@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -101,13 +102,10 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	w.allReprocessed(5)
 	j = w.job("r1")
 	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5}
-	if j.State != control.JobDone || j.JobCounts != want || j.Kind != control.JobReplay || j.By != "ana" || j.Reason != "AREA mapped" || j.Why != "" {
-		t.Errorf("%+v", j)
-	}
+	expect.That(t, j.State == control.JobDone && j.JobCounts == want && j.Kind == control.JobReplay && j.By == "ana" && j.Reason == "AREA mapped" && j.Why == "", "%+v", j)
 	_, err := w.service().OrderJob(w.ctx(), "r1", "bo", control.PauseJob)
-	if refused, is := errors.AsType[*JobOrderError](err); !is || refused.Job.State != control.JobDone {
-		t.Errorf("pause after the end: %v", err)
-	}
+	refused, is := errors.AsType[*JobOrderError](err)
+	expect.That(t, is && refused.Job.State == control.JobDone, "pause after the end: %v", err)
 }
 
 // A replay that its gate stopped is told until the same plan has come to its end: what was not sent, why, and the command that goes on.
@@ -121,18 +119,13 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	call.GoOn = func(int) string { return "replayer replay --plan plan.jsonl --execute --reason 'AREA mapped'" }
 	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
 	_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: call, Ramp: ramp.Ramp{Canary: 2}})
-	if _, stopped := errors.AsType[*StopError](err); !stopped {
-		t.Fatal(err)
-	}
+	_, stopped := errors.AsType[*StopError](err)
+	must.That(t, stopped, "%v", err)
 	look := w.look(w.service().Overview())
-	if len(look.Jobs) != 1 || look.Finished != 0 {
-		t.Fatalf("%+v", look)
-	}
+	must.That(t, len(look.Jobs) == 1 && look.Finished == 0, "%+v", look)
 	j := look.Jobs[0]
-	if j.ID != "r1" || j.State != control.JobStopped || j.By != "ana" || j.Letters != 12 || j.NotReached != 10 ||
-		!strings.Contains(j.Why, "of the 2 dead letters of wave 1 failed again") || j.Command != call.GoOn(12) {
-		t.Errorf("%+v", j)
-	}
+	expect.That(t, j.ID == "r1" && j.State == control.JobStopped && j.By == "ana" && j.Letters == 12 && j.NotReached == 10 && strings.Contains(j.Why, "of the 2 dead letters of wave 1 failed again") && j.Command == call.GoOn(12),
+		"%+v", j)
 	must.Get(s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}))(t)
 	if look := w.look(w.service().Overview()); len(look.Jobs) != 1 || look.Jobs[0].State != control.JobDone {
 		t.Errorf("%+v", look.Jobs)
@@ -142,9 +135,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	for _, act := range all {
 		done[act.Reason] += act.Done[audit.Replayed]
 	}
-	if err != nil || len(all) != 2 || done["AREA mapped"] != 2 || done["again"] != 12 {
-		t.Errorf("%+v, %v", all, err)
-	}
+	expect.That(t, err == nil && len(all) == 2 && done["AREA mapped"] == 2 && done["again"] == 12, "%+v, %v", all, err)
 }
 
 // A control topic that cannot be read while a job runs keeps it from nothing but orders: the work goes on, since only the transactional id
@@ -218,9 +209,8 @@ func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
 	w.order(control.ResumeJob, id)
 	must.Do(t, <-ended)
 	want := control.JobCounts{Letters: batchLetters + 20, Done: batchLetters + 20, Transactions: 2}
-	if j := w.job(id); j.JobCounts != want || j.State != control.JobDone {
-		t.Errorf("%+v", j)
-	}
+	j := w.job(id)
+	expect.That(t, j.JobCounts == want && j.State == control.JobDone, "%+v", j)
 	if n := w.statuses()[deadletters.Discarded]; n != batchLetters+20 || *decided != batchLetters+2*20 {
 		t.Errorf("%d are discarded, %d were decided about", n, *decided)
 	}
@@ -232,12 +222,10 @@ func TestJob_S4_6_isCancelledBetweenTransactions(t *testing.T) {
 	w := newWorld(t)
 	id, _, ended := w.pausedBetween(20)
 	w.order(control.CancelJob, id)
-	if c, is := errors.AsType[*CancelledError](<-ended); !is || c.NotReached != 20 {
-		t.Errorf("%+v", c)
-	}
-	if n := w.statuses()[deadletters.Discarded]; n != batchLetters {
-		t.Errorf("%d are discarded", n)
-	}
+	c, is := errors.AsType[*CancelledError](<-ended)
+	expect.That(t, is && c.NotReached == 20, "%+v", c)
+	n := w.statuses()[deadletters.Discarded]
+	expect.That(t, n == batchLetters, "%d are discarded", n)
 }
 
 // A job that may not write to the control topic any more ends at once, between two transactions: others take it for dead. They see it as
@@ -256,15 +244,11 @@ func TestJob_S4_6_endsWhenTheControlTopicCannotBeWritten(t *testing.T) {
 		return refused(r, kerr.TopicAuthorizationFailed), nil, true // of the control topic alone: nobody else writes
 	})
 	err := <-ended
-	if !errors.Is(err, errUnsigned) || !denied(err) || !strings.Contains(err.Error(), "features.control") {
-		t.Errorf("%v", err)
-	}
+	expect.That(t, errors.Is(err, errUnsigned) && denied(err) && strings.Contains(err.Error(), "features.control"), "%v", err)
 	later := w.service()
 	later.now = func() time.Time { return time.Now().Add(later.leaseLife + time.Second) }
 	j, err := later.Job(w.ctx(), "r1")
-	if err != nil || j.State != control.JobStopped || j.NotReached != 2 || j.Command != "replayer replay" {
-		t.Errorf("%+v, %v", j, err)
-	}
+	expect.That(t, err == nil && j.State == control.JobStopped && j.NotReached == 2 && j.Command == "replayer replay", "%+v, %v", j, err)
 }
 
 // A job that begins removes what is kept no longer, with the orders for it.
@@ -280,7 +264,6 @@ func TestJob_S4_6_removesWhatIsKeptNoLonger(t *testing.T) {
 	must.Do(t, leases.PutJobOrder(w.ctx(), "old", control.JobOrder{Verb: control.PauseJob, Run: "x", At: long}))
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 	view, err := control.Read(w.ctx(), s.opts, "features.control")
-	if err != nil || len(view.Jobs) != 1 || view.Jobs["r1"].State != control.JobDone || len(view.JobOrders) != 0 {
-		t.Errorf("%+v, %+v, %v", view.Jobs, view.JobOrders, err)
-	}
+	expect.That(t, err == nil && len(view.Jobs) == 1 && view.Jobs["r1"].State == control.JobDone && len(view.JobOrders) == 0,
+		"%+v, %+v, %v", view.Jobs, view.JobOrders, err)
 }

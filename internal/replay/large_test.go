@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -67,9 +68,7 @@ func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
 	for _, l := range w.letters(p) {
-		if l.Do != plan.Reinject || !l.Today.Passes || l.ID == "a" && l.Size != len(value) {
-			t.Errorf("%+v", l)
-		}
+		expect.That(t, l.Do == plan.Reinject && l.Today.Passes && (l.ID != "a" || l.Size == len(value)), "%+v", l)
 	}
 	if r := w.execute(s, p); r.Reinjected != 4 || r.Left != 0 {
 		t.Fatalf("%+v", r)
@@ -80,9 +79,7 @@ func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
 			back = r
 		}
 	}
-	if back == nil || string(back.Key) != "key of a" || string(back.Value) != value || back.Partition != 2 {
-		t.Fatalf("%+v", back)
-	}
+	must.That(t, back != nil && string(back.Key) == "key of a" && string(back.Value) == value && back.Partition == 2, "%+v", back)
 	for header, want := range map[string]string{"traceparent": "00-1", header.KeyReplayID: "r1", header.KeySource: "features/2/0"} {
 		if got, n := topiclog.Header(back, header); got != want || n != 1 {
 			t.Errorf("header %s is %q (%d times), want %q", header, got, n, want)
@@ -116,14 +113,10 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 		"gone":        "the payload is gone: retention took features/2/0 (the log starts at offset 1)",
 	}
 	for _, l := range w.letters(p) {
-		if l.Do != plan.Leave || want[l.ID] == "" || !strings.HasPrefix(l.Why, want[l.ID]) {
-			t.Errorf("%s: %s %q, want %q", l.ID, l.Do, l.Why, want[l.ID])
-		}
+		expect.That(t, l.Do == plan.Leave && want[l.ID] != "" && strings.HasPrefix(l.Why, want[l.ID]), "%s: %s %q, want %q", l.ID, l.Do, l.Why, want[l.ID])
 		delete(want, l.ID)
 	}
-	if len(want) > 0 {
-		t.Errorf("not in the plan: %v", want)
-	}
+	expect.That(t, len(want) <= 0, "not in the plan: %v", want)
 	// A plan that says otherwise is no help.
 	forged := w.altered(p, func(l *plan.Letter) { l.Do, l.Why = plan.Reinject, "" })
 	if r := w.execute(s, forged); r.Left != 6 || r.Reinjected != 0 {
@@ -160,13 +153,10 @@ func TestExecute_S0_5_putsBackEveryHeader(t *testing.T) {
 				}
 				back++
 				producers := header.ProducerHeaders(r.Headers)
-				if len(producers) < headers || !reflect.DeepEqual(producers[:headers], own) {
-					t.Errorf("%s went back with %d headers, of its own it had %d", r.Key, len(producers), headers)
-				}
+				expect.That(t, len(producers) >= headers && reflect.DeepEqual(producers[:headers], own),
+					"%s went back with %d headers, of its own it had %d", r.Key, len(producers), headers)
 			}
-			if back != 2 {
-				t.Errorf("%d went back", back)
-			}
+			expect.That(t, back == 2, "%d went back", back)
 		})
 	}
 }
@@ -190,9 +180,7 @@ func TestExecute_S0_5_an_original_that_vanished_since_the_plan_is_left(t *testin
 	offsets.AddOffset("features", 2, 1, -1)
 	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
 	r := w.execute(s, p)
-	if r.Reinjected != 2 || len(r.Skipped) != 1 || r.Skipped[0].ID != "a" || !strings.HasPrefix(r.Skipped[0].Why, "the payload is gone") {
-		t.Errorf("%+v", r)
-	}
+	expect.That(t, r.Reinjected == 2 && len(r.Skipped) == 1 && r.Skipped[0].ID == "a" && strings.HasPrefix(r.Skipped[0].Why, "the payload is gone"), "%+v", r)
 }
 
 func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
@@ -201,18 +189,15 @@ func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
 	w.elsewhere(2, "a", wide("a", 2<<20), nil)
 	w.drop("features.dlq", 0, bombs.Record{Value: []byte(`{}`), Blanks: 20 << 20, Headers: letter(0, "bomb", "x").Headers})
 	r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=b")})
-	if r.Changed != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bomb" || !strings.HasPrefix(r.Skipped[0].Why, "too large to index") {
-		t.Fatalf("%+v", r)
-	}
+	must.That(t, r.Changed == 1 && len(r.Skipped) == 1 && r.Skipped[0].ID == "bomb" && strings.HasPrefix(r.Skipped[0].Why, "too large to index"), "%+v", r)
 	var edited deadletters.Letter
 	for _, r := range w.read("features.dlq") {
 		if l := deadletters.Decode(r, true); l.ID == "a" {
 			edited = l
 		}
 	}
-	if !edited.Edited() || edited.Pointer != nil || string(edited.Key) != "key of a" || !strings.Contains(string(edited.Content.Value), `"name":"b"`) {
-		t.Errorf("%+v", edited)
-	}
+	expect.That(t, edited.Edited() && edited.Pointer == nil && string(edited.Key) == "key of a" && strings.Contains(string(edited.Content.Value), `"name":"b"`),
+		"%+v", edited)
 	s := w.service()
 	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 {
 		t.Errorf("%+v", r)
@@ -231,11 +216,8 @@ func TestPlan_S0_5_leavesWhatHasTooManyHeaders(t *testing.T) {
 		"b": "its 1 headers take 34603056 bytes in memory, more than 33554432: put back, it would lose headers of its producer",
 	}
 	for _, l := range w.letters(p) {
-		if l.Do != plan.Leave || !strings.HasPrefix(l.Why, want[l.ID]) {
-			t.Errorf("%s: %s %q", l.ID, l.Do, l.Why)
-		}
+		expect.That(t, l.Do == plan.Leave && strings.HasPrefix(l.Why, want[l.ID]), "%s: %s %q", l.ID, l.Do, l.Why)
 	}
-	if r := w.execute(s, w.altered(p, func(l *plan.Letter) { l.Do, l.Why = plan.Reinject, "" })); r.Left != 2 || r.Reinjected != 0 {
-		t.Errorf("%+v", r)
-	}
+	r := w.execute(s, w.altered(p, func(l *plan.Letter) { l.Do, l.Why = plan.Reinject, "" }))
+	expect.That(t, r.Left == 2 && r.Reinjected == 0, "%+v", r)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -108,9 +109,7 @@ func TestService_C4_twoCallsAtOnce(t *testing.T) {
 	for _, e := range w.operations() {
 		by[e.By]++
 	}
-	if by["ana"] != 1 || by["bo"] != 0 {
-		t.Errorf("operations %v", by)
-	}
+	expect.That(t, by["ana"] == 1 && by["bo"] == 0, "operations %v", by)
 }
 
 // put writes another replayer's lease.
@@ -190,9 +189,7 @@ func TestLease_C4_aLostSessionEndsBehindAnotherReplayer(t *testing.T) {
 			l.done.Wait() // the renewal ends by itself
 			for range 2 { // sessions
 				err := l.await(w.ctx())
-				if !errors.Is(err, ErrFenced) || !strings.Contains(err.Error(), "bob") || lost(err) {
-					t.Errorf("%v", err)
-				}
+				expect.That(t, errors.Is(err, ErrFenced) && strings.Contains(err.Error(), "bob") && !lost(err), "%v", err)
 				if again, named := l.fenced(w.ctx(), err); again || named.Error() != err.Error() {
 					t.Errorf("again %v: %v", again, named)
 				}
@@ -215,9 +212,8 @@ func TestLease_C4_isRenewedAfterASignatureThatFailed(t *testing.T) {
 	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		return refused(r, kerr.PolicyViolation), nil, true
 	})
-	if err := l.take(w.ctx()); err == nil {
-		t.Fatal("the broker took the signature")
-	}
+	err := l.take(w.ctx())
+	must.That(t, err != nil, "the broker took the signature")
 	must.Do(t, l.await(w.ctx()))
 	must.Do(t, l.take(w.ctx()))
 	w.renewed(l)
@@ -236,9 +232,7 @@ func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
 	w.broker.Close()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, errUnsigned) {
-			t.Error(err)
-		}
+		expect.That(t, errors.Is(err, errUnsigned), "%v", err)
 	case <-w.ctx().Done():
 		t.Error("it has not ended")
 	}
@@ -268,13 +262,10 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 				run := s.changing(op, chosen.places, stage)
 				run.job = s.newJob(op, "", run.letters)
 				must.Do(t, run.session(w.ctx()))
-				if run.result.Changed != 3 || run.result.Left != 0 {
-					t.Errorf("changed %d, left %+v", run.result.Changed, run.result.LeftBy)
-				}
+				expect.That(t, run.result.Changed == 3 && run.result.Left == 0, "changed %d, left %+v", run.result.Changed, run.result.LeftBy)
 			}
-			if n := len(w.operations()) - began; n != 1 {
-				t.Errorf("the audit trail has %d beginnings of the operation", n)
-			}
+			n := len(w.operations()) - began
+			expect.That(t, n == 1, "the audit trail has %d beginnings of the operation", n)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -79,17 +80,15 @@ func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
 	}
 	for replay := 2; replay <= 3; replay++ {
 		p := w.plan(s, deadletters.Filter{})
-		if planned := w.letters(p); len(planned) != 1 || planned[0].ID != ids[0] || planned[0].ReprocessCount != replay-1 {
-			t.Fatalf("plan of replay %d: %+v", replay, planned)
-		}
+		planned := w.letters(p)
+		must.That(t, len(planned) == 1 && planned[0].ID == ids[0] && planned[0].ReprocessCount == replay-1, "plan of replay %d: %+v", replay, planned)
 		for range 2 { // the same plan twice
 			w.execute(w.service(), p)
 		}
 		w.failsAgain(ids[0], start.Add(time.Duration(replay)*time.Minute))
 	}
-	if sent := w.sent(); sent[ids[0]] != 3 || sent[ids[1]] != 1 {
-		t.Errorf("put back: %v", sent)
-	}
+	sent := w.sent()
+	expect.That(t, sent[ids[0]] == 3 && sent[ids[1]] == 1, "put back: %v", sent)
 	if r := w.report(s, "r3"); r.FailedAgain != 1 || r.Escalated != 1 {
 		t.Errorf("after the third replay: %+v", r)
 	}
@@ -178,9 +177,8 @@ func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
 			w.failsAgain(ids[0], time.Now())
 		}
 	}})
-	if err != nil || r.Outcome == nil || r.Outcome.FailedAgain != 1 || r.Outcome.Reprocessed+r.Outcome.Closed != 0 || r.Outcome.UnderWay != 2 {
-		t.Errorf("%+v, %+v, %v", r, r.Outcome, err)
-	}
+	expect.That(t, err == nil && r.Outcome != nil && r.Outcome.FailedAgain == 1 && r.Outcome.Reprocessed+r.Outcome.Closed == 0 && r.Outcome.UnderWay == 2,
+		"%+v, %+v, %v", r, r.Outcome, err)
 }
 
 // A letter that the consumer finished and other software failed on is not resolved: pruning leaves it.
@@ -195,9 +193,7 @@ func TestOthers_S4_7_what_failed_again_is_not_pruned(t *testing.T) {
 		w.die(deadletters.State{ID: id, Status: deadletters.Reprocessed, ReplayID: "r1", ReprocessCount: 1, At: start.AddDate(0, 0, -40), By: "consumer c"}.Record("features.dlq-status", int32(p)))
 	}
 	r, err := s.PreviewPrune(w.ctx(), start.AddDate(0, 0, -30))
-	if err != nil || r.Letters != 2 {
-		t.Errorf("%d dead letters would be pruned, want the two that did not fail: %+v, %v", r.Letters, r, err)
-	}
+	expect.That(t, err == nil && r.Letters == 2, "%d dead letters would be pruned, want the two that did not fail: %+v, %v", r.Letters, r, err)
 }
 
 // An operator's words are no data: a reason that reads like the replayer's own does not count as --to.
@@ -216,9 +212,8 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 			st.add(&deadletters.StateRecord{ID: state.ID, State: state})
 		}
 		r := st.report("r", nil, start)
-		if want := to != ""; (r.Elsewhere == 1) != want || (r.FailedAgain == 1) == want {
-			t.Errorf("%q to %q: elsewhere %d, failed again %d", reason, to, r.Elsewhere, r.FailedAgain)
-		}
+		want := to != ""
+		expect.That(t, (r.Elsewhere == 1) == want && (r.FailedAgain == 1) != want, "%q to %q: elsewhere %d, failed again %d", reason, to, r.Elsewhere, r.FailedAgain)
 	}
 }
 
@@ -232,8 +227,7 @@ func TestReplay_C4_toRefusesThePipelinesOwnTopics(t *testing.T) {
 		"features", "features.out", "features.dlq", "features.state", "features.ledger", "features.audit", "features.dlq-status", "features.control",
 		"features.governance", "features.retry-2s", "features.retry-8s", "features.retry-60s", "features.retry-1h", "features.retry-1500ms",
 	} {
-		if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", To: to}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "belongs to this pipeline (") {
-			t.Errorf("%s: %v", to, err)
-		}
+		_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", To: to})
+		expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "belongs to this pipeline ("), "%s: %v", to, err)
 	}
 }

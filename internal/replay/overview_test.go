@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -47,9 +48,7 @@ func TestOverview_S4_10_countsEachReplay(t *testing.T) {
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{Limit: 4}))
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
 	look := w.look(o)
-	if len(look.Replays) != 2 || look.Replays[0].UnderWay+look.Replays[1].UnderWay != 6 {
-		t.Fatalf("%+v", look.Replays)
-	}
+	must.That(t, len(look.Replays) == 2 && look.Replays[0].UnderWay+look.Replays[1].UnderWay == 6, "%+v", look.Replays)
 	var first []string
 	for id, s := range w.states() {
 		if s.ReplayID == "r1" {
@@ -64,9 +63,7 @@ func TestOverview_S4_10_countsEachReplay(t *testing.T) {
 	if r.ReplayID != "r1" {
 		r = look.Replays[1]
 	}
-	if r.UnderWay != 1 || r.Reprocessed != 1 || r.FailedAgain != 1 || r.Escalated != 1 || r.Closed != 1 || !r.Since.Equal(start) {
-		t.Errorf("%+v", r)
-	}
+	expect.That(t, r.UnderWay == 1 && r.Reprocessed == 1 && r.FailedAgain == 1 && r.Escalated == 1 && r.Closed == 1 && r.Since.Equal(start), "%+v", r)
 	w.ends(first[3], deadletters.Pending)
 	w.change(Discard, deadletters.Filter{IDs: []string{first[3]}})
 	if look = w.look(o); len(look.Replays) != 1 || look.Replays[0].ReplayID != "r2" || look.Finished != 1 {
@@ -97,9 +94,7 @@ func TestOverview_S4_10_pace(t *testing.T) {
 		{Underway{ReplayID: "new", Outcome: Outcome{Closed: 20, UnderWay: 10}, Theirs: 6}, 2, 2},
 	} {
 		c.now.pace(before, start.Add(10*time.Second))
-		if *c.now.Rate != c.rate || (c.now.Left == nil) != (c.left < 0) || c.now.Left != nil && *c.now.Left != c.left {
-			t.Errorf("%+v", c.now)
-		}
+		expect.That(t, *c.now.Rate == c.rate && (c.now.Left == nil) == (c.left < 0) && (c.now.Left == nil || *c.now.Left == c.left), "%+v", c.now)
 	}
 	first := Underway{ReplayID: "r", Outcome: Outcome{UnderWay: 1}}
 	if first.pace(Look{}, start); first.Rate != nil {
@@ -136,9 +131,8 @@ func TestOverview_S4_10_beforeTheFirstChangeWithoutAPipeline(t *testing.T) {
 	w.cfg = cfg
 	o := w.aloneService(atStart).Overview()
 	for range 2 {
-		if look := w.look(o); len(look.Replays) != 0 || look.Finished != 0 || look.AtWork != "" {
-			t.Errorf("%+v", look)
-		}
+		look := w.look(o)
+		expect.That(t, len(look.Replays) == 0 && look.Finished == 0 && look.AtWork == "", "%+v", look)
 	}
 }
 
@@ -150,13 +144,9 @@ func TestObstacles_S4_8(t *testing.T) {
 	want := func(parts ...string) {
 		t.Helper()
 		found := s.Obstacles(w.ctx())
-		if len(found) != len(parts) {
-			t.Fatalf("found %q, want %q", found, parts)
-		}
+		must.That(t, len(found) == len(parts), "found %q, want %q", found, parts)
 		for i, part := range parts {
-			if !strings.Contains(found[i].Text, part) {
-				t.Errorf("found %q, want %q", found[i], part)
-			}
+			expect.That(t, strings.Contains(found[i].Text, part), "found %q, want %q", found[i], part)
 		}
 	}
 	want("no instance of features is running")

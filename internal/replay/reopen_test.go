@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -43,14 +44,12 @@ func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
 		t.Errorf("by status: %+v", r)
 	}
 	for _, id := range []string{"letter-0", "letter-1"} {
-		if s := w.states()[id]; s.Status != deadletters.Pending || s.ReprocessCount != 1 || s.Reason != "because" || s.By != "ana" || s.DLQ.Topic == "" {
-			t.Errorf("%s: %+v", id, s)
-		}
+		s := w.states()[id]
+		expect.That(t, s.Status == deadletters.Pending && s.ReprocessCount == 1 && s.Reason == "because" && s.By == "ana" && s.DLQ.Topic != "", "%s: %+v", id, s)
 	}
 	events := w.events()
-	if last := events[len(events)-1]; last.Letter == "" || !strings.Contains(last.Message, "superseded -> pending by ana") || last.Reason != "because" {
-		t.Errorf("audit event %+v", last)
-	}
+	last := events[len(events)-1]
+	expect.That(t, last.Letter != "" && strings.Contains(last.Message, "superseded -> pending by ana") && last.Reason == "because", "audit event %+v", last)
 }
 
 // S4-8: what an operator decides after the consumer has closed a letter does not make a failure of its replay.
@@ -61,9 +60,8 @@ func TestStatus_S4_8_aReopenedLetterDidNotFailAgain(t *testing.T) {
 	w.supersede("letter-0", "letter-1")
 	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0"}})
 	w.change(Discard, deadletters.Filter{IDs: []string{"letter-0"}})
-	if r := w.report(w.service(), "r0"); r.Attempted != 2 || r.Closed != 2 || r.FailedAgain != 0 {
-		t.Errorf("%+v", r)
-	}
+	r := w.report(w.service(), "r0")
+	expect.That(t, r.Attempted == 2 && r.Closed == 2 && r.FailedAgain == 0, "%+v", r)
 }
 
 // What a plan says of a superseded letter is what to do about it.
@@ -74,13 +72,11 @@ func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 	w.supersede("letter-0", "letter-1")
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{IDs: []string{"letter-0", "letter-2"}})
-	if got := p.Summary(); got.Overtaken != 1 || got.Left != 1 || got.Reinject != 1 || p.Overtaken != 0 {
-		t.Errorf("%+v, passed over %d", got, p.Overtaken)
-	}
+	got := p.Summary()
+	expect.That(t, got.Overtaken == 1 && got.Left == 1 && got.Reinject == 1 && p.Overtaken == 0, "%+v, passed over %d", got, p.Overtaken)
 	for _, l := range w.letters(p) {
-		if l.ID == "letter-0" && !(l.Overtaken && l.Do == plan.Leave && strings.Contains(l.Why, "replayer reopen it, then plan it with --force-version")) {
-			t.Errorf("%+v", l)
-		}
+		expect.That(t, l.ID != "letter-0" || l.Overtaken && l.Do == plan.Leave && strings.Contains(l.Why, "replayer reopen it, then plan it with --force-version"),
+			"%+v", l)
 	}
 	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 || p.Overtaken != 2 {
 		t.Errorf("of all: %d dead letters, passed over %d", p.Letters, p.Overtaken)
@@ -119,9 +115,8 @@ func (w *world) deleteSource(admin *kadm.Client) {
 // wantReopening fails unless lost replays cannot be reopened, for that reason.
 func (w *world) wantReopening(wanted error, words string) {
 	w.t.Helper()
-	if r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), nil); !errors.Is(err, wanted) || !strings.Contains(err.Error(), words) || r.Changed > 0 {
-		w.t.Errorf("%+v, %v; want %v with %q", r, err, wanted, words)
-	}
+	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), nil)
+	expect.That(w.t, errors.Is(err, wanted) && strings.Contains(err.Error(), words) && r.Changed <= 0, "%+v, %v; want %v with %q", r, err, wanted, words)
 }
 
 func (w *world) wantStatuses(want map[deadletters.Status]int) {
@@ -130,9 +125,7 @@ func (w *world) wantStatuses(want map[deadletters.Status]int) {
 	for _, s := range w.states() {
 		got[s.Status]++
 	}
-	if !maps.Equal(got, want) {
-		w.t.Errorf("statuses %v, want %v", got, want)
-	}
+	expect.That(w.t, maps.Equal(got, want), "statuses %v, want %v", got, want)
 }
 
 // What waits for its retry may be the replay, and so may what lies in, or behind, a transaction that is still open.
@@ -153,9 +146,8 @@ func TestReopenLost_S4_8_nothingWhileARecordMayWait(t *testing.T) {
 	w.wantReopening(ErrReplaysMayWait, "features: 1")
 	must.Do(t, open.EndTransaction(w.ctx(), kgo.TryAbort))
 	w.deleteSource(admin)
-	if _, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("x"), nil); err != nil {
-		t.Error(err)
-	}
+	_, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("x"), nil)
+	expect.That(t, err == nil, "%v", err)
 	w.wantStatuses(map[deadletters.Status]int{deadletters.Pending: 1})
 }
 
@@ -172,9 +164,7 @@ func TestReopenLost_S4_8_notWhatWasReplayedMeanwhile(t *testing.T) {
 		return nil
 	}
 	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), meanwhile)
-	if err != nil || r.Changed != 1 || r.Left != 2 {
-		t.Fatalf("%+v, %v", r, err)
-	}
+	must.That(t, err == nil && r.Changed == 1 && r.Left == 2, "%+v, %v", r, err)
 	w.wantStatuses(map[deadletters.Status]int{deadletters.Reprocessed: 1, deadletters.Replaying: 1, deadletters.Pending: 1})
 }
 
@@ -183,17 +173,11 @@ func TestReopenLost_S4_8_onlyWhatThePipelineHas(t *testing.T) {
 	t.Parallel()
 	w, _ := lostWorld(t, 1)
 	_, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}, ana("x"), nil)
-	if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "pending") {
-		t.Errorf("a filter for pending dead letters: %v", err)
-	}
+	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "pending"), "a filter for pending dead letters: %v", err)
 	w.die(&kgo.Record{Topic: "features.dlq", Partition: 2, Key: []byte("k"), Value: []byte("of other software")})
 	w.die(deadletters.State{ID: "dlq-2-0", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 2))
 	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{IDs: []string{"dlq-2-0"}}, ana("x"), nil)
-	if err != nil || r.Changed != 0 || r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "other software") {
-		t.Errorf("%+v, %v", r, err)
-	}
+	expect.That(t, err == nil && r.Changed == 0 && r.Left == 1 && strings.Contains(r.Skipped[0].Why, "other software"), "%+v, %v", r, err)
 	w.change(Reopen, deadletters.Filter{})
-	if w.states()["letter-0"].Status != deadletters.Replaying {
-		t.Error("a plain reopen takes back what is replaying")
-	}
+	expect.That(t, w.states()["letter-0"].Status == deadletters.Replaying, "a plain reopen takes back what is replaying")
 }

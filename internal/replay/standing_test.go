@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -80,9 +81,8 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 		other := full
 		change(&other)
 		key, ok := contentOfState(&other)
-		if _, held := s.holder(key, 1); !ok || held {
-			t.Errorf("%s: held", name)
-		}
+		_, held := s.holder(key, 1)
+		expect.That(t, ok && !held, "%s: held", name)
 	}
 	for name, change := range map[string]func(*deadletters.State){
 		"no content": func(s *deadletters.State) { s.ContentHash = "" },
@@ -119,15 +119,11 @@ func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
 		if l != nil {
 			id = l.ID
 		}
-		if n != len(got) {
-			t.Errorf("place %d comes as number %d", n, len(got))
-		}
+		expect.That(t, n == len(got), "place %d comes as number %d", n, len(got))
 		got = append(got, id)
 		return nil
 	})
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v\nwant %v, %v", got, want, err)
-	}
+	expect.That(t, err == nil && slices.Equal(got, want), "%v\nwant %v, %v", got, want, err)
 	// A plan can name a partition that there is not.
 	visited := 0
 	next := func() (dlqPlace, bool, error) { return dlqPlace{0, 9}, visited == 0, nil }
@@ -135,9 +131,7 @@ func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
 		visited++
 		return nil
 	})
-	if err != nil || visited != 1 {
-		t.Errorf("visited %d, %v", visited, err)
-	}
+	expect.That(t, err == nil && visited == 1, "visited %d, %v", visited, err)
 }
 
 // undecided begins a transaction of somebody else, a consumer say, with a record in one partition, and gives what commits it.
@@ -148,9 +142,8 @@ func (w *world) undecided(r *kgo.Record) (commit func()) {
 	must.Do(w.t, client.BeginTransaction())
 	must.Do(w.t, client.ProduceSync(w.ctx(), r).FirstErr())
 	return func() {
-		if err := client.EndTransaction(w.ctx(), kgo.TryCommit); err != nil {
-			w.t.Error(err)
-		}
+		err := client.EndTransaction(w.ctx(), kgo.TryCommit)
+		expect.That(w.t, err == nil, "%v", err)
 	}
 }
 
@@ -177,9 +170,8 @@ func TestExecute_C4_what_an_open_transaction_hides_is_not_put_back_again(t *test
 	commit := w.undecided(deadletters.State{ID: "another", Status: deadletters.Reprocessed, At: start, By: "c"}.Record("features.dlq-status", 0))
 	w.die(deadletters.State{ID: "a", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 0))
 	w.secondLook("features.dlq-status", commit)
-	if r := w.execute(w.service(), p); r.Reinjected != 0 || r.Left != 1 {
-		t.Errorf("%+v", r)
-	}
+	r := w.execute(w.service(), p)
+	expect.That(t, r.Reinjected == 0 && r.Left == 1, "%+v", r)
 	w.sentOnce()
 }
 
@@ -191,8 +183,6 @@ func TestVerify_S0_11_what_an_open_transaction_hides_is_not_missing(t *testing.T
 	w.change(Discard, deadletters.Filter{})
 	w.secondLook("features.audit", commit)
 	for _, r := range w.verify() {
-		if r.Fault != "" {
-			t.Errorf("%+v", r)
-		}
+		expect.That(t, r.Fault == "", "%+v", r)
 	}
 }

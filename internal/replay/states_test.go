@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // C-4: one replayer at a time is at work. A step is what the replayer reads of the lease at a time, and what it does about it.
@@ -75,9 +76,8 @@ func TestLeaseState_C4_waitsTakesOrRefuses(t *testing.T) {
 			if step.token != "" {
 				l = &control.Lease{Token: step.token, Renewed: start.Add(time.Duration(step.renewed) * time.Second), Released: step.released}
 			}
-			if got := s.observe(l, began.Add(step.at)); got != step.want {
-				t.Errorf("%s, step %d: %d, want %d", name, i, got, step.want)
-			}
+			got := s.observe(l, began.Add(step.at))
+			expect.That(t, got == step.want, "%s, step %d: %d, want %d", name, i, got, step.want)
 		}
 	}
 }
@@ -100,9 +100,8 @@ func TestJobState_S4_6_asOthersSeeIt(t *testing.T) {
 				case order == control.PauseJob && heard && recorded == control.JobPaused:
 					want = control.JobPaused
 				}
-				if got := jobStateSeen(recorded, order, heard, alive); got != want {
-					t.Errorf("recorded %s, order %q, heard %v, alive %v: %s, want %s", recorded, order, heard, alive, got, want)
-				}
+				got := jobStateSeen(recorded, order, heard, alive)
+				expect.That(t, got == want, "recorded %s, order %q, heard %v, alive %v: %s, want %s", recorded, order, heard, alive, got, want)
 			}
 		}
 	}
@@ -126,9 +125,8 @@ func TestJobState_S4_6_atTheEnd(t *testing.T) {
 		{"another replayer", ErrFenced, 1, control.JobFailed},
 		{"an error", errors.New("denied"), 1, control.JobFailed},
 	} {
-		if got := jobStateEnded(c.err, c.notReached); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		got := jobStateEnded(c.err, c.notReached)
+		expect.That(t, got == c.want, "%s: %s, want %s", c.name, got, c.want)
 	}
 }
 
@@ -147,9 +145,8 @@ func TestJobState_S4_6_whatCanBeOrdered(t *testing.T) {
 	}
 	for _, state := range control.JobStates() {
 		for i, verb := range control.JobVerbs() {
-			if got := judgeOrder(state, verb); got != want[state][i] {
-				t.Errorf("%s a job that is %s: %d, want %d", verb, state, got, want[state][i])
-			}
+			got := judgeOrder(state, verb)
+			expect.That(t, got == want[state][i], "%s a job that is %s: %d, want %d", verb, state, got, want[state][i])
 		}
 	}
 }

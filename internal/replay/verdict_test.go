@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -41,24 +42,16 @@ func TestPlan_C4_S4_8_theGatesOfTheConsumerJudge(t *testing.T) {
 	p := w.plan(s, deadletters.Filter{})
 	got := map[string]string{}
 	for _, l := range w.letters(p) {
-		if l.Do != plan.Reinject {
-			t.Errorf("%+v", l)
-		}
+		expect.That(t, l.Do == plan.Reinject, "%+v", l)
 		got[l.ID] = string(l.Today.Code)
-		if l.Today.Passes != (l.Today.Code == "") {
-			t.Errorf("%+v", l.Today)
-		}
+		expect.That(t, l.Today.Passes == (l.Today.Code == ""), "%+v", l.Today)
 	}
 	want := map[string]string{"good": "", "empty": "", "keyless": "null_key", "large": "record_too_large", "deleted": "null_key"}
-	if !maps.Equal(got, want) {
-		t.Errorf("the plan says %v, want %v", got, want)
-	}
-	if sum := p.Summary(); sum.WouldPass != 2 || sum.WouldFail != 3 {
-		t.Errorf("%+v", sum)
-	}
-	if r := w.execute(s, p); r.Reinjected != 2 || r.Left != 3 {
-		t.Errorf("%+v", r)
-	}
+	expect.That(t, maps.Equal(got, want), "the plan says %v, want %v", got, want)
+	sum := p.Summary()
+	expect.That(t, sum.WouldPass == 2 && sum.WouldFail == 3, "%+v", sum)
+	r := w.execute(s, p)
+	expect.That(t, r.Reinjected == 2 && r.Left == 3, "%+v", r)
 }
 
 // So does what the output topic takes: a dead letter whose output is too large for it would be one again.
@@ -82,12 +75,10 @@ func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
 	for _, l := range w.letters(p) {
 		got[l.ID] = string(l.Today.Code)
 	}
-	if want := map[string]string{"good": "", "keyless": "null_key", "large": "output_too_large"}; !maps.Equal(got, want) {
-		t.Errorf("the plan says %v, want %v", got, want)
-	}
-	if r := w.execute(s, p); r.Reinjected != 1 || r.Left != 2 {
-		t.Errorf("%+v", r)
-	}
+	want := map[string]string{"good": "", "keyless": "null_key", "large": "output_too_large"}
+	expect.That(t, maps.Equal(got, want), "the plan says %v, want %v", got, want)
+	r := w.execute(s, p)
+	expect.That(t, r.Reinjected == 1 && r.Left == 2, "%+v", r)
 }
 
 func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
@@ -99,17 +90,12 @@ func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
 	p := w.plan(w.service(), deadletters.Filter{})
 	got := p.Summary()
 	want := plan.Summary{Selected: 3, Reinject: 2, Duplicates: 1, WouldPass: 1, WouldFail: 1, Bytes: got.Bytes}
-	if got != want || got.Bytes != int64(len(fmt.Sprintf(square, "good"))+len(fmt.Sprintf(bowTie, "bad"))) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
+	expect.That(t, got == want && got.Bytes == int64(len(fmt.Sprintf(square, "good"))+len(fmt.Sprintf(bowTie, "bad"))), "got  %+v\nwant %+v", got, want)
 	for _, l := range w.letters(p) {
-		if l.ID == "copy" && (l.Do != plan.Duplicate || l.DuplicateOf != "good") {
-			t.Errorf("copy: %+v", l)
-		}
+		expect.That(t, l.ID != "copy" || l.Do == plan.Duplicate && l.DuplicateOf == "good", "copy: %+v", l)
 	}
-	if sent := w.sent(); len(sent) != 0 || len(w.states()) != 1 || len(w.events()) != 0 {
-		t.Errorf("a dry run wrote something: %v", sent)
-	}
+	sent := w.sent()
+	expect.That(t, len(sent) == 0 && len(w.states()) == 1 && len(w.events()) == 0, "a dry run wrote something: %v", sent)
 }
 
 // The dry run opens letters as the consumer does: by the pipeline's format, and by the headers that the producer sent.
@@ -128,13 +114,10 @@ func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 	for _, l := range w.letters(w.plan(s, deadletters.Filter{})) {
 		got[l.ID] = string(l.Today.Code)
 	}
-	if want := map[string]string{"event": "", "mislabelled": "avro_decode", "plain": ""}; !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	want := map[string]string{"event": "", "mislabelled": "avro_decode", "plain": ""}
+	expect.That(t, maps.Equal(got, want), "got %v, want %v", got, want)
 	d := s.Judge(w.ctx(), deadletters.Decode(structured, true))
-	if d.Decode != nil || string(d.Feature) != feature || !d.Verdict.Passes {
-		t.Errorf("got %s, %+v", d.Feature, d)
-	}
+	expect.That(t, d.Decode == nil && string(d.Feature) == feature && d.Verdict.Passes, "got %s, %+v", d.Feature, d)
 }
 
 func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
@@ -148,9 +131,8 @@ func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 	if p := w.plan(s, deadletters.Filter{Codes: []string{"timeout"}}); p.Letters != 0 {
 		t.Errorf("other code: %d dead letters", p.Letters)
 	}
-	if _, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{}); err == nil {
-		t.Error("an unknown status is accepted")
-	}
+	_, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{})
+	expect.That(t, err != nil, "an unknown status is accepted")
 }
 
 // kept says, as the consumer does for every key, what its newest version is; it is forgotten when there is none.
@@ -194,9 +176,8 @@ func TestPlan_S0_6_predicts_by_the_versions_that_are_kept(t *testing.T) {
 		t.Errorf("superseded %v, want %v; doubt %q", w.superseded(p), want, p.Doubt)
 	}
 	w.cfg.Ordering.Versions.Keep = config.KeepVersionsWindow // then the consumer does not read them
-	if got := w.superseded(w.plan(w.service(), deadletters.Filter{})); !maps.Equal(got, map[string]bool{"both": true}) {
-		t.Errorf("with keep: window %v", got)
-	}
+	got := w.superseded(w.plan(w.service(), deadletters.Filter{}))
+	expect.That(t, maps.Equal(got, map[string]bool{"both": true}), "with keep: window %v", got)
 }
 
 // partLetter is the dead letter of a part of the record at offset 40.
@@ -213,13 +194,10 @@ func partLetter(index int, version int64) *deadletters.Letter {
 func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
 	t.Parallel()
 	a, b := partLetter(1, 5), partLetter(2, 5)
-	if contentOf(a) == contentOf(b) || contentOf(a) != contentOf(partLetter(1, 5)) {
-		t.Error("the part does not tell contents apart")
-	}
+	expect.That(t, contentOf(a) != contentOf(b) && contentOf(a) == contentOf(partLetter(1, 5)), "the part does not tell contents apart")
 	state := deadletters.State{ID: a.ID}.Naming(a)
-	if of, ok := contentOfState(&state); !ok || of != contentOf(a) {
-		t.Error("its state speaks of another content than the dead letter")
-	}
+	of, ok := contentOfState(&state)
+	expect.That(t, ok && of == contentOf(a), "its state speaks of another content than the dead letter")
 }
 
 // S4-8: a plan holds a part to the version of its record, as the consumer does: what is newer supersedes it, and what its own record
@@ -237,9 +215,8 @@ func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
 		"a later one of its age": {retrytopics.Version{Number: 10, Offset: 90}, true},
 	} {
 		n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{l.KeyHash(): {Version: c.newest}}}
-		if got := n.than(l, pipeline.Tried{Version: &own}); got != c.older {
-			t.Errorf("%s: superseded %v", name, got)
-		}
+		got := n.than(l, pipeline.Tried{Version: &own})
+		expect.That(t, got == c.older, "%s: superseded %v", name, got)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/enrich"
 	"github.com/switchback-geo/switchback/internal/simulate"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -102,9 +103,7 @@ func TestRun_S0_12_agreesWithTheEngine(t *testing.T) {
 			done := run(t, engine, steps, records)
 			near := func(what string, simulated, got, slack float64) {
 				t.Helper()
-				if math.Abs(simulated-got) > slack {
-					t.Errorf("%s: the engine %v, simulated %.1f (±%.1f)", what, got, simulated, slack)
-				}
+				expect.That(t, math.Abs(simulated-got) <= slack, "%s: the engine %v, simulated %.1f (±%.1f)", what, got, simulated, slack)
 			}
 			near("attempts", simulated.attempts, float64(done.attempts), 0.06*simulated.attempts)
 			near("dead letters", simulated.dead, float64(done.dead), 4*math.Sqrt(simulated.dead)+2)
@@ -262,11 +261,7 @@ func TestPrint_tellsWhatTheReportSays(t *testing.T) {
 		"4,000 wait in the source and 12 in the tiers", "times, 30m0s altogether", "waiting while the pipeline is held", "behind a record of the same key",
 		"NOT MODELLED\nthe weather", "superseded",
 	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no word of %q in\n%s", want, out.String())
-		}
+		expect.That(t, strings.Contains(out.String(), want), "no word of %q in\n%s", want, out.String())
 	}
-	if strings.Contains(out.String(), "\x1b") {
-		t.Error("colours in plain text")
-	}
+	expect.That(t, !strings.Contains(out.String(), "\x1b"), "colours in plain text")
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // A scenario is as strict as a pipeline file: every fault has its line, its column and what to do.
@@ -27,9 +29,7 @@ expect: { max_dlq_share: yes }
 		"s.yaml:1:7: rate: 0 is out of range", "s.yaml:3:1: speed: unknown key; did you mean seed?",
 		"s.yaml:6:22: providers[0].errors.share: 1.5 is out of range", "providers[0].outages[0].for: is mandatory", "max_dlq_share",
 	} {
-		if !strings.Contains(faults, want) {
-			t.Errorf("no word of %q in\n%s", want, faults)
-		}
+		expect.That(t, strings.Contains(faults, want), "no word of %q in\n%s", want, faults)
 	}
 	_, err = ParseScenario("s.yaml", []byte(`duration: 1h
 providers:
@@ -43,9 +43,7 @@ providers:
 		`s.yaml:5:13: providers[2].name: "plaice" is no remote step of the pipeline; write one of place, handler`,
 		"providers[2].outages[0].from: 2h is not before the end", `unknown answer "dns"`,
 	} {
-		if !strings.Contains(faults, want) {
-			t.Errorf("no word of %q in\n%s", want, faults)
-		}
+		expect.That(t, strings.Contains(faults, want), "no word of %q in\n%s", want, faults)
 	}
 }
 
@@ -63,18 +61,14 @@ func TestParseScenario_S2_6_namesProvidersOfAStep(t *testing.T) {
 		"s.yaml:3:37: providers[1].cache_hits: place/main has no cache in the pipeline",
 		`"place/other" is no remote step of the pipeline; write one of place/main, place/mirror, handler`,
 	} {
-		if !strings.Contains(faults, want) {
-			t.Errorf("no word of %q in\n%s", want, faults)
-		}
+		expect.That(t, strings.Contains(faults, want), "no word of %q in\n%s", want, faults)
 	}
 }
 
 func faultLines(t *testing.T, err error) string {
 	t.Helper()
 	faults, ok := err.(*config.Faults)
-	if !ok {
-		t.Fatalf("%v is no list of faults", err)
-	}
+	must.That(t, ok, "%v is no list of faults", err)
 	return faults.Error()
 }
 
@@ -85,9 +79,7 @@ func FuzzParseScenario(f *testing.F) {
 	f.Add([]byte("expect: { max_drain_time: 1m }"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := ParseScenario("s.yaml", text, System{Steps: []Step{{Name: "place", Services: []Service{{Name: "place", Cached: true}}}}})
-		if err == nil && (s.Rate <= 0 || s.Duration <= 0 || s.Instances < 1) {
-			t.Errorf("%q is taken as %+v", text, s)
-		}
+		expect.That(t, err != nil || s.Rate > 0 && s.Duration > 0 && s.Instances >= 1, "%q is taken as %+v", text, s)
 	})
 }
 
@@ -97,9 +89,7 @@ func TestDefault_isALegalScenario(t *testing.T) {
 		for _, d := range []time.Duration{time.Second, time.Hour, 24 * time.Hour} {
 			s := Default(sys, 1000, d)
 			s.check(sys, func(path, message, _ string) { t.Errorf("%s, %v: %s: %s", name, d, path, message) })
-			if len(s.Providers) != max(1, len(sys.services())) || s.Providers[0].Outages[0].For <= 0 {
-				t.Errorf("%s, %v: %+v", name, d, s.Providers)
-			}
+			expect.That(t, len(s.Providers) == max(1, len(sys.services())) && s.Providers[0].Outages[0].For > 0, "%s, %v: %+v", name, d, s.Providers)
 		}
 	}
 }
@@ -120,9 +110,8 @@ expect: { `
 	} {
 		for i, want := range []bool{true, false} {
 			r := play(t, sys, run+key+": "+limits[i]+" }")
-			if len(r.Expectations) != 1 || r.Expectations[0].Expectation != key || r.Expectations[0].OK != want || (len(r.Broken()) == 0) != want {
-				t.Errorf("%s at most %s: %+v", key, limits[i], r.Expectations)
-			}
+			expect.That(t, len(r.Expectations) == 1 && r.Expectations[0].Expectation == key && r.Expectations[0].OK == want && (len(r.Broken()) == 0) == want,
+				"%s at most %s: %+v", key, limits[i], r.Expectations)
 		}
 	}
 }
@@ -133,9 +122,8 @@ func TestExpect_S1_8_heldTime(t *testing.T) {
 	text := "rate: 50\nduration: 12m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]\nexpect: { max_held_time: %s }"
 	for limit, ok := range map[string]bool{"1h": true, "0s": false} {
 		r := play(t, system(t, gated), fmt.Sprintf(text, limit))
-		if len(r.Expectations) != 1 || r.Expectations[0].OK != ok || !ok && !strings.Contains(r.Expectations[0].Why, "max_transient_rate") {
-			t.Errorf("at most %s: %+v", limit, r.Expectations)
-		}
+		expect.That(t, len(r.Expectations) == 1 && r.Expectations[0].OK == ok && (ok || strings.Contains(r.Expectations[0].Why, "max_transient_rate")),
+			"at most %s: %+v", limit, r.Expectations)
 	}
 }
 
@@ -148,12 +136,10 @@ duration: 1m
 providers: [{name: place, errors: {share: 1}}]
 expect: { max_drain_time: 8760h }
 `)
-	if r.DrainTime != nil || r.Unfinished == 0 || len(r.Broken()) != 1 || r.Broken()[0].Actual != nil {
-		t.Errorf("drain %v, unfinished %v, %+v", r.DrainTime, r.Unfinished, r.Expectations)
-	}
-	if text, err := json.Marshal(r); err != nil || !strings.Contains(string(text), `"drain_seconds":null`) {
-		t.Errorf("%v", err)
-	}
+	expect.That(t, r.DrainTime == nil && r.Unfinished != 0 && len(r.Broken()) == 1 && r.Broken()[0].Actual == nil,
+		"drain %v, unfinished %v, %+v", r.DrainTime, r.Unfinished, r.Expectations)
+	text, err := json.Marshal(r)
+	expect.That(t, err == nil && strings.Contains(string(text), `"drain_seconds":null`), "%v", err)
 }
 
 // An outage is not a data error: behind a breaker it kills nothing and spends no attempt beyond those that opened it.
@@ -161,21 +147,16 @@ func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	t.Parallel()
 	text := "rate: 100\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
 	open, held := play(t, system(t, place), text), play(t, system(t, guarded), text)
-	if open.DeadLettered < 1000 || held.DeadLettered != 0 || held.Retries > 9 {
-		t.Errorf("%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
-	}
+	expect.That(t, open.DeadLettered >= 1000 && held.DeadLettered == 0 && held.Retries <= 9,
+		"%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
 }
 
 // Retry-After is obeyed: a limited provider is not asked again before it said.
 func TestTimeline_S1_6_followsRetryAfter(t *testing.T) {
 	t.Parallel()
 	r := play(t, system(t, place), "rate: 1\nduration: 1s\nproviders: [{name: place, rate_limit: {per_second: 1, retry_after: 30s}}]")
-	if len(r.Timelines) != 1 || len(r.Timelines[0].Waits) != 4 {
-		t.Fatalf("%+v", r.Timelines)
-	}
+	must.That(t, len(r.Timelines) == 1 && len(r.Timelines[0].Waits) == 4, "%+v", r.Timelines)
 	for _, w := range r.Timelines[0].Waits {
-		if w.Least != 30 || w.Most < 30.9 || w.Topic != "parcels.retry-60s" {
-			t.Errorf("%+v", w)
-		}
+		expect.That(t, w.Least == 30 && w.Most >= 30.9 && w.Topic == "parcels.retry-60s", "%+v", w)
 	}
 }

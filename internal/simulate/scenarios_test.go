@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -118,12 +119,10 @@ func TestRun_S0_12_everyRecordIsAccountedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := play(t, system(t, c.pipeline, c.policy), c.text)
-			if sum := r.Delivered + r.DeadLettered + r.Superseded + r.Unfinished; r.Records == 0 || sum != r.Records {
-				t.Errorf("%v records, %v accounted for", r.Records, sum)
-			}
-			if r.DrainTime == nil || slices.ContainsFunc(r.Recovery, func(o Recovery) bool { return o.Took == nil }) {
-				t.Errorf("drain %v, recovery %+v", r.DrainTime, r.Recovery)
-			}
+			sum := r.Delivered + r.DeadLettered + r.Superseded + r.Unfinished
+			expect.That(t, r.Records != 0 && sum == r.Records, "%v records, %v accounted for", r.Records, sum)
+			expect.That(t, r.DrainTime != nil && !slices.ContainsFunc(r.Recovery, func(o Recovery) bool { return o.Took == nil }),
+				"drain %v, recovery %+v", r.DrainTime, r.Recovery)
 		})
 	}
 }
@@ -132,9 +131,7 @@ func TestRun_theSameSeedGivesTheSameReport(t *testing.T) {
 	t.Parallel()
 	sys := system(t, guarded)
 	text := "rate: 100\nduration: 2m\nseed: 9\nproviders: [{name: place, errors: {share: 0.01}, outages: [{from: 30s, for: 20s}]}]"
-	if !reflect.DeepEqual(play(t, sys, text), play(t, sys, text)) {
-		t.Error("two runs differ")
-	}
+	expect.That(t, reflect.DeepEqual(play(t, sys, text), play(t, sys, text)), "two runs differ")
 }
 
 func TestRun_stopsWithItsContext(t *testing.T) {
@@ -142,9 +139,8 @@ func TestRun_stopsWithItsContext(t *testing.T) {
 	sys := system(t, place)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Run(ctx, sys, Default(sys, 100, time.Hour)); !errors.Is(err, context.Canceled) {
-		t.Errorf("it went on: %v", err)
-	}
+	_, err := Run(ctx, sys, Default(sys, 100, time.Hour))
+	expect.That(t, errors.Is(err, context.Canceled), "it went on: %v", err)
 }
 
 func TestBucket_letsThroughItsRateAndItsBurst(t *testing.T) {
@@ -160,13 +156,10 @@ func TestBucket_letsThroughItsRateAndItsBurst(t *testing.T) {
 				got++
 			}
 		}
-		if got != c.want {
-			t.Errorf("%v: %d of %d got through, want %d", c.at, got, c.asked, c.want)
-		}
+		expect.That(t, got == c.want, "%v: %d of %d got through, want %d", c.at, got, c.asked, c.want)
 	}
-	if free := newBucket(nil); !free.take(0) {
-		t.Error("no limit must limit nothing")
-	}
+	free := newBucket(nil)
+	expect.That(t, free.take(0), "no limit must limit nothing")
 }
 
 // What is too much is refused at once, or as soon as it shows, and the message says what to change.
@@ -175,9 +168,8 @@ func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
 	sys := system(t, place)
 	s := must.Get(ParseScenario("s.yaml", []byte("rate: 1000000\nduration: 24h"), sys))(t)
 	_, err := Run(t.Context(), sys, s)
-	if tooMuch := new(TooMuchError); !errors.As(err, &tooMuch) || !strings.Contains(err.Error(), "8.64e+10 are to come; lower duration, or simulate one instance") {
-		t.Error(err)
-	}
+	tooMuch := new(TooMuchError)
+	expect.That(t, errors.As(err, &tooMuch) && strings.Contains(err.Error(), "8.64e+10 are to come; lower duration, or simulate one instance"), "%v", err)
 }
 
 // A run stops when its budget is spent, and says how far it came: an outage outlasts everything, and the breakers of a fleet
@@ -202,12 +194,9 @@ func TestRecorder_halveKeepsWhatAPointSays(t *testing.T) {
 		r.series = append(r.series, Point{At: Seconds(n), Waiting: []float64{n}, Requests: []float64{n}, Lag: 10 - n, Dead: 1})
 	}
 	r.halve()
-	if len(r.series) != 2 || r.slot != 2*time.Second {
-		t.Fatalf("%d points of %v", len(r.series), r.slot)
-	}
-	if p := r.series[1]; p.At != 2 || p.Waiting[0] != 3 || p.Requests[0] != 2.5 || p.Lag != 8 || p.Dead != 2 {
-		t.Errorf("%+v", p)
-	}
+	must.That(t, len(r.series) == 2 && r.slot == 2*time.Second, "%d points of %v", len(r.series), r.slot)
+	p := r.series[1]
+	expect.That(t, p.At == 2 && p.Waiting[0] == 3 && p.Requests[0] == 2.5 && p.Lag == 8 && p.Dead == 2, "%+v", p)
 }
 
 func TestDelays_quantiles(t *testing.T) {

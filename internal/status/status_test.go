@@ -21,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/status"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -87,9 +88,7 @@ func TestGather_S4_11_countsDeadLettersThatWait(t *testing.T) {
 		if err := r.Text(&text); err != nil || !strings.Contains(text.String(), "dead letters  "+c.want) {
 			t.Errorf("%v\n%s", err, text.String())
 		}
-		if r.DeadLetters.Pending != c.letters.Pending || (r.DeadLetters.Oldest == nil) != c.letters.Oldest.IsZero() {
-			t.Errorf("%+v", r.DeadLetters)
-		}
+		expect.That(t, r.DeadLetters.Pending == c.letters.Pending && (r.DeadLetters.Oldest == nil) == c.letters.Oldest.IsZero(), "%+v", r.DeadLetters)
 	}
 }
 
@@ -119,15 +118,11 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	if want := []status.Dependency{{"place", true, 40}, {"zone", false, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {
 		t.Errorf("instance %+v", r.Instances[0])
 	}
-	if r.Instances[1].Error == "" {
-		t.Errorf("an instance that answers 404: %+v", r.Instances[1])
-	}
+	expect.That(t, r.Instances[1].Error != "", "an instance that answers 404: %+v", r.Instances[1])
 	var text bytes.Buffer
 	must.Do(t, r.Text(&text))
 	for _, want := range []string{"state", "held", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "40", "does not answer", "perhaps another pipeline's"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("no word of %q in\n%s", want, text.String())
-		}
+		expect.That(t, strings.Contains(text.String(), want), "no word of %q in\n%s", want, text.String())
 	}
 }
 
@@ -150,9 +145,8 @@ func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
 		t.Fatal(fetches.Err())
 	}
 	r, line := first()
-	if len(r.Members) != 1 || r.Members[0].Name != "a" || !slices.Equal(r.Members[0].Partitions, []int32{0, 1}) || !strings.HasSuffix(line, "1 instance is running") {
-		t.Errorf("%+v: %s", r.Members, line)
-	}
+	expect.That(t, len(r.Members) == 1 && r.Members[0].Name == "a" && slices.Equal(r.Members[0].Partitions, []int32{0, 1}) && strings.HasSuffix(line, "1 instance is running"),
+		"%+v: %s", r.Members, line)
 }
 
 func ofPipeline(id string) string {
@@ -170,9 +164,7 @@ func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.metrics) }))
 			defer server.Close()
 			r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, []string{strings.TrimPrefix(server.URL, "http://")}, letters{})
-			if err != nil || !strings.Contains(r.Instances[0].Error, c.says) || r.Instances[0].Held {
-				t.Errorf("%+v, %v", r.Instances, err)
-			}
+			expect.That(t, err == nil && strings.Contains(r.Instances[0].Error, c.says) && !r.Instances[0].Held, "%+v, %v", r.Instances, err)
 			var text bytes.Buffer
 			if err := r.Text(&text); err != nil || !strings.Contains(text.String(), c.says) || strings.Contains(text.String(), "nothing is held") {
 				t.Errorf("%v\n%s", err, text.String())
@@ -192,9 +184,8 @@ func TestAnnouncement_S4_8_isReadAsItWasWritten(t *testing.T) {
 	if got := status.ReadAnnouncement(data); got != want {
 		t.Errorf("%+v", got)
 	}
-	if _, err := (status.Announcement{Mapping: "none"}).Encode(); err == nil {
-		t.Error("a text that is no fingerprint is announced")
-	}
+	_, err := (status.Announcement{Mapping: "none"}).Encode()
+	expect.That(t, err != nil, "a text that is no fingerprint is announced")
 	later := strings.Replace(string(data), `"version":1`, `"version":2,"more":true`, 1)
 	if got := status.ReadAnnouncement([]byte(later)); got != want {
 		t.Errorf("of a later version: %+v", got)
@@ -240,13 +231,9 @@ func TestMappingComparison_S4_8(t *testing.T) {
 				t.Errorf("differs %v, mixed %v", got.Differs(), got.Mixed())
 			}
 			lines := got.Lines("this file")
-			if len(lines) != len(c.lines) {
-				t.Fatalf("%q", lines)
-			}
+			must.That(t, len(lines) == len(c.lines), "%q", lines)
 			for i, part := range c.lines {
-				if !strings.Contains(lines[i], part) {
-					t.Errorf("line %q, want %q", lines[i], part)
-				}
+				expect.That(t, strings.Contains(lines[i], part), "line %q, want %q", lines[i], part)
 			}
 		})
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/status"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func shards(pairs ...int64) (r status.Report) {
@@ -39,9 +41,8 @@ func TestSince_S2_7_countsWhatMoved(t *testing.T) {
 			if got.Left != nil {
 				left = *got.Left
 			}
-			if got.In != c.in || got.Done != c.done || left != c.left {
-				t.Errorf("%v in, %v done, %v left; want %v, %v, %v", got.In, got.Done, left, c.in, c.done, c.left)
-			}
+			expect.That(t, got.In == c.in && got.Done == c.done && left == c.left,
+				"%v in, %v done, %v left; want %v, %v, %v", got.In, got.Done, left, c.in, c.done, c.left)
 		})
 	}
 	if got := shards(5, 5).Since(shards(0, 5), 0); got != (status.Rates{}) {
@@ -71,12 +72,8 @@ func TestWatch_S2_7_goesOnWithoutBrokers(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil || len(seen) != 3 || !errors.Is(troubles[1], away) || troubles[2] != nil {
-			t.Fatalf("%v, %d reports, troubles %v", err, len(seen), troubles)
-		}
-		if seen[1].At != seen[0].At || seen[1].Lag != 90 {
-			t.Errorf("without brokers: %+v, want the former report", seen[1])
-		}
+		must.That(t, err == nil && len(seen) == 3 && errors.Is(troubles[1], away) && troubles[2] == nil, "%v, %d reports, troubles %v", err, len(seen), troubles)
+		expect.That(t, seen[1].At == seen[0].At && seen[1].Lag == 90, "without brokers: %+v, want the former report", seen[1])
 		if seen[2].Rates == nil || seen[2].Rates.Done != 5 { // 20 in 4 s
 			t.Errorf("rates %+v, want 5 a second over the gap", seen[2].Rates)
 		}
@@ -93,19 +90,14 @@ func TestScreen_S2_7_fitsTheTerminal(t *testing.T) {
 	s := status.Seen{At: time.Unix(0, 0), Report: report, Rates: &status.Rates{In: 1, Done: 2}}
 	for _, size := range [][2]int{{80, 24}, {200, 60}, {20, 3}, {1, 1}} {
 		lines := s.Screen(time.Unix(9, 0), errors.New("no broker answers"), size[0], size[1])
-		if len(lines) > max(size[1]-1, 1) && size[1] > 1 {
-			t.Errorf("%v: %d lines", size, len(lines))
-		}
+		expect.That(t, len(lines) <= max(size[1]-1, 1) || size[1] <= 1, "%v: %d lines", size, len(lines))
 		for _, line := range lines {
-			if n := len([]rune(line)); n > size[0] && size[0] > 1 || strings.ContainsAny(line, "\x1b\u202e\n") {
-				t.Errorf("%v: %q", size, line)
-			}
+			n := len([]rune(line))
+			expect.That(t, (n <= size[0] || size[0] <= 1) && !strings.ContainsAny(line, "\x1b\u202e\n"), "%v: %q", size, line)
 		}
 	}
 	text := strings.Join(s.Screen(time.Unix(9, 0), errors.New("no broker answers"), 200, 100), "\n")
 	for _, says := range []string{"1.0/s in, 2.0/s committed", "NOT NEW, of 9s ago: no broker answers", "no instance is running"} {
-		if !strings.Contains(text, says) {
-			t.Errorf("it does not say %q:\n%s", says, text)
-		}
+		expect.That(t, strings.Contains(text, says), "it does not say %q:\n%s", says, text)
 	}
 }

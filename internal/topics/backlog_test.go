@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -65,9 +66,8 @@ func TestBacklogs_S4_8_bothEnds(t *testing.T) {
 	for until, source := range map[kafka.Ends]int{kafka.Stable: 0, kafka.Written: 1} {
 		all := must.Get(Backlogs(ctx, admin, cfg, until))(t)
 		want := []string{fmt.Sprint("features false ", source), "features.retry-2s false 0", "features.retry-8s false 0", "features.retry-60s false 0", former + " true 2"}
-		if got := lags(all); !reflect.DeepEqual(got, want) {
-			t.Errorf("ends %d: %q, want %q", until, got, want)
-		}
+		got := lags(all)
+		expect.That(t, reflect.DeepEqual(got, want), "ends %d: %q, want %q", until, got, want)
 	}
 }
 
@@ -76,9 +76,8 @@ func TestBacklogs_S4_8_namesTheMissingTopic(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
 	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-60s")
-	if all, err := Backlogs(ctx, kadm.NewClient(client), cfg, kafka.Stable); err == nil || !strings.Contains(err.Error(), "features.retry-8s: UNKNOWN") {
-		t.Errorf("%v, %v", all, err)
-	}
+	all, err := Backlogs(ctx, kadm.NewClient(client), cfg, kafka.Stable)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "features.retry-8s: UNKNOWN"), "%v, %v", all, err)
 }
 
 // S4-10: what waits in a tier must not expire; of the other topics that is for their owner to know.
@@ -87,9 +86,8 @@ func TestBlocks_S4_10(t *testing.T) {
 		for _, kind := range FaultKinds() {
 			always := kind == FaultMissing || kind == FaultPartitions
 			expires := kind == FaultRetention || kind == FaultCleanup
-			if got := (Fault{Role: role, Kind: kind}).Blocks(); got != (always || expires && role == RoleTier) {
-				t.Errorf("%s of %s blocks: %v", kind, role, got)
-			}
+			got := (Fault{Role: role, Kind: kind}).Blocks()
+			expect.That(t, got == (always || expires && role == RoleTier), "%s of %s blocks: %v", kind, role, got)
 		}
 	}
 }
@@ -105,9 +103,8 @@ func TestFindFormer_S3_1(t *testing.T) {
 	find := func(waiting7 int64) []Former {
 		t.Helper()
 		former := must.Get(FindFormer(t.Context(), admin, cfg))(t)
-		if len(former) != 2 || former[0].Topic != "features.retry-7s" || former[0].Delay != 7*time.Second || former[0].Waiting != waiting7 || former[1].Waiting != 0 {
-			t.Errorf("found %+v", former)
-		}
+		expect.That(t, len(former) == 2 && former[0].Topic == "features.retry-7s" && former[0].Delay == 7*time.Second && former[0].Waiting == waiting7 && former[1].Waiting == 0,
+			"found %+v", former)
 		return former
 	}
 	if text := find(0)[0].String(); !strings.Contains(text, "do not delete it unless it is yours") {
@@ -116,9 +113,8 @@ func TestFindFormer_S3_1(t *testing.T) {
 	finished := kadm.Offsets{}
 	finished.AddOffset("features.retry-7s", 0, 0, -1)
 	must.Get(admin.CommitOffsets(t.Context(), cfg.Source.Group, finished))(t)
-	if empty := find(0)[0].String(); strings.Contains(empty, "kafka-topics.sh") || !strings.Contains(empty, "no other pipeline") {
-		t.Errorf("%s", empty)
-	}
+	empty := find(0)[0].String()
+	expect.That(t, !strings.Contains(empty, "kafka-topics.sh") && strings.Contains(empty, "no other pipeline"), "%s", empty)
 	faultsOf := func() []Fault {
 		t.Helper()
 		plan := must.Get(PlanOn(t.Context(), admin, cfg))(t)
@@ -143,9 +139,8 @@ func TestPlanOn_S3_1_aTopicOfSomebodyElse(t *testing.T) {
 	create1(t, admin, "features.retry-7s", 4, map[string]string{"retention.ms": "1000", "cleanup.policy": "compact"})
 	produce(t, admin, "features.retry-7s", 4)
 	plan := must.Get(PlanOn(t.Context(), admin, cfg))(t)
-	if faults := check(t, admin, plan); len(faults) != 0 {
-		t.Errorf("%v", faults)
-	}
+	faults := check(t, admin, plan)
+	expect.That(t, len(faults) == 0, "%v", faults)
 }
 
 // produce writes records to a topic.

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -57,30 +58,24 @@ func TestEnsure(t *testing.T) {
 			t.Fatalf("on an empty broker %d of %d topics are missing: %v", len(faults), len(plan), faults)
 		}
 		first := ensure(t, admin, plan)
-		if !slices.Equal(first.Created, plan) || len(first.Existing) != 0 || len(first.Faults) != 0 {
-			t.Errorf("first time:\n%s", first)
-		}
+		expect.That(t, slices.Equal(first.Created, plan) && len(first.Existing) == 0 && len(first.Faults) == 0, "first time:\n%s", first)
 		if faults := check(t, admin, plan); len(faults) != 0 {
 			t.Errorf("check after ensure: %v", faults)
 		}
 		second := ensure(t, admin, plan)
-		if len(second.Created) != 0 || !slices.Equal(second.Existing, plan) || len(second.Faults) != 0 {
-			t.Errorf("second time:\n%s", second)
-		}
+		expect.That(t, len(second.Created) == 0 && slices.Equal(second.Existing, plan) && len(second.Faults) == 0, "second time:\n%s", second)
 	})
 	t.Run("C-6_count_and_size_of_an_existing_source_rule", func(t *testing.T) {
 		admin, plan := broker(t), Plan(parse(t, pipeline))
 		create1(t, admin, "features", 5, map[string]string{"max.message.bytes": "12582912"})
 		report := ensure(t, admin, plan)
-		if len(report.Created) != len(plan)-1 || len(report.Existing) != 1 || report.Existing[0].Partitions != 5 || len(report.Faults) != 0 {
-			t.Fatalf("report:\n%s", report)
-		}
+		must.That(t, len(report.Created) == len(plan)-1 && len(report.Existing) == 1 && report.Existing[0].Partitions == 5 && len(report.Faults) == 0,
+			"report:\n%s", report)
 		seen := must.Get(observe(t.Context(), admin, plan))(t)
 		for _, topic := range plan {
 			have := seen[topic.Name]
-			if topic.Shared && have.partitions != 5 || topic.Role == RoleControl && have.partitions != 1 {
-				t.Errorf("%s has %d partitions", topic.Name, have.partitions)
-			}
+			expect.That(t, (!topic.Shared || have.partitions == 5) && (topic.Role != RoleControl || have.partitions == 1),
+				"%s has %d partitions", topic.Name, have.partitions)
 			if topic.Headroom > 0 && have.maxMessage() != 12599296 {
 				t.Errorf("%s takes %d bytes", topic.Name, have.maxMessage())
 			}
@@ -95,25 +90,18 @@ func TestEnsure(t *testing.T) {
 			t.Errorf("report:\n%s", report)
 		}
 		for _, part := range []string{"created  features.retry-2s (tier): 3 partitions", "existing features.dlq (dlq): 2 partitions", "differs  features.dlq (dlq): retention.ms is 1000"} {
-			if !strings.Contains(report.String(), part) {
-				t.Errorf("the report does not say %q:\n%s", part, report)
-			}
+			expect.That(t, strings.Contains(report.String(), part), "the report does not say %q:\n%s", part, report)
 		}
 		seen := must.Get(observe(t.Context(), admin, plan))(t)
-		if dlq := seen["features.dlq"]; dlq.partitions != 2 || dlq.settings["retention.ms"] != "1000" {
-			t.Errorf("the DLQ was changed: %+v", dlq)
-		}
+		dlq := seen["features.dlq"]
+		expect.That(t, dlq.partitions == 2 && dlq.settings["retention.ms"] == "1000", "the DLQ was changed: %+v", dlq)
 	})
 	t.Run("a_topic_that_cannot_be_created_is_named", func(t *testing.T) {
 		admin, plan := broker(t), Plan(parse(t, pipeline))
 		plan[1].Replication = 3 // of one broker
 		report, err := Ensure(t.Context(), admin, plan)
-		if err == nil || !strings.Contains(err.Error(), "features.retry-2s") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("got %v", err)
-		}
-		if len(report.Created) != len(plan)-1 {
-			t.Errorf("the others were not created:\n%s", report)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), "features.retry-2s") && !strings.Contains(err.Error(), "\n"), "got %v", err)
+		expect.That(t, len(report.Created) == len(plan)-1, "the others were not created:\n%s", report)
 	})
 }
 
@@ -134,7 +122,5 @@ func TestEnsure_S4_15_namesTheTopicWhoseSettingsAreRefused(t *testing.T) {
 	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DescribeConfigs}, Resource: plan[2].Name, Err: kerr.TopicAuthorizationFailed, Count: -1})
 	_, err := Ensure(t.Context(), admin, plan)
 	denied, ok := errors.AsType[*retrytopics.DeniedError](err)
-	if !ok || denied.Operation != "DescribeConfigs" || denied.Resource != "topic "+plan[2].Name {
-		t.Errorf("%v", err)
-	}
+	expect.That(t, ok && denied.Operation == "DescribeConfigs" && denied.Resource == "topic "+plan[2].Name, "%v", err)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -98,18 +99,13 @@ func TestCompare(t *testing.T) {
 			seen := healthy(plan)
 			c.spoil(seen)
 			faults := compare(plan, seen, "b:9092")
-			if len(faults) != len(c.want) {
-				t.Fatalf("got %d faults, want %d:\n%v", len(faults), len(c.want), faults)
-			}
+			must.That(t, len(faults) == len(c.want), "got %d faults, want %d:\n%v", len(faults), len(c.want), faults)
 			for i, fault := range faults {
 				for part := range strings.SplitSeq(c.want[i], "|") {
-					if text := string(fault.Kind) + " " + fault.String(); !strings.Contains(text, part) {
-						t.Errorf("%q does not say %q", text, part)
-					}
+					text := string(fault.Kind) + " " + fault.String()
+					expect.That(t, strings.Contains(text, part), "%q does not say %q", text, part)
 				}
-				if !slices.Contains(FaultKinds(), fault.Kind) || strings.Contains(fault.String(), "\n") {
-					t.Errorf("fault %+v", fault)
-				}
+				expect.That(t, slices.Contains(FaultKinds(), fault.Kind) && !strings.Contains(fault.String(), "\n"), "fault %+v", fault)
 			}
 		})
 	}
@@ -142,9 +138,8 @@ func TestBlocks_S0_4_compactedTopicsThatTakeNoRecordsWithoutKeys(t *testing.T) {
 		seen := healthy(plan)
 		seen[c.topic].settings[settingCleanup] = c.policy
 		faults := compare(plan, seen, "b:9092")
-		if (len(faults) == 1) != c.fault || len(faults) > 1 || c.fault && (faults[0].Blocks() != c.blocks || !strings.Contains(faults[0].Fix, "--add-config cleanup.policy=")) {
-			t.Errorf("%s %s, null_keys %s: %v", c.topic, c.policy, c.nullKeys, faults)
-		}
+		expect.That(t, (len(faults) == 1) == c.fault && len(faults) <= 1 && (!c.fault || faults[0].Blocks() == c.blocks && strings.Contains(faults[0].Fix, "--add-config cleanup.policy=")),
+			"%s %s, null_keys %s: %v", c.topic, c.policy, c.nullKeys, faults)
 	}
 }
 
@@ -179,23 +174,16 @@ func TestPlan(t *testing.T) {
 	for _, topic := range Plan(parse(t, pipeline)) {
 		got = append(got, topic.String())
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	expect.That(t, slices.Equal(got, want), "got  %q\nwant %q", got, want)
 }
 
 // TestPlan_shards proves which topics share the source's partitions: those whose partition p belongs to shard p.
 func TestPlan_shards(t *testing.T) {
 	shared := []Role{RoleTier, RoleDLQ, RoleState, RoleLedger, RoleDLQStatus}
 	for _, topic := range Plan(parse(t, pipeline)) {
-		if topic.Shared != slices.Contains(shared, topic.Role) {
-			t.Errorf("%s: shared is %v", topic, topic.Shared)
-		}
-		if !slices.Contains(Roles(), topic.Role) || !slices.Contains(Cleanups(), topic.Cleanup) {
-			t.Errorf("%s has a role or clean-up outside its list", topic)
-		}
-		if wantsRoom := topic.Role == RoleTier || topic.Role == RoleDLQ; (topic.Headroom == 16384) != wantsRoom {
-			t.Errorf("%s: headroom %d", topic, topic.Headroom)
-		}
+		expect.That(t, topic.Shared == slices.Contains(shared, topic.Role), "%s: shared is %v", topic, topic.Shared)
+		expect.That(t, slices.Contains(Roles(), topic.Role) && slices.Contains(Cleanups(), topic.Cleanup), "%s has a role or clean-up outside its list", topic)
+		wantsRoom := topic.Role == RoleTier || topic.Role == RoleDLQ
+		expect.That(t, (topic.Headroom == 16384) == wantsRoom, "%s: headroom %d", topic, topic.Headroom)
 	}
 }

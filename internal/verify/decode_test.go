@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -46,9 +47,7 @@ func TestAppearance_S0_8(t *testing.T) {
 		"no source":            {headerOf(header.KeyDeadLetterID, "i", header.KeyReplayID, "r"), proven, false, false},
 	} {
 		a := appearance(&kgo.Record{Topic: "s", Offset: 5, Key: []byte("k"), Headers: c.headers}, 0, c.proven)
-		if (a.Claim != nil) != c.claim || a.Claim != nil && a.Claim.Doubtful != c.doubtful {
-			t.Errorf("%s: %+v", name, a.Claim)
-		}
+		expect.That(t, (a.Claim != nil) == c.claim && (a.Claim == nil || a.Claim.Doubtful == c.doubtful), "%s: %+v", name, a.Claim)
 	}
 }
 
@@ -56,9 +55,8 @@ func TestFront_S0_4_trustsNoClockBeyondAnHour(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	f := front{gone: true, until: now.Add(-24 * time.Hour)}
 	for came, want := range map[time.Duration]bool{-48 * time.Hour: false, -23*time.Hour - time.Minute: false, -22 * time.Hour: true, 0: true, 2 * time.Hour: false} {
-		if got := f.before(now.Add(came), now); got != want {
-			t.Errorf("%s: %t", came, got)
-		}
+		got := f.before(now.Add(came), now)
+		expect.That(t, got == want, "%s: %t", came, got)
 	}
 	if f.never = true; f.before(now, now) {
 		t.Error("what can never be known is known")
@@ -73,9 +71,7 @@ func TestAddGap_S4_10(t *testing.T) {
 	} {
 		a := NewAccount("s", "p", Bounds{Partition: -1}, map[int32]Generation{0: {}})
 		a.takeEvent(&kgo.Record{Topic: "a", Value: []byte(`{"time":"2026-11-21T09:30:00Z","pipeline":"p","source":"s/0/2","decision":"lost",` + event + `}`)})
-		if len(a.gaps) != want || want > 0 && a.gaps[0].from != 2 {
-			t.Errorf("%s: %+v", event, a.gaps)
-		}
+		expect.That(t, len(a.gaps) == want && (want <= 0 || a.gaps[0].from == 2), "%s: %+v", event, a.gaps)
 	}
 }
 
@@ -102,8 +98,7 @@ func FuzzAccount(f *testing.F) {
 		commit := retrytopics.Commit{Offset: committed}
 		r := a.Judge(Cut{Marks: map[Spot]Mark{{"s", 0}: {End: 4, Before: commit, After: commit}}}, 5)
 		r.holds(t)
-		if err := r.Text(&strings.Builder{}); err != nil {
-			t.Error(err)
-		}
+		err := r.Text(&strings.Builder{})
+		expect.That(t, err == nil, "%v", err)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -43,9 +44,7 @@ func TestEdit_S4_8_hostileDocuments(t *testing.T) {
 			e := must.Get(patch.Parse(patch.Source{Set: []string{c.set}}))(t)
 			out := must.Get(e.Apply(t.Context(), []byte(c.doc)))(t)
 			changes, more, err := patch.Diff(t.Context(), []byte(c.doc), out)
-			if err != nil || len(changes) != c.changes || more != 0 {
-				t.Errorf("%d changes and %d more, %v", len(changes), more, err)
-			}
+			expect.That(t, err == nil && len(changes) == c.changes && more == 0, "%d changes and %d more, %v", len(changes), more, err)
 		})
 	}
 }
@@ -54,9 +53,7 @@ func TestDiff_names_the_first_thousand_changes_and_counts_the_others(t *testing.
 	t.Parallel()
 	list := func(n string) []byte { return []byte("[" + strings.TrimSuffix(strings.Repeat(n+",", 2500), ",") + "]") }
 	changes, more, err := patch.Diff(t.Context(), list("1"), list("2"))
-	if err != nil || len(changes) != 1000 || more != 1500 || changes[999].Path != "/999" {
-		t.Errorf("%d and %d more, %v", len(changes), more, err)
-	}
+	expect.That(t, err == nil && len(changes) == 1000 && more == 1500 && changes[999].Path == "/999", "%d and %d more, %v", len(changes), more, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := patch.Diff(ctx, list("1"), list("2")); !errors.Is(err, context.Canceled) {
@@ -85,9 +82,7 @@ func TestEdit_S4_8_refuses_edits_without_bounds(t *testing.T) {
 		if err == nil {
 			_, err = e.Apply(t.Context(), []byte(doc))
 		}
-		if !errors.Is(err, patch.ErrEdit) || len(err.Error()) > 1000 {
-			t.Errorf("%s: %.200v", name, err)
-		}
+		expect.That(t, errors.Is(err, patch.ErrEdit) && len(err.Error()) <= 1000, "%s: %.200v", name, err)
 	}
 	e := must.Get(patch.Parse(patch.Source{Merge: []byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))}))(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -38,9 +39,7 @@ func TestApply_S4_8_changes_what_it_names_and_keeps_the_digits_of_the_rest(t *te
 				want = strings.Replace(doc, `[9.50,47.100000000000001]`, `[8,9.50,47.100000000000001]`, 1)
 			}
 			got, err := e.Apply(t.Context(), []byte(doc))
-			if err != nil || string(got) != want {
-				t.Errorf("%v\n got %s\nwant %s", err, got, want)
-			}
+			expect.That(t, err == nil && string(got) == want, "%v\n got %s\nwant %s", err, got, want)
 		})
 	}
 }
@@ -62,9 +61,8 @@ func TestApply_RFC7396_appendix_A(t *testing.T) {
 		{`{"x/y~z.w":1}`, `{"x/y~z.w":2}`, `{"x/y~z.w":2}`},
 	} {
 		e := must.Get(patch.Parse(patch.Source{Merge: []byte(c[1])}))(t)
-		if got, err := e.Apply(t.Context(), []byte(c[0])); err != nil || string(got) != c[2] {
-			t.Errorf("%s with %s gives %s, %v, want %s", c[0], c[1], got, err, c[2])
-		}
+		got, err := e.Apply(t.Context(), []byte(c[0]))
+		expect.That(t, err == nil && string(got) == c[2], "%s with %s gives %s, %v, want %s", c[0], c[1], got, err, c[2])
 	}
 }
 
@@ -93,9 +91,7 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 		if err == nil {
 			_, err = e.Apply(t.Context(), []byte(doc))
 		}
-		if !errors.Is(err, patch.ErrEdit) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.That(t, errors.Is(err, patch.ErrEdit), "%s: %v", name, err)
 	}
 	e := must.Get(patch.Parse(patch.Source{Set: []string{"a=1"}}))(t)
 	if _, err := e.Apply(t.Context(), []byte("\xff")); !errors.Is(err, patch.ErrEdit) {
@@ -106,9 +102,7 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 func TestDiff_names_each_place(t *testing.T) {
 	t.Parallel()
 	changes, _, err := patch.Diff(t.Context(), []byte(doc), []byte(strings.NewReplacer(`"N/A"`, `0`, `1.10`, `1.1`, `9.50`, `9.51`, `"n":1e400,`, ``).Replace(doc)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	var got []string
 	for _, c := range changes {
 		got = append(got, c.Path+": "+string(c.Before)+" -> "+string(c.After))
@@ -133,15 +127,11 @@ func FuzzMerge(f *testing.F) {
 		}
 		once, err := e.Apply(t.Context(), doc)
 		if err != nil {
-			if !errors.Is(err, patch.ErrEdit) {
-				t.Errorf("%v is not marked as ErrEdit", err)
-			}
+			expect.That(t, errors.Is(err, patch.ErrEdit), "%v is not marked as ErrEdit", err)
 			return
 		}
 		twice, err := e.Apply(t.Context(), once)
-		if err != nil {
-			t.Fatalf("%s, merged into %s: %v", merge, once, err)
-		}
+		must.That(t, err == nil, "%s, merged into %s: %v", merge, once, err)
 		if changes, _, err := patch.Diff(t.Context(), once, twice); err != nil || len(changes) > 0 {
 			t.Errorf("merged twice: %v, %v", changes, err)
 		}

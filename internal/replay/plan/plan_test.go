@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -65,23 +66,17 @@ func TestPlan_comes_back_as_it_was_written(t *testing.T) {
 	written, path := saved(t)
 	read := must.Get(plan.Open(path))(t)
 	for name, p := range map[string]*plan.Plan{"written": written, "read": read} {
-		if !reflect.DeepEqual(p.Head, head) {
-			t.Errorf("%s: head %+v", name, p.Head)
-		}
-		if got := all(t, p); !reflect.DeepEqual(got, letters()) {
-			t.Errorf("%s: dead letters %+v", name, got)
-		}
-		if p.Letters != 5 || !reflect.DeepEqual(p.Spans, map[int32]plan.Span{0: {Start: 3, End: 10}, 3: {Start: 1, End: 6}}) {
-			t.Errorf("%s: %d dead letters, spans %v", name, p.Letters, p.Spans)
-		}
+		expect.That(t, reflect.DeepEqual(p.Head, head), "%s: head %+v", name, p.Head)
+		got := all(t, p)
+		expect.That(t, reflect.DeepEqual(got, letters()), "%s: dead letters %+v", name, got)
+		expect.That(t, p.Letters == 5 && reflect.DeepEqual(p.Spans, map[int32]plan.Span{0: {Start: 3, End: 10}, 3: {Start: 1, End: 6}}),
+			"%s: %d dead letters, spans %v", name, p.Letters, p.Spans)
 		want := plan.Summary{Selected: 5, Reinject: 3, Duplicates: 1, Left: 1, WouldPass: 2, WouldFail: 1, Superseded: 1, Bytes: 18}
 		if p.Summary() != want {
 			t.Errorf("%s: %+v", name, p.Summary())
 		}
 	}
-	if written.Checksum != read.Checksum || !strings.HasPrefix(read.Checksum, "sha256:") {
-		t.Errorf("checksums %q and %q", written.Checksum, read.Checksum)
-	}
+	expect.That(t, written.Checksum == read.Checksum && strings.HasPrefix(read.Checksum, "sha256:"), "checksums %q and %q", written.Checksum, read.Checksum)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
@@ -116,9 +111,7 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := plan.Parse([]byte(c.text))
-			if !errors.Is(err, plan.ErrPlan) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %v, want %q", err, c.says)
-			}
+			expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), c.says), "got %v, want %q", err, c.says)
 		})
 	}
 	if _, err := plan.Parse([]byte(strings.Replace(text, `"version":1`, `"version":2`, 1))); !errors.Is(err, plan.ErrNewer) {
@@ -137,9 +130,7 @@ func TestSave_leaves_nothing_behind_when_it_fails(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	left, err := os.ReadDir(dir)
-	if err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
+	expect.That(t, err == nil && len(left) <= 0, "%v, %v", left, err)
 }
 
 // A plan travels as a file: whoever made it cannot have it fill the memory of who applies it.
@@ -152,9 +143,7 @@ func TestPlan_S4_8_refuses_lines_that_no_plan_has(t *testing.T) {
 		"deep":         strings.Repeat("[", 60_000),
 	} {
 		_, err := plan.Parse([]byte(firstLine(t) + "\n" + line + "\n"))
-		if !errors.Is(err, plan.ErrPlan) || !strings.Contains(err.Error(), "line 2") || len(err.Error()) > 1000 {
-			t.Errorf("%s: %.300v", name, err)
-		}
+		expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), "line 2") && len(err.Error()) <= 1000, "%s: %.300v", name, err)
 	}
 }
 
@@ -198,17 +187,13 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := plan.Parse(data)
 		if err != nil {
-			if !errors.Is(err, plan.ErrPlan) {
-				t.Errorf("%v is not marked as ErrPlan", err)
-			}
+			expect.That(t, errors.Is(err, plan.ErrPlan), "%v is not marked as ErrPlan", err)
 			return
 		}
 		again, err := plan.Make(p.Head, func(w *plan.Writer) error {
 			return p.Each(func(l *plan.Letter) error { return w.Add(l) })
 		})
-		if err != nil || again.Letters != p.Letters || again.Summary() != p.Summary() {
-			t.Errorf("written again: %+v, %v", again, err)
-		}
+		expect.That(t, err == nil && again.Letters == p.Letters && again.Summary() == p.Summary(), "written again: %+v, %v", again, err)
 	})
 }
 
@@ -237,16 +222,13 @@ func TestScratch_leaves_nothing_when_the_letters_cannot_be_had(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	broken := errors.New("broken")
-	if _, err := plan.Scratch(head, func(*plan.Writer) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
+	_, err := plan.Scratch(head, func(*plan.Writer) error { return broken })
+	expect.That(t, errors.Is(err, broken), "got %v", err)
 	nothingIn(t, dir)
 }
 
 func nothingIn(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) > 0 {
-		t.Errorf("%v, %v", entries, err)
-	}
+	expect.That(t, err == nil && len(entries) <= 0, "%v, %v", entries, err)
 }

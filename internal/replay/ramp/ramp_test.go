@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestWave_S2_6_grows_from_the_canary(t *testing.T) {
@@ -23,9 +24,7 @@ func TestWave_S2_6_grows_from_the_canary(t *testing.T) {
 		before := 0
 		for i, want := range c.want {
 			size, ok := c.ramp.Wave(before)
-			if ok != (want > 0) || size != want {
-				t.Errorf("%s: wave %d has %d dead letters (%v), want %d", name, i+1, size, ok, want)
-			}
+			expect.That(t, ok == (want > 0) && size == want, "%s: wave %d has %d dead letters (%v), want %d", name, i+1, size, ok, want)
 			before = size
 		}
 	}
@@ -49,9 +48,8 @@ func TestJudge_S2_6_stops_as_soon_as_the_limit_is_passed(t *testing.T) {
 		{ramp.Ramp{MaxFailed: 1}, 5, 5, 5, ramp.Go},
 		{two, 0, 0, 0, ramp.Go},
 	} {
-		if got := c.ramp.Judge(c.size, c.finished, c.failed); got != c.want {
-			t.Errorf("%+v: %d of %d finished, %d failed: %s, want %s", c.ramp, c.finished, c.size, c.failed, got, c.want)
-		}
+		got := c.ramp.Judge(c.size, c.finished, c.failed)
+		expect.That(t, got == c.want, "%+v: %d of %d finished, %d failed: %s, want %s", c.ramp, c.finished, c.size, c.failed, got, c.want)
 	}
 }
 
@@ -83,14 +81,10 @@ func TestParse(t *testing.T) {
 	} {
 		got, err := c.read(c.text)
 		if c.want < 0 {
-			if !errors.Is(err, ramp.ErrRamp) {
-				t.Errorf("%s %q: %v, %v", c.name, c.text, got, err)
-			}
+			expect.That(t, errors.Is(err, ramp.ErrRamp), "%s %q: %v, %v", c.name, c.text, got, err)
 			continue
 		}
-		if err != nil || got < c.want*0.999 || got > c.want*1.001 {
-			t.Errorf("%s %q: %v, %v, want %v", c.name, c.text, got, err, c.want)
-		}
+		expect.That(t, err == nil && got >= c.want*0.999 && got <= c.want*1.001, "%s %q: %v, %v, want %v", c.name, c.text, got, err, c.want)
 	}
 }
 
@@ -98,9 +92,8 @@ func TestPace_keeps_the_rate_and_saves_nothing_up(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC)
 	p := ramp.NewPace(100)
-	if n := p.Batch(500); n != 25 {
-		t.Errorf("batches of %d, want 25", n)
-	}
+	n := p.Batch(500)
+	expect.That(t, n == 25, "batches of %d, want 25", n)
 	if w := p.Wait(now, 50); w != 0 {
 		t.Errorf("the first waits %s", w)
 	}
@@ -114,11 +107,7 @@ func TestPace_keeps_the_rate_and_saves_nothing_up(t *testing.T) {
 		t.Errorf("nothing is saved up: %s", w)
 	}
 	var free ramp.Pace
-	if free.Wait(now, 1e6) != 0 || free.Batch(500) != 500 {
-		t.Error("the zero Pace keeps a rate")
-	}
+	expect.That(t, free.Wait(now, 1e6) == 0 && free.Batch(500) == 500, "the zero Pace keeps a rate")
 	slow := ramp.NewPace(0.01)
-	if slow.Batch(500) != 1 {
-		t.Error("a slow rate has no batch")
-	}
+	expect.That(t, slow.Batch(500) == 1, "a slow rate has no batch")
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -50,9 +51,7 @@ func TestApply_S4_8(t *testing.T) {
 		if json.Valid(got) {
 			same = string(got) == c.want || string(oneLine(got)) == string(oneLine([]byte(c.want)))
 		}
-		if err != nil || !same {
-			t.Errorf("%s: %s, %v\nwant %s", name, got, err, c.want)
-		}
+		expect.That(t, err == nil && same, "%s: %s, %v\nwant %s", name, got, err, c.want)
 	}
 }
 
@@ -83,9 +82,7 @@ func TestApply_S4_8_saysWhyThereIsNoValue(t *testing.T) {
 		"schema of no JSON":   {Spec{Schema: json.RawMessage(`true`)}, noJSON, "no JSON"},
 	} {
 		got, err := made(t, c.spec).Apply(t.Context(), c.of)
-		if !Refused(err) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %s, %v; want %q", name, got, err, c.want)
-		}
+		expect.That(t, Refused(err) && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "\n"), "%s: %s, %v; want %q", name, got, err, c.want)
 	}
 }
 
@@ -106,9 +103,8 @@ func TestNew_S4_8_refusesWhatCannotBeRead(t *testing.T) {
 		"a schema on the web":  {Schema: json.RawMessage(`{"$ref":"https://example.org/s.json"}`)},
 		"negative time":        {Program: "cat", Seconds: -1},
 	} {
-		if _, err := New(s); err == nil || !errors.Is(err, ErrRewrite) && !errors.Is(err, patch.ErrEdit) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := New(s)
+		expect.That(t, err != nil && (errors.Is(err, ErrRewrite) || errors.Is(err, patch.ErrEdit)), "%s: %v", name, err)
 	}
 }
 
@@ -131,14 +127,10 @@ func TestProgram_S4_8_hasNoNetwork(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	program := `bash -c '</dev/tcp/127.0.0.1/` + port + `' && cat`
 	open := made(t, Spec{Program: program, Network: true})
-	if open.Isolated(t.Context()) {
-		t.Error("it says that there is no network")
-	}
+	expect.That(t, !open.Isolated(t.Context()), "it says that there is no network")
 	if _, err := open.Apply(t.Context(), payment); err != nil {
 		t.Errorf("with the network: %v", err)
 	}
@@ -153,8 +145,7 @@ func TestApply_endsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, s := range []Spec{{Program: "sleep 600"}, {Set: []string{"a=1"}}} {
-		if _, err := made(t, s).Apply(ctx, payment); !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
+		_, err := made(t, s).Apply(ctx, payment)
+		expect.That(t, errors.Is(err, context.Canceled), "%v", err)
 	}
 }

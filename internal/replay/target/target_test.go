@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -32,12 +33,8 @@ func TestTopic_C4_settings(t *testing.T) {
 	} {
 		var got Topic
 		got.set(c.settings)
-		if got.Compacted != c.compacted || got.maxBytes != c.maxBytes || got.Keeps != c.keeps {
-			t.Errorf("%s: %+v", name, got)
-		}
-		if !got.Fits(&kgo.Record{Value: make([]byte, 2000)}) {
-			t.Errorf("%s: does not take a small record", name)
-		}
+		expect.That(t, got.Compacted == c.compacted && got.maxBytes == c.maxBytes && got.Keeps == c.keeps, "%s: %+v", name, got)
+		expect.That(t, got.Fits(&kgo.Record{Value: make([]byte, 2000)}), "%s: does not take a small record", name)
 	}
 }
 
@@ -70,9 +67,8 @@ func TestNewest_C4_offsetsInOnePartitionAndTimestampsElsewhere(t *testing.T) {
 		"in several partitions, newest": {"moved", header.Position{Topic: "a", Partition: 1, Offset: 2}, at.Add(time.Minute), false},
 		"no value of the key":           {"none", header.Position{}, time.Time{}, false},
 	} {
-		if got := n.Than("a", idempotency.HashKey([]byte(c.key)), c.from, c.at); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		got := n.Than("a", idempotency.HashKey([]byte(c.key)), c.from, c.at)
+		expect.That(t, got == c.want, "%s: %t", name, got)
 	}
 }
 
@@ -82,7 +78,5 @@ func TestNewest_C4_keysAreBounded(t *testing.T) {
 	for i := range 2 {
 		err = n.add(idempotency.HashKey(fmt.Append(nil, i)), &kgo.Record{Topic: "a"})
 	}
-	if !errors.Is(err, ErrManyKeys) {
-		t.Errorf("%v", err)
-	}
+	expect.That(t, errors.Is(err, ErrManyKeys), "%v", err)
 }

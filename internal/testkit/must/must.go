@@ -22,3 +22,11 @@ func Get[T any](value T, err error) func(t testing.TB) T {
 		return value
 	}
 }
+
+// That ends the test with the message unless ok is true. The arguments of the message are evaluated in either case.
+func That(t testing.TB, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Fatalf(format, args...)
+	}
+}
