@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // TestCoordinates_S1_4: validate and plan say how exact coordinates are, and what is
@@ -32,9 +33,8 @@ func TestCoordinates_S1_4(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := run(c.args, &out, &errs); code != c.code || !strings.Contains(out.String(), c.out) || !strings.Contains(errs.String(), c.errors) {
-				t.Errorf("exit %d\n%s\n%s", code, out.String(), errs.String())
-			}
+			code := run(c.args, &out, &errs)
+			expect.That(t, code == c.code && strings.Contains(out.String(), c.out) && strings.Contains(errs.String(), c.errors), "exit %d\n%s\n%s", code, out.String(), errs.String())
 		})
 	}
 }

@@ -27,9 +27,8 @@ func TestValidateAndPlan_S0_8_S0_9_whatIsOff(t *testing.T) {
 			_, out, _ := call("validate", "-c", path)
 			expect.That(t, strings.Contains(out, c.validate) && strings.Contains(out, c.precision) && (c.not == "" || !strings.Contains(out, c.not)), "validate:\n%s", out)
 			_, out, _ = call("describe", "-c", path)
-			if off := name != "all of it"; strings.Contains(out, "GATE THAT IS OFF") != off || off && !strings.Contains(out, c.plan) || !strings.Contains(out, c.precision) {
-				t.Errorf("plan:\n%s", out)
-			}
+			off := name != "all of it"
+			expect.That(t, strings.Contains(out, "GATE THAT IS OFF") == off && (!off || strings.Contains(out, c.plan)) && strings.Contains(out, c.precision), "plan:\n%s", out)
 		})
 	}
 }
@@ -45,10 +44,9 @@ func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
 		return out.String()
 	}
 	const round = `{"type":"Feature","geometry":{"type":"Point","coordinates":[9.5,47.1]},"properties":{}}` + "\n"
-	if code, stdout, stderr := filtered(t, lines(200, 7)+round+lines(200, 6), "-c", name); code != 0 || strings.Count(stdout, "\n") != 401 {
-		t.Errorf("honest ones and a round one: exit %d, %s", code, stderr)
-	}
-	code, stdout, stderr := filtered(t, lines(100, 4), "-c", name)
+	code, stdout, stderr := filtered(t, lines(200, 7)+round+lines(200, 6), "-c", name)
+	expect.That(t, code == 0 && strings.Count(stdout, "\n") == 401, "honest ones and a round one: exit %d, %s", code, stderr)
+	code, stdout, stderr = filtered(t, lines(100, 4), "-c", name)
 	if code != 4 || strings.Count(stdout, "\n") != 25 || strings.Count(stderr, `"code":"precision_degraded"`) != 75 {
 		t.Errorf("cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
 	}

@@ -28,32 +28,25 @@ func TestInit_S0_2(t *testing.T) {
 	must.Do(t, os.WriteFile(features, []byte(text), 0o600))
 	code, stdout, stderr := called(t, "init", features, "--out", file)
 	must.That(t, code == cli.ExitDone && stdout == "" && strings.Contains(stderr, "from 1 feature"), "%d %s %s", code, stdout, stderr)
-	if code, _, stderr := called(t, "validate", "-c", file); code != cli.ExitDone {
-		t.Errorf("validate: %d %s", code, stderr)
-	}
+	code, _, stderr = called(t, "validate", "-c", file)
+	expect.That(t, code == cli.ExitDone, "validate: %d %s", code, stderr)
 	written, err := os.ReadFile(file)
 	expect.That(t, err == nil && strings.Contains(string(written), `id: "parcels-of-2026"`) && strings.Contains(string(written), "1 feature of Parcels of 2026.ndjson"),
 		"%v\n%s", err, written)
-	if code, _, stderr := called(t, "init", features, "--out", file); code != cli.ExitUsage || !strings.Contains(stderr, "--force overwrites it") {
-		t.Errorf("over a file: %d %s", code, stderr)
-	}
-	if code, _, stderr := called(t, "init", features, "--out", file, "--force", "--id", "other", "--topic", "t"); code != cli.ExitDone {
-		t.Errorf("--force: %d %s", code, stderr)
-	}
-	if code, stdout, _ := called(t, "init", features, "--brokers", "k1:9092,k2:9092"); code != cli.ExitDone || !strings.Contains(stdout, `brokers: ["k1:9092", "k2:9092"]`) {
-		t.Errorf("to standard output: %d %s", code, stdout)
-	}
-	if code, _, stderr := called(t, "init", features, "--out", features, "--force"); code != cli.ExitUsage || !strings.Contains(stderr, "is the sample itself") {
-		t.Errorf("over the sample: %d %s", code, stderr)
-	}
-	if kept, err := os.ReadFile(features); err != nil || string(kept) != text {
-		t.Errorf("the sample is %q now (%v)", kept, err)
-	}
+	code, _, stderr = called(t, "init", features, "--out", file)
+	expect.That(t, code == cli.ExitUsage && strings.Contains(stderr, "--force overwrites it"), "over a file: %d %s", code, stderr)
+	code, _, stderr = called(t, "init", features, "--out", file, "--force", "--id", "other", "--topic", "t")
+	expect.That(t, code == cli.ExitDone, "--force: %d %s", code, stderr)
+	code, stdout, _ = called(t, "init", features, "--brokers", "k1:9092,k2:9092")
+	expect.That(t, code == cli.ExitDone && strings.Contains(stdout, `brokers: ["k1:9092", "k2:9092"]`), "to standard output: %d %s", code, stdout)
+	code, _, stderr = called(t, "init", features, "--out", features, "--force")
+	expect.That(t, code == cli.ExitUsage && strings.Contains(stderr, "is the sample itself"), "over the sample: %d %s", code, stderr)
+	kept, err := os.ReadFile(features)
+	expect.That(t, err == nil && string(kept) == text, "the sample is %q now (%v)", kept, err)
 	metres := filepath.Join(dir, "metres.ndjson")
 	must.Do(t, os.WriteFile(metres, []byte(strings.Replace(text, "[1,2]", "[2600000,1200000]", 1)), 0o600))
-	if code, _, stderr := called(t, "init", metres); code != cli.ExitDone || !strings.Contains(stderr, "it refuses 1 of 1 feature of the sample, the first: ") {
-		t.Errorf("a sample that the file refuses: %d %s", code, stderr)
-	}
+	code, _, stderr = called(t, "init", metres)
+	expect.That(t, code == cli.ExitDone && strings.Contains(stderr, "it refuses 1 of 1 feature of the sample, the first: "), "a sample that the file refuses: %d %s", code, stderr)
 	for name, c := range map[string]struct {
 		args []string
 		says string
@@ -65,8 +58,7 @@ func TestInit_S0_2(t *testing.T) {
 		"no id":         {[]string{"init", features, "--id", "a b"}, "pipeline.id"},
 		"no topic name": {[]string{"init", features, "--topic", "a b"}, "source.topic"},
 	} {
-		if code, stdout, stderr := called(t, c.args...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, c.says) {
-			t.Errorf("%s: %d %q %s", name, code, stdout, stderr)
-		}
+		code, stdout, stderr := called(t, c.args...)
+		expect.That(t, code == cli.ExitUsage && stdout == "" && strings.Contains(stderr, c.says), "%s: %d %q %s", name, code, stdout, stderr)
 	}
 }

@@ -15,9 +15,8 @@ func TestSchema_S0_1_printsThePublishedOne(t *testing.T) {
 	code, stdout, stderr := call("schema")
 	expect.That(t, code == 0 && stdout == string(want) && stderr == "", "exit %d, %d bytes of %d\n%s", code, len(stdout), len(want), stderr)
 	expect.That(t, json.Valid([]byte(stdout)), "it is no JSON")
-	if code, _, stderr := call("schema", "now"); code != 2 || !strings.Contains(stderr, `unexpected word "now"`) {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
+	code, _, stderr = call("schema", "now")
+	expect.That(t, code == 2 && strings.Contains(stderr, `unexpected word "now"`), "exit %d: %s", code, stderr)
 }
 
 // A disk that is full must not leave half a schema and a good exit code.

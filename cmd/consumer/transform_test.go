@@ -58,12 +58,10 @@ func TestTransform(t *testing.T) {
 // TestTransform_enrich: remote steps are asked only when the command line says so.
 func TestTransform_enrich(t *testing.T) {
 	name := file(t, mapping+"enrich: [{ name: place, http: { url: \"http://127.0.0.1:1/{id}\", allow_private: true }, set: { place: /name } }]\n")
-	if code, stdout, stderr := filtered(t, named, "-c", name); code != 0 || stdout == "" {
-		t.Errorf("without: exit %d, %q, %q", code, stdout, stderr)
-	}
-	if code, stdout, stderr := filtered(t, named, "-c", name, "--enrich"); code != 4 || stdout != "" || !strings.Contains(stderr, `"code":"connection_refused"`) {
-		t.Errorf("with: exit %d, %q, %q", code, stdout, stderr)
-	}
+	code, stdout, stderr := filtered(t, named, "-c", name)
+	expect.That(t, code == 0 && stdout != "", "without: exit %d, %q, %q", code, stdout, stderr)
+	code, stdout, stderr = filtered(t, named, "-c", name, "--enrich")
+	expect.That(t, code == 4 && stdout == "" && strings.Contains(stderr, `"code":"connection_refused"`), "with: exit %d, %q, %q", code, stdout, stderr)
 }
 
 // TestTransform_formats: lines are what source.format says, as far as that is text; what comes out is GeoJSON.
@@ -118,8 +116,7 @@ func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
 			t.Errorf("%s: init: exit %d, %s", name, code, stderr)
 			continue
 		}
-		if code, stdout, stderr := filtered(t, in, "-c", made); code != cli.ExitDone || stdout != feature+"\n" || stderr != "" {
-			t.Errorf("%s: transform: exit %d, %q, %q", name, code, stdout, stderr)
-		}
+		code, stdout, stderr := filtered(t, in, "-c", made)
+		expect.That(t, code == cli.ExitDone && stdout == feature+"\n" && stderr == "", "%s: transform: exit %d, %q, %q", name, code, stdout, stderr)
 	}
 }

@@ -22,12 +22,10 @@ func TestVersion_commandAndFlag(t *testing.T) {
 	if info != cli.ReadBuild() || info.Go != runtime.Version() {
 		t.Errorf("got %+v, want %+v", info, cli.ReadBuild())
 	}
-	if code, stdout, _ := call("version"); code != 0 || !strings.HasPrefix(stdout, "consumer  "+info.Version+"\ncommit    ") {
-		t.Errorf("exit %d:\n%s", code, stdout)
-	}
-	if code, stdout, _ := call("--version"); code != 0 || stdout != "consumer "+info.String()+"\n" {
-		t.Errorf("exit %d:\n%s", code, stdout)
-	}
+	code, stdout, _ = call("version")
+	expect.That(t, code == 0 && strings.HasPrefix(stdout, "consumer  "+info.Version+"\ncommit    "), "exit %d:\n%s", code, stdout)
+	code, stdout, _ = call("--version")
+	expect.That(t, code == 0 && stdout == "consumer "+info.String()+"\n", "exit %d:\n%s", code, stdout)
 }
 
 // -v meant the version here and verbose in the replayer.
@@ -36,15 +34,13 @@ func TestVerbose_isTheSameInEveryCommand(t *testing.T) {
 	for _, args := range [][]string{{"validate", "-v", "-c", name}, {"-v", "validate", "-c", name}, {"describe", "--verbose", "-c", name}} {
 		code, stdout, stderr := call(args...)
 		var line struct{ Msg, File, Version string }
-		if err := json.Unmarshal([]byte(stderr), &line); err != nil || code != 0 || line.Msg != "pipeline file" || line.File != name || line.Version != cli.ReadBuild().String() {
-			t.Errorf("%v: exit %d, %v\n%s", args, code, err, stderr)
-		}
+		err := json.Unmarshal([]byte(stderr), &line)
+		expect.That(t, err == nil && code == 0 && line.Msg == "pipeline file" && line.File == name && line.Version == cli.ReadBuild().String(), "%v: exit %d, %v\n%s", args, code, err, stderr)
 		_, quiet, _ := call(args[0], args[len(args)-2], args[len(args)-1])
 		expect.That(t, args[0] == "-v" || quiet == stdout, "%v: the output is another one:\n%s", args, stdout)
 	}
-	if _, _, stderr := call("validate", "-c", name); stderr != "" {
-		t.Errorf("without -v: %s", stderr)
-	}
+	_, _, stderr := call("validate", "-c", name)
+	expect.That(t, stderr == "", "without -v: %s", stderr)
 }
 
 func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {

@@ -57,13 +57,11 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 	expect.That(t, entry.Dialect == "spring" && *entry.Source == (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}), "%s", &d.out)
 	show := append(slices.Clone(at), "show", "--topic", "orders-dlt", entry.ID)
 	d.want(cli.ExitDone, append(slices.Clone(show), "-o", "json")...)
-	if got := d.out.String(); !strings.Contains(got, `"today": null`) || strings.Contains(got, "decode_error") {
-		t.Errorf("a transform was asked that there is not: %s", got)
-	}
+	got := d.out.String()
+	expect.That(t, strings.Contains(got, `"today": null`) && !strings.Contains(got, "decode_error"), "a transform was asked that there is not: %s", got)
 	d.want(cli.ExitDone, show...)
-	if got := d.out.String(); !strings.Contains(got, `{"a":1}`) || strings.Contains(got, "transform") || strings.Contains(got, "decoded feature") {
-		t.Errorf("%s", got)
-	}
+	got = d.out.String()
+	expect.That(t, strings.Contains(got, `{"a":1}`) && !strings.Contains(got, "transform") && !strings.Contains(got, "decoded feature"), "%s", got)
 	for _, command := range []string{"stats", "export", "index"} {
 		d.want(cli.ExitDone, append(slices.Clone(at), command, "--topic", "orders-dlt")...)
 	}

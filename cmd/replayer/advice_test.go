@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -41,9 +42,8 @@ func (d *desk) consume(well func(letter string) bool) {
 					d.t.Error(err, closing)
 					continue
 				}
-				if err := cl.ProduceSync(ctx, state.Record("features.dlq-status", r.Partition)).FirstErr(); err != nil && ctx.Err() == nil {
-					d.t.Error(err)
-				}
+				err = cl.ProduceSync(ctx, state.Record("features.dlq-status", r.Partition)).FirstErr()
+				expect.That(d.t, err == nil || ctx.Err() != nil, "%v", err)
 			}
 		}
 	}()

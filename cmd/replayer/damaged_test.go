@@ -23,9 +23,8 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 	must.Do(t, os.WriteFile("dead.sqlite", damaged, 0o600))
 	for _, command := range []string{"list", "groups", "stats", "index", "plan -f plan.jsonl", "replay", "discard", "edit --set properties.a=1"} {
 		d.want(cli.ExitRuntime, append(strings.Fields(command), file...)...)
-		if said := d.err.String(); !strings.Contains(said, "dead.sqlite is damaged") || !strings.Contains(said, "replayer index --rebuild") || d.out.Len() > 0 {
-			t.Errorf("%s: %s%s", command, &d.out, said)
-		}
+		said := d.err.String()
+		expect.That(t, strings.Contains(said, "dead.sqlite is damaged") && strings.Contains(said, "replayer index --rebuild") && d.out.Len() == 0, "%s: %s%s", command, &d.out, said)
 	}
 	d.want(cli.ExitDone, append([]string{"index", "--rebuild"}, file...)...)
 	d.says("dead.sqlite.damaged")

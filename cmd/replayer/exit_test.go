@@ -62,7 +62,7 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "what is lost is replaying"},
 	} {
 		d.want(cli.ExitUsage, c.args...)
-		expect.That(t, strings.Contains(d.err.String(), c.says) && d.out.Len() <= 0, "%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)
+		expect.That(t, strings.Contains(d.err.String(), c.says) && d.out.Len() == 0, "%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
 	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"replays", "nobody"}, {"audit", "--operations"}} {
 		d.want(cli.ExitNothing, append(args, "-c", "pipeline.yaml")...)
-		expect.That(t, strings.Count(d.err.String(), "\n") == 1 && d.out.Len() <= 0, "%v: stderr %q, stdout %q", args, &d.err, &d.out)
+		expect.That(t, strings.Count(d.err.String(), "\n") == 1 && d.out.Len() == 0, "%v: stderr %q, stdout %q", args, &d.err, &d.out)
 	}
 }
 
@@ -148,11 +148,9 @@ func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
 	} {
 		d.want(cli.ExitNothing, append(c.args, "-c", "pipeline.yaml", "-o", "json")...)
 		var object map[string]any
-		if err := json.Unmarshal(d.out.Bytes(), &object); err != nil || !strings.Contains(strings.ReplaceAll(d.out.String(), " ", ""), c.want) {
-			t.Errorf("%q: %s (%v)", c.args, &d.out, err)
-		}
+		err := json.Unmarshal(d.out.Bytes(), &object)
+		expect.That(t, err == nil && strings.Contains(strings.ReplaceAll(d.out.String(), " ", ""), c.want), "%q: %s (%v)", c.args, &d.out, err)
 	}
-	if _, err := os.Stat("plan.jsonl"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an empty plan is left: %v", err)
-	}
+	_, err := os.Stat("plan.jsonl")
+	expect.That(t, errors.Is(err, os.ErrNotExist), "an empty plan is left: %v", err)
 }

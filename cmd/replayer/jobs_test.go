@@ -47,9 +47,8 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	})
 	var paused control.Job
 	d.want(cli.ExitDone, "pause", "-c", "pipeline.yaml", "-o", "json", "fix")
-	if err := json.Unmarshal(d.out.Bytes(), &paused); err != nil || paused.State != control.JobPausing {
-		t.Errorf("%v: %s", err, &d.out)
-	}
+	err := json.Unmarshal(d.out.Bytes(), &paused)
+	expect.That(t, err == nil && paused.State == control.JobPausing, "%v: %s", err, &d.out)
 	eventually.Until(t.Context(), t, "it pauses", func() (bool, string) {
 		j := d.status("fix").Job
 		return j.State == control.JobPaused, fmt.Sprintf("%+v", j)
@@ -57,20 +56,17 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	d.want(cli.ExitDone, "resume", "-c", "pipeline.yaml", "-o", "table", "fix")
 	d.prints("replay fix is running: 1 of 4 dead letters put back, 3 not reached")
 	d.want(cli.ExitDone, "cancel", "-c", "pipeline.yaml", "--actor", "bo", "fix")
-	if code := <-ended; code != cli.ExitStopped || !strings.Contains(first.err.String(), "STOPPED: bo cancelled it; 3 of 4 dead letters were not reached") {
-		t.Errorf("exit %d: %s", code, &first.err)
-	}
+	code := <-ended
+	expect.That(t, code == cli.ExitStopped && strings.Contains(first.err.String(), "STOPPED: bo cancelled it; 3 of 4 dead letters were not reached"), "exit %d: %s", code, &first.err)
 	expect.That(t, bytes.Contains(first.err.Bytes(), []byte("To go on with what is left:\n  replayer replay")), "%s", &first.err)
-	if r := d.status("fix"); r.Job.State != control.JobCancelled || r.Job.NotReached != 3 || r.UnderWay != 1 {
-		t.Errorf("%+v, %+v", r.Job, r)
-	}
+	r := d.status("fix")
+	expect.That(t, r.Job.State == control.JobCancelled && r.Job.NotReached == 3 && r.UnderWay == 1, "%+v, %+v", r.Job, r)
 	d.want(cli.ExitNothing, "pause", "-c", "pipeline.yaml", "nobody's")
 	d.want(cli.ExitUsage, "pause", "-c", "pipeline.yaml")
 	d.consume(func(string) bool { return true })
 	d.want(cli.ExitNothing, "resume", "-c", "pipeline.yaml", "fix") // nothing waits
 	d.says("fix is cancelled", "go on with")
 	d.follow(cli.ExitDone)
-	if r := d.status("fix"); r.Job.State != control.JobDone || r.Job.Done != 3 {
-		t.Errorf("%+v", r.Job)
-	}
+	r = d.status("fix")
+	expect.That(t, r.Job.State == control.JobDone && r.Job.Done == 3, "%+v", r.Job)
 }

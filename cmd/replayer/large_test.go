@@ -86,18 +86,16 @@ func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) 
 	d.elsewhere("1-1-bbbbbbbb", large)
 
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
-	if got := d.out.String(); strings.Count(got, `"pointer":{"topic":"features","partition":1,"offset":`) != 2 || strings.Contains(got, `"value"`) {
-		t.Errorf("%s", got)
-	}
+	got := d.out.String()
+	expect.That(t, strings.Count(got, `"pointer":{"topic":"features","partition":1,"offset":`) == 2 && !strings.Contains(got, `"value"`), "%s", got)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--text", `"small"`)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-0-aaaaaaaa", "-o", "table")
 	d.prints("original at    features/1/0 (", "passes (remote steps", `"name": "Größe"`)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "-o", "table")
 	d.prints("it was not asked", "its value has 9437", "replayer show 1-1-bbbbbbbb --out FILE writes it", "the first 1024 of them")
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "--out", "large")
-	if got, err := os.ReadFile("large"); err != nil || string(got) != large {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
+	written := must.Get(os.ReadFile("large"))(t)
+	expect.That(t, string(written) == large, "%d bytes", len(written))
 	for _, format := range []string{"ndjson", "csv"} {
 		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
 		d.prints("pointer")
@@ -111,11 +109,9 @@ func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) 
 		d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", id)
 		d.prints(`"value_missing":"the payload is gone: retention took features/1/`)
 		d.want(cli.ExitRuntime, "show", "-c", "pipeline.yaml", id, "--out", "gone")
-		if _, err := os.Stat("gone"); err == nil || !strings.Contains(d.err.String(), "the original bytes cannot be had: retention took features/1/") {
-			t.Errorf("%s", &d.err)
-		}
+		_, err := os.Stat("gone")
+		expect.That(t, err != nil && strings.Contains(d.err.String(), "the original bytes cannot be had: retention took features/1/"), "%s", &d.err)
 	}
-	if left, err := os.ReadDir("."); err != nil || len(left) != 2 {
-		t.Errorf("half files are left: %v, %v", left, err)
-	}
+	left, err := os.ReadDir(".")
+	expect.That(t, err == nil && len(left) == 2, "half files are left: %v, %v", left, err)
 }

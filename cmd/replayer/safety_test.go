@@ -49,18 +49,16 @@ func TestSafety_C4_newerValuesOfACompactedTopic(t *testing.T) {
 	d.put(value("balances", "later", "2"))
 	d.want(cli.ExitPartly, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "table")...)
 	d.said("It came since the plan was made: make a new plan", "put back       1")
-	if got := fmt.Sprint(d.values("balances")); got != "map[changed:2 deleted: later:2 still:fixed]" {
-		t.Errorf("the topic has %s", got)
-	}
+	got := fmt.Sprint(d.values("balances"))
+	expect.That(t, got == "map[changed:2 deleted: later:2 still:fixed]", "the topic has %s", got)
 	force := with(at, "replay", "--id", "dlq-0-0", "--origin", "balances", "--force-version", "--reason", "the newer one is wrong", "-o", "table")
 	d.want(cli.ExitRefused, force...)
 	d.said("overwrites newer data", "will overwrite newer data: 1, forced")
 	d.want(cli.ExitDone, append(force, "--execute")...)
 	d.want(cli.ExitDone, with(at, "audit")...)
 	d.said("forced: it may hide newer data")
-	if got := d.values("balances")["changed"]; got != "fixed" {
-		t.Errorf("forced: the topic has %s", got)
-	}
+	got = d.values("balances")["changed"]
+	expect.That(t, got == "fixed", "forced: the topic has %s", got)
 }
 
 // Elsewhere the order is told, and a younger dead letter that went back since the plan stops an older one of its key.

@@ -86,13 +86,11 @@ func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	address, _ := serving(t, d, "--brokers", d.brokers()[0], "--topic", "features.dlq")
-	if status, answer := fetch(t, address+"api/letters"); status != http.StatusOK || string(answer["total"]) != "5" {
-		t.Errorf("%d %s", status, answer)
-	}
+	status, answer := fetch(t, address+"api/letters")
+	expect.That(t, status == http.StatusOK && string(answer["total"]) == "5", "%d %s", status, answer)
 	for _, path := range []string{"api/replays", "api/audit"} { // nobody has changed a dead letter yet
-		if status, answer := fetch(t, address+path); status != http.StatusOK || answer["error"] != nil {
-			t.Errorf("%s: %d %s", path, status, answer)
-		}
+		status, answer := fetch(t, address+path)
+		expect.That(t, status == http.StatusOK && answer["error"] == nil, "%s: %d %s", path, status, answer)
 	}
 }
 
@@ -100,7 +98,7 @@ func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
 	d := newDesk(t, false)
 	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--listen", "0.0.0.0:0")
 	said := d.err.String()
-	expect.That(t, strings.Contains(said, "no accounts") && strings.Contains(said, "ssh -L") && d.out.Len() <= 0, "%s%s", said, &d.out)
+	expect.That(t, strings.Contains(said, "no accounts") && strings.Contains(said, "ssh -L") && d.out.Len() == 0, "%s%s", said, &d.out)
 	d.want(cli.ExitUsage, "serve", "--listen", "127.0.0.1:0")
 	must.Do(t, os.WriteFile("dead.sqlite", []byte(strings.Repeat("no database", 4000)), 0o600))
 	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite")

@@ -50,13 +50,11 @@ func TestStats_S4_7_a_failed_replay_does_not_make_a_letter_younger(t *testing.T)
 			d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--rebuild")
 		}
 		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml")
-		if want := `"oldest_pending":{"id":"0-40-aaaaaaaa","died_at":"2026-11-03T04:04:36.000Z","first_died_at":"2026-11-01T04:05:06.000Z","age_seconds":172800,`; !strings.Contains(d.out.String(), want) {
-			t.Errorf("rebuilt %v: %s\nwant %s", rebuild, &d.out, want)
-		}
+		want := `"oldest_pending":{"id":"0-40-aaaaaaaa","died_at":"2026-11-03T04:04:36.000Z","first_died_at":"2026-11-01T04:05:06.000Z","age_seconds":172800,`
+		expect.That(t, strings.Contains(d.out.String(), want), "rebuilt %v: %s\nwant %s", rebuild, &d.out, want)
 		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
-		if want := "0-40-aaaaaaaa, died 2026-11-01T04:05:06.000Z (2 d 0 h ago), again at 2026-11-03T04:04:36.000Z"; !strings.Contains(d.out.String(), want) {
-			t.Errorf("rebuilt %v: %s\nwant %s", rebuild, &d.out, want)
-		}
+		want = "0-40-aaaaaaaa, died 2026-11-01T04:05:06.000Z (2 d 0 h ago), again at 2026-11-03T04:04:36.000Z"
+		expect.That(t, strings.Contains(d.out.String(), want), "rebuilt %v: %s\nwant %s", rebuild, &d.out, want)
 		d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 	}
 }

@@ -47,9 +47,8 @@ func TestWords_S4_8(t *testing.T) {
 		{"discard", "--code", "geometry_invalid"}, {"escalate", "--id", "1-42-cccccccc"}, {"replay", "--id", "0-40-aaaaaaaa"}, {"prune"},
 	} {
 		d.run(append(append(command, "-c", "pipeline.yaml"), "--reason", reason)...)
-		if said := d.err.String(); strings.Contains(said, "To do it:") && !strings.Contains(said, "--execute --reason "+quoted(reason)) || strings.Contains(said, "'why'") {
-			t.Errorf("%v: %s", command, said)
-		}
+		said := d.err.String()
+		expect.That(t, (!strings.Contains(said, "To do it:") || strings.Contains(said, "--execute --reason "+quoted(reason))) && !strings.Contains(said, "'why'"), "%v: %s", command, said)
 	}
 	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
 	d.env.Now = func() time.Time { return start }

@@ -43,22 +43,18 @@ func verify(entries []entry) error {
 
 func TestChain_S0_11_accepts_what_it_made(t *testing.T) {
 	all := made(t, 5)
-	if err := verify(all); err != nil {
-		t.Error(err)
-	}
-	if err := verify(all[2:]); err != nil {
-		t.Errorf("retention took the beginning: %v", err)
-	}
+	err := verify(all)
+	expect.That(t, err == nil, "%v", err)
+	err = verify(all[2:])
+	expect.That(t, err == nil, "retention took the beginning: %v", err)
 	var v audit.Verifier
 	for _, e := range all {
 		must.Do(t, v.Check(e.link, e.text))
 	}
-	if err := v.End(all[4].link); err != nil {
-		t.Error(err)
-	}
-	if err := v.End(made(t, 6)[5].link); !errors.Is(err, audit.ErrBroken) {
-		t.Errorf("the last entry is missing: %v", err)
-	}
+	err = v.End(all[4].link)
+	expect.That(t, err == nil, "%v", err)
+	err = v.End(made(t, 6)[5].link)
+	expect.That(t, errors.Is(err, audit.ErrBroken), "the last entry is missing: %v", err)
 }
 
 func TestChain_S0_11_finds_every_kind_of_change(t *testing.T) {

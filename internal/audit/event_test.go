@@ -61,9 +61,8 @@ func FuzzParse(f *testing.F) {
 		if e.Time.IsZero() || e.Time.Year() > 9999 {
 			return
 		}
-		if _, err := e.Record("a", 0); err != nil {
-			t.Fatalf("read but cannot be written: %v", err)
-		}
+		_, err = e.Record("a", 0)
+		must.That(t, err == nil, "read but cannot be written: %v", err)
 	})
 }
 
@@ -96,15 +95,12 @@ func FuzzObject(f *testing.F) {
 func TestObject_keeps_the_order_in_which_it_was_written(t *testing.T) {
 	o := object("x", "", 3)
 	o.Place("chain", Place{Operators, Link{Seq: 2, Prev: "p", Hash: "h"}})
-	if got, want := string(o.JSON()), `{"time":"x","attempt":3,"a_1":"x","chain":{"of":"operators","seq":2,"prev":"p","hash":"h"}}`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	if got := string(new(Object).JSON()); got != "{}" {
-		t.Errorf("nothing was written: %s", got)
-	}
-	if got, want := (Link{}).NextOf(new(Object)), linkOf(t, "{}"); got != want {
-		t.Errorf("an empty entry: %+v, want %+v", got, want)
-	}
+	got, want := string(o.JSON()), `{"time":"x","attempt":3,"a_1":"x","chain":{"of":"operators","seq":2,"prev":"p","hash":"h"}}`
+	expect.That(t, got == want, "got  %s\nwant %s", got, want)
+	got = string(new(Object).JSON())
+	expect.That(t, got == "{}", "nothing was written: %s", got)
+	link := (Link{}).NextOf(new(Object))
+	expect.That(t, link == linkOf(t, "{}"), "an empty entry: %+v", link)
 }
 
 func linkOf(t *testing.T, entry string) Link {
@@ -153,12 +149,10 @@ func TestChained_S0_11_is_verified_from_what_stands_in_the_topic(t *testing.T) {
 		must.That(t, err == nil, "%v", err)
 		written, entry, ok, err := Entry(r.Value)
 		must.That(t, err == nil && ok && written == (Place{Orders, head.Link}), "%+v %v %v, want %+v", written, ok, err, head)
-		if err := v.Check(written.Link, entry); err != nil {
-			t.Error(err)
-		}
+		err = v.Check(written.Link, entry)
+		expect.That(t, err == nil, "%v", err)
 		prev = head
 	}
-	if err := v.End(prev.Link); err != nil {
-		t.Error(err)
-	}
+	err := v.End(prev.Link)
+	expect.That(t, err == nil, "%v", err)
 }

@@ -78,25 +78,22 @@ func TestLimits_S4_12(t *testing.T) {
 	for dead, tolerated := range map[int64]float64{50: 0.2, 11: 0.2, 1: 0} { // without a limit of its own, a run has the tolerance of the file
 		s := Summary{Consumed: 50, DeadLettered: dead}
 		s.DLQRate = s.dlqRate()
-		if said := (Limits{}).exceeded(s, tolerated); len(said) != 1 || !strings.Contains(said[0], "max_dead_letter_rate") {
-			t.Errorf("%d of 50 dead, %v tolerated: %v", dead, tolerated, said)
-		}
+		said := (Limits{}).exceeded(s, tolerated)
+		expect.That(t, len(said) == 1 && strings.Contains(said[0], "max_dead_letter_rate"), "%d of 50 dead, %v tolerated: %v", dead, tolerated, said)
 		for _, own := range []Limits{{MaxDLQRate: new(float64)}, {}} {
 			limit := 1.0
 			if own.MaxDLQRate != nil {
 				*own.MaxDLQRate = 1
 				limit = 0
 			}
-			if said := own.exceeded(s, limit); said != nil {
-				t.Errorf("%d of 50 dead, and 1 is accepted: %v", dead, said)
-			}
+			said := own.exceeded(s, limit)
+			expect.That(t, said == nil, "%d of 50 dead, and 1 is accepted: %v", dead, said)
 		}
 	}
 	if said := (Limits{}).exceeded(Summary{Consumed: 50, DeadLettered: 10, DLQRate: 0.2}, 0.2); said != nil {
 		t.Errorf("just tolerated: %v", said)
 	}
 	cfg := parse(t, "")
-	if got := (Limits{MaxDLQRate: &rate}).apply(cfg); got.Pipeline.Tolerance.MaxDeadLetterRate != rate || cfg.Pipeline.Tolerance.MaxDeadLetterRate == rate {
-		t.Error("the limit of a run must stand in place of the file's, for this run only")
-	}
+	got := (Limits{MaxDLQRate: &rate}).apply(cfg)
+	expect.That(t, got.Pipeline.Tolerance.MaxDeadLetterRate == rate && cfg.Pipeline.Tolerance.MaxDeadLetterRate != rate, "the limit of a run must stand in place of the file's, for this run only")
 }

@@ -140,7 +140,7 @@ func TestSummary_S4_12_hasTheFieldsOfTheContract(t *testing.T) {
 		expect.That(t, ok, "no field %s", name)
 		delete(fields, name)
 	}
-	expect.That(t, len(fields) <= 0, "fields beyond the contract: %v", fields)
+	expect.That(t, len(fields) == 0, "fields beyond the contract: %v", fields)
 }
 
 // inParts is a record of which 5 features are delivered, 2 are dead letters of their own and one waits.
@@ -187,14 +187,12 @@ func TestJournal_S0_11_parts(t *testing.T) {
 		t.Errorf("escalated %v", escalated)
 	}
 	replayed := event(policy.OutcomeSuperseded, 1, header.Control{Part: header.Part{Index: 3, Of: 8}, DeadLetterID: "2-7-aabbccdd-3", ReplayID: "x", ContentHash: "sha256:00"})
-	if got, _ := audited(replayed); got[0].Part != "3/8" {
-		t.Errorf("a part that was put back: %v", got)
-	}
+	got, _ = audited(replayed)
+	expect.That(t, got[0].Part == "3/8", "a part that was put back: %v", got)
 	partly := event(policy.OutcomeDelivered, 1, header.Control{})
 	partly.Dead = inParts(classify.CodeNotJSON).Dead
-	if got, _ := audited(partly); len(got) != 3 || got[2].Decision != "delivered" {
-		t.Errorf("a delivery at the first attempt, in parts: %v", got)
-	}
+	got, _ = audited(partly)
+	expect.That(t, len(got) == 3 && got[2].Decision == "delivered", "a delivery at the first attempt, in parts: %v", got)
 }
 
 // S0-7, S4-12: log and summary tell of each feature that died by itself; the count of records balances without them.
@@ -206,7 +204,6 @@ func TestTally_S4_12_parts(t *testing.T) {
 	expect.That(t, n.Consumed == 1 && n.Retried == 1 && n.DeadLettered == 0 && n.DeadParts == 2 && tally.byCode["not_json"] == 2, "%+v, %v", n, tally.byCode)
 	var text bytes.Buffer
 	logDecision(t.Context(), slog.New(slog.NewJSONHandler(&text, nil)), e.Dead[0])
-	if line := text.String(); !strings.Contains(line, `"level":"WARN"`) || !strings.Contains(line, `"part":"3/8"`) || !strings.Contains(line, `"dead_letter_id":"2-7-aabbccdd-3"`) {
-		t.Error(line)
-	}
+	line := text.String()
+	expect.That(t, strings.Contains(line, `"level":"WARN"`) && strings.Contains(line, `"part":"3/8"`) && strings.Contains(line, `"dead_letter_id":"2-7-aabbccdd-3"`), "%v", line)
 }

@@ -33,18 +33,15 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 		if outcome == policy.OutcomeRetried {
 			e.Failure.Class = classify.RetryBackoff
 		}
-		if got, counts := outcomeOf(e); got != want || !counts {
-			t.Errorf("%s: %+v, %v", outcome, got, counts)
-		}
+		got, counts := outcomeOf(e)
+		expect.That(t, got == want && counts, "%s: %+v, %v", outcome, got, counts)
 	}
-	if _, counts := outcomeOf(event(policy.OutcomeParked, 1, header.Control{})); counts {
-		t.Error("parking is no attempt")
-	}
+	_, counts := outcomeOf(event(policy.OutcomeParked, 1, header.Control{}))
+	expect.That(t, !counts, "parking is no attempt")
 	exhausted := event(policy.OutcomeDeadLettered, 5, header.Control{})
 	exhausted.Failure.Class = classify.RetryBackoff
-	if got, _ := outcomeOf(exhausted); got != (gates.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}) {
-		t.Errorf("the last of many attempts: %+v", got)
-	}
+	got, _ := outcomeOf(exhausted)
+	expect.That(t, got == (gates.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}), "the last of many attempts: %+v", got)
 }
 
 func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
@@ -102,15 +99,13 @@ func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 	for range 10 {
 		c.ended(ofBatch("b", policy.OutcomeDeadLettered))
 	}
-	if _, yes := c.orders.quarantined("b"); !yes {
-		t.Fatal("half of it dead, and not quarantined")
-	}
+	_, yes := c.orders.quarantined("b")
+	must.That(t, yes, "half of it dead, and not quarantined")
 	c.orders.state.wroteBatch("b", 3)
 	c.orders.take(t.Context(), view(6, resumedBy("ana"))) // consumer resume --batch b
 	c.ended(ofBatch("b", policy.OutcomeDelivered))
-	if reason, yes := c.orders.quarantined("b"); yes {
-		t.Errorf("quarantined again by one good record: %s", reason)
-	}
+	reason, yes := c.orders.quarantined("b")
+	expect.That(t, !yes, "quarantined again by one good record: %s", reason)
 	c.orders.onResume()
 	n := c.gates.Delivered("b")
 	expect.That(t, n == 11, "%d delivered", n)
@@ -161,23 +156,20 @@ func readAll(c *Consumer, n, decimals int, control header.Control, headers ...kg
 // S0-9: below the floor a record fails with a code that holds the pipeline by default. What a person sends again passes.
 func TestRead_S0_9_belowTheFloor(t *testing.T) {
 	c := newConsumer(t, "precision_decimal_threshold: 6")
-	if err, n := readAll(c, 1000, 7, header.Control{}); err != nil {
-		t.Fatalf("honest record %d: %v", n, err)
-	}
-	err, n := readAll(c, 1000, 4, header.Control{})
+	err, n := readAll(c, 1000, 7, header.Control{})
+	must.That(t, err == nil, "honest record %d: %v", n, err)
+	err, n = readAll(c, 1000, 4, header.Control{})
 	var e *transform.Error
 	must.That(t, errors.As(err, &e) && e.Code == classify.CodePrecisionDegraded && n >= 20 && n <= 26, "after %d: %v", n, err)
 	expect.That(t, c.cfg.Pipeline.Tolerance.HoldsAtOnce(classify.New(c.cfg.Pipeline.RetryPolicy.Classification()).Of(err)), "it does not hold the pipeline")
 	for _, part := range []string{"pipeline.tolerance.precision_decimal_threshold", "of the last 100 ordinates", "transform.geometry.round_decimals"} {
 		expect.That(t, strings.Contains(e.Error(), part) || strings.Contains(e.Fix, part), "the message does not say %s: %v; %s", part, e, e.Fix)
 	}
-	if err, n := readAll(c, 1000, 4, header.Control{DeadLetterID: "d"}); err != nil {
-		t.Errorf("replayed dead letter %d: %v", n, err)
-	}
+	err, n = readAll(c, 1000, 4, header.Control{DeadLetterID: "d"})
+	expect.That(t, err == nil, "replayed dead letter %d: %v", n, err)
 	c.orders.onResume()
-	if err, n := readAll(c, 1000, 7, header.Control{}); err != nil {
-		t.Errorf("after a person has resumed it, honest record %d: %v", n, err)
-	}
+	err, n = readAll(c, 1000, 7, header.Control{})
+	expect.That(t, err == nil, "after a person has resumed it, honest record %d: %v", n, err)
 }
 
 // Without the key nothing is held, and the precision is measured.
@@ -204,9 +196,8 @@ func TestRead_S4_1_batchBelowTheFloor(t *testing.T) {
 			err, n := readAll(c, 1000, 4, header.Control{}, kgo.RecordHeader{Key: batchHeader, Value: []byte("b-17")})
 			var e *transform.Error
 			expect.That(t, errors.As(err, &e) && e.Code == code && n <= 26 && strings.Contains(err.Error(), "of batch b-17"), "after %d: %v", n, err)
-			if err, n := readAll(c, 1000, 7, header.Control{}); err != nil {
-				t.Errorf("record %d of no batch: %v", n, err)
-			}
+			err, n = readAll(c, 1000, 7, header.Control{})
+			expect.That(t, err == nil, "record %d of no batch: %v", n, err)
 		})
 	}
 }

@@ -90,9 +90,8 @@ func TestOrders_S1_8_S4_12_gatesAreOffForAWhile(t *testing.T) {
 				}
 				expect.That(t, slices.Equal(r.did, want), "got  %q\nwant %q", r.did, want)
 				o.off.stop()
-				if warns, end := told(&log, "the rate gates are off"), told(&log, "the rate gates judge again"); warns != c.warns || end != c.end {
-					t.Errorf("%d lines that they are off, %d that they judge again:\n%s", warns, end, log.String())
-				}
+				warns, end := told(&log, "the rate gates are off"), told(&log, "the rate gates judge again")
+				expect.That(t, warns == c.warns && end == c.end, "%d lines that they are off, %d that they judge again:\n%s", warns, end, log.String())
 			})
 		})
 	}
@@ -106,13 +105,11 @@ func TestOrders_S1_8_aRateThatWasReadBeforeTheOrder(t *testing.T) {
 		now := time.Now()
 		o.take(t.Context(), view(1, off(now, time.Minute)))
 		o.holdByRate(t.Context(), now, control.CodeTransientRate, "too many")
-		if state, held := o.held(); held {
-			t.Errorf("held: %s", state)
-		}
+		state, held := o.held()
+		expect.That(t, !held, "held: %s", state)
 		o.holdByRate(t.Context(), now.Add(time.Minute), control.CodeTransientRate, "too many")
-		if _, held := o.held(); !held {
-			t.Error("not held after its end")
-		}
+		_, held = o.held()
+		expect.That(t, held, "not held after its end")
 		o.off.stop()
 	})
 }

@@ -105,14 +105,12 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	g.run()
 	out := g.read(g.cfg.Output.Topic)
 	must.That(t, len(out) == 1, "%d outputs", len(out))
-	if c := control(t, out[0]); c.Attempt != 3 || c.Care != "open,attribution" || c.Sovereignty != "osage" || c.Lineage != "survey:1887" {
-		t.Errorf("after two retries: %+v", c)
-	}
+	c := control(t, out[0])
+	expect.That(t, c.Attempt == 3 && c.Care == "open,attribution" && c.Sovereignty == "osage" && c.Lineage == "survey:1887", "after two retries: %+v", c)
 	for _, tier := range g.cfg.TierTopics() {
 		for _, r := range g.read(tier) {
-			if c := control(t, r); c.Care != "open,attribution" || c.Sovereignty != "osage" || c.Lineage != "survey:1887" {
-				t.Errorf("in %s: %+v", tier, c)
-			}
+			c := control(t, r)
+			expect.That(t, c.Care == "open,attribution" && c.Sovereignty == "osage" && c.Lineage == "survey:1887", "in %s: %+v", tier, c)
 		}
 	}
 	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
@@ -128,9 +126,8 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 		states[s.ID] = s.Status
 	}
 	for _, r := range letters {
-		if c := control(t, r); c.ErrorCode != "governance_denied" || c.Attempt != 1 || states[c.DeadLetterID] != deadletters.Escalated {
-			t.Errorf("%s: %+v is %s", r.Key, c, states[c.DeadLetterID])
-		}
+		c := control(t, r)
+		expect.That(t, c.ErrorCode == "governance_denied" && c.Attempt == 1 && states[c.DeadLetterID] == deadletters.Escalated, "%s: %+v is %s", r.Key, c, states[c.DeadLetterID])
 	}
 	g.wantLedger(map[string]governance.Reason{
 		"good": governance.ReasonRetries, "sacred": governance.ReasonDenied, "foreign": governance.ReasonDenied, "origin": governance.ReasonDenied,
@@ -143,7 +140,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 			sacred = r
 		}
 	}
-	c := control(t, sacred)
+	c = control(t, sacred)
 	replayed := header.Control{
 		DeadLetterID: c.DeadLetterID, ReplayID: "r1", ReplayCount: 1, Source: c.Source, HasSource: true, SourceTimestamp: c.SourceTimestamp,
 		ContentHash: c.ContentHash, Care: c.Care, Sovereignty: c.Sovereignty, Lineage: c.Lineage,
@@ -179,15 +176,13 @@ func (g *governed) wantLedger(want map[string]governance.Reason) {
 	for _, p := range ledger.Partitions {
 		for _, e := range p.Entries {
 			var entry governance.Entry
-			if err := json.Unmarshal(e.Entry, &entry); err != nil || entry.Reason != want[entry.FeatureID] || entry.Pipeline != "parcels" {
-				g.t.Errorf("%s: %v", e.Entry, err)
-			}
+			err := json.Unmarshal(e.Entry, &entry)
+			expect.That(g.t, err == nil && entry.Reason == want[entry.FeatureID] && entry.Pipeline == "parcels", "%s: %v", e.Entry, err)
 		}
 		if len(p.Entries) > 0 {
 			p.Entries[0].Entry = bytes.Replace(p.Entries[0].Entry, []byte("parcels"), []byte("plots"), 1)
-			if err := audit.Broken(ledger.Verify()); !errors.Is(err, audit.ErrBroken) {
-				g.t.Errorf("a changed entry of partition %d: %v", p.Partition, err)
-			}
+			err := audit.Broken(ledger.Verify())
+			expect.That(g.t, errors.Is(err, audit.ErrBroken), "a changed entry of partition %d: %v", p.Partition, err)
 		}
 	}
 }

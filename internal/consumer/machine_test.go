@@ -55,9 +55,8 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 			_, err := handle(t.Context(), nil)
 			held, ok := errors.AsType[*retrytopics.UnavailableError](err)
 			must.That(t, ok, "got %v", err)
-			if _, err := handle(t.Context(), nil); !errors.Is(err, syscall.EMFILE) || !errors.As(err, &held) || m.probes != probes+1 {
-				t.Fatalf("one that failed beside it counts as a probe: %v", err)
-			}
+			_, err = handle(t.Context(), nil)
+			must.That(t, errors.Is(err, syscall.EMFILE) && errors.As(err, &held) && m.probes == probes+1, "one that failed beside it counts as a probe: %v", err)
 			wait := time.Until(held.RetryAt)
 			must.That(t, wait >= last && wait <= longestProbe, "probe %d after %s, the one before after %s", probes, wait, last)
 			last = wait
@@ -66,9 +65,8 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 		lines := strings.Count(said.String(), "\n")
 		expect.That(t, probes <= 40 && lines <= 11, "%d probes, %d lines in ten minutes", probes, lines)
 		failure = nil
-		if _, err := handle(t.Context(), nil); err != nil || m.probes != 0 || !strings.Contains(said.String(), "enough again") {
-			t.Errorf("%v, %d probes: %s", err, m.probes, &said)
-		}
+		_, err := handle(t.Context(), nil)
+		expect.That(t, err == nil && m.probes == 0 && strings.Contains(said.String(), "enough again"), "%v, %d probes: %s", err, m.probes, &said)
 	})
 }
 
@@ -77,14 +75,11 @@ func TestMeter_S3_7_sharesMeasuredCPUSeconds(t *testing.T) {
 	spent := time.Duration(0)
 	m := &meter{rule: config.Energy{WattsPerCPU: 36, GridGramsPerKWh: 500}, cpu: func() (time.Duration, bool) { return spent, true }}
 	spent = 20 * time.Second // 36 W for 20 s are 0.2 Wh, 0.1 g
-	if got := m.share(4); !got.measured || math.Abs(got.wattHours-0.05) > 1e-12 || math.Abs(got.grams-0.025) > 1e-12 {
-		t.Errorf("%+v", got)
-	}
-	if got := m.share(1); got.wattHours != 0 {
-		t.Errorf("nothing was spent since: %+v", got)
-	}
+	got := m.share(4)
+	expect.That(t, got.measured && math.Abs(got.wattHours-0.05) <= 1e-12 && math.Abs(got.grams-0.025) <= 1e-12, "%+v", got)
+	got = m.share(1)
+	expect.That(t, got.wattHours == 0, "nothing was spent since: %+v", got)
 	m.rule.WattsPerCPU = 0
-	if got := m.share(1); got.measured {
-		t.Errorf("nobody asked: %+v", got)
-	}
+	got = m.share(1)
+	expect.That(t, !got.measured, "nobody asked: %+v", got)
 }

@@ -113,9 +113,8 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 	c := s.consumer()
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := c.Run(running); err != nil {
-			t.Error(err)
-		}
+		err := c.Run(running)
+		expect.That(t, err == nil, "%v", err)
 	})
 	defer done.Wait()
 	defer stop()
@@ -230,9 +229,8 @@ func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 			collection := `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
 			run, asked := downAtFirst(t, 12, collection)
 			err := run.RunUntilEnd(t.Context())
-			if held, is := errors.AsType[*consumer.HeldError](err); is != (c.held != "") || is && !strings.Contains(held.State.Reason, c.held) || !is && err != nil {
-				t.Errorf("ended with: %v", err)
-			}
+			held, is := errors.AsType[*consumer.HeldError](err)
+			expect.That(t, is == (c.held != "") && (!is || strings.Contains(held.State.Reason, c.held)) && (is || err == nil), "ended with: %v", err)
 			if s := run.Summary(); s.Delivered != 1 || asked() != 12+c.features {
 				t.Errorf("%d requests, %+v", asked(), s)
 			}

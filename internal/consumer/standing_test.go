@@ -194,9 +194,8 @@ func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 				wg.Go(func() { o.run(ctx) })
 				o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
 				synctest.Wait()
-				if state, held := o.held(); held != (c.held != "") || held && state.By != c.held {
-					t.Errorf("held %v by %q, want by %q", held, state.By, c.held)
-				}
+				state, held := o.held()
+				expect.That(t, held == (c.held != "") && (!held || state.By == c.held), "held %v by %q, want by %q", held, state.By, c.held)
 				if cancel(); !slices.Equal(r.did, c.want) {
 					t.Errorf("got  %q\nwant %q", r.did, c.want)
 				}
@@ -270,9 +269,8 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 		wg.Go(func() { o.run(ctx) })
 		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
 		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "and more of it")
-		if reason, yes := o.quarantined("own"); !yes || reason != "too many" {
-			t.Errorf("quarantined %v: %s", yes, reason)
-		}
+		reason, yes := o.quarantined("own")
+		expect.That(t, yes && reason == "too many", "quarantined %v: %s", yes, reason)
 		synctest.Wait()
 		v := view(9, control.State{Phase: control.Running})
 		v.Batches["own"], v.Batches["other"] = control.State{Phase: control.Quarantined}, control.State{Phase: control.Quarantined}
@@ -290,9 +288,8 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 		synctest.Wait()
 		o.take(ctx, view(11, control.State{Phase: control.Running})) // all are released
 		o.deliveredOf("later")
-		if _, yes := o.quarantined("own"); yes {
-			t.Error("a batch that was released is quarantined")
-		}
+		_, yes = o.quarantined("own")
+		expect.That(t, !yes, "a batch that was released is quarantined")
 		cancel()
 		wg.Wait()
 		want := []string{"quarantined own", "report 3 of own", "report 5 of other", "report 7 of later"}

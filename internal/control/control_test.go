@@ -43,20 +43,17 @@ func TestState_refusesWhatNobodyCouldRead(t *testing.T) {
 	for name, s := range map[string]State{
 		"no phase": {At: noon}, "unknown phase": {Phase: "asleep", At: noon}, "no time": {Phase: Held}, "a batch's": {Phase: Quarantined, At: noon},
 	} {
-		if r, err := PipelineRecord("c", s); err == nil {
-			t.Errorf("%s: got %s", name, r.Value)
-		}
+		_, err := PipelineRecord("c", s)
+		expect.That(t, err != nil, "%s was taken", name)
 	}
-	if _, err := BatchRecord("c", "", State{Phase: Quarantined, At: noon}); err == nil {
-		t.Error("a batch without an id was taken")
-	}
+	_, err := BatchRecord("c", "", State{Phase: Quarantined, At: noon})
+	expect.That(t, err != nil, "a batch without an id was taken")
 	s := held()
 	s.Reason = strings.Repeat("ü", MaxReason)
 	r := must.Get(PipelineRecord("c", s))(t)
 	var w wire
-	if err := json.Unmarshal(r.Value, &w); err != nil || len(w.Reason) > MaxReason || !strings.HasSuffix(w.Reason, "ü…") {
-		t.Errorf("reason of %d bytes, %v", len(w.Reason), err)
-	}
+	err = json.Unmarshal(r.Value, &w)
+	expect.That(t, err == nil && len(w.Reason) <= MaxReason && strings.HasSuffix(w.Reason, "ü…"), "reason of %d bytes, %v", len(w.Reason), err)
 }
 
 func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
@@ -167,12 +164,10 @@ func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 			must.Get(w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
 			refused("ana")
 			now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
-			if _, err := w.HoldSince(t.Context(), other, now.Next); err != nil {
-				t.Errorf("by a gate that knows the resume: %v", err)
-			}
-			if now, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || now.Pipeline != other {
-				t.Errorf("in the end %+v, %v", now.Pipeline, err)
-			}
+			_, err := w.HoldSince(t.Context(), other, now.Next)
+			expect.That(t, err == nil, "by a gate that knows the resume: %v", err)
+			now, err = Read(t.Context(), kafka, cfg.Topics.Control)
+			expect.That(t, err == nil && now.Pipeline == other, "in the end %+v, %v", now.Pipeline, err)
 		})
 	}
 }
@@ -204,12 +199,10 @@ func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 			must.Get(w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}))(t)
 			refused("let through meanwhile")
 			now := must.Get(Read(t.Context(), kafka, cfg.Topics.Control))(t)
-			if err := quarantine("a", "consumer other", now.Next); err != nil {
-				t.Errorf("by a gate that knows that it was let through: %v", err)
-			}
-			if now, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || now.Batches["a"] != of("consumer other") || now.Batches["b"] != of("consumer one") {
-				t.Errorf("in the end %+v, %v", now.Batches, err)
-			}
+			err := quarantine("a", "consumer other", now.Next)
+			expect.That(t, err == nil, "by a gate that knows that it was let through: %v", err)
+			now, err = Read(t.Context(), kafka, cfg.Topics.Control)
+			expect.That(t, err == nil && now.Batches["a"] == of("consumer other") && now.Batches["b"] == of("consumer one"), "in the end %+v, %v", now.Batches, err)
 		})
 	}
 }
@@ -282,9 +275,8 @@ func FuzzView(f *testing.F) {
 		again, err := PipelineRecord("c", v.Pipeline)
 		must.That(t, err == nil, "read but cannot be written: %v", err)
 		back := newView()
-		if err := back.apply(again); err != nil {
-			t.Fatalf("written but cannot be read: %v", err)
-		}
+		err = back.apply(again)
+		must.That(t, err == nil, "written but cannot be read: %v", err)
 		v.Pipeline.At = v.Pipeline.At.Truncate(time.Millisecond)
 		must.That(t, len(v.Pipeline.Reason) > MaxReason || back.Pipeline == v.Pipeline, "%+v came back as %+v", v.Pipeline, back.Pipeline)
 	})

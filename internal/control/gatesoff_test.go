@@ -24,17 +24,15 @@ func TestState_S1_8_S4_12_gatesOff(t *testing.T) {
 	got := gatesOff(10 * time.Minute).String()
 	expect.That(t, strings.HasSuffix(got, "(operator), rate gates off until 2026-07-01T12:10:00Z"), "in words: %s", got)
 	v := newView()
-	if err := v.apply(r); err != nil || !v.Pipeline.GatesOff.Equal(noon.Add(10*time.Minute)) {
-		t.Errorf("read back: %+v, %v", v.Pipeline, err)
-	}
+	err := v.apply(r)
+	expect.That(t, err == nil && v.Pipeline.GatesOff.Equal(noon.Add(10*time.Minute)), "read back: %+v, %v", v.Pipeline, err)
 	var earlier struct { // the fields of the version before
 		Version int    `json:"version"`
 		State   Phase  `json:"state"`
 		At      string `json:"at"`
 	}
-	if err := json.Unmarshal(r.Value, &earlier); err != nil || earlier.Version != 1 || earlier.State != Running {
-		t.Errorf("an earlier version reads %+v, %v", earlier, err)
-	}
+	err = json.Unmarshal(r.Value, &earlier)
+	expect.That(t, err == nil && earlier.Version == 1 && earlier.State == Running, "an earlier version reads %+v, %v", earlier, err)
 }
 
 func TestState_S1_8_gatesOffBounds(t *testing.T) {
@@ -42,9 +40,8 @@ func TestState_S1_8_gatesOffBounds(t *testing.T) {
 		"no time": gatesOff(0 - time.Second), "too long": gatesOff(MaxGatesOff + time.Second),
 		"of a pause": {Phase: Held, At: noon, GatesOff: noon.Add(time.Minute)},
 	} {
-		if r, err := PipelineRecord("c", s); err == nil {
-			t.Errorf("%s: %s", name, r.Value)
-		}
+		_, err := PipelineRecord("c", s)
+		expect.That(t, err != nil, "%s was taken", name)
 	}
 	for name, c := range map[string]struct {
 		state, until string
@@ -75,11 +72,9 @@ func TestGatesOffUntil_S1_8_clocksDiffer(t *testing.T) {
 		if c.want == -1 {
 			want = time.Time{}
 		}
-		if got := s.GatesOffUntil(noon.Add(c.heard)); !got.Equal(want) {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		got := s.GatesOffUntil(noon.Add(c.heard))
+		expect.That(t, got.Equal(want), "%s: %s, want %s", name, got, want)
 	}
-	if got := (State{Phase: Running, At: noon}).GatesOffUntil(noon); !got.IsZero() {
-		t.Errorf("no such order: %s", got)
-	}
+	got := (State{Phase: Running, At: noon}).GatesOffUntil(noon)
+	expect.That(t, got.IsZero(), "no such order: %s", got)
 }

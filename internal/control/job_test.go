@@ -51,13 +51,11 @@ func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
 	v.put(t, jobPrefix+"j", value)
 	expect.That(t, reflect.DeepEqual(v.Jobs["j"], aJob("j")), "%+v", v.Jobs["j"])
 	v.put(t, jobOrderPrefix+"j", []byte(`{"version":1,"verb":"pause","run":"lease-0"}`))
-	if o := v.OrderFor(v.Jobs["j"]); o.Verb != "" {
-		t.Errorf("an order for an earlier run: %+v", o)
-	}
+	o := v.OrderFor(v.Jobs["j"])
+	expect.That(t, o.Verb == "", "an order for an earlier run: %+v", o)
 	v.put(t, jobOrderPrefix+"j", []byte(`{"version":1,"verb":"pause","run":"lease-1","by":"bo"}`))
-	if o := v.OrderFor(v.Jobs["j"]); o.Verb != PauseJob || o.By != "bo" {
-		t.Errorf("%+v", o)
-	}
+	o = v.OrderFor(v.Jobs["j"])
+	expect.That(t, o.Verb == PauseJob && o.By == "bo", "%+v", o)
 	v.put(t, jobPrefix+"j", nil)
 	expect.That(t, len(v.Jobs) == 0, "%+v", v.Jobs)
 }

@@ -85,9 +85,8 @@ func TestVerify_S0_11_finds(t *testing.T) {
 				must.Get(w.Pipeline(t.Context(), order(n)))(t)
 			}
 			c.alter(t, w)
-			if r := verifyOrders(t, w.kafka, cfg); (r.Fault == "") != (c.fault == "") || !strings.Contains(r.Fault, c.fault) {
-				t.Errorf("got %+v, want %q", r, c.fault)
-			}
+			r := verifyOrders(t, w.kafka, cfg)
+			expect.That(t, (r.Fault == "") == (c.fault == "") && strings.Contains(r.Fault, c.fault), "got %+v, want %q", r, c.fault)
 		})
 	}
 }

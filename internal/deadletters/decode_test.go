@@ -114,13 +114,11 @@ func FuzzDecode(f *testing.F) {
 func TestDecode_C4_source_timestamp_of_Connect_is_that_of_the_letter(t *testing.T) {
 	headers := []kgo.RecordHeader{{Key: "__connect.errors.connector.name", Value: []byte("sink")}}
 	at := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
-	if l := Decode(&kgo.Record{Topic: "sink-dlq", Timestamp: at, Headers: headers}, false); !l.Control.SourceTimestamp.Equal(at) {
-		t.Errorf("by the producer: %s, want %s", l.Control.SourceTimestamp, at)
-	}
+	l := Decode(&kgo.Record{Topic: "sink-dlq", Timestamp: at, Headers: headers}, false)
+	expect.That(t, l.Control.SourceTimestamp.Equal(at), "by the producer: %s, want %s", l.Control.SourceTimestamp, at)
 	byBroker := kgo.Record{Topic: "sink-dlq", Timestamp: at, Headers: headers, Attrs: kgo.NewRecordAttrs(kgo.RecordAttrsOpts{TimestampType: 1})}
-	if l := Decode(&byBroker, false); !l.Control.SourceTimestamp.IsZero() {
-		t.Errorf("by the broker: %s, want none", l.Control.SourceTimestamp)
-	}
+	l = Decode(&byBroker, false)
+	expect.That(t, l.Control.SourceTimestamp.IsZero(), "by the broker: %s, want none", l.Control.SourceTimestamp)
 }
 
 func TestDecode_an_edit_names_its_original_and_is_no_death(t *testing.T) {
@@ -162,20 +160,16 @@ func TestParseState_C4_refuses_what_no_writer_makes(t *testing.T) {
 		"id":        strings.Replace(good, `"a"`, `"`+strings.Repeat("a", maxStateText+1)+`"`, 1),
 		"deep":      strings.Replace(good, `"a"`, strings.Repeat("[", 30_000), 1),
 	} {
-		if _, err := ParseState([]byte(text)); err == nil || len(err.Error()) > 500 {
-			t.Errorf("%s: %.600v", name, err)
-		}
+		_, err := ParseState([]byte(text))
+		expect.That(t, err != nil && len(err.Error()) <= 500, "%s: %.600v", name, err)
 	}
-	if s, err := ParseState([]byte(good)); err != nil || s.ReplayID != "r" {
-		t.Errorf("%+v, %v", s, err)
-	}
+	s, err := ParseState([]byte(good))
+	expect.That(t, err == nil && s.ReplayID == "r", "%+v, %v", s, err)
 }
 
 func TestFilter_S4_8_refuses_endless_lists(t *testing.T) {
-	if err := (Filter{Features: make([]string, maxValues+1)}).Check(); err == nil {
-		t.Error("it was accepted")
-	}
-	if err := (Filter{Features: make([]string, maxValues)}).Check(); err != nil {
-		t.Error(err)
-	}
+	err := (Filter{Features: make([]string, maxValues+1)}).Check()
+	expect.That(t, err != nil, "it was accepted")
+	err = (Filter{Features: make([]string, maxValues)}).Check()
+	expect.That(t, err == nil, "%v", err)
 }

@@ -131,7 +131,7 @@ func TestPointer_S0_5_a_letter_knows_where_its_original_lies(t *testing.T) {
 	p := header.PointTo(at, []byte("key"), []byte("value of it"), true)
 	r := pointTo(p, []byte("key"))
 	l := Decode(r, true)
-	expect.That(t, l.Pointer != nil && l.Size == 11 && len(l.Problems) <= 0 && !l.HoldsValue() && string(l.Searched()) == "value of it" && l.TooLarge == "", "%+v", l)
+	expect.That(t, l.Pointer != nil && l.Size == 11 && len(l.Problems) == 0 && !l.HoldsValue() && string(l.Searched()) == "value of it" && l.TooLarge == "", "%+v", l)
 	other := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("another"), true), []byte("key")), true)
 	expect.That(t, l.ContentHash != other.ContentHash && l.ContentHash == Decode(r, false).ContentHash, "the content hash does not tell originals apart")
 	keyless := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("v"), false), nil), true)

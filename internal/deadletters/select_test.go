@@ -50,9 +50,8 @@ func TestResolveTime(t *testing.T) {
 		expect.That(t, err == nil && got.Equal(want), "%q: %v, %v; want %v", in, got, err, want)
 	}
 	for _, in := range []string{"", "yesterday", "-5m", "-1d", "5", "99999999d"} {
-		if got, err := ResolveTime(in, at); err == nil {
-			t.Errorf("%q: accepted as %v", in, got)
-		}
+		got, err := ResolveTime(in, at)
+		expect.That(t, err != nil, "%q: accepted as %v", in, got)
 	}
 }
 
@@ -93,14 +92,12 @@ func TestParseBBox(t *testing.T) {
 	} {
 		got, err := ParseBBox(in)
 		expect.That(t, err == nil && got == want, "%q: %v, %v", in, got, err)
-		if again, err := ParseBBox(got.String()); err != nil || again != got {
-			t.Errorf("%q: %q comes back as %v, %v", in, got.String(), again, err)
-		}
+		again, err := ParseBBox(got.String())
+		expect.That(t, err == nil && again == got, "%q: %q comes back as %v, %v", in, got.String(), again, err)
 	}
 	for _, in := range []string{"", "1,2,3", "1,2,3,4,5", "a,2,3,4", "NaN,2,3,4", "1,4,3,2", "1,2,Inf,4"} {
-		if got, err := ParseBBox(in); err == nil {
-			t.Errorf("%q: accepted as %v", in, got)
-		}
+		got, err := ParseBBox(in)
+		expect.That(t, err != nil, "%q: accepted as %v", in, got)
 	}
 }
 

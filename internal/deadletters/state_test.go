@@ -84,13 +84,11 @@ func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *tes
 	}
 	expect.That(t, reflect.DeepEqual(s, want), "got  %+v\nwant %+v", s, want)
 	for _, to := range []Status{Reprocessed, Duplicate, Superseded, Discarded, Escalated} {
-		if _, err := Closing([]byte("k"), control, Change{To: to, At: at}); err != nil {
-			t.Errorf("close as %s: %v", to, err)
-		}
+		_, err := Closing([]byte("k"), control, Change{To: to, At: at})
+		expect.That(t, err == nil, "close as %s: %v", to, err)
 	}
-	if _, err := Closing([]byte("k"), control, Change{To: Replaying, At: at}); !errors.Is(err, ErrTransition) {
-		t.Errorf("replaying -> replaying: %v", err)
-	}
+	_, err := Closing([]byte("k"), control, Change{To: Replaying, At: at})
+	expect.That(t, errors.Is(err, ErrTransition), "replaying -> replaying: %v", err)
 }
 
 func TestClosing_refuses_a_record_that_is_no_replay(t *testing.T) {

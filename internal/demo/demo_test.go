@@ -168,9 +168,8 @@ func checkScreen(t *testing.T, text string) {
 		"the screen does not show the verdict of verify after each pass and at the end")
 	report, _, _ := strings.Cut(text, "Everything is still there") // commands with paths follow
 	for line := range strings.Lines(report) {
-		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 79 {
-			t.Errorf("%d columns: %s", n, line)
-		}
+		n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
+		expect.That(t, n <= 79, "%d columns: %s", n, line)
 	}
 	if t.Failed() {
 		t.Log(text)

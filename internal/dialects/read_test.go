@@ -212,9 +212,8 @@ func TestRead_C4_numbers_of_every_width(t *testing.T) {
 		}
 	}
 	for _, value := range [][]byte{[]byte("1793678706007"), binary.BigEndian.AppendUint64(nil, 1793678706007), bigInt("", 1793678706007).Value} {
-		if l := Read(XOriginal, []kgo.RecordHeader{{Key: "x-original-timestamp", Value: value}}); l.Timestamp.UnixMilli() != 1793678706007 || l.Problems != nil {
-			t.Errorf("%q: %+v", value, l)
-		}
+		l := Read(XOriginal, []kgo.RecordHeader{{Key: "x-original-timestamp", Value: value}})
+		expect.That(t, l.Timestamp.UnixMilli() == 1793678706007 && l.Problems == nil, "%q: %+v", value, l)
 	}
 }
 
@@ -230,17 +229,15 @@ func TestDetect_C4_the_newest_headers_count(t *testing.T) {
 	own := named("", "trace", "1")
 	for first, before := range deaths {
 		for second, after := range deaths {
-			if got := Detect(join(own, before, after)); got != second {
-				t.Errorf("dead in %s and then in %s: %s", first, second, got)
-			}
+			got := Detect(join(own, before, after))
+			expect.That(t, got == second, "dead in %s and then in %s: %s", first, second, got)
 		}
 		for other, headers := range map[Dialect][]kgo.RecordHeader{
 			SmallRye: named("dead-letter-", "reason", "r", "topic", "f"), Watermill: named("", "reason_poisoned", "r", "topic_poisoned", "f"),
 		} {
 			for _, both := range [][]kgo.RecordHeader{join(headers, own, before), join(own, before, headers)} {
-				if got := Detect(both); got != first {
-					t.Errorf("%s, and %s at some time: %s", first, other, got)
-				}
+				got := Detect(both)
+				expect.That(t, got == first, "%s, and %s at some time: %s", first, other, got)
 				if l := Read(first, both); first != Native && (len(l.Problems) == 0 || !strings.Contains(l.Problems[len(l.Problems)-1], string(other)+": which are newer cannot be told")) {
 					t.Errorf("%s, and %s at some time: nothing says so: %q", first, other, l.Problems)
 				}

@@ -104,9 +104,8 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 			done, err := w.store.Sync(t.Context(), w.cl, source, nil)
 			expect.That(t, err == nil && done.Letters == 40 && strings.Contains(done.Anew, place+".damaged"), "%+v, %v", done, err)
 			w.sound()
-			if kept, err := os.ReadFile(place + ".damaged"); err != nil || !bytes.Equal(kept, spoil(whole)) {
-				t.Errorf("%d bytes kept, %v", len(kept), err)
-			}
+			kept, err := os.ReadFile(place + ".damaged")
+			expect.That(t, err == nil && bytes.Equal(kept, spoil(whole)), "%d bytes kept, %v", len(kept), err)
 		})
 	}
 }

@@ -38,13 +38,11 @@ func TestSync_S4_6_many_letters_some_of_which_died_before(t *testing.T) {
 		w.sound()
 		w.agrees()
 		for id, deaths := range map[string]int{"letter-7": 2, fmt.Sprint("letter-", many-1): 2, fmt.Sprint("letter-", many): 1, fmt.Sprint("letter-", many+1): 2} {
-			if l := w.letter(id); l.Deaths != deaths {
-				t.Errorf("%s died %d times, want %d", id, l.Deaths, deaths)
-			}
+			l := w.letter(id)
+			expect.That(t, l.Deaths == deaths, "%s died %d times, want %d", id, l.Deaths, deaths)
 		}
-		if l := w.letter("letter-7"); l.Status != deadletters.Escalated || l.State.ReprocessCount != 3 {
-			t.Errorf("a dead letter that died again: %+v", l.State)
-		}
+		l := w.letter("letter-7")
+		expect.That(t, l.Status == deadletters.Escalated && l.State.ReprocessCount == 3, "a dead letter that died again: %+v", l.State)
 	})
 }
 
@@ -117,12 +115,10 @@ func TestSync_S4_8_hears_what_failed_again_in_other_software(t *testing.T) {
 		w.put(decided(0, last, deadletters.Discarded, 0))                           // in view of an earlier one
 		w.sync()
 		w.sound()
-		if got := w.letter(first).Status; got != deadletters.Discarded {
-			t.Errorf("an operator gave it up, and it is %s", got)
-		}
-		if got := w.letter(last).Status; got != deadletters.Escalated {
-			t.Errorf("it died again after an operator ended the wait, and it is %s", got)
-		}
+		got := w.letter(first).Status
+		expect.That(t, got == deadletters.Discarded, "an operator gave it up, and it is %s", got)
+		got = w.letter(last).Status
+		expect.That(t, got == deadletters.Escalated, "it died again after an operator ended the wait, and it is %s", got)
 	})
 }
 

@@ -31,9 +31,8 @@ func TestOpen_a_file_is_its_owners_alone_and_has_large_pages(t *testing.T) {
 	}
 	for pragma, want := range map[string]string{"page_size": "16384", "journal_mode": "wal"} {
 		var got string
-		if err := s.row(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
-			t.Errorf("%s is %s, want %s (%v)", pragma, got, want, err)
-		}
+		err := s.row(t.Context(), "PRAGMA "+pragma).Scan(&got)
+		expect.That(t, err == nil && got == want, "%s is %s, want %s (%v)", pragma, got, want, err)
 	}
 	if s.Engine() != SQLite || s.Place() != file {
 		t.Errorf("%s at %s", s.Engine(), s.Place())
@@ -114,13 +113,11 @@ func TestIndex_S4_6_aStatusTopicThatMayNotBeLookedAtIsADoubt(t *testing.T) {
 		}
 		var doubts []string
 		x := must.Get(OpenIndex(t.Context(), fakekafka.Client(t, broker), cfg, Options{Alone: true, Place: InMemory, Doubt: func(why string) { doubts = append(doubts, why) }}))(t)
-		if _, err := x.Fresh(t.Context()); err != nil {
-			t.Error(err)
-		}
+		_, err := x.Fresh(t.Context())
+		expect.That(t, err == nil, "%v", err)
 		said := strings.Join(doubts, "\n")
 		expect.That(t, denied == strings.Contains(said, status) && len(doubts) <= 1, "denied %v: %q", denied, said)
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
+		err = x.Close()
+		expect.That(t, err == nil, "%v", err)
 	}
 }

@@ -137,13 +137,11 @@ func answer(t *testing.T, db *sql.DB, query string) []string {
 func TestCursor_S4_6_refuses_what_is_none(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "1.2", "1.2.3.4", "1.2.x", " 1.2.3", "1.99999999999.3"} {
-		if c, err := ParseCursor(text); !errors.Is(err, ErrCursor) {
-			t.Errorf("%q: %v, %v", text, c, err)
-		}
+		c, err := ParseCursor(text)
+		expect.That(t, errors.Is(err, ErrCursor), "%q: %v, %v", text, c, err)
 	}
-	if c, err := ParseCursor("-5.2.3"); err != nil || c != (Cursor{-5, 2, 3}) {
-		t.Errorf("%v, %v", c, err)
-	}
+	c, err := ParseCursor("-5.2.3")
+	expect.That(t, err == nil && c == (Cursor{-5, 2, 3}), "%v, %v", c, err)
 }
 
 // A caller that waits for an answer for more than a second is told, once.
@@ -218,12 +216,10 @@ func TestFilter_S4_6_text_and_headers_find_in_SQL_what_they_find_in_the_topics(t
 		w.sound()
 		for name, c := range cases {
 			model := must.Get(lettermodel.Load(t.Context(), w.cl, "dlq", "status"))(t)
-			if got := ids(model.Select(c.f)); got != c.want {
-				t.Errorf("%s: the topics have %q, want %q", name, got, c.want)
-			}
-			if got := ids(w.letters(Query{Filter: c.f})); got != c.want {
-				t.Errorf("%s: SQL finds %q, want %q", name, got, c.want)
-			}
+			got := ids(model.Select(c.f))
+			expect.That(t, got == c.want, "%s: the topics have %q, want %q", name, got, c.want)
+			got = ids(w.letters(Query{Filter: c.f}))
+			expect.That(t, got == c.want, "%s: SQL finds %q, want %q", name, got, c.want)
 		}
 	})
 }

@@ -281,12 +281,10 @@ func TestSync_S4_6_letters_that_retention_took_are_marked(t *testing.T) {
 		done := w.sync()
 		expect.That(t, done.Gone == 2, "%+v, want 2 gone", done)
 		w.sound()
-		if got := ids(w.letters(Query{})); got != "c d" {
-			t.Errorf("there: %s", got)
-		}
-		if got := ids(w.letters(Query{Gone: true})); got != "a b" {
-			t.Errorf("gone: %s", got)
-		}
+		got := ids(w.letters(Query{}))
+		expect.That(t, got == "c d", "there: %s", got)
+		got = ids(w.letters(Query{Gone: true}))
+		expect.That(t, got == "a b", "gone: %s", got)
 		if w.letter("a").Gone.IsZero() || !w.letter("c").Gone.IsZero() {
 			t.Errorf("a gone %v, c gone %v", w.letter("a").Gone, w.letter("c").Gone)
 		}

@@ -262,14 +262,12 @@ func TestSuspend_S1_8_S4_9_noWindowIsJudgedAndEachBeginsEmpty(t *testing.T) {
 		t.Errorf("three after its end: %s", short(got))
 	}
 	expect.That(t, g.Over(at(1)), "what began before the end counts")
-	if got := bad(until, 10); len(got) == 0 {
-		t.Error("the windows are not judged after its end")
-	}
+	got := bad(until, 10)
+	expect.That(t, len(got) != 0, "the windows are not judged after its end")
 	g.Suspend(until.Add(time.Hour))
 	g.Suspend(time.Time{})
-	if got := bad(until, 20); len(got) == 0 {
-		t.Error("a suspension that a person ended goes on")
-	}
+	got = bad(until, 20)
+	expect.That(t, len(got) != 0, "a suspension that a person ended goes on")
 }
 
 // A batch that is dealt with by itself stops nobody: it is judged all the same.

@@ -58,12 +58,10 @@ func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := New(Limits{Floor: 6})
-			if at := feed(g, "", "before", c.before); at >= 0 {
-				t.Fatalf("honest point %d breaks the floor", at)
-			}
-			if at := feed(g, "", "p", c.points); at < c.least || at > c.most {
-				t.Errorf("broken at point %d, want %d to %d", at, c.least, c.most)
-			}
+			at := feed(g, "", "before", c.before)
+			must.That(t, at < 0, "honest point %d breaks the floor", at)
+			at = feed(g, "", "p", c.points)
+			expect.That(t, at >= c.least && at <= c.most, "broken at point %d, want %d to %d", at, c.least, c.most)
 		})
 	}
 }
@@ -80,16 +78,13 @@ func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 	b, broken = g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), false)
 	want := " of the last 100 ordinates have fewer than 6 decimals; tolerated are 50 of 100 (pipeline.tolerance.precision_decimal_threshold)"
 	expect.That(t, broken && strings.HasSuffix(b.String(), want), "in words: %v %s", broken, b)
-	if n, enough := g.Decimals(); n != 4 || !enough {
-		t.Errorf("%d decimals, %v", n, enough)
-	}
+	n, enough := g.Decimals()
+	expect.That(t, n == 4 && enough, "%d decimals, %v", n, enough)
 	g.Reset()
-	if _, broken := g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), true); broken {
-		t.Error("a reset does not empty the window")
-	}
-	if _, enough := g.Decimals(); enough {
-		t.Error("one point is not enough to measure")
-	}
+	_, broken = g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), true)
+	expect.That(t, !broken, "a reset does not empty the window")
+	_, enough = g.Decimals()
+	expect.That(t, !enough, "one point is not enough to measure")
 }
 
 // A feature that stays where it is, a retry, and one large geometry say nothing by their repetition.
@@ -100,13 +95,11 @@ func TestPrecision_S0_9_oneFeatureHaltsNothing(t *testing.T) {
 		ring = append(ring, orb.Point{float64(i) / 1000, 40 + float64(i)/1000})
 	}
 	for range 1000 {
-		if _, broken := g.Precision(start, "", SampleOf("sensor", orb.Point{9.5, 47.1}), true); broken {
-			t.Fatal("a sensor in a round place")
-		}
+		_, broken := g.Precision(start, "", SampleOf("sensor", orb.Point{9.5, 47.1}), true)
+		must.That(t, !broken, "a sensor in a round place")
 	}
-	if _, broken := g.Precision(start, "", SampleOf("lake", orb.Polygon{ring}), true); broken {
-		t.Error("one polygon")
-	}
+	_, broken := g.Precision(start, "", SampleOf("lake", orb.Polygon{ring}), true)
+	expect.That(t, !broken, "one polygon")
 	n := len(SampleOf("lake", orb.Polygon{ring}).ordinates)
 	expect.That(t, n == 2*positionsOfOne, "%d ordinates of a large geometry", n)
 	s := SampleOf("none", nil)

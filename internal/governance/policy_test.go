@@ -95,11 +95,9 @@ func TestPolicy_S3_8_threeKinds(t *testing.T) {
 		`the sovereignty mark "kaw" is none of those that are allowed (governance.sovereignty.allow)`: append(headerOf("s", "kaw"), headerOf("l", "x")...),
 		"the lineage mark is missing (governance.lineage.required)":                                   headerOf("s", "osage"),
 	} {
-		if _, err := p.Marks(headers, &header.Control{}, feature(t, `{}`)); err == nil || !strings.Contains(err.Error(), word) {
-			t.Errorf("%v does not say %q", err, word)
-		}
+		_, err := p.Marks(headers, &header.Control{}, feature(t, `{}`))
+		expect.That(t, err != nil && strings.Contains(err.Error(), word), "%v does not say %q", err, word)
 	}
-	if marks, err := governance.NewPolicy(config.Governance{}).Marks(headers, &header.Control{Care: "x"}); err != nil || marks != (retrytopics.Marks{}) {
-		t.Errorf("without rules: %+v, %v", marks, err)
-	}
+	marks, err = governance.NewPolicy(config.Governance{}).Marks(headers, &header.Control{Care: "x"})
+	expect.That(t, err == nil && marks == (retrytopics.Marks{}), "without rules: %+v, %v", marks, err)
 }

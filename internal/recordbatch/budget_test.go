@@ -42,13 +42,11 @@ func TestBudget_decompressesAsTheClientDoes(t *testing.T) {
 		out, err := b.Decompress(packed(codec, records...), codec)
 		expect.That(t, err == nil && bytes.Equal(out, raw), "codec %d: %d bytes, %v", codec, len(out), err)
 	}
-	if out, err := b.Decompress(xerial(raw[:100], raw[100:]), kgo.CodecSnappy); err != nil || !bytes.Equal(out, raw) {
-		t.Errorf("framed snappy: %d bytes, %v", len(out), err)
-	}
+	out, err := b.Decompress(xerial(raw[:100], raw[100:]), kgo.CodecSnappy)
+	expect.That(t, err == nil && bytes.Equal(out, raw), "framed snappy: %d bytes, %v", len(out), err)
 	for codec := range kgo.CompressionCodecType(4) {
-		if _, err := b.Decompress([]byte("no compressed text"), codec+1); err == nil || errors.Is(err, kgo.ErrMaxDecompress) {
-			t.Errorf("codec %d: what is not compressed gives %v", codec+1, err)
-		}
+		_, err := b.Decompress([]byte("no compressed text"), codec+1)
+		expect.That(t, err != nil && !errors.Is(err, kgo.ErrMaxDecompress), "codec %d: what is not compressed gives %v", codec+1, err)
 	}
 }
 
@@ -71,19 +69,16 @@ func TestBudget_boundsAResponse(t *testing.T) {
 	for response := range 3 {
 		b.OnBrokerRead(kgo.BrokerMetadata{}, int16(kmsg.Fetch), 0, 0, 0, nil)
 		for n, want := range []error{nil, ErrDeferred, ErrDeferred} {
-			if _, err := b.Decompress(batch, kgo.CodecZstd); !errors.Is(err, want) {
-				t.Errorf("response %d, batch %d: error %v, want %v", response, n, err, want)
-			}
+			_, err := b.Decompress(batch, kgo.CodecZstd)
+			expect.That(t, errors.Is(err, want), "response %d, batch %d: error %v, want %v", response, n, err, want)
 		}
 		b.OnBrokerRead(kgo.BrokerMetadata{}, int16(kmsg.Heartbeat), 0, 0, 0, nil) // no fetch response
-		if _, err := b.Decompress(batch, kgo.CodecZstd); !Deferred(err) {
-			t.Errorf("response %d: an answer to something else began a new budget: %v", response, err)
-		}
+		_, err := b.Decompress(batch, kgo.CodecZstd)
+		expect.That(t, Deferred(err), "response %d: an answer to something else began a new budget: %v", response, err)
 	}
 	small := NewBudget(100_000, 50_000)
-	if _, err := small.Decompress(batch, kgo.CodecZstd); err != nil {
-		t.Errorf("the first batch of a response: %v", err)
-	}
+	_, err := small.Decompress(batch, kgo.CodecZstd)
+	expect.That(t, err == nil, "the first batch of a response: %v", err)
 }
 
 // What fits is compressed fast, what does not is compressed until it fits.

@@ -78,12 +78,11 @@ func TestEach_S0_5_gives_records_as_the_client_does(t *testing.T) {
 			a := answer(40, bombs.Batch(codec, at, some()...), bombs.Batch(codec, at, some()...))
 			want, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: 42, Topic: "t", Partition: 3}, a, kgo.DefaultDecompressor(), nil)
 			h := read(t, a, Limits{Record: 8 << 20}, 42, math.MaxInt64)
-			must.That(t, len(h.large) <= 0 && h.next == next && len(h.records) == len(want.Records),
+			must.That(t, len(h.large) == 0 && h.next == next && len(h.records) == len(want.Records),
 				"%d records, %d large, next %d; want %d, next %d", len(h.records), len(h.large), h.next, len(want.Records), next)
 			for i, r := range h.records {
-				if want := *want.Records[i]; !same(r, &want) {
-					t.Errorf("record %d is %+v, want %+v", i, r, &want)
-				}
+				want := *want.Records[i]
+				expect.That(t, same(r, &want), "record %d is %+v, want %+v", i, r, &want)
 			}
 		})
 	}
@@ -132,12 +131,10 @@ func TestEach_S0_5_names_keys_and_headers_that_are_too_large(t *testing.T) {
 				Limits{Record: 1 << 20, Keep: func(name string) bool { return strings.HasPrefix(name, "ours") }}, 0, 2)
 			must.That(t, len(h.large) == 1 && len(h.records) == 1 && h.next == 2, "%d large, %d records, next %d", len(h.large), len(h.records), h.next)
 			sum := sha256.Sum256(c.record.Key)
-			if l := h.large[0]; !c.key && l.KeySHA256 != sum || c.key && l.KeySHA256 != [sha256.Size]byte{} {
-				t.Errorf("the hash of the key: %x", l.KeySHA256)
-			}
-			if l := h.large[0]; l.Why != c.why || (l.Key != nil) != c.key || len(l.Headers) != c.headers {
-				t.Errorf("%q, key %d, %d headers", l.Why, len(l.Key), len(l.Headers))
-			}
+			l := h.large[0]
+			expect.That(t, (c.key || l.KeySHA256 == sum) && (!c.key || l.KeySHA256 == [sha256.Size]byte{}), "the hash of the key: %x", l.KeySHA256)
+			l = h.large[0]
+			expect.That(t, l.Why == c.why && (l.Key != nil) == c.key && len(l.Headers) == c.headers, "%q, key %d, %d headers", l.Why, len(l.Key), len(l.Headers))
 		})
 	}
 }
@@ -219,7 +216,7 @@ func TestEach_leaves_out_what_was_aborted(t *testing.T) {
 	for _, r := range h.records {
 		got = append(got, string(r.Value))
 	}
-	expect.That(t, strings.Join(got, " ") == "c1 plain c2 c3" && len(h.large) <= 0 && h.next == 11, "%q, %d large, next %d", got, len(h.large), h.next)
+	expect.That(t, strings.Join(got, " ") == "c1 plain c2 c3" && len(h.large) == 0 && h.next == 11, "%q, %d large, next %d", got, len(h.large), h.next)
 }
 
 func TestEach_S0_5_needs_little_memory_for_bombs(t *testing.T) {
@@ -272,19 +269,15 @@ func TestEach_ends_with_its_context_and_with_the_error_of_a_callback(t *testing.
 
 func TestEach_reads_no_further_than_its_end(t *testing.T) {
 	a := answer(40, bombs.Batch(kgo.CodecGzip, at, some()...))
-	if h := read(t, a, Limits{Record: 1 << 20}, 40, 41); len(h.records) != 1 || len(h.large) != 0 || h.next != 41 {
-		t.Errorf("%+v", h)
-	}
-	if h := read(t, a, Limits{Record: 1 << 20}, 41, 42); len(h.records) != 0 || len(h.large) != 1 || h.next != 42 {
-		t.Errorf("%+v", h)
-	}
-	if h := read(t, a, Limits{Record: 1 << 20}, 43, 46); len(h.records) != 0 || h.next != 46 {
-		t.Errorf("%+v", h)
-	}
+	h := read(t, a, Limits{Record: 1 << 20}, 40, 41)
+	expect.That(t, len(h.records) == 1 && len(h.large) == 0 && h.next == 41, "%+v", h)
+	h = read(t, a, Limits{Record: 1 << 20}, 41, 42)
+	expect.That(t, len(h.records) == 0 && len(h.large) == 1 && h.next == 42, "%+v", h)
+	h = read(t, a, Limits{Record: 1 << 20}, 43, 46)
+	expect.That(t, len(h.records) == 0 && h.next == 46, "%+v", h)
 	half := &kmsg.FetchResponseTopicPartition{RecordBatches: a.RecordBatches[:len(a.RecordBatches)-1]}
-	if h := read(t, half, Limits{Record: 1 << 20}, 40, 50); len(h.records) != 0 || h.next != 40 {
-		t.Errorf("%+v", h)
-	}
+	h = read(t, half, Limits{Record: 1 << 20}, 40, 50)
+	expect.That(t, len(h.records) == 0 && h.next == 40, "%+v", h)
 }
 
 func TestCopy_S0_5_writes_one_value_whatever_its_size(t *testing.T) {
@@ -300,24 +293,20 @@ func TestCopy_S0_5_writes_one_value_whatever_its_size(t *testing.T) {
 			}
 			for offset, want := range map[int64]int64{40: 1, 42: 1, 47: -1, 49: 0} {
 				out.Reset()
-				if l, err := r.Copy(t.Context(), a, offset, &out); err != nil || l.Offset != offset || l.Bytes != want || int64(out.Len()) != max(want, 0) {
-					t.Errorf("%d: %v, %v", offset, l, err)
-				}
+				l, err := r.Copy(t.Context(), a, offset, &out)
+				expect.That(t, err == nil && l.Offset == offset && l.Bytes == want && int64(out.Len()) == max(want, 0), "%d: %v, %v", offset, l, err)
 			}
 			for _, offset := range []int64{39, 43, 50} {
-				if _, err := r.Copy(t.Context(), a, offset, &out); !errors.Is(err, ErrNoRecord) {
-					t.Errorf("%d: %v", offset, err)
-				}
+				_, err := r.Copy(t.Context(), a, offset, &out)
+				expect.That(t, errors.Is(err, ErrNoRecord), "%d: %v", offset, err)
 			}
 			full := errors.New("no space")
-			if _, err := r.Copy(t.Context(), a, 41, failing{full}); !errors.Is(err, full) || strings.Contains(err.Error(), "batch") {
-				t.Errorf("%v", err)
-			}
+			_, err := r.Copy(t.Context(), a, 41, failing{full})
+			expect.That(t, errors.Is(err, full) && !strings.Contains(err.Error(), "batch"), "%v", err)
 		})
 	}
-	if _, err := NewReader("t", 3, Limits{}).Copy(t.Context(), &kmsg.FetchResponseTopicPartition{}, 0, io.Discard); !errors.Is(err, ErrNoRecord) {
-		t.Errorf("an empty answer: %v", err)
-	}
+	_, err := NewReader("t", 3, Limits{}).Copy(t.Context(), &kmsg.FetchResponseTopicPartition{}, 0, io.Discard)
+	expect.That(t, errors.Is(err, ErrNoRecord), "an empty answer: %v", err)
 }
 
 type failing struct{ err error }

@@ -66,9 +66,8 @@ func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 			expect.That(t, grown <= 8*maxAnswer, "%d MiB were allocated", grown>>20)
 			n := asked.Load()
 			expect.That(t, n == 1, "it was asked for %d times within the pause", n)
-			if _, err := c.SchemaByID(t.Context(), 8); err != nil {
-				t.Errorf("another schema: %v", err)
-			}
+			_, err := c.SchemaByID(t.Context(), 8)
+			expect.That(t, err == nil, "another schema: %v", err)
 		})
 	}
 }
@@ -127,9 +126,8 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 		func() error { _, err := c.SchemaByID(t.Context(), 8); return err },
 		func() error { _, err := c.Register(t.Context(), "parcels-value", parcel); return err },
 	} {
-		if err := ask(); !errors.As(err, &held) || held.Dependency == "" || time.Until(held.RetryAt) <= 0 {
-			t.Errorf("got %v", err)
-		}
+		err := ask()
+		expect.That(t, errors.As(err, &held) && held.Dependency != "" && time.Until(held.RetryAt) > 0, "got %v", err)
 	}
 	if _, err := c.SchemaByID(t.Context(), 1); err != nil || asked.Load() != before {
 		t.Errorf("a schema that is known: %v; asked %d times in the outage", err, asked.Load()-before)
@@ -139,8 +137,7 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 	c.outage.until = time.Now()
 	c.outage.mu.Unlock()
 	for _, id := range []int{7, 8} {
-		if _, err := c.SchemaByID(t.Context(), id); err != nil {
-			t.Errorf("after the outage: %v", err)
-		}
+		_, err := c.SchemaByID(t.Context(), id)
+		expect.That(t, err == nil, "after the outage: %v", err)
 	}
 }

@@ -164,9 +164,8 @@ func TestSchemaByID_unusable(t *testing.T) {
 func TestSchemaByID_unknown(t *testing.T) {
 	fake, asked, c := counted(t)
 	for range 3 {
-		if _, err := c.SchemaByID(t.Context(), 9); classify.Of(err).Code != classify.CodeSchemaUnknown {
-			t.Fatalf("got %v", err)
-		}
+		_, err := c.SchemaByID(t.Context(), 9)
+		must.That(t, classify.Of(err).Code == classify.CodeSchemaUnknown, "got %v", err)
 	}
 	n := asked.Load()
 	expect.That(t, n == 1, "the registry was asked %d times", n)
@@ -174,17 +173,15 @@ func TestSchemaByID_unknown(t *testing.T) {
 	c.mu.Lock()
 	c.missing[9] = absence{until: time.Now().Add(-time.Second)}
 	c.mu.Unlock()
-	if _, err := c.SchemaByID(t.Context(), 9); err != nil {
-		t.Errorf("a schema that came late: %v", err)
-	}
+	_, err := c.SchemaByID(t.Context(), 9)
+	expect.That(t, err == nil, "a schema that came late: %v", err)
 	for id := range maxMissing + 10 { // hostile records name any number of ids
 		c.mu.Lock()
 		c.missing[1000+id] = absence{until: time.Now()}
 		c.mu.Unlock()
 	}
-	if _, err := c.SchemaByID(t.Context(), 10); err == nil || len(c.missing) > maxMissing {
-		t.Errorf("%d unknown ids are remembered", len(c.missing))
-	}
+	_, err = c.SchemaByID(t.Context(), 10)
+	expect.That(t, err != nil && len(c.missing) <= maxMissing, "%d unknown ids are remembered", len(c.missing))
 }
 
 // TestSchemaByID_one_that_gives_up does not fail the others.

@@ -19,9 +19,8 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 	var group sync.WaitGroup
 	for range 32 {
 		group.Go(func() {
-			if _, err := c.Register(t.Context(), "parcels-value", parcel); err != nil {
-				t.Error(err)
-			}
+			_, err := c.Register(t.Context(), "parcels-value", parcel)
+			expect.That(t, err == nil, "%v", err)
 		})
 	}
 	group.Wait()
@@ -38,9 +37,8 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 			return map[string]int{"Parcel": first}[s.Name()], err
 		},
 	} {
-		if again, err := ask(); err != nil || again != first {
-			t.Errorf("%s: it has the id %d instead of %d (%v)", name, again, first, err)
-		}
+		again, err := ask()
+		expect.That(t, err == nil && again == first, "%s: it has the id %d instead of %d (%v)", name, again, first, err)
 	}
 }
 
@@ -48,9 +46,8 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 func TestLookup_registers_nothing(t *testing.T) {
 	fake, _, c := counted(t)
 	_, err := c.Lookup(t.Context(), "parcels-value", parcel)
-	if f := classify.Of(err); f.Code != classify.CodeSchemaMismatch || f.Class != classify.Permanent || f.Stage != classify.StageEncode || !strings.Contains(err.Error(), "output.avro.register") {
-		t.Errorf("got %+v", f)
-	}
+	f := classify.Of(err)
+	expect.That(t, f.Code == classify.CodeSchemaMismatch && f.Class == classify.Permanent && f.Stage == classify.StageEncode && strings.Contains(err.Error(), "output.avro.register"), "got %+v", f)
 	_, registered := fake.GetSchema("parcels-value", 1)
 	expect.That(t, !registered, "a look-up registered the schema")
 }

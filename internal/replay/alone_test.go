@@ -203,9 +203,8 @@ func TestWatch_C4_S2_6_aGroupThatStandsStill(t *testing.T) {
 			"%+v, %v", r, err)
 	}
 	o.Progress = func(Progress) { w.readsAll("billing", "payments") }
-	if r, err := s.Execute(w.ctx(), plan, o); err != nil || r.Reinjected != 6 || len(w.read("payments")) != 9 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	r, err := s.Execute(w.ctx(), plan, o)
+	expect.That(t, err == nil && r.Reinjected == 6 && len(w.read("payments")) == 9, "%+v, %v", r, err)
 }
 
 func TestWatch_S4_8_refusesAGroupThatThereIsNot(t *testing.T) {
@@ -274,19 +273,15 @@ func TestOvertaken_C4_aPermissionThatGoesMissing(t *testing.T) {
 	}
 	p := w.plan(s, deadletters.Filter{})
 	fault := deny()
-	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}); !errors.Is(err, kerr.TopicAuthorizationFailed) || !strings.Contains(err.Error(), "topic payments") {
-		t.Errorf("a plan: %v", err)
-	}
-	if forced, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "all the same"}); err != nil || forced.Doubt == "" || forced.Summary().Reinject != 5 {
-		t.Errorf("a forced plan: %v", err)
-	}
-	if r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x")}); !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Reinjected != 0 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{})
+	expect.That(t, errors.Is(err, kerr.TopicAuthorizationFailed) && strings.Contains(err.Error(), "topic payments"), "a plan: %v", err)
+	forced, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "all the same"})
+	expect.That(t, err == nil && forced.Doubt != "" && forced.Summary().Reinject == 5, "a forced plan: %v", err)
+	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x")})
+	expect.That(t, errors.Is(err, kerr.TopicAuthorizationFailed) && r.Reinjected == 0, "%+v, %v", r, err)
 	fault.Remove()
-	if r := w.execute(s, p); r.Reinjected != 5 {
-		t.Errorf("%+v", r)
-	}
+	r = w.execute(s, p)
+	expect.That(t, r.Reinjected == 5, "%+v", r)
 }
 
 // A cluster that does not tell the settings of a topic leaves a doubt, which the plan names.

@@ -27,12 +27,10 @@ func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
 	must.That(t, r.Selected == 4 && r.Changed == 4 && r.Left == 0 && strings.HasPrefix(r.ID, "discard-"), "%+v", r)
 	p := w.plan(w.service(), deadletters.Filter{})
 	expect.That(t, p.Letters == 2, "%d dead letters are pending after 4 of 6 were discarded", p.Letters)
-	if r := w.change(Escalate, deadletters.Filter{}); r.Changed != 2 {
-		t.Errorf("escalate: %+v", r)
-	}
-	if r := w.change(Reopen, deadletters.Filter{}); r.Changed != 6 {
-		t.Errorf("reopen: %+v", r)
-	}
+	r = w.change(Escalate, deadletters.Filter{})
+	expect.That(t, r.Changed == 2, "escalate: %+v", r)
+	r = w.change(Reopen, deadletters.Filter{})
+	expect.That(t, r.Changed == 6, "reopen: %+v", r)
 	for id, s := range w.states() {
 		expect.That(t, s.Status == deadletters.Pending && s.Reason == "because" && s.By == "ana" && s.DLQ.Topic != "" && s.ContentHash != "", "%s: %+v", id, s)
 	}
@@ -55,12 +53,10 @@ func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
 	r := w.change(Discard, deadletters.Filter{IDs: []string{"letter-0", "letter-1"}})
 	expect.That(t, r.Changed == 1 && r.Left == 1 && r.Skipped[0].ID == "letter-0" && strings.Contains(r.Skipped[0].Why, "it is replaying since"), "%+v", r)
 	s := w.service()
-	if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana(" "), nil); !errors.Is(err, ErrNoReason) {
-		t.Errorf("without a reason: %v", err)
-	}
-	if _, err := s.Change(w.ctx(), deadletters.Filter{}, "burn", ana("x"), nil); !errors.Is(err, ErrOptions) {
-		t.Errorf("an unknown verb: %v", err)
-	}
+	_, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana(" "), nil)
+	expect.That(t, errors.Is(err, ErrNoReason), "without a reason: %v", err)
+	_, err = s.Change(w.ctx(), deadletters.Filter{}, "burn", ana("x"), nil)
+	expect.That(t, errors.Is(err, ErrOptions), "an unknown verb: %v", err)
 }
 
 func (w *world) resolve(at time.Time, s deadletters.Status, partition int32, id string) {
@@ -103,17 +99,14 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	for _, l := range model.Select(deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}) {
 		expect.That(t, l.ID == "zero-2", "%s is pending although it was resolved", l.ID)
 	}
-	if n := len(w.states()); n != 3 {
-		t.Errorf("%d states are left, want 3", n)
-	}
-	if n := len(w.events()); n != 4 {
-		t.Errorf("%d audit events, want one for each dead letter", n)
-	}
+	n := len(w.states())
+	expect.That(t, n == 3, "%d states are left, want 3", n)
+	n = len(w.events())
+	expect.That(t, n == 4, "%d audit events, want one for each dead letter", n)
 	again, err := s.Prune(w.ctx(), before, ana("again"))
 	expect.That(t, err == nil && again.Letters == 0 && again.Records == 0, "again: %+v, %v", again, err)
-	if _, err := s.Prune(w.ctx(), start.Add(time.Hour), ana("x")); !errors.Is(err, ErrOptions) {
-		t.Errorf("a time to come: %v", err)
-	}
+	_, err = s.Prune(w.ctx(), start.Add(time.Hour), ana("x"))
+	expect.That(t, errors.Is(err, ErrOptions), "a time to come: %v", err)
 }
 
 // What pruning says it deletes are records, not offsets: the markers of transactions are none.
@@ -158,15 +151,12 @@ func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
 	if r, err = s.Change(w.ctx(), some, Discard, ana("not wanted"), nil); err != nil || r.Changed != 2 {
 		t.Fatalf("discard of escalated ones: %+v, %v", r, err)
 	}
-	if n := w.statuses(); n[deadletters.Discarded] != 4 || n[deadletters.Escalated] != 2 {
-		t.Errorf("%v", n)
-	}
-	if undone, err := s.Undo(w.ctx(), r.ID, ana("wanted"), nil); err != nil || undone.Changed != 2 {
-		t.Errorf("undo: %+v, %v", undone, err)
-	}
-	if n := w.statuses(); n[deadletters.Escalated] != 4 {
-		t.Errorf("%v", n)
-	}
+	n := w.statuses()
+	expect.That(t, n[deadletters.Discarded] == 4 && n[deadletters.Escalated] == 2, "%v", n)
+	undone, err := s.Undo(w.ctx(), r.ID, ana("wanted"), nil)
+	expect.That(t, err == nil && undone.Changed == 2, "undo: %+v, %v", undone, err)
+	n = w.statuses()
+	expect.That(t, n[deadletters.Escalated] == 4, "%v", n)
 	sent := w.execute(s, w.plan(s, escalated))
 	expect.That(t, sent.Reinjected == 4, "%+v", sent)
 	w.consume(well)

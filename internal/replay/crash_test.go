@@ -254,9 +254,8 @@ func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undec
 	fault.Remove()
 	n := len(w.sent()) + len(w.states()) + len(w.trail())
 	expect.That(t, n == 0, "%d records were written", n)
-	if r := w.execute(s, plan); r.Reinjected != batchLetters+behind || r.Already != 0 {
-		t.Errorf("again: %+v", r)
-	}
+	r = w.execute(s, plan)
+	expect.That(t, r.Reinjected == batchLetters+behind && r.Already == 0, "again: %+v", r)
 	w.allOnce(batchLetters + behind)
 	w.whole()
 }
@@ -289,9 +288,8 @@ func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	s := w.service()
 	r := w.execute(s, w.plan(s, deadletters.Filter{}))
 	expect.That(t, r.Reinjected == batchLetters+behind && r.Duplicates == 0 && len(r.Skipped) == 2 && r.Skipped[0].ID == "large" && r.Skipped[1].ID == "twin", "%+v", r)
-	if large, twin := r.Skipped[0].Why, r.Skipped[1].Why; !strings.Contains(large, "max.message.bytes") || !strings.Contains(twin, "large, which was to stand for it, was not put back") {
-		t.Errorf("large: %s; twin: %s", large, twin)
-	}
+	large, twin := r.Skipped[0].Why, r.Skipped[1].Why
+	expect.That(t, strings.Contains(large, "max.message.bytes") && strings.Contains(twin, "large, which was to stand for it, was not put back"), "large: %s; twin: %s", large, twin)
 	w.allOnce(batchLetters + behind)
 	w.whole()
 }

@@ -53,9 +53,8 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 		"%+v, %v", preview, err)
 	must.That(t, len(w.read("features.dlq")) == 1 && len(w.trail()) == 0, "the preview changed something")
 
-	if r := w.edit(deadletters.Filter{}, o); r.Changed != 1 || r.Left != 0 {
-		t.Fatalf("%+v", r)
-	}
+	r := w.edit(deadletters.Filter{}, o)
+	must.That(t, r.Changed == 1 && r.Left == 0, "%+v", r)
 	records := w.read("features.dlq")
 	must.That(t, len(records) == 2 && string(records[0].Value) == string(original.Value), "%d records in the DLQ", len(records))
 	edited := records[1]
@@ -67,9 +66,8 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 		deadletters.HeaderEditOf: "features.dlq/2/0", "switchback-dead-letter-id": "a", "traceparent": "00-1",
 		"switchback-content-hash": preview[0].After, "switchback-source": "features/2/40", "switchback-error-code": "geometry_invalid",
 	} {
-		if got, n := topiclog.Header(edited, header); got != want || n != 1 {
-			t.Errorf("header %s is %q (%d times), want %q", header, got, n, want)
-		}
+		got, n := topiclog.Header(edited, header)
+		expect.That(t, got == want && n == 1, "header %s is %q (%d times), want %q", header, got, n, want)
 	}
 	state := w.states()["a"]
 	expect.That(t, state.Status == deadletters.Pending && state.ContentHash == preview[0].After && state.Reason == "ring uncrossed" && state.By == "ana",
@@ -82,14 +80,12 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 	if p.Summary().WouldPass != 1 || p.Letters != 1 {
 		t.Errorf("plan %+v", p.Summary())
 	}
-	if r := w.execute(s, p); r.Reinjected != 1 {
-		t.Errorf("%+v", r)
-	}
+	result := w.execute(s, p)
+	expect.That(t, result.Reinjected == 1, "%+v", result)
 	back := w.read("features")
 	must.That(t, len(back) == 1 && string(back[0].Value) == string(edited.Value), "%d records went back", len(back))
-	if _, n := topiclog.Header(back[0], deadletters.HeaderEditOf); n != 0 {
-		t.Error("the mark of the edit went back to the pipeline")
-	}
+	_, n := topiclog.Header(back[0], deadletters.HeaderEditOf)
+	expect.That(t, n == 0, "the mark of the edit went back to the pipeline")
 }
 
 func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
@@ -102,18 +98,14 @@ func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
 
 	r := w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x")})
 	expect.That(t, r.Changed == 0 && strings.Contains(r.Skipped[0].Why, "--from "+first), "without --from: %+v", r)
-	if r := w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: "sha256:00"}); r.Changed != 0 || !strings.Contains(r.Skipped[0].Why, first) {
-		t.Errorf("from something else: %+v", r)
-	}
-	if r := w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: first}); r.Changed != 1 {
-		t.Errorf("from the latest: %+v", r)
-	}
-	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=y")}); r.Changed != 1 || r.Left != 1 {
-		t.Errorf("a group of which one was edited: %+v", r)
-	}
-	if r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=z"), From: FromLatest}); r.Changed != 2 {
-		t.Errorf("from whatever is latest: %+v", r)
-	}
+	r = w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: "sha256:00"})
+	expect.That(t, r.Changed == 0 && strings.Contains(r.Skipped[0].Why, first), "from something else: %+v", r)
+	r = w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: first})
+	expect.That(t, r.Changed == 1, "from the latest: %+v", r)
+	r = w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=y")})
+	expect.That(t, r.Changed == 1 && r.Left == 1, "a group of which one was edited: %+v", r)
+	r = w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=z"), From: FromLatest})
+	expect.That(t, r.Changed == 2, "from whatever is latest: %+v", r)
 	last := w.read("features.dlq")
 	n := len(last)
 	expect.That(t, n == 7, "%d records in the DLQ, want both originals and five edits", n)
@@ -158,9 +150,8 @@ func TestEdit_S4_8_avro_is_written_with_its_own_schema(t *testing.T) {
 	text, err := s.Text(edited[5:])
 	must.That(t, err == nil && string(edited[:5]) == string(value[:5]), "%x, %v", edited, err)
 	expect.That(t, strings.Contains(string(text), `"area":{"double":0.5}`) && strings.Contains(string(text), `9007199254740993`), "edited to %s", text)
-	if _, err := w.service().mapping.Open(t.Context(), nil, edited); err != nil {
-		t.Errorf("the consumer cannot open it: %v", err)
-	}
+	_, err = w.service().mapping.Open(t.Context(), nil, edited)
+	expect.That(t, err == nil, "the consumer cannot open it: %v", err)
 }
 
 func avroPipeline(t *testing.T, brokers []string, registry string) *config.Config {
@@ -219,12 +210,10 @@ func TestRewrite_S4_8_C4(t *testing.T) {
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("enum renamed")})
 	must.That(t, err == nil && r.Reinjected == 3 && r.Left == 2, "%+v, %v", r, err)
 	want := []string{`{"id":0,"status":"OPEN"}`, `{"id":2,"status":"OPEN"}`, `{"status":"OPEN","id":1}`}
-	if got := w.values("payments"); !slices.Equal(got, want) {
-		t.Errorf("put back %q", got)
-	}
-	if got := w.values(dlt); !slices.Equal(got, before) {
-		t.Errorf("the DLQ has %q, before %q", got, before)
-	}
+	got := w.values("payments")
+	expect.That(t, slices.Equal(got, want), "put back %q", got)
+	got = w.values(dlt)
+	expect.That(t, slices.Equal(got, before), "the DLQ has %q, before %q", got, before)
 	changed := 0
 	for _, r := range w.read(dlt + ".replayer-audit") {
 		var e struct {
@@ -239,9 +228,8 @@ func TestRewrite_S4_8_C4(t *testing.T) {
 		}
 	}
 	expect.That(t, changed == 2, "%d audit events with both hashes", changed)
-	if again, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}); err != nil || again.Reinjected != 0 || again.Already != 3 {
-		t.Errorf("again: %+v, %v", again, err)
-	}
+	again, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")})
+	expect.That(t, err == nil && again.Reinjected == 0 && again.Already == 3, "again: %+v, %v", again, err)
 }
 
 // A program whose answer depends on something else than the record sends nothing that nobody has seen.
@@ -252,9 +240,8 @@ func TestRewrite_S4_8_onlyWhatWasForetold(t *testing.T) {
 	seen := filepath.Join(t.TempDir(), "calls")
 	program := fmt.Sprintf(`cat >/dev/null; echo x >>%s; n=$(wc -l <%s); [ "$n" -le 2 ] && echo '{"n":1}' || echo "{\"n\":$n}"`, seen, seen)
 	s, p := w.rewritten(rewrite.Spec{Program: program})
-	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x")}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "has to be given again") {
-		t.Errorf("a plan's program is run unasked: %v", err)
-	}
+	_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x")})
+	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "has to be given again"), "a plan's program is run unasked: %v", err)
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x"), Program: program})
 	expect.That(t, err == nil && r.Reinjected == 0 && r.Left == 2 && strings.Contains(r.Skipped[0].Why, "another value"), "%+v, %v", r, err)
 	got := w.values("payments")

@@ -31,9 +31,8 @@ func TestExecute_C4_puts_the_original_back(t *testing.T) {
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
 	got := w.execute(s, p)
-	if want := (Result{ReplayID: "r1", Attempted: 1, Reinjected: 1, Transactions: 1}); !reflect.DeepEqual(got, want) {
-		t.Errorf("result %+v, want %+v", got, want)
-	}
+	result := Result{ReplayID: "r1", Attempted: 1, Reinjected: 1, Transactions: 1}
+	expect.That(t, reflect.DeepEqual(got, result), "result %+v, want %+v", got, result)
 	records := w.read("features")
 	must.That(t, len(records) == 1, "%d records in the source topic", len(records))
 	r := records[0]
@@ -68,13 +67,10 @@ func (w *world) toldOf(p *plan.Plan, user string) {
 		DLQ: header.Position{Topic: "features.dlq", Partition: 2}, Writer: deadletters.Operator, KeyHash: idempotency.HashKey([]byte("key of a")), ContentHash: hash, ReplayID: "r1",
 		Reason: "fixed", By: "ana", At: start, Operation: "r1", Before: deadletters.Pending,
 	}
-	if got := w.states(); !reflect.DeepEqual(got, map[string]deadletters.State{"a": state}) {
-		w.t.Errorf("states %+v", got)
-	}
+	states := w.states()
+	expect.That(w.t, reflect.DeepEqual(states, map[string]deadletters.State{"a": state}), "states %+v", states)
 	status := slices.DeleteFunc(w.read("features.dlq-status"), func(r *kgo.Record) bool { return deadletters.IsChainHead(r.Key) })
-	if r := status[0]; r.Partition != 2 {
-		w.t.Errorf("the state lies in partition %d, the dead letter in 2", r.Partition)
-	}
+	expect.That(w.t, status[0].Partition == 2, "the state lies in partition %d, the dead letter in 2", status[0].Partition)
 	want := []audit.Event{{
 		Time: start, Pipeline: "features", RunID: "r1", Source: "features/2/40", FeatureID: "a", ContentHash: hash,
 		Decision: audit.Replayed, Reason: "fixed", Code: "geometry_invalid", Class: "row", Stage: "gate", Attempt: 1,
@@ -92,13 +88,11 @@ func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 	first := letter(0, "a", fmt.Sprintf(square, "same"))
 	w.die(first, again(first, "b", 38), again(first, "c", 39))
 	s := w.service()
-	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 || r.Duplicates != 2 {
-		t.Errorf("within one run: %+v", r)
-	}
+	r := w.execute(s, w.plan(s, deadletters.Filter{}))
+	expect.That(t, r.Reinjected == 1 && r.Duplicates == 2, "within one run: %+v", r)
 	w.die(again(first, "late", 37)) // read before the others, dead after them
-	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 0 || r.Duplicates != 1 {
-		t.Errorf("in a later run: %+v", r)
-	}
+	r = w.execute(s, w.plan(s, deadletters.Filter{}))
+	expect.That(t, r.Reinjected == 0 && r.Duplicates == 1, "in a later run: %+v", r)
 	sent := w.sent()
 	expect.That(t, len(sent) == 1, "put back: %v", sent)
 	for id, state := range w.states() {
@@ -125,14 +119,12 @@ func TestExecute_C4_features_of_other_keys_are_no_duplicates(t *testing.T) {
 	w.die(letter(0, "a", same), letter(0, "b", same))
 	s := w.service()
 	for _, id := range []string{"a", "b"} {
-		if r := w.execute(s, w.plan(s, deadletters.Filter{IDs: []string{id}})); r.Reinjected != 1 || r.Duplicates != 0 {
-			t.Errorf("%s: %+v", id, r)
-		}
+		r := w.execute(s, w.plan(s, deadletters.Filter{IDs: []string{id}}))
+		expect.That(t, r.Reinjected == 1 && r.Duplicates == 0, "%s: %+v", id, r)
 	}
 	w.die(letter(1, "c", same), letter(1, "d", same))
-	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 2 || r.Duplicates != 0 {
-		t.Errorf("in one plan: %+v", r)
-	}
+	r := w.execute(s, w.plan(s, deadletters.Filter{}))
+	expect.That(t, r.Reinjected == 2 && r.Duplicates == 0, "in one plan: %+v", r)
 }
 
 func TestExecute_looks_at_each_letter_again(t *testing.T) {
@@ -218,21 +210,17 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 	w.dieMany(1)
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
-	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("  ")}); !errors.Is(err, ErrNoReason) {
-		t.Errorf("no reason: %v", err)
-	}
+	_, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("  ")})
+	expect.That(t, errors.Is(err, ErrNoReason), "no reason: %v", err)
 	for _, o := range []ExecuteOptions{{Call: ana(strings.Repeat("x", maxReason+1))}, {Call: ana("\xff")}, {Call: ana("x"), Rate: -1}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: -1}}} {
-		if _, err := s.Execute(w.ctx(), plan, o); !errors.Is(err, ErrOptions) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		_, err := s.Execute(w.ctx(), plan, o)
+		expect.That(t, errors.Is(err, ErrOptions), "%+v: %v", o, err)
 	}
-	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "a b"}); !errors.Is(err, ErrOptions) {
-		t.Errorf("replay id with a blank: %v", err)
-	}
+	_, err = s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "a b"})
+	expect.That(t, errors.Is(err, ErrOptions), "replay id with a blank: %v", err)
 	plan.Source = "others"
-	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")}); err == nil {
-		t.Error("a plan of another source topic is executed")
-	}
+	_, err = s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")})
+	expect.That(t, err != nil, "a plan of another source topic is executed")
 	w.sentOnce()
 }
 
@@ -249,9 +237,8 @@ func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *test
 	if r.Transactions != 1 || r.Reinjected != batchLetters || len(w.sent()) != batchLetters {
 		t.Errorf("%+v, %d put back", r, len(w.sent()))
 	}
-	if r := w.execute(w.service(), plan); r.Reinjected != batchLetters || r.Already != batchLetters {
-		t.Errorf("went on with %+v", r)
-	}
+	r = w.execute(w.service(), plan)
+	expect.That(t, r.Reinjected == batchLetters && r.Already == batchLetters, "went on with %+v", r)
 	for id, n := range w.sent() {
 		expect.That(t, n == 1, "%s was put back %d times", id, n)
 	}

@@ -92,14 +92,12 @@ func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
 	if want := map[string]bool{"state": true, "same": true, "ledger": true, "deleted": true}; !maps.Equal(w.superseded(p), want) || p.Doubt != "" {
 		t.Errorf("superseded %v, want %v; doubt %q", w.superseded(p), want, p.Doubt)
 	}
-	if got := p.Summary(); got.Superseded != 4 || got.Overwrites != 0 || got.WouldPass != 10 {
-		t.Errorf("%+v", got)
-	}
+	got := p.Summary()
+	expect.That(t, got.Superseded == 4 && got.Overwrites == 0 && got.WouldPass == 10, "%+v", got)
 	w.cfg.Source.Version = "" // then offsets order events, and the ledger is not asked
 	s = w.service()
-	if got, want := w.superseded(w.plan(s, deadletters.Filter{})), map[string]bool{"state": true, "older": true, "same": true}; got["ledger"] || !got["older"] {
-		t.Errorf("by offset %v, want about %v", got, want)
-	}
+	byOffset := w.superseded(w.plan(s, deadletters.Filter{}))
+	expect.That(t, !byOffset["ledger"] && byOffset["older"], "by offset %v", byOffset)
 }
 
 func TestPlan_S4_8_predicts_by_offset_in_both_orders_that_guard(t *testing.T) {
@@ -119,19 +117,16 @@ func TestPlan_S4_8_says_when_the_prediction_is_a_guess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(1)
-	if p := w.plan(w.service(), deadletters.Filter{}); p.Doubt != "there is no topic features.state" {
-		t.Errorf("doubt %q", p.Doubt)
-	}
+	p := w.plan(w.service(), deadletters.Filter{})
+	expect.That(t, p.Doubt == "there is no topic features.state", "doubt %q", p.Doubt)
 	w = newWorld(t, kfake.SeedTopics(3, "features.state"))
 	w.cfg.Source.Version = "properties.rev"
 	w.dieMany(1)
-	if p := w.plan(w.service(), deadletters.Filter{}); p.Doubt != "there is no topic features.ledger" {
-		t.Errorf("doubt %q", p.Doubt)
-	}
+	p = w.plan(w.service(), deadletters.Filter{})
+	expect.That(t, p.Doubt == "there is no topic features.ledger", "doubt %q", p.Doubt)
 	w.cfg.Dedupe.Window = 0 // then there is nothing in it, for the consumer either
-	if p := w.plan(w.service(), deadletters.Filter{}); p.Doubt != "" {
-		t.Errorf("doubt %q", p.Doubt)
-	}
+	p = w.plan(w.service(), deadletters.Filter{})
+	expect.That(t, p.Doubt == "", "doubt %q", p.Doubt)
 	w.die(&kgo.Record{Topic: "features.state", Key: []byte("k"), Value: []byte(`{"format":99}`)})
 	_, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{})
 	expect.That(t, errors.Is(err, retrytopics.ErrNewerState) && strings.Contains(err.Error(), "features.state/0/0"), "got %v", err)
@@ -167,9 +162,8 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	}
 	want := map[string]string{"old": "true", "fresh": "true", "keyless": ""}
 	expect.That(t, maps.Equal(flags, want), "flags %v, want %v", flags, want)
-	if op := w.operations(); len(op) != 1 || op[0].Force != "the newer survey is wrong" || op[0].Reason != "agreed" || !strings.Contains(op[0].Message, "overwrite") {
-		t.Errorf("operation %+v", op)
-	}
+	op := w.operations()
+	expect.That(t, len(op) == 1 && op[0].Force == "the newer survey is wrong" && op[0].Reason == "agreed" && strings.Contains(op[0].Message, "overwrite"), "operation %+v", op)
 	for _, e := range w.events() {
 		forced := e.Letter != "keyless"
 		expect.That(t, (e.Force != "") == forced && strings.Contains(e.Message, "forced") == forced, "event %+v", e)
@@ -209,22 +203,18 @@ func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
 	for name, o := range map[string]PlanOptions{
 		"another topic": {Force: "x", To: "elsewhere"}, "long reason": {Force: strings.Repeat("x", maxReason+1)}, "blank reason": {Force: " "},
 	} {
-		if _, err := s.Plan(w.ctx(), deadletters.Filter{}, o); !errors.Is(err, ErrOptions) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := s.Plan(w.ctx(), deadletters.Filter{}, o)
+		expect.That(t, errors.Is(err, ErrOptions), "%s: %v", name, err)
 	}
 	forced := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"}))(t)
-	if _, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x"), ForceVersion: true}); !errors.Is(err, ErrOptions) {
-		t.Errorf("a plan that is not forced: %v", err)
-	}
+	_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x"), ForceVersion: true})
+	expect.That(t, errors.Is(err, ErrOptions), "a plan that is not forced: %v", err)
 	w.cfg.Ordering.Mode = config.OrderingNone
 	none := w.service()
-	if _, err := none.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "ordering.mode: none") {
-		t.Errorf("no order, plan: %v", err)
-	}
-	if _, err := none.Execute(w.ctx(), forced, ExecuteOptions{Call: ana("x"), ForceVersion: true}); !errors.Is(err, ErrOptions) {
-		t.Errorf("no order, apply: %v", err)
-	}
+	_, err = none.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"})
+	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "ordering.mode: none"), "no order, plan: %v", err)
+	_, err = none.Execute(w.ctx(), forced, ExecuteOptions{Call: ana("x"), ForceVersion: true})
+	expect.That(t, errors.Is(err, ErrOptions), "no order, apply: %v", err)
 	sent := w.sent()
-	expect.That(t, len(sent) <= 0, "put back: %v", sent)
+	expect.That(t, len(sent) == 0, "put back: %v", sent)
 }

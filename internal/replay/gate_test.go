@@ -64,9 +64,8 @@ func (w *world) close(ctx context.Context, cl *kgo.Client, r *kgo.Record, to dea
 		w.t.Error(err)
 		return
 	}
-	if err := cl.ProduceSync(ctx, state.Record("features.dlq-status", r.Partition)).FirstErr(); err != nil && ctx.Err() == nil {
-		w.t.Error(err)
-	}
+	err = cl.ProduceSync(ctx, state.Record("features.dlq-status", r.Partition)).FirstErr()
+	expect.That(w.t, err == nil || ctx.Err() != nil, "%v", err)
 }
 
 // well is the fate of letters whose cause is fixed.
@@ -178,9 +177,8 @@ func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
 		"%+v, %v", r.Outcome, err)
 	awaited, err := s.Await(w.ctx(), p.ID, nil)
 	expect.That(t, err == nil && awaited.Attempted == 12 && awaited.FailedAgain == 6, "%+v, %v", awaited, err)
-	if _, err := s.Status(w.ctx(), "nobody"); !errors.Is(err, ErrNoReplay) {
-		t.Errorf("unknown replay: %v", err)
-	}
+	_, err = s.Status(w.ctx(), "nobody")
+	expect.That(t, errors.Is(err, ErrNoReplay), "unknown replay: %v", err)
 }
 
 // What the consumer finished before the broker was lost counts in the end, too.
@@ -234,9 +232,8 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	report := w.report(s, p.ID)
 	expect.That(t, report.Attempted == 7 && report.Elsewhere == 7 && report.FailedAgain == 0, "status: %+v", report)
 	for _, o := range []ExecuteOptions{{Call: ana("x"), Wait: true}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: 1}}, {Call: ana("x"), Ramp: ramp.Ramp{Gated: true}}} {
-		if _, err := s.Execute(w.ctx(), p, o); !errors.Is(err, ErrOptions) {
-			t.Errorf("awaiting the consumer, %+v: %v", o, err)
-		}
+		_, err := s.Execute(w.ctx(), p, o)
+		expect.That(t, errors.Is(err, ErrOptions), "awaiting the consumer, %+v: %v", o, err)
 	}
 	for _, rec := range w.read("elsewhere") {
 		want := kgo.StickyKeyPartitioner(nil).ForTopic("x").Partition(&kgo.Record{Key: rec.Key}, 5)
@@ -246,13 +243,11 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 		expect.That(t, state.Status == deadletters.Discarded && strings.Contains(state.Reason, "sent to elsewhere: fixed"), "%s: %+v", id, state)
 	}
 	for _, to := range []string{"features", "features.dlq", "features.audit"} {
-		if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: to}); !errors.Is(err, ErrOptions) {
-			t.Errorf("to %s: %v", to, err)
-		}
+		_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: to})
+		expect.That(t, errors.Is(err, ErrOptions), "to %s: %v", to, err)
 	}
-	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "nowhere"}); !errors.Is(err, kafka.ErrNoTopic) {
-		t.Errorf("to a topic that is not there: %v", err)
-	}
+	_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "nowhere"})
+	expect.That(t, errors.Is(err, kafka.ErrNoTopic), "to a topic that is not there: %v", err)
 }
 
 // A copy of a replay record makes a second outcome. It is no other letter that is finished, and says nothing of a letter that was
@@ -269,16 +264,14 @@ func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
 	p := w.plan(s, deadletters.Filter{})
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed"), Wait: true})
 	expect.That(t, err == nil && r.Outcome.FailedAgain == 12 && r.Outcome.Reprocessed == 0 && r.Outcome.UnderWay == 0, "%+v, %v", r.Outcome, err)
-	if status, err := s.Status(w.ctx(), p.ID); err != nil || status.FailedAgain != 12 || status.Reprocessed != 0 {
-		t.Errorf("%+v, %v", status, err)
-	}
+	status, err := s.Status(w.ctx(), p.ID)
+	expect.That(t, err == nil && status.FailedAgain == 12 && status.Reprocessed == 0, "%+v, %v", status, err)
 	done := w.change(Discard, deadletters.Filter{})
 	must.That(t, done.Changed == 12, "%+v", done)
 	before := must.Get(s.Status(w.ctx(), p.ID))(t)
 	for _, copied := range w.read("features") {
 		w.close(w.ctx(), w.writer, copied, deadletters.Reprocessed)
 	}
-	if after, err := s.Status(w.ctx(), p.ID); err != nil || !reflect.DeepEqual(before, after) {
-		t.Errorf("%+v, before %+v, %v", after, before, err)
-	}
+	after, err := s.Status(w.ctx(), p.ID)
+	expect.That(t, err == nil && reflect.DeepEqual(before, after), "%+v, before %+v, %v", after, before, err)
 }

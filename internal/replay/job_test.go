@@ -90,9 +90,8 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	for range 5 {
 		release <- struct{}{}
 	}
-	if _, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, ana("x"), nil); !errors.Is(err, ErrLeased) {
-		t.Errorf("another replayer while it pauses: %v", err)
-	}
+	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, ana("x"), nil)
+	expect.That(t, errors.Is(err, ErrLeased), "another replayer while it pauses: %v", err)
 	j := w.job("r1")
 	if j.State != control.JobPaused || j.Done != 1 || j.NotReached != 4 || j.Why != "paused by bo" || len(w.sent()) != 1 {
 		t.Errorf("while it pauses %d were sent: %+v", len(w.sent()), j)
@@ -103,7 +102,7 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	j = w.job("r1")
 	want := control.JobCounts{Letters: 5, Done: 5, Transactions: 5, Wave: j.Wave, Reprocessed: 5}
 	expect.That(t, j.State == control.JobDone && j.JobCounts == want && j.Kind == control.JobReplay && j.By == "ana" && j.Reason == "AREA mapped" && j.Why == "", "%+v", j)
-	_, err := w.service().OrderJob(w.ctx(), "r1", "bo", control.PauseJob)
+	_, err = w.service().OrderJob(w.ctx(), "r1", "bo", control.PauseJob)
 	refused, is := errors.AsType[*JobOrderError](err)
 	expect.That(t, is && refused.Job.State == control.JobDone, "pause after the end: %v", err)
 }
@@ -127,9 +126,8 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	expect.That(t, j.ID == "r1" && j.State == control.JobStopped && j.By == "ana" && j.Letters == 12 && j.NotReached == 10 && strings.Contains(j.Why, "of the 2 dead letters of wave 1 failed again") && j.Command == call.GoOn(12),
 		"%+v", j)
 	must.Get(s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}))(t)
-	if look := w.look(w.service().Overview()); len(look.Jobs) != 1 || look.Jobs[0].State != control.JobDone {
-		t.Errorf("%+v", look.Jobs)
-	}
+	look = w.look(w.service().Overview())
+	expect.That(t, len(look.Jobs) == 1 && look.Jobs[0].State == control.JobDone, "%+v", look.Jobs)
 	done := map[string]int{} // each call is an action of its own, with its reason and what it did
 	all, err := s.Actions(w.ctx(), TrailFilter{})
 	for _, act := range all {

@@ -81,13 +81,11 @@ func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
 	}
 	must.That(t, back != nil && string(back.Key) == "key of a" && string(back.Value) == value && back.Partition == 2, "%+v", back)
 	for header, want := range map[string]string{"traceparent": "00-1", header.KeyReplayID: "r1", header.KeySource: "features/2/0"} {
-		if got, n := topiclog.Header(back, header); got != want || n != 1 {
-			t.Errorf("header %s is %q (%d times), want %q", header, got, n, want)
-		}
+		got, n := topiclog.Header(back, header)
+		expect.That(t, got == want && n == 1, "header %s is %q (%d times), want %q", header, got, n, want)
 	}
-	if _, n := topiclog.Header(back, header.KeyPointer); n != 0 {
-		t.Error("the pointer went back too")
-	}
+	_, n := topiclog.Header(back, header.KeyPointer)
+	expect.That(t, n == 0, "the pointer went back too")
 }
 
 func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
@@ -116,18 +114,15 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 		expect.That(t, l.Do == plan.Leave && want[l.ID] != "" && strings.HasPrefix(l.Why, want[l.ID]), "%s: %s %q, want %q", l.ID, l.Do, l.Why, want[l.ID])
 		delete(want, l.ID)
 	}
-	expect.That(t, len(want) <= 0, "not in the plan: %v", want)
+	expect.That(t, len(want) == 0, "not in the plan: %v", want)
 	// A plan that says otherwise is no help.
 	forged := w.altered(p, func(l *plan.Letter) { l.Do, l.Why = plan.Reinject, "" })
-	if r := w.execute(s, forged); r.Left != 6 || r.Reinjected != 0 {
-		t.Errorf("%+v", r)
-	}
-	if r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("cannot be saved"), nil); err != nil || r.Changed != 6 {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if r, err := s.Prune(w.ctx(), start, ana("gone")); err != nil || r.Letters != 0 {
-		t.Errorf("%+v, %v", r, err)
-	}
+	r := w.execute(s, forged)
+	expect.That(t, r.Left == 6 && r.Reinjected == 0, "%+v", r)
+	changed, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("cannot be saved"), nil)
+	expect.That(t, err == nil && changed.Changed == 6, "%+v, %v", changed, err)
+	pruned, err := s.Prune(w.ctx(), start, ana("gone"))
+	expect.That(t, err == nil && pruned.Letters == 0, "%+v, %v", pruned, err)
 }
 
 // A dead letter goes back with every header of its producer, also when its original lies in the source topic.
@@ -199,9 +194,8 @@ func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
 	expect.That(t, edited.Edited() && edited.Pointer == nil && string(edited.Key) == "key of a" && strings.Contains(string(edited.Content.Value), `"name":"b"`),
 		"%+v", edited)
 	s := w.service()
-	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 {
-		t.Errorf("%+v", r)
-	}
+	result := w.execute(s, w.plan(s, deadletters.Filter{}))
+	expect.That(t, result.Reinjected == 1, "%+v", result)
 }
 
 // Headers beyond the memory for them keep a dead letter where it is: it does not go back without them.

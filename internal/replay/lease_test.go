@@ -88,12 +88,10 @@ func TestService_C4_twoCallsAtOnce(t *testing.T) {
 	var questions sync.WaitGroup
 	for i := range 3 {
 		questions.Go(func() {
-			if _, err := s.Plan(w.ctx(), one, PlanOptions{ID: fmt.Sprintf("q%d", i), To: "elsewhere"}); err != nil {
-				t.Error(err)
-			}
-			if r, err := s.Status(w.ctx(), "r1"); err != nil || r.UnderWay != 2 {
-				t.Errorf("%+v, %v", r, err)
-			}
+			_, err := s.Plan(w.ctx(), one, PlanOptions{ID: fmt.Sprintf("q%d", i), To: "elsewhere"})
+			expect.That(t, err == nil, "%v", err)
+			r, err := s.Status(w.ctx(), "r1")
+			expect.That(t, err == nil && r.UnderWay == 2, "%+v, %v", r, err)
 		})
 	}
 	questions.Wait()
@@ -171,9 +169,8 @@ func TestLease_C4_isRenewedOverAllSessions(t *testing.T) {
 		must.Do(t, l.take(w.ctx()))
 		w.renewed(l)
 	}
-	if err := w.service().newLease(operation{id: "op-c", by: "cy", word: "discard", reason: "y"}).await(w.ctx()); !errors.Is(err, ErrLeased) {
-		t.Errorf("another replayer, without --take-over: %v", err)
-	}
+	err := w.service().newLease(operation{id: "op-c", by: "cy", word: "discard", reason: "y"}).await(w.ctx())
+	expect.That(t, errors.Is(err, ErrLeased), "another replayer, without --take-over: %v", err)
 }
 
 // A command that lost the broker does not go on when another replayer took over meanwhile, whether that one still works or has ended.
@@ -190,13 +187,11 @@ func TestLease_C4_aLostSessionEndsBehindAnotherReplayer(t *testing.T) {
 			for range 2 { // sessions
 				err := l.await(w.ctx())
 				expect.That(t, errors.Is(err, ErrFenced) && strings.Contains(err.Error(), "bob") && !lost(err), "%v", err)
-				if again, named := l.fenced(w.ctx(), err); again || named.Error() != err.Error() {
-					t.Errorf("again %v: %v", again, named)
-				}
+				again, named := l.fenced(w.ctx(), err)
+				expect.That(t, !again && named.Error() == err.Error(), "again %v: %v", again, named)
 			}
-			if again, named := l.fenced(w.ctx(), ErrFenced); again || !strings.Contains(named.Error(), "bob") {
-				t.Errorf("again %v: %v", again, named)
-			}
+			again, named := l.fenced(w.ctx(), ErrFenced)
+			expect.That(t, !again && strings.Contains(named.Error(), "bob"), "again %v: %v", again, named)
 		})
 	}
 }

@@ -68,15 +68,13 @@ func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
 	ids := w.theirs()
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
-	if r := w.report(s, "r1"); r.Attempted != 3 || r.UnderWay != 3 || r.Unheard != 0 {
-		t.Errorf("just put back: %+v", r)
-	}
+	r := w.report(s, "r1")
+	expect.That(t, r.Attempted == 3 && r.UnderWay == 3 && r.Unheard == 0, "just put back: %+v", r)
 	w.failsAgain(ids[0], start.Add(time.Second))
 	w.failsAgain(ids[0], start.Add(2*time.Second)) // Spring may write a letter twice
 	for range 2 {                                  // reading changes nothing
-		if r := w.report(w.service(), "r1"); r.Attempted != 3 || r.UnderWay != 2 || r.FailedAgain != 1 || r.Reprocessed != 0 || r.Reasons["failed again: IllegalStateException"] != 1 {
-			t.Errorf("one failed again: %+v", r)
-		}
+		r := w.report(w.service(), "r1")
+		expect.That(t, r.Attempted == 3 && r.UnderWay == 2 && r.FailedAgain == 1 && r.Reprocessed == 0 && r.Reasons["failed again: IllegalStateException"] == 1, "one failed again: %+v", r)
 	}
 	for replay := 2; replay <= 3; replay++ {
 		p := w.plan(s, deadletters.Filter{})
@@ -89,21 +87,17 @@ func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
 	}
 	sent := w.sent()
 	expect.That(t, sent[ids[0]] == 3 && sent[ids[1]] == 1, "put back: %v", sent)
-	if r := w.report(s, "r3"); r.FailedAgain != 1 || r.Escalated != 1 {
-		t.Errorf("after the third replay: %+v", r)
-	}
-	if p := w.plan(s, deadletters.Filter{}); p.Letters != 0 {
-		t.Errorf("an escalated dead letter is planned")
-	}
-	if r := w.change(Reopen, deadletters.Filter{}); r.Changed != 1 {
-		t.Errorf("reopened: %+v", r)
-	}
+	r = w.report(s, "r3")
+	expect.That(t, r.FailedAgain == 1 && r.Escalated == 1, "after the third replay: %+v", r)
+	p := w.plan(s, deadletters.Filter{})
+	expect.That(t, p.Letters == 0, "an escalated dead letter is planned")
+	reopened := w.change(Reopen, deadletters.Filter{})
+	expect.That(t, reopened.Changed == 1, "reopened: %+v", reopened)
 	if s := w.states()[ids[0]]; s.Status != deadletters.Pending || s.ReprocessCount != 3 || s.ReplayID != "r3" {
 		t.Errorf("%+v", s)
 	}
-	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 {
-		t.Errorf("a reopened dead letter is not pending: %d planned", p.Letters)
-	}
+	p = w.plan(s, deadletters.Filter{})
+	expect.That(t, p.Letters == 1, "a reopened dead letter is not pending: %d planned", p.Letters)
 }
 
 // What nobody hears of is shown so after a while, and an operator ends the wait for it, with a reason. When it fails after
@@ -138,18 +132,15 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	if r := w.report(late, "r1"); r.Ended != 1 || r.Unheard != 1 || r.FailedAgain != 1 {
 		t.Errorf("failed after all: %+v", r)
 	}
-	if p := w.plan(s, deadletters.Filter{}); p.Letters != 2 {
-		t.Errorf("%d dead letters are pending, want the one that failed and the one that was reopened", p.Letters)
-	}
+	p := w.plan(s, deadletters.Filter{})
+	expect.That(t, p.Letters == 2, "%d dead letters are pending, want the one that failed and the one that was reopened", p.Letters)
 	if r := w.change(Discard, deadletters.Filter{IDs: ids[:1]}); r.Changed != 1 { // in view of its failure
 		t.Errorf("discard: %+v", r)
 	}
-	if r := w.report(late, "r1"); r.FailedAgain != 1 || r.Ended != 1 {
-		t.Errorf("given up: %+v", r)
-	}
-	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 {
-		t.Errorf("%d dead letters are pending, want 1", p.Letters)
-	}
+	r := w.report(late, "r1")
+	expect.That(t, r.FailedAgain == 1 && r.Ended == 1, "given up: %+v", r)
+	p = w.plan(s, deadletters.Filter{})
+	expect.That(t, p.Letters == 1, "%d dead letters are pending, want 1", p.Letters)
 	given := func(e audit.Event) bool {
 		return e.Letter == ids[0] && e.Reason == "because" && strings.Contains(e.Message, "pending -> discarded by ana")
 	}

@@ -41,13 +41,12 @@ func TestOverview_S4_10_countsEachReplay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	o := w.service().Overview()
-	if look := w.look(o); len(look.Replays) != 0 || look.Finished != 0 || len(look.Obstacles) != 1 {
-		t.Errorf("before any: %+v", look)
-	}
+	look := w.look(o)
+	expect.That(t, len(look.Replays) == 0 && look.Finished == 0 && len(look.Obstacles) == 1, "before any: %+v", look)
 	w.dieMany(6)
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{Limit: 4}))
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
-	look := w.look(o)
+	look = w.look(o)
 	must.That(t, len(look.Replays) == 2 && look.Replays[0].UnderWay+look.Replays[1].UnderWay == 6, "%+v", look.Replays)
 	var first []string
 	for id, s := range w.states() {
@@ -110,17 +109,14 @@ func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 	lease := holder.newLease(operation{id: "replay-1", by: "jo", reason: "the fix", word: "replay"})
 	must.Do(t, lease.take(w.ctx()))
 	s := w.service()
-	if look := w.look(s.Overview()); !strings.HasPrefix(look.AtWork, "jo on ") || strings.Contains(look.AtWork, "no sign of life") {
-		t.Errorf("at work: %q", look.AtWork)
-	}
+	look := w.look(s.Overview())
+	expect.That(t, strings.HasPrefix(look.AtWork, "jo on ") && !strings.Contains(look.AtWork, "no sign of life"), "at work: %q", look.AtWork)
 	s.now = func() time.Time { return time.Now().Add(time.Hour) }
-	if look := w.look(s.Overview()); !strings.Contains(look.AtWork, "no sign of life since") {
-		t.Errorf("at work: %q", look.AtWork)
-	}
+	look = w.look(s.Overview())
+	expect.That(t, strings.Contains(look.AtWork, "no sign of life since"), "at work: %q", look.AtWork)
 	lease.release(w.ctx())
-	if look := w.look(s.Overview()); look.AtWork != "" {
-		t.Errorf("at work: %q", look.AtWork)
-	}
+	look = w.look(s.Overview())
+	expect.That(t, look.AtWork == "", "at work: %q", look.AtWork)
 }
 
 // Before the first change of a DLQ without a pipeline there is no status topic: nothing is under way.

@@ -40,9 +40,8 @@ func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
 		r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "reopen changes dead letters that are [discarded escalated superseded]") {
 		t.Errorf("by id: %+v", r)
 	}
-	if r := w.change(Reopen, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}}); r.Changed != 1 || !slices.Equal(r.Overtaken, []string{"letter-1"}) {
-		t.Errorf("by status: %+v", r)
-	}
+	r := w.change(Reopen, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}})
+	expect.That(t, r.Changed == 1 && slices.Equal(r.Overtaken, []string{"letter-1"}), "by status: %+v", r)
 	for _, id := range []string{"letter-0", "letter-1"} {
 		s := w.states()[id]
 		expect.That(t, s.Status == deadletters.Pending && s.ReprocessCount == 1 && s.Reason == "because" && s.By == "ana" && s.DLQ.Topic != "", "%s: %+v", id, s)
@@ -78,12 +77,10 @@ func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 		expect.That(t, l.ID != "letter-0" || l.Overtaken && l.Do == plan.Leave && strings.Contains(l.Why, "replayer reopen it, then plan it with --force-version"),
 			"%+v", l)
 	}
-	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 || p.Overtaken != 2 {
-		t.Errorf("of all: %d dead letters, passed over %d", p.Letters, p.Overtaken)
-	}
-	if p := w.plan(s, deadletters.Filter{Features: []string{"letter-1"}}); p.Letters != 0 || p.Overtaken != 1 {
-		t.Errorf("of one: %d dead letters, passed over %d", p.Letters, p.Overtaken)
-	}
+	p = w.plan(s, deadletters.Filter{})
+	expect.That(t, p.Letters == 1 && p.Overtaken == 2, "of all: %d dead letters, passed over %d", p.Letters, p.Overtaken)
+	p = w.plan(s, deadletters.Filter{Features: []string{"letter-1"}})
+	expect.That(t, p.Letters == 0 && p.Overtaken == 1, "of one: %d dead letters, passed over %d", p.Letters, p.Overtaken)
 	forced, err := s.Plan(w.ctx(), deadletters.Filter{IDs: []string{"letter-0"}}, PlanOptions{Force: "x"})
 	if err != nil || forced.Summary().Reinject != 0 { // there is one way: reopen first
 		t.Errorf("forced without being reopened: %+v, %v", forced.Summary(), err)

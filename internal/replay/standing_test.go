@@ -33,9 +33,8 @@ func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
 	same, _ := contentOfState(&of)
 	holds := func(when, want string) {
 		t.Helper()
-		if id, ok := s.holder(same, 40); ok != (want != "") || ok && id != want {
-			t.Errorf("%s: holder %q %v, want %q", when, id, ok, want)
-		}
+		id, ok := s.holder(same, 40)
+		expect.That(t, ok == (want != "") && (!ok || id == want), "%s: holder %q %v, want %q", when, id, ok, want)
 	}
 	set("a", deadletters.Replaying)
 	set("b", deadletters.Duplicate)
@@ -69,9 +68,8 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 		s.set(state)
 	}
 	for offset, want := range map[int64]string{39: "at-50", 40: "at-50", 50: "at-50", 51: ""} {
-		if id, ok := s.holder(same, offset); ok != (want != "") || ok && id != want {
-			t.Errorf("first read at %d: holder %q %v, want %q", offset, id, ok, want)
-		}
+		id, ok := s.holder(same, offset)
+		expect.That(t, ok == (want != "") && (!ok || id == want), "first read at %d: holder %q %v, want %q", offset, id, ok, want)
 	}
 	for name, change := range map[string]func(*deadletters.State){
 		"another content":   func(s *deadletters.State) { s.ContentHash = "sha256:01" },
@@ -91,9 +89,8 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 	} {
 		other := full
 		change(&other)
-		if _, ok := contentOfState(&other); ok {
-			t.Errorf("%s: compared with others", name)
-		}
+		_, ok := contentOfState(&other)
+		expect.That(t, !ok, "%s: compared with others", name)
 	}
 }
 

@@ -183,10 +183,8 @@ func TestUndo_S4_6_calls_nothing_back_that_was_sent(t *testing.T) {
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 	r := w.undo("r1")
 	expect.That(t, r.Changed == 0 && r.Left == 3 && strings.Contains(r.LeftBy[0].Why, "cannot be called back"), "%+v", r)
-	if _, err := s.Undo(w.ctx(), "discard-20261103T040506Z-00000000", ana("x"), nil); !errors.Is(err, ErrNoOperation) {
-		t.Errorf("an operation that never was: %v", err)
-	}
-	if _, err := s.Undo(w.ctx(), "r1", ana(" "), nil); !errors.Is(err, ErrNoReason) {
-		t.Errorf("without a reason: %v", err)
-	}
+	_, err := s.Undo(w.ctx(), "discard-20261103T040506Z-00000000", ana("x"), nil)
+	expect.That(t, errors.Is(err, ErrNoOperation), "an operation that never was: %v", err)
+	_, err = s.Undo(w.ctx(), "r1", ana(" "), nil)
+	expect.That(t, errors.Is(err, ErrNoReason), "without a reason: %v", err)
 }

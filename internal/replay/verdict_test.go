@@ -125,12 +125,10 @@ func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(7)
 	s := w.service()
-	if p := w.plan(s, deadletters.Filter{Limit: 2}); p.Letters != 2 {
-		t.Errorf("limit 2: %d dead letters", p.Letters)
-	}
-	if p := w.plan(s, deadletters.Filter{Codes: []string{"timeout"}}); p.Letters != 0 {
-		t.Errorf("other code: %d dead letters", p.Letters)
-	}
+	p := w.plan(s, deadletters.Filter{Limit: 2})
+	expect.That(t, p.Letters == 2, "limit 2: %d dead letters", p.Letters)
+	p = w.plan(s, deadletters.Filter{Codes: []string{"timeout"}})
+	expect.That(t, p.Letters == 0, "other code: %d dead letters", p.Letters)
 	_, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{})
 	expect.That(t, err != nil, "an unknown status is accepted")
 }

@@ -59,9 +59,8 @@ func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
 	r := played("{status: 507, class: retry_backoff, category: io}")
 	expect.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "http_server_error" && r.Holds[0].At >= 61 && r.Holds[0].At <= 66 && r.DeadLettered <= 0 && r.Retries >= 50,
 		"%+v, %v dead, %v retries", r.Holds, r.DeadLettered, r.Retries)
-	if r := played("{status: 507, class: permanent}"); len(r.Holds) != 0 || r.DeadLettered < 1000 {
-		t.Errorf("permanent: %+v, %v dead", r.Holds, r.DeadLettered)
-	}
+	r = played("{status: 507, class: permanent}")
+	expect.That(t, len(r.Holds) == 0 && r.DeadLettered >= 1000, "permanent: %+v, %v dead", r.Holds, r.DeadLettered)
 }
 
 // While the first provider is down the second answers, so nothing waits and nothing dies.
@@ -87,9 +86,8 @@ func TestCache_givesAnswersInAnOutage(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 5m\nproviders: [{name: place, cache_hits: 0.9, outages: [{from: 1m, for: 2m}]}]"
 	r := play(t, system(t, remembering), text)
-	if p := r.Providers[0]; p.Cached < 0.88*r.Records || r.PeakLag > 0.15*50*120 || r.PeakLag < 0.05*50*120 || r.DeadLettered != 0 {
-		t.Errorf("%+v, lag %v of %v records", p, r.PeakLag, r.Records)
-	}
+	p := r.Providers[0]
+	expect.That(t, p.Cached >= 0.88*r.Records && r.PeakLag <= 0.15*50*120 && r.PeakLag >= 0.05*50*120 && r.DeadLettered == 0, "%+v, lag %v of %v records", p, r.PeakLag, r.Records)
 }
 
 // Order has a price that shows with keys only: in strict order what follows a failed record of its key waits behind it.

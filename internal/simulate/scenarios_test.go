@@ -180,9 +180,8 @@ func TestRun_stopsWithItsBudget(t *testing.T) {
 	s := must.Get(ParseScenario("s.yaml", []byte("rate: 20\nduration: 10m\ninstances: 200\nproviders: [{name: place, outages: [{from: 0s, for: 48h}]}]"), sys))(t)
 	x := newSimulation(newWorld(sys, s))
 	_, err := x.run(t.Context(), 10_000)
-	if tooMuch := new(TooMuchError); !errors.As(err, &tooMuch) || !strings.Contains(err.Error(), "10000 events and attempts have been played") || x.work > 11_000 {
-		t.Errorf("%d pieces of work, %v", x.work, err)
-	}
+	tooMuch := new(TooMuchError)
+	expect.That(t, errors.As(err, &tooMuch) && strings.Contains(err.Error(), "10000 events and attempts have been played") && x.work <= 11_000, "%d pieces of work, %v", x.work, err)
 }
 
 // Points that become one keep the most that waited, the mean of the requests and the sum of the dead.
@@ -206,11 +205,9 @@ func TestDelays_quantiles(t *testing.T) {
 		d.add(time.Duration(n) * time.Second)
 	}
 	for share, want := range map[float64]time.Duration{0: 0, 0.5: 49 * time.Second, 0.99: 98 * time.Second, 1: 99 * time.Second} {
-		if got := d.quantile(share); got != want {
-			t.Errorf("%v: %v, want %v", share, got, want)
-		}
+		got := d.quantile(share)
+		expect.That(t, got == want, "%v: %v, want %v", share, got, want)
 	}
-	if got := (delays{}).quantile(1); got != 0 {
-		t.Errorf("nothing is late by %v", got)
-	}
+	got := (delays{}).quantile(1)
+	expect.That(t, got == 0, "nothing is late by %v", got)
 }

@@ -85,9 +85,8 @@ func TestGather_S4_11_countsDeadLettersThatWait(t *testing.T) {
 	} {
 		r := must.Get(status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, c.letters))(t)
 		var text bytes.Buffer
-		if err := r.Text(&text); err != nil || !strings.Contains(text.String(), "dead letters  "+c.want) {
-			t.Errorf("%v\n%s", err, text.String())
-		}
+		err := r.Text(&text)
+		expect.That(t, err == nil && strings.Contains(text.String(), "dead letters  "+c.want), "%v\n%s", err, text.String())
 		expect.That(t, r.DeadLetters.Pending == c.letters.Pending && (r.DeadLetters.Oldest == nil) == c.letters.Oldest.IsZero(), "%+v", r.DeadLetters)
 	}
 }
@@ -166,9 +165,8 @@ func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 			r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, []string{strings.TrimPrefix(server.URL, "http://")}, letters{})
 			expect.That(t, err == nil && strings.Contains(r.Instances[0].Error, c.says) && !r.Instances[0].Held, "%+v, %v", r.Instances, err)
 			var text bytes.Buffer
-			if err := r.Text(&text); err != nil || !strings.Contains(text.String(), c.says) || strings.Contains(text.String(), "nothing is held") {
-				t.Errorf("%v\n%s", err, text.String())
-			}
+			err = r.Text(&text)
+			expect.That(t, err == nil && strings.Contains(text.String(), c.says) && !strings.Contains(text.String(), "nothing is held"), "%v\n%s", err, text.String())
 		})
 	}
 }
@@ -181,15 +179,13 @@ var (
 func TestAnnouncement_S4_8_isReadAsItWasWritten(t *testing.T) {
 	want := status.Announcement{Mapping: one, Software: "v1.2.3"}
 	data := must.Get(want.Encode())(t)
-	if got := status.ReadAnnouncement(data); got != want {
-		t.Errorf("%+v", got)
-	}
+	got := status.ReadAnnouncement(data)
+	expect.That(t, got == want, "%+v", got)
 	_, err := (status.Announcement{Mapping: "none"}).Encode()
 	expect.That(t, err != nil, "a text that is no fingerprint is announced")
 	later := strings.Replace(string(data), `"version":1`, `"version":2,"more":true`, 1)
-	if got := status.ReadAnnouncement([]byte(later)); got != want {
-		t.Errorf("of a later version: %+v", got)
-	}
+	got = status.ReadAnnouncement([]byte(later))
+	expect.That(t, got == want, "of a later version: %+v", got)
 }
 
 // Any client can join a group with any user data.
@@ -199,13 +195,11 @@ func TestRead_S4_8_hostileIsUnknown(t *testing.T) {
 		"a colored fingerprint":  `{"version":1,"mapping":"\u001b[31m` + one + `"}`,
 		"more than there can be": `{"version":1,"mapping":"` + one + `","x":"` + strings.Repeat("x", 8<<10) + `"}`,
 	} {
-		if got := status.ReadAnnouncement([]byte(data)); got != (status.Announcement{}) {
-			t.Errorf("%s: %+v", name, got)
-		}
+		got := status.ReadAnnouncement([]byte(data))
+		expect.That(t, got == (status.Announcement{}), "%s: %+v", name, got)
 	}
-	if got := status.ReadAnnouncement([]byte(`{"version":1,"mapping":"` + one + `","software":"\u001b[31mred"}`)); got.Software != "" || got.Mapping != one {
-		t.Errorf("%+v", got)
-	}
+	got := status.ReadAnnouncement([]byte(`{"version":1,"mapping":"` + one + `","software":"\u001b[31mred"}`))
+	expect.That(t, got.Software == "" && got.Mapping == one, "%+v", got)
 }
 
 func member(name, mapping string) status.Member {

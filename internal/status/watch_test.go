@@ -77,9 +77,8 @@ func TestWatch_S2_7_goesOnWithoutBrokers(t *testing.T) {
 		if seen[2].Rates == nil || seen[2].Rates.Done != 5 { // 20 in 4 s
 			t.Errorf("rates %+v, want 5 a second over the gap", seen[2].Rates)
 		}
-		if err := status.Watch(t.Context(), time.Second, func(context.Context) (status.Report, error) { return status.Report{}, away }, nil); !errors.Is(err, away) {
-			t.Errorf("a first look without brokers: %v", err)
-		}
+		err = status.Watch(t.Context(), time.Second, func(context.Context) (status.Report, error) { return status.Report{}, away }, nil)
+		expect.That(t, errors.Is(err, away), "a first look without brokers: %v", err)
 	})
 }
 

@@ -107,9 +107,8 @@ func TestFindFormer_S3_1(t *testing.T) {
 			"found %+v", former)
 		return former
 	}
-	if text := find(0)[0].String(); !strings.Contains(text, "do not delete it unless it is yours") {
-		t.Errorf("it may be another pipeline's: %s", text)
-	}
+	text := find(0)[0].String()
+	expect.That(t, strings.Contains(text, "do not delete it unless it is yours"), "it may be another pipeline's: %s", text)
 	finished := kadm.Offsets{}
 	finished.AddOffset("features.retry-7s", 0, 0, -1)
 	must.Get(admin.CommitOffsets(t.Context(), cfg.Source.Group, finished))(t)
@@ -120,16 +119,13 @@ func TestFindFormer_S3_1(t *testing.T) {
 		plan := must.Get(PlanOn(t.Context(), admin, cfg))(t)
 		return check(t, admin, plan)
 	}
-	if faults := faultsOf(); len(faults) != 0 {
-		t.Errorf("while it is empty: %v", faults)
-	}
+	faults := faultsOf()
+	expect.That(t, len(faults) == 0, "while it is empty: %v", faults)
 	produce(t, admin, "features.retry-7s", 4)
-	if text := find(4)[0].String(); !strings.Contains(text, "4 records wait") {
-		t.Errorf("%s", text)
-	}
-	if faults := faultsOf(); len(faults) != 1 || !faults[0].Blocks() || !strings.Contains(faults[0].Fix, "--entity-name features.retry-7s --add-config retention.ms=-1") {
-		t.Errorf("with records that expire: %v", faults)
-	}
+	text = find(4)[0].String()
+	expect.That(t, strings.Contains(text, "4 records wait"), "%s", text)
+	faults = faultsOf()
+	expect.That(t, len(faults) == 1 && faults[0].Blocks() && strings.Contains(faults[0].Fix, "--entity-name features.retry-7s --add-config retention.ms=-1"), "with records that expire: %v", faults)
 }
 
 // S3-1: a topic of somebody else that has the name of a tier keeps no pipeline from starting.

@@ -54,14 +54,12 @@ func check(t *testing.T, admin *kadm.Client, plan []Topic) []Fault {
 func TestEnsure(t *testing.T) {
 	t.Run("C-6_creates_all_and_check_is_content", func(t *testing.T) {
 		admin, plan := broker(t), Plan(parse(t, pipeline))
-		if faults := check(t, admin, plan); len(faults) != len(plan) {
-			t.Fatalf("on an empty broker %d of %d topics are missing: %v", len(faults), len(plan), faults)
-		}
+		faults := check(t, admin, plan)
+		must.That(t, len(faults) == len(plan), "on an empty broker %d of %d topics are missing: %v", len(faults), len(plan), faults)
 		first := ensure(t, admin, plan)
 		expect.That(t, slices.Equal(first.Created, plan) && len(first.Existing) == 0 && len(first.Faults) == 0, "first time:\n%s", first)
-		if faults := check(t, admin, plan); len(faults) != 0 {
-			t.Errorf("check after ensure: %v", faults)
-		}
+		faults = check(t, admin, plan)
+		expect.That(t, len(faults) == 0, "check after ensure: %v", faults)
 		second := ensure(t, admin, plan)
 		expect.That(t, len(second.Created) == 0 && slices.Equal(second.Existing, plan) && len(second.Faults) == 0, "second time:\n%s", second)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -162,7 +163,7 @@ func TestJudge_S0_4_ofOneRecord(t *testing.T) {
 			counts := r.All.named()
 			expect.That(t, r.Verdict == c.verdict && counts["records"] >= 1 && (c.counted == "" || counts[c.counted] == 1), "%s, %+v, %v", r.Verdict, r.All, r.Findings)
 			want := map[Kind]int64{c.found: 1}
-			expect.That(t, (c.found == "" || maps.Equal(r.Found, want)) && (c.found != "" || len(r.Found) <= 0), "found %v, want %q", r.Found, c.found)
+			expect.That(t, (c.found == "" || maps.Equal(r.Found, want)) && (c.found != "" || len(r.Found) == 0), "found %v, want %q", r.Found, c.found)
 			r.holds(t)
 		})
 	}
@@ -212,28 +213,24 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 		})
 	}
 	t.Run("the trail knows what the output lost", func(t *testing.T) {
-		if r := gone(newHistory(1).event(0, audit.Retried).event(0, audit.Delivered), "s.out", 1).judged(); r.Verdict != Proven || r.All.Delivered != 1 {
-			t.Errorf("%s %+v", r.Verdict, r.All)
-		}
+		r := gone(newHistory(1).event(0, audit.Retried).event(0, audit.Delivered), "s.out", 1).judged()
+		expect.That(t, r.Verdict == Proven && r.All.Delivered == 1, "%s %+v", r.Verdict, r.All)
 	})
 	t.Run("the trail knows what was pruned", func(t *testing.T) {
-		if r := gone(newHistory(1).event(0, audit.DeadLettered), "s.dlq", 1).judged(); r.Verdict != Proven || r.All.DeadLettered != 1 {
-			t.Errorf("%s %+v", r.Verdict, r.All)
-		}
+		r := gone(newHistory(1).event(0, audit.DeadLettered), "s.dlq", 1).judged()
+		expect.That(t, r.Verdict == Proven && r.All.DeadLettered == 1, "%s %+v", r.Verdict, r.All)
 	})
 	t.Run("compaction", func(t *testing.T) {
 		h := gone(newHistory(1), "s.out", never)
 		h.cut.Compacted["s.out"] = true
-		if r := h.judged(); r.Verdict != Unknown || r.Unknowns[0].Reason != Compaction {
-			t.Errorf("%s %+v", r.Verdict, r.Unknowns)
-		}
+		r := h.judged()
+		expect.That(t, r.Verdict == Unknown && r.Unknowns[0].Reason == Compaction, "%s %+v", r.Verdict, r.Unknowns)
 	})
 	t.Run("another topic of its name", func(t *testing.T) {
 		h := newHistory(1).place(InOutput, 0).place(InOutput, 0)
 		h.cut.Foreign = true
-		if r := h.judged(); r.Verdict != Unknown || r.Unknowns[0].Reason != Recreated || len(r.Findings) > 0 {
-			t.Errorf("%s %+v", r.Verdict, r)
-		}
+		r := h.judged()
+		expect.That(t, r.Verdict == Unknown && r.Unknowns[0].Reason == Recreated && len(r.Findings) == 0, "%s %+v", r.Verdict, r)
 	})
 }
 
@@ -242,16 +239,13 @@ func TestJudge_S4_14_generations(t *testing.T) {
 	h := newHistory(2).place(InOutput, 0) // of the former topic
 	h.generation, h.first = 1, 1
 	h.place(InOutput, 0).place(InOutput, 1)
-	if r := h.judged(); r.Verdict != Proven || r.All.Delivered != 2 {
-		t.Errorf("%s %+v %v", r.Verdict, r.All, r.Findings)
-	}
+	r := h.judged()
+	expect.That(t, r.Verdict == Proven && r.All.Delivered == 2, "%s %+v %v", r.Verdict, r.All, r.Findings)
 	h.places = h.places[:2]
-	if r := h.judged(); r.Verdict != Violated || r.Findings[0].Source != "s/0/1" {
-		t.Errorf("%s %v", r.Verdict, r.Findings)
-	}
-	if r := h.event(1, audit.Duplicate).judged(); r.Verdict == Violated {
-		t.Errorf("%s %v", r.Verdict, r.Findings)
-	}
+	r = h.judged()
+	expect.That(t, r.Verdict == Violated && r.Findings[0].Source == "s/0/1", "%s %v", r.Verdict, r.Findings)
+	r = h.event(1, audit.Duplicate).judged()
+	expect.That(t, r.Verdict != Violated, "%s %v", r.Verdict, r.Findings)
 }
 
 // S4-14: a lost memory was adopted while the source stayed: what was written before it counts.
@@ -259,34 +253,28 @@ func TestJudge_S4_14_generationsOfOneSource(t *testing.T) {
 	h := newHistory(4).place(InOutput, 0).place(InDLQ, 1).place(InTier, 2)
 	h.generation = 2
 	h.place(InOutput, 3)
-	if r := h.judged(); r.Verdict != Proven || r.All.Delivered != 2 || r.All.DeadLettered != 1 || r.All.Waiting != 1 {
-		t.Errorf("%s %+v %v", r.Verdict, r.All, r.Findings)
-	}
+	r := h.judged()
+	expect.That(t, r.Verdict == Proven && r.All.Delivered == 2 && r.All.DeadLettered == 1 && r.All.Waiting == 1, "%s %+v %v", r.Verdict, r.All, r.Findings)
 	h.places = h.places[1:]
-	if r := h.judged(); r.Verdict != Violated || r.Found[Missing] != 1 {
-		t.Errorf("%s %v", r.Verdict, r.Findings)
-	}
+	r = h.judged()
+	expect.That(t, r.Verdict == Violated && r.Found[Missing] == 1, "%s %v", r.Verdict, r.Findings)
 }
 
 // S3-1: what nobody takes up is named; while partitions move, or nobody runs, nothing is said of it.
 func TestJudge_S3_1_stranded(t *testing.T) {
 	h := newHistory(1).place(InTier, 0, func(p *Place) { p.Due = time.Unix(1e9, 0).Add(-time.Hour) })
-	if r := h.judged(); r.Verdict != Proven || r.Found[Overdue] != 1 {
-		t.Errorf("nobody runs: %s %v", r.Verdict, r.Found)
-	}
+	r := h.judged()
+	expect.That(t, r.Verdict == Proven && r.Found[Overdue] == 1, "nobody runs: %s %v", r.Verdict, r.Found)
 	h.cut.Consumed = map[Spot]bool{{source, 0}: true}
-	if r := h.judged(); r.Verdict != Violated || r.Found[Stranded] != 1 {
-		t.Errorf("%s %v", r.Verdict, r.Found)
-	}
+	r = h.judged()
+	expect.That(t, r.Verdict == Violated && r.Found[Stranded] == 1, "%s %v", r.Verdict, r.Found)
 	h.cut.Consumed[Spot{tier, 0}] = true
-	if r := h.judged(); r.Verdict != Proven {
-		t.Errorf("%s %v", r.Verdict, r.Found)
-	}
+	r = h.judged()
+	expect.That(t, r.Verdict == Proven, "%s %v", r.Verdict, r.Found)
 	h.places[0].At.Partition = 7
 	h.cut.Consumed = nil
-	if r := h.judged(); r.Found[Stranded] != 1 {
-		t.Errorf("a partition without a shard: %v", r.Found)
-	}
+	r = h.judged()
+	expect.That(t, r.Found[Stranded] == 1, "a partition without a shard: %v", r.Found)
 }
 
 // S4-10: gaps of the log and of the trail are one and the same.
@@ -300,9 +288,8 @@ func TestJudge_S4_10_losses(t *testing.T) {
 	expect.That(t, r.Verdict == Violated && r.Found[Lost] == 2 && r.Found[LostInTier] == 1 && r.Findings[0].To == 4 && r.Findings[1].Source == "s/0/6",
 		"%s %+v", r.Verdict, r.Findings)
 	h = newHistory(3).finished(5, 5).place(InOutput, 0).place(InOutput, 1).place(InOutput, 2)
-	if r := h.judged(); r.Found[CutShort] != 1 || r.Findings[0].To != 5 {
-		t.Errorf("%+v", r.Findings)
-	}
+	r = h.judged()
+	expect.That(t, r.Found[CutShort] == 1 && r.Findings[0].To == 5, "%+v", r.Findings)
 }
 
 // S0-4: healthy histories are proven, and each of these mutations of them is found, with the record named.
@@ -326,12 +313,11 @@ func TestJudge_S0_4_mutations(t *testing.T) {
 	for name, mutate := range mutations {
 		for seed := range uint64(60) {
 			rng := rand.New(rand.NewPCG(seed, 14))
-			if r := healthy(rng).judged(); r.Verdict != Proven || len(r.Findings) > 0 {
-				t.Fatalf("seed %d: %s %v", seed, r.Verdict, r.Findings)
-			}
+			r := healthy(rng).judged()
+			must.That(t, r.Verdict == Proven && len(r.Findings) == 0, "seed %d: %s %v", seed, r.Verdict, r.Findings)
 			h, i := healthy(rand.New(rand.NewPCG(seed, 14))), rng.IntN(20)
 			h, changed := mutate(h, i)
-			r := h.judged()
+			r = h.judged()
 			expect.That(t, !changed || r.Verdict == Violated && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Source == at(int64(i)).String() }),
 				"%s, seed %d, record %d: %s %v", name, seed, i, r.Verdict, r.Findings)
 			r.holds(t)

@@ -56,13 +56,11 @@ func TestDiff_names_the_first_thousand_changes_and_counts_the_others(t *testing.
 	expect.That(t, err == nil && len(changes) == 1000 && more == 1500 && changes[999].Path == "/999", "%d and %d more, %v", len(changes), more, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := patch.Diff(ctx, list("1"), list("2")); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	_, _, err = patch.Diff(ctx, list("1"), list("2"))
+	expect.That(t, errors.Is(err, context.Canceled), "%v", err)
 	long, longer := list("1"), append(append([]byte("[1,"), list("1")[1:]...), ' ')
-	if changes, _, err := patch.Diff(t.Context(), long, longer); err != nil || len(changes) != 1 || changes[0].Path != "" {
-		t.Errorf("%d changes, %v", len(changes), err)
-	}
+	changes, _, err = patch.Diff(t.Context(), long, longer)
+	expect.That(t, err == nil && len(changes) == 1 && changes[0].Path == "", "%d changes, %v", len(changes), err)
 }
 
 func TestEdit_S4_8_refuses_edits_without_bounds(t *testing.T) {
@@ -87,7 +85,6 @@ func TestEdit_S4_8_refuses_edits_without_bounds(t *testing.T) {
 	e := must.Get(patch.Parse(patch.Source{Merge: []byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Apply(ctx, []byte(doc)); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	_, err := e.Apply(ctx, []byte(doc))
+	expect.That(t, errors.Is(err, context.Canceled), "%v", err)
 }

@@ -77,9 +77,8 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 		"no assignment":   {Set: []string{"properties.AREA"}},
 		"no field":        {Set: []string{"=1"}},
 	} {
-		if _, err := patch.Parse(s); !errors.Is(err, patch.ErrEdit) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := patch.Parse(s)
+		expect.That(t, errors.Is(err, patch.ErrEdit), "%s: %v", name, err)
 	}
 	for name, s := range map[string]patch.Source{
 		"test fails":        {Patch: []byte(`[{"op":"test","path":"/properties/AREA","value":1}]`)},
@@ -94,9 +93,8 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 		expect.That(t, errors.Is(err, patch.ErrEdit), "%s: %v", name, err)
 	}
 	e := must.Get(patch.Parse(patch.Source{Set: []string{"a=1"}}))(t)
-	if _, err := e.Apply(t.Context(), []byte("\xff")); !errors.Is(err, patch.ErrEdit) {
-		t.Errorf("no JSON: %v", err)
-	}
+	_, err := e.Apply(t.Context(), []byte("\xff"))
+	expect.That(t, errors.Is(err, patch.ErrEdit), "no JSON: %v", err)
 }
 
 func TestDiff_names_each_place(t *testing.T) {
@@ -111,9 +109,8 @@ func TestDiff_names_each_place(t *testing.T) {
 	if strings.Join(got, "|") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
 	}
-	if same, _, err := patch.Diff(t.Context(), []byte(doc), []byte(" "+doc)); err != nil || len(same) != 0 {
-		t.Errorf("%v, %v", same, err)
-	}
+	same, _, err := patch.Diff(t.Context(), []byte(doc), []byte(" "+doc))
+	expect.That(t, err == nil && len(same) == 0, "%v, %v", same, err)
 }
 
 // Whatever is merged: the answer is JSON, and merging it once more changes nothing.
@@ -132,8 +129,7 @@ func FuzzMerge(f *testing.F) {
 		}
 		twice, err := e.Apply(t.Context(), once)
 		must.That(t, err == nil, "%s, merged into %s: %v", merge, once, err)
-		if changes, _, err := patch.Diff(t.Context(), once, twice); err != nil || len(changes) > 0 {
-			t.Errorf("merged twice: %v, %v", changes, err)
-		}
+		changes, _, err := patch.Diff(t.Context(), once, twice)
+		expect.That(t, err == nil && len(changes) == 0, "merged twice: %v, %v", changes, err)
 	})
 }

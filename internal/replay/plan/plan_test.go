@@ -126,11 +126,10 @@ func TestSave_leaves_nothing_behind_when_it_fails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	broken := errors.New("broken")
-	if _, err := plan.Save(filepath.Join(dir, "p"), head, func(*plan.Writer) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
+	_, err := plan.Save(filepath.Join(dir, "p"), head, func(*plan.Writer) error { return broken })
+	expect.That(t, errors.Is(err, broken), "got %v", err)
 	left, err := os.ReadDir(dir)
-	expect.That(t, err == nil && len(left) <= 0, "%v, %v", left, err)
+	expect.That(t, err == nil && len(left) == 0, "%v, %v", left, err)
 }
 
 // A plan travels as a file: whoever made it cannot have it fill the memory of who applies it.
@@ -207,15 +206,12 @@ func TestScratch_leaves_nothing_in_the_temporary_folder_whatever_ends_the_proces
 	if !reflect.DeepEqual(all(t, p), letters()) || !reflect.DeepEqual(all(t, p), letters()) || p.Checksum != kept.Checksum {
 		t.Errorf("it reads as %+v", all(t, p))
 	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := p.Each(func(*plan.Letter) error { return nil }); err == nil {
-		t.Error("it can be read after it was closed")
-	}
-	if err := kept.Close(); err != nil {
-		t.Errorf("a plan of another kind: %v", err)
-	}
+	err := p.Close()
+	expect.That(t, err == nil, "%v", err)
+	err = p.Each(func(*plan.Letter) error { return nil })
+	expect.That(t, err != nil, "it can be read after it was closed")
+	err = kept.Close()
+	expect.That(t, err == nil, "a plan of another kind: %v", err)
 }
 
 func TestScratch_leaves_nothing_when_the_letters_cannot_be_had(t *testing.T) {
@@ -230,5 +226,5 @@ func TestScratch_leaves_nothing_when_the_letters_cannot_be_had(t *testing.T) {
 func nothingIn(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	expect.That(t, err == nil && len(entries) <= 0, "%v, %v", entries, err)
+	expect.That(t, err == nil && len(entries) == 0, "%v, %v", entries, err)
 }

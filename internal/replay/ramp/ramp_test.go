@@ -56,13 +56,11 @@ func TestJudge_S2_6_stops_as_soon_as_the_limit_is_passed(t *testing.T) {
 func TestCheck_refuses_what_cannot_be(t *testing.T) {
 	t.Parallel()
 	for _, r := range []ramp.Ramp{{Canary: -1}, {Factor: 10}, {Canary: 1, Factor: 0.5}, {MaxFailed: 1.1}, {MaxFailed: -0.1}, {Canary: 1, Factor: 2e6}} {
-		if err := r.Check(); !errors.Is(err, ramp.ErrRamp) {
-			t.Errorf("%+v: %v", r, err)
-		}
+		err := r.Check()
+		expect.That(t, errors.Is(err, ramp.ErrRamp), "%+v: %v", r, err)
 	}
-	if err := (ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.02}).Check(); err != nil {
-		t.Error(err)
-	}
+	err := (ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.02}).Check()
+	expect.That(t, err == nil, "%v", err)
 }
 
 func TestParse(t *testing.T) {
@@ -94,18 +92,14 @@ func TestPace_keeps_the_rate_and_saves_nothing_up(t *testing.T) {
 	p := ramp.NewPace(100)
 	n := p.Batch(500)
 	expect.That(t, n == 25, "batches of %d, want 25", n)
-	if w := p.Wait(now, 50); w != 0 {
-		t.Errorf("the first waits %s", w)
-	}
-	if w := p.Wait(now, 50); w != 500*time.Millisecond {
-		t.Errorf("the second waits %s", w)
-	}
-	if w := p.Wait(now.Add(time.Hour), 100); w != 0 {
-		t.Errorf("after a pause: %s", w)
-	}
-	if w := p.Wait(now.Add(time.Hour), 1); w != time.Second {
-		t.Errorf("nothing is saved up: %s", w)
-	}
+	w := p.Wait(now, 50)
+	expect.That(t, w == 0, "the first waits %s", w)
+	w = p.Wait(now, 50)
+	expect.That(t, w == 500*time.Millisecond, "the second waits %s", w)
+	w = p.Wait(now.Add(time.Hour), 100)
+	expect.That(t, w == 0, "after a pause: %s", w)
+	w = p.Wait(now.Add(time.Hour), 1)
+	expect.That(t, w == time.Second, "nothing is saved up: %s", w)
 	var free ramp.Pace
 	expect.That(t, free.Wait(now, 1e6) == 0 && free.Batch(500) == 500, "the zero Pace keeps a rate")
 	slow := ramp.NewPace(0.01)

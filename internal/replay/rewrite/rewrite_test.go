@@ -113,12 +113,10 @@ func TestProgram_S4_8_hasNoSecretsAndLeavesNothing(t *testing.T) {
 	t.Setenv("SWITCHBACK_TEST_SECRET", "hunter2")
 	file := filepath.Join(t.TempDir(), "alive")
 	r := made(t, Spec{Program: `test -z "$SWITCHBACK_TEST_SECRET" || exit 9; (sleep 600; touch ` + file + `) & cat; sleep 600`, Seconds: 0.2})
-	if got, err := r.Apply(t.Context(), payment); !Refused(err) || !strings.Contains(err.Error(), "longer than") {
-		t.Errorf("%s, %v", got, err)
-	}
-	if _, err := os.Stat(file); err == nil {
-		t.Error("what it started goes on")
-	}
+	got, err := r.Apply(t.Context(), payment)
+	expect.That(t, Refused(err) && strings.Contains(err.Error(), "longer than"), "%s, %v", got, err)
+	_, err = os.Stat(file)
+	expect.That(t, err != nil, "what it started goes on")
 }
 
 // A program has no network where the system allows that, and has it when it is said so.
