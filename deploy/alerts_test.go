@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
@@ -58,9 +59,7 @@ func rules(t *testing.T) (alerts, records []rule) {
 			}
 		}
 	}
-	if len(alerts) == 0 {
-		t.Fatalf("%s has no alert", rulesFile)
-	}
+	must.That(t, len(alerts) != 0, "%s has no alert", rulesFile)
 	return alerts, records
 }
 
@@ -79,9 +78,8 @@ func TestAlerts_S4_10_S4_11_eachSaysWhatIsStaleWhatIsDoneAndWhatToDo(t *testing.
 		}
 		for _, name := range []string{"summary", "description", "runs", "impact", "progress", "dead_letters", "recovery", "steps"} {
 			text := a.Annotations[name]
-			if text == "" || name == "summary" && strings.Contains(text, "{{") {
-				t.Errorf("%s: %s %q; want a text, and one summary for every occurrence, so that alerts group", a.Alert, name, text)
-			}
+			expect.That(t, text != "" && (name != "summary" || !strings.Contains(text, "{{")),
+				"%s: %s %q; want a text, and one summary for every occurrence, so that alerts group", a.Alert, name, text)
 			for _, metric := range metricName.FindAllString(text, -1) {
 				if metric != "up" && !known[metric] { // "up to" is no metric
 					t.Errorf("%s: %s uses %s, which is not exported", a.Alert, name, metric)
@@ -116,9 +114,7 @@ func TestAlerts_S4_11_theCommandsExist(t *testing.T) {
 			}
 		}
 	}
-	if tried["replayer"] < 10 || tried["consumer"] < 10 {
-		t.Errorf("commands found: %v, at least ten of each stand in the alerts", tried)
-	}
+	expect.That(t, tried["replayer"] >= 10 && tried["consumer"] >= 10, "commands found: %v, at least ten of each stand in the alerts", tried)
 }
 
 // C-7: whoever is alerted about lag finds out what to do: each alert has a section in the runbook, and each section an alert.
@@ -136,9 +132,7 @@ func TestAlerts_agree_with_the_runbook(t *testing.T) {
 			wanted = append(wanted, "`"+name)
 		}
 		for _, part := range wanted {
-			if !strings.Contains(sections[a.Alert], part) {
-				t.Errorf("%s, section %s: has no %q", runbook, a.Alert, part)
-			}
+			expect.That(t, strings.Contains(sections[a.Alert], part), "%s, section %s: has no %q", runbook, a.Alert, part)
 		}
 		delete(sections, a.Alert)
 	}
@@ -159,9 +153,7 @@ func TestAlerts_use_only_metrics_that_exist(t *testing.T) {
 	}
 	for _, r := range append(alerts, records...) {
 		for _, name := range metricName.FindAllString(r.Expr, -1) {
-			if !known[name] {
-				t.Errorf("%s%s uses %s, which is not exported", r.Alert, r.Record, name)
-			}
+			expect.That(t, known[name], "%s%s uses %s, which is not exported", r.Alert, r.Record, name)
 		}
 	}
 }

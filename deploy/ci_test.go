@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
@@ -44,28 +45,19 @@ func TestCI_S0_12_theWorkflowChecksEveryChange(t *testing.T) {
 	text := must.Get(os.ReadFile("ci/workflow.yaml"))(t)
 	var w workflow
 	must.Do(t, yaml.UnmarshalWithOptions(text, &w, yaml.Strict()))
-	if !strings.Contains(string(text), "\n  pull_request:\n") || !slices.Contains(w.On.Push.Branches, "main") {
-		t.Errorf("it runs on %+v", w.On)
-	}
-	if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" || len(w.Jobs) != 1 {
-		t.Errorf("permissions %v, %d jobs", w.Permissions, len(w.Jobs))
-	}
+	expect.That(t, strings.Contains(string(text), "\n  pull_request:\n") && slices.Contains(w.On.Push.Branches, "main"), "it runs on %+v", w.On)
+	expect.That(t, len(w.Permissions) == 1 && w.Permissions["contents"] == "read" && len(w.Jobs) == 1, "permissions %v, %d jobs", w.Permissions, len(w.Jobs))
 	pinned := regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40}$`)
 	var runs []string
 	for name, job := range w.Jobs {
-		if job.RunsOn == "" || job.TimeoutMinutes == 0 {
-			t.Errorf("job %s: runs on %q, at most %d minutes", name, job.RunsOn, job.TimeoutMinutes)
-		}
+		expect.That(t, job.RunsOn != "" && job.TimeoutMinutes != 0, "job %s: runs on %q, at most %d minutes", name, job.RunsOn, job.TimeoutMinutes)
 		for _, step := range job.Steps {
-			if (step.Uses == "") == (step.Run == "") || step.Uses != "" && !pinned.MatchString(step.Uses) {
-				t.Errorf("step %+v: want either a command or an action with the commit that it is at", step)
-			}
+			expect.That(t, (step.Uses == "") != (step.Run == "") && (step.Uses == "" || pinned.MatchString(step.Uses)),
+				"step %+v: want either a command or an action with the commit that it is at", step)
 			runs = append(runs, step.Run)
 		}
 	}
-	if w.Env["SWITCHBACK_VERSION"] == "" || !slices.Contains(runs, "bash ci/check") {
-		t.Errorf("it runs %q with %v", runs, w.Env)
-	}
+	expect.That(t, w.Env["SWITCHBACK_VERSION"] != "" && slices.Contains(runs, "bash ci/check"), "it runs %q with %v", runs, w.Env)
 }
 
 // The workflow's own command, in a repository that is made as the file says, passes; and fails once somebody changes the
@@ -108,9 +100,7 @@ func replace(from, to string) func(t *testing.T, dir string) {
 	return func(t *testing.T, dir string) {
 		name := filepath.Join(dir, "pipelines", "parcels.yaml")
 		text, err := os.ReadFile(name)
-		if err != nil || !strings.Contains(string(text), from) {
-			t.Fatalf("%v, or no %q in it", err, from)
-		}
+		must.That(t, err == nil && strings.Contains(string(text), from), "%v, or no %q in it", err, from)
 		must.Do(t, os.WriteFile(name, []byte(strings.Replace(string(text), from, to, 1)), 0o600))
 	}
 }

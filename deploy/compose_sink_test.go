@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/sink"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -19,16 +20,11 @@ func TestCompose_S0_6_theTableIsThatOfTheConsumers(t *testing.T) {
 	for _, name := range []string{"consumer-1", "consumer-2"} {
 		s := file.Services[name]
 		cfg, err := config.Parse("config.compose.yaml", pipeline, func(variable string) string { return s.Environment[variable] })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if cfg.Sink.PostGIS == nil || s.Environment[cfg.Sink.PostGIS.DSNEnv] == "" || s.DependsOn["table"].Condition != "service_completed_successfully" {
-			t.Fatalf("%s has no table, no connection string for it, or does not wait for it: %+v", name, s)
-		}
+		must.Do(t, err)
+		must.That(t, cfg.Sink.PostGIS != nil && s.Environment[cfg.Sink.PostGIS.DSNEnv] != "" && s.DependsOn["table"].Condition == "service_completed_successfully",
+			"%s has no table, no connection string for it, or does not wait for it: %+v", name, s)
 		want := must.Get(sink.DDL(cfg))(t)
-		if string(statements) != want {
-			t.Errorf("sink.sql is not what consumer sink ddl prints for %s:\n%s", name, want)
-		}
+		expect.That(t, string(statements) == want, "sink.sql is not what consumer sink ddl prints for %s:\n%s", name, want)
 	}
 	if mounts := strings.Join(file.Services["table"].Volumes, " "); !strings.HasPrefix(mounts, "./sink.sql:") {
 		t.Errorf("the statements are not mounted: %s", mounts)

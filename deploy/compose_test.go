@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -52,13 +53,9 @@ func TestCompose_images_are_pinned_and_ports_are_local(t *testing.T) {
 	}
 	for name, s := range services {
 		_, tag, _ := strings.Cut(s.Image, ":")
-		if tag == "" || tag == "latest" || tag == "main" {
-			t.Errorf("%s: the image %q has no fixed version", name, s.Image)
-		}
+		expect.That(t, tag != "" && tag != "latest" && tag != "main", "%s: the image %q has no fixed version", name, s.Image)
 		for _, p := range s.Ports {
-			if !strings.HasPrefix(p, "127.0.0.1:") {
-				t.Errorf("%s: the port %s is open to the network, and nothing here has a password", name, p)
-			}
+			expect.That(t, strings.HasPrefix(p, "127.0.0.1:"), "%s: the port %s is open to the network, and nothing here has a password", name, p)
 		}
 	}
 }
@@ -100,13 +97,9 @@ func TestCompose_consumers_have_names_of_their_own(t *testing.T) {
 			t.Errorf("%s: the instance %q is also that of %q", name, instance, other)
 		}
 		seen[instance] = name
-		if s.DependsOn["topics"].Condition != "service_completed_successfully" {
-			t.Errorf("%s does not wait for its topics; a group whose topics are missing never joins", name)
-		}
+		expect.That(t, s.DependsOn["topics"].Condition == "service_completed_successfully", "%s does not wait for its topics; a group whose topics are missing never joins", name)
 	}
-	if len(seen) != 2 {
-		t.Errorf("found %d consumers, want 2", len(seen))
-	}
+	expect.That(t, len(seen) == 2, "found %d consumers, want 2", len(seen))
 }
 
 // Prometheus must find the consumers where they listen, under the name of their pipeline.
@@ -115,9 +108,7 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	text := must.Get(os.ReadFile("config.compose.yaml"))(t)
 	cfg := must.Get(config.Parse("config.compose.yaml", text, env))(t)
 	host, port, _ := strings.Cut(cfg.Metrics.Listen, ":")
-	if host != "0.0.0.0" {
-		t.Errorf("the consumers listen on %s: no other container can reach that", cfg.Metrics.Listen)
-	}
+	expect.That(t, host == "0.0.0.0", "the consumers listen on %s: no other container can reach that", cfg.Metrics.Listen)
 	var file struct {
 		RuleFiles     []string `yaml:"rule_files"`
 		ScrapeConfigs []struct {
@@ -137,12 +128,8 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	if job.JobName != "switchback" || job.Static[0].Labels["pipeline"] != cfg.Pipeline.ID {
 		t.Errorf("job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
 	}
-	if !job.Honor {
-		t.Error("the series name their pipeline, and Prometheus would rename that label")
-	}
-	if !slices.Equal(file.RuleFiles, []string{"rules.yaml"}) {
-		t.Errorf("rule files are %v", file.RuleFiles)
-	}
+	expect.That(t, job.Honor, "the series name their pipeline, and Prometheus would rename that label")
+	expect.That(t, slices.Equal(file.RuleFiles, []string{"rules.yaml"}), "rule files are %v", file.RuleFiles)
 }
 
 func TestDockerfile_builds_what_is_there(t *testing.T) {
@@ -152,10 +139,6 @@ func TestDockerfile_builds_what_is_there(t *testing.T) {
 			t.Errorf("builds %s: %v", m, err)
 		}
 	}
-	if !strings.Contains(string(text), "CGO_ENABLED=0") {
-		t.Error("the binaries are not static, and the image has no C library")
-	}
-	if !regexp.MustCompile(`(?m)^USER nonroot`).Match(text) {
-		t.Error("the image runs as root")
-	}
+	expect.That(t, strings.Contains(string(text), "CGO_ENABLED=0"), "the binaries are not static, and the image has no C library")
+	expect.That(t, regexp.MustCompile(`(?m)^USER nonroot`).Match(text), "the image runs as root")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -27,9 +28,7 @@ const mostConsumer = 50_000_000
 func TestImage_saysItsVersionAndCommit(t *testing.T) {
 	text := dockerfile(t)
 	flags := regexp.MustCompile(`-ldflags="([^"]+)"`).FindStringSubmatch(text)
-	if flags == nil || !strings.Contains(text, "\nARG VERSION=\n") || !strings.Contains(text, "\nARG COMMIT=\n") {
-		t.Fatalf("no arguments VERSION and COMMIT, or no linker flags:\n%s", text)
-	}
+	must.That(t, flags != nil && strings.Contains(text, "\nARG VERSION=\n") && strings.Contains(text, "\nARG COMMIT=\n"), "no arguments VERSION and COMMIT, or no linker flags:\n%s", text)
 	const commit = "0123456789abcdef0123456789abcdef01234567"
 	ldflags := strings.NewReplacer("${VERSION}", "v1.2.3", "${COMMIT}", commit).Replace(flags[1])
 	binary := filepath.Join(t.TempDir(), "consumer")
@@ -45,9 +44,7 @@ func TestImage_saysItsVersionAndCommit(t *testing.T) {
 		t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
 	}
 	ignored := must.Get(os.ReadFile("../.dockerignore"))(t)
-	if slices.Contains(strings.Fields(string(ignored)), ".git") {
-		t.Error(".dockerignore keeps .git out of the context: an image without arguments would not know its commit")
-	}
+	expect.That(t, !slices.Contains(strings.Fields(string(ignored)), ".git"), ".dockerignore keeps .git out of the context: an image without arguments would not know its commit")
 	for name, s := range compose(t).Services {
 		if s.Build != nil && (s.Build.Args["VERSION"] != "${VERSION:-}" || s.Build.Args["COMMIT"] != "${COMMIT:-}") {
 			t.Errorf("service %s passes no VERSION and COMMIT to its build: %v", name, s.Build.Args)

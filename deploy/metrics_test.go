@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -39,9 +40,7 @@ func exportedMetrics(t *testing.T) map[string]bool {
 			return true
 		})
 	}
-	if len(known) < 10 {
-		t.Fatalf("found only %d metrics in internal/telemetry", len(known))
-	}
+	must.That(t, len(known) >= 10, "found only %d metrics in internal/telemetry", len(known))
 	return known
 }
 
@@ -52,8 +51,6 @@ func TestMetricsPage_lists_every_metric(t *testing.T) {
 		if regexp.MustCompile(`_(bucket|count|sum)$`).MatchString(name) {
 			continue
 		}
-		if !strings.Contains(string(text), "`"+name) {
-			t.Errorf("%s does not list %s", metricsPage, name)
-		}
+		expect.That(t, strings.Contains(string(text), "`"+name), "%s does not list %s", metricsPage, name)
 	}
 }

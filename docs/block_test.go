@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -54,9 +55,7 @@ func pages(t *testing.T) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return out
 }
 
@@ -67,9 +66,7 @@ func blocks(t *testing.T) []block {
 	for _, page := range pages(t) {
 		text := must.Get(os.ReadFile(filepath.Join(root, page)))(t)
 		found, err := parseBlocks(page, string(text))
-		if err != nil {
-			t.Error(err)
-		}
+		expect.That(t, err == nil, "%v", err)
 		out = append(out, found...)
 	}
 	return out

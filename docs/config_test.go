@@ -59,9 +59,7 @@ func TestShippedConfigurationsLoad(t *testing.T) {
 		found := must.Get(filepath.Glob(filepath.Join(root, pattern)))(t)
 		files = append(files, found...)
 	}
-	if len(files) < 2 {
-		t.Fatalf("found only %v", files)
-	}
+	must.That(t, len(files) >= 2, "found only %v", files)
 	for _, file := range files {
 		t.Run(strings.TrimPrefix(filepath.ToSlash(file), root+"/"), func(t *testing.T) {
 			text := must.Get(os.ReadFile(file))(t)

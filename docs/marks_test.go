@@ -9,15 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Every block says how it is kept true. An excerpt stands in the named file, word for word but for the indentation, and JSON parses.
 func TestBlocks_each_says_how_it_is_checked(t *testing.T) {
 	for _, b := range blocks(t) {
-		if len(b.marks) == 0 {
-			t.Errorf("%s: no mark says how the block is checked", b)
-		}
+		expect.That(t, len(b.marks) != 0, "%s: no mark says how the block is checked", b)
 		if b.has("file") {
 			text := must.Get(os.ReadFile(filepath.Join(root, b.marks["file"])))(t)
 			if !strings.Contains(flat(string(text)), flat(b.text)) {
@@ -30,9 +29,7 @@ func TestBlocks_each_says_how_it_is_checked(t *testing.T) {
 			for dec := json.NewDecoder(strings.NewReader(b.text)); err == nil; {
 				err = dec.Decode(&v)
 			}
-			if !errors.Is(err, io.EOF) {
-				t.Errorf("%s: %v", b, err)
-			}
+			expect.That(t, errors.Is(err, io.EOF), "%s: %v", b, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
@@ -26,14 +27,10 @@ func python(t *testing.T, env []string, args ...string) proc.Result {
 // Every example is Python that compiles.
 func TestOrchestrators_S4_12_examplesCompile(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, orchestrators, "*", "*.py"))
-	if err != nil || len(files) != 3 {
-		t.Fatalf("found %v, %v", files, err)
-	}
+	must.That(t, err == nil && len(files) == 3, "found %v, %v", files, err)
 	for _, name := range append(files, filepath.Join(root, orchestrators, "switchback_run.py")) {
 		res := python(t, nil, "-c", "import ast,sys; compile(ast.parse(open(sys.argv[1]).read(), sys.argv[1]), sys.argv[1], 'exec')", name)
-		if res.Code != 0 {
-			t.Errorf("%s does not compile: %v", name, res)
-		}
+		expect.That(t, res.Code == 0, "%s does not compile: %v", name, res)
 	}
 }
 
@@ -101,9 +98,7 @@ func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 		t.Errorf("a held pipeline: %+v", e)
 	}
 	res := python(t, nil, "-c", "import switchback_run as s; print([s.VERDICTS.get(c, s.Verdict.AGAIN).value for c in (4, 130, -9)])")
-	if strings.TrimSpace(res.Stdout) != "['partly', 'again', 'again']" {
-		t.Errorf("partly failed, interrupted, killed: %v", res)
-	}
+	expect.That(t, strings.TrimSpace(res.Stdout) == "['partly', 'again', 'again']", "partly failed, interrupted, killed: %v", res)
 }
 
 // spoil sends a record to the source that dies at once.

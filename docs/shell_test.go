@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -44,9 +46,7 @@ func (s shell) run(t *testing.T, b block) proc.Result {
 	defer cancel()
 	res := proc.Run(ctx, t, proc.Spec{Path: "/bin/sh", Args: []string{"-euc", b.text}, Env: s.env, Dir: root})
 	want, _ := strconv.Atoi(b.marks["exit"])
-	if res.Code != want {
-		t.Errorf("%s: want exit code %d, got %v\nof:\n%s", b, want, res, b.text)
-	}
+	expect.That(t, res.Code == want, "%s: want exit code %d, got %v\nof:\n%s", b, want, res, b.text)
 	return res
 }
 
@@ -55,9 +55,7 @@ func (s shell) run(t *testing.T, b block) proc.Result {
 func emptyBroker(t *testing.T) string {
 	t.Helper()
 	broker, err := devbroker.Start(devbroker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(broker.Close)
 	return broker.Addr()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
@@ -28,9 +29,7 @@ func TestValidate_S0_2_all_faults_at_once(t *testing.T) {
 	for _, command := range []string{"validate", "run"} {
 		res := consumer(t, "pipeline:\n  id: parcels\n  retry_policy: { max_attempts: 0 }\n", command)
 		for _, key := range []string{"max_attempts", "base_delay_seconds", "retryable_status_codes", "tolerance"} {
-			if res.Code != 2 || !strings.Contains(res.Stdout+res.Stderr, key) {
-				t.Errorf("%s: %s is not named: %v", command, key, res)
-			}
+			expect.That(t, res.Code == 2 && strings.Contains(res.Stdout+res.Stderr, key), "%s: %s is not named: %v", command, key, res)
 		}
 	}
 	if res := consumer(t, whole, "validate"); res.Code != 0 {

@@ -10,15 +10,14 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 
 	"github.com/switchback-geo/switchback/examples"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
 	seen := map[string]bool{}
 	for f, err := range examples.Earthquakes() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var quake struct {
 			Type       string
 			ID         string
@@ -28,14 +27,11 @@ func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
 		if err := json.Unmarshal(f.JSON, &quake); err != nil {
 			t.Fatalf("%s: %v", f.ID, err)
 		}
-		if quake.Type != "Feature" || quake.ID != f.ID || quake.Properties.Updated == 0 || quake.Geometry.Type != "Point" {
-			t.Errorf("%s: not an earthquake as USGS publishes it: %.120s", f.ID, f.JSON)
-		}
+		expect.That(t, quake.Type == "Feature" && quake.ID == f.ID && quake.Properties.Updated != 0 && quake.Geometry.Type == "Point",
+			"%s: not an earthquake as USGS publishes it: %.120s", f.ID, f.JSON)
 		seen[f.ID] = true
 	}
-	if len(seen) != 1707 {
-		t.Errorf("%d different earthquakes, want 1707", len(seen))
-	}
+	expect.That(t, len(seen) == 1707, "%d different earthquakes, want 1707", len(seen))
 }
 
 // TestCounties_invalid_ones_are_kept also holds data/README.md to the counts that the data have.
@@ -43,9 +39,7 @@ func TestCounties_invalid_ones_are_kept(t *testing.T) {
 	states := must.Get(examples.States())(t)
 	seen, invalid, short := map[string]bool{}, 0, 0
 	for f, err := range examples.Counties() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var county struct {
 			ID         string
 			Properties struct{ Name string }
@@ -54,9 +48,7 @@ func TestCounties_invalid_ones_are_kept(t *testing.T) {
 		if err := json.Unmarshal(f.JSON, &county); err != nil {
 			t.Fatalf("%s: %v", f.ID, err)
 		}
-		if county.ID != f.ID || len(f.ID) != 5 || county.Properties.Name == "" || states[f.ID[:2]] == "" {
-			t.Errorf("%s: no id, no name or an unknown state", f.ID)
-		}
+		expect.That(t, county.ID == f.ID && len(f.ID) == 5 && county.Properties.Name != "" && states[f.ID[:2]] != "", "%s: no id, no name or an unknown state", f.ID)
 		if _, err := geom.UnmarshalGeoJSON(county.Geometry); err != nil {
 			invalid++
 		}
@@ -65,14 +57,10 @@ func TestCounties_invalid_ones_are_kept(t *testing.T) {
 		}
 		seen[f.ID] = true
 	}
-	if len(seen) != 3231 || invalid != 40 || short != 19 {
-		t.Errorf("%d counties, %d invalid, %d with a short ring, want 3231, 40, 19", len(seen), invalid, short)
-	}
+	expect.That(t, len(seen) == 3231 && invalid == 40 && short == 19, "%d counties, %d invalid, %d with a short ring, want 3231, 40, 19", len(seen), invalid, short)
 	readme := must.Get(os.ReadFile("data/README.md"))(t)
 	for _, claim := range []string{"**3,231**", fmt.Sprintf("**%d** are invalid", invalid), fmt.Sprintf("**%d** have a ring of fewer than four positions", short)} {
-		if !strings.Contains(string(readme), claim) {
-			t.Errorf("data/README.md does not say %q", claim)
-		}
+		expect.That(t, strings.Contains(string(readme), claim), "data/README.md does not say %q", claim)
 	}
 }
 

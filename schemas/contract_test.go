@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -31,9 +32,7 @@ func TestSchemas_name_the_words_that_the_code_knows(t *testing.T) {
 				listed = append(listed, word.(string))
 			}
 			slices.Sort(listed)
-			if !slices.Equal(words, listed) {
-				t.Errorf("%s.%s has %v, the schema lists %v", c.dir, c.typ, words, listed)
-			}
+			expect.That(t, slices.Equal(words, listed), "%s.%s has %v, the schema lists %v", c.dir, c.typ, words, listed)
 		})
 	}
 }
@@ -47,13 +46,9 @@ func TestSchemas_name_the_members_that_the_code_writes(t *testing.T) {
 			written, always := members(t, c.dir, c.typ)
 			_, doc := compile(t, c.schema)
 			listed := slices.Sorted(maps.Keys(doc["properties"].(map[string]any)))
-			if !slices.Equal(written, listed) {
-				t.Errorf("%s writes %v, the schema lists %v", c.dir, written, listed)
-			}
+			expect.That(t, slices.Equal(written, listed), "%s writes %v, the schema lists %v", c.dir, written, listed)
 			for _, required := range doc["required"].([]any) {
-				if !slices.Contains(always, required.(string)) {
-					t.Errorf("%v is required, but may be left out by %s", required, c.dir)
-				}
+				expect.That(t, slices.Contains(always, required.(string)), "%v is required, but may be left out by %s", required, c.dir)
 			}
 		})
 	}
@@ -85,9 +80,7 @@ func constants(t *testing.T, dir, typ string) []string {
 			words = append(words, word)
 		}
 	})
-	if len(words) == 0 {
-		t.Fatalf("%s has no constants of type %s", dir, typ)
-	}
+	must.That(t, len(words) != 0, "%s has no constants of type %s", dir, typ)
 	slices.Sort(words)
 	return words
 }
@@ -108,9 +101,7 @@ func members(t *testing.T, dir, typ string) (all, always []string) {
 			}
 		}
 	})
-	if len(all) == 0 {
-		t.Fatalf("%s has no type %s", dir, typ)
-	}
+	must.That(t, len(all) != 0, "%s has no type %s", dir, typ)
 	slices.Sort(all)
 	return all, always
 }

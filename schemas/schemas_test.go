@@ -8,6 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -21,18 +22,14 @@ func compile(t *testing.T, name string) (*jsonschema.Schema, map[string]any) {
 	must.Do(t, compiler.AddResource(name, doc))
 	schema := must.Get(compiler.Compile(name))(t)
 	members, ok := doc.(map[string]any)
-	if !ok {
-		t.Fatalf("%s is not an object", name)
-	}
+	must.That(t, ok, "%s is not an object", name)
 	return schema, members
 }
 
 func TestSchemas_C_7_each_is_a_schema_and_its_examples_are_valid(t *testing.T) {
 	names := must.Get(Names())(t)
 	for _, wanted := range []string{Pipeline, AuditEvent, DeadLetterState} {
-		if !strings.Contains(strings.Join(names, " "), wanted) {
-			t.Errorf("%s is missing of %v", wanted, names)
-		}
+		expect.That(t, strings.Contains(strings.Join(names, " "), wanted), "%s is missing of %v", wanted, names)
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
@@ -40,9 +37,7 @@ func TestSchemas_C_7_each_is_a_schema_and_its_examples_are_valid(t *testing.T) {
 			if id, _ := doc["$id"].(string); !strings.HasSuffix(id, "/schemas/"+name) {
 				t.Errorf("$id %q does not end with the name of the file", id)
 			}
-			if doc["title"] == nil || doc["description"] == nil {
-				t.Error("no title or description")
-			}
+			expect.That(t, doc["title"] != nil && doc["description"] != nil, "no title or description")
 			examples, _ := doc["examples"].([]any)
 			for i, example := range examples {
 				if err := schema.Validate(example); err != nil {

@@ -43,12 +43,8 @@ func BenchmarkBefore(b *testing.B) {
 func measured(b *testing.B, binary string) float64 {
 	b.Helper()
 	out, err := exec.CommandContext(b.Context(), binary, "-test.run=^$", "-test.bench=^BenchmarkHandle$", "-test.benchtime=60000x").CombinedOutput()
-	if err != nil {
-		b.Fatalf("%s: %v\n%s", binary, err, out)
-	}
+	must.That(b, err == nil, "%s: %v\n%s", binary, err, out)
 	found := regexp.MustCompile(`([0-9.]+) ` + cpuUnit).FindSubmatch(out)
-	if found == nil {
-		b.Fatalf("%s has no figure in %s:\n%s", binary, cpuUnit, out)
-	}
+	must.That(b, found != nil, "%s has no figure in %s:\n%s", binary, cpuUnit, out)
 	return must.Get(strconv.ParseFloat(string(found[1]), 64))(b)
 }

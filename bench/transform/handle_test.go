@@ -66,9 +66,7 @@ func handling(tb testing.TB) func(value []byte) retrytopics.Result {
 	key := []byte("feat")
 	return func(value []byte) retrytopics.Result {
 		result, err := p.Handle(tb.Context(), &retrytopics.Record{Key: key, Value: value, Attempt: 1})
-		if err != nil {
-			tb.Fatalf("%s: %v", value, err)
-		}
+		must.That(tb, err == nil, "%s: %v", value, err)
 		return result
 	}
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // C-7: a producer may hold its features in either of the usual forms.
@@ -17,9 +20,7 @@ func TestReadEvents_both_forms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var keys []string
 			for e, err := range readEvents(strings.NewReader(input)) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				keys = append(keys, e.Key)
 				if want := map[string]string{"a": a, "9007199254740993": b}[e.Key]; string(e.Value) != want {
 					t.Errorf("the value of %s is not what was read: %s", e.Key, e.Value)
@@ -54,9 +55,7 @@ func TestReadEvents_says_which_feature_is_wrong(t *testing.T) {
 				n++
 				last = err
 			}
-			if last == nil || !strings.HasPrefix(last.Error(), c.want) || n != 2 {
-				t.Errorf("after %d events: %v, want %s", n, last, c.want)
-			}
+			expect.That(t, last != nil && strings.HasPrefix(last.Error(), c.want) && n == 2, "after %d events: %v, want %s", n, last, c.want)
 		})
 	}
 }

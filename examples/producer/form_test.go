@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -33,13 +34,9 @@ func published(t *testing.T, want int, args ...string) map[string]*kgo.Record {
 func TestPublish_C_7_everyFormHasTheSameContent(t *testing.T) {
 	plain := published(t, 100)
 	tr, err := transform.New(transform.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	opener, err := envelope.New(tr, envelope.Options{Format: envelope.Auto})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, args := range map[string][]string{
 		"geojson": {"-format", "geojson"}, "cloudevents": {"-format", "cloudevents"}, "avro": {"-format", "avro"},
 	} {
@@ -48,15 +45,11 @@ func TestPublish_C_7_everyFormHasTheSameContent(t *testing.T) {
 			for key, r := range published(t, 100, args...) {
 				c := must.Get(opener.Open(t.Context(), r.Headers, r.Value))(t)
 				same, err := tr.Decode(plain[key].Value)
-				if err != nil || !bytes.Equal(transform.Canonical(c.Feature), transform.Canonical(same)) || c.FeatureID != key {
-					t.Errorf("%s is another feature: %v", key, err)
-				}
+				expect.That(t, err == nil && bytes.Equal(transform.Canonical(c.Feature), transform.Canonical(same)) && c.FeatureID == key, "%s is another feature: %v", key, err)
 				if name != "cloudevents" {
 					continue
 				}
-				if c.Event == nil || c.Event.Subject != key || c.Event.Time == "" || events[c.Event.ID] {
-					t.Errorf("%s has the event %+v", key, c.Event)
-				}
+				expect.That(t, c.Event != nil && c.Event.Subject == key && c.Event.Time != "" && !events[c.Event.ID], "%s has the event %+v", key, c.Event)
 				events[c.Event.ID] = true
 			}
 		})
@@ -71,9 +64,7 @@ func TestPublish_C_7_avroThroughARegistry(t *testing.T) {
 		all := published(t, 100, "-format", "avro", "-registry", fake.URL())
 		registered, found := fake.GetSchema("features-value", 1)
 		text, err := schemas.Read(schemas.FeatureEventAvro)
-		if err != nil || !found || registered.Schema.Schema != string(text) {
-			t.Fatalf("registered %+v, %v", registered, err)
-		}
+		must.That(t, err == nil && found && registered.Schema.Schema == string(text), "registered %+v, %v", registered, err)
 		for key, r := range all {
 			if !bytes.HasPrefix(r.Value, envelope.AppendConfluent(nil, registered.ID)) {
 				t.Errorf("%s begins with %x", key, r.Value[:5])

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -47,9 +48,7 @@ func records(t *testing.T, broker, topic string, want int) []*kgo.Record {
 	ends := must.Get(kadm.NewClient(client).ListEndOffsets(ctx, topic))(t)
 	stored := 0
 	ends.Each(func(o kadm.ListedOffset) { stored += int(o.Offset) })
-	if stored != want {
-		t.Fatalf("the topic has %d records, want %d", stored, want)
-	}
+	must.That(t, stored == want, "the topic has %d records, want %d", stored, want)
 	var out []*kgo.Record
 	for len(out) < stored {
 		fetches := client.PollFetches(ctx)
@@ -74,9 +73,7 @@ func TestPublish_events_follow_the_published_schema(t *testing.T) {
 			t.Errorf("%s: %v", r.Key, err)
 		}
 		e, err := newEvent(r.Value)
-		if err != nil || e.Key != string(r.Key) {
-			t.Errorf("the key %q is not the feature's id: %q, %v", r.Key, e.Key, err)
-		}
+		expect.That(t, err == nil && e.Key == string(r.Key), "the key %q is not the feature's id: %q, %v", r.Key, e.Key, err)
 	}
 }
 
@@ -94,9 +91,7 @@ func TestPublish_from_a_file_and_from_standard_input(t *testing.T) {
 				t.Fatalf("exit code %d: %s", code, errs.String())
 			}
 			r := records(t, broker, "parcels", 1)[0]
-			if string(r.Value) != feature || string(r.Key) != "parcel 7" {
-				t.Errorf("stored %s: %s", r.Key, r.Value)
-			}
+			expect.That(t, string(r.Value) == feature && string(r.Key) == "parcel 7", "stored %s: %s", r.Key, r.Value)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -39,9 +40,7 @@ func TestParseDLQ_who_names_the_brokers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if !slices.Equal(cfg.Kafka.Brokers, c.want) || cfg.Topics.DLQ != "payments.DLT" {
-			t.Errorf("%s: brokers %v of %s", name, cfg.Kafka.Brokers, cfg.Topics.DLQ)
-		}
+		expect.That(t, slices.Equal(cfg.Kafka.Brokers, c.want) && cfg.Topics.DLQ == "payments.DLT", "%s: brokers %v of %s", name, cfg.Kafka.Brokers, cfg.Topics.DLQ)
 		if secured := cfg.Kafka.TLS.Enabled && cfg.Kafka.SASL.Mechanism == MechanismScramSHA512 && cfg.Kafka.SASL.PasswordEnv == "DESK_PASSWORD"; secured != (c.q.Profile == "prod") {
 			t.Errorf("%s: tls %+v, sasl %+v", name, cfg.Kafka.TLS, cfg.Kafka.SASL)
 		}
@@ -69,9 +68,7 @@ func TestParseDLQ_says_what_is_wrong_and_where(t *testing.T) {
 		"a list":            {DLQ{Topic: "d", Profile: "x", Profiles: "p.yaml"}, "- prod\n", "p.yaml:1:1: expected the key profiles"},
 	} {
 		_, err := ParseDLQ(c.q, []byte(c.profiles), nil)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "pipeline.") {
-			t.Errorf("%s: want %q in %v", name, c.want, err)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "pipeline."), "%s: want %q in %v", name, c.want, err)
 	}
 }
 

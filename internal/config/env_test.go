@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -98,17 +99,13 @@ func TestLoad_refuses_variables_that_override_nothing(t *testing.T) {
 	}
 	_, err := Load(path)
 	var faults *Faults
-	if !errors.As(err, &faults) || len(faults.List) != len(wrong) {
-		t.Fatalf("got %v", err)
-	}
+	must.That(t, errors.As(err, &faults) && len(faults.List) == len(wrong), "got %v", err)
 	for _, f := range faults.List {
 		if f.Text("x") != wrong[f.Variable] {
 			t.Errorf("\n got %s\nwant %s", f.Text("x"), wrong[f.Variable])
 		}
 	}
-	if strings.Contains(err.Error(), "hunter2") {
-		t.Error("a fault shows the value of an unknown variable")
-	}
+	expect.That(t, !strings.Contains(err.Error(), "hunter2"), "a fault shows the value of an unknown variable")
 }
 
 const reloadable = `pipeline:
@@ -144,13 +141,10 @@ func TestChanges_S4_5_tellsWhatARunningConsumerCanTakeUp(t *testing.T) {
 			}
 			from, to := mustParse(t, reloadable), mustParse(t, changed)
 			taken, restart, err := Changes(from, to)
-			if err != nil || !slices.Equal(taken, c.taken) || !slices.Equal(restart, c.restart) {
-				t.Fatalf("taken %v, restart %v, error %v; want %v, %v", taken, restart, err, c.taken, c.restart)
-			}
+			must.That(t, err == nil && slices.Equal(taken, c.taken) && slices.Equal(restart, c.restart),
+				"taken %v, restart %v, error %v; want %v, %v", taken, restart, err, c.taken, c.restart)
 			again, still, err := Changes(from.Taking(to), to)
-			if err != nil || len(again) > 0 || !slices.Equal(still, c.restart) {
-				t.Errorf("after it was taken up: %v, %v, %v", again, still, err)
-			}
+			expect.That(t, err == nil && len(again) <= 0 && slices.Equal(still, c.restart), "after it was taken up: %v, %v, %v", again, still, err)
 			if before, _, _ := Changes(from, mustParse(t, reloadable)); len(before) > 0 {
 				t.Errorf("the old configuration changed: %v", before)
 			}

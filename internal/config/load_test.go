@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -33,9 +34,7 @@ func goodFiles(t *testing.T) []string {
 	var out []string
 	for _, pattern := range []string{"testdata/*.yaml", "../../deploy/config*.yaml"} {
 		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no files match %s: %v", pattern, err)
-		}
+		must.That(t, err == nil && len(files) != 0, "no files match %s: %v", pattern, err)
 		out = append(out, files...)
 	}
 	return out
@@ -44,20 +43,15 @@ func goodFiles(t *testing.T) []string {
 func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
 	cfg := must.Get(Load("testdata/pipeline_resilience.yaml"))(t)
 	p := cfg.Pipeline.RetryPolicy
-	if cfg.Pipeline.ID != "municipal-parcel-sync" || p.MaxAttempts != 3 || p.BaseDelaySeconds != 2 || !p.Jitter {
-		t.Errorf("got %+v", cfg.Pipeline)
-	}
-	if !slices.Equal(p.RetryableStatusCodes, []int{429, 502, 503}) || !slices.Equal(p.TerminalStatusCodes, []int{400, 401}) {
-		t.Errorf("codes: %v, %v", p.RetryableStatusCodes, p.TerminalStatusCodes)
-	}
+	expect.That(t, cfg.Pipeline.ID == "municipal-parcel-sync" && p.MaxAttempts == 3 && p.BaseDelaySeconds == 2 && p.Jitter, "got %+v", cfg.Pipeline)
+	expect.That(t, slices.Equal(p.RetryableStatusCodes, []int{429, 502, 503}) && slices.Equal(p.TerminalStatusCodes, []int{400, 401}),
+		"codes: %v, %v", p.RetryableStatusCodes, p.TerminalStatusCodes)
 	want := Tolerance{
 		MaxNullRate: 0.005, HaltOnGeometryInvalid: true, PrecisionDecimalThreshold: 6,
 		MaxTransientRate: 0.4, MaxDeadLetterRate: 0.2, Window: Duration(10 * time.Minute), MinRecords: 100, // S1-8, S4-9
 		HoldOn: []classify.Code{classify.CodePrecisionDegraded, classify.CodeForeignKeyEmpty}, OnBatch: OnBatchQuarantine, // S0-9, S4-1
 	}
-	if !reflect.DeepEqual(cfg.Pipeline.Tolerance, want) {
-		t.Errorf("tolerance %+v, want %+v", cfg.Pipeline.Tolerance, want)
-	}
+	expect.That(t, reflect.DeepEqual(cfg.Pipeline.Tolerance, want), "tolerance %+v, want %+v", cfg.Pipeline.Tolerance, want)
 }
 
 // A missing mandatory key is a fault at the line of its parent, with an example of the key.
@@ -84,14 +78,10 @@ func TestParse_S0_2_mandatory_keys(t *testing.T) {
 				"  tolerance:\n" + line(tolerance+"max_null_rate") + line(tolerance+"halt_on_geometry_invalid")
 			_, err := Parse("x", []byte(text), nil)
 			var faults *Faults
-			if !errors.As(err, &faults) || len(faults.List) != 1 {
-				t.Fatalf("got %v", err)
-			}
+			must.That(t, errors.As(err, &faults) && len(faults.List) == 1, "got %v", err)
 			above, _, _ := strings.Cut(text, parentKey(missing))
 			f, key := faults.List[0], missing[strings.LastIndex(missing, ".")+1:]
-			if f.Path != missing || !strings.HasPrefix(f.Fix, "add "+key+": ") || f.Line != 1+strings.Count(above, "\n") {
-				t.Errorf("got %+v", f)
-			}
+			expect.That(t, f.Path == missing && strings.HasPrefix(f.Fix, "add "+key+": ") && f.Line == 1+strings.Count(above, "\n"), "got %+v", f)
 		})
 	}
 }
@@ -127,9 +117,7 @@ func TestParse_defaults(t *testing.T) {
 		"SASL is off":                    {cfg.Kafka.SASL.Enabled(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !reflect.DeepEqual(check.got, check.want) {
-				t.Errorf("got %v, want %v", check.got, check.want)
-			}
+			expect.That(t, reflect.DeepEqual(check.got, check.want), "got %v, want %v", check.got, check.want)
 		})
 	}
 }
@@ -252,13 +240,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		var faults *Faults
-		if !errors.As(err, &faults) || len(faults.List) == 0 {
-			t.Fatalf("not faults: %v", err)
-		}
+		must.That(t, errors.As(err, &faults) && len(faults.List) != 0, "not faults: %v", err)
 		for _, fault := range faults.List {
-			if fault.Message == "" || fault.Variable == "" && (fault.Line < 1 || fault.Column < 1) {
-				t.Errorf("fault without a place or a message: %+v", fault)
-			}
+			expect.That(t, fault.Message != "" && (fault.Variable != "" || fault.Line >= 1 && fault.Column >= 1), "fault without a place or a message: %+v", fault)
 		}
 	})
 }
@@ -267,9 +251,7 @@ func FuzzParse(f *testing.F) {
 func checkLegal(t *testing.T, cfg *Config) {
 	t.Helper()
 	p := cfg.Pipeline.RetryPolicy
-	if p.MaxAttempts < 1 || p.BaseDelaySeconds <= 0 || len(p.Tiers) == 0 || p.BaseDelay() > p.MaxDelay() {
-		t.Errorf("illegal retry policy was accepted: %+v", p)
-	}
+	expect.That(t, p.MaxAttempts >= 1 && p.BaseDelaySeconds > 0 && len(p.Tiers) != 0 && p.BaseDelay() <= p.MaxDelay(), "illegal retry policy was accepted: %+v", p)
 	for _, topic := range cfg.allTopics() {
 		if problem, _ := topicProblem(topic.name); problem != "" {
 			t.Errorf("%s: %s", topic.path, problem)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -74,9 +75,7 @@ func TestDuration_text(t *testing.T) {
 		var d Duration
 		must.Do(t, d.UnmarshalText([]byte(text)))
 		out, err := d.MarshalText()
-		if err != nil || string(out) != want {
-			t.Errorf("%s: got %s, %v; want %s", text, out, err, want)
-		}
+		expect.That(t, err == nil && string(out) == want, "%s: got %s, %v; want %s", text, out, err, want)
 	}
 	var d Duration
 	if err := d.UnmarshalText([]byte("2")); err == nil {
@@ -241,13 +240,9 @@ func TestForbidden_S3_6(t *testing.T) {
 		t.Run(c.pattern, func(t *testing.T) {
 			_, err := Parse("p.yaml", fmt.Appendf(nil, forbiddenFile, c.retry, c.http), nil)
 			faults, ok := errors.AsType[*Faults](err)
-			if !ok {
-				t.Fatalf("accepted: %v", err)
-			}
+			must.That(t, ok, "accepted: %v", err)
 			i := slices.IndexFunc(faults.List, func(f Fault) bool { return f.Path == c.path })
-			if i < 0 || len(faults.List) != 1 {
-				t.Fatalf("want one fault, at %s: %v", c.path, err)
-			}
+			must.That(t, i >= 0 && len(faults.List) == 1, "want one fault, at %s: %v", c.path, err)
 			f := faults.List[i]
 			if !strings.Contains(f.Message, "forbidden: ") || !strings.Contains(f.Message, c.reason) || f.Fix == "" {
 				t.Errorf("the fault gives neither the reason nor what to do: %s", f.Text("p.yaml"))

@@ -16,6 +16,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -224,9 +225,7 @@ func TestReference_shows_every_key(t *testing.T) {
 	minimal := must.Get(os.ReadFile("testdata/minimal.yaml"))(t)
 	shown := keysIn(mustParse(t, readReference(t)))
 	examples := examplesOf(readReference(t))
-	if len(examples) < 4 {
-		t.Fatalf("found only %d examples", len(examples))
-	}
+	must.That(t, len(examples) >= 4, "found only %d examples", len(examples))
 	for _, example := range examples {
 		if !strings.HasPrefix(example, "pipeline:") { // a file of its own
 			example = string(minimal) + example
@@ -234,9 +233,7 @@ func TestReference_shows_every_key(t *testing.T) {
 		shown = append(shown, keysIn(mustParse(t, example))...)
 	}
 	for _, path := range Paths() {
-		if !slices.Contains(shown, path) {
-			t.Errorf("%s is missing", path)
-		}
+		expect.That(t, slices.Contains(shown, path), "%s is missing", path)
 	}
 }
 
@@ -279,16 +276,10 @@ func TestBad_S0_1_every_rule_has_its_faults(t *testing.T) {
 			faults := faultsOf(t, path)
 			golden(t, strings.TrimSuffix(path, ".yaml")+".golden", faults.Error()+"\n")
 			for _, f := range faults.List {
-				if f.Line < 1 || f.Column < 1 {
-					t.Errorf("no place: %+v", f)
-				}
-				if f.Message == "" || f.Fix == "" {
-					t.Errorf("says not what is wrong and what to do: %+v", f)
-				}
+				expect.That(t, f.Line >= 1 && f.Column >= 1, "no place: %+v", f)
+				expect.That(t, f.Message != "" && f.Fix != "", "says not what is wrong and what to do: %+v", f)
 			}
-			if strings.Contains(faults.Error(), "hunter2") || strings.Contains(faults.Error(), "2222") {
-				t.Error("a fault shows a secret")
-			}
+			expect.That(t, !strings.Contains(faults.Error(), "hunter2") && !strings.Contains(faults.Error(), "2222"), "a fault shows a secret")
 		})
 	}
 }
@@ -296,9 +287,7 @@ func TestBad_S0_1_every_rule_has_its_faults(t *testing.T) {
 func badFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/bad/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no bad files: %v", err)
-	}
+	must.That(t, err == nil && len(files) != 0, "no bad files: %v", err)
 	return files
 }
 
@@ -306,14 +295,10 @@ func badFiles(t *testing.T) []string {
 func faultsOf(t *testing.T, path string) *Faults {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = Parse(filepath.Base(path), text, nil)
 	var faults *Faults
-	if !errors.As(err, &faults) {
-		t.Fatalf("want faults, got %v", err)
-	}
+	must.That(t, errors.As(err, &faults), "want faults, got %v", err)
 	return faults
 }
 
@@ -325,10 +310,6 @@ func golden(t *testing.T, path, got string) {
 		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (run the test with -update)", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s\n got:\n%s\nwant:\n%s", path, got, want)
-	}
+	must.That(t, err == nil, "%v (run the test with -update)", err)
+	expect.That(t, got == string(want), "%s\n got:\n%s\nwant:\n%s", path, got, want)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -41,14 +42,10 @@ func TestConfig_prints_no_secret(t *testing.T) {
 	t.Setenv("PARCELS_KAFKA_PASSWORD", theSecret)
 	cfg := must.Get(Load("testdata/full.yaml"))(t)
 	_, secret, err := cfg.Kafka.SASL.Credentials()
-	if err != nil || secret.Reveal() != theSecret {
-		t.Fatalf("the secret that must not print was not read: %v", err)
-	}
+	must.That(t, err == nil && secret.Reveal() == theSecret, "the secret that must not print was not read: %v", err)
 	for _, v := range []any{cfg, *cfg, cfg.Redacted(), cfg.Kafka} {
 		for how, text := range printed(t, v) {
-			if strings.Contains(text, theSecret) {
-				t.Errorf("%s of %T shows the secret", how, v)
-			}
+			expect.That(t, !strings.Contains(text, theSecret), "%s of %T shows the secret", how, v)
 		}
 	}
 }
@@ -64,9 +61,7 @@ func TestSecret_prints_as_redacted(t *testing.T) {
 	asHex := fmt.Sprintf("%x", theSecret)
 	for _, v := range []any{s, &s, hidden, []Secret{s}, map[string]Secret{"k": s}} {
 		for how, text := range printed(t, v) {
-			if strings.Contains(text, theSecret) || strings.Contains(text, asHex) {
-				t.Errorf("%s of %T shows the secret: %s", how, v, text)
-			}
+			expect.That(t, !strings.Contains(text, theSecret) && !strings.Contains(text, asHex), "%s of %T shows the secret: %s", how, v, text)
 		}
 	}
 	for _, how := range []string{"%v", "%#v", "JSON", "YAML", "slog text", "slog JSON"} {
@@ -74,9 +69,7 @@ func TestSecret_prints_as_redacted(t *testing.T) {
 			t.Errorf("%s: %s", how, text)
 		}
 	}
-	if s.Reveal() != theSecret || (Secret{}).Reveal() != "" {
-		t.Error("Reveal must give the value, and nothing of the zero Secret")
-	}
+	expect.That(t, s.Reveal() == theSecret && (Secret{}).Reveal() == "", "Reveal must give the value, and nothing of the zero Secret")
 }
 
 func TestCredentials_are_read_when_asked_for(t *testing.T) {
@@ -103,9 +96,7 @@ func TestCredentials_are_read_when_asked_for(t *testing.T) {
 			if user != c.user || password.Reveal() != c.password {
 				t.Errorf("got %q, %q", user, password.Reveal())
 			}
-			if (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
-				t.Errorf("got error %v, want %q", err, c.problem)
-			}
+			expect.That(t, (err == nil) == (c.problem == "") && (err == nil || strings.Contains(err.Error(), c.problem)), "got error %v, want %q", err, c.problem)
 		})
 	}
 }
@@ -123,13 +114,10 @@ enrich:
 	if got := cfg.Redacted().Enrich[1].Providers[0].HTTP.URL; got != want {
 		t.Errorf("got %s of a provider", got)
 	}
-	if strings.Contains(cfg.Enrich[1].Providers[0].HTTP.URL, redacted) || strings.Contains(cfg.Enrich[0].HTTP.URL, redacted) {
-		t.Error("the configuration itself was changed")
-	}
+	expect.That(t, !strings.Contains(cfg.Enrich[1].Providers[0].HTTP.URL, redacted) && !strings.Contains(cfg.Enrich[0].HTTP.URL, redacted), "the configuration itself was changed")
 	warnings := Warnings(cfg)
-	if len(warnings) != 2 || warnings[1].Path != "enrich[1].providers[0].http.url" || warnings[0].Path != "enrich[0].http.url" || strings.Contains(warnings[0].Message, "abc123") {
-		t.Errorf("got %+v", warnings)
-	}
+	expect.That(t, len(warnings) == 2 && warnings[1].Path == "enrich[1].providers[0].http.url" && warnings[0].Path == "enrich[0].http.url" && !strings.Contains(warnings[0].Message, "abc123"),
+		"got %+v", warnings)
 }
 
 // The words of a key are those of the package that acts on it; the tags only repeat them, for the decoder and the schema.
@@ -144,14 +132,10 @@ func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 	}
 	walkType("", reflect.TypeFor[Config](), func(path string, k key) {
 		words, checked := want[path]
-		if checked && !slices.Equal(slices.Sorted(slices.Values(k.rules.words)), slices.Sorted(slices.Values(words))) {
-			t.Errorf("%s takes %q, want %q", path, k.rules.words, words)
-		}
+		expect.That(t, !checked || slices.Equal(slices.Sorted(slices.Values(k.rules.words)), slices.Sorted(slices.Values(words))), "%s takes %q, want %q", path, k.rules.words, words)
 		delete(want, path)
 	})
-	if len(want) > 0 {
-		t.Errorf("no such keys: %v", want)
-	}
+	expect.That(t, len(want) <= 0, "no such keys: %v", want)
 	for name, c := range map[string][2][]string{
 		chosen + "strategy": {texts(Strategies()), texts(policy.Strategies())}, chosen + "preset": {texts(Presets()), texts(policy.Presets())},
 	} {
@@ -166,9 +150,7 @@ func TestSchemaRegistry_urls(t *testing.T) {
 	if got := strings.Join(r.URLs(), " "); got != "https://a:8081 https://b:8081/registry" {
 		t.Errorf("got %q", got)
 	}
-	if (SchemaRegistry{}).Enabled() || len(SchemaRegistry{}.URLs()) != 0 {
-		t.Error("there is a registry without a URL")
-	}
+	expect.That(t, !(SchemaRegistry{}).Enabled() && len(SchemaRegistry{}.URLs()) == 0, "there is a registry without a URL")
 }
 
 // Secrets of the registry come from where the file says, and an error names the place and never what it holds.
@@ -194,9 +176,8 @@ func TestSchemaRegistry_credentials(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := c.r.Credentials()
-			if (err == nil) != (c.fails == "") || err != nil && (!strings.Contains(err.Error(), c.fails) || strings.Contains(err.Error(), theSecret)) {
-				t.Fatalf("got the error %v, want %q", err, c.fails)
-			}
+			must.That(t, (err == nil) == (c.fails == "") && (err == nil || strings.Contains(err.Error(), c.fails) && !strings.Contains(err.Error(), theSecret)),
+				"got the error %v, want %q", err, c.fails)
 			if err == nil && (got.Username != c.username || got.Password.Reveal() != c.password || got.Token.Reveal() != c.token) {
 				t.Errorf("got %q, %q, %q", got.Username, got.Password.Reveal(), got.Token.Reveal())
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -64,9 +65,7 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Warnings(mustParse(t, c.file))
-			if len(got) != 1 || got[0].Path != c.path || !strings.Contains(got[0].Message, c.part) || got[0].Line < 1 || got[0].Fix == "" {
-				t.Errorf("got %+v", got)
-			}
+			expect.That(t, len(got) == 1 && got[0].Path == c.path && strings.Contains(got[0].Message, c.part) && got[0].Line >= 1 && got[0].Fix != "", "got %+v", got)
 		})
 	}
 	for name, file := range map[string]string{
@@ -119,9 +118,7 @@ func TestParse_S0_9_whatAFileIsRoundedTo(t *testing.T) {
 			var faults *Faults
 			switch {
 			case c.refused != "":
-				if !errors.As(err, &faults) || len(faults.List) != 1 || faults.List[0].Line == 0 || !strings.Contains(faults.List[0].Fix, c.refused) {
-					t.Errorf("got %v", err)
-				}
+				expect.That(t, errors.As(err, &faults) && len(faults.List) == 1 && faults.List[0].Line != 0 && strings.Contains(faults.List[0].Fix, c.refused), "got %v", err)
 			case err != nil:
 				t.Error(err)
 			case *cfg.Transform.Geometry.RoundDecimals != c.want || c.floor != "" && fmt.Sprint(cfg.Pipeline.Tolerance.PrecisionDecimalThreshold) != c.floor:
@@ -161,14 +158,10 @@ transform:
       type: integer
 `)
 	transformer, err := transform.New(cfg.Mapping())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = transformer.Apply(t.Context(), []byte(`{"type":"Feature","geometry":null,"properties":{"n":"x"}}`))
 	var failed *transform.Error
-	if !errors.As(err, &failed) || failed.RuleLine != 8 {
-		t.Errorf("got %+v", failed)
-	}
+	expect.That(t, errors.As(err, &failed) && failed.RuleLine == 8, "got %+v", failed)
 }
 
 // The figures of both documents are presets; what is written by hand goes before them.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -33,12 +34,8 @@ func s35() *config.Breaker {
 func wantHold(t *testing.T, steps *Steps, wait time.Duration, cause string) {
 	t.Helper()
 	held := isHold(steps.Apply(t.Context(), parcel(), ""))
-	if held == nil || held.Dependency != "a" || !held.RetryAt.Equal(time.Now().Add(wait)) {
-		t.Fatalf("got %v, want a hold for a until %v from now", held, wait)
-	}
-	if (held.Err == nil) != (cause == "") || held.Err != nil && !strings.Contains(held.Err.Error(), cause) {
-		t.Errorf("the cause of the hold is %v, want %q", held.Err, cause)
-	}
+	must.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(wait)), "got %v, want a hold for a until %v from now", held, wait)
+	expect.That(t, (held.Err == nil) == (cause == "") && (held.Err == nil || strings.Contains(held.Err.Error(), cause)), "the cause of the hold is %v, want %q", held.Err, cause)
 }
 
 // The presets of both documents, through a whole outage (S4-5, S3-5).
@@ -69,9 +66,7 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 				time.Sleep(cooldown) //nolint:forbidigo // the time of a bubble
 				places.is(status(200))
 				for range c.Successes {
-					if open(steps) == nil {
-						t.Error("closed too early")
-					}
+					expect.That(t, open(steps) != nil, "closed too early")
 					if got := outcome(t.Context(), steps); got != "ok" {
 						t.Fatalf("a probe gave %s", got)
 					}
@@ -99,14 +94,10 @@ func wantLog(t *testing.T, log string, want ...bool) {
 			t.Errorf("log line %s: %v", line, err)
 			continue
 		}
-		if (said.Rules == "blocked") != *said.Open {
-			t.Errorf("S3-5: governance is %q in %s", said.Rules, line)
-		}
+		expect.That(t, (said.Rules == "blocked") == *said.Open, "S3-5: governance is %q in %s", said.Rules, line)
 		got = append(got, *said.Open)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("circuit_open is %v in the log, want %v:\n%s", got, want, log)
-	}
+	expect.That(t, slices.Equal(got, want), "circuit_open is %v in the log, want %v:\n%s", got, want, log)
 }
 
 // A service that is down for the rules of the operator counts for the breaker, and a call that its caller gave up does not.

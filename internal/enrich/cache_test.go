@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -64,9 +65,7 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 				t.Errorf("got %s", f.Code)
 			}
 		}
-		if isHold(steps.Apply(t.Context(), other, "")) == nil {
-			t.Error("the breaker is not open")
-		}
+		expect.That(t, isHold(steps.Apply(t.Context(), other, "")) != nil, "the breaker is not open")
 		if got := outcome(t.Context(), steps); got != "ok" {
 			t.Errorf("what is kept is %s while the service is down", got)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -69,12 +70,8 @@ func TestAddressPolicy(t *testing.T) {
 		{listed, "169.254.169.254", true},
 	} {
 		err := c.policy.Check(netip.MustParseAddr(c.addr))
-		if (err == nil) != c.ok {
-			t.Errorf("%+v: %s: %v", c.policy, c.addr, err)
-		}
-		if err != nil && !strings.Contains(err.Error(), "allow_networks") {
-			t.Errorf("the error names no key: %v", err)
-		}
+		expect.That(t, (err == nil) == c.ok, "%+v: %s: %v", c.policy, c.addr, err)
+		expect.That(t, err == nil || strings.Contains(err.Error(), "allow_networks"), "the error names no key: %v", err)
 	}
 	if _, err := parseAddressPolicy(false, []string{"10.0.0.0"}); err == nil || !strings.Contains(err.Error(), "10.0.0.0") {
 		t.Errorf("got %v", err)
@@ -84,9 +81,7 @@ func TestAddressPolicy(t *testing.T) {
 // A name that leads to an inner address is refused when it is dialled, before a packet is sent.
 func TestAddressPolicy_Control_after_the_name_is_resolved(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	dial := func(p addressPolicy) error {
@@ -198,9 +193,7 @@ func (c forgettable) Write(b []byte) (int, error) {
 func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor != 2 {
-			t.Errorf("the request came over %s", r.Proto)
-		}
+		expect.That(t, r.ProtoMajor == 2, "the request came over %s", r.Proto)
 		_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 	}))
 	way := &forgetful{Listener: server.Listener}
@@ -233,7 +226,5 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 	dead := way.made.Load()
 	way.dead.Store(dead)
 	until("an answer over another connection")
-	if way.made.Load() == dead {
-		t.Error("the answer came over the dead connection")
-	}
+	expect.That(t, way.made.Load() != dead, "the answer came over the dead connection")
 }

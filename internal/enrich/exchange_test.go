@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -57,12 +58,8 @@ func TestExchange_S2_5_of_every_kind_of_failure(t *testing.T) {
 			steps := make1(t, stepOf(server.URL+"/place?key="+secret, nil))
 			request, response := exchange(steps.Apply(t.Context(), parcel(), ""))
 			want := regexp.MustCompile(`^{"step":"place","provider":"place","method":"GET","url":"` + regexp.QuoteMeta(server.URL) + `/place"(,"took_ms":\d+)?}$`)
-			if !want.MatchString(request) {
-				t.Errorf("request %s", request)
-			}
-			if response != c.response {
-				t.Errorf("response %s, want %s", response, c.response)
-			}
+			expect.That(t, want.MatchString(request), "request %s", request)
+			expect.That(t, response == c.response, "response %s, want %s", response, c.response)
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -141,9 +143,7 @@ func TestApply_S4_3_every_way_to_fail(t *testing.T) {
 			})
 			steps, f := make1(t, step), parcel()
 			failure := wantFailure(t, steps.Apply(t.Context(), f, ""), c.class, c.code, "/place")
-			if failure.RetryAfter != c.after {
-				t.Errorf("the failure asks for %v, want %v", failure.RetryAfter, c.after)
-			}
+			expect.That(t, failure.RetryAfter == c.after, "the failure asks for %v, want %v", failure.RetryAfter, c.after)
 			if after := properties(t, f); after != properties(t, parcel()) {
 				t.Errorf("the feature was changed to %s", after)
 			}
@@ -171,13 +171,9 @@ func cut(c *net.TCPConn) {
 // wantFailure classifies err, once, as the loop does.
 func wantFailure(t *testing.T, err error, class classify.Class, code classify.Code, says string) classify.Failure {
 	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
+	must.That(t, err != nil, "no error")
 	f := classify.Of(err)
-	if f.Class != class || f.Code != code || f.Stage != classify.StageEnrich {
-		t.Errorf("%v\nis %s, %s at %s; want %s, %s", err, f.Class, f.Code, f.Stage, class, code)
-	}
+	expect.That(t, f.Class == class && f.Code == code && f.Stage == classify.StageEnrich, "%v\nis %s, %s at %s; want %s, %s", err, f.Class, f.Code, f.Stage, class, code)
 	if request, response := exchange(err); strings.Contains(request+response, secret) {
 		t.Errorf("a secret in %s, %s", request, response)
 	}

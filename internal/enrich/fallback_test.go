@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -69,9 +70,7 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 			}
 		}
 		held := isHold(steps.Apply(t.Context(), parcel(), ""))
-		if held == nil || held.Dependency != "a" || !held.RetryAt.Equal(time.Now().Add(30*time.Second)) {
-			t.Errorf("got %+v, want a hold until the second may be asked", held)
-		}
+		expect.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(30*time.Second)), "got %+v, want a hold until the second may be asked", held)
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 		services[1].is(status(200))
 		if got := answeredBy(t, steps); got != "p1" {

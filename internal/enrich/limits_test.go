@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -62,9 +63,7 @@ func TestQuota_S1_6_retry_after_concerns_the_service(t *testing.T) {
 			steps, services := guarded(t, Options{}, nil)
 			services[0].is(later(time.Second, says(code, "Retry-After", "30")))
 			got := meet(t, steps, 40)
-			if got["hold"] != 39 || services[0].asked() != 40 {
-				t.Errorf("%d: outcomes %v of 40 side by side", code, got)
-			}
+			expect.That(t, got["hold"] == 39 && services[0].asked() == 40, "%d: outcomes %v of 40 side by side", code, got)
 			if got := meet(t, steps, 40); got["hold"] != 40 || services[0].asked() != 0 {
 				t.Errorf("%d: outcomes %v of those that follow", code, got)
 			}
@@ -84,9 +83,7 @@ func TestQuota_retry_after_of_one_record(t *testing.T) {
 		services[0].is(says(429, "Retry-After", "30"))
 		for range 3 {
 			f := classify.Of(steps.Apply(t.Context(), parcel(), ""))
-			if f.Class != classify.RetryAfter || f.RetryAfter != 30*time.Second {
-				t.Errorf("got %s after %v", f.Class, f.RetryAfter)
-			}
+			expect.That(t, f.Class == classify.RetryAfter && f.RetryAfter == 30*time.Second, "got %s after %v", f.Class, f.RetryAfter)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -152,8 +153,6 @@ func TestGeoJSON_answer_is_one_feature(t *testing.T) {
 			s.Set, s.HTTP.Answer = map[string]string{"n": "/properties/name"}, config.AnswerGeoJSON
 		})
 		err := make1(t, step).Apply(t.Context(), parcel(), "")
-		if (err == nil) != (want == "") || err != nil && classify.Of(err).Code != want {
-			t.Errorf("%s gives %v", answer, err)
-		}
+		expect.That(t, (err == nil) == (want == "") && (err == nil || classify.Of(err).Code == want), "%s gives %v", answer, err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -26,9 +28,7 @@ func newLedger(t *testing.T) (*QuotaLedger, *time.Time) {
 func takeTicket(t *testing.T, l *QuotaLedger) QuotaTicket {
 	t.Helper()
 	ticket, wait := l.Take()
-	if wait != 0 {
-		t.Fatalf("has to wait %v", wait)
-	}
+	must.That(t, wait == 0, "has to wait %v", wait)
 	return ticket
 }
 
@@ -45,9 +45,7 @@ func TestQuotaLedger_an_older_answer_does_not_count(t *testing.T) {
 func TestQuotaLedger_nil_lets_everything_pass(t *testing.T) {
 	var l *QuotaLedger
 	takeTicket(t, l)
-	if l.Done(0, QuotaAdvice{Pause: time.Hour}) || l.Wait() != 0 {
-		t.Error("held")
-	}
+	expect.That(t, !l.Done(0, QuotaAdvice{Pause: time.Hour}) && l.Wait() == 0, "held")
 }
 
 // However requests and answers overtake each other, the service never has to refuse one that was sent after its first
@@ -85,9 +83,7 @@ func playQuota(t *testing.T, seed uint64) {
 				continue
 			}
 			i := random.IntN(len(going))
-			if left == 0 {
-				t.Fatalf("seed %d: a request came with nothing left of %d", seed, size)
-			}
+			must.That(t, left != 0, "seed %d: a request came with nothing left of %d", seed, size)
 			left--
 			served++
 			// The reset is said in whole seconds, rounded up, as services do.
@@ -110,9 +106,7 @@ func playQuota(t *testing.T, seed uint64) {
 			}
 		}
 	}
-	if served < size {
-		t.Errorf("seed %d: only %d requests of %d were sent", seed, served, size)
-	}
+	expect.That(t, served >= size, "seed %d: only %d requests of %d were sent", seed, served, size)
 }
 
 var quotaClock = time.Date(2026, 3, 18, 2, 0, 0, 0, time.UTC)
@@ -181,9 +175,7 @@ func FuzzReadQuotaAdvice(f *testing.F) {
 	f.Add("limit=1, remaining=0, reset=5", "", "0", "1773799290")
 	f.Fuzz(func(t *testing.T, limit, policy, left, reset string) {
 		a := ReadQuotaAdvice(429, quotaHeader("RateLimit", limit, "RateLimit-Policy", policy, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", reset, "Retry-After", reset), quotaClock)
-		if a.Remaining < 0 || a.Limit < 0 || a.Reset < 0 || a.Pause < 0 {
-			t.Errorf("%+v", a)
-		}
+		expect.That(t, a.Remaining >= 0 && a.Limit >= 0 && a.Reset >= 0 && a.Pause >= 0, "%+v", a)
 		l := NewQuotaLedger(time.Hour, func() time.Time { return quotaClock })
 		ticket, _ := l.Take()
 		l.Done(ticket, a)

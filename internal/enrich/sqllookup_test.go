@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -229,9 +230,8 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 			}
 			wantFailure(t, err, class, c.code, c.says)
 			request, response := exchange(err)
-			if !strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) || !strings.Contains(request, "/"+name+`"`) || strings.Contains(request, "@") {
-				t.Errorf("S2-5: request %s", request)
-			}
+			expect.That(t, strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) && strings.Contains(request, "/"+name+`"`) && !strings.Contains(request, "@"),
+				"S2-5: request %s", request)
 			if state := fmt.Sprintf(`{"sqlstate":%q}`, c.says); len(c.says) == 5 && response != state {
 				t.Errorf("S2-5: response %s, want %s", response, state)
 			}
@@ -336,9 +336,7 @@ func TestSQL_faults_of_the_configuration(t *testing.T) {
 			_, err := New([]config.EnrichStep{{Name: "a", Set: map[string]string{"a": "/a"}, SQL: &config.SQLLookup{
 				DSNEnv: "ENRICH_TEST_DSN", Query: "select 1", Timeout: 1e9, MaxConnections: 1, MaxRows: 1, MaxResponseBytes: 1,
 			}}}, Options{})
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "hunter2"), "got %v", err)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -117,9 +118,7 @@ func TestApply_escapes(t *testing.T) {
 		"/p?q={properties.v}":                  "/p?q=a%5Cb%0A..%2Fc%3Bd%26e%3Df%23%252e",
 	} {
 		u, err := must.Get(parseTemplate("http://h" + text))(t).fill(f)
-		if err != nil || u.String() != "http://h"+want {
-			t.Errorf("S1-9: %s makes %v, want %s: %v", text, u, want, err)
-		}
+		expect.That(t, err == nil && u.String() == "http://h"+want, "S1-9: %s makes %v, want %s: %v", text, u, want, err)
 	}
 }
 
@@ -149,12 +148,8 @@ func TestNew_faults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := New([]config.EnrichStep{stepOf("http://h/", nil), c.step}, Options{})
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "enrich[1] (place)") {
-				t.Errorf("got %v, want it to say %q", err, c.want)
-			}
-			if err != nil && strings.Contains(err.Error(), "word") {
-				t.Errorf("the error shows a password: %v", err)
-			}
+			expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "enrich[1] (place)"), "got %v, want it to say %q", err, c.want)
+			expect.That(t, err == nil || !strings.Contains(err.Error(), "word"), "the error shows a password: %v", err)
 		})
 	}
 }
@@ -179,9 +174,7 @@ func TestPost_S3_6_carries_the_content_hash(t *testing.T) {
 		"id": "{id}", "text": `no {id} of "{properties.parcel_id}"`, "owner": "{properties.owner}", "n": int64(1), "list": []any{true, nil, 0.5},
 	}), stepOf(server.URL, nil))
 	must.Do(t, steps.Apply(t.Context(), parcel(), contentHash))
-	if keys[0] != "POST "+contentHash || keys[1] != "GET " {
-		t.Errorf("keys %q", keys)
-	}
+	expect.That(t, keys[0] == "POST "+contentHash && keys[1] == "GET ", "keys %q", keys)
 	if want := `application/json {"id":4711,"list":[true,null,0.5],"n":1,"owner":{"name":"Meier"},"text":"no 4711 of \"A 7/b&c=d?#ü%\""}`; bodies[0] != want {
 		t.Errorf("body %s\nwant %s", bodies[0], want)
 	}
@@ -204,9 +197,7 @@ func TestPost_redirects(t *testing.T) {
 	}
 	err := make1(t, post(server.URL+"/303", "x")).Apply(t.Context(), parcel(), contentHash)
 	wantFailure(t, err, classify.Permanent, classify.CodeHTTPRedirect, "303")
-	if len(got) != 1 || got[0] != `POST "x" `+contentHash {
-		t.Errorf("got %q", got)
-	}
+	expect.That(t, len(got) == 1 && got[0] == `POST "x" `+contentHash, "got %q", got)
 }
 
 // Without an allowance nothing is sent to this machine, by address or by name, and the error names the keys.
@@ -237,7 +228,5 @@ func TestEgress_behind_a_proxy(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(asked) != 1 || asked[0] != "http://places.example/x" {
-		t.Errorf("the proxy was asked for %q", asked)
-	}
+	expect.That(t, len(asked) == 1 && asked[0] == "http://places.example/x", "the proxy was asked for %q", asked)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/urlpath"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -52,9 +53,8 @@ func TestApply_S1_9_aValueStaysBelowItsPlace(t *testing.T) {
 		} {
 			reached = ""
 			err := steps.Apply(t.Context(), valued(value), "")
-			if err == nil || reached != "" || classify.Of(err).Code != classify.CodeCoercionFailed || classify.Of(err).Class != classify.Row {
-				t.Errorf("%q, decoded %d times, reached %q: %v", value, rounds, reached, err)
-			}
+			expect.That(t, err != nil && reached == "" && classify.Of(err).Code == classify.CodeCoercionFailed && classify.Of(err).Class == classify.Row,
+				"%q, decoded %d times, reached %q: %v", value, rounds, reached, err)
 		}
 		for _, value := range []string{"4711", "way/123", "a..b", "100 %", "urn:x;y", "a…b"} {
 			reached = ""
@@ -79,22 +79,16 @@ func FuzzTemplate(f *testing.F) {
 		feature.SetProperty("v", transform.StringValue(value))
 		u, err := t.fill(feature)
 		if err != nil {
-			if value != "" && urlpath.Fault("/a/"+url.PathEscape(value)+"/b") == "" && len(value) < 1000 {
-				tt.Errorf("%q is refused: %v", value, err)
-			}
+			expect.That(tt, value == "" || urlpath.Fault("/a/"+url.PathEscape(value)+"/b") != "" || len(value) >= 1000, "%q is refused: %v", value, err)
 			return
 		}
 		segments := strings.Split(u.EscapedPath(), "/")
-		if u.Host != "h:1" || u.User != nil || u.Fragment != "" || len(segments) != 4 || segments[3] != "b" {
-			tt.Fatalf("%q makes %s", value, u)
-		}
+		must.That(tt, u.Host == "h:1" && u.User == nil && u.Fragment == "" && len(segments) == 4 && segments[3] == "b", "%q makes %s", value, u)
 		if back, err := url.PathUnescape(segments[2]); err != nil || back != value {
 			tt.Errorf("in the path %q became %q, %v", value, back, err)
 		}
 		query, err := url.ParseQuery(u.RawQuery)
-		if err != nil || len(query) != 2 || query.Get("x") != value || query.Get("y") != "1" {
-			tt.Errorf("in the query %q became %v, %v", value, query, err)
-		}
+		expect.That(tt, err == nil && len(query) == 2 && query.Get("x") == value && query.Get("y") == "1", "in the query %q became %v, %v", value, query, err)
 	})
 }
 

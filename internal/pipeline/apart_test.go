@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -80,9 +81,7 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 		}
 	}
 	for _, f := range result.Failed {
-		if !strings.Contains(f.Err.Error(), fmt.Sprintf("/features/%d", f.Part.Index)) {
-			t.Errorf("part %s fails with %v", f.Part, f.Err)
-		}
+		expect.That(t, strings.Contains(f.Err.Error(), fmt.Sprintf("/features/%d", f.Part.Index)), "part %s fails with %v", f.Part, f.Err)
 		if got, want := string(f.Value()), `{"type":"FeatureCollection", "title":"t","features":[`+parts[f.Part.Index]+`]}`; got != want {
 			t.Errorf("part %s is %s", f.Part, got)
 		}
@@ -91,9 +90,7 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 		t.Errorf("asked for %q", got)
 	}
 	_, tried := p.Try(t.Context(), record(value))
-	if tried == nil || !strings.Contains(tried.Error(), "7 of 10 features fail; the first: ") || !strings.Contains(tried.Error(), "/features/1/") {
-		t.Errorf("the dry run says %v", tried)
-	}
+	expect.That(t, tried != nil && strings.Contains(tried.Error(), "7 of 10 features fail; the first: ") && strings.Contains(tried.Error(), "/features/1/"), "the dry run says %v", tried)
 }
 
 // A retry maps what is left, with the version and the content hash of the whole, and no remote step is asked for the others. A feature
@@ -106,9 +103,7 @@ func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 	asked()
 	r.Attempt, r.Control = 2, &header.Control{Remaining: &header.Remaining{Of: 4, Open: []int{2, 3}, Delivered: 2}}
 	second, err := p.Handle(t.Context(), r)
-	if err != nil || second.Parts != 2 || second.Of != 4 || *second.Version != 4 || second.ContentHash != first.ContentHash {
-		t.Fatalf("%+v, %v", second, err)
-	}
+	must.That(t, err == nil && second.Parts == 2 && second.Of == 4 && *second.Version == 4 && second.ContentHash == first.ContentHash, "%+v, %v", second, err)
 	if got := failures(second); !slices.Equal(got, []string{"3/4 a duplicate_key"}) || len(second.Outputs) != 1 || headerOf(second.Outputs[0], header.KeyPart) != "2/4" {
 		t.Errorf("%q, %+v", got, second.Outputs)
 	}
@@ -129,9 +124,7 @@ func TestApart_S4_8_aReplayedPartIsTheFeatureThatItWas(t *testing.T) {
 		r := record(value)
 		r.Control = &header.Control{Part: header.Part{Index: 17, Of: 230}}
 		result, err := p.Handle(t.Context(), r)
-		if err != nil || len(result.Outputs) != 1 || result.Parts != 0 {
-			t.Fatalf("%s: %+v, %v", value, result, err)
-		}
+		must.That(t, err == nil && len(result.Outputs) == 1 && result.Parts == 0, "%s: %+v, %v", value, result, err)
 		if out := result.Outputs[0]; string(out.Key) != "a" || headerOf(out, header.KeyPart) != "17/230" {
 			t.Errorf("%s: output %s, %v", value, out.Key, out.Headers)
 		}
@@ -157,9 +150,7 @@ func TestApart_S1_5_whatIsNoFeaturesFaultFailsTheRecord(t *testing.T) {
 		"too many": collection(slices.Repeat([]string{part(`"a"`, "x")}, 10_001)...),
 	} {
 		result, err := build(t, apartRules).Handle(t.Context(), record(value))
-		if err == nil || len(result.Failed)+len(result.Outputs) != 0 {
-			t.Errorf("%s: %v, %+v", name, err, result.Failed)
-		}
+		expect.That(t, err != nil && len(result.Failed)+len(result.Outputs) == 0, "%s: %v, %+v", name, err, result.Failed)
 	}
 	enveloped := record(`{"specversion":"1.0","id":"1","source":"/s","type":"t","data":` + collection(part(`"a"`, "x"), strings.Replace(bad, "[8.5,47.25]", "[8.5]", 1)) + `}`)
 	enveloped.Headers = headers("content-type", "application/cloudevents+json")
@@ -200,9 +191,7 @@ func TestApart_S4_15_aPanicIsThatOfItsFeature(t *testing.T) {
 		},
 	})
 	result, err := p.Handle(t.Context(), record(collection(part(`"a"`, "x"), part(`"b"`, "x"), part(`"c"`, "x"), part(`"d"`, "x"), part(`"e"`, "x"))))
-	if err != nil || len(result.Outputs) != 3 || result.Parts != 5 {
-		t.Fatalf("%+v, %v", result, err)
-	}
+	must.That(t, err == nil && len(result.Outputs) == 3 && result.Parts == 5, "%+v, %v", result, err)
 	if got := failures(result); !slices.Equal(got, []string{"1/5 b panic", "3/5 d coercion_failed"}) {
 		t.Errorf("got %q", got)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/examples"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -29,9 +30,7 @@ const singleObjectOutput = "output: { format: avro, avro: { framing: single_obje
 func handled(t *testing.T, p *pipeline.Pipeline, value []byte) *kgo.Record {
 	t.Helper()
 	result, err := p.Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: value})
-	if err != nil {
-		t.Fatalf("%.80s: %v", value, err)
-	}
+	must.That(t, err == nil, "%.80s: %v", value, err)
 	return result.Outputs[0]
 }
 
@@ -53,9 +52,7 @@ func TestHandle_C7_avroOutputGolden(t *testing.T) {
 				must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 			}
 			want := must.Get(os.ReadFile(file))(t)
-			if got != string(want) {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			expect.That(t, got == string(want), "got %s, want %s", got, want)
 		})
 	}
 }
@@ -72,20 +69,14 @@ func TestHandle_C7_avroOutputHasTheContentOfGeoJSON(t *testing.T) {
 		want, record := handled(t, asGeoJSON, feature), handled(t, asAvro, feature)
 		content := must.Get(reader.Open(t.Context(), nil, record.Value))(t)
 		got, err := reader.GeoJSON(content.Feature)
-		if err != nil || !bytes.Equal(got, want.Value) {
-			t.Errorf("from Avro %s, %v\nas GeoJSON %s", got, err, want.Value)
-		}
+		expect.That(t, err == nil && bytes.Equal(got, want.Value), "from Avro %s, %v\nas GeoJSON %s", got, err, want.Value)
 	}
 	for f, err := range examples.Earthquakes() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		compare(f.JSON)
 	}
 	for f, err := range examples.Counties() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if _, err := asGeoJSON.Handle(t.Context(), record(string(f.JSON))); err == nil {
 			compare(f.JSON)
 		}
@@ -93,9 +84,7 @@ func TestHandle_C7_avroOutputHasTheContentOfGeoJSON(t *testing.T) {
 			break
 		}
 	}
-	if n < 2500 {
-		t.Errorf("only %d features were compared", n)
-	}
+	expect.That(t, n >= 2500, "only %d features were compared", n)
 }
 
 // The schema is registered under the subject, and its id stands before each datum.
@@ -106,17 +95,13 @@ func TestHandle_C7_avroOutputIsRegistered(t *testing.T) {
 	p := build(t, file)
 	must.Do(t, p.Prepare(t.Context()))
 	registered, found := fake.GetSchema("parcels.out-value", 1)
-	if !found || !strings.Contains(registered.Schema.Schema, `"FeatureEvent"`) {
-		t.Fatalf("registered %+v", registered)
-	}
+	must.That(t, found && strings.Contains(registered.Schema.Schema, `"FeatureEvent"`), "registered %+v", registered)
 	value := handled(t, p, []byte(parcel)).Value
 	if want := envelope.AppendConfluent(nil, registered.ID); !bytes.HasPrefix(value, want) {
 		t.Errorf("begins with %x, want %x", value[:5], want)
 	}
 	again := handled(t, build(t, strings.Replace(file, "output: {", "source: { format: avro }\noutput: {", 1)), value)
-	if !bytes.Equal(again.Value, value) {
-		t.Error("a pipeline that reads the output writes something else")
-	}
+	expect.That(t, bytes.Equal(again.Value, value), "a pipeline that reads the output writes something else")
 }
 
 // A registry that does not answer is transient; one that refuses the schema is the pipeline's fault, and no record's.
@@ -139,16 +124,12 @@ func TestHandle_S4_3_avroOutputFailures(t *testing.T) {
 			p := build(t, fmt.Sprintf("output: { format: avro, %s }\nschema_registry: { url: %q }\n", c.avro, c.url))
 			result, err := p.Handle(t.Context(), record(parcel))
 			for _, err := range []error{err, p.Prepare(t.Context())} {
-				if err == nil {
-					t.Fatal("no error")
-				}
+				must.That(t, err != nil, "no error")
 				if f := classify.Of(err); f.Code != c.code || f.Transient() != c.transient || f.Stage != classify.StageEncode {
 					t.Errorf("got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
 				}
 			}
-			if result.FeatureID != "7" || len(result.Outputs) != 0 {
-				t.Errorf("got %+v", result)
-			}
+			expect.That(t, result.FeatureID == "7" && len(result.Outputs) == 0, "got %+v", result)
 		})
 	}
 }

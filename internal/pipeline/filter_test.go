@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -102,9 +103,7 @@ func TestFilter_meta(t *testing.T) {
 	with := strings.Replace(lineFeature("a"), `"type":"Feature"`, `"type":"Feature","switchback":{"old":1},"other":2`, 1)
 	_, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400, Meta: true}, lineFeature("a")+"\n"+with+"\n")
 	lines := strings.Split(out, "\n")
-	if len(lines) != 3 || rejects != "" {
-		t.Fatalf("%q, %q", out, rejects)
-	}
+	must.That(t, len(lines) == 3 && rejects == "", "%q, %q", out, rejects)
 	for i, text := range lines[:2] {
 		var got struct {
 			Switchback struct {
@@ -119,14 +118,10 @@ func TestFilter_meta(t *testing.T) {
 		}
 		must.Do(t, json.Unmarshal([]byte(text), &got))
 		meta := got.Switchback
-		if meta.FeatureID != "a" || !strings.HasPrefix(meta.ContentHash, "sha256:") || meta.Version == nil || *meta.Version != 7 || (i == 1) != (got.Other != nil) {
-			t.Errorf("got %s", text)
-		}
+		expect.That(t, meta.FeatureID == "a" && strings.HasPrefix(meta.ContentHash, "sha256:") && meta.Version != nil && *meta.Version == 7 && (i == 1) == (got.Other != nil), "got %s", text)
 	}
 	_, out, _ = runFilter(t, pipeline.FilterOptions{Handle: filterHandler(t, strings.Replace(file, "version: properties.updated", "", 1)), MaxLine: 400, Meta: true}, lineFeature("a"))
-	if !strings.Contains(out, `"version":null`) {
-		t.Errorf("without source.version: %s", out)
-	}
+	expect.That(t, strings.Contains(out, `"version":null`), "without source.version: %s", out)
 }
 
 // TestRun_lines: what counts as a line, and how long one is.
@@ -186,15 +181,13 @@ func TestFilter_outcomes(t *testing.T) {
 	if want := (pipeline.FilterSummary{Read: 8, Rejected: 5, Left: 3}); got != want || out != "{}\n" {
 		t.Errorf("got %+v, %q", got, out)
 	}
-	if strings.Count(rejects, `"line":8,`) != 2 || !strings.Contains(rejects, `"path":"/features/0"`) || !strings.Contains(rejects, `"path":"/features/2"`) {
-		t.Errorf("of the features of a collection it says %s", rejects)
-	}
+	expect.That(t, strings.Count(rejects, `"line":8,`) == 2 && strings.Contains(rejects, `"path":"/features/0"`) && strings.Contains(rejects, `"path":"/features/2"`),
+		"of the features of a collection it says %s", rejects)
 	if want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); fix it","path":"","value":"","rule":"fields[1]"`; !strings.Contains(rejects, want) {
 		t.Errorf("got %s, want %s", rejects, want)
 	}
-	if !strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) || !strings.Contains(rejects, `"line":2,"code":"timeout"`) || !strings.Contains(rejects, `"line":7,"code":"held","message":"place is held back`) || strings.Contains(rejects, "goroutine") {
-		t.Errorf("got %s", rejects)
-	}
+	expect.That(t, strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) && strings.Contains(rejects, `"line":2,"code":"timeout"`) && strings.Contains(rejects, `"line":7,"code":"held","message":"place is held back`) && !strings.Contains(rejects, "goroutine"),
+		"got %s", rejects)
 }
 
 // linePipe gives one line, and then nothing until it is closed.

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -23,9 +24,7 @@ func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]stri
 	t.Helper()
 	p := build(t, rest)
 	encoder, err := transform.New(transform.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var told []string
 	p.Observe(pipeline.Hooks{
 		Mapped: func(*retrytopics.Record, *transform.Feature, bool) error { return nil },
@@ -95,9 +94,7 @@ func TestHandle_whatCannotBeWrittenIsAFailedAttempt(t *testing.T) {
 				r.Value = nil
 			}
 			result, err := p.Handle(t.Context(), r)
-			if !errors.Is(err, broken) || len(result.Outputs) != 0 || result.ContentHash == "" || classify.Of(err).Stage != classify.StageSink {
-				t.Errorf("%+v, %v", result, err)
-			}
+			expect.That(t, errors.Is(err, broken) && len(result.Outputs) == 0 && result.ContentHash != "" && classify.Of(err).Stage == classify.StageSink, "%+v, %v", result, err)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -130,26 +131,20 @@ func TestHandle_C1_oneFeatureInEveryFormat(t *testing.T) {
 	handle := func(name string) retrytopics.Result {
 		f := all[name]
 		result, err := build(t, "source: "+f.source+mapping).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...), Attempt: 1})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.That(t, err == nil, "%s: %v", name, err)
 		return result
 	}
 	first = handle("geojson")
 	for name := range all {
 		t.Run(name, func(t *testing.T) {
 			result := handle(name)
-			if result.ContentHash != first.ContentHash {
-				t.Errorf("content hash %s, of GeoJSON %s", result.ContentHash, first.ContentHash)
-			}
+			expect.That(t, result.ContentHash == first.ContentHash, "content hash %s, of GeoJSON %s", result.ContentHash, first.ContentHash)
 			out := result.Outputs[0]
 			if name != "geojson_written_otherwise" && string(out.Value) != string(first.Outputs[0].Value) { // numbers keep their digits
 				t.Errorf("output %s, of GeoJSON %s", out.Value, first.Outputs[0].Value)
 			}
 			for _, h := range out.Headers {
-				if strings.EqualFold(h.Key, "content-type") && string(h.Value) != "application/geo+json" {
-					t.Errorf("the output is called %s", h.Value)
-				}
+				expect.That(t, !strings.EqualFold(h.Key, "content-type") || string(h.Value) == "application/geo+json", "the output is called %s", h.Value)
 			}
 			if len(out.Headers) != len(all[name].headers)/2 {
 				t.Errorf("headers %v of %v", out.Headers, all[name].headers)
@@ -172,12 +167,8 @@ func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			result := must.Get(build(t, "source: "+f.source+"\n").Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)}))(t)
-			if !result.Delete || len(result.Outputs) != 1 || result.Outputs[0].Value != nil || string(result.Outputs[0].Key) != "k" {
-				t.Errorf("got %+v", result)
-			}
-			if result.ContentHash != tombstone.ContentHash {
-				t.Error("the same delete in another format has another content hash: it would not be a duplicate")
-			}
+			expect.That(t, result.Delete && len(result.Outputs) == 1 && result.Outputs[0].Value == nil && string(result.Outputs[0].Key) == "k", "got %+v", result)
+			expect.That(t, result.ContentHash == tombstone.ContentHash, "the same delete in another format has another content hash: it would not be a duplicate")
 		})
 	}
 }
@@ -231,15 +222,11 @@ func TestHandle_S1_2_registryFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			result, err := build(t, "source: { format: avro }\n"+c.rest).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: c.value})
-			if err == nil {
-				t.Fatal("no error")
-			}
+			must.That(t, err != nil, "no error")
 			if f := classify.Of(err); f.Code != c.code || f.Transient() != c.transient || f.Stage != classify.StageDecode {
 				t.Errorf("got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
 			}
-			if result.ContentHash == "" || len(result.Outputs) != 0 {
-				t.Errorf("got %+v", result)
-			}
+			expect.That(t, result.ContentHash != "" && len(result.Outputs) == 0, "got %+v", result)
 		})
 	}
 }
@@ -253,9 +240,8 @@ func TestTry_C4_agreesWithHandle(t *testing.T) {
 			p := build(t, file)
 			_, handled := p.Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
 			_, tried := p.Try(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
-			if (handled == nil) != (tried == nil) || handled != nil && handled.Error() != tried.Error() || (rest == strict) != (tried != nil) {
-				t.Errorf("%s: handled %v, tried %v", name, handled, tried)
-			}
+			expect.That(t, (handled == nil) == (tried == nil) && (handled == nil || handled.Error() == tried.Error()) && (rest == strict) == (tried != nil),
+				"%s: handled %v, tried %v", name, handled, tried)
 		}
 	}
 }
@@ -265,11 +251,8 @@ func TestNewMapping_schemaFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "broken.avsc")
 	must.Do(t, os.WriteFile(file, []byte(`{"type":"table"}`), 0o600))
 	cfg, err := config.Parse("test.yaml", []byte(head+"source: { format: avro, avro: { schemas: [nowhere.avsc, "+file+"] } }\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = pipeline.NewMapping(cfg)
-	if err == nil || !strings.Contains(err.Error(), "source.avro.schemas: nowhere.avsc: ") || !strings.Contains(err.Error(), "broken.avsc: ") || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "source.avro.schemas: nowhere.avsc: ") && strings.Contains(err.Error(), "broken.avsc: ") && errors.Is(err, os.ErrNotExist),
+		"got %v", err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -60,16 +61,10 @@ func TestHandle_S0_5_badInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			result, err := p.Handle(t.Context(), c.r)
-			if err == nil {
-				t.Fatal("no error")
-			}
+			must.That(t, err != nil, "no error")
 			f := classify.Of(err)
-			if f.Code != c.code || f.Transient() || len(result.Outputs) != 0 {
-				t.Errorf("failure %+v, want code %s", f, c.code)
-			}
-			if result.ContentHash == "" {
-				t.Error("no content hash: the dead letter could not be deduped")
-			}
+			expect.That(t, f.Code == c.code && !f.Transient() && len(result.Outputs) == 0, "failure %+v, want code %s", f, c.code)
+			expect.That(t, result.ContentHash != "", "no content hash: the dead letter could not be deduped")
 		})
 	}
 }
@@ -139,9 +134,7 @@ func TestFingerprint_S4_8(t *testing.T) {
 	file := write("zones.csv", "id,name\nA,a\nB,b\n")
 	text := strings.Replace(printed, "FILE", file, 1)
 	want := fingerprint(t, text)
-	if !strings.HasPrefix(want, "sha256:") || len(want) != 71 {
-		t.Fatalf("%q", want)
-	}
+	must.That(t, strings.HasPrefix(want, "sha256:") && len(want) == 71, "%q", want)
 	for _, c := range []struct {
 		name, from, to string
 		same           bool
@@ -163,9 +156,7 @@ func TestFingerprint_S4_8(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			changed := strings.Replace(text, c.from, c.to, 1)
-			if changed == text {
-				t.Fatal("nothing is changed")
-			}
+			must.That(t, changed != text, "nothing is changed")
 			if got := fingerprint(t, changed); (got == want) != c.same {
 				t.Errorf("same is %v, want %v", got == want, c.same)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -44,15 +45,11 @@ func TestSplit_C1_oneOutputForEachFeature(t *testing.T) {
 	r := record(collection(part(`"a"`, "x"), part("2", "long"), part(`"c"`, "yy")))
 	r.Headers = headers("content-type", "application/geo+json", "traceparent", "00-1")
 	result := must.Get(p.Handle(t.Context(), r))(t)
-	if result.FeatureID != "" || result.Version == nil || *result.Version != 4 || len(result.Outputs) != 3 {
-		t.Fatalf("got %+v", result)
-	}
+	must.That(t, result.FeatureID == "" && result.Version != nil && *result.Version == 4 && len(result.Outputs) == 3, "got %+v", result)
 	for i, want := range []struct{ id, value string }{{"a", part(`"a"`, "x")}, {"2", part("2", "long")}, {"c", part(`"c"`, "yy")}} {
 		out := result.Outputs[i]
 		alone := must.Get(p.Handle(t.Context(), record(want.value)))(t)
-		if string(out.Key) != want.id || string(out.Value) != string(alone.Outputs[0].Value) || out.Topic != "parcels.out" {
-			t.Errorf("output %d: %s: %s", i, out.Key, out.Value)
-		}
+		expect.That(t, string(out.Key) == want.id && string(out.Value) == string(alone.Outputs[0].Value) && out.Topic == "parcels.out", "output %d: %s: %s", i, out.Key, out.Value)
 		if headerOf(out, header.KeyPart) != fmt.Sprintf("%d/3", i) || headerOf(out, header.KeyFeatureID) != want.id ||
 			headerOf(out, header.KeyContentHash) != alone.ContentHash || headerOf(out, "traceparent") != "00-1" {
 			t.Errorf("output %d has the headers %v", i, out.Headers)
@@ -68,15 +65,9 @@ func TestSplit_S0_6_contentHashOfACollection(t *testing.T) {
 		return result.ContentHash
 	}
 	a, b := part(`"a"`, "x"), part(`"b"`, "y")
-	if hash(collection(a, b)) != hash(`{"features":[`+a+" , "+b+`],"title":"t","type":"FeatureCollection"}`) {
-		t.Error("white space and the members of the collection count")
-	}
-	if hash(collection(a, b)) == hash(collection(b, a)) || hash(collection(a, b)) == hash(collection(a)) {
-		t.Error("another collection has the same hash")
-	}
-	if hash(collection(a)) != hash(a) {
-		t.Error("a collection of one feature is not a repetition of the feature")
-	}
+	expect.That(t, hash(collection(a, b)) == hash(`{"features":[`+a+" , "+b+`],"title":"t","type":"FeatureCollection"}`), "white space and the members of the collection count")
+	expect.That(t, hash(collection(a, b)) != hash(collection(b, a)) && hash(collection(a, b)) != hash(collection(a)), "another collection has the same hash")
+	expect.That(t, hash(collection(a)) == hash(a), "a collection of one feature is not a repetition of the feature")
 }
 
 // One feature that fails fails the record, so that the dead letter has its bytes and can be put back; the error says which.
@@ -103,19 +94,12 @@ func TestSplit_S1_5_aFailureNamesItsFeature(t *testing.T) {
 			p := build(t, rules)
 			result, err := p.Handle(t.Context(), record(c.value))
 			var e *transform.Error
-			if !errors.As(err, &e) {
-				t.Fatalf("got %v", err)
-			}
-			if c.code != "" && e.Code != c.code || e.Stage != c.stage || e.Path != c.path || !strings.Contains(e.Error(), c.path) {
-				t.Errorf("got %s, %s, %q: %v", e.Code, e.Stage, e.Path, e)
-			}
-			if len(result.Outputs) != 0 || result.ContentHash == "" {
-				t.Errorf("got %+v", result)
-			}
+			must.That(t, errors.As(err, &e), "got %v", err)
+			expect.That(t, (c.code == "" || e.Code == c.code) && e.Stage == c.stage && e.Path == c.path && strings.Contains(e.Error(), c.path),
+				"got %s, %s, %q: %v", e.Code, e.Stage, e.Path, e)
+			expect.That(t, len(result.Outputs) == 0 && result.ContentHash != "", "got %+v", result)
 			_, tried := p.Try(t.Context(), record(c.value))
-			if tried == nil || tried.Error() != err.Error() {
-				t.Errorf("the dry run says %v, the pipeline %v", tried, err)
-			}
+			expect.That(t, tried != nil && tried.Error() == err.Error(), "the dry run says %v, the pipeline %v", tried, err)
 		})
 	}
 }
@@ -135,9 +119,7 @@ func TestSplit_S1_9_aRemoteFailureIsThatOfTheRecord(t *testing.T) {
 	if f := classify.Of(errOr(err)); !f.Transient() || f.Stage != classify.StageEnrich || !strings.Contains(err.Error(), "/features/1: ") {
 		t.Errorf("got %+v", f)
 	}
-	if len(result.Outputs) != 0 {
-		t.Error("a part of the record got out")
-	}
+	expect.That(t, len(result.Outputs) == 0, "a part of the record got out")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.Handle(ctx, record(collection(part(`"a"`, "x")))); !errors.Is(err, context.Canceled) {
@@ -164,9 +146,7 @@ func TestSplit_filter(t *testing.T) {
 		collection():                                               {0, policy.OutcomeSkipped},
 	} {
 		result, err := p.Handle(t.Context(), record(value))
-		if err != nil || len(result.Outputs) != want.outputs || result.Close != want.closed || result.Note == "" {
-			t.Errorf("%s: %+v, %v", value, result, err)
-		}
+		expect.That(t, err == nil && len(result.Outputs) == want.outputs && result.Close == want.closed && result.Note != "", "%s: %+v, %v", value, result, err)
 		if want.outputs == 1 && headerOf(result.Outputs[0], header.KeyPart) != "1/3" {
 			t.Errorf("the part is %s", headerOf(result.Outputs[0], header.KeyPart))
 		}
@@ -189,12 +169,8 @@ func TestSplit_formats(t *testing.T) {
 		"auto":        {"{ split: features, format: auto }", []string{"content-type", "application/vnd.ogc.fg+json"}, []byte(fg)},
 	} {
 		result, err := build(t, "source: "+f.source+"\n").Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
-		if err != nil || len(result.Outputs) != 1 || string(result.Outputs[0].Value) != want {
-			t.Errorf("%s: %+v, %v", name, result, err)
-		}
+		expect.That(t, err == nil && len(result.Outputs) == 1 && string(result.Outputs[0].Value) == want, "%s: %+v, %v", name, result, err)
 	}
 	result, err := build(t, "source: { split: features }\n"+singleObjectOutput).Handle(t.Context(), record(plain))
-	if err != nil || headerOf(result.Outputs[0], "content-type") != "application/avro" || headerOf(result.Outputs[0], header.KeyPart) != "0/1" {
-		t.Errorf("%+v, %v", result, err)
-	}
+	expect.That(t, err == nil && headerOf(result.Outputs[0], "content-type") == "application/avro" && headerOf(result.Outputs[0], header.KeyPart) == "0/1", "%+v, %v", result, err)
 }

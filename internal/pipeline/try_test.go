@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -66,18 +67,14 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 				why = result.Failed[0].Err
 			}
 			_, err := p.Try(t.Context(), &tried)
-			if (why == nil) != (err == nil) || why != nil && !strings.HasSuffix(err.Error(), why.Error()) {
-				t.Errorf("%s, %s: the consumer says %v, the dry run %v", name, kind, why, err)
-			}
+			expect.That(t, (why == nil) == (err == nil) && (why == nil || strings.HasSuffix(err.Error(), why.Error())), "%s, %s: the consumer says %v, the dry run %v", name, kind, why, err)
 			if err != nil {
 				refused[classify.Of(err).Code] = true
 			}
 		}
 	}
 	for _, code := range []classify.Code{classify.CodeNullKey, classify.CodeRecordTooLarge, classify.CodeMissingRequired, classify.CodeDuplicateKey} {
-		if !refused[code] {
-			t.Errorf("no case was refused with %s: %v", code, refused)
-		}
+		expect.That(t, refused[code], "no case was refused with %s: %v", code, refused)
 	}
 }
 
@@ -124,14 +121,10 @@ func TestTry_C4_refusesOutputsThatTheirTopicDoesNotTake(t *testing.T) {
 			}
 			cfg := must.Get(config.Parse("test.yaml", []byte(head+file), func(string) string { return "" }))(t)
 			m, err := pipeline.NewMapping(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			c.r.Limits = limits
 			_, err = m.Try(t.Context(), &c.r)
-			if (err == nil) != (c.want == "") || err != nil && classify.Of(err).Code != c.want {
-				t.Errorf("%v, want %s", err, c.want)
-			}
+			expect.That(t, (err == nil) == (c.want == "") && (err == nil || classify.Of(err).Code == c.want), "%v, want %s", err, c.want)
 			c.r.Limits = nil
 			if _, err := m.Try(t.Context(), &c.r); err != nil {
 				t.Errorf("without limits: %v", err)
@@ -163,12 +156,8 @@ func TestTry_C4_refusesKeysThatFindNoRow(t *testing.T) {
 		file := head + "sink: { key: " + c.rule + ", postgis: { dsn_env: DSN, table: parcels } }\ntransform: { unmapped: keep }\n"
 		cfg := must.Get(config.Parse("test.yaml", []byte(file), func(name string) string { return map[string]string{"DSN": "postgres://x"}[name] }))(t)
 		m, err := pipeline.NewMapping(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, err = m.Try(t.Context(), &retrytopics.Record{Key: []byte(c.key), Value: c.value})
-		if (err == nil) != c.passes {
-			t.Errorf("%s, key %q: %v", c.rule, c.key, err)
-		}
+		expect.That(t, (err == nil) == c.passes, "%s, key %q: %v", c.rule, c.key, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -58,9 +59,7 @@ func TestVersion_S0_8_farAheadOfTheClock(t *testing.T) {
 				switch {
 				case c.code != "":
 					var e *transform.Error
-					if !errors.As(err, &e) || e.Code != c.code || result.Version != nil {
-						t.Errorf("version %v, %v; want %s", result.Version, err, c.code)
-					}
+					expect.That(t, errors.As(err, &e) && e.Code == c.code && result.Version == nil, "version %v, %v; want %s", result.Version, err, c.code)
 				case err != nil || result.Version == nil || *result.Version != c.want:
 					t.Errorf("version %v, %v; want %d", result.Version, err, c.want)
 				}
@@ -80,9 +79,7 @@ func TestVersion_S0_8_collectionsDryRunAndReplay(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		r, err := p.Handle(t.Context(), record(collection))
-		if err != nil || len(r.Outputs) != 1 || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Err.Error(), "/features/1/properties/updated") {
-			t.Errorf("%+v, %v", r, err)
-		}
+		expect.That(t, err == nil && len(r.Outputs) == 1 && len(r.Failed) == 1 && strings.Contains(r.Failed[0].Err.Error(), "/features/1/properties/updated"), "%+v, %v", r, err)
 		if now := time.Now().UnixNano(); r.Version == nil || *r.Version > now {
 			t.Errorf("the version of the collection is %v, now it is %d", r.Version, now)
 		}

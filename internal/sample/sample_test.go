@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sample"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -28,9 +29,7 @@ func made(t testing.TB, text string) (*config.Config, string) {
 	var file bytes.Buffer
 	must.Do(t, s.Write(&file, sample.Names{ID: "parcels", Topic: "parcels", From: "a\nb: c.ndjson", Brokers: []string{"127.0.0.1:9092"}}))
 	cfg, err := config.Parse("pipeline.yaml", file.Bytes(), nil)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, &file)
-	}
+	must.That(t, err == nil, "%v\n%s", err, &file)
 	return cfg, file.String()
 }
 
@@ -134,9 +133,7 @@ func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
 	} {
 		_, file := made(t, text)
 		for _, want := range wants {
-			if !strings.Contains(file, want) {
-				t.Errorf("it does not say %q:\n%s", want, file)
-			}
+			expect.That(t, strings.Contains(file, want), "it does not say %q:\n%s", want, file)
 		}
 	}
 }
@@ -183,9 +180,7 @@ func TestRead_formsAndBounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sample.Read(t.Context(), strings.NewReader(c.text))
-			if err != nil || s.Features != c.features {
-				t.Errorf("%+v, %v, want %d features", s, err, c.features)
-			}
+			expect.That(t, err == nil && s.Features == c.features, "%+v, %v, want %d features", s, err, c.features)
 		})
 	}
 	if s, err := sample.Read(t.Context(), strings.NewReader("\xef\xbb\xbf"+one)); err != nil || s.Features != 1 {
@@ -286,9 +281,7 @@ func TestWrite_saysWhatTheSampleShows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, text := made(t, c.text)
 			for _, want := range c.wants {
-				if !strings.Contains(text, want) {
-					t.Errorf("it does not say %q:\n%s", want, text)
-				}
+				expect.That(t, strings.Contains(text, want), "it does not say %q:\n%s", want, text)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -87,9 +88,7 @@ func TestAudit_S0_6_aRowThatTheColumnsDoNotTakeDiffers(t *testing.T) {
 			b.must(good, long, other)
 			b.exec("alter table parcels " + alter)
 			facts := b.audited(good, long, other, b.row("d", 0, 4, `{"name": "wxyz", "area": 1234.5}`, point))
-			if facts[0].Differs || !facts[1].There || !facts[1].Differs || facts[2].Differs || facts[3].There || facts[3].Known {
-				t.Errorf("%+v", facts)
-			}
+			check.That(t, !facts[0].Differs && facts[1].There && facts[1].Differs && !facts[2].Differs && !facts[3].There && !facts[3].Known, "%+v", facts)
 		})
 	}
 }
@@ -143,9 +142,7 @@ func TestNewest(t *testing.T) {
 	for _, r := range []*kgo.Record{older, newer, elsewhere} {
 		must.Do(t, n.take([]byte("k"), r))
 	}
-	if n.is([]byte("k"), older) || !n.is([]byte("k"), newer) || n.is([]byte("k"), elsewhere) || n.is([]byte("other"), newer) {
-		t.Error(n.places)
-	}
+	check.That(t, !n.is([]byte("k"), older) && n.is([]byte("k"), newer) && !n.is([]byte("k"), elsewhere) && !n.is([]byte("other"), newer), "%v", n.places)
 	if err := errors.Join(n.take([]byte("l"), older), n.take([]byte("m"), older)); !errors.Is(err, ErrTooManyKeys) {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -39,9 +40,7 @@ func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
 		errs[i] = <-j.done
 	}
 	for i, err := range errs {
-		if (err != nil) != (bad[i] != "") {
-			t.Errorf("record %d: %v", i, err)
-		}
+		check.That(t, (err != nil) == (bad[i] != ""), "record %d: %v", i, err)
 		if f := classify.Of(err); err != nil && (f.Level != classify.LevelRow || f.Code != classify.CodeDBData && f.Code != classify.CodeDBConstraint) {
 			t.Errorf("record %d is taken for %s, %s: %v", i, f.Code, f.Level, err)
 		}
@@ -171,9 +170,7 @@ func TestSink_S0_6_everyInstanceUsesAColumnThatIsAdded(t *testing.T) {
 	for i := range instances {
 		var err error
 		instances[i], err = Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of, refreshAge: 200 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		t.Cleanup(instances[i].Close)
 	}
 	offset := int64(0)

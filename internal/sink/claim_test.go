@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -210,9 +211,7 @@ func TestRekey_S4_3_namesThePrivilege(t *testing.T) {
 	role := b.role("select, insert, update, delete")
 	b = b.as(role)
 	_, err := b.rekey(config.SinkKeyFeature, map[string]string{"k": "f"}, true)
-	if err == nil || !strings.Contains(err.Error(), "parcels") || !strings.Contains(err.Error(), "permission") && !strings.Contains(err.Error(), "owner") {
-		t.Error(err)
-	}
+	check.That(t, err != nil && strings.Contains(err.Error(), "parcels") && (strings.Contains(err.Error(), "permission") || strings.Contains(err.Error(), "owner")), "%v", err)
 	if got := b.names(); got != "k: x" {
 		t.Error(got)
 	}

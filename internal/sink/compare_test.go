@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -25,9 +26,7 @@ func (b *bench) compared(change func(*config.Config)) (found []Mismatch, err err
 		change(&cfg)
 	}
 	s, err := Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Enrich: cfg.Enrich, Logger: b.log(), Classify: classify.Of})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	defer s.Close()
 	notes, err := s.Prepare(b.t.Context())
 	if refused, is := errors.AsType[*TableError](err); is {
@@ -97,12 +96,8 @@ func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
 			}
 			b.exec(c.sql)
 			found, err := b.compared(c.change)
-			if len(found) != 1 || !strings.Contains(found[0].String(), c.want) || found[0].Reach != c.reach {
-				t.Fatalf("found %v (%+v), want %q of reach %s", found, found, c.want, c.reach)
-			}
-			if (err != nil) != (c.reach == ReachAll || c.reach == ReachSome) || err != nil && classify.Of(err).Code != classify.CodeDBSchema {
-				t.Errorf("the start fails with %v", err)
-			}
+			must.That(t, len(found) == 1 && strings.Contains(found[0].String(), c.want) && found[0].Reach == c.reach, "found %v (%+v), want %q of reach %s", found, found, c.want, c.reach)
+			check.That(t, (err != nil) == (c.reach == ReachAll || c.reach == ReachSome) && (err == nil || classify.Of(err).Code == classify.CodeDBSchema), "the start fails with %v", err)
 			if c.words {
 				return
 			}

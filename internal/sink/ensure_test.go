@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -44,9 +45,8 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 				t.Fatalf("the dry run made %s tables", got)
 			}
 			made := b.ensure(true, 10)
-			if strings.Join(printed.Statements, "\n") != strings.Join(made.Statements, "\n") || len(made.Left) > 0 {
-				t.Errorf("printed %v\nmade %v\nleft %v", printed.Statements, made.Statements, made.Left)
-			}
+			check.That(t, strings.Join(printed.Statements, "\n") == strings.Join(made.Statements, "\n") && len(made.Left) <= 0,
+				"printed %v\nmade %v\nleft %v", printed.Statements, made.Statements, made.Left)
 			b.ensure(true, 0)
 			for sql, want := range map[string]string{
 				"select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'parcels'::regclass and attname = 'geom'":             c.typ,
@@ -75,13 +75,10 @@ func TestEnsure_S0_6_addsWhatATableHasNot(t *testing.T) {
 	before := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
 	dry := b.ensure(false, 6) // two columns and their comments, the guard, the index
 	done := b.ensure(true, 6)
-	if len(dry.Left) > 0 && dry.Left[0].Column != "geom" || len(done.Left) != 1 || done.Left[0].Column != "geom" || !strings.Contains(done.Left[0].Fix, "st_transform") {
-		t.Errorf("left %v, %v", dry.Left, done.Left)
-	}
+	check.That(t, (len(dry.Left) <= 0 || dry.Left[0].Column == "geom") && len(done.Left) == 1 && done.Left[0].Column == "geom" && strings.Contains(done.Left[0].Fix, "st_transform"),
+		"left %v, %v", dry.Left, done.Left)
 	after := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
-	if after != before+" seentimestamp with time zone tagsjsonb" {
-		t.Errorf("%s became %s", before, after)
-	}
+	check.That(t, after == before+" seentimestamp with time zone tagsjsonb", "%s became %s", before, after)
 	if got := b.ask("select note || ' ' || col_description('parcels'::regclass, 3) from parcels"); got != "mine ours" {
 		t.Error(got)
 	}
@@ -113,9 +110,8 @@ func TestEnsure_S4_3_namesThePrivilege(t *testing.T) {
 	b.exec("drop table parcels_switchback; alter table parcels drop column area")
 	b = b.as(role)
 	_, err := Ensure(t.Context(), b.cfg, true)
-	if err == nil || !strings.Contains(err.Error(), "nothing was made") || !strings.Contains(err.Error(), `add column if not exists "area"`) || !strings.Contains(err.Error(), "owner of parcels") {
-		t.Error(err)
-	}
+	check.That(t, err != nil && strings.Contains(err.Error(), "nothing was made") && strings.Contains(err.Error(), `add column if not exists "area"`) && strings.Contains(err.Error(), "owner of parcels"),
+		"%v", err)
 	if got := b.ask("select to_regclass('parcels_switchback')"); got != "null" {
 		t.Error(got)
 	}
@@ -141,9 +137,7 @@ func TestEnsure_S0_6_partitionedTables(t *testing.T) {
 			b := open(t, server, "")
 			b.exec("drop table parcels, parcels_switchback; " + c.sql + "; insert into parcels (id) values ('b'), ('x')")
 			dry, err := Ensure(t.Context(), b.cfg, false)
-			if err != nil || !strings.HasPrefix(dry.Statements[len(dry.Statements)-1], c.index) {
-				t.Fatalf("%q, %v", dry.Statements, err)
-			}
+			must.That(t, err == nil && strings.HasPrefix(dry.Statements[len(dry.Statements)-1], c.index), "%q, %v", dry.Statements, err)
 			must.Get(Ensure(t.Context(), b.cfg, true))(t)
 			b.ensure(true, 0)
 			for _, key := range []string{"a", "b", "y"} {
@@ -179,7 +173,5 @@ func TestEnsure_S0_6_aViewGetsNoIndex(t *testing.T) {
 	b := open(t, postgis.Need(t), "")
 	b.exec("drop index parcels_geom; alter table parcels rename to base; create view parcels as select * from base")
 	done, err := Ensure(t.Context(), b.cfg, true)
-	if err != nil || len(done.Statements) != 0 {
-		t.Errorf("%q, %v", done.Statements, err)
-	}
+	check.That(t, err == nil && len(done.Statements) == 0, "%q, %v", done.Statements, err)
 }

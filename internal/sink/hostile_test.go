@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -106,9 +107,7 @@ func TestSink_spellingsOfAKeyDoNotFailEachOther(t *testing.T) {
 	b := open(t, postgis.Need(t), "")
 	b.exec("alter table parcels alter id type bigint using id::bigint")
 	for i, err := range b.together(b.row("7", 0, 1, `{"name":"x"}`, point), b.row("07", 0, 2, `{"name":"y"}`, point), b.row("8", 0, 3, `{}`, point)) {
-		if err != nil {
-			t.Errorf("record %d: %v", i, err)
-		}
+		check.That(t, err == nil, "record %d: %v", i, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -89,9 +90,7 @@ func TestSink_S0_6_twoFirstEventsOfOneKey(t *testing.T) {
 func (b *bench) repeat(key string, number, offset int64, hash string, want bool) {
 	b.t.Helper()
 	stale := must.Get(b.Repeated(b.t.Context(), &Repeat{Key: []byte(key), Version: retrytopics.Version{Number: number, Offset: offset}, ContentHash: hash, Source: "t/0/9"}))(b.t)
-	if stale != want {
-		b.t.Errorf("%s, version %d/%d, %s: stale %t", key, number, offset, hash, stale)
-	}
+	check.That(b.t, stale == want, "%s, version %d/%d, %s: stale %t", key, number, offset, hash, stale)
 }
 
 // says is a row with a content hash of its own.
@@ -146,9 +145,7 @@ func TestSink_S0_6_repeatsAreAskedTogether(t *testing.T) {
 				hash, want = "B", true
 			}
 			stale, err := b.Repeated(t.Context(), &Repeat{Key: r.Key, Version: retrytopics.Version{Offset: 1000 + int64(i)}, ContentHash: hash, Source: "t/0/1"})
-			if err != nil || stale != want {
-				t.Errorf("%s: stale %t, %v", r.Key, stale, err)
-			}
+			check.That(t, err == nil && stale == want, "%s: stale %t, %v", r.Key, stale, err)
 		})
 	}
 	all.Wait()
@@ -200,9 +197,7 @@ func TestSink_S0_6_rowsThatTheGuardDoesNotKnow(t *testing.T) {
 			}
 		}
 	}
-	if failed != 2 || b.ask("select count(*) from parcels where name = 'only one'") != "1" {
-		t.Errorf("answers: %v", answers)
-	}
+	check.That(t, failed == 2 && b.ask("select count(*) from parcels where name = 'only one'") == "1", "answers: %v", answers)
 }
 
 // S0-6: every way in which pgx runs statements does, such as those that poolers need. A batch that fails leaves no transaction open.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -23,9 +24,7 @@ const quick = ", timeout: 8s, breaker: {preset: standard, cooldown: 100ms, succe
 func wantHold(t *testing.T, err error, dependency, says string) {
 	t.Helper()
 	held, is := errors.AsType[*retrytopics.UnavailableError](err)
-	if !is || held.Dependency != dependency || !strings.Contains(err.Error(), says) {
-		t.Errorf("got %v, want a hold for %s that says %q", err, dependency, says)
-	}
+	check.That(t, is && held.Dependency == dependency && strings.Contains(err.Error(), says), "got %v, want a hold for %s that says %q", err, dependency, says)
 }
 
 // until writes again and again, as the engine's probes do. Whatever fails meanwhile must be a hold.
@@ -33,9 +32,7 @@ func (b *bench) until(what string, rows ...*Row) {
 	b.t.Helper()
 	eventually.Until(b.t.Context(), b.t, what, func() (bool, string) {
 		err := b.write(rows...)
-		if err != nil && !isHeld(err) {
-			b.t.Fatalf("%s: %v", what, err)
-		}
+		must.That(b.t, err == nil || isHeld(err), "%s: %v", what, err)
 		return err == nil, fmt.Sprint(err)
 	})
 }
@@ -141,9 +138,7 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 		must.Do(t, write())
 		eventually.Until(t.Context(), t, what, func() (bool, string) {
 			err := b.write(after)
-			if !isHeld(err) {
-				t.Fatalf("%s: %v", what, err)
-			}
+			must.That(t, isHeld(err), "%s: %v", what, err)
 			return strings.Contains(err.Error(), "sink.postgis.dsn"), err.Error()
 		})
 	}
@@ -203,9 +198,7 @@ func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 		}
 		statements := b.Status().Batches
 		for i, err := range b.together(rows...) {
-			if (err != nil) != (i == 7) {
-				t.Errorf("record %d: %v", i, err)
-			}
+			check.That(t, (err != nil) == (i == 7), "record %d: %v", i, err)
 			if f := classify.Of(err); i == 7 && (!f.Transient() || f.Code != classify.CodeTimeout || !strings.Contains(err.Error(), "locked by another transaction")) {
 				t.Errorf("the locked row is answered with %s: %v", f.Code, err)
 			}
@@ -238,9 +231,7 @@ func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
 				rows = append(rows, b.row(fmt.Sprint("k", i), 0, 1, `{"name":"x"}`, point))
 			}
 			for i, err := range b.together(rows...) {
-				if (err != nil) != (i == 7) || i == 7 && classify.Of(err).Code != classify.CodeTimeout {
-					t.Errorf("record %d: %v", i, err)
-				}
+				check.That(t, (err != nil) == (i == 7) && (i != 7 || classify.Of(err).Code == classify.CodeTimeout), "record %d: %v", i, err)
 			}
 		})
 	}
@@ -284,9 +275,7 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		statements := b.Status().Batches
 		for range 3 {
 			for i, err := range b.together(rows...) {
-				if !isHeld(err) {
-					t.Fatalf("record %d is not deferred: %v", i, err)
-				}
+				must.That(t, isHeld(err), "record %d is not deferred: %v", i, err)
 			}
 		}
 		if n := b.Status().Batches - statements; n > 60 {

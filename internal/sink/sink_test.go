@@ -56,9 +56,7 @@ func open(t *testing.T, server *postgis.Server, keys string) *bench {
 		}
 		return ""
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	b := &bench{t: t, cfg: cfg}
 	b.connectsBy(dsn)
 	if b.db, err = pgx.Connect(t.Context(), dsn); err != nil {
@@ -71,9 +69,7 @@ func open(t *testing.T, server *postgis.Server, keys string) *bench {
 		t.Fatal(err)
 	}
 	b.Sink, err = Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Logger: b.log(), Classify: classify.Of})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(b.Close)
 	return b
 }

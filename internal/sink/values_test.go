@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -99,9 +101,7 @@ func TestSink_S0_6_membersWithoutAnAttribute(t *testing.T) {
 	} {
 		err := b.write(b.row(fmt.Sprint(i), 0, 1, c.properties, point))
 		if c.path == "" {
-			if err != nil {
-				t.Errorf("%s: %v", c.properties, err)
-			}
+			check.That(t, err == nil, "%s: %v", c.properties, err)
 			continue
 		}
 		if e, ok := errors.AsType[*transform.Error](err); !ok || e.Code != classify.CodeDBSchema || e.Path != c.path {
@@ -248,14 +248,11 @@ func TestSink_S0_6_unevenHeightsAreRefused(t *testing.T) {
 		r := b.row(name, 0, 1, `{}`, point)
 		whole := b.row(name, 0, 1, `{}`, "null")
 		f, err := b.made.Decode(fmt.Appendf(nil, `{"type":"Feature","id":"x","properties":{},"geometry":%s}`, c.geometry))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		r.Feature, whole.Feature = f, f
 		err = b.write(r)
-		if (err == nil) != c.passes || err != nil && (classify.Of(err).Code != classify.CodeGeometryDimension || classify.Of(err).Stage != classify.StageSink) {
-			t.Errorf("%s: %v", name, err)
-		}
+		check.That(t, (err == nil) == c.passes && (err == nil || classify.Of(err).Code == classify.CodeGeometryDimension && classify.Of(err).Stage == classify.StageSink),
+			"%s: %v", name, err)
 		if c.passes {
 			continue
 		}
@@ -321,9 +318,7 @@ func TestSink_S0_6_bytesAndWholeNumbers(t *testing.T) {
 	} {
 		row := b.row(fmt.Sprint(i), 0, 1, fmt.Sprintf(`{%q: %s}`, c.column, c.value), point)
 		err := b.write(row)
-		if (c.want == "") != (err != nil) || err != nil && classify.Of(err).Code != classify.CodeDBData {
-			t.Errorf("%s %s: %v", c.column, c.value, err)
-		}
+		check.That(t, (c.want == "") == (err != nil) && (err == nil || classify.Of(err).Code == classify.CodeDBData), "%s %s: %v", c.column, c.value, err)
 		if err != nil || c.want == "" {
 			continue
 		}
@@ -356,9 +351,8 @@ func TestSink_S0_6_binaryHandlingMode(t *testing.T) {
 				n++
 				row := b.row(fmt.Sprint(n), 0, 1, fmt.Sprintf(`{"raw": %s}`, value), point)
 				err := b.write(row)
-				if (want == "") != (err != nil) || err != nil && (classify.Of(err).Code != classify.CodeDBData || !strings.Contains(err.Error(), "sink.postgis.binary")) {
-					t.Errorf("%s: %v", value, err)
-				}
+				check.That(t, (want == "") == (err != nil) && (err == nil || classify.Of(err).Code == classify.CodeDBData && strings.Contains(err.Error(), "sink.postgis.binary")),
+					"%s: %v", value, err)
 				if err != nil || want == "" {
 					continue
 				}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -82,12 +83,8 @@ func TestOf(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			f := classify.Of(r.err)
-			if f.Class != r.class || f.Level != r.level || f.Code != r.code {
-				t.Errorf("%v is %s, %s, %s; want %s, %s, %s", r.err, f.Class, f.Level, f.Code, r.class, r.level, r.code)
-			}
-			if !errors.Is(f.Err, r.err) {
-				t.Errorf("the failure holds %v instead of the error itself", f.Err)
-			}
+			expect.That(t, f.Class == r.class && f.Level == r.level && f.Code == r.code, "%v is %s, %s, %s; want %s, %s, %s", r.err, f.Class, f.Level, f.Code, r.class, r.level, r.code)
+			expect.That(t, errors.Is(f.Err, r.err), "the failure holds %v instead of the error itself", f.Err)
 		})
 	}
 }
@@ -135,9 +132,7 @@ func TestEveryStatus(t *testing.T) {
 		if f.Transient() != (listed || success) {
 			t.Errorf("%d: transient is %v", code, f.Transient())
 		}
-		if listed && f.RetryAfter != time.Second {
-			t.Errorf("%d: Retry-After became %v", code, f.RetryAfter)
-		}
+		expect.That(t, !listed || f.RetryAfter == time.Second, "%d: Retry-After became %v", code, f.RetryAfter)
 	}
 }
 
@@ -171,12 +166,8 @@ func TestStage(t *testing.T) {
 		})
 	}
 	marked := classify.WithStage(classify.StageEnrich, inner)
-	if !errors.Is(marked, inner) || marked.Error() != inner.Error() {
-		t.Error("a mark must change neither the chain nor the message")
-	}
-	if classify.WithStage(classify.StageEnrich, nil) != nil || classify.WithClass(classify.Row, nil) != nil {
-		t.Error("no error must stay no error")
-	}
+	expect.That(t, errors.Is(marked, inner) && marked.Error() == inner.Error(), "a mark must change neither the chain nor the message")
+	expect.That(t, classify.WithStage(classify.StageEnrich, nil) == nil && classify.WithClass(classify.Row, nil) == nil, "no error must stay no error")
 }
 
 func TestWithClass(t *testing.T) {
@@ -234,9 +225,7 @@ func get(url string) (*http.Response, error) { return (&http.Client{Timeout: tim
 
 func wantCode(t *testing.T, err error, want classify.Code) {
 	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
+	must.That(t, err != nil, "no error")
 	if got := classify.Of(err).Code; got != want {
 		t.Errorf("%v is %s, want %s", err, got, want)
 	}

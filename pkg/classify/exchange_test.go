@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -65,9 +66,7 @@ func TestExchange_S2_5_travels_with_the_error(t *testing.T) {
 			}
 		})
 	}
-	if classify.WithRequest(place, nil) != nil || classify.WithResponse(html, nil) != nil {
-		t.Error("a nil error became one")
-	}
+	expect.That(t, classify.WithRequest(place, nil) == nil && classify.WithResponse(html, nil) == nil, "a nil error became one")
 }
 
 func TestExchange_marks_change_neither_class_nor_message(t *testing.T) {
@@ -92,9 +91,7 @@ func TestNewHTTPError_S2_5_keeps_what_finds_the_request_again(t *testing.T) {
 		if request.Text() != `{"method":"POST","url":"https://h/p"}` {
 			t.Errorf("request %s", request.Text())
 		}
-		if *response != (classify.Response{Status: 503, RetryAfter: "7", RequestID: want, ContentType: "text/html", Body: "<p>down"}) {
-			t.Errorf("%s: response %+v", name, response)
-		}
+		expect.That(t, *response == (classify.Response{Status: 503, RetryAfter: "7", RequestID: want, ContentType: "text/html", Body: "<p>down"}), "%s: response %+v", name, response)
 		if text := request.Text() + response.Text() + err.Error(); strings.Contains(text, "secret") {
 			t.Errorf("a secret in %s", text)
 		}
@@ -129,9 +126,7 @@ func TestExchangeText_is_one_bounded_line(t *testing.T) {
 		(&classify.Request{Step: long, Provider: long, Method: long, URL: long, Topic: long, TookMS: 1 << 62}).Text(),
 		(&classify.Response{Status: 999, RetryAfter: long, RequestID: long, ContentType: long, Body: long, SQLState: long, KafkaError: -1 << 15}).Text(),
 	} {
-		if len(got) > classify.MaxExchange || len(got) < classify.MaxExchange/2 {
-			t.Errorf("%d bytes: %s", len(got), got)
-		}
+		expect.That(t, len(got) <= classify.MaxExchange && len(got) >= classify.MaxExchange/2, "%d bytes: %s", len(got), got)
 	}
 }
 
@@ -139,9 +134,7 @@ func TestParseExchange_refuses_what_it_cannot_read(t *testing.T) {
 	for _, text := range []string{"", "null", "[]", `"x"`, "{", `{"took_ms":-1}`, `{"took_ms":"1"}`, `{"status":-1}`, `{"status":1000}`, `{"step":7,"body":7}`, "{\"url\":\"\xff\"}"} {
 		_, requestErr := classify.ParseRequest(text)
 		_, responseErr := classify.ParseResponse(text)
-		if requestErr == nil && responseErr == nil {
-			t.Errorf("%q was read", text)
-		}
+		expect.That(t, requestErr != nil || responseErr != nil, "%q was read", text)
 	}
 	newer := `{"method":"GET","status":503,"of_a_newer_version":{"x":[1]}}`
 	if r, err := classify.ParseRequest(newer); err != nil || r.Method != "GET" {
@@ -179,7 +172,5 @@ func stays(t *testing.T, written string, parse func(string) (interface{ Text() s
 		return
 	}
 	again, err := parse(written)
-	if err != nil || again.Text() != written || len(written) > classify.MaxExchange || strings.ContainsAny(written, "\x00\n\r") {
-		t.Errorf("%s became %v, %v", written, again, err)
-	}
+	expect.That(t, err == nil && again.Text() == written && len(written) <= classify.MaxExchange && !strings.ContainsAny(written, "\x00\n\r"), "%s became %v, %v", written, again, err)
 }

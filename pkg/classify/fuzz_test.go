@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -30,9 +31,8 @@ func FuzzOf(f *testing.F) {
 		got := classify.New(classify.Options{RetryableStatus: []int{code}}).Of(err)
 		coherent(t, got)
 		again := classify.New(classify.Options{RetryableStatus: []int{code}}).Of(fmt.Errorf("again: %w", err))
-		if got.Class != again.Class || got.Code != again.Code || got.Stage != again.Stage || got.RetryAfter != again.RetryAfter {
-			t.Errorf("wrapped, %v became %+v instead of %+v", err, again, got)
-		}
+		expect.That(t, got.Class == again.Class && got.Code == again.Code && got.Stage == again.Stage && got.RetryAfter == again.RetryAfter,
+			"wrapped, %v became %+v instead of %+v", err, again, got)
 	})
 }
 

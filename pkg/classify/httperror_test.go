@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -44,9 +45,7 @@ func TestParseRetryAfter(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			got, ok := classify.ParseRetryAfter(r.value, now)
-			if got != r.want || ok != r.ok {
-				t.Errorf("%q gives %v, %v; want %v, %v", r.value, got, ok, r.want, r.ok)
-			}
+			expect.That(t, got == r.want && ok == r.ok, "%q gives %v, %v; want %v, %v", r.value, got, ok, r.want, r.ok)
 		})
 	}
 }
@@ -55,19 +54,13 @@ func TestNewHTTPError(t *testing.T) {
 	t.Run("keeps_neither_query_nor_credentials", func(t *testing.T) {
 		e := classify.NewHTTPError(answer(503, " overloaded \n", "2"), time.Time{})
 		const want = `GET http://h:8088/place/7: 503 Service Unavailable, retry after 2s: "overloaded"`
-		if e.Error() != want {
-			t.Errorf("got  %s\nwant %s", e, want)
-		}
+		expect.That(t, e.Error() == want, "got  %s\nwant %s", e, want)
 	})
 	t.Run("cuts_the_body_between_two_characters", func(t *testing.T) {
 		e := classify.NewHTTPError(answer(500, strings.Repeat("é", 150)+"x", ""), time.Time{})
-		if e.Body != strings.Repeat("é", 100) {
-			t.Errorf("body of %d bytes: %s", len(e.Body), e.Body)
-		}
+		expect.That(t, e.Body == strings.Repeat("é", 100), "body of %d bytes: %s", len(e.Body), e.Body)
 		odd := classify.NewHTTPError(answer(500, "x"+strings.Repeat("é", 150), ""), time.Time{})
-		if len(odd.Body) > classify.MaxBody || !strings.HasPrefix(odd.Body, "xéé") {
-			t.Errorf("body of %d bytes: %s", len(odd.Body), odd.Body)
-		}
+		expect.That(t, len(odd.Body) <= classify.MaxBody && strings.HasPrefix(odd.Body, "xéé"), "body of %d bytes: %s", len(odd.Body), odd.Body)
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -41,16 +43,12 @@ func TestRules_come_first(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			f := c.Of(fmt.Errorf("x: %w", r.err))
-			if f.Class != r.class || f.Category != r.category || f.Alert != r.alert {
-				t.Errorf("%s %s %s, want %s %s %s", f.Class, f.Category, f.Alert, r.class, r.category, r.alert)
-			}
+			expect.That(t, f.Class == r.class && f.Category == r.category && f.Alert == r.alert, "%s %s %s, want %s %s %s", f.Class, f.Category, f.Alert, r.class, r.category, r.alert)
 			coherent(t, f)
 		})
 	}
 	after := c.Of(&classify.HTTPError{Status: 503, RetryAfter: time.Minute})
-	if after.RetryAfter != 0 {
-		t.Errorf("what a rule makes permanent has a delay of %v", after.RetryAfter)
-	}
+	expect.That(t, after.RetryAfter == 0, "what a rule makes permanent has a delay of %v", after.RetryAfter)
 }
 
 func TestRule_Fault(t *testing.T) {
@@ -85,14 +83,10 @@ func TestRule_Fault(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			err := r.rule.Fault()
 			if r.says == "" {
-				if err != nil {
-					t.Errorf("refused: %v", err)
-				}
+				expect.That(t, err == nil, "refused: %v", err)
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), r.says) {
-				t.Fatalf("got %v, want %q", err, r.says)
-			}
+			must.That(t, err != nil && strings.Contains(err.Error(), r.says), "got %v, want %q", err, r.says)
 			if _, forbidden := errors.AsType[*classify.ForbiddenError](err); forbidden != r.forbidden {
 				t.Errorf("forbidden is %v: %v", forbidden, err)
 			}

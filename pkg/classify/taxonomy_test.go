@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -161,9 +162,7 @@ func TestTaxonomy_S4_3_every_condition(t *testing.T) {
 func TestTaxonomy_S4_3_is_closed(t *testing.T) {
 	seen := map[classify.Code]bool{}
 	for _, e := range classify.Taxonomy() {
-		if seen[e.Code] {
-			t.Errorf("%s has two rows", e.Code)
-		}
+		expect.That(t, !seen[e.Code], "%s has two rows", e.Code)
 		seen[e.Code] = true
 		switch {
 		case !slices.Contains(classify.Classes(), e.Class), !slices.Contains(classify.Levels(), e.Level),

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -23,9 +24,7 @@ func TestAxisOrder(t *testing.T) {
 	}
 	for _, c := range cases {
 		x, y, err := mustTransform(t, c.from, c.to).Forward(c.x, c.y)
-		if err != nil || math.Abs(x-c.toX) > 0.01 || math.Abs(y-c.toY) > 0.01 {
-			t.Errorf("%s to %s: %.2f, %.2f, %v; want %.2f, %.2f", c.from, c.to, x, y, err, c.toX, c.toY)
-		}
+		expect.That(t, err == nil && math.Abs(x-c.toX) <= 0.01 && math.Abs(y-c.toY) <= 0.01, "%s to %s: %.2f, %.2f, %v; want %.2f, %.2f", c.from, c.to, x, y, err, c.toX, c.toY)
 	}
 }
 
@@ -67,9 +66,7 @@ func TestDomain(t *testing.T) {
 		"EPSG:2154":  {MinX: -14.86, MinY: 36.15, MaxX: 15.38, MaxY: 56.56},
 	} {
 		got := mustLookup(t, code).Domain()
-		if math.Abs(got.MinX-want.MinX)+math.Abs(got.MinY-want.MinY)+math.Abs(got.MaxX-want.MaxX)+math.Abs(got.MaxY-want.MaxY) > 1e-9 {
-			t.Errorf("%s: %+v, want %+v", code, got, want)
-		}
+		expect.That(t, math.Abs(got.MinX-want.MinX)+math.Abs(got.MinY-want.MinY)+math.Abs(got.MaxX-want.MaxX)+math.Abs(got.MaxY-want.MaxY) <= 1e-9, "%s: %+v, want %+v", code, got, want)
 	}
 }
 
@@ -78,9 +75,7 @@ func TestDomain_holds_the_area_of_use(t *testing.T) {
 	for _, code := range crs.Codes() {
 		c := mustLookup(t, code)
 		a, d := c.AreaOfUse(), c.Domain()
-		if !d.Contains(a.MinX, a.MinY) || !d.Contains(a.MaxX, a.MaxY) {
-			t.Errorf("%s: area of use %+v is outside the domain %+v", code, a, d)
-		}
+		expect.That(t, d.Contains(a.MinX, a.MinY) && d.Contains(a.MaxX, a.MaxY), "%s: area of use %+v is outside the domain %+v", code, a, d)
 	}
 }
 

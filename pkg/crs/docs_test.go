@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -48,9 +49,7 @@ func TestDocs_S1_4_the_page_lists_what_is_supported(t *testing.T) {
 		rest = append(rest, fmt.Sprintf("| %s | %s | `%s` | %s | %s | ", f.Heights, f.Title, f.Name, f.Operation, accuracy(f.Metres)))
 	}
 	for _, row := range rest {
-		if !strings.Contains(page, "\n"+row) {
-			t.Errorf("the page has no row %s", row)
-		}
+		expect.That(t, strings.Contains(page, "\n"+row), "the page has no row %s", row)
 	}
 }
 
@@ -82,9 +81,7 @@ func TestTables_can_be_read(t *testing.T) {
 	var ranks []int
 	last := 0
 	for r := range rows(systemTable) {
-		if len(r) != systemColumns {
-			t.Fatalf("%q has %d columns", r, len(r))
-		}
+		must.That(t, len(r) == systemColumns, "%q has %d columns", r, len(r))
 		for column := colArea; column < systemColumns; column++ {
 			if math.IsNaN(r.number(column)) {
 				t.Errorf("%s: column %d is %q", r[colCode], column, r[column])
@@ -106,20 +103,15 @@ func TestTables_can_be_read(t *testing.T) {
 	}
 	slices.Sort(ranks)
 	for i, rank := range ranks {
-		if i != rank {
-			t.Fatalf("rank %d is missing", i)
-		}
+		must.That(t, i == rank, "rank %d is missing", i)
 	}
 	for r := range rows(shiftTable) {
 		s := r.shift()
-		if len(r) != shiftColumns || s.from.name() == "" || s.to.name() == "" || math.IsNaN(s.params.tx+s.params.scale+s.accuracy) || s.kind == shiftGrid && s.files[0] == "" {
-			t.Errorf("%q", r)
-		}
+		expect.That(t, len(r) == shiftColumns && s.from.name() != "" && s.to.name() != "" && !math.IsNaN(s.params.tx+s.params.scale+s.accuracy) && (s.kind != shiftGrid || s.files[0] != ""),
+			"%q", r)
 	}
 	for r := range rows(heightTable) {
-		if len(r) != heightColumns || datum(r.code(heightDatum)).name() == "" || math.IsNaN(r.number(heightAccuracy)) {
-			t.Errorf("%q", r)
-		}
+		expect.That(t, len(r) == heightColumns && datum(r.code(heightDatum)).name() != "" && !math.IsNaN(r.number(heightAccuracy)), "%q", r)
 	}
 	for r := range rows(nameTable) {
 		if _, ok := parseArea(r[nameArea]); len(r) != nameColumns || r[nameArea] != "" && !ok {

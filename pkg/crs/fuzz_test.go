@@ -53,9 +53,7 @@ func holdPromises(t *testing.T, from, to string, x, y float64) {
 		}
 		return
 	}
-	if math.IsNaN(gotX-gotX) || math.IsNaN(gotY-gotY) {
-		t.Fatalf("%s to %s of %v, %v gives %v, %v without an error", from, to, x, y, gotX, gotY)
-	}
+	must.That(t, !math.IsNaN(gotX-gotX) && !math.IsNaN(gotY-gotY), "%s to %s of %v, %v gives %v, %v without an error", from, to, x, y, gotX, gotY)
 	back := mustTransform(t, to, from)
 	backX, backY, err := back.Forward(gotX, gotY)
 	if err != nil {
@@ -100,8 +98,6 @@ func FuzzLookup(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		c, err := crs.Lookup(name)
 		unknown := new(crs.UnknownError)
-		if (c == nil) != errors.As(err, &unknown) || c != nil && c.Code() == "" {
-			t.Fatalf("%q gives %v, %v", name, c, err)
-		}
+		must.That(t, (c == nil) == errors.As(err, &unknown) && (c == nil || c.Code() != ""), "%q gives %v, %v", name, c, err)
 	})
 }

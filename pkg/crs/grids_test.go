@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
@@ -54,13 +55,9 @@ func TestGrids_against_PROJ(t *testing.T) {
 		var worst float64
 		for _, p := range v.Sets[name] {
 			lon, lat, err := there.Forward(p[0], p[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			lon2, lat2, err := back.Forward(p[0], p[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			worst = max(worst, metres(crs.Degree, lon, lat, p[2], p[3]), metres(crs.Degree, lon2, lat2, p[4], p[5]))
 			if x, y, err := back.Forward(lon, lat); err != nil || metres(crs.Degree, x, y, p[0], p[1]) > 1e-8 {
 				t.Errorf("%s: %v goes there and back to %v, %v, %v", name, p[:2], x, y, err)
@@ -166,20 +163,14 @@ func TestGrids_outside(t *testing.T) {
 	for name, p := range map[string][2]float64{"west": {5.4, 50}, "south": {10, 46.9}, "north": {10, 55.6}, "east": {16.1, 50}, "hole": {15.5, 47.5}, "edge_of_hole": {14.9, 47.5}} {
 		_, _, err := refuse.Forward(p[0], p[1])
 		outside := new(crs.RangeError)
-		if !errors.As(err, &outside) || outside.Reason != crs.ReasonOutsideGrid || !strings.Contains(err.Error(), "a place that the grid file does not cover") {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.That(t, errors.As(err, &outside) && outside.Reason == crs.ReasonOutsideGrid && strings.Contains(err.Error(), "a place that the grid file does not cover"), "%s: %v", name, err)
 		x, y, err := parameters.Forward(p[0], p[1])
 		wantX, wantY, _ := plain.Forward(p[0], p[1])
-		if err != nil || x != wantX || y != wantY {
-			t.Errorf("%s: %v, %v, %v; want %v, %v", name, x, y, err, wantX, wantY)
-		}
+		expect.That(t, err == nil && x == wantX && y == wantY, "%s: %v, %v, %v; want %v, %v", name, x, y, err, wantX, wantY)
 	}
 	x, y, err := parameters.Forward(9, 50.5)
 	wantX, wantY, err2 := refuse.Forward(9, 50.5)
-	if err != nil || err2 != nil || x != wantX || y != wantY {
-		t.Errorf("inside the rules differ: %v, %v, %v; %v, %v, %v", x, y, err, wantX, wantY, err2)
-	}
+	expect.That(t, err == nil && err2 == nil && x == wantX && y == wantY, "inside the rules differ: %v, %v, %v; %v, %v, %v", x, y, err, wantX, wantY, err2)
 	if px, py, _ := plain.Forward(9, 50.5); px == x && py == y {
 		t.Error("inside the grid the parameters are used")
 	}
@@ -226,14 +217,10 @@ func TestGrids_refuse_what_is_no_place(t *testing.T) {
 func TestKnownGrids(t *testing.T) {
 	names := map[string]bool{}
 	for _, f := range crs.KnownGrids() {
-		if names[f.Name] || f.Metres <= 0 || f.Operation == "" || mustLookup(t, f.From) == nil || mustLookup(t, f.To) == nil {
-			t.Errorf("%+v", f)
-		}
+		expect.That(t, !names[f.Name] && f.Metres > 0 && f.Operation != "" && mustLookup(t, f.From) != nil && mustLookup(t, f.To) != nil, "%+v", f)
 		names[f.Name] = true
 	}
 	for _, want := range []string{"OSTN15_NTv2_OSGBtoETRS.gsb", "BETA2007.gsb", "rdtrans2018.gsb", "CHENyx06a.gsb"} {
-		if !names[want] {
-			t.Errorf("%s is not known", want)
-		}
+		expect.That(t, names[want], "%s is not known", want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -40,9 +41,7 @@ func TestGuess(t *testing.T) {
 			for _, candidate := range crs.Guess(c.x, c.y) {
 				got = append(got, candidate.String())
 			}
-			if c.want == nil && len(got) > 0 || len(got) < len(c.want) || !slices.Equal(got[:len(c.want)], c.want) {
-				t.Errorf("got  %q\nwant %q first", got, c.want)
-			}
+			expect.That(t, (c.want != nil || len(got) <= 0) && len(got) >= len(c.want) && slices.Equal(got[:len(c.want)], c.want), "got  %q\nwant %q first", got, c.want)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
@@ -28,9 +29,7 @@ func TestHeights_against_PROJ(t *testing.T) {
 		for _, p := range v.Sets[name] {
 			shift := must.Get(up.Shift(p[0], p[1]))(t)
 			back, err := down.Shift(p[0], p[1])
-			if err != nil || back != -shift {
-				t.Errorf("%s: %v up, %v down, %v", name, shift, back, err)
-			}
+			expect.That(t, err == nil && back == -shift, "%s: %v up, %v down, %v", name, shift, back, err)
 			worst = max(worst, math.Abs(shift-p[2]))
 		}
 		t.Logf("%s: worst of %d: %.2g m", name, len(v.Sets[name]), worst)
@@ -45,9 +44,7 @@ func TestHeights_at_the_edges_of_the_world(t *testing.T) {
 	for _, lat := range []float64{-90, 0, 90} {
 		west, err := h.Shift(-180, lat)
 		east, err2 := h.Shift(180, lat)
-		if err != nil || err2 != nil || math.Abs(west-east) > 1e-6 {
-			t.Errorf("latitude %v: %v, %v; %v, %v", lat, west, err, east, err2)
-		}
+		expect.That(t, err == nil && err2 == nil && math.Abs(west-east) <= 1e-6, "latitude %v: %v, %v; %v, %v", lat, west, err, east, err2)
 	}
 	if _, err := h.Shift(math.NaN(), 0); err == nil {
 		t.Error("NaN is a place")
@@ -58,14 +55,10 @@ func TestHeights_at_the_edges_of_the_world(t *testing.T) {
 func TestHeights_of_projected_places(t *testing.T) {
 	direct, projected := newHeights(t, "EPSG:4258", "EPSG:5709", "EPSG:4937"), newHeights(t, "EPSG:28992", "EPSG:5709", "EPSG:4937")
 	x, y, err := mustTransform(t, "EPSG:4258", "EPSG:28992").Forward(5.2, 52.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a, err := direct.Shift(5.2, 52.1)
 	b, err2 := projected.Shift(x, y)
-	if err != nil || err2 != nil || math.Abs(a-b) > 1e-6 || a < 40 {
-		t.Errorf("%v, %v; %v, %v", a, err, b, err2)
-	}
+	expect.That(t, err == nil && err2 == nil && math.Abs(a-b) <= 1e-6 && a >= 40, "%v, %v; %v, %v", a, err, b, err2)
 	if got := direct.Accuracy(); got.Metres != 0.001 || !strings.Contains(got.Source, "EPSG:9283 ETRS89 to NAP height (2) (geoid file nlgeo2018.gtx): 0.001 m") {
 		t.Errorf("accuracy %+v", got)
 	}
@@ -80,9 +73,7 @@ func TestHeights_refuse(t *testing.T) {
 	for name, p := range map[string][2]float64{"outside": {9, 52}, "no_height": {7.8, 53.9}, "beside_no_height": {7.3, 53.8}} {
 		_, err := h.Shift(p[0], p[1])
 		outside := new(crs.RangeError)
-		if !errors.As(err, &outside) || outside.Reason != crs.ReasonOutsideGeoid || !strings.Contains(err.Error(), "the geoid file has no height") {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.That(t, errors.As(err, &outside) && outside.Reason == crs.ReasonOutsideGeoid && strings.Contains(err.Error(), "the geoid file has no height"), "%s: %v", name, err)
 	}
 	same := newHeights(t, "EPSG:4258", "EPSG:5709", "EPSG:5709")
 	if shift, err := same.Shift(1e9, 1e9); shift != 0 || err != nil {
@@ -143,9 +134,7 @@ func TestNewHeights_refuses_damaged_files(t *testing.T) {
 			g := openGrids(t, folderWith(t, "egm96_15.gtx", c.raw))
 			_, err := g.NewHeights(mustLookup(t, "EPSG:4326"), "EPSG:5773", "EPSG:4979", crs.OutsideRefuse)
 			damaged := new(crs.GridError)
-			if !errors.As(err, &damaged) || !strings.Contains(err.Error(), c.has) || !strings.HasSuffix(damaged.File, "egm96_15.gtx") {
-				t.Errorf("got %v, want %q", err, c.has)
-			}
+			expect.That(t, errors.As(err, &damaged) && strings.Contains(err.Error(), c.has) && strings.HasSuffix(damaged.File, "egm96_15.gtx"), "got %v, want %q", err, c.has)
 		})
 	}
 }

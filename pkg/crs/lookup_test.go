@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -77,9 +78,7 @@ func TestCodes(t *testing.T) {
 	for code := range 100000 {
 		if c, err := crs.EPSG(code); err == nil {
 			known++
-			if !slices.Contains(codes, c.Code()) {
-				t.Errorf("%s is known and not listed", c)
-			}
+			expect.That(t, slices.Contains(codes, c.Code()), "%s is known and not listed", c)
 		}
 	}
 	if known != len(codes)-1 { // OGC:CRS84

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -84,9 +85,7 @@ func TestDecodeNTv2_refuses_damaged_files(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := decodeNTv2(bytes.NewReader(c.raw), int64(len(c.raw)), true)
 			fault := new(gridFault)
-			if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.has) || fault.offset != c.at {
-				t.Errorf("got %v at %+v, want %q at %d", err, fault, c.has, c.at)
-			}
+			expect.That(t, errors.As(err, &fault) && strings.Contains(err.Error(), c.has) && fault.offset == c.at, "got %v at %+v, want %q at %d", err, fault, c.has, c.at)
 		})
 	}
 }
@@ -158,9 +157,7 @@ func FuzzDecodeNTv2(f *testing.F) {
 		for _, p := range parts {
 			nodes += p.columns * p.rows
 		}
-		if nodes*ntv2Record > len(raw) {
-			t.Fatalf("%d nodes of %d bytes", nodes, len(raw))
-		}
+		must.That(t, nodes*ntv2Record <= len(raw), "%d nodes of %d bytes", nodes, len(raw))
 		for _, backwards := range []bool{false, true} {
 			if x, y, ok := file.apply(lon, lat, backwards); ok && !finite(x, y) {
 				t.Fatalf("%v, %v becomes %v, %v", lon, lat, x, y)

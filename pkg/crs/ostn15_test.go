@@ -3,6 +3,8 @@ package crs_test
 import (
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -12,9 +14,7 @@ import (
 func TestOSTN15(t *testing.T) {
 	var file struct{ Points [][5]any }
 	readJSON(t, "testdata/ostn15.json", &file)
-	if len(file.Points) != 40 {
-		t.Fatalf("%d points", len(file.Points))
-	}
+	must.That(t, len(file.Points) == 40, "%d points", len(file.Points))
 	tr := mustTransform(t, "EPSG:4258", "EPSG:27700")
 	var worst, sum float64
 	for _, p := range file.Points {
@@ -23,16 +23,12 @@ func TestOSTN15(t *testing.T) {
 			n[i] = p[i+1].(float64)
 		}
 		x, y, err := tr.Forward(n[1], n[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		off := metres(crs.Metre, x, y, n[2], n[3])
 		t.Logf("%s off by %.2f m", name, off)
 		worst, sum = max(worst, off), sum+off
 	}
 	mean := sum / float64(len(file.Points))
 	t.Logf("worst %.2f m, mean %.2f m", worst, mean)
-	if worst > 5 || mean > 2 {
-		t.Errorf("worst %.2f m, mean %.2f m: more than the accuracy of EPSG:1314 says", worst, mean)
-	}
+	expect.That(t, worst <= 5 && mean <= 2, "worst %.2f m, mean %.2f m: more than the accuracy of EPSG:1314 says", worst, mean)
 }

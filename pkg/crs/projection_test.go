@@ -3,6 +3,8 @@ package crs
 import (
 	"math"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // What the domain of a system hides is right or NaN, never another place.
@@ -38,9 +40,7 @@ func TestGridPart_across_the_antimeridian(t *testing.T) {
 		f := newGridFile("test", false, []gridPart{{box: box, stepX: 1, stepY: 1, columns: 3, rows: 2, values: values}})
 		for lon, want := range map[float64]float64{179: 177, 179.5: 178, -179: -179, 180: 179, -180: 179, -179.5: 180} {
 			x, y, ok := f.apply(lon, 0.5, false)
-			if !ok || math.Abs(math.Remainder(x-want, 360)) > 1e-9 || y != 1.5 || x < -180 || x > 180 {
-				t.Errorf("%v: longitude %v becomes %v, %v, %t; want %v", box, lon, x, y, ok, want)
-			}
+			expect.That(t, ok && math.Abs(math.Remainder(x-want, 360)) <= 1e-9 && y == 1.5 && x >= -180 && x <= 180, "%v: longitude %v becomes %v, %v, %t; want %v", box, lon, x, y, ok, want)
 		}
 		if _, _, ok := f.apply(178.9, 0.5, false); ok {
 			t.Errorf("%v: 178.9 is in it", box)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -34,18 +36,12 @@ func TestRoundTrip(t *testing.T) {
 			if outside := new(crs.RangeError); errors.As(err, &outside) && outsideByDatum(there, lon, lat) {
 				continue
 			}
-			if err != nil {
-				t.Fatalf("%s: %v", code, err)
-			}
+			must.That(t, err == nil, "%s: %v", code, err)
 			lon2, lat2, err := back.Forward(x, y)
-			if err != nil {
-				t.Fatalf("%s back: %v", code, err)
-			}
+			must.That(t, err == nil, "%s back: %v", code, err)
 			worst = max(worst, metres(crs.Degree, lon, lat, lon2, lat2))
 		}
-		if worst > allowed {
-			t.Errorf("%s: a round trip ends %.2g m away, more than %.2g m", code, worst, allowed)
-		}
+		expect.That(t, worst <= allowed, "%s: a round trip ends %.2g m away, more than %.2g m", code, worst, allowed)
 	}
 }
 
@@ -85,9 +81,7 @@ func TestForward_identity_is_exact(t *testing.T) {
 		start := mustTransform(t, "OGC:CRS84", pair[0])
 		for range 100 {
 			x, y, err := start.Forward(within(rng, tr.From().AreaOfUse()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			gotX, gotY, err := tr.Forward(x, y)
 			if tr.To().AxisOrder() == crs.AxisYX {
 				gotX, gotY = gotY, gotX
@@ -146,12 +140,8 @@ func TestForward_refuses(t *testing.T) {
 		t.Run("S1-4_"+c.name, func(t *testing.T) {
 			x, y, err := mustTransform(t, c.from, c.to).Forward(c.x, c.y)
 			var outside *crs.RangeError
-			if !errors.As(err, &outside) {
-				t.Fatalf("got %v, %v, %v", x, y, err)
-			}
-			if outside.Reason != c.reason || !strings.Contains(err.Error(), c.message) || strings.Contains(err.Error(), "e+") {
-				t.Errorf("%s: %v", outside.Reason, err)
-			}
+			must.That(t, errors.As(err, &outside), "got %v, %v, %v", x, y, err)
+			expect.That(t, outside.Reason == c.reason && strings.Contains(err.Error(), c.message) && !strings.Contains(err.Error(), "e+"), "%s: %v", outside.Reason, err)
 		})
 	}
 }
@@ -159,9 +149,7 @@ func TestForward_refuses(t *testing.T) {
 // The edge of the world in Web Mercator comes rounded to millimetres, outwards.
 func TestForward_rounded_edge(t *testing.T) {
 	lon, lat, err := mustTransform(t, "EPSG:3857", "EPSG:4326").Forward(20037508.343, -20037508.343)
-	if err != nil || lon != 180 || math.Abs(lat+85.0511287798) > 1e-8 {
-		t.Errorf("got %v, %v, %v", lon, lat, err)
-	}
+	expect.That(t, err == nil && lon == 180 && math.Abs(lat+85.0511287798) <= 1e-8, "got %v, %v, %v", lon, lat, err)
 }
 
 // At a pole every longitude is the same place.
@@ -175,9 +163,7 @@ func TestForward_at_the_poles(t *testing.T) {
 		there, back := mustTransform(t, "EPSG:4326", c.code), mustTransform(t, c.code, "EPSG:4326")
 		for _, lon := range []float64{-180, -45, 0, 90, 180} {
 			x, y, err := there.Forward(lon, c.lat)
-			if err != nil || math.Abs(x-c.x) > 1e-6 || math.Abs(y-c.y) > 1e-6 {
-				t.Errorf("%s: the pole at longitude %v is %v, %v, %v", c.code, lon, x, y, err)
-			}
+			expect.That(t, err == nil && math.Abs(x-c.x) <= 1e-6 && math.Abs(y-c.y) <= 1e-6, "%s: the pole at longitude %v is %v, %v, %v", c.code, lon, x, y, err)
 		}
 		for _, nudge := range []float64{0, 5e-324, 1e-160, 1e-9} {
 			if _, lat, err := back.Forward(c.x+nudge, c.y); err != nil || math.Abs(lat-c.lat) > 1e-9 {
@@ -193,13 +179,9 @@ func TestForward_at_the_poles(t *testing.T) {
 func TestForward_across_the_antimeridian(t *testing.T) {
 	tr, back := mustTransform(t, "EPSG:4326", "EPSG:32601"), mustTransform(t, "EPSG:32601", "EPSG:4326")
 	x, y, err := tr.Forward(179, 60) // 4° west of the central meridian
-	if err != nil || math.Abs(x-276970) > 1000 {
-		t.Fatalf("got %v, %v, %v", x, y, err)
-	}
+	must.That(t, err == nil && math.Abs(x-276970) <= 1000, "got %v, %v, %v", x, y, err)
 	lon, lat, err := back.Forward(x, y)
-	if err != nil || math.Abs(lon-179) > 1e-12 || math.Abs(lat-60) > 1e-12 {
-		t.Errorf("back at %v, %v, %v", lon, lat, err)
-	}
+	expect.That(t, err == nil && math.Abs(lon-179) <= 1e-12 && math.Abs(lat-60) <= 1e-12, "back at %v, %v, %v", lon, lat, err)
 }
 
 func TestForwardPoints(t *testing.T) {
@@ -216,9 +198,7 @@ func TestForwardPoints(t *testing.T) {
 	dst := make([]point, 3)
 	err := crs.ForwardPoints(tr, dst, []point{{9, 50}, {9, 91}, {11, 52}})
 	var outside *crs.RangeError
-	if !errors.As(err, &outside) || outside.Index != 1 || outside.Y != 91 || dst[0] != want[0] || dst[1] != (point{}) {
-		t.Errorf("got %v, %v", dst, err)
-	}
+	expect.That(t, errors.As(err, &outside) && outside.Index == 1 && outside.Y == 91 && dst[0] == want[0] && dst[1] == (point{}), "got %v, %v", dst, err)
 }
 
 func TestAccuracy(t *testing.T) {
@@ -240,9 +220,7 @@ func TestAccuracy(t *testing.T) {
 	}
 	for _, c := range cases {
 		got := mustTransform(t, c.from, c.to).Accuracy()
-		if math.Abs(got.Metres-c.metres) > 1e-12 || !strings.Contains(got.Source, c.source) {
-			t.Errorf("%s to %s: %g m, %s", c.from, c.to, got.Metres, got.Source)
-		}
+		expect.That(t, math.Abs(got.Metres-c.metres) <= 1e-12 && strings.Contains(got.Source, c.source), "%s to %s: %g m, %s", c.from, c.to, got.Metres, got.Source)
 	}
 }
 
@@ -261,9 +239,7 @@ func TestNewTransform_joins_every_pair(t *testing.T) {
 	for _, from := range codes {
 		for _, to := range codes {
 			a := mustTransform(t, from, to).Accuracy()
-			if from != to && a.Metres < 0.1 || a.Metres > 10 || a.Source == "" {
-				t.Errorf("%s to %s: %+v", from, to, a)
-			}
+			expect.That(t, (from == to || a.Metres >= 0.1) && a.Metres <= 10 && a.Source != "", "%s to %s: %+v", from, to, a)
 		}
 	}
 }

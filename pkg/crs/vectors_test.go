@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
@@ -37,16 +38,12 @@ type worstError struct{ forward, inverse float64 }
 func readVectors(t testing.TB) []vectorSet {
 	t.Helper()
 	files, err := filepath.Glob("testdata/vectors_*.json")
-	if err != nil || len(files) != 8 {
-		t.Fatalf("vector files: %v, %v", files, err)
-	}
+	must.That(t, err == nil && len(files) == 8, "vector files: %v, %v", files, err)
 	var out []vectorSet
 	for _, name := range files {
 		var file vectorFile
 		readJSON(t, name, &file)
-		if file.PROJ == "" || file.EPSG == "" {
-			t.Errorf("%s does not say which PROJ made it", name)
-		}
+		expect.That(t, file.PROJ != "" && file.EPSG != "", "%s does not say which PROJ made it", name)
 		out = append(out, file.Sets...)
 	}
 	return out
@@ -58,9 +55,7 @@ func readJSON(t testing.TB, name string, v any) {
 	if err == nil {
 		err = json.Unmarshal(text, v)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 func mustLookup(t testing.TB, name string) *crs.CRS {
@@ -101,14 +96,10 @@ func measure(t testing.TB, code string, points [][6]float64) worstError {
 	var w worstError
 	for _, p := range points {
 		x, y, err := forward.Forward(p[0], p[1])
-		if err != nil {
-			t.Fatalf("%s: forward %v: %v", code, p, err)
-		}
+		must.That(t, err == nil, "%s: forward %v: %v", code, p, err)
 		w.forward = max(w.forward, metres(unit, x, y, p[2], p[3]))
 		lon, lat, err := inverse.Forward(into(unit, p[2]), into(unit, p[3]))
-		if err != nil {
-			t.Fatalf("%s: inverse %v: %v", code, p, err)
-		}
+		must.That(t, err == nil, "%s: inverse %v: %v", code, p, err)
 		w.inverse = max(w.inverse, metres(crs.Degree, lon, lat, p[4], p[5]))
 	}
 	return w
@@ -140,18 +131,12 @@ func TestVectors(t *testing.T) {
 		if yx := set.Axes == [2]string{"north", "east"} || strings.HasSuffix(set.Name, "(N,E)"); yx != (c.AuthorityAxisOrder() == crs.AxisYX) {
 			t.Errorf("%s: the authority's order is %s, its axes point %q", set.Code, c.AuthorityAxisOrder(), set.Axes)
 		}
-		if len(set.Points) < 60 {
-			t.Errorf("%s: %d points are too few", set.Code, len(set.Points))
-		}
+		expect.That(t, len(set.Points) >= 60, "%s: %d points are too few", set.Code, len(set.Points))
 		w, wide := measure(t, set.Code, set.Points), measure(t, set.Code, set.Wide)
 		t.Logf("%-10s worst of %d in the area: forward %.2g m, inverse %.2g m; of %d in the domain: %.2g m, %.2g m",
 			set.Code, len(set.Points), w.forward, w.inverse, len(set.Wide), wide.forward, wide.inverse)
-		if w.forward > tolerance || w.inverse > tolerance {
-			t.Errorf("%s: off by %.3g m forward, %.3g m inverse in its area of use", set.Code, w.forward, w.inverse)
-		}
-		if wide.forward > toleranceWide || wide.inverse > toleranceWide {
-			t.Errorf("%s: off by %.3g m forward, %.3g m inverse in its domain", set.Code, wide.forward, wide.inverse)
-		}
+		expect.That(t, w.forward <= tolerance && w.inverse <= tolerance, "%s: off by %.3g m forward, %.3g m inverse in its area of use", set.Code, w.forward, w.inverse)
+		expect.That(t, wide.forward <= toleranceWide && wide.inverse <= toleranceWide, "%s: off by %.3g m forward, %.3g m inverse in its domain", set.Code, wide.forward, wide.inverse)
 		worst = worstError{max(worst.forward, w.forward), max(worst.inverse, w.inverse)}
 	}
 	t.Logf("%d codes: worst forward %.2g m, inverse %.2g m", len(seen), worst.forward, worst.inverse)
@@ -172,24 +157,18 @@ func TestPairs(t *testing.T) {
 		}
 	}
 	readJSON(t, "testdata/pairs.json", &file)
-	if len(file.Sets) < 10 {
-		t.Fatalf("only %d pairs", len(file.Sets))
-	}
+	must.That(t, len(file.Sets) >= 10, "only %d pairs", len(file.Sets))
 	for _, set := range file.Sets {
 		t.Run(fmt.Sprintf("%s to %s", set.From, set.To), func(t *testing.T) {
 			tr := mustTransform(t, set.From, set.To)
 			var worst float64
 			for _, p := range set.Points {
 				x, y, err := tr.Forward(p[0], p[1])
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				worst = max(worst, metres(tr.To().Unit(), x, y, p[2], p[3]))
 			}
 			t.Logf("worst of %d: %.2g m; %+v", len(set.Points), worst, tr.Accuracy())
-			if len(set.Points) < 100 || worst > toleranceWide {
-				t.Errorf("off by %.3g m at %d points", worst, len(set.Points))
-			}
+			expect.That(t, len(set.Points) >= 100 && worst <= toleranceWide, "off by %.3g m at %d points", worst, len(set.Points))
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/geometry"
@@ -39,9 +41,7 @@ func TestDebezium(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: c.options}).Open(t.Context(), nil, []byte(c.value))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if text(t, got) != c.want || got.Format != envelope.Debezium {
 				t.Errorf("got %s", text(t, got))
 			}
@@ -62,9 +62,7 @@ func TestDebezium_Avro(t *testing.T) {
 		"delete 7": {"before": goavro.Union("db.public.parcel.Value", row), "after": nil, "op": "d"},
 	} {
 		got, err := o.Open(t.Context(), nil, confluent(t, s, 1, native))
-		if err != nil || text(t, got) != want {
-			t.Errorf("got %+v, %v; want %s", got, err, want)
-		}
+		expect.That(t, err == nil && text(t, got) == want, "got %+v, %v; want %s", got, err, want)
 	}
 }
 
@@ -99,13 +97,9 @@ func TestSRID_goes_to_the_gate(t *testing.T) {
 	for srid, passes := range map[string]bool{"4326": true, "0": true, "999999": false} {
 		value := `{"after":{"id":7,"geometry":{"wkb":"AQEAAAAAAAAAAAAhQAAAAAAAoEdA","srid":` + srid + `}},"op":"c"}`
 		got, err := opener(t, envelope.Options{Format: envelope.Debezium}).Open(t.Context(), nil, []byte(value))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_, err = transformer(t).Gate(t.Context(), got.Feature)
-		if (err == nil) != passes || err != nil && classify.Of(err).Code != classify.CodeUnknownCRS {
-			t.Errorf("SRID %s: %v", srid, err)
-		}
+		expect.That(t, (err == nil) == passes && (err == nil || classify.Of(err).Code == classify.CodeUnknownCRS), "SRID %s: %v", srid, err)
 	}
 }
 
@@ -160,9 +154,7 @@ func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 		const unread = `"note":"__debezium_unavailable_value","tags":["__debezium_unavailable_value"],`
 		o := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: reads})
 		got, err := o.Open(t.Context(), nil, event(unread+`"id":1,"geometry":null,"area":5`))
-		if err != nil || text(t, got) != `{"type":"Feature","id":1,"geometry":null,"properties":{"area":5}}` {
-			t.Errorf("%v", err)
-		}
+		expect.That(t, err == nil && text(t, got) == `{"type":"Feature","id":1,"geometry":null,"properties":{"area":5}}`, "%v", err)
 		for path, columns := range map[string]string{
 			"/after/area":         unread + `"id":1,"geometry":null,"area":"__debezium_unavailable_value"`,
 			"/after/id":           `"id":"__debezium_unavailable_value","geometry":null`,
@@ -203,8 +195,6 @@ func TestDebezium_S0_8_aPointWithoutWKB(t *testing.T) {
 	o := opener(t, envelope.Options{Format: envelope.Debezium})
 	for _, point := range []string{`{"x":8.5,"y":47.25,"wkb":null,"srid":null}`, `{"x":8.5,"y":47.25,"srid":4326}`} {
 		got, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":`+point+`},"op":"c"}`))
-		if err != nil || text(t, got) != `{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{}}` {
-			t.Errorf("%s: got %+v, %v", point, got, err)
-		}
+		expect.That(t, err == nil && text(t, got) == `{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{}}`, "%s: got %+v, %v", point, got, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -36,9 +37,7 @@ func TestEvent(t *testing.T) {
 		} {
 			value := must.Get(encoder.Append(header, f))(t)
 			again, err := encoder.Append(bytes.Clone(header), f)
-			if err != nil || !bytes.Equal(value, again) {
-				t.Errorf("%s: written twice, it differs (%v)", name, err)
-			}
+			expect.That(t, err == nil && bytes.Equal(value, again), "%s: written twice, it differs (%v)", name, err)
 			c := must.Get(o.Open(t.Context(), nil, value))(t)
 			if got := text(t, c); got != want || !bytes.Equal(transform.Canonical(f), transform.Canonical(c.Feature)) {
 				t.Errorf("%s:\n got %s\nwant %s", name, got, want)
@@ -81,13 +80,9 @@ func TestEventRefuses(t *testing.T) {
 // TestEvent_inAnotherSystem: the schema says WGS 84, so nothing else is written with it.
 func TestEvent_inAnotherSystem(t *testing.T) {
 	encoder, err := envelope.NewEventEncoder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	f, err := transformer(t).Decode([]byte(parcel))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	f.CRS = "EPSG:25832"
 	_, err = encoder.Append(nil, f)
 	if got := classify.Of(err); got.Code != classify.CodeUnknownCRS || got.Stage != classify.StageEncode {

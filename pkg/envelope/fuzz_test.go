@@ -19,9 +19,7 @@ func hold(t *testing.T, o *envelope.Opener, headers []kgo.RecordHeader, value []
 	c, err := o.Open(t.Context(), headers, value)
 	if err != nil {
 		var e *transform.Error
-		if !errors.As(err, &e) || e.Code == "" || e.Stage == "" || e.Rule == "" || e.Message == "" || e.Fix == "" || len([]rune(e.Value)) > 80 {
-			t.Fatalf("%#v leaves something out", err)
-		}
+		must.That(t, errors.As(err, &e) && e.Code != "" && e.Stage != "" && e.Rule != "" && e.Message != "" && e.Fix != "" && len([]rune(e.Value)) <= 80, "%#v leaves something out", err)
 		return
 	}
 	if c.Delete {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -36,9 +37,7 @@ func (r registry) SchemaByID(_ context.Context, id int) (*avro.Schema, error) {
 func transformer(t testing.TB) *transform.Transformer {
 	t.Helper()
 	tr, err := transform.New(transform.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return tr
 }
 
@@ -75,15 +74,9 @@ func text(t testing.TB, c envelope.Content) string {
 func refused(t *testing.T, err error, code classify.Code, rule, path, says string) {
 	t.Helper()
 	var e *transform.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("%T is no *transform.Error: %v", err, err)
-	}
-	if e.Code != code || e.Rule != rule || e.Path != path || !strings.Contains(e.Error(), says) {
-		t.Errorf("got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
-	}
-	if e.Message == "" || e.Fix == "" {
-		t.Errorf("%+v leaves something out", e)
-	}
+	must.That(t, errors.As(err, &e), "%T is no *transform.Error: %v", err, err)
+	expect.That(t, e.Code == code && e.Rule == rule && e.Path == path && strings.Contains(e.Error(), says), "got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
+	expect.That(t, e.Message != "" && e.Fix != "", "%+v leaves something out", e)
 	if f := classify.Of(err); f.Code != code || f.Class != classify.Row {
 		t.Errorf("classified as %+v", f)
 	}

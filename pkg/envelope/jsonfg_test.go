@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -12,9 +13,7 @@ import (
 func transformError(t *testing.T, err error) *transform.Error {
 	t.Helper()
 	var e *transform.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("%T is no *transform.Error: %v", err, err)
-	}
+	must.That(t, errors.As(err, &e), "%T is no *transform.Error: %v", err, err)
 	return e
 }
 
@@ -47,9 +46,7 @@ func TestJSONFG(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := opener(t, envelope.Options{Format: envelope.JSONFG}).Open(t.Context(), nil, []byte(c.value))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if text(t, got) != c.want {
 				t.Errorf("\n got %s\nwant %s", text(t, got), c.want)
 			}

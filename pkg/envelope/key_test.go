@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -51,9 +52,8 @@ func TestKey_C1(t *testing.T) {
 				return
 			}
 			e, is := errors.AsType[*transform.Error](err)
-			if c.code != classify.CodeSchemaUnknown && !is || classify.Of(err).Code != c.code || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %v (%v); want %s that says %q", err, e, c.code, c.says)
-			}
+			expect.That(t, (c.code == classify.CodeSchemaUnknown || is) && classify.Of(err).Code == c.code && strings.Contains(err.Error(), c.says),
+				"got %v (%v); want %s that says %q", err, e, c.code, c.says)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package envelope_test
 import (
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -39,15 +40,11 @@ func TestOpen(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := opener(t, envelope.Options{Format: c.format}).Open(t.Context(), pairs(c.headers...), []byte(c.value))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if text(t, got) != parcel || got.Format != c.is || got.FeatureID != "p1" {
 				t.Errorf("got %s, %s, %q", text(t, got), got.Format, got.FeatureID)
 			}
-			if got.Event == nil && c.event != "" || got.Event != nil && (got.Event.ID != c.event || got.Event.Type == "") {
-				t.Errorf("got the event %+v", got.Event)
-			}
+			expect.That(t, (got.Event != nil || c.event == "") && (got.Event == nil || got.Event.ID == c.event && got.Event.Type != ""), "got the event %+v", got.Event)
 		})
 	}
 }
@@ -64,9 +61,7 @@ func TestOpen_autoReadsAvroByItsMark(t *testing.T) {
 	} {
 		value := must.Get(encoder.Append(frame, feature))(t)
 		c, err := o.Open(t.Context(), nil, value)
-		if err != nil || c.Format != envelope.Avro || text(t, c) != parcel {
-			t.Errorf("%s: %+v, %v", name, c, err)
-		}
+		expect.That(t, err == nil && c.Format == envelope.Avro && text(t, c) == parcel, "%s: %+v, %v", name, c, err)
 		_, err = o.Open(t.Context(), pairs("content-type", "application/geo+json"), value)
 		if code := classify.Of(err).Code; code != classify.CodeNotJSON && code != classify.CodeInvalidUTF8 {
 			t.Errorf("%s: the header says JSON, and it was read as something else: %v", name, err)
@@ -78,18 +73,12 @@ func TestOpen_autoReadsAvroByItsMark(t *testing.T) {
 func TestOpen_deletes(t *testing.T) {
 	for _, format := range envelope.Formats() {
 		c, err := opener(t, envelope.Options{Format: format}).Open(t.Context(), nil, nil)
-		if err != nil || !c.Delete || c.Feature != nil {
-			t.Errorf("%s: %+v, %v", format, c, err)
-		}
+		expect.That(t, err == nil && c.Delete && c.Feature == nil, "%s: %+v, %v", format, c, err)
 	}
 	c, err := opener(t, envelope.Options{Format: envelope.Auto}).Open(t.Context(), pairs(binary...), nil)
-	if err != nil || !c.Delete || c.Event == nil || c.Event.ID != "7" || c.FeatureID != "p1" {
-		t.Errorf("binary event: %+v, %v", c, err)
-	}
+	expect.That(t, err == nil && c.Delete && c.Event != nil && c.Event.ID == "7" && c.FeatureID == "p1", "binary event: %+v, %v", c, err)
 	c, err = opener(t, envelope.Options{Format: envelope.Auto}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"), nil)
-	if err != nil || !c.Delete {
-		t.Errorf("structured event: %+v, %v", c, err)
-	}
+	expect.That(t, err == nil && c.Delete, "structured event: %+v, %v", c, err)
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -140,9 +129,8 @@ func TestOpen_place(t *testing.T) {
 	const value = "{\"specversion\":\"1.0\",\"id\":\"7\",\"source\":\"/c\",\"type\":\"t\",\n \"data\":{\"type\":\"Feature\",\n\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,null]},\"properties\":null}}"
 	_, err := opener(t, envelope.Options{Format: envelope.CloudEvents}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"), []byte(value))
 	e := transformError(t, err)
-	if e.Path != "/data/geometry/coordinates/1" || e.Line != 3 || e.Column != 45 || value[e.Offset:e.Offset+4] != "null" {
-		t.Errorf("got %q, line %d, column %d, offset %d", e.Path, e.Line, e.Column, e.Offset)
-	}
+	expect.That(t, e.Path == "/data/geometry/coordinates/1" && e.Line == 3 && e.Column == 45 && value[e.Offset:e.Offset+4] == "null",
+		"got %q, line %d, column %d, offset %d", e.Path, e.Line, e.Column, e.Offset)
 	_, err = opener(t, envelope.Options{Format: envelope.CloudEvents}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"),
 		[]byte(`{"specversion":"1.0","id":"ü","source":"/c","type":"t","data":{"type":"feature"}}`))
 	if e = transformError(t, err); e.Line != 1 || e.Column != 71 {
@@ -160,9 +148,7 @@ func TestOpen_leaves_the_record_alone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if string(value) != before || len(headers) != 2 {
-		t.Error("the record was modified")
-	}
+	expect.That(t, string(value) == before && len(headers) == 2, "the record was modified")
 }
 
 func TestNewRefuses(t *testing.T) {

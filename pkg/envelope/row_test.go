@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -37,9 +38,7 @@ func rowOf(geometry any) map[string]any {
 func ewkb(t testing.TB, format geometry.Format) []byte {
 	t.Helper()
 	g, err := geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25 440)"), geometry.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if format == geometry.WKB || format == geometry.WKBHex || format == geometry.WKBBase64 || format == geometry.WKT {
 		g.SRID = 0
 	}
@@ -102,9 +101,7 @@ func TestAvroRow_columns(t *testing.T) {
 		{"no_id", envelope.Row{Geometry: "shape"}, native(nil, nil), `{"type":"Feature","geometry":null,"properties":{"key":{"no":"a"},"attributes":null}}`},
 	} {
 		got, err := opener(t, envelope.Options{Format: envelope.Avro, Row: c.row, Registry: registry{1: s}}).Open(t.Context(), nil, c.value)
-		if err != nil || text(t, got) != c.want {
-			t.Errorf("%s: got %+v, %v", c.name, got, err)
-		}
+		expect.That(t, err == nil && text(t, got) == c.want, "%s: got %+v, %v", c.name, got, err)
 	}
 }
 
@@ -156,9 +153,7 @@ func TestAvroRefuses(t *testing.T) {
 func TestAvro_registry(t *testing.T) {
 	value := envelope.AppendConfluent(nil, 503)
 	_, err := opener(t, envelope.Options{Format: envelope.Avro, Registry: registry{}}).Open(t.Context(), nil, value)
-	if !errors.Is(err, errRegistry) || classify.Of(err).Stage != classify.StageDecode {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, errors.Is(err, errRegistry) && classify.Of(err).Stage == classify.StageDecode, "got %v", err)
 	_, err = opener(t, envelope.Options{Format: envelope.Avro}).Open(t.Context(), nil, value)
 	refused(t, err, classify.CodeSchemaUnknown, "schema_id", "", "schema_registry.url")
 }
@@ -178,9 +173,7 @@ func TestCloudEvent_of_Avro(t *testing.T) {
 		"structured": {[]string{"content-type", "application/cloudevents+json"}, []byte(structured)},
 	} {
 		got, err := o.Open(t.Context(), pairs(c.headers...), c.value)
-		if err != nil || got.Format != envelope.Avro || got.FeatureID != "9007199254740993" {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
+		expect.That(t, err == nil && got.Format == envelope.Avro && got.FeatureID == "9007199254740993", "%s: got %+v, %v", name, got, err)
 	}
 }
 
@@ -192,9 +185,7 @@ func TestRow_S1_4_crsOfAGeometry(t *testing.T) {
 		for form, column := range map[string]string{"object": geometry, "text": `"` + strings.ReplaceAll(geometry, `"`, `\"`) + `"`} {
 			o := opener(t, envelope.Options{Format: envelope.Debezium, Row: envelope.Row{GeometryFormat: envelope.GeometryGeoJSON}})
 			got, err := o.Open(t.Context(), nil, []byte(`{"op":"c","after":{"id":7,"geometry":`+column+`}}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			_, err = transformer(t).Gate(t.Context(), got.Feature)
 			if code := classify.Of(err).Code; (err == nil) != passes || !passes && code != classify.CodeUnknownCRS && code != classify.CodeCRSConflict {
 				t.Errorf("%s in an %s: %v", name, form, err)

@@ -15,9 +15,7 @@ func roundTrip(t *testing.T, format geometry.Format, data []byte) {
 	t.Helper()
 	before := slices.Clone(data)
 	g, err := geometry.Decode(format, data, geometry.Limits{DropMeasures: true})
-	if !slices.Equal(before, data) {
-		t.Fatal("the input was modified")
-	}
+	must.That(t, slices.Equal(before, data), "the input was modified")
 	if err != nil {
 		var e *geometry.Error
 		if !errors.As(err, &e) || e.Code == "" || e.Message == "" || e.Fix == "" || !slices.Contains(geometry.Rules(), e.Rule) ||
@@ -29,9 +27,7 @@ func roundTrip(t *testing.T, format geometry.Format, data []byte) {
 	for _, as := range []geometry.Format{geometry.EWKB, geometry.EWKT, geometry.EWKBHex, geometry.EWKBBase64} {
 		out := must.Get(geometry.Append(nil, as, g))(t)
 		again, err := geometry.Decode(as, out, geometry.Limits{})
-		if err != nil || !same(g, again) {
-			t.Fatalf("%+v became %s, and that %+v, %v", g, out, again, err)
-		}
+		must.That(t, err == nil && same(g, again), "%+v became %s, and that %+v, %v", g, out, again, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/geometry"
@@ -88,12 +89,9 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g, err := geometry.Decode(c.format, []byte(c.data), geometry.Limits{})
 			var e *geometry.Error
-			if !errors.As(err, &e) {
-				t.Fatalf("got %+v, %v", g, err)
-			}
-			if e.Code != c.code || e.Rule != c.rule || !strings.Contains(e.Error(), c.says) || !strings.HasPrefix(e.Error(), string(c.format)+": ") {
-				t.Errorf("got %s, %s: %v", e.Code, e.Rule, e)
-			}
+			must.That(t, errors.As(err, &e), "got %+v, %v", g, err)
+			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.Contains(e.Error(), c.says) && strings.HasPrefix(e.Error(), string(c.format)+": "),
+				"got %s, %s: %v", e.Code, e.Rule, e)
 			if f := classify.Of(err); f.Code != c.code || f.Class != classify.Row || f.Stage != classify.StageDecode {
 				t.Errorf("classified as %+v", f)
 			}
@@ -191,9 +189,7 @@ func TestAppendRefuses(t *testing.T) {
 	} {
 		_, err := geometry.Append(nil, c.format, c.g)
 		var e *geometry.Error
-		if !errors.As(err, &e) || e.Rule != c.rule || e.FailureStage() != classify.StageEncode {
-			t.Errorf("%s: got %v", name, err)
-		}
+		expect.That(t, errors.As(err, &e) && e.Rule == c.rule && e.FailureStage() == classify.StageEncode, "%s: got %v", name, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 )
@@ -32,9 +33,7 @@ func vectors(t testing.TB) []vector {
 	text := must.Get(os.ReadFile("testdata/vectors.json"))(t)
 	var file struct{ Vectors []vector }
 	must.Do(t, json.Unmarshal(text, &file))
-	if len(file.Vectors) < 19 {
-		t.Fatalf("only %d vectors", len(file.Vectors))
-	}
+	must.That(t, len(file.Vectors) >= 19, "only %d vectors", len(file.Vectors))
 	return file.Vectors
 }
 
@@ -122,13 +121,9 @@ func TestVectors(t *testing.T) {
 			} {
 				got := must.Get(geometry.Append(nil, c.format, c.g))(t)
 				text := string(got)
-				if !same(decode(t, c.format, text), c.g) {
-					t.Errorf("%s %s reads back as another geometry", c.format, text)
-				}
+				expect.That(t, same(decode(t, c.format, text), c.g), "%s %s reads back as another geometry", c.format, text)
 				// GEOS writes every exponent beyond 1e-4 and 1e16; which form stands for a number is the writer's choice.
-				if !strings.EqualFold(text, c.want) && !strings.Contains(c.want, "e-07") && !strings.Contains(c.want, "1e-7") {
-					t.Errorf("%s\n got %s\nwant %s", c.format, text, c.want)
-				}
+				expect.That(t, strings.EqualFold(text, c.want) || strings.Contains(c.want, "e-07") || strings.Contains(c.want, "1e-7"), "%s\n got %s\nwant %s", c.format, text, c.want)
 			}
 		})
 	}
@@ -137,9 +132,7 @@ func TestVectors(t *testing.T) {
 func decode(t *testing.T, format geometry.Format, data string) geometry.Geometry {
 	t.Helper()
 	g, err := geometry.Decode(format, []byte(data), geometry.Limits{})
-	if err != nil {
-		t.Fatalf("%s %s: %v", format, data, err)
-	}
+	must.That(t, err == nil, "%s %s: %v", format, data, err)
 	return g
 }
 

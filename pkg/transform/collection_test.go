@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -22,9 +23,7 @@ func collectionOf(features ...string) string {
 func plain(t testing.TB) *Transformer {
 	t.Helper()
 	tr, err := New(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return tr
 }
 
@@ -37,28 +36,20 @@ func TestDecodeCollection(t *testing.T) {
 		"whole of text": " " + collectionOf(some("a"), some("b")) + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !IsCollection([]byte(text)) {
-				t.Error("it is not seen as one")
-			}
+			expect.That(t, IsCollection([]byte(text)), "it is not seen as one")
 			c, err := tr.DecodeCollection([]byte(text), 2)
-			if err != nil || len(c.Features) != 2 {
-				t.Fatalf("got %+v, %v", c, err)
-			}
+			must.That(t, err == nil && len(c.Features) == 2, "got %+v, %v", c, err)
 			for i, f := range c.Features {
 				alone, err := tr.Decode([]byte(some(string("ab"[i]))))
 				if err != nil || !bytes.Equal(Canonical(f), Canonical(alone)) {
 					t.Errorf("feature %d is %s", i, Canonical(f))
 				}
 			}
-			if (len(c.Foreign) == 1) != (name == "other order") {
-				t.Errorf("foreign members %v", c.Foreign)
-			}
+			expect.That(t, (len(c.Foreign) == 1) == (name == "other order"), "foreign members %v", c.Foreign)
 		})
 	}
 	c, err := tr.DecodeCollection([]byte(collectionOf()), 1)
-	if err != nil || c.Features == nil || len(c.Features) != 0 {
-		t.Errorf("an empty one: %+v, %v", c, err)
-	}
+	expect.That(t, err == nil && c.Features != nil && len(c.Features) == 0, "an empty one: %+v, %v", c, err)
 }
 
 // A crs of the collection counts for each of its features.
@@ -128,13 +119,10 @@ func TestDecodeCollectionRefuses(t *testing.T) {
 			}
 			_, err := tr.DecodeCollection([]byte(c.text), most)
 			var e *Error
-			if !errors.As(err, &e) {
-				t.Fatalf("got %v", err)
-			}
+			must.That(t, errors.As(err, &e), "got %v", err)
 			checkError(t, err, len(c.text))
-			if e.Code != c.code || e.Rule != string(c.rule) || !strings.HasPrefix(e.Path, c.path) || c.path == "" && e.Path != "" || e.Feature != c.feature {
-				t.Errorf("got %s, %s, %q, feature %q: %v", e.Code, e.Rule, e.Path, e.Feature, e)
-			}
+			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && strings.HasPrefix(e.Path, c.path) && (c.path != "" || e.Path == "") && e.Feature == c.feature,
+				"got %s, %s, %q, feature %q: %v", e.Code, e.Rule, e.Path, e.Feature, e)
 		})
 	}
 }
@@ -146,24 +134,18 @@ func FuzzDecodeCollection(f *testing.F) {
 	f.Add([]byte(`{"features":[{"type":"Feature","geometry":null,"properties":null}],"crs":"EPSG:4326","type":"FeatureCollection"}`))
 	f.Add([]byte(`{"type":"FeatureCollection","features":[[[[{}]]]]}`))
 	tr, err := New(Config{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Fuzz(func(t *testing.T, record []byte) {
 		c, err := tr.DecodeCollection(record, 1000)
 		if err != nil {
 			checkError(t, err, len(record))
 			return
 		}
-		if len(c.Features) > len(record)/2 {
-			t.Fatalf("%d features in %d bytes", len(c.Features), len(record))
-		}
+		must.That(t, len(c.Features) <= len(record)/2, "%d features in %d bytes", len(c.Features), len(record))
 		for i, one := range c.Features {
 			text := must.Get(tr.Encode(one))(t)
 			again, err := tr.Decode(text)
-			if err != nil || !bytes.Equal(Canonical(again), Canonical(one)) {
-				t.Fatalf("feature %d: %s, %v", i, text, err)
-			}
+			must.That(t, err == nil && bytes.Equal(Canonical(again), Canonical(one)), "feature %d: %s, %v", i, text, err)
 		}
 	})
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // TestConfigFaults: one faulty config per rule, each with its YAML path.
@@ -65,24 +68,16 @@ func TestConfigFaults(t *testing.T) {
 			_, err := New(c.config)
 			var faults *ConfigError
 			if c.paths == nil {
-				if err != nil {
-					t.Error(err)
-				}
+				expect.That(t, err == nil, "%v", err)
 				return
 			}
-			if !errors.As(err, &faults) {
-				t.Fatalf("%v is no *ConfigError", err)
-			}
+			must.That(t, errors.As(err, &faults), "%v is no *ConfigError", err)
 			var paths []string
 			for _, fault := range faults.Faults {
 				paths = append(paths, fault.Path)
-				if fault.Message == "" || fault.Fix == "" || !strings.Contains(err.Error(), fault.String()) {
-					t.Errorf("%+v does not say what to do", fault)
-				}
+				expect.That(t, fault.Message != "" && fault.Fix != "" && strings.Contains(err.Error(), fault.String()), "%+v does not say what to do", fault)
 			}
-			if !reflect.DeepEqual(paths, c.paths) {
-				t.Errorf("got %q, want %q", paths, c.paths)
-			}
+			expect.That(t, reflect.DeepEqual(paths, c.paths), "got %q, want %q", paths, c.paths)
 		})
 	}
 }

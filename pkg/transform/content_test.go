@@ -3,6 +3,8 @@ package transform
 import (
 	"bytes"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // What of a feature counts for its content hash: all that a mapping lets into its result, and nothing that it does not.
@@ -40,9 +42,7 @@ func TestContent_S2_4_countsWhatTheMappingLetsThrough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr := mustNew(t, c.config)
 			one, two := tr.Content(mustDecode(t, tr, c.one)), tr.Content(mustDecode(t, tr, c.two))
-			if bytes.Equal(one, two) != c.same {
-				t.Errorf("same content is %v:\n%q\n%q", !c.same, one, two)
-			}
+			expect.That(t, bytes.Equal(one, two) == c.same, "same content is %v:\n%q\n%q", !c.same, one, two)
 			if f := mustDecode(t, tr, plain); !bytes.Equal(tr.Content(f), Canonical(f)) {
 				t.Error("a feature without such members has another content than its canonical form: every hash of old letters would change")
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -30,9 +31,7 @@ func TestCommittedSet(t *testing.T) {
 		code := filepath.Base(filepath.Dir(name))
 		t.Run("S0-8_"+code+"_"+filepath.Base(name), func(t *testing.T) {
 			_, err := tr.Apply(t.Context(), readFile(t, name))
-			if err == nil {
-				t.Fatal("it passes")
-			}
+			must.That(t, err != nil, "it passes")
 			if e := asError(t, err); e.Code != classify.Code(code) {
 				t.Errorf("got %s: %v", e.Code, err)
 			}
@@ -83,9 +82,7 @@ func TestCorpusJSON(t *testing.T) {
 		}
 	}
 	t.Logf("JSONTestSuite: %v (2 of the refused y are duplicate members, by policy)", counts)
-	if counts["n refused"] == 0 {
-		t.Error("the corpus is empty")
-	}
+	expect.That(t, counts["n refused"] != 0, "the corpus is empty")
 }
 
 // differently are the files that we judge differently from their corpus, and
@@ -136,9 +133,7 @@ func TestCorpusGeoJSON(t *testing.T) {
 					counts["judged differently"]++
 					t.Logf("%s: %s", relative, reason)
 				}
-				if (err == nil) != (c.valid != differs) {
-					t.Errorf("%s: %v", relative, err)
-				}
+				expect.That(t, (err == nil) == (c.valid != differs), "%s: %v", relative, err)
 			}
 			t.Logf("%s: %v", c.name, counts)
 		})
@@ -254,9 +249,7 @@ func recordsOf(text []byte) [][]byte {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no file %s (%v)", pattern, err)
-	}
+	must.That(t, err == nil && len(names) != 0, "no file %s (%v)", pattern, err)
 	return names
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -152,16 +153,10 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			_, err := tr.Decode([]byte(c.in))
-			if err == nil {
-				t.Fatalf("Decode(%s) accepts it", c.in)
-			}
+			must.That(t, err != nil, "Decode(%s) accepts it", c.in)
 			e := asError(t, err)
-			if e.Code != c.code || e.Rule != string(c.rule) || e.Path != c.path {
-				t.Errorf("got %s, %s at %q; want %s, %s at %q\n%v", e.Code, e.Rule, e.Path, c.code, c.rule, c.path, err)
-			}
-			if e.Stage != classify.StageDecode || e.Message == "" || e.Fix == "" {
-				t.Errorf("stage %q, message %q, fix %q", e.Stage, e.Message, e.Fix)
-			}
+			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && e.Path == c.path, "got %s, %s at %q; want %s, %s at %q\n%v", e.Code, e.Rule, e.Path, c.code, c.rule, c.path, err)
+			expect.That(t, e.Stage == classify.StageDecode && e.Message != "" && e.Fix != "", "stage %q, message %q, fix %q", e.Stage, e.Message, e.Fix)
 			if failure := classify.Of(err); failure.Code != c.code || failure.Stage != classify.StageDecode || failure.Transient() {
 				t.Errorf("classified as %+v", failure)
 			}
@@ -189,9 +184,8 @@ func TestDecodePlace(t *testing.T) {
 		t.Run("S2-5_"+c.name, func(t *testing.T) {
 			_, err := tr.Decode([]byte(c.in))
 			e := asError(t, err)
-			if e.Line != c.line || e.Column != c.column || e.Offset != c.offset || e.Value != c.value {
-				t.Errorf("got line %d, column %d, offset %d, value %q; want %d, %d, %d, %q", e.Line, e.Column, e.Offset, e.Value, c.line, c.column, c.offset, c.value)
-			}
+			expect.That(t, e.Line == c.line && e.Column == c.column && e.Offset == c.offset && e.Value == c.value,
+				"got line %d, column %d, offset %d, value %q; want %d, %d, %d, %q", e.Line, e.Column, e.Offset, e.Value, c.line, c.column, c.offset, c.value)
 		})
 	}
 }

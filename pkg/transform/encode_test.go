@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -26,9 +28,7 @@ func TestEncodeRefuses(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			text, err := tr.Encode(&c.f)
-			if err == nil {
-				t.Fatalf("it becomes %s", text)
-			}
+			must.That(t, err != nil, "it becomes %s", text)
 			if e := asError(t, err); e.Stage != classify.StageEncode || e.Rule != string(c.rule) {
 				t.Errorf("got %s of %s: %v", e.Rule, e.Stage, err)
 			}
@@ -81,7 +81,5 @@ func TestCanonicalIsExact(t *testing.T) {
 		}
 	}
 	null, empty := Canonical(mustDecode(t, tr, withProperties("null"))), Canonical(mustDecode(t, tr, withProperties("{}")))
-	if string(null) != string(empty) {
-		t.Errorf("S2-4: null properties give %s, empty ones %s", null, empty)
-	}
+	expect.That(t, string(null) == string(empty), "S2-4: null properties give %s, empty ones %s", null, empty)
 }

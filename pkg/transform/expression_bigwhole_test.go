@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -36,9 +38,7 @@ func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
-			if err != nil || got != `{"x":`+want+`}` {
-				t.Errorf("got %s, %v, want %s", got, err, want)
-			}
+			expect.That(t, err == nil && got == `{"x":`+want+`}`, "got %s, %v, want %s", got, err, want)
 		})
 	}
 	for _, text := range []string{
@@ -49,9 +49,7 @@ func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
-			if err == nil {
-				t.Fatalf("has the result %s", got)
-			}
+			must.That(t, err != nil, "has the result %s", got)
 			if e := asError(t, err); e.Code != classify.CodeExpressionFailed {
 				t.Errorf("got %s: %v", e.Code, e)
 			}
@@ -74,21 +72,15 @@ func TestExpressions_S0_10_wholeNumbersWithZerosBehindThePoint(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
-			if err != nil || got != `{"x":`+want+`}` {
-				t.Errorf("got %s, %v, want %s", got, err, want)
-			}
+			expect.That(t, err == nil && got == `{"x":`+want+`}`, "got %s, %v, want %s", got, err, want)
 		})
 	}
 	for _, text := range []string{`properties.a + 0`, `properties.a < properties.b`, `max(properties.a, 1)`, `-properties.a`, `int(properties.a)`} {
 		t.Run(text, func(t *testing.T) {
 			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
-			if err == nil {
-				t.Fatalf("has the result %s", got)
-			}
+			must.That(t, err != nil, "has the result %s", got)
 			e := asError(t, err)
-			if e.Code != classify.CodeExpressionFailed || !strings.Contains(e.Message, "more than 64 bits") || strings.Contains(e.Message, "transform.") {
-				t.Errorf("got %s: %v", e.Code, e)
-			}
+			expect.That(t, e.Code == classify.CodeExpressionFailed && strings.Contains(e.Message, "more than 64 bits") && !strings.Contains(e.Message, "transform."), "got %s: %v", e.Code, e)
 		})
 	}
 }

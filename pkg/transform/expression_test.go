@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -57,14 +58,10 @@ func TestExpressions_S1_9_failures(t *testing.T) {
 			rule := Field{To: "x", Expr: text}
 			_, err := apply(t, Config{Fields: []Field{rule}}, record)
 			e := asError(t, err)
-			if e.Code != classify.CodeExpressionFailed || e.Rule != "fields[0]" || e.Path != "" || strings.Contains(e.Message, "\n") {
-				t.Errorf("got %s by %s: %v", e.Code, e.Rule, e)
-			}
+			expect.That(t, e.Code == classify.CodeExpressionFailed && e.Rule == "fields[0]" && e.Path == "" && !strings.Contains(e.Message, "\n"), "got %s by %s: %v", e.Code, e.Rule, e)
 			rule.OnError, rule.Default = OnErrorDefault, "none"
 			got, err := apply(t, Config{Fields: []Field{rule}, Unmapped: UnmappedDrop}, record)
-			if err != nil || got != `{"x":"none"}` {
-				t.Errorf("on_error default gives %s, %v", got, err)
-			}
+			expect.That(t, err == nil && got == `{"x":"none"}`, "on_error default gives %s, %v", got, err)
 		})
 	}
 }
@@ -84,13 +81,9 @@ func TestFilter(t *testing.T) {
 			var failed *Error
 			switch {
 			case errors.As(err, &filtered):
-				if c.want != "filtered" || filtered.Feature != "f1" {
-					t.Errorf("got %v", err)
-				}
+				expect.That(t, c.want == "filtered" && filtered.Feature == "f1", "got %v", err)
 			case errors.As(err, &failed):
-				if string(failed.Code) != c.want || failed.Stage != classify.StageGate {
-					t.Errorf("got %v", err)
-				}
+				expect.That(t, string(failed.Code) == c.want && failed.Stage == classify.StageGate, "got %v", err)
 			default:
 				t.Errorf("got %v", err)
 			}
@@ -117,15 +110,11 @@ func TestID_S0_6(t *testing.T) {
 		return string(f.ID.AppendJSON(nil))
 	}
 	hashed := idOf(IDRule{Hash: true}, record)
-	if len(hashed) != len(`"f1-"`)+16 || !strings.HasPrefix(hashed, `"f1-`) {
-		t.Errorf("got %s", hashed)
-	}
+	expect.That(t, len(hashed) == len(`"f1-"`)+16 && strings.HasPrefix(hashed, `"f1-`), "got %s", hashed)
 	if again := idOf(IDRule{Hash: true}, same); again != hashed {
 		t.Errorf("the same attributes, written otherwise, give %s and %s", hashed, again)
 	}
-	if idOf(IDRule{Hash: true}, other) == hashed {
-		t.Errorf("other attributes give %s too", hashed)
-	}
+	expect.That(t, idOf(IDRule{Hash: true}, other) != hashed, "other attributes give %s too", hashed)
 	cases := []struct {
 		rule         IDRule
 		record, want string

@@ -16,9 +16,7 @@ func seed(f *testing.F) {
 	f.Helper()
 	for _, pattern := range []string{"testdata/accepted/*.json", "testdata/refused/*/*.json"} {
 		names, err := filepath.Glob(pattern)
-		if err != nil || len(names) == 0 {
-			f.Fatalf("no file %s (%v)", pattern, err)
-		}
+		must.That(f, err == nil && len(names) != 0, "no file %s (%v)", pattern, err)
 		for _, name := range names {
 			text := must.Get(os.ReadFile(name))(f)
 			f.Add(text)
@@ -34,13 +32,9 @@ func seed(f *testing.F) {
 func FuzzDecode(f *testing.F) {
 	seed(f)
 	tr, err := New(Config{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	careful, err := New(Config{Limits: Limits{MaxNumberBytes: shortBytes - 1}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Fuzz(func(t *testing.T, record []byte) {
 		before := bytes.Clone(record)
 		feature, err := tr.Decode(record)
@@ -52,9 +46,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("quickly %s, carefully %s", Canonical(feature), Canonical(other))
 			}
 		}
-		if !bytes.Equal(before, record) {
-			t.Fatal("the record was modified")
-		}
+		must.That(t, bytes.Equal(before, record), "the record was modified")
 		if err != nil {
 			checkError(t, err, len(record))
 			return
@@ -74,15 +66,9 @@ func hasLongNumber(err error) bool {
 func checkError(t *testing.T, err error, size int) {
 	t.Helper()
 	var e *Error
-	if !errors.As(err, &e) {
-		t.Fatalf("%T is no *Error: %v", err, err)
-	}
-	if e.Code == "" || e.Stage == "" || e.Rule == "" || e.Message == "" || e.Fix == "" {
-		t.Fatalf("%+v leaves something out", e)
-	}
-	if e.Offset < 0 || e.Offset > int64(size) || len([]rune(e.Value)) > maxValueChars {
-		t.Fatalf("offset %d of %d, value %q", e.Offset, size, e.Value)
-	}
+	must.That(t, errors.As(err, &e), "%T is no *Error: %v", err, err)
+	must.That(t, e.Code != "" && e.Stage != "" && e.Rule != "" && e.Message != "" && e.Fix != "", "%+v leaves something out", e)
+	must.That(t, e.Offset >= 0 && e.Offset <= int64(size) && len([]rune(e.Value)) <= maxValueChars, "offset %d of %d, value %q", e.Offset, size, e.Value)
 }
 
 // FuzzApply: what passes a mapping passes every gate a second time, and its
@@ -99,9 +85,7 @@ func FuzzApply(f *testing.F) {
 		Flatten:   &Flatten{Arrays: ArraysIndex},
 		Geometry:  GeometryRules{Validity: ValidityFlag, RoundDecimals: &decimals},
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Fuzz(func(t *testing.T, record []byte) {
 		source, err := tr.Decode(record)
 		if err != nil {
@@ -118,12 +102,8 @@ func FuzzApply(f *testing.F) {
 		if err := tr.checkRange(again, tr.systems.source, again.Geometry); err != nil {
 			t.Fatalf("%s became %s: %v", record, text, err)
 		}
-		if needsWinding(again.Geometry.Shape) {
-			t.Fatalf("%s became %s, wound wrong", record, text)
-		}
-		if !bytes.Equal(hash, Canonical(source)) {
-			t.Fatalf("%s: mapping changed its source", record)
-		}
+		must.That(t, !needsWinding(again.Geometry.Shape), "%s became %s, wound wrong", record, text)
+		must.That(t, bytes.Equal(hash, Canonical(source)), "%s: mapping changed its source", record)
 	})
 }
 
@@ -145,9 +125,7 @@ func FuzzCanonical(f *testing.F) {
 		}
 		a, okA := parseInteger(v.Text())
 		b, okB := parseInteger(string(form))
-		if a != b || okA != okB {
-			t.Fatalf("%s is %d, %v; its form %s is %d, %v", literal, a, okA, form, b, okB)
-		}
+		must.That(t, a == b && okA == okB, "%s is %d, %v; its form %s is %d, %v", literal, a, okA, form, b, okB)
 	})
 }
 
@@ -179,12 +157,8 @@ func checkPolicies(t *testing.T, tr *Transformer, record []byte) {
 	if v, err := violationOf(t.Context(), out.Geometry.Shape, "/geometry"); v != nil || err != nil {
 		t.Fatalf("%s became invalid: %v, %v", record, v, err)
 	}
-	if repair.Crosses(out.Geometry.Shape) {
-		t.Fatalf("%s still crosses the meridian", record)
-	}
+	must.That(t, !repair.Crosses(out.Geometry.Shape), "%s still crosses the meridian", record)
 	text := must.Get(tr.Encode(out))(t)
 	again := must.Get(tr.Apply(t.Context(), text))(t)
-	if !bytes.Equal(appendShape(nil, again.Geometry.Shape), appendShape(nil, out.Geometry.Shape)) {
-		t.Fatalf("%s became %s and then another geometry", record, text)
-	}
+	must.That(t, bytes.Equal(appendShape(nil, again.Geometry.Shape), appendShape(nil, out.Geometry.Shape)), "%s became %s and then another geometry", record, text)
 }

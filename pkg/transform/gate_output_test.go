@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -53,9 +55,7 @@ func TestOutputValidity_S0_3_S0_8(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got != c.want || !strings.Contains(flag, c.flag) || (c.flag == "") != (flag == "") {
-				t.Fatalf("got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
-			}
+			must.That(t, err == nil && got == c.want && strings.Contains(flag, c.flag) && (c.flag == "") == (flag == ""), "got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
 			if again, flag, err := applied(t, c.config, feature(got)); strings.HasPrefix(c.flag, "snapped") && (err != nil || again != got || flag != "") {
 				t.Errorf("a second time it becomes %s, %q, %v", again, flag, err)
 			}
@@ -85,9 +85,7 @@ func TestGates_S0_8_strict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := geometryOf(t, Config{Geometry: c.rules}, c.geometry)
-			if c.code == "" && err != nil || c.code != "" && asError(t, err).Code != c.code {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, (c.code != "" || err == nil) && (c.code == "" || asError(t, err).Code == c.code), "got %v", err)
 		})
 	}
 	keys := func(rules GeometryRules) (keys []string) {
@@ -124,9 +122,7 @@ func TestBBoxOrder_RFC7946_5(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := mustNew(t, Config{Geometry: c.rules}).Apply(t.Context(), []byte(`{"type":"Feature","bbox":`+c.bbox+`,"geometry":`+c.geometry+`,"properties":null}`))
-			if c.passes && err != nil || !c.passes && asError(t, err).Code != classify.CodeBBoxMismatch {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, (!c.passes || err == nil) && (c.passes || asError(t, err).Code == classify.CodeBBoxMismatch), "got %v", err)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -60,18 +61,14 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || !strings.Contains(got, c.want) || !strings.Contains(flag, c.flag) {
-				t.Errorf("got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
-			}
+			expect.That(t, err == nil && strings.Contains(got, c.want) && strings.Contains(flag, c.flag), "got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
 		})
 	}
 	t.Run("bbox_without_a_geometry", func(t *testing.T) {
 		record := `{"type":"Feature","bbox":[819689,8140048,819889,8140248],"geometry":null,"properties":null}`
 		tr := mustNew(t, Config{Geometry: GeometryRules{SourceCRS: "EPSG:32760", RoundDecimals: &six}})
 		out, err := applyTo(t, tr, mustDecode(t, tr, record))
-		if err != nil || out.BBox[0] < 179 || out.BBox[2] > -179 {
-			t.Errorf("got %v, %v", out, err)
-		}
+		expect.That(t, err == nil && out.BBox[0] >= 179 && out.BBox[2] <= -179, "got %v, %v", out, err)
 	})
 	t.Run("declared", func(t *testing.T) {
 		rules := GeometryRules{DeclaredCRS: DeclaredUse, Antimeridian: AntimeridianCut}
@@ -96,9 +93,7 @@ func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 			degrees, metres := starAround(random, lat), orb.Ring{}
 			for _, p := range degrees {
 				x, y, err := toMetres.Forward(p[0], p[1])
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				metres = append(metres, orb.Point{x, y})
 			}
 			f := &Feature{Geometry: Geometry{Shape: orb.Polygon{metres}}}
@@ -110,17 +105,13 @@ func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 				crossed++
 			}
 			want, err := repair.Cut(t.Context(), orb.Polygon{degrees}, nil, tr.repairLimits())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if a, b := flatArea(out.Geometry.Shape), flatArea(want.Shape); math.Abs(a-b) > 1e-6*b {
 				t.Fatalf("%s %v has an area of %v and is written with %v: %v", name, degrees, b, a, out.Geometry.Shape)
 			}
 		}
 	}
-	if crossed < 300 {
-		t.Errorf("only %d polygons cross the meridian", crossed)
-	}
+	expect.That(t, crossed >= 300, "only %d polygons cross the meridian", crossed)
 }
 
 // starAround returns a ring of some tenths of a degree near the 180th meridian, with longitudes within ±180.
@@ -171,9 +162,7 @@ func TestSnap_S0_8_whatCannotBeRoundedStays(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatalf("%s: %v", policy, err)
-		}
+		must.That(t, err == nil, "%s: %v", policy, err)
 		if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil {
 			t.Errorf("%s: %v is written, which is not valid: %v %v", policy, out.Geometry.Shape, fault, err)
 		}
@@ -233,8 +222,6 @@ func TestProjected_S0_8_anEdgeThroughAPole(t *testing.T) {
 		one := 1
 		rules := GeometryRules{SourceCRS: "EPSG:3031", Antimeridian: AntimeridianCut, RoundDecimals: &one}
 		got, _, err := applied(t, Config{Geometry: rules}, feature(c.shape))
-		if err != nil || c.want != "" && got != c.want {
-			t.Errorf("%s: %s, %v, want %s", c.name, got, err, c.want)
-		}
+		expect.That(t, err == nil && (c.want == "" || got == c.want), "%s: %s, %v, want %s", c.name, got, err, c.want)
 	}
 }

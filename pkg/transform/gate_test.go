@@ -3,6 +3,8 @@ package transform
 import (
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -55,18 +57,13 @@ func TestGate(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: c.rules})
 			err := gateError(t, tr, mustDecode(t, tr, c.in))
 			if c.code == "" {
-				if err != nil {
-					t.Errorf("refused: %v", err)
-				}
+				expect.That(t, err == nil, "refused: %v", err)
 				return
 			}
-			if err == nil {
-				t.Fatal("it passes")
-			}
+			must.That(t, err != nil, "it passes")
 			e := asError(t, err)
-			if e.Code != c.code || e.Rule != string(c.rule) || e.Path != c.path || e.Stage != classify.StageGate || e.Fix == "" {
-				t.Errorf("got %s, %s at %q of stage %s: %v", e.Code, e.Rule, e.Path, e.Stage, err)
-			}
+			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && e.Path == c.path && e.Stage == classify.StageGate && e.Fix != "",
+				"got %s, %s at %q of stage %s: %v", e.Code, e.Rule, e.Path, e.Stage, err)
 			if failure := classify.Of(err); failure.Transient() {
 				t.Errorf("S1-2: it would be tried again: %+v", failure)
 			}

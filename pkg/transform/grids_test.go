@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
@@ -38,9 +39,7 @@ func TestGrids_S1_4(t *testing.T) {
 	}
 	withGrid := must.Get(apply(rules, inside))(t)
 	plain, err := apply(GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:4258"}, inside)
-	if err != nil || plain == withGrid {
-		t.Errorf("the grid changes nothing: %s, %v", plain, err)
-	}
+	expect.That(t, err == nil && plain != withGrid, "the grid changes nothing: %s, %v", plain, err)
 	_, err = apply(rules, outside)
 	if e := asError(t, err); e.Code != classify.CodeCoordinateRange || e.Path != "/geometry/coordinates/1" || !strings.Contains(e.Message, "no grid file covers it") ||
 		!strings.Contains(e.Fix, "geometry.grids.outside: parameters") {
@@ -61,9 +60,7 @@ func TestGrids_S1_4_of_the_records_own_system(t *testing.T) {
 		}})
 		_, err := tr.Apply(t.Context(), []byte(dutch))
 		if code == "" {
-			if err != nil {
-				t.Errorf("%s: %v", outside, err)
-			}
+			expect.That(t, err == nil, "%s: %v", outside, err)
 			continue
 		}
 		if e := asError(t, err); e.Code != code || !strings.Contains(e.Message, "rdtrans2018.gsb") || !strings.Contains(e.Fix, "geometry.grids.folder") {
@@ -77,13 +74,9 @@ func TestHeights_S1_4(t *testing.T) {
 	two := 2
 	tr := mustNew(t, Config{Geometry: roundedTo(rules, &two), Grids: openGrids(t, testGrids)})
 	f, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":[5,52,1,5.5,52.5,3],"geometry":{"type":"LineString","coordinates":[[5,52,1],[5.25,52.25],[5.5,52.5,3]]},"properties":{}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	z := f.Geometry.Z
-	if len(z) != 3 || z[0] != 43.2114 || !math.IsNaN(z[1]) || z[2] != 45.2687 || len(f.BBox) != 6 || f.BBox[2] != z[0] || f.BBox[5] != z[2] {
-		t.Errorf("heights %v, bbox %v", z, f.BBox)
-	}
+	expect.That(t, len(z) == 3 && z[0] == 43.2114 && math.IsNaN(z[1]) && z[2] == 45.2687 && len(f.BBox) == 6 && f.BBox[2] == z[0] && f.BBox[5] == z[2], "heights %v, bbox %v", z, f.BBox)
 	if f, err = tr.Apply(t.Context(), []byte(`{"type":"Feature","geometry":{"type":"Point","coordinates":[5,52]},"properties":{}}`)); err != nil || f.Geometry.Z != nil {
 		t.Errorf("without a height: %v, %v", f, err)
 	}
@@ -142,9 +135,8 @@ func TestCheckGrids_says_how_exact_the_output_is(t *testing.T) {
 	grids := openGrids(t, testGrids)
 	x, err := CheckGrids(GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:25832", Grids: GridRules{Folder: "there", Outside: crs.OutsideParameters},
 		SourceHeights: "EPSG:5773", TargetHeights: "EPSG:4979"}, grids)
-	if err != nil || x.Source.Code() != "EPSG:31467" || x.Target.Code() != "EPSG:25832" || !x.UsesGrid || x.Plane.Metres != 0.9 || x.Outside.Metres != 3 || x.Heights.Metres != 1 {
-		t.Errorf("%+v, %v", x, err)
-	}
+	expect.That(t, err == nil && x.Source.Code() == "EPSG:31467" && x.Target.Code() == "EPSG:25832" && x.UsesGrid && x.Plane.Metres == 0.9 && x.Outside.Metres == 3 && x.Heights.Metres == 1,
+		"%+v, %v", x, err)
 	if x, err = CheckGrids(GeometryRules{SourceCRS: "EPSG:31467"}, nil); err != nil || x.UsesGrid || x.Outside != nil || x.Plane.Metres != 3 || x.Heights != nil {
 		t.Errorf("without a grid: %+v, %v", x, err)
 	}

@@ -33,9 +33,7 @@ func mustEncode(tb testing.TB, t *Transformer, f *Feature) string {
 func asError(tb testing.TB, err error) *Error {
 	tb.Helper()
 	var e *Error
-	if !errors.As(err, &e) {
-		tb.Fatalf("%v (%T) is no *Error", err, err)
-	}
+	must.That(tb, errors.As(err, &e), "%v (%T) is no *Error", err, err)
 	return e
 }
 

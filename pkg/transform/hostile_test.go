@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -68,9 +70,8 @@ func bounded(t *testing.T, tr *Transformer, record []byte) {
 	out, err := tr.Apply(t.Context(), record)
 	if err != nil {
 		e := asError(t, err)
-		if e.Code != classify.CodeLimitExceeded || !strings.Contains(e.Message, "limits."+e.Rule) || !strings.Contains(e.Fix, "limits."+e.Rule) {
-			t.Errorf("got %s, %s: %v", e.Code, e.Rule, e)
-		}
+		expect.That(t, e.Code == classify.CodeLimitExceeded && strings.Contains(e.Message, "limits."+e.Rule) && strings.Contains(e.Fix, "limits."+e.Rule),
+			"got %s, %s: %v", e.Code, e.Rule, e)
 	} else if v, err := violationOf(t.Context(), out.Geometry.Shape, ""); v != nil || err != nil {
 		t.Errorf("became invalid: %v, %v", v, err)
 	}
@@ -87,9 +88,7 @@ func TestRepair_S1_9_ends_with_its_deadline(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			_, err := tr.Apply(ctx, []byte(mustEncode(t, tr, &Feature{Geometry: Geometry{Shape: shape}})))
-			if !errors.Is(err, context.DeadlineExceeded) || !classify.Of(err).Transient() {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, errors.Is(err, context.DeadlineExceeded) && classify.Of(err).Transient(), "got %v", err)
 		})
 	}
 }
@@ -98,9 +97,7 @@ func TestRepair_S1_9_ends_with_its_deadline(t *testing.T) {
 func TestEncode_S1_9_output_is_bounded(t *testing.T) {
 	tr := mustNew(t, Config{Limits: Limits{MaxOutputBytes: 100}, Constants: map[string]any{"long": strings.Repeat("x", 100)}})
 	f, err := tr.Apply(t.Context(), []byte(withProperties(`{}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	_, err = tr.Encode(f)
 	if e := asError(t, err); e.Code != classify.CodeLimitExceeded || e.Rule != string(RuleOutputBytes) || !strings.Contains(e.Message, fmt.Sprint("limits.", RuleOutputBytes)) {
 		t.Errorf("got %v", e)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -66,9 +67,7 @@ func TestMapProperties(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S0-10_"+c.name, func(t *testing.T) {
 			got, err := apply(t, c.config, withProperties(c.in))
-			if err != nil || got != c.want {
-				t.Errorf("got  %s, %v\nwant %s", got, err, c.want)
-			}
+			expect.That(t, err == nil && got == c.want, "got  %s, %v\nwant %s", got, err, c.want)
 		})
 	}
 }
@@ -97,16 +96,11 @@ func TestMapRefuses(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := apply(t, c.config, withProperties(c.in))
-			if err == nil {
-				t.Fatalf("it passes: %s", got)
-			}
+			must.That(t, err != nil, "it passes: %s", got)
 			e := asError(t, err)
-			if e.Code != c.code || e.Path != c.path || e.Rule != c.rule || e.Value != c.value || e.Stage != classify.StageTransform {
-				t.Errorf("got %s at %q by %s with %q, stage %s: %v", e.Code, e.Path, e.Rule, e.Value, e.Stage, err)
-			}
-			if e.Feature != "f1" || e.Fix == "" {
-				t.Errorf("S1-5: feature %q, fix %q", e.Feature, e.Fix)
-			}
+			expect.That(t, e.Code == c.code && e.Path == c.path && e.Rule == c.rule && e.Value == c.value && e.Stage == classify.StageTransform,
+				"got %s at %q by %s with %q, stage %s: %v", e.Code, e.Path, e.Rule, e.Value, e.Stage, err)
+			expect.That(t, e.Feature == "f1" && e.Fix != "", "S1-5: feature %q, fix %q", e.Feature, e.Fix)
 			if failure := classify.Of(err); failure.Transient() {
 				t.Errorf("S1-9: a local rule would be tried again: %+v", failure)
 			}
@@ -164,14 +158,10 @@ func TestValidate(t *testing.T) {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			err := tr.Validate(mustDecode(t, tr, withProperties(c.properties)))
 			if c.code == "" {
-				if err != nil {
-					t.Error(err)
-				}
+				expect.That(t, err == nil, "%v", err)
 				return
 			}
-			if err == nil {
-				t.Fatal("it passes")
-			}
+			must.That(t, err != nil, "it passes")
 			if e := asError(t, err); e.Code != c.code || e.Path != c.path || e.Stage != classify.StageValidate || e.Feature != "f1" {
 				t.Errorf("got %s at %s, stage %s: %v", e.Code, e.Path, e.Stage, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -38,9 +39,7 @@ func TestPrecision(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S0-3_"+c.name, func(t *testing.T) {
 			got, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &c.decimals}}, c.in)
-			if err != nil || got != c.want {
-				t.Fatalf("got %s, %v; want %s", got, err, c.want)
-			}
+			must.That(t, err == nil && got == c.want, "got %s, %v; want %s", got, err, c.want)
 			if again, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &c.decimals}}, got); err != nil || again != got {
 				t.Errorf("a second time it becomes %s, %v", again, err)
 			}
@@ -60,9 +59,7 @@ func TestCollapse(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S0-3_"+c.name, func(t *testing.T) {
 			_, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputReject}}, c.in)
-			if err == nil {
-				t.Fatal("reject lets it pass")
-			}
+			must.That(t, err != nil, "reject lets it pass")
 			if e := asError(t, err); e.Code != classify.CodeGeometryInvalid || e.Rule != string(RuleCollapsed) || e.Path != c.path || e.Stage != classify.StageTransform {
 				t.Errorf("got %s, %s at %s of %s", e.Code, e.Rule, e.Path, e.Stage)
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -96,9 +97,8 @@ func TestGeometryPolicies(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || c.want != "" && got != c.want || !strings.Contains(flag, c.flag) || (c.flag == "") != (flag == "") {
-				t.Errorf("got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
-			}
+			expect.That(t, err == nil && (c.want == "" || got == c.want) && strings.Contains(flag, c.flag) && (c.flag == "") == (flag == ""),
+				"got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
 		})
 	}
 }
@@ -121,9 +121,7 @@ func TestBBoxPolicies(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: c.rules})
 			f := must.Get(tr.Apply(t.Context(), []byte(line)))(t)
 			text := mustEncode(t, tr, f)
-			if c.want != "" && !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "bbox") {
-				t.Errorf("got %s", text)
-			}
+			expect.That(t, (c.want == "" || strings.Contains(text, c.want)) && (c.want != "" || !strings.Contains(text, "bbox")), "got %s", text)
 		})
 	}
 }
@@ -153,9 +151,7 @@ func TestBBoxWithoutAGeometry_S1_4(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if text := mustEncode(t, tr, f); !strings.Contains(text, c.want) || c.rules.BBox == BBoxDrop && strings.Contains(text, "bbox") {
 				t.Errorf("got %s", text)
 			}
@@ -206,17 +202,11 @@ func TestCRS_S1_4(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || !strings.Contains(got, `"coordinates":`+c.want) {
-				t.Fatalf("got %s, %v, want %s", got, err, c.want)
-			}
+			must.That(t, err == nil && strings.Contains(got, `"coordinates":`+c.want), "got %s, %v, want %s", got, err, c.want)
 			if target := c.rules.TargetCRS; target != "" {
-				if !strings.Contains(got, `"crs":{"type":"name","properties":{"name":"`+target+`"}}`) {
-					t.Errorf("%s does not name its system", got)
-				}
+				expect.That(t, strings.Contains(got, `"crs":{"type":"name","properties":{"name":"`+target+`"}}`), "%s does not name its system", got)
 				back, _, err := applied(t, Config{Geometry: roundedTo(use, &six)}, got)
-				if err != nil || !strings.Contains(back, `[9.5,47.1]`) {
-					t.Errorf("back it becomes %s, %v", back, err)
-				}
+				expect.That(t, err == nil && strings.Contains(back, `[9.5,47.1]`), "back it becomes %s, %v", back, err)
 			}
 		})
 	}

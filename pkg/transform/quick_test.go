@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -38,9 +39,7 @@ func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 	t.Helper()
 	got, problem := tr.Decode(record)
 	want, refusal := carefully(tr, record)
-	if (problem == nil) != (refusal == nil) {
-		t.Fatalf("%q: Decode says %v, the careful decoder %v", record, problem, refusal)
-	}
+	must.That(t, (problem == nil) == (refusal == nil), "%q: Decode says %v, the careful decoder %v", record, problem, refusal)
 	if refusal != nil {
 		one, other := *asError(t, problem), *asError(t, refusal)
 		if causes := fmt.Sprint(one.Err) == fmt.Sprint(other.Err); !causes {
@@ -51,13 +50,10 @@ func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 		}
 		return
 	}
-	if !bytes.Equal(appendGeometry(nil, got.Geometry), appendGeometry(nil, want.Geometry)) || (got.Geometry.Z == nil) != (want.Geometry.Z == nil) {
-		t.Fatalf("%q: geometry %v, want %v", record, got.Geometry, want.Geometry)
-	}
+	must.That(t, bytes.Equal(appendGeometry(nil, got.Geometry), appendGeometry(nil, want.Geometry)) && (got.Geometry.Z == nil) == (want.Geometry.Z == nil),
+		"%q: geometry %v, want %v", record, got.Geometry, want.Geometry)
 	got.Geometry, want.Geometry = Geometry{}, Geometry{} // NaN is not equal to itself
-	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("%q: %+v, want %+v", record, got, want)
-	}
+	must.That(t, reflect.DeepEqual(got, want), "%q: %+v, want %+v", record, got, want)
 }
 
 // quickLimits are limits that ordinary records meet.
@@ -139,9 +135,7 @@ func TestQuick_S0_8_agrees(t *testing.T) {
 	transformers, random := quickTransformers(t), rand.New(rand.NewPCG(17, 1))
 	seeds := [][]byte{polygonFeature(), []byte(with(`{"b":[1,"x",null,{"c":-0.0}],"ü\n":"\u00e4"}`))}
 	names, err := filepath.Glob("testdata/accepted/*.json")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no examples (%v)", err)
-	}
+	must.That(t, err == nil && len(names) != 0, "no examples (%v)", err)
 	for _, name := range names {
 		text := must.Get(os.ReadFile(name))(t)
 		seeds = append(seeds, text)
@@ -157,9 +151,7 @@ func TestQuick_S0_8_agrees(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d records decode", taken, turns)
-	if taken < turns/50 {
-		t.Errorf("only %d of %d records decode: the comparison is about refusals alone", taken, turns)
-	}
+	expect.That(t, taken >= turns/50, "only %d of %d records decode: the comparison is about refusals alone", taken, turns)
 }
 
 // mutated changes a record in up to four places: another byte, one that JSON means

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -40,12 +42,8 @@ func TestRepair_S0_8(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got, flag, err := applied(t, Config{Geometry: GeometryRules{Validity: ValidityRepair}}, feature(c.in))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.want != "" && got != c.want || !strings.Contains(flag, c.flag) || (c.flag == "") != (flag == "") {
-				t.Errorf("got  %s, %q\nwant %s, %q", got, flag, c.want, c.flag)
-			}
+			must.Do(t, err)
+			expect.That(t, (c.want == "" || got == c.want) && strings.Contains(flag, c.flag) && (c.flag == "") == (flag == ""), "got  %s, %q\nwant %s, %q", got, flag, c.want, c.flag)
 			if again, flag, err := applied(t, Config{Geometry: GeometryRules{Validity: ValidityReject}}, feature(got)); err != nil || again != got || flag != "" {
 				t.Errorf("a second time it becomes %s, %q, %v", again, flag, err)
 			}
@@ -82,9 +80,8 @@ func TestRepair_S0_8_refuses_what_it_cannot_do_right(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := applied(t, c.config, feature(c.geometry))
 			e := asError(t, err)
-			if e.Code != c.code || e.Rule != string(c.rule) || !strings.Contains(e.Message, c.message) || !strings.Contains(e.Fix+e.Value, c.fix) {
-				t.Errorf("got %s, %s: %v", e.Code, e.Rule, e)
-			}
+			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && strings.Contains(e.Message, c.message) && strings.Contains(e.Fix+e.Value, c.fix),
+				"got %s, %s: %v", e.Code, e.Rule, e)
 		})
 	}
 }

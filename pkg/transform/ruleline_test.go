@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -59,20 +61,12 @@ func TestErrors_S0_8_teach(t *testing.T) {
 		t.Run(fmt.Sprintf("%02d_%s", i, c.key), func(t *testing.T) {
 			c.config.Lines = map[string]int{c.key: 17}
 			_, err := mustNew(t, c.config).Apply(t.Context(), []byte(c.record))
-			if err == nil {
-				t.Fatal("it passes")
-			}
+			must.That(t, err != nil, "it passes")
 			checkError(t, err, len(c.record))
 			e := asError(t, err)
-			if e.RuleLine != 17 {
-				t.Errorf("%s has the line %d", e.Rule, e.RuleLine)
-			}
-			if e.Path == "" && e.Code != classify.CodeExpressionFailed && e.Code != classify.CodeRecordTooLarge {
-				t.Errorf("no place: %+v", e)
-			}
-			if e.Value == "" && !valueless(e) {
-				t.Errorf("no value: %+v", e)
-			}
+			expect.That(t, e.RuleLine == 17, "%s has the line %d", e.Rule, e.RuleLine)
+			expect.That(t, e.Path != "" || e.Code == classify.CodeExpressionFailed || e.Code == classify.CodeRecordTooLarge, "no place: %+v", e)
+			expect.That(t, e.Value != "" || valueless(e), "no value: %+v", e)
 		})
 	}
 }
@@ -94,7 +88,5 @@ func valueless(e *Error) bool {
 func TestErrors_S0_8_teach_after_enrichment(t *testing.T) {
 	tr := mustNew(t, Config{Fields: []Field{{To: "z", Required: true, OnError: OnErrorDefault, Default: 1}}, Lines: map[string]int{"fields[0]": 9}})
 	e := asError(t, tr.Validate(&Feature{}))
-	if e.RuleLine != 9 || e.Path != "/properties/z" || e.Fix == "" {
-		t.Errorf("%+v", e)
-	}
+	expect.That(t, e.RuleLine == 9 && e.Path == "/properties/z" && e.Fix != "", "%+v", e)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -90,9 +91,7 @@ func TestTypes_S0_10_values(t *testing.T) {
 				return
 			}
 			var a, b float64 // 1.0117 and 1.01170 are one number
-			if json.Unmarshal([]byte(got), &a) != nil || json.Unmarshal([]byte(c.want), &b) != nil || a != b {
-				t.Errorf("got %s, want %s", got, c.want)
-			}
+			expect.That(t, json.Unmarshal([]byte(got), &a) == nil && json.Unmarshal([]byte(c.want), &b) == nil && a == b, "got %s, want %s", got, c.want)
 		})
 	}
 }
@@ -140,13 +139,10 @@ func TestTypes_S1_2_refused(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := convertOne(t, c.field, c.in)
-			if err == nil {
-				t.Fatalf("it became %s", got)
-			}
+			must.That(t, err != nil, "it became %s", got)
 			e := asError(t, err)
-			if e.Code != c.code || !strings.Contains(e.Message, c.word) || e.Path != "/properties/v" || e.Rule != "fields[0]" || e.Fix == "" {
-				t.Errorf("got %s at %s by %s: %v", e.Code, e.Path, e.Rule, e)
-			}
+			expect.That(t, e.Code == c.code && strings.Contains(e.Message, c.word) && e.Path == "/properties/v" && e.Rule == "fields[0]" && e.Fix != "",
+				"got %s at %s by %s: %v", e.Code, e.Path, e.Rule, e)
 			if c.field.OnError == "" {
 				c.field.OnError = OnErrorNull
 				if c.field.References == zones {
@@ -241,12 +237,8 @@ func TestRuleFaults_S0_1(t *testing.T) {
 func checkFault(t *testing.T, err error, path string) {
 	t.Helper()
 	faults, ok := err.(*ConfigError)
-	if !ok {
-		t.Fatalf("got %v, want a fault at %s", err, path)
-	}
-	if len(faults.Faults) != 1 || faults.Faults[0].Path != path || faults.Faults[0].Fix == "" {
-		t.Errorf("got %v, want one at %s", err, path)
-	}
+	must.That(t, ok, "got %v, want a fault at %s", err, path)
+	expect.That(t, len(faults.Faults) == 1 && faults.Faults[0].Path == path && faults.Faults[0].Fix != "", "got %v, want one at %s", err, path)
 }
 
 func TestUnits_every_unit_converts_back(t *testing.T) {

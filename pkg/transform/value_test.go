@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestParseValue(t *testing.T) {
@@ -36,17 +38,13 @@ func TestValueAccess(t *testing.T) {
 	if items := v.Members()[0].Value.Items(); len(items) != 2 || !items[1].IsNull() || items[0].IsNull() {
 		t.Errorf("items %v", items)
 	}
-	if !v.Members()[1].Value.Bool() || v.Bool() || v.Items() != nil || NullValue().Members() != nil {
-		t.Error("a kind answers for another")
-	}
+	expect.That(t, v.Members()[1].Value.Bool() && !v.Bool() && v.Items() == nil && NullValue().Members() == nil, "a kind answers for another")
 	text, err := json.Marshal(map[string]Value{"x": v})
 	if want := `{"x":{"a":[1,null],"b":true}}`; err != nil || string(text) != want {
 		t.Errorf("got %s, %v", text, err)
 	}
 	var zero Value
-	if !zero.IsNull() || zero.Kind() != KindNull || string(zero.AppendJSON(nil)) != "null" {
-		t.Error("the zero Value is not null")
-	}
+	expect.That(t, zero.IsNull() && zero.Kind() == KindNull && string(zero.AppendJSON(nil)) == "null", "the zero Value is not null")
 }
 
 func TestValueOf(t *testing.T) {
@@ -59,9 +57,7 @@ func TestValueOf(t *testing.T) {
 			t.Errorf("%v is accepted", bad)
 		}
 	}
-	if !NumberValue(math.NaN()).IsNull() || NumberValue(math.Copysign(0, -1)).Text() != "0" || NumberValue(1e21).Text() != "1e+21" {
-		t.Error("NumberValue")
-	}
+	expect.That(t, NumberValue(math.NaN()).IsNull() && NumberValue(math.Copysign(0, -1)).Text() == "0" && NumberValue(1e21).Text() == "1e+21", "NumberValue")
 }
 
 // TestAppendDecimal: one number, one form; another number, another form.

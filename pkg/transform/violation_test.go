@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -32,12 +34,8 @@ func TestViolation(t *testing.T) {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			err := gateError(t, tr, mustDecode(t, tr, feature(c.geometry)))
 			var v *Violation
-			if !errors.As(err, &v) {
-				t.Fatalf("no violation in %v", err)
-			}
-			if v.Rule != c.rule || v.Path != c.path {
-				t.Errorf("got %s at %s: %v", v.Rule, v.Path, v)
-			}
+			must.That(t, errors.As(err, &v), "no violation in %v", err)
+			expect.That(t, v.Rule == c.rule && v.Path == c.path, "got %s at %s: %v", v.Rule, v.Path, v)
 			if c.at != nil && (!v.HasLocation || v.X != c.at[0] || v.Y != c.at[1]) {
 				t.Errorf("located at %v %v (%v), want %v", v.X, v.Y, v.HasLocation, *c.at)
 			}
@@ -50,11 +48,7 @@ func TestViolation(t *testing.T) {
 func TestViolation_has_the_words_of_validity(t *testing.T) {
 	for _, rule := range validity.Rules() {
 		ours := Rule(rule)
-		if !slices.Contains(Rules(), ours) {
-			t.Errorf("%s is no rule here", rule)
-		}
-		if rule != validity.NotSimple && ours.sentence() == string(ours) {
-			t.Errorf("%s has no sentence", rule)
-		}
+		expect.That(t, slices.Contains(Rules(), ours), "%s is no rule here", rule)
+		expect.That(t, rule == validity.NotSimple || ours.sentence() != string(ours), "%s has no sentence", rule)
 	}
 }

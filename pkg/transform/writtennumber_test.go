@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -44,17 +46,13 @@ func TestWrittenNumbers_S0_10(t *testing.T) {
 			config := Config{Fields: []Field{{To: "x", From: "x", Type: c.kind, Thousands: c.thousands, Decimal: c.decimal}}, Unmapped: UnmappedDrop}
 			got, err := apply(t, config, withProperties(`{"x":`+c.in+`}`))
 			if c.want == "" {
-				if err == nil {
-					t.Fatalf("got %s", got)
-				}
+				must.That(t, err != nil, "got %s", got)
 				if e := asError(t, err); e.Code != classify.CodeCoercionFailed {
 					t.Errorf("got %s: %v", e.Code, e)
 				}
 				return
 			}
-			if err != nil || got != `{"x":`+c.want+`}` {
-				t.Errorf("got %s, %v, want %s", got, err, c.want)
-			}
+			expect.That(t, err == nil && got == `{"x":`+c.want+`}`, "got %s, %v, want %s", got, err, c.want)
 		})
 	}
 	t.Run("without_a_word_the_error_names_it", func(t *testing.T) {

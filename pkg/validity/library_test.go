@@ -6,6 +6,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 )
 
@@ -72,9 +73,7 @@ func TestValid_agrees_with_the_library(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %d of %d valid", seed, valid, n)
-	if valid < n/10 || valid > n/2 {
-		t.Errorf("%d of %d are valid: that is no fair mixture", valid, n)
-	}
+	expect.That(t, valid >= n/10 && valid <= n/2, "%d of %d are valid: that is no fair mixture", valid, n)
 }
 
 func TestSimple_agrees_with_the_library(t *testing.T) {
@@ -92,9 +91,7 @@ func TestSimple_agrees_with_the_library(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d: %d of %d simple", seed, simple, n)
-	if simple < n/10 || simple > 9*n/10 {
-		t.Errorf("%d of %d are simple: that is no fair mixture", simple, n)
-	}
+	expect.That(t, simple >= n/10 && simple <= 9*n/10, "%d of %d are simple: that is no fair mixture", simple, n)
 }
 
 // What does not depend on direction: a verdict stays when rings run the other way,

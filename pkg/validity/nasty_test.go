@@ -8,6 +8,7 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -31,9 +32,7 @@ func sweptFault(t *testing.T, ring orb.Ring) *Fault {
 func agrees(t *testing.T, ring orb.Ring) (valid bool) {
 	t.Helper()
 	got, err := Valid(t.Context(), orb.Polygon{ring})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want := sweptFault(t, ring); told(got) != told(want) {
 		t.Fatalf("%v: %s, want %s", ring, told(got), told(want))
 	}
@@ -112,7 +111,5 @@ func TestPlain_S0_8_gives_the_verdicts_of_the_sweep(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d rings are valid", valid, turns)
-	if valid < turns/10 || valid > turns*9/10 {
-		t.Errorf("%d of %d rings are valid: one of the verdicts is hardly tried", valid, turns)
-	}
+	expect.That(t, valid >= turns/10 && valid <= turns*9/10, "%d of %d rings are valid: one of the verdicts is hardly tried", valid, turns)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -39,9 +40,7 @@ func TestConvert_joins_shared_arcs_and_pads_nothing(t *testing.T) {
 		}
 	}
 	states, err := os.ReadFile(filepath.Join(dir, "states.json"))
-	if err != nil || string(states) != "{\n  \"01\": \"Alabama\"\n}\n" {
-		t.Errorf("states.json: %q, %v", states, err)
-	}
+	expect.That(t, err == nil && string(states) == "{\n  \"01\": \"Alabama\"\n}\n", "states.json: %q, %v", states, err)
 }
 
 func TestConvert_says_which_file_or_feature_is_wrong(t *testing.T) {

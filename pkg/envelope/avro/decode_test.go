@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
@@ -47,9 +49,8 @@ func TestDecodeRefuses(t *testing.T) {
 			if !errors.As(err, &e) {
 				t.Fatalf("got %s, %v", value.AppendJSON(nil), err)
 			}
-			if e.Code != c.code || e.Rule != c.rule || !strings.HasPrefix(e.Path, c.path) || !strings.Contains(e.Error(), c.says) {
-				t.Errorf("got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
-			}
+			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.HasPrefix(e.Path, c.path) && strings.Contains(e.Error(), c.says),
+				"got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
 			if f := classify.Of(err); f.Code != c.code || f.Class != classify.Row || f.Stage != classify.StageDecode {
 				t.Errorf("classified as %+v", f)
 			}
@@ -103,14 +104,10 @@ func TestParseRefuses(t *testing.T) {
 		_, err := avro.Parse(schema)
 		var e *avro.SchemaError
 		if says == "" {
-			if err != nil {
-				t.Errorf("%s: %v", schema, err)
-			}
+			expect.That(t, err == nil, "%s: %v", schema, err)
 			continue
 		}
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: got %v", schema, err)
-		}
+		expect.That(t, errors.As(err, &e) && strings.Contains(err.Error(), says), "%s: got %v", schema, err)
 	}
 }
 
@@ -118,9 +115,7 @@ func TestParseRefuses(t *testing.T) {
 func TestReferences(t *testing.T) {
 	const point = `{"type":"record","name":"geo.Point","fields":[{"name":"x","type":"double"}]}`
 	s, err := avro.Parse(`{"type":"record","name":"geo.Event","fields":[{"name":"at","type":"Point"},{"name":"to","type":["null","geo.Point"]}]}`, point)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const want = `{"name":"geo.Event","type":"record","fields":[{"name":"at","type":{"name":"geo.Point","type":"record","fields":[{"name":"x","type":"double"}]}},` +
 		`{"name":"to","type":["null","geo.Point"]}]}`
 	if s.Canonical() != want || s.Name() != "geo.Event" {

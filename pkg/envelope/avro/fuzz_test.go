@@ -9,6 +9,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -35,9 +36,7 @@ func FuzzDecode(f *testing.F) {
 		value, err := all[i].schema.Decode(data, avro.Limits{})
 		if err != nil {
 			var e *avro.DecodeError
-			if !errors.As(err, &e) || e.Code == "" || e.Rule == "" || e.Message == "" || e.Fix == "" || e.Offset > len(data) {
-				t.Fatalf("%#v leaves something out", err)
-			}
+			must.That(t, errors.As(err, &e) && e.Code != "" && e.Rule != "" && e.Message != "" && e.Fix != "" && e.Offset <= len(data), "%#v leaves something out", err)
 			return
 		}
 		native, rest, err := all[i].codec.NativeFromBinary(data)
@@ -101,8 +100,6 @@ func TestDecode_is_limited_by_its_input(t *testing.T) {
 		{`{"type":"array","items":"null"}`, "\x00", false},
 	} {
 		_, err := parse(t, `{"type":"array","items":`+c.items+`}`).Decode([]byte(count+strings.Repeat(c.item, n)+"\x00"), avro.Limits{})
-		if (err == nil) != c.passes {
-			t.Errorf("%s: %v", c.items, err)
-		}
+		expect.That(t, (err == nil) == c.passes, "%s: %v", c.items, err)
 	}
 }

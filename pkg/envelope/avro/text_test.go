@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -11,24 +12,16 @@ func TestText_and_back_is_the_same_datum(t *testing.T) {
 	s, err := Parse(`{"type":"record","name":"Row","fields":[
 		{"name":"id","type":"long"},{"name":"area","type":["null","double"]},{"name":"name","type":"string"},
 		{"name":"raw","type":"bytes"},{"name":"tags","type":{"type":"map","values":"string"}},{"name":"n","type":{"type":"array","items":"int"}}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	datum, err := s.Encode(nil, map[string]any{
 		"id": int64(9007199254740993), "area": map[string]any{"double": 0.1}, "name": "x<\u00e9\"", "raw": []byte{0, 255, 10},
 		"tags": map[string]any{"a": "b"}, "n": []any{int32(1), int32(-2)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text := must.Get(s.Text(datum))(t)
-	if !bytes.Contains(text, []byte("9007199254740993")) || !bytes.Contains(text, []byte(`"area":{"double":0.1}`)) {
-		t.Errorf("text %s", text)
-	}
+	expect.That(t, bytes.Contains(text, []byte("9007199254740993")) && bytes.Contains(text, []byte(`"area":{"double":0.1}`)), "text %s", text)
 	back, err := s.AppendText([]byte("head"), text)
-	if err != nil || !bytes.Equal(back, append([]byte("head"), datum...)) {
-		t.Errorf("%x, %v, want %x", back, err, datum)
-	}
+	expect.That(t, err == nil && bytes.Equal(back, append([]byte("head"), datum...)), "%x, %v, want %x", back, err, datum)
 	for name, broken := range map[string]string{"no JSON": "{", "more behind it": string(text) + "1", "member missing": `{"id":1}`} {
 		if _, err := s.AppendText(nil, []byte(broken)); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -21,9 +21,7 @@ func vectors(t testing.TB) []vector {
 	t.Helper()
 	var file struct{ Vectors []vector }
 	read(t, "testdata/vectors.json", &file)
-	if len(file.Vectors) < 7 {
-		t.Fatalf("only %d vectors", len(file.Vectors))
-	}
+	must.That(t, len(file.Vectors) >= 7, "only %d vectors", len(file.Vectors))
 	return file.Vectors
 }
 
@@ -55,9 +53,7 @@ func TestVectors(t *testing.T) {
 				t.Errorf("fingerprint: got %s, want %s", got, v.Fingerprint)
 			}
 			value, err := s.Decode(unhex(t, v.Data), avro.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got := string(value.AppendJSON(nil)); got != v.JSON {
 				t.Errorf("data\n got %s\nwant %s", got, v.JSON)
 			}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
@@ -31,9 +33,7 @@ func inputOf(polygons orb.MultiPolygon) Input {
 func covered(tb testing.TB, polygons orb.MultiPolygon, raster noding.Raster) *Result {
 	tb.Helper()
 	out, err := Of(tb.Context(), inputOf(polygons), raster, noding.Limits{Crossings: 1_000_000})
-	if err != nil {
-		tb.Fatalf("%v: %v", err, polygons)
-	}
+	must.That(tb, err == nil, "%v: %v", err, polygons)
 	return out
 }
 
@@ -77,9 +77,7 @@ func check(tb testing.TB, polygons orb.MultiPolygon, out *Result, random *rand.R
 			bound.Min[0] + random.Float64()*(bound.Max[0]-bound.Min[0]), bound.Min[1] + random.Float64()*(bound.Max[1]-bound.Min[1]),
 		}
 		odd, inside := oddAnywhere(polygons, p), planar.MultiPolygonContains(out.Polygons, p)
-		if odd != inside && distance(polygons, p) > near {
-			tb.Fatalf("%v is inside %v of the rings and %v of the result\nrings %v\nresult %v", p, odd, inside, polygons, out.Polygons)
-		}
+		must.That(tb, odd == inside || distance(polygons, p) <= near, "%v is inside %v of the rings and %v of the result\nrings %v\nresult %v", p, odd, inside, polygons, out.Polygons)
 	}
 }
 
@@ -137,9 +135,7 @@ func TestOf_keeps_positions(t *testing.T) {
 		for _, p := range out.Polygons {
 			found = found || slices.Contains(p[0], want)
 		}
-		if !found {
-			t.Errorf("%v is not in %v", want, out.Polygons)
-		}
+		expect.That(t, found, "%v is not in %v", want, out.Polygons)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -35,9 +37,7 @@ func TestSide_is_exact(t *testing.T) {
 			got  int
 			form string
 		}{{Side(a, b, p), "abp"}, {Side(b, p, a), "bpa"}, {Side(p, a, b), "pab"}, {-Side(b, a, p), "bap"}} {
-			if same.got != want {
-				t.Fatalf("side of %v from %v to %v is %d as %s, and %d in truth", p, a, b, same.got, same.form, want)
-			}
+			must.That(t, same.got == want, "side of %v from %v to %v is %d as %s, and %d in truth", p, a, b, same.got, same.form, want)
 		}
 	}
 	for _, sign := range []int{-1, 0, 1} {
@@ -64,7 +64,5 @@ func TestSide_where_doubles_fail(t *testing.T) {
 			}
 		}
 	}
-	if wrong == 0 {
-		t.Error("doubles do well here: the test proves nothing")
-	}
+	expect.That(t, wrong != 0, "doubles do well here: the test proves nothing")
 }

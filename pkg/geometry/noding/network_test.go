@@ -12,6 +12,8 @@ import (
 
 	"github.com/paulmach/orb"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -19,9 +21,7 @@ import (
 func network(tb testing.TB, raster Raster, segments ...Segment) *Network {
 	tb.Helper()
 	n, err := Build(tb.Context(), raster, segments, true, Limits{Crossings: 100_000})
-	if err != nil {
-		tb.Fatalf("%v: %v", err, segments)
-	}
+	must.That(tb, err == nil, "%v: %v", err, segments)
 	return n
 }
 
@@ -43,9 +43,7 @@ func TestBuild_places_and_heights(t *testing.T) {
 	want := []string{
 		"[0 0] [2 2] [0]", "[0 4] [2 2] [1]", "[2 0] [4 0] [2]", "[2 2] [4 0] [1]", "[2 2] [4 4] [0]", "[4 0] [6 0] [1 2]", "[6 0] [8 0] [1]",
 	}
-	if !slices.Equal(edges, want) {
-		t.Errorf("got  %v\nwant %v", edges, want)
-	}
+	expect.That(t, slices.Equal(edges, want), "got  %v\nwant %v", edges, want)
 	for at, height := range map[orb.Point]float64{{2, 2}: 15, {4, 0}: 10, {6, 0}: 7, {8, 0}: math.NaN()} {
 		node, found := n.NodeOf(r.Place(at))
 		if got := n.Height(node); !found || got != height && !(math.IsNaN(got) && math.IsNaN(height)) {
@@ -59,9 +57,7 @@ func TestBuild_cancels_within_a_ring(t *testing.T) {
 	r := NewRaster(0, 10)
 	n := network(t, r, between(r, orb.Point{0, 0}, orb.Point{4, 0}, 0, 0, 0), between(r, orb.Point{6, 0}, orb.Point{2, 0}, 0, 0, 0),
 		between(r, orb.Point{0, 2}, orb.Point{4, 2}, 0, 0, 0), between(r, orb.Point{4, 2}, orb.Point{0, 2}, 0, 0, 1))
-	if len(n.Edges) != 3 || !slices.Equal(n.Rings(1), []int32{0, 1}) {
-		t.Errorf("got %v of %v", n.Edges, n.Nodes)
-	}
+	expect.That(t, len(n.Edges) == 3 && slices.Equal(n.Rings(1), []int32{0, 1}), "got %v of %v", n.Edges, n.Nodes)
 }
 
 // The promise of the package: edges meet at nodes only, and no node is nearer than
@@ -140,9 +136,7 @@ func TestCrossing_is_exact(t *testing.T) {
 			t.Fatalf("order %d, want %d: %+v", got, order, edges)
 		}
 	}
-	if orders[0] < 1 || orders[1] < 1_000 {
-		t.Errorf("orders %v", orders)
-	}
+	expect.That(t, orders[0] >= 1 && orders[1] >= 1_000, "orders %v", orders)
 }
 
 // meeting is where the lines of two edges meet, as fractions.
@@ -171,9 +165,8 @@ func checkWhole(t *testing.T, whole, rest float64, want *big.Rat) {
 	left := new(big.Rat).Sub(want, new(big.Rat).SetFloat64(whole))
 	exact, _ := left.Float64()
 	half := left.Cmp(big.NewRat(1, 2))
-	if left.Sign() < 0 || left.Cmp(big.NewRat(1, 1)) >= 0 || math.Abs(exact-rest) > 1e-15 || (rest == 0) != (left.Sign() == 0) || (rest >= 0.5) != (half >= 0) {
-		t.Fatalf("%v and %v, want %v", whole, rest, want)
-	}
+	must.That(t, left.Sign() >= 0 && left.Cmp(big.NewRat(1, 1)) < 0 && math.Abs(exact-rest) <= 1e-15 && (rest == 0) == (left.Sign() == 0) && (rest >= 0.5) == (half >= 0),
+		"%v and %v, want %v", whole, rest, want)
 }
 
 // A cell owns its southern and western sides: a segment passes it when it has a place
@@ -194,9 +187,7 @@ func TestTouches_is_exact(t *testing.T) {
 			t.Fatalf("the cell of width %v is passed %v by the way from %v to %v, want %v", step, got, a, b, want)
 		}
 	}
-	if counts[true] < 5_000 || counts[false] < 10_000 {
-		t.Errorf("counts %v", counts)
-	}
+	expect.That(t, counts[true] >= 5_000 && counts[false] >= 10_000, "counts %v", counts)
 }
 
 // clipped reports whether a segment has a place in the half-open cell around the

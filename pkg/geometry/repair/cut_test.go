@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -17,9 +19,7 @@ import (
 func cut(tb testing.TB, shape orb.Geometry, heights ...float64) *Result {
 	tb.Helper()
 	out, err := Cut(tb.Context(), shape, heights, wide())
-	if err != nil {
-		tb.Fatalf("%v: %v", err, shape)
-	}
+	must.That(tb, err == nil, "%v: %v", err, shape)
 	return out
 }
 
@@ -119,9 +119,7 @@ func TestCut_RFC7946_3_1_9(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := cut(t, c.in)
-			if fmt.Sprint(out.Shape) != fmt.Sprint(c.want) {
-				t.Errorf("got  %v\nwant %v", out.Shape, c.want)
-			}
+			expect.That(t, fmt.Sprint(out.Shape) == fmt.Sprint(c.want), "got  %v\nwant %v", out.Shape, c.want)
 			if Crosses(out.Shape) || out.Unsure != "" || len(out.Collapsed) > 0 {
 				t.Errorf("crosses again %v, unsure %q, collapsed %v", Crosses(out.Shape), out.Unsure, out.Collapsed)
 			}
@@ -141,9 +139,7 @@ func TestCrosses_what_was_cut_before_does_not(t *testing.T) {
 		"points":     orb.MultiPoint{{170, 0}, {-170, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if Crosses(shape) {
-				t.Error("crosses")
-			}
+			expect.That(t, !Crosses(shape), "crosses")
 			if out := cut(t, shape); out.Changed || fmt.Sprint(out.Shape) != fmt.Sprint(shape) {
 				t.Errorf("becomes %v", out.Shape)
 			}
@@ -171,9 +167,7 @@ func TestCut_keeps_the_area_on_the_sphere(t *testing.T) {
 		if failed, ok := errors.AsType[*Error](err); ok && failed.Reason == NothingLeft {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		near := shape.Clone()
 		for _, polygon := range near {
 			for _, ring := range polygon {
@@ -191,19 +185,14 @@ func TestCut_keeps_the_area_on_the_sphere(t *testing.T) {
 		out := cut(t, near)
 		mustBeValid(t, out.Shape)
 		want, got := sphereArea(multi(t, far.Shape)), sphereArea(multi(t, out.Shape))
-		if math.Abs(want-got) > 1e-9*want {
-			t.Fatalf("the area is %v and becomes %v: %v", want, got, near)
-		}
-		if far.Changed && (math.Abs(far.Sphere.After-want) > 1e-9*want || math.Abs(far.Sphere.Before-out.Sphere.Before) > 1e-9*want || math.Abs(far.Sphere.After-out.Sphere.After) > 1e-9*want) {
-			t.Fatalf("on the sphere %v, and across the meridian %v, where the result has %v: %v", far.Sphere, out.Sphere, want, near)
-		}
+		must.That(t, math.Abs(want-got) <= 1e-9*want, "the area is %v and becomes %v: %v", want, got, near)
+		must.That(t, !far.Changed || math.Abs(far.Sphere.After-want) <= 1e-9*want && math.Abs(far.Sphere.Before-out.Sphere.Before) <= 1e-9*want && math.Abs(far.Sphere.After-out.Sphere.After) <= 1e-9*want,
+			"on the sphere %v, and across the meridian %v, where the result has %v: %v", far.Sphere, out.Sphere, want, near)
 		if again := cut(t, out.Shape); again.Changed {
 			t.Fatalf("cut twice: %v", near)
 		}
 	}
-	if crossed < 1_000 {
-		t.Errorf("only %d cross", crossed)
-	}
+	expect.That(t, crossed >= 1_000, "only %d cross", crossed)
 }
 
 // A ring around a pole cuts off the smaller part of the sphere, with its holes.
@@ -240,9 +229,7 @@ func TestCut_keeps_the_area_around_a_pole(t *testing.T) {
 		if got := sphereArea(multi(t, out.Shape)); math.Abs(got-want) > 1e-9*want {
 			t.Fatalf("the area is %v and becomes %v: %v\n%v", want, got, polygon, out.Shape)
 		}
-		if out.Unsure != "" {
-			t.Fatalf("unsure of %v", polygon)
-		}
+		must.That(t, out.Unsure == "", "unsure of %v", polygon)
 	}
 }
 
@@ -271,7 +258,5 @@ func TestCut_interpolates_heights(t *testing.T) {
 	}
 	out = cut(t, orb.Polygon{{{170, -10}, {-170, -10}, {-170, 10}, {170, 10}, {170, -10}}}, 0, 20, 60, 40, 0)
 	want := []float64{10, 20, 60, 50, 10, 0, 10, 50, 40, 0} // west of it first
-	if !slices.Equal(out.Heights, want) {
-		t.Errorf("polygon: %v, want %v of %v", out.Heights, want, out.Shape)
-	}
+	expect.That(t, slices.Equal(out.Heights, want), "polygon: %v, want %v of %v", out.Heights, want, out.Shape)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -15,9 +16,7 @@ func wide() Limits { return Limits{Crossings: 1_000_000, Positions: 1_000_000} }
 func mustBeValid(tb testing.TB, shape orb.Geometry) {
 	tb.Helper()
 	fault, err := validity.Valid(tb.Context(), shape)
-	if err != nil || fault != nil {
-		tb.Fatalf("%v, %v: %v", fault, err, shape)
-	}
+	must.That(tb, err == nil && fault == nil, "%v, %v: %v", fault, err, shape)
 }
 
 // sphereArea is the area of polygons on a sphere of radius 1 whose edges are

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -57,9 +58,8 @@ func TestRepair_S0_8_says_what_it_did(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := must.Get(Repair(t.Context(), c.in, nil, wide()))(t)
-			if fmt.Sprint(out.Shape) != fmt.Sprint(c.want) || fmt.Sprint(out.Collapsed) != fmt.Sprint(c.collapsed) || out.Before != c.before || out.After != c.after {
-				t.Errorf("got  %v, collapsed %v, area %v to %v\nwant %v, %v, %v to %v", out.Shape, out.Collapsed, out.Before, out.After, c.want, c.collapsed, c.before, c.after)
-			}
+			expect.That(t, fmt.Sprint(out.Shape) == fmt.Sprint(c.want) && fmt.Sprint(out.Collapsed) == fmt.Sprint(c.collapsed) && out.Before == c.before && out.After == c.after,
+				"got  %v, collapsed %v, area %v to %v\nwant %v, %v, %v to %v", out.Shape, out.Collapsed, out.Before, out.After, c.want, c.collapsed, c.before, c.after)
 		})
 	}
 }
@@ -76,17 +76,13 @@ func TestSnap_S0_3(t *testing.T) {
 		if failed, ok := errors.AsType[*Error](err); ok && failed.Reason == NothingLeft {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		decimals := i % 4
 		out, err := Snap(t.Context(), repaired.Shape, nil, decimals, wide())
 		if failed, ok := errors.AsType[*Error](err); ok && failed.Reason == NothingLeft {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		mustBeValid(t, out.Shape)
 		if out.Changed {
 			changed++
@@ -100,13 +96,9 @@ func TestSnap_S0_3(t *testing.T) {
 			t.Fatalf("the area %v becomes %v on a grid of %v: %v", was, is, cell, polygons)
 		}
 		again, err := Snap(t.Context(), out.Shape, nil, decimals, wide())
-		if err != nil || again.Changed || fmt.Sprint(again.Shape) != fmt.Sprint(out.Shape) {
-			t.Fatalf("a second time %v becomes %v, %v", out.Shape, again, err)
-		}
+		must.That(t, err == nil && !again.Changed && fmt.Sprint(again.Shape) == fmt.Sprint(out.Shape), "a second time %v becomes %v, %v", out.Shape, again, err)
 	}
-	if changed < 500 {
-		t.Errorf("only %d were snapped: that proves nothing", changed)
-	}
+	expect.That(t, changed >= 500, "only %d were snapped: that proves nothing", changed)
 }
 
 func TestRepair_is_bounded(t *testing.T) {
@@ -138,9 +130,7 @@ func TestRepair_is_bounded(t *testing.T) {
 // Heights stay with their positions, and new ones lie on the edges.
 func TestRepair_interpolates_heights(t *testing.T) {
 	out, err := Repair(t.Context(), orb.Polygon{{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}}, []float64{0, 20, 30, 10, 0}, wide())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if want := []float64{0, 15, 10, 0, 15, 30, 20, 15}; fmt.Sprint(out.Heights) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", out.Heights, want)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -51,9 +52,7 @@ func check(t *testing.T, status *Status, want, nodes []int32) {
 		walk(status.Right(n))
 	}
 	walk(status.Root())
-	if !slices.Equal(list, want) || !slices.Equal(tree, want) {
-		t.Fatalf("list %v, tree %v, want %v", list, tree, want)
-	}
+	must.That(t, slices.Equal(list, want) && slices.Equal(tree, want), "list %v, tree %v, want %v", list, tree, want)
 	for i, n := range nodes {
 		prev := None
 		if i > 0 {
