@@ -24,6 +24,11 @@ func noEnv(string) string { return "" }
 
 func TestBlocks_configurations_load(t *testing.T) {
 	for _, b := range blocks(t) {
+		if b.has("access") {
+			if _, err := config.ParseAccess(b.page, []byte(b.text)); err != nil {
+				t.Errorf("%s: %v", b, err)
+			}
+		}
 		if !b.has("config") && !b.has("fragment") {
 			continue
 		}

@@ -53,7 +53,12 @@ func (a *app) call(reason string) replay.Call {
 // goesOn returns the command that goes on with a change that ended before its end. How many dead letters are left then is not known: of
 // many, its dry run says so.
 func (a *app) goesOn(command, reason string) func(letters int) string {
-	command += again("actor", a.by)
+	return a.goesOnBy(a.by, command, reason)
+}
+
+// goesOnBy is goesOn of a change that somebody else made.
+func (a *app) goesOnBy(by, command, reason string) func(letters int) string {
+	command += again("actor", by)
 	return func(letters int) string {
 		if letters > replay.ManyLetters {
 			return command + again("reason", cli.CleanText(reason, cli.OneLine))

@@ -46,10 +46,14 @@ func (a *app) choose(cmd *cobra.Command) error {
 
 // log writes to the standard error what is done: all of it with -v, else only warnings.
 func (a *app) log() *slog.Logger {
-	level := "warn"
 	if a.verbose {
-		level = "info"
+		return a.logFrom("info")
 	}
+	return a.logFrom("warn")
+}
+
+// logFrom writes what is of a level or above it.
+func (a *app) logFrom(level string) *slog.Logger {
 	log, _, err := cli.NewLogger(a.env.Err, level)
 	if err != nil {
 		panic(err) // both are levels

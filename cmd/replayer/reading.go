@@ -21,8 +21,8 @@ import (
 type reading struct {
 	index, topic, dialect string
 	gone                  bool
-	access                access
-	foreign               bool // topic and access may be named
+	connection            connection
+	foreign               bool // topic and connection may be named
 	rebuild               bool // of the index
 	background            bool // the index is refreshed by who answers from it
 }
@@ -40,7 +40,7 @@ func (r *reading) registerDLQ(cmd *cobra.Command) {
 func (r *reading) registerTopic(cmd *cobra.Command, about string) {
 	r.foreign = true
 	f := cmd.Flags()
-	r.access.register(f)
+	r.connection.register(f)
 	f.StringVar(&r.topic, "topic", "", about)
 	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each dead letter; else "+strings.Join(dialectWords()[1:], ", "))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))

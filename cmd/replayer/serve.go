@@ -7,35 +7,68 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/console"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 func (a *app) serve() *cobra.Command {
-	var listen string
-	var changes bool
-	read := reading{background: true}
+	f := serveFlags{reading: reading{background: true}}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer the questions about dead letters over HTTP",
 		Long: `Answer over HTTP what stats, groups, list, show, replays and audit print, in the same JSON, until you stop it.
 A browser shows it as pages, and /api/openapi.json describes it. With --allow-changes the pages also put dead letters back,
-discard, escalate and reopen them, pause and cancel jobs, and undo operations, in the name of --actor.
+discard, escalate and reopen them, pause and cancel jobs, and undo operations, in the name of --actor or of who signed in.
 
-It listens at loopback addresses only, since it has no accounts.`,
+Without --access everybody at this machine reaches it, and nobody else. FILE says who may from elsewhere: people with tokens, or
+those that a reverse proxy signs in.`,
 		Args: a.fileArgument,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), &read, listen, changes) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), &f) },
 	}
-	read.register(cmd)
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:8480", "where to listen, as host:port; port 0 is any that is free")
-	cmd.Flags().BoolVar(&changes, "allow-changes", false, "let the pages change dead letters, for whoever reaches this machine's loopback address")
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8480", "where to listen, as host:port; port 0 is any that is free")
+	cmd.Flags().BoolVar(&f.changes, "allow-changes", false, "let the pages change dead letters: for everybody at this machine, or with --access for the role replay")
+	cmd.Flags().StringVar(&f.access, "access", "", "file that says who may use the console from elsewhere (see docs/console.md)")
+	mustComplete(cmd.MarkFlagFilename("access", "yaml", "yml"))
 	return cmd
 }
 
-func (a *app) runServe(ctx context.Context, read *reading, listen string, changes bool) error {
-	l, err := console.Listen(ctx, listen)
+// serveFlags is what serve is called with.
+type serveFlags struct {
+	reading
+	listen, access string
+	changes        bool
+}
+
+// gate reads who may use the console.
+func (a *app) gate(f *serveFlags) (*access.Gate, error) {
+	if f.access == "" {
+		return access.Loopback(a.by), nil
+	}
+	if a.by != "" {
+		return nil, usage("--actor and --access: with --access the audit trail names who signed in; leave --actor out")
+	}
+	who, err := config.LoadAccess(f.access)
+	if err != nil {
+		return nil, exit(cli.ExitUsage, err)
+	}
+	gate, err := access.New(who, a.env.Now, a.logFrom("info"))
+	if err != nil {
+		return nil, exit(cli.ExitUsage, err)
+	}
+	return gate, nil
+}
+
+func (a *app) runServe(ctx context.Context, f *serveFlags) error {
+	gate, err := a.gate(f)
+	if err != nil {
+		return err
+	}
+	l, err := console.Listen(ctx, f.listen, gate)
 	if errors.Is(err, console.ErrAddress) {
 		return exit(cli.ExitUsage, err)
 	}
@@ -43,36 +76,36 @@ func (a *app) runServe(ctx context.Context, read *reading, listen string, change
 		return err
 	}
 	defer l.Close()
-	letters, err := a.browse(ctx, read)
+	letters, err := a.browse(ctx, &f.reading)
 	if err != nil {
 		return err
 	}
 	defer letters.Close()
 	var replays *replay.Service
-	if a.alone(read) || read.topic == "" {
+	if a.alone(&f.reading) || f.topic == "" {
 		replays = letters.Replays()
 	}
-	o := console.Options{DeadLetters: letters, Replays: replays, Explain: a.explain, Now: a.env.Now}
+	o := console.Options{DeadLetters: letters, Replays: replays, Access: gate, Explain: a.explain, Now: a.env.Now}
 	may := "read-only; --allow-changes lets its pages change them"
-	if changes {
+	if f.changes {
 		if replays == nil {
 			return usage("--allow-changes changes the pipeline's own DLQ, or one that is named by --brokers and --topic: leave --topic out, or -c")
 		}
-		o.Changes, may = &console.Changes{By: a.by, GoOn: a.goesOnAgain}, "which its pages may change"
-		a.named = *read // so that the commands that go on name the DLQ
+		o.Changes, may = &console.Changes{GoOn: a.goesOnAgain}, "which its pages may change"
+		a.named = f.reading // so that the commands that go on name the DLQ
 	}
 	c, err := console.New(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	fmt.Fprintf(a.env.Out, "http://%s/\n", l.Addr())
+	fmt.Fprintln(a.env.Out, gate.URL(l.Addr()))
 	fmt.Fprintf(a.env.Err, "dead letters of %s, %s; stop with Ctrl-C\n", cli.CleanText(letters.Topic(), cli.OneLine), may)
 	return c.Serve(ctx, l)
 }
 
 // goesOnAgain returns the command that goes on with an operation of the pages. An undo is named by its operation.
-func (a *app) goesOnAgain(verb string, f deadletters.Filter, id, reason string) func(letters int) string {
+func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason string) func(letters int) string {
 	what := flagsOf(f) + allFlag(f)
 	switch verb {
 	case "replay":
@@ -80,7 +113,7 @@ func (a *app) goesOnAgain(verb string, f deadletters.Filter, id, reason string) 
 	case "undo":
 		what = " " + quoted(id)
 	}
-	return a.goesOn("replayer "+verb+" "+a.place()+what, reason)
+	return a.goesOnBy(by, "replayer "+verb+" "+a.place()+what, reason)
 }
 
 // explain returns the exit code and the words of an error, as a command ends with them.

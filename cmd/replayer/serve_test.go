@@ -98,9 +98,35 @@ func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
 	d := newDesk(t, false)
 	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--listen", "0.0.0.0:0")
 	said := d.err.String()
-	expect.That(t, strings.Contains(said, "no accounts") && strings.Contains(said, "ssh -L") && d.out.Len() == 0, "%s%s", said, &d.out)
+	expect.That(t, strings.Contains(said, "--access") && strings.Contains(said, "ssh -L") && d.out.Len() == 0, "%s%s", said, &d.out)
 	d.want(cli.ExitUsage, "serve", "--listen", "127.0.0.1:0")
 	must.Do(t, os.WriteFile("dead.sqlite", []byte(strings.Repeat("no database", 4000)), 0o600))
 	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite")
 	d.says("dead.sqlite is damaged")
+}
+
+// The file says who may look from elsewhere, and is refused with what is wrong in it before anything is served.
+func TestServe_S4_6_for_those_who_may(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	t.Setenv("ANNA", "anna-anna-anna-anna-anna")
+	write := func(text string) { must.Do(t, os.WriteFile("access.yaml", []byte(text), 0o600)) }
+	const people = "people: [{name: anna, role: read, token_env: ANNA}]\n"
+	for text, want := range map[string]string{
+		"url: http://dlq.example\n" + people: "access.yaml:1:6: url: ", "url: http://localhost\npeople: [{name: a, role: read, token_env: NONE}]\n": "NONE is not set",
+		"url: https://dlq.example\ntls: {cert_file: none.pem, key_file: none.pem}\n" + people: "none.pem",
+	} {
+		write(text)
+		d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--access", "access.yaml")
+		if !strings.Contains(d.err.String(), want) || d.out.Len() > 0 {
+			t.Errorf("%s: %s%s", text, &d.err, &d.out)
+		}
+	}
+	write("url: http://127.0.0.1\n" + people)
+	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--access", "access.yaml", "--actor", "ben")
+	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--access", "nowhere.yaml")
+	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--access", "access.yaml", "--listen", "0.0.0.0:0")
+	if address, _ := serving(t, d, "-c", "pipeline.yaml", "--access", "access.yaml"); address != "http://127.0.0.1/" {
+		t.Errorf("it says %s", address)
+	}
 }

@@ -200,7 +200,7 @@ func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 // posted reads the consent of a form.
 func posted(r *http.Request) (consent, error) {
 	form := r.PostForm
-	c := consent{reason: form.Get("reason"), typed: form.Get("typed"), create: form.Get("create") == "on", mappingDiffers: form.Get("mapping_differs") == "on", targets: form.Get("targets") == "on"}
+	c := consent{by: whoAsks(r).Name, reason: form.Get("reason"), typed: form.Get("typed"), create: form.Get("create") == "on", mappingDiffers: form.Get("mapping_differs") == "on", targets: form.Get("targets") == "on"}
 	for name, to := range map[string]*int{"expect": &c.expect, "canary": &c.canary} {
 		if text := strings.TrimSpace(form.Get(name)); text != "" {
 			n, err := strconv.Atoi(text)
@@ -231,7 +231,7 @@ func (c *Console) doDryRun(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d, err := c.changes.dryRun(f, r.PostForm.Get("goes_on"))
+	d, err := c.changes.dryRun(f, r.PostForm.Get("goes_on"), whoAsks(r).Name)
 	if err != nil {
 		return "", err
 	}
@@ -279,7 +279,7 @@ func (c *Console) doUndo(r *http.Request) (string, error) {
 
 func (c *Console) doOrder(r *http.Request) (string, error) {
 	id := r.PathValue("id")
-	return "/replays/" + url.PathEscape(id), c.changes.order(r.Context(), id, r.PathValue("order"))
+	return "/replays/" + url.PathEscape(id), c.changes.order(r.Context(), id, r.PathValue("order"), whoAsks(r).Name)
 }
 
 // shows returns the page of an operation that was started, once it has begun or ended where that is soon.
@@ -333,12 +333,12 @@ func (c *Console) post(do func(*Console, *http.Request) (string, error)) http.Ha
 		ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
 		defer cancel()
 		r = r.WithContext(ctx)
-		to, err := "", c.changes.own(w, r)
+		to, err := "", c.own(w, r)
 		if err == nil {
 			to, err = do(c, r)
 		}
 		if err != nil {
-			c.failed(w, err)
+			c.failed(w, r, err)
 			return
 		}
 		http.Redirect(w, r, to, http.StatusSeeOther)

@@ -22,7 +22,7 @@ import (
 // listening serves a console until the test ends and returns its address.
 func listening(d *desk) string {
 	d.t.Helper()
-	l, err := Listen(d.t.Context(), "127.0.0.1:0")
+	l, err := Listen(d.t.Context(), "127.0.0.1:0", d.gate)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func consuming(d *desk) {
 // discard that is taken back.
 func TestBrowser_S4_6_S4_8_replays_with_a_canary_and_undoes_a_discard(t *testing.T) {
 	browser := chromium.Start(t)
-	d := newDeskOf(t, &Changes{By: "anna"})
+	d := newDeskOf(t, &Changes{})
 	for i := range 30 {
 		r := letter(fmt.Sprintf("p-%02d", i), i, func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "http_timeout", "no answer" })
 		r.Value = fmt.Appendf(nil, `{"type":"Feature","id":"P-%d","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`, i)
@@ -194,7 +194,7 @@ func TestBrowser_S4_6_pages_are_accessible(t *testing.T) {
 	testrun.Nightly(t)
 	browser := chromium.Start(t)
 	axe := chromium.Script(t, "NPM_DIR", "axe-core/axe.min.js")
-	d := newDeskOf(t, &Changes{By: "anna"}, letter("a", 0), letter("b", 1), replaying("b", "fix-1"), event("a", "op-1", 3))
+	d := newDeskOf(t, &Changes{}, letter("a", 0), letter("b", 1), replaying("b", "fix-1"), event("a", "op-1", 3))
 	group := read[GroupsAnswer](d, "/api/groups").Groups[0].ID
 	address := listening(d)
 	p := browser.Open(address+"/", 1280, 800)

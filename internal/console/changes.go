@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,10 +20,9 @@ import (
 
 // Changes lets the pages change dead letters.
 type Changes struct {
-	By string // who acts, for states and audit
-	// GoOn returns the command that goes on with an operation that ended before its end, by its verb, what it selects and, of a replay, its
-	// id; nil names none.
-	GoOn func(verb string, f deadletters.Filter, replayID, reason string) func(letters int) string
+	// GoOn returns the command with which somebody goes on with an operation that ended before its end, by its verb, what it selects and, of
+	// a replay, its id; nil names none.
+	GoOn func(by, verb string, f deadletters.Filter, replayID, reason string) func(letters int) string
 }
 
 const (
@@ -42,7 +40,6 @@ type workbench struct {
 	Changes
 	service *replay.Service
 	base    context.Context // of what is started
-	key     [32]byte        // of the sessions
 	work    sync.WaitGroup
 
 	mu     sync.Mutex
@@ -51,9 +48,7 @@ type workbench struct {
 }
 
 func newWorkbench(ctx context.Context, s *replay.Service, o Changes) *workbench {
-	w := &workbench{Changes: o, service: s, base: ctx, acts: map[string]*task{}}
-	_, _ = rand.Read(w.key[:]) // it ends the program rather than fail
-	return w
+	return &workbench{Changes: o, service: s, base: ctx, acts: map[string]*task{}}
 }
 
 // close waits for what was started, after the end of its context, and gives the plans up.
@@ -104,8 +99,8 @@ func (d *draft) Sends() int {
 	return d.plan.Changes(false)
 }
 
-// dryRun starts a dry run. A replay that stopped goes on under its id; else the id is empty.
-func (w *workbench) dryRun(f deadletters.Filter, replayID string) (*draft, error) {
+// dryRun starts somebody's dry run. A replay that stopped goes on under its id; else the id is empty.
+func (w *workbench) dryRun(f deadletters.Filter, replayID, by string) (*draft, error) {
 	d := &draft{id: cmp.Or(replayID, w.service.NewOperation("replay")), filter: f, task: task{done: make(chan struct{})}}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +115,7 @@ func (w *workbench) dryRun(f deadletters.Filter, replayID string) (*draft, error
 	w.drafts = append(w.drafts, d)
 	w.work.Go(func() {
 		defer close(d.done)
-		d.plan, d.err = w.service.ScratchPlan(w.base, f, replay.PlanOptions{ID: d.id, By: w.By})
+		d.plan, d.err = w.service.ScratchPlan(w.base, f, replay.PlanOptions{ID: d.id, By: by})
 		if d.err != nil || d.plan.Alone() {
 			return
 		}
@@ -184,6 +179,7 @@ func (w *workbench) act(id string) *task {
 
 // consent is what a form says besides what is to be done.
 type consent struct {
+	by             string // who acts, for states and audit
 	reason, typed  string
 	expect, canary int
 	create         bool // the topics that a DLQ without a pipeline has for its changes
@@ -228,7 +224,7 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	if err := w.topics(ctx, c); err != nil {
 		return err
 	}
-	o := replay.ExecuteOptions{Call: w.call("replay", d.plan.Filter, d.id, c.reason), Patience: replay.UsualPatience, Grace: replay.UsualGrace}
+	o := replay.ExecuteOptions{Call: w.call("replay", d.plan.Filter, d.id, c), Patience: replay.UsualPatience, Grace: replay.UsualGrace}
 	o.Ramp.Canary = c.canary
 	if err := o.Ramp.Check(); err != nil {
 		return usage("%w", err)
@@ -255,7 +251,7 @@ func (w *workbench) change(ctx context.Context, verb replay.Verb, f deadletters.
 	if err := w.topics(ctx, c); err != nil {
 		return "", err
 	}
-	call := w.call(string(verb), f, "", c.reason)
+	call := w.call(string(verb), f, "", c)
 	call.Operation = w.service.NewOperation(string(verb))
 	return call.Operation, w.start(call.Operation, func(ctx context.Context) error {
 		_, err := w.service.Change(ctx, f, verb, call, c.confirm)
@@ -268,7 +264,7 @@ func (w *workbench) undo(operation string, c consent) (id string, err error) {
 	if err := c.check(c.expect, numberIsTyped(c.expect)); err != nil {
 		return "", err
 	}
-	call := w.call("undo", deadletters.Filter{}, operation, c.reason)
+	call := w.call("undo", deadletters.Filter{}, operation, c)
 	call.Operation = w.service.NewOperation("undo")
 	return call.Operation, w.start(call.Operation, func(ctx context.Context) error {
 		_, err := w.service.Undo(ctx, operation, call, c.confirm)
@@ -282,10 +278,10 @@ func numberIsTyped(letters int) bool { return letters > replay.ManyLetters }
 // confirm holds the number of dead letters that would be changed against the one that was shown.
 func (c consent) confirm(letters int) error { return c.check(letters, false) }
 
-func (w *workbench) call(verb string, f deadletters.Filter, id, reason string) replay.Call {
-	call := replay.Call{By: w.By, Reason: reason}
+func (w *workbench) call(verb string, f deadletters.Filter, id string, c consent) replay.Call {
+	call := replay.Call{By: c.by, Reason: c.reason}
 	if w.GoOn != nil {
-		call.GoOn = w.GoOn(verb, f, id, reason)
+		call.GoOn = w.GoOn(c.by, verb, f, id, c.reason)
 	}
 	return call
 }
@@ -303,11 +299,11 @@ func (w *workbench) topics(ctx context.Context, c consent) error {
 }
 
 // order pauses, resumes or cancels a job, of whatever process.
-func (w *workbench) order(ctx context.Context, id, verb string) error {
+func (w *workbench) order(ctx context.Context, id, verb, by string) error {
 	if !slices.Contains(control.JobVerbs(), control.JobVerb(verb)) {
 		return usage("there is no order %q for a job; there are pause, resume and cancel", verb)
 	}
-	_, err := w.service.OrderJob(ctx, id, w.By, control.JobVerb(verb))
+	_, err := w.service.OrderJob(ctx, id, by, control.JobVerb(verb))
 	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
 		return &fault{exit: cli.ExitNothing, text: refused.Error()}
 	}

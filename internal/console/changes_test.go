@@ -23,7 +23,7 @@ type operator struct {
 // newOperator starts a console that may change dead letters, in the name of anna.
 func newOperator(t *testing.T, letters int) *operator {
 	t.Helper()
-	o := &operator{desk: newDeskOf(t, &Changes{By: "anna"})}
+	o := &operator{desk: newDeskOf(t, &Changes{})}
 	for i := range letters {
 		o.put(letter("id-"+string(rune('a'+i)), i))
 	}
@@ -200,7 +200,7 @@ func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
 		"another site":           func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
 		"another port of ours":   func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") },
 		"no session":             func(r *http.Request) { r.Header.Del("Cookie") },
-		"somebody else's cookie": func(r *http.Request) { r.Header.Set("Cookie", sessionCookie+"=AAAAAAAAAAAAAAAAAAAAAAAAAA") },
+		"somebody else's cookie": func(r *http.Request) { r.Header.Set("Cookie", "switchback-session=AAAAAAAAAAAAAAAAAAAAAAAAAA") },
 		"another host name":      func(r *http.Request) { r.Host = "rebound.example"; r.Header.Set("Origin", "http://rebound.example") },
 	} {
 		r := o.posting("/change", good)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
@@ -17,6 +18,7 @@ type Options struct {
 	DeadLetters *dlq.Service    // opened with [dlq.Options].Background
 	Replays     *replay.Service // nil for a DLQ besides the pipeline's own
 	Changes     *Changes        // nil is read-only; needs Replays
+	Access      *access.Gate    // who asks, and what they may
 	Now         func() time.Time
 
 	// Explain returns the exit code and the words of an error, as the command line has them.
@@ -46,6 +48,7 @@ type Console struct {
 	slots    chan struct{} // one for each request that is worked on
 	openAPI  []byte
 	changes  *workbench // nil when it is read-only
+	gate     *access.Gate
 	shapes   *template.Template
 	world    []outline
 	stop     context.CancelFunc // ends what runs in the background
@@ -53,7 +56,7 @@ type Console struct {
 
 // New prepares a console. Close it; ctx ends what runs in the background before that.
 func New(ctx context.Context, o Options) (*Console, error) {
-	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, slots: make(chan struct{}, maxRequests)}
+	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, gate: o.Access, slots: make(chan struct{}, maxRequests)}
 	if o.Replays != nil {
 		c.pipeline = newPipeline(o.Replays)
 	}
@@ -90,15 +93,21 @@ func (c *Console) Handler() http.Handler {
 	for _, r := range routes() {
 		mux.Handle("GET "+r.path, c.serve(r))
 	}
-	shown := pageRoutes()
+	for _, r := range pageRoutes() {
+		mux.Handle("GET "+r.path, c.pages(r))
+	}
 	if c.changes != nil {
-		shown = append(shown, changeRoutes()...)
+		for _, r := range changeRoutes() {
+			mux.Handle("GET "+r.path, c.forChangers(c.pages(r)))
+		}
 		for path, do := range forms() {
-			mux.Handle("POST "+path, c.post(do))
+			mux.Handle("POST "+path, c.forChangers(c.post(do)))
 		}
 	}
-	for _, r := range shown {
-		mux.Handle("GET "+r.path, c.pages(r))
+	if c.gate.HasTokens() {
+		mux.HandleFunc("GET "+signInPath, c.signInPage)
+		mux.HandleFunc("POST "+signInPath, c.signIn)
+		mux.HandleFunc("POST "+signOutPath, c.signOut)
 	}
 	mux.HandleFunc("/live.js", func(w http.ResponseWriter, _ *http.Request) {
 		send(w, http.StatusOK, "text/javascript; charset=utf-8", liveScript)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
@@ -45,6 +46,9 @@ func (c *Console) errorOf(err error) (ErrorBody, int) {
 	if own, ok := errors.AsType[*fault](err); ok {
 		return ErrorBody{Code: cmp.Or(own.code, own.exit.Word()), Message: own.text, Exit: own.exit}, cmp.Or(own.status, own.exit.HTTPStatus())
 	}
+	if d, ok := errors.AsType[*access.Denied](err); ok {
+		return ErrorBody{Code: string(d.Reason), Message: d.Error(), Exit: cli.ExitRefused}, statusOf(d.Reason)
+	}
 	exit, said := c.explain(err)
 	message := said.Error()
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -53,9 +57,23 @@ func (c *Console) errorOf(err error) (ErrorBody, int) {
 	return ErrorBody{Code: exit.Word(), Message: message, Exit: exit}, exit.HTTPStatus()
 }
 
+func statusOf(reason access.Reason) int {
+	switch reason {
+	case access.NotSignedIn:
+		return http.StatusUnauthorized
+	case access.TooMany:
+		return http.StatusTooManyRequests
+	case access.Refused, access.Foreign:
+	}
+	return http.StatusForbidden
+}
+
 // refuse answers with an error.
 func (c *Console) refuse(w http.ResponseWriter, err error) {
 	body, status := c.errorOf(err)
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -38,8 +39,10 @@ type desk struct {
 	source  string // coordinate reference system; empty is the default
 	now     time.Time
 	console *Console
-	changes *Changes // nil is read-only
-	stop    func()   // ends the console, as the end of the command does
+	changes *Changes            // nil is read-only
+	begin   func() *access.Gate // as each start of the command does
+	gate    *access.Gate
+	stop    func() // ends the console, as the end of the command does
 }
 
 // newDesk starts a broker with records, and a console whose clock stands still. Every request refreshes the index.
@@ -52,7 +55,7 @@ func newDesk(t *testing.T, records ...*kgo.Record) *desk {
 func newDeskOf(t *testing.T, changes *Changes, records ...*kgo.Record) *desk {
 	t.Helper()
 	broker := fakekafka.Start(t, kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit"), kfake.SeedTopics(1, "features.control"))
-	d := &desk{changes: changes, t: t, broker: broker, writer: fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner())), now: start, index: filepath.Join(t.TempDir(), "index.sqlite")}
+	d := &desk{changes: changes, begin: func() *access.Gate { return access.Loopback("anna") }, t: t, broker: broker, writer: fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner())), now: start, index: filepath.Join(t.TempDir(), "index.sqlite")}
 	d.put(records...)
 	d.open()
 	return d
@@ -67,7 +70,8 @@ func (d *desk) open() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: letters.Replays(), Changes: d.changes, Now: now, Explain: Explain})
+	d.gate = d.begin()
+	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: letters.Replays(), Changes: d.changes, Access: d.gate, Now: now, Explain: Explain})
 	if err != nil {
 		d.t.Fatal(err)
 	}

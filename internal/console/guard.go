@@ -1,11 +1,13 @@
 package console
 
 import (
-	"net"
+	"context"
+	"errors"
 	"net/http"
-	"net/netip"
+	"net/url"
 	"strings"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
@@ -21,7 +23,7 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Referrer-Policy", "same-origin") // with no-referrer a browser names no origin of a form
-		if err := acceptable(r, c.changes != nil); err != nil {
+		if err := c.acceptable(r); err != nil {
 			if err.status == http.StatusMethodNotAllowed {
 				h.Set("Allow", http.MethodGet)
 			}
@@ -35,16 +37,54 @@ func (c *Console) guard(next http.Handler) http.Handler {
 			c.refuse(w, &fault{exit: cli.ExitRefused, status: http.StatusTooManyRequests, code: "busy", text: "too many requests are worked on; try again in a second"})
 			return
 		}
-		next.ServeHTTP(w, r)
+		if forEveryone(r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		who, err := c.gate.Who(r)
+		if err != nil {
+			c.deny(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
 	})
 }
 
-// acceptable returns why a request is refused before anything of it is done, or nil.
-func acceptable(r *http.Request, changes bool) *fault {
-	form := changes && r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, "/api/")
+// identityKey is that of the [access.Identity] in the context of a request.
+type identityKey struct{}
+
+// whoAsks returns who sent a request; before the sign-in nobody, who may do nothing.
+func whoAsks(r *http.Request) access.Identity {
+	who, _ := r.Context().Value(identityKey{}).(access.Identity)
+	return who
+}
+
+// forEveryone reports whether a path is served before anybody signs in.
+func forEveryone(path string) bool {
+	return path == signInPath || path == "/style.css" || path == "/live.js"
+}
+
+// deny answers a request of nobody, or of somebody who may not. A browser is led to the page where people sign in.
+func (c *Console) deny(w http.ResponseWriter, r *http.Request, err error) {
+	of, _ := errors.AsType[*access.Denied](err)
+	page := !strings.HasPrefix(r.URL.Path, "/api/")
 	switch {
-	case !isLoopbackHost(r.Host):
-		return &fault{exit: cli.ExitRefused, status: http.StatusMisdirectedRequest, code: "host", text: "the request is for another host name; use http://127.0.0.1 or http://localhost, as replayer serve prints it"}
+	case page && r.Method == http.MethodGet && of.Reason == access.NotSignedIn && c.gate.HasTokens():
+		http.Redirect(w, r, signInPath+"?"+url.Values{"to": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+	case page:
+		c.failed(w, r, err)
+	default:
+		c.refuse(w, err)
+	}
+}
+
+// acceptable returns why a request is refused before anything of it is done, or nil.
+func (c *Console) acceptable(r *http.Request) *fault {
+	signing := c.gate.HasTokens() && (r.URL.Path == signInPath || r.URL.Path == signOutPath)
+	form := (c.changes != nil || signing) && r.Method == http.MethodPost && !strings.HasPrefix(r.URL.Path, "/api/")
+	switch {
+	case !c.gate.Serves(r.Host):
+		return &fault{exit: cli.ExitRefused, status: http.StatusMisdirectedRequest, code: "host", text: "the request is for another host name; use the address that replayer serve prints"}
 	case r.Method != http.MethodGet && !form:
 		return &fault{exit: cli.ExitUsage, status: http.StatusMethodNotAllowed, code: "method", text: "use GET; what changes something is sent by the pages of a server that was started with --allow-changes"}
 	case r.ContentLength > maxForm:
@@ -55,16 +95,4 @@ func acceptable(r *http.Request, changes bool) *fault {
 		return &fault{exit: cli.ExitUsage, status: http.StatusRequestURITooLong, code: "query", text: "path and query are too long; at most 8192 bytes"}
 	}
 	return nil
-}
-
-// isLoopbackHost reports whether a Host header names this machine itself.
-func isLoopbackHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
-	return err == nil && addr.IsLoopback()
 }

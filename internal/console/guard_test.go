@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/access"
 )
 
 // A web page can point a name of its own to this machine; its requests carry that name.
@@ -70,16 +72,16 @@ func TestGuard_S4_6_works_on_so_many_requests_at_once(t *testing.T) {
 
 func TestListen_S4_6_at_loopback_only(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "console.example:0", "127.0.0.1"} {
-		if l, err := Listen(t.Context(), address); !errors.Is(err, ErrAddress) {
+		if l, err := Listen(t.Context(), address, access.Loopback("")); !errors.Is(err, ErrAddress) {
 			t.Errorf("%s: %v, %v", address, l, err)
 		}
 	}
-	l, err := Listen(t.Context(), "localhost:0")
+	l, err := Listen(t.Context(), "localhost:0", access.Loopback(""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := Listen(t.Context(), l.Addr().String()); err == nil || errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), "--listen") {
+	if _, err := Listen(t.Context(), l.Addr().String(), access.Loopback("")); err == nil || errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 }

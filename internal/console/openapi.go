@@ -36,7 +36,8 @@ func document(all []route) ([]byte, error) {
 		"openapi":    "3.1.0",
 		"info":       object{"title": "Switchback console", "version": "0", "description": "Dead letters, read-only. Until 1.0.0 it may change."},
 		"paths":      paths,
-		"components": object{"schemas": s.components},
+		"components": object{"schemas": s.components, "securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}}},
+		"security":   []object{{}, {"token": []string{}}}, // without --access nobody signs in
 	}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the OpenAPI document: %w", err)

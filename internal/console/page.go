@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/control"
@@ -75,10 +76,12 @@ type page struct {
 	Replay  *ReplayAnswer
 	Audit   *AuditAnswer
 
+	Who       access.Identity // who looks
 	CanChange bool
-	Token     string // of the forms
-	Live      bool   // the browser asks again and again while something moves
-	ActError  string // what ended an operation of this process
+	SignIn    *signInView // instead of all else
+	Token     string      // of the forms
+	Live      bool        // the browser asks again and again while something moves
+	ActError  string      // what ended an operation of this process
 
 	Error *ErrorBody // instead of all else
 }
@@ -196,7 +199,7 @@ func (c *Console) auditPage(ctx context.Context, q query) (page, error) {
 
 // blank returns a page without content.
 func (c *Console) blank(at, title string) page {
-	return page{DLQ: c.letters.Topic(), Title: title, Pipeline: c.pipeline != nil, At: at, CanChange: c.changes != nil}
+	return page{DLQ: c.letters.Topic(), Title: title, Pipeline: c.pipeline != nil, At: at}
 }
 
 // pages returns the handler of a page.
@@ -206,32 +209,34 @@ func (c *Console) pages(r route) http.Handler {
 		defer cancel()
 		q, err := r.parse(req)
 		if err != nil {
-			c.failed(w, err)
+			c.failed(w, req, err)
 			return
 		}
 		answer, err := r.answer(c, ctx, q)
 		shown, isPage := answer.(page)
 		if err != nil || !isPage {
-			c.failed(w, err)
+			c.failed(w, req, err)
 			return
 		}
-		if c.changes != nil {
-			shown.Token = c.changes.token(w, req)
-		}
-		c.write(w, http.StatusOK, shown)
+		c.write(w, req, http.StatusOK, shown)
 	})
 }
 
 // failed writes the page of an error.
-func (c *Console) failed(w http.ResponseWriter, err error) {
+func (c *Console) failed(w http.ResponseWriter, r *http.Request, err error) {
 	body, status := c.errorOf(err)
 	p := c.blank("", "No answer")
 	p.Error = &body
-	c.write(w, status, p)
+	c.write(w, r, status, p)
 }
 
-// write writes a page, complete or not at all.
-func (c *Console) write(w http.ResponseWriter, status int, shown page) {
+// write writes a page for who asks, complete or not at all.
+func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, shown page) {
+	shown.Who = whoAsks(r)
+	shown.CanChange = c.changes != nil && shown.Who.MayChange()
+	if shown.CanChange || shown.Who.SignedIn {
+		shown.Token = c.gate.FormToken(w, r, shown.Who)
+	}
 	var text bytes.Buffer
 	if err := c.shapes.ExecuteTemplate(&text, "page", shown); err != nil {
 		c.refuse(w, fmt.Errorf("write the page: %w", err))

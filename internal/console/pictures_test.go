@@ -40,7 +40,7 @@ func parcels(d *desk) {
 func TestBrowser_S4_6_pages_fit_their_window(t *testing.T) {
 	testrun.Nightly(t)
 	browser := chromium.Start(t)
-	d := newDeskOf(t, &Changes{By: "anna"})
+	d := newDeskOf(t, &Changes{})
 	parcels(d)
 	consuming(d)
 	address := listening(d)

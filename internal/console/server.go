@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+
+	"github.com/switchback-geo/switchback/internal/access"
 )
 
 // What one client may take of the server.
@@ -22,22 +24,23 @@ const (
 )
 
 // ErrAddress marks an address that the console does not listen at. Match it with errors.Is.
-var ErrAddress = errors.New("the console listens at loopback addresses only")
+var ErrAddress = errors.New("without --access the console listens at loopback addresses only")
 
-// Listen opens a loopback address. The error of others is [ErrAddress], since there are no accounts.
-func Listen(ctx context.Context, address string) (net.Listener, error) {
+// Listen opens an address. Where a gate does not have an https address, the error of all but loopback addresses is [ErrAddress].
+func Listen(ctx context.Context, address string, gate *access.Gate) (net.Listener, error) {
+	encrypted := gate.Encrypted()
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w; use host:port such as 127.0.0.1:8480", ErrAddress, err)
 	}
-	if host == "" || !isLoopbackHost(host) {
-		return nil, fmt.Errorf("%w, not at %q: it has no accounts, so whoever reaches it reads every dead letter; use 127.0.0.1:8480, and a tunnel from elsewhere (ssh -L 8480:127.0.0.1:8480)", ErrAddress, address)
+	if !encrypted && !access.IsLoopback(host) {
+		return nil, fmt.Errorf("%w, not at %q: whoever reaches it reads every dead letter; use 127.0.0.1:8480, and a tunnel from elsewhere (ssh -L 8480:127.0.0.1:8480), or --access with an https address", ErrAddress, address)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w; choose another port with --listen (port 0 is any that is free)", address, err)
 	}
-	if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() { // localhost may be defined otherwise
+	if at, ok := l.Addr().(*net.TCPAddr); !encrypted && (!ok || !at.IP.IsLoopback()) { // localhost may be defined otherwise
 		return nil, errors.Join(fmt.Errorf("%w, and %q is %s", ErrAddress, address, l.Addr()), l.Close())
 	}
 	return l, nil
@@ -50,7 +53,14 @@ func (c *Console) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes: maxHeader,
 	}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(netutil.LimitListener(l, maxConnections)) }()
+	l = netutil.LimitListener(l, maxConnections)
+	go func() {
+		if server.TLSConfig = c.gate.TLS(); server.TLSConfig != nil {
+			done <- server.ServeTLS(l, "", "")
+		} else {
+			done <- server.Serve(l)
+		}
+	}()
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve at %s: %w", l.Addr(), err)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/console"
 	"github.com/switchback-geo/switchback/internal/devbroker"
@@ -37,9 +38,10 @@ func startConsole(ctx context.Context, cfg *config.Config, address string) (*web
 	if usual {
 		address = UsualConsole
 	}
-	listener, err := console.Listen(ctx, address)
+	gate := access.Loopback("")
+	listener, err := console.Listen(ctx, address, gate)
 	if usual && errors.Is(err, syscall.EADDRINUSE) {
-		listener, err = console.Listen(ctx, "127.0.0.1:0")
+		listener, err = console.Listen(ctx, "127.0.0.1:0", gate)
 	}
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		port, _ := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:]) // 0 for a name
@@ -52,7 +54,7 @@ func startConsole(ctx context.Context, cfg *config.Config, address string) (*web
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	pages, err := console.New(ctx, console.Options{DeadLetters: letters, Replays: letters.Replays(), Explain: console.Explain, Now: time.Now})
+	pages, err := console.New(ctx, console.Options{DeadLetters: letters, Replays: letters.Replays(), Access: gate, Explain: console.Explain, Now: time.Now})
 	if err != nil {
 		letters.Close()
 		return nil, errors.Join(err, listener.Close())

@@ -10,26 +10,26 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// access says how the cluster of a DLQ is reached that belongs to no pipeline.
-type access struct {
+// connection says how the cluster of a DLQ is reached that belongs to no pipeline.
+type connection struct {
 	brokers           []string
 	profile, profiles string
 	registry          string
 }
 
-func (x *access) register(flags *pflag.FlagSet) {
+func (x *connection) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&x.brokers, "brokers", nil, "host:port of some brokers, for a DLQ (--topic) without a pipeline file")
 	flags.StringVar(&x.registry, "registry", "", "URL of the schema registry of Avro values, for a DLQ without a pipeline file")
 	flags.StringVar(&x.profile, "profile", "", "how the brokers are reached, by its name in the file of profiles; instead of a pipeline file")
 	flags.StringVar(&x.profiles, "profiles", "", "the file of profiles (default: switchback/profiles.yaml in the user's configuration folder)")
 }
 
-func (x *access) given() bool {
+func (x *connection) given() bool {
 	return len(x.brokers) > 0 || x.profile != "" || x.profiles != "" || x.registry != ""
 }
 
 // flags writes it as flags again.
-func (x *access) flags() string {
+func (x *connection) flags() string {
 	brokers := ""
 	if len(x.brokers) > 0 {
 		brokers = " --brokers " + quoted(strings.Join(x.brokers, ","))
@@ -38,7 +38,7 @@ func (x *access) flags() string {
 }
 
 // alone reports whether there is no pipeline: the brokers are named by themselves.
-func (a *app) alone(r *reading) bool { return a.configFile == "" && r.access.given() }
+func (a *app) alone(r *reading) bool { return a.configFile == "" && r.connection.given() }
 
 const needsPipeline = "it is for a pipeline's own dead letters (-c); those of a DLQ without a pipeline are looked at, put back, discarded, escalated and reopened"
 
@@ -67,7 +67,7 @@ func (a *app) pipeline() (*config.Config, error) {
 // dlq says which DLQ is looked at: that of the pipeline file, or one that is named by itself.
 func (a *app) dlq(r *reading) (*config.Config, error) {
 	switch {
-	case a.configFile != "" && r.access.given():
+	case a.configFile != "" && r.connection.given():
 		return nil, usage("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile, --profiles and --registry out, or -c")
 	case a.configFile == "" && !a.alone(r) && r.foreign:
 		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", cli.ErrNoPipelineFile)
@@ -76,7 +76,7 @@ func (a *app) dlq(r *reading) (*config.Config, error) {
 	case !a.alone(r):
 		return a.pipeline()
 	}
-	q := config.DLQ{Topic: r.topic, Brokers: r.access.brokers, Profile: r.access.profile, Profiles: r.access.profiles, Registry: r.access.registry}
+	q := config.DLQ{Topic: r.topic, Brokers: r.connection.brokers, Profile: r.connection.profile, Profiles: r.connection.profiles, Registry: r.connection.registry}
 	if q.Profile != "" && q.Profiles == "" {
 		file, err := config.DefaultProfiles()
 		if err != nil {
@@ -97,7 +97,7 @@ func (a *app) place() string { return a.meant(&a.named) }
 // meant writes as flags again which DLQ is looked at.
 func (a *app) meant(r *reading) string {
 	if a.alone(r) {
-		text := r.access.flags() + again("topic", r.topic)
+		text := r.connection.flags() + again("topic", r.topic)
 		if r.dialect != auto {
 			text += again("dialect", r.dialect)
 		}

@@ -1,0 +1,69 @@
+package access
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// keyPair is the certificate of the console. Certificates are renewed while it runs: changed files are read again.
+type keyPair struct {
+	files config.ServerTLS
+	log   *slog.Logger
+
+	mu      sync.Mutex // guards what follows
+	changed [2]time.Time
+	pair    *tls.Certificate
+}
+
+func readKeyPair(files config.ServerTLS, log *slog.Logger) (*keyPair, error) {
+	k := &keyPair{files: files, log: log}
+	if err := k.read(); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// read reads the files where they have changed. The caller locks.
+func (k *keyPair) read() error {
+	var changed [2]time.Time
+	for i, name := range [...]string{k.files.CertFile, k.files.KeyFile} {
+		about, err := os.Stat(name)
+		if err != nil {
+			return fmt.Errorf("find the certificate: %w", err)
+		}
+		changed[i] = about.ModTime()
+	}
+	if changed == k.changed {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(k.files.CertFile, k.files.KeyFile)
+	if err != nil {
+		return fmt.Errorf("read the certificate %s with its key %s: %w", k.files.CertFile, k.files.KeyFile, err)
+	}
+	k.changed, k.pair = changed, &pair
+	return nil
+}
+
+// certificate returns the newest that can be read. While one is renewed, its two files do not belong together for a moment.
+func (k *keyPair) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.read(); err != nil {
+		k.log.Warn("the console goes on with the certificate that it has", "error", err)
+	}
+	return k.pair, nil
+}
+
+// TLS returns how the console encrypts; nil when it does not.
+func (g *Gate) TLS() *tls.Config {
+	if g.keys == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: g.keys.certificate}
+}

@@ -1,0 +1,229 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// Identity is who sends a request.
+type Identity struct {
+	Name     string
+	Role     config.Role
+	SignedIn bool // by a token, in a session that can be ended
+}
+
+// MayChange reports whether the role is one that changes dead letters.
+func (i Identity) MayChange() bool { return i.Role == config.RoleReplay }
+
+// Gate decides about each request. It is owned by one console and safe for concurrent use.
+type Gate struct {
+	local    *Identity // everybody at this machine; nil when there are people
+	url      *url.URL  // nil when local
+	roles    map[string]config.Role
+	tokens   map[[sha256.Size]byte]string // names
+	proxies  []netip.Prefix
+	header   string // in which a proxy names who asks
+	others   config.Role
+	keys     *keyPair // nil without a certificate
+	now      func() time.Time
+	log      *slog.Logger
+	formKey  [32]byte
+	failures *failures
+
+	mu       sync.Mutex // guards sessions
+	sessions map[string]session
+}
+
+// Loopback returns the gate of a console that only programs and people at the same machine reach, all in one name.
+func Loopback(name string) *Gate {
+	g := newGate(time.Now, slog.New(slog.DiscardHandler))
+	g.local = &Identity{Name: name, Role: config.RoleReplay}
+	return g
+}
+
+// minToken is how many bytes a token has at least: 128 random bits in base64.
+const minToken = 22
+
+// New returns the gate that a file describes. It reads the tokens and the certificate; all that is wrong with them is in the error.
+func New(c *config.Access, now func() time.Time, log *slog.Logger) (*Gate, error) {
+	g := newGate(now, log)
+	g.header, g.others = c.Proxy.UserHeader, c.Proxy.Others
+	var wrong []error
+	note := func(err error) {
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	var err error
+	g.url, err = url.Parse(c.URL)
+	note(err)
+	for _, text := range c.Proxy.Addresses {
+		network, err := config.ParseNetwork(text)
+		note(err)
+		g.proxies = append(g.proxies, network)
+	}
+	for _, p := range c.People {
+		g.roles[p.Name] = p.Role
+		if !c.Proxy.Enabled() {
+			note(g.addToken(p))
+		}
+	}
+	if c.TLS.CertFile != "" {
+		g.keys, err = readKeyPair(c.TLS, log)
+		note(err)
+	}
+	return g, errors.Join(wrong...)
+}
+
+func newGate(now func() time.Time, log *slog.Logger) *Gate {
+	g := &Gate{roles: map[string]config.Role{}, tokens: map[[sha256.Size]byte]string{}, sessions: map[string]session{}, now: now, log: log, failures: newFailures(now)}
+	_, _ = rand.Read(g.formKey[:]) // it ends the program rather than fail
+	return g
+}
+
+func (g *Gate) addToken(p config.Person) error {
+	secret, err := p.Token()
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256([]byte(secret.Reveal()))
+	switch other, taken := g.tokens[hash]; {
+	case len(secret.Reveal()) < minToken:
+		return fmt.Errorf("the token of %s has fewer than %d characters and could be guessed; make one with: openssl rand -base64 24", p.Name, minToken)
+	case taken:
+		return fmt.Errorf("%s and %s have the same token; the audit trail could not tell them apart", other, p.Name)
+	}
+	g.tokens[hash] = p.Name
+	return nil
+}
+
+// URL is where browsers reach the console: at the address that it listens on, unless a file says otherwise.
+func (g *Gate) URL(listens net.Addr) string {
+	if g.url == nil {
+		return "http://" + listens.String() + "/"
+	}
+	return g.url.Scheme + "://" + g.url.Host + "/"
+}
+
+// HasTokens reports whether people sign in here, with tokens.
+func (g *Gate) HasTokens() bool { return len(g.tokens) > 0 }
+
+// Encrypted reports whether nobody on the network between browser and console or proxy can read along.
+func (g *Gate) Encrypted() bool { return g.url != nil && g.url.Scheme == "https" }
+
+// Serves reports whether a Host header names this console. A web page can point a name of its own to any address; its requests carry that
+// name.
+func (g *Gate) Serves(host string) bool {
+	if g.url == nil {
+		return IsLoopback(host)
+	}
+	return strings.EqualFold(host, g.url.Host) || strings.EqualFold(host, g.url.Host+":443") && g.url.Scheme == "https" && g.url.Port() == ""
+}
+
+// IsLoopback reports whether a host, with or without a port, is this machine itself.
+func IsLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+	return err == nil && addr.IsLoopback()
+}
+
+// Who returns who sends a request. The error is a [*Denied].
+func (g *Gate) Who(r *http.Request) (Identity, error) {
+	switch {
+	case g.local != nil:
+		return *g.local, nil
+	case len(g.proxies) > 0:
+		return g.named(r)
+	case r.Header.Get("Authorization") != "":
+		return g.bearer(r)
+	default:
+		return g.inSession(r)
+	}
+}
+
+// named believes the header of the proxy.
+func (g *Gate) named(r *http.Request) (Identity, error) {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !g.trusts(from.Addr().Unmap()) {
+		return Identity{}, denied(Refused, "requests come through the proxy; %s is none of proxy.addresses", r.RemoteAddr)
+	}
+	values := r.Header.Values(g.header)
+	if len(values) == 0 {
+		return Identity{}, denied(NotSignedIn, "the proxy names nobody in %s", g.header)
+	}
+	name := values[0]
+	if len(values) > 1 || name == "" || len(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return Identity{}, denied(Refused, "%s does not name one person", g.header)
+	}
+	role, listed := g.roles[name]
+	if !listed {
+		role = g.others
+	}
+	return g.as(Identity{Name: name, Role: role})
+}
+
+func (g *Gate) trusts(from netip.Addr) bool {
+	for _, network := range g.proxies {
+		if network.Contains(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// as refuses somebody who may do nothing.
+func (g *Gate) as(who Identity) (Identity, error) {
+	if who.Role == config.RoleNone {
+		return Identity{}, denied(Refused, "%s may not use this console; whoever runs it can list them", who.Name)
+	}
+	return who, nil
+}
+
+func (g *Gate) bearer(r *http.Request) (Identity, error) {
+	token, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !is {
+		return Identity{}, denied(NotSignedIn, "send Authorization: Bearer and your token")
+	}
+	name, err := g.holder(r, token)
+	if err != nil {
+		return Identity{}, err
+	}
+	return g.as(Identity{Name: name, Role: g.roles[name]})
+}
+
+// holder returns whose token it is. An address that sends wrong ones is refused for a while.
+func (g *Gate) holder(r *http.Request, token string) (string, error) {
+	from := r.RemoteAddr
+	if addr, err := netip.ParseAddrPort(from); err == nil {
+		from = household(addr.Addr())
+	}
+	if !g.failures.mayTry(from) {
+		return "", denied(TooMany, "too many wrong tokens came from this address; try again in a minute")
+	}
+	name, ok := g.tokens[sha256.Sum256([]byte(token))]
+	if !ok {
+		g.failures.note(from)
+		g.log.Warn("a token was refused", "from", from)
+		return "", denied(NotSignedIn, "nobody has this token")
+	}
+	return name, nil
+}

@@ -1,0 +1,225 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+)
+
+const annasToken, bobsToken, evesToken = "anna-anna-anna-anna-anna", "bob-bob-bob-bob-bob-bob-", "eve-eve-eve-eve-eve-eve-"
+
+// clock is moved by tests.
+type clock struct{ now time.Time }
+
+func (c *clock) read() time.Time { return c.now }
+
+// opened returns the gate of a file's text. anna may replay, and bob may look.
+func opened(t *testing.T, text string) (*Gate, *clock) {
+	t.Helper()
+	t.Setenv("ANNA", annasToken)
+	t.Setenv("BOB", bobsToken)
+	t.Setenv("EVE", evesToken)
+	c := &clock{time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)}
+	a := must.Get(config.ParseAccess("access.yaml", []byte(text)))(t)
+	return must.Get(New(a, c.read, slog.New(slog.DiscardHandler)))(t), c
+}
+
+const (
+	withTokens = "url: http://localhost:8480\npeople: [{name: anna, role: replay, token_env: ANNA}, {name: bob, role: read, token_env: BOB}, {name: eve, role: none, token_env: EVE}]\n"
+	withProxy  = "url: https://dlq.example\nproxy: {addresses: [10.0.0.7, 'fd00::/64'], user_header: X-User}\npeople: [{name: anna, role: replay}]\n"
+)
+
+func asking(from string, headers ...string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.RemoteAddr = from
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	return r
+}
+
+// said writes who asks, or why nobody.
+func said(who Identity, err error) string {
+	if d, ok := errors.AsType[*Denied](err); ok {
+		return string(d.Reason)
+	}
+	return fmt.Sprintf("%s may %s", who.Name, who.Role)
+}
+
+// A header says who asks only when it comes from the proxy.
+func TestWho_S4_6_behind_a_proxy(t *testing.T) {
+	g, _ := opened(t, withProxy)
+	others, _ := opened(t, strings.Replace(withProxy, "X-User}", "X-User, others: read}", 1))
+	for _, c := range []struct {
+		gate *Gate
+		r    *http.Request
+		want string
+	}{
+		{g, asking("10.0.0.7:999", "X-User", "anna"), "anna may replay"},
+		{g, asking("[::ffff:10.0.0.7]:999", "X-User", "anna"), "anna may replay"},
+		{g, asking("[fd00::9]:999", "X-User", "anna"), "anna may replay"},
+		{g, asking("10.0.0.8:999", "X-User", "anna"), "refused"},
+		{g, asking("127.0.0.1:999", "X-User", "anna"), "refused"},
+		{g, asking("@", "X-User", "anna"), "refused"},
+		{g, asking("10.0.0.7:999"), "not_signed_in"},
+		{g, asking("10.0.0.7:999", "X-User", "anna", "X-User", "bob"), "refused"},
+		{g, asking("10.0.0.7:999", "X-User", ""), "refused"},
+		{g, asking("10.0.0.7:999", "X-User", "bob"), "refused"},
+		{g, asking("10.0.0.7:999", "X-User", "Anna"), "refused"},
+		{g, asking("10.0.0.7:999", "Authorization", "Bearer "+annasToken), "not_signed_in"},
+		{others, asking("10.0.0.7:999", "X-User", "bob"), "bob may read"},
+		{others, asking("10.0.0.7:999", "X-User", "b\u202eob"), "refused"},
+		{others, asking("10.0.0.7:999", "X-User", "b\xffb"), "refused"},
+		{others, asking("10.0.0.7:999", "X-User", strings.Repeat("b", 101)), "refused"},
+		{Loopback("carl"), asking("127.0.0.1:1"), "carl may replay"},
+	} {
+		if got := said(c.gate.Who(c.r)); got != c.want {
+			t.Errorf("%s %v: %s, want %s", c.r.RemoteAddr, c.r.Header, got, c.want)
+		}
+	}
+}
+
+func TestWho_S4_6_by_a_token(t *testing.T) {
+	g, _ := opened(t, withTokens)
+	for header, want := range map[string]string{
+		"Bearer " + annasToken: "anna may replay", "Bearer " + bobsToken: "bob may read", "Bearer " + evesToken: "refused",
+		"Bearer ": "not_signed_in", "Bearer " + annasToken + " ": "not_signed_in", "bearer " + annasToken: "not_signed_in", "Basic YTpi": "not_signed_in",
+		"": "not_signed_in",
+	} {
+		if got := said(g.Who(asking("192.0.2.1:1", "Authorization", header))); got != want {
+			t.Errorf("%q: %s, want %s", header, got, want)
+		}
+	}
+}
+
+// signedIn returns the cookie of a new session.
+func signedIn(t *testing.T, g *Gate, token string) *http.Cookie {
+	t.Helper()
+	w := httptest.NewRecorder()
+	must.Get(g.SignIn(w, asking("192.0.2.1:1"), token))(t)
+	return w.Result().Cookies()[0]
+}
+
+func TestSession_S4_6_ends(t *testing.T) {
+	g, clock := opened(t, withTokens)
+	with := func(c *http.Cookie) *http.Request {
+		r := asking("192.0.2.1:1")
+		r.AddCookie(c)
+		return r
+	}
+	c := signedIn(t, g, annasToken)
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || said(g.Who(with(c))) != "anna may replay" {
+		t.Errorf("%+v", c)
+	}
+	other := signedIn(t, g, bobsToken)
+	g.SignOut(httptest.NewRecorder(), with(c))
+	if a, b := said(g.Who(with(c))), said(g.Who(with(other))); a != "not_signed_in" || b != "bob may read" {
+		t.Errorf("after a sign-out %s, the other %s", a, b)
+	}
+	clock.now = clock.now.Add(sessionLife)
+	if got := said(g.Who(with(other))); got != "not_signed_in" {
+		t.Errorf("after its life: %s", got)
+	}
+	if _, err := g.SignIn(httptest.NewRecorder(), asking("192.0.2.1:1"), evesToken); said(Identity{}, err) != "refused" {
+		t.Errorf("a role that may do nothing: %v", err)
+	}
+	again, _ := opened(t, withTokens)
+	if got := said(again.Who(with(signedIn(t, g, annasToken)))); got != "not_signed_in" {
+		t.Errorf("after a restart: %s", got)
+	}
+	https, _ := opened(t, "url: https://dlq.example\nproxy: {addresses: [10.0.0.7], user_header: X-User, others: read}\n")
+	w := httptest.NewRecorder()
+	https.FormToken(w, asking("10.0.0.7:1"), Identity{})
+	if c := w.Result().Cookies()[0]; !c.Secure || !strings.HasPrefix(c.Name, "__Host-") {
+		t.Errorf("over https: %+v", c)
+	}
+}
+
+// The one that ends first makes room.
+func TestSession_S4_6_there_are_so_many(t *testing.T) {
+	g, clock := opened(t, withTokens)
+	first := signedIn(t, g, annasToken)
+	for range maxSessions {
+		clock.now = clock.now.Add(time.Millisecond)
+		signedIn(t, g, bobsToken)
+	}
+	r := asking("192.0.2.1:1")
+	r.AddCookie(first)
+	if got := said(g.Who(r)); got != "not_signed_in" || len(g.sessions) != maxSessions {
+		t.Errorf("%s, %d sessions", got, len(g.sessions))
+	}
+}
+
+// Wrong tokens of one address are looked at more and more slowly, and hinder nobody else. IPv6 counts by network.
+func TestFailures_S4_6_by_address(t *testing.T) {
+	g, clock := opened(t, withTokens)
+	try := func(from, token string) string {
+		return said(g.SignIn(httptest.NewRecorder(), asking(from), token))
+	}
+	for i := range triesAtOnce {
+		if got := try(fmt.Sprintf("[2001:db8::%d]:%d", i, i+1), "guess"); got != "not_signed_in" {
+			t.Fatalf("try %d: %s", i, got)
+		}
+	}
+	if a, b, c := try("[2001:db8::99]:1", annasToken), try("[2001:db8:0:1::]:1", annasToken), said(g.Who(asking("[2001:db8::7]:1", "Authorization", "Bearer "+annasToken))); a != "too_many" || b != "anna may replay" || c != "too_many" {
+		t.Errorf("%s, %s, %s", a, b, c)
+	}
+	clock.now = clock.now.Add(tryAgain)
+	if a, b, c := try("[2001:db8::99]:1", annasToken), try("[2001:db8::99]:1", "guess"), try("[2001:db8::99]:1", annasToken); a != "anna may replay" || b != "not_signed_in" || c != "too_many" {
+		t.Errorf("later: %s, %s, %s", a, b, c)
+	}
+	for i := range maxAddresses + 20 {
+		try(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), "guess")
+	}
+	if n := len(g.failures.from); n > maxAddresses+1 {
+		t.Errorf("%d addresses are remembered", n)
+	}
+	if got := try("[2001:db8::99]:1", annasToken); got != "too_many" {
+		t.Errorf("others pushed it out: %s", got)
+	}
+}
+
+func TestNew_S4_6_refuses_tokens_that_prove_nothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	must.Do(t, os.WriteFile(file, []byte(annasToken+"\n"), 0o600))
+	t.Setenv("ANNA", annasToken)
+	t.Setenv("SHORT", "hunter2")
+	for people, want := range map[string]string{
+		"{name: a, role: read, token_env: SHORT}":                                                 "could be guessed",
+		"{name: a, role: read, token_env: NOWHERE}":                                               "NOWHERE is not set",
+		"{name: a, role: read, token_file: /nowhere}":                                             "the token of a: token_file: open /nowhere",
+		"{name: a, role: read, token_env: ANNA}, {name: b, role: read, token_file: " + file + "}": "a and b have the same token",
+	} {
+		a := must.Get(config.ParseAccess("f", []byte("url: http://localhost\npeople: ["+people+"]\n")))(t)
+		if _, err := New(a, time.Now, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), annasToken) {
+			t.Errorf("%s: %v", people, err)
+		}
+	}
+}
+
+func TestServes_S4_6_its_own_name_alone(t *testing.T) {
+	g, _ := opened(t, withProxy)
+	for host, want := range map[string]bool{
+		"dlq.example": true, "DLQ.example": true, "dlq.example:443": true, "dlq.example:8443": false, "127.0.0.1": false, "localhost": false, "": false,
+		"rebound.example": false, "dlq.example.rebound.example": false, "10.0.0.7": false,
+	} {
+		if g.Serves(host) != want {
+			t.Errorf("%q: %t", host, !want)
+		}
+	}
+}
+
+func TestReasons_are_closed(t *testing.T) {
+	closed.Check(t, closed.Of(Reasons()))
+}

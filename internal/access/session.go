@@ -1,0 +1,144 @@
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"time"
+)
+
+const (
+	idLength = 26 // of [rand.Text]
+	// sessionLife is how long a sign-in lasts.
+	sessionLife = 12 * time.Hour
+	// maxSessions bounds the sessions; beyond it the one that ends first is ended.
+	maxSessions = 1000
+)
+
+// session is a sign-in.
+type session struct {
+	name string
+	ends time.Time
+}
+
+// SignIn begins the session of whoever has the token.
+func (g *Gate) SignIn(w http.ResponseWriter, r *http.Request, token string) (Identity, error) {
+	name, err := g.holder(r, token)
+	if err != nil {
+		return Identity{}, err
+	}
+	who, err := g.as(Identity{Name: name, Role: g.roles[name], SignedIn: true})
+	if err != nil {
+		return Identity{}, err
+	}
+	id, now := rand.Text(), g.now()
+	g.mu.Lock()
+	g.makeRoom(now)
+	g.sessions[id] = session{name, now.Add(sessionLife)}
+	g.mu.Unlock()
+	g.setCookie(w, id, int(sessionLife/time.Second))
+	g.log.Info("signed in", "name", name, "from", r.RemoteAddr)
+	return who, nil
+}
+
+// makeRoom ends what is over, and one more session when there are too many. The caller locks.
+func (g *Gate) makeRoom(now time.Time) {
+	if len(g.sessions) < maxSessions {
+		return
+	}
+	first := ""
+	for id, s := range g.sessions {
+		if !s.ends.After(now) {
+			delete(g.sessions, id)
+		} else if first == "" || s.ends.Before(g.sessions[first].ends) {
+			first = id
+		}
+	}
+	if len(g.sessions) >= maxSessions {
+		delete(g.sessions, first)
+	}
+}
+
+// SignOut ends the session of a request.
+func (g *Gate) SignOut(w http.ResponseWriter, r *http.Request) {
+	if id := g.cookie(r); id != "" {
+		g.mu.Lock()
+		delete(g.sessions, id)
+		g.mu.Unlock()
+	}
+	g.setCookie(w, "", -1)
+}
+
+func (g *Gate) inSession(r *http.Request) (Identity, error) {
+	g.mu.Lock()
+	s, known := g.sessions[g.cookie(r)]
+	g.mu.Unlock()
+	if !known || !s.ends.After(g.now()) {
+		return Identity{}, denied(NotSignedIn, "sign in first; programs send Authorization: Bearer and a token")
+	}
+	return g.as(Identity{Name: s.name, Role: g.roles[s.name], SignedIn: true})
+}
+
+// cookieName returns the name under which a browser keeps the session. The prefix makes browsers refuse one that another host set.
+func (g *Gate) cookieName() string {
+	if g.Encrypted() {
+		return "__Host-switchback-session"
+	}
+	return "switchback-session"
+}
+
+func (g *Gate) setCookie(w http.ResponseWriter, value string, age int) {
+	http.SetCookie(w, &http.Cookie{Name: g.cookieName(), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: g.Encrypted(), SameSite: http.SameSiteStrictMode}) //nolint:gosec // not Secure where loopback is served without TLS
+}
+
+// cookie returns the session id of a request; "" is none.
+func (g *Gate) cookie(r *http.Request) string {
+	c, err := r.Cookie(g.cookieName())
+	if err != nil || len(c.Value) != idLength {
+		return ""
+	}
+	return c.Value
+}
+
+// FormToken returns what every form of a page carries, and begins a session where there is none. Another page can send the cookie along,
+// but cannot read the token.
+func (g *Gate) FormToken(w http.ResponseWriter, r *http.Request, who Identity) string {
+	id := g.cookie(r)
+	if id == "" {
+		id = rand.Text()
+		g.setCookie(w, id, 0)
+	}
+	return g.sign(id, who)
+}
+
+func (g *Gate) sign(session string, who Identity) string {
+	mac := hmac.New(sha256.New, g.formKey[:])
+	mac.Write([]byte(session + "\x00" + who.Name))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// FromOurPage refuses a request that another page sent.
+func (g *Gate) FromOurPage(r *http.Request) error {
+	origin := "http://" + r.Host
+	if g.url != nil {
+		origin = g.url.Scheme + "://" + g.url.Host
+	}
+	if r.Header.Get("Origin") != origin {
+		return denied(Foreign, "refused: the form was not sent by a page of this server; nothing was changed")
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return denied(Foreign, "refused: the form was sent by another site; nothing was changed")
+	}
+	return nil
+}
+
+// OwnForm refuses a form without the token of the session in which its page was loaded.
+func (g *Gate) OwnForm(r *http.Request, who Identity, token string) error {
+	id := g.cookie(r)
+	if id == "" || !hmac.Equal([]byte(token), []byte(g.sign(id, who))) {
+		return denied(Foreign, "refused: the page is of another session, or from before the server was started; load it again. Nothing was changed")
+	}
+	return nil
+}

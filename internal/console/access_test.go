@@ -1,0 +1,269 @@
+package console
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/access"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+)
+
+const annasToken, bobsToken = "anna-anna-anna-anna-anna", "bob-bob-bob-bob-bob-bob-"
+
+// gateOf returns the gate of a file.
+func gateOf(t *testing.T, text string) *access.Gate {
+	t.Helper()
+	a := must.Get(config.ParseAccess("access.yaml", []byte(text)))(t)
+	return must.Get(access.New(a, time.Now, slog.New(slog.DiscardHandler)))(t)
+}
+
+// withAccess starts a console for the people of a file. Of the tokens, anna may replay, and bob may look.
+func withAccess(t *testing.T, text string, letters int) *operator {
+	t.Helper()
+	t.Setenv("ANNA", annasToken)
+	t.Setenv("BOB", bobsToken)
+	o := newOperator(t, letters)
+	o.stop()
+	o.begin = func() *access.Gate { return gateOf(t, text) }
+	o.open()
+	return o
+}
+
+const tokenFile = "url: http://127.0.0.1:8480\npeople: [{name: anna, role: replay, token_env: ANNA}, {name: bob, role: read, token_env: BOB}]\n"
+
+// signIn signs in as a browser does, and returns the page that it leads to.
+func (o *operator) signIn(token, to string) *httptest.ResponseRecorder {
+	w := o.send("/sign-in", url.Values{"secret": {token}, "to": {to}})
+	if cookies := w.Result().Cookies(); len(cookies) > 0 {
+		o.cookie = cookies[0]
+	}
+	return w
+}
+
+// Nobody sees anything before signing in; the link that was wanted comes after it.
+func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
+	o := withAccess(t, tokenFile, 2)
+	for _, path := range []string{"/", "/letters/id-a", "/map", "/audit", "/change?verb=discard", "/nowhere"} {
+		if w := o.get(path); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/sign-in?to="+url.QueryEscape(path) || strings.Contains(w.Body.String(), "crosses") {
+			t.Errorf("%s: %d %s %s", path, w.Code, w.Header().Get("Location"), w.Body)
+		}
+	}
+	for _, path := range []string{"/api/letters", "/api/letters/id-a/value", "/api/openapi.json", "/api/nowhere"} {
+		w := o.get(path)
+		if said := o.refused(w, http.StatusUnauthorized); said.Code != "not_signed_in" || w.Header().Get("WWW-Authenticate") != "Bearer" {
+			t.Errorf("%s: %+v", path, said)
+		}
+	}
+	for _, path := range []string{"/change", "/dry-run", "/undo/x", "/sign-out", "/replays/x/cancel"} {
+		if w := o.send(path, url.Values{}); w.Code != http.StatusUnauthorized {
+			t.Errorf("POST %s: %d", path, w.Code)
+		}
+	}
+	if page := o.see("/sign-in?to=/audit"); strings.Contains(page, "features") || !strings.Contains(page, `value="/audit"`) {
+		t.Error(page)
+	}
+	if w := o.signIn("wrong", "/audit"); w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), "nobody has this token") || !strings.Contains(w.Body.String(), `value="/audit"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	for to, want := range map[string]string{
+		"/audit?since=7d": "/audit?since=7d", "": "/", "//elsewhere.example": "/", "https://elsewhere.example/": "/", `/\elsewhere.example`: "/", "audit": "/", "/\nx": "/", "javascript:x": "/",
+		"///elsewhere.example": "/",
+	} {
+		if w := o.signIn(annasToken, to); w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
+			t.Errorf("%q leads to %d %q", to, w.Code, w.Header().Get("Location"))
+		}
+	}
+	r := o.posting("/sign-in", url.Values{"secret": {annasToken}})
+	r.Header.Set("Origin", "http://elsewhere.example")
+	if w := o.ask(r); w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
+		t.Errorf("a form of another page signs in: %d", w.Code)
+	}
+}
+
+// Who may look sees no button, and what is sent all the same changes nothing. What is changed bears the name of who signed in.
+func TestAccess_S4_6_roles(t *testing.T) {
+	o := withAccess(t, tokenFile, 3)
+	o.signIn(annasToken, "/")
+	good := with(form(o.see("/change?verb=discard&id=id-a")), "reason", "gone for good")
+	annas := o.cookie
+	o.signIn(bobsToken, "/")
+	for _, path := range []string{"/", "/letters/id-a", "/audit", "/replays"} {
+		if page := o.see(path); strings.Contains(page, "/change") || strings.Contains(page, "/undo") || !strings.Contains(page, "<span>bob</span>") {
+			t.Errorf("%s: %s", path, page)
+		}
+	}
+	for path, form := range map[string]url.Values{
+		"/change": with(form(o.see("/")), "verb", "discard", "filter", `{"ids":["id-a"]}`, "expect", "1", "reason", "x"), "/dry-run": good, "/undo/x": good, "/replays/x/cancel": good,
+	} {
+		if w := o.send(path, form); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "bob may look and not change") {
+			t.Errorf("POST %s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	if w := o.ask(o.posting("/change?verb=discard", nil)); w.Code != http.StatusForbidden {
+		t.Errorf("%d", w.Code)
+	}
+	o.cookie = annas
+	if w := o.send("/change", with(good, "token", "")); w.Code != http.StatusForbidden {
+		t.Errorf("without the token of the session: %d", w.Code)
+	}
+	good = with(form(o.see("/change?verb=discard&id=id-a")), "reason", "gone for good")
+	to, _ := o.follows("/change", good)
+	o.until(to, ">done<")
+	if page := o.see("/audit"); !strings.Contains(page, "<td>anna<br>") {
+		t.Error(page)
+	}
+	r := request("/api/letters")
+	r.Header.Set("Authorization", "Bearer "+bobsToken)
+	if w := o.ask(r); w.Code != http.StatusOK {
+		t.Errorf("a program with bob's token: %d", w.Code)
+	}
+	if w := o.send("/sign-out", form(o.see("/"))); w.Code != http.StatusSeeOther {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := o.send("/change", good); w.Code != http.StatusUnauthorized {
+		t.Errorf("after the sign-out: %d", w.Code)
+	}
+	r.URL.RawQuery = "status=discarded"
+	if w := o.ask(r); !strings.Contains(w.Body.String(), `"total":1`) {
+		t.Errorf("what was changed: %s", w.Body)
+	}
+}
+
+// Behind a proxy that ends TLS, the audit trail has the names of the proxy, and forms come from the address that browsers use.
+func TestAccess_S4_6_behind_a_real_proxy(t *testing.T) {
+	front := httptest.NewUnstartedServer(nil)
+	site := "https://" + front.Listener.Addr().String()
+	o := withAccess(t, "url: "+site+"\nproxy: {addresses: [127.0.0.1], user_header: X-Forwarded-User, others: read}\npeople: [{name: anna, role: replay}]\n", 2)
+	console := must.Get(url.Parse(listening(o.desk)))(t)
+	user := "anna"
+	front.Config.Handler = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(console)
+		r.Out.Host = r.In.Host
+		r.Out.Header.Set("X-Forwarded-User", user)
+	}}
+	front.StartTLS()
+	defer front.Close()
+	client := front.Client()
+	client.Jar = must.Get(cookiejar.New(nil))(t)
+	ask := func(r *http.Request) (int, string) {
+		t.Helper()
+		answer := must.Get(client.Do(r))(t)
+		defer answer.Body.Close()
+		w := httptest.NewRecorder()
+		must.Do(t, answer.Write(w))
+		return answer.StatusCode, w.Body.String()
+	}
+	get := func(path string) (int, string) {
+		return ask(must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, site+path, http.NoBody))(t))
+	}
+	post := func(path string, form url.Values, origin string) (int, string) {
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, site+path, strings.NewReader(form.Encode())))(t)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", origin)
+		return ask(r)
+	}
+	_, page := get("/change?verb=discard&id=id-a")
+	good := with(form(page), "reason", "gone for good")
+	if code, said := post("/change", good, strings.Replace(site, "https", "http", 1)); code != http.StatusForbidden {
+		t.Errorf("a form of an unencrypted page: %d %s", code, said)
+	}
+	user = "carl"
+	if code, said := post("/change", good, site); code != http.StatusForbidden || !strings.Contains(said, "carl may look") {
+		t.Errorf("%d %s", code, said)
+	}
+	user = "anna"
+	if code, said := post("/change", good, site); code != http.StatusOK {
+		t.Errorf("%d %s", code, said)
+	}
+	if _, page := get("/audit"); !strings.Contains(page, "<td>anna<br>") {
+		t.Error(page)
+	}
+	user = ""
+	if code, _ := get("/"); code != http.StatusForbidden {
+		t.Errorf("the proxy names nobody: %d", code)
+	}
+	direct := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, console.String(), http.NoBody))(t)
+	if answer := must.Get(http.DefaultClient.Do(direct))(t); answer.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("around the proxy, without its host name: %d", answer.StatusCode)
+	}
+}
+
+// The console encrypts by itself, and its cookies go nowhere unencrypted.
+func TestAccess_S4_6_over_TLS(t *testing.T) {
+	made := httptest.NewTLSServer(nil) // for its certificate
+	defer made.Close()
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
+	writeKeyPair(t, made.TLS.Certificates[0], cert, key)
+	o := withAccess(t, "url: https://example.com\ntls: {cert_file: "+cert+", key_file: "+key+"}\npeople: [{name: anna, role: replay, token_env: ANNA}]\n", 1)
+	client := made.Client()
+	at := strings.TrimPrefix(listening(o.desk), "http://")
+	ask := func(version uint16) (*http.Response, error) {
+		transport := client.Transport.(*http.Transport).Clone()
+		transport.TLSClientConfig.ServerName, transport.TLSClientConfig.MaxVersion = "example.com", version
+		defer transport.CloseIdleConnections()
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+at+"/sign-in", http.NoBody))(t)
+		r.Host = "example.com"
+		return transport.RoundTrip(r)
+	}
+	answer := must.Get(ask(tls.VersionTLS13))(t)
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("%d", answer.StatusCode)
+	}
+	if old, err := ask(tls.VersionTLS11); err == nil {
+		old.Body.Close()
+		t.Error("TLS 1.1 is spoken")
+	}
+	must.Do(t, os.Remove(cert)) // while it runs
+	again := must.Get(ask(tls.VersionTLS13))(t)
+	again.Body.Close()
+}
+
+// In a browser: a link that a colleague sent, a wrong token, the right one, a change, the sign-out.
+func TestBrowser_S4_6_signs_in_and_out(t *testing.T) {
+	browser := chromium.Start(t)
+	o := withAccess(t, tokenFile, 2)
+	address := listening(o.desk)
+	o.console.gate = gateOf(t, strings.Replace(tokenFile, "http://127.0.0.1:8480", address, 1))
+	p := browser.Open(address+"/letters/id-a", 1280, 800)
+	p.AwaitText("Your token")
+	p.Type("input[name=secret]", "not-this-one")
+	p.ClickOn("main button")
+	p.AwaitText("nobody has this token")
+	p.Type("input[name=secret]", annasToken)
+	p.ClickOn("main button")
+	p.Await(`document.querySelector("h1").innerText == "id-a"`)
+	p.Click("Discard…")
+	p.Type("input[name=reason]", "surveyed anew")
+	p.Click("Discard 1 dead letter")
+	p.Await(`document.querySelector(".badge.done")`)
+	p.Click("Audit")
+	p.AwaitText("surveyed anew")
+	p.AwaitText("anna")
+	p.Click("Sign out")
+	p.AwaitText("Your token")
+	p.Go(address + "/audit")
+	p.AwaitText("Your token")
+}
+
+func writeKeyPair(t *testing.T, pair tls.Certificate, cert, key string) {
+	t.Helper()
+	encoded := must.Get(x509.MarshalPKCS8PrivateKey(pair.PrivateKey))(t)
+	must.Do(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600))
+	must.Do(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), 0o600))
+}

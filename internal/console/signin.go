@@ -1,0 +1,98 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+)
+
+const (
+	signInPath, signOutPath = "/sign-in", "/sign-out"
+	// maxForm is how many bytes a form has.
+	maxForm = 64 << 10
+)
+
+// signInView is what the page shows where people sign in.
+type signInView struct {
+	To    string // the page that they wanted
+	Wrong string // why the last token was refused
+}
+
+func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
+	c.askForToken(w, r, http.StatusOK, signInView{To: ownPath(r.URL.Query().Get("to"))})
+}
+
+func (c *Console) askForToken(w http.ResponseWriter, r *http.Request, status int, v signInView) {
+	out := c.blank(signInPath, "Sign in")
+	out.DLQ, out.Pipeline, out.SignIn = "", false, &v // who has not signed in learns nothing
+	c.write(w, r, status, out)
+}
+
+// ownPath returns a path of this console, whatever a link says: it leads nowhere else.
+func ownPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(text, "\\\r\n") {
+		return "/"
+	}
+	return u.RequestURI()
+}
+
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	err := c.gate.FromOurPage(r)
+	if err == nil {
+		err = readForm(w, r)
+	}
+	if err != nil {
+		c.failed(w, r, err)
+		return
+	}
+	to := ownPath(r.PostForm.Get("to"))
+	if _, err := c.gate.SignIn(w, r, strings.TrimSpace(r.PostForm.Get("secret"))); err != nil {
+		body, status := c.errorOf(err)
+		c.askForToken(w, r, status, signInView{To: to, Wrong: body.Message})
+		return
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // ownPath has refused other sites
+}
+
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
+	if err := c.own(w, r); err != nil {
+		c.failed(w, r, err)
+		return
+	}
+	c.gate.SignOut(w, r)
+	http.Redirect(w, r, signInPath, http.StatusSeeOther)
+}
+
+// own reads the form of a request, and refuses it unless a page of this server sent it.
+func (c *Console) own(w http.ResponseWriter, r *http.Request) error {
+	if err := c.gate.FromOurPage(r); err != nil {
+		return err
+	}
+	if err := readForm(w, r); err != nil {
+		return err
+	}
+	return c.gate.OwnForm(r, whoAsks(r), r.PostForm.Get("token"))
+}
+
+func readForm(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return usage("read the form: %w", err)
+	}
+	return nil
+}
+
+// forChangers refuses those whose role only looks.
+func (c *Console) forChangers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if who := whoAsks(r); !who.MayChange() {
+			c.failed(w, r, &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: "role", text: fmt.Sprintf("%s may look and not change (role %s); nothing was changed", who.Name, who.Role)})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
