@@ -180,8 +180,6 @@ func TestAlerts_each_has_a_unit_test_that_fires_and_one_that_does_not(t *testing
 	}
 	alerts, _ := rules(t)
 	for _, a := range alerts {
-		if !fires[a.Alert] || !silent[a.Alert] {
-			t.Errorf("%s: the unit tests show it firing: %v, silent: %v; want both", a.Alert, fires[a.Alert], silent[a.Alert])
-		}
+		expect.That(t, fires[a.Alert] && silent[a.Alert], "%s: the unit tests show it firing: %v, silent: %v; want both", a.Alert, fires[a.Alert], silent[a.Alert])
 	}
 }

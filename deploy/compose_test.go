@@ -125,9 +125,8 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	if want := []string{"consumer-1:" + port, "consumer-2:" + port}; !slices.Equal(job.Static[0].Targets, want) {
 		t.Errorf("targets are %v, want %v", job.Static[0].Targets, want)
 	}
-	if job.JobName != "switchback" || job.Static[0].Labels["pipeline"] != cfg.Pipeline.ID {
-		t.Errorf("job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
-	}
+	expect.That(t, job.JobName == "switchback" && job.Static[0].Labels["pipeline"] == cfg.Pipeline.ID,
+		"job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
 	expect.That(t, job.Honor, "the series name their pipeline, and Prometheus would rename that label")
 	expect.That(t, slices.Equal(file.RuleFiles, []string{"rules.yaml"}), "rule files are %v", file.RuleFiles)
 }

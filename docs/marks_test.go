@@ -19,9 +19,7 @@ func TestBlocks_each_says_how_it_is_checked(t *testing.T) {
 		expect.That(t, len(b.marks) != 0, "%s: no mark says how the block is checked", b)
 		if b.has("file") {
 			text := must.Get(os.ReadFile(filepath.Join(root, b.marks["file"])))(t)
-			if !strings.Contains(flat(string(text)), flat(b.text)) {
-				t.Errorf("%s: this text does not stand in %s", b, b.marks["file"])
-			}
+			expect.That(t, strings.Contains(flat(string(text)), flat(b.text)), "%s: this text does not stand in %s", b, b.marks["file"])
 		}
 		if b.lang == "json" {
 			var v any

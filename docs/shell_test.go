@@ -172,8 +172,6 @@ func (s shell) checkUse(t *testing.T, b block, program string, words []string, r
 		return
 	}
 	for _, flag := range regexp.MustCompile(`\s(--[a-z][a-z-]*|-[a-z])\b`).FindAllStringSubmatch(rest, -1) {
-		if !regexp.MustCompile(`(?m)(^|[\s,])` + flag[1] + `\b`).MatchString(res.Stdout) {
-			t.Errorf("%s: %s %s has no flag %s", b, program, strings.Join(words, " "), flag[1])
-		}
+		expect.That(t, regexp.MustCompile(`(?m)(^|[\s,])`+flag[1]+`\b`).MatchString(res.Stdout), "%s: %s %s has no flag %s", b, program, strings.Join(words, " "), flag[1])
 	}
 }

@@ -66,9 +66,7 @@ func TestPublish_C_7_avroThroughARegistry(t *testing.T) {
 		text, err := schemas.Read(schemas.FeatureEventAvro)
 		must.That(t, err == nil && found && registered.Schema.Schema == string(text), "registered %+v, %v", registered, err)
 		for key, r := range all {
-			if !bytes.HasPrefix(r.Value, envelope.AppendConfluent(nil, registered.ID)) {
-				t.Errorf("%s begins with %x", key, r.Value[:5])
-			}
+			expect.That(t, bytes.HasPrefix(r.Value, envelope.AppendConfluent(nil, registered.ID)), "%s begins with %x", key, r.Value[:5])
 		}
 	}
 	if _, second := fake.GetSchema("features-value", 2); second {
@@ -94,9 +92,7 @@ func TestPublish_formsThatCannotBeWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := run(t.Context(), append([]string{"-brokers", broker}, c.args...), strings.NewReader(c.input), &out, &errs)
-			if code != c.code || !strings.Contains(errs.String(), c.want) {
-				t.Errorf("exit code %d, said %q, want %q", code, errs.String(), c.want)
-			}
+			expect.That(t, code == c.code && strings.Contains(errs.String(), c.want), "exit code %d, said %q, want %q", code, errs.String(), c.want)
 		})
 	}
 	records(t, broker, "features", 0)

@@ -103,9 +103,7 @@ func TestPublish_stops_at_a_bad_feature_and_says_how_far_it_came(t *testing.T) {
 	if code := run(t.Context(), []string{"-brokers", broker, "-file", "-"}, strings.NewReader(input), &out, &errs); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	if !strings.Contains(out.String(), "published 1 ") || !strings.Contains(errs.String(), "feature 2: the feature has no id") {
-		t.Errorf("printed %q and %q", out.String(), errs.String())
-	}
+	expect.That(t, strings.Contains(out.String(), "published 1 ") && strings.Contains(errs.String(), "feature 2: the feature has no id"), "printed %q and %q", out.String(), errs.String())
 	records(t, broker, "features", 1)
 }
 
@@ -127,9 +125,7 @@ func TestRun_messages_say_what_to_do(t *testing.T) {
 			if code := run(t.Context(), c.args, nil, &out, &errs); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
-			if !strings.Contains(errs.String(), c.want) {
-				t.Errorf("said %q, want %q in it", errs.String(), c.want)
-			}
+			expect.That(t, strings.Contains(errs.String(), c.want), "said %q, want %q in it", errs.String(), c.want)
 		})
 	}
 }

@@ -101,9 +101,7 @@ func TestLoad_refuses_variables_that_override_nothing(t *testing.T) {
 	var faults *Faults
 	must.That(t, errors.As(err, &faults) && len(faults.List) == len(wrong), "got %v", err)
 	for _, f := range faults.List {
-		if f.Text("x") != wrong[f.Variable] {
-			t.Errorf("\n got %s\nwant %s", f.Text("x"), wrong[f.Variable])
-		}
+		expect.That(t, f.Text("x") == wrong[f.Variable], "\n got %s\nwant %s", f.Text("x"), wrong[f.Variable])
 	}
 	expect.That(t, !strings.Contains(err.Error(), "hunter2"), "a fault shows the value of an unknown variable")
 }

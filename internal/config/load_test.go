@@ -206,9 +206,7 @@ func TestParse_S0_1_hostile_files_are_refused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("p.yaml", []byte(text), nil)
 			faults, ok := errors.AsType[*Faults](err)
-			if !ok || len(faults.List) > maxFaults+1 || len(err.Error()) > 64<<10 {
-				t.Errorf("%d faults in %d bytes", len(faults.List), len(err.Error()))
-			}
+			expect.That(t, ok && len(faults.List) <= maxFaults+1 && len(err.Error()) <= 64<<10, "%d faults in %d bytes", len(faults.List), len(err.Error()))
 			if n := len(faults.List); n > maxFaults && (!strings.Contains(faults.List[n-1].Message, "more faults are not listed") || faults.List[n-1].Fix == "") {
 				t.Errorf("%+v", faults.List[n-1])
 			}

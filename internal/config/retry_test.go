@@ -244,12 +244,9 @@ func TestForbidden_S3_6(t *testing.T) {
 			i := slices.IndexFunc(faults.List, func(f Fault) bool { return f.Path == c.path })
 			must.That(t, i >= 0 && len(faults.List) == 1, "want one fault, at %s: %v", c.path, err)
 			f := faults.List[i]
-			if !strings.Contains(f.Message, "forbidden: ") || !strings.Contains(f.Message, c.reason) || f.Fix == "" {
-				t.Errorf("the fault gives neither the reason nor what to do: %s", f.Text("p.yaml"))
-			}
-			if f.Line != c.line || f.Column != c.column {
-				t.Errorf("line %d, column %d, want %d, %d: %s", f.Line, f.Column, c.line, c.column, f.Text("p.yaml"))
-			}
+			expect.That(t, strings.Contains(f.Message, "forbidden: ") && strings.Contains(f.Message, c.reason) && f.Fix != "",
+				"the fault gives neither the reason nor what to do: %s", f.Text("p.yaml"))
+			expect.That(t, f.Line == c.line && f.Column == c.column, "line %d, column %d, want %d, %d: %s", f.Line, f.Column, c.line, c.column, f.Text("p.yaml"))
 		})
 	}
 }

@@ -139,9 +139,7 @@ func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 	for name, c := range map[string][2][]string{
 		chosen + "strategy": {texts(Strategies()), texts(policy.Strategies())}, chosen + "preset": {texts(Presets()), texts(policy.Presets())},
 	} {
-		if !slices.Equal(c[0], c[1]) {
-			t.Errorf("%s takes %v, the engine %v", name, c[0], c[1])
-		}
+		expect.That(t, slices.Equal(c[0], c[1]), "%s takes %v, the engine %v", name, c[0], c[1])
 	}
 }
 

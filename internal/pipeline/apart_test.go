@@ -70,9 +70,8 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 	if got := failures(result); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if result.Parts != 10 || result.Of != 10 || *result.Version != 4 || len(result.Outputs) != 2 {
-		t.Errorf("%d parts of %d, version %d, %d outputs", result.Parts, result.Of, *result.Version, len(result.Outputs))
-	}
+	expect.That(t, result.Parts == 10 && result.Of == 10 && *result.Version == 4 && len(result.Outputs) == 2,
+		"%d parts of %d, version %d, %d outputs", result.Parts, result.Of, *result.Version, len(result.Outputs))
 	for i, at := range []int{0, 9} {
 		alone, err := p.Handle(t.Context(), record(collection(parts[at])))
 		if err != nil || string(alone.Outputs[0].Value) != string(result.Outputs[i].Value) || string(alone.Outputs[0].Key) != string(result.Outputs[i].Key) ||

@@ -83,9 +83,7 @@ func TestFilter(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		got = append(got, fmt.Sprintf("%d %s %s %q %s", r.Line, *r.Code, *r.Path, *r.Value, *r.Rule))
-		if strings.Contains(*r.Message, "(line 1,") || *r.Message == "" {
-			t.Errorf("the message is %q", *r.Message)
-		}
+		expect.That(t, !strings.Contains(*r.Message, "(line 1,") && *r.Message != "", "the message is %q", *r.Message)
 	}
 	want := []string{
 		`3 not_json  "o json" json_syntax`,
@@ -93,9 +91,7 @@ func TestFilter(t *testing.T) {
 		`7 record_too_large  "" max_bytes`,
 		`8 coercion_failed /properties/N "\"seven\"" fields[1]`,
 	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("rejections\n got %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
-	}
+	expect.That(t, strings.Join(got, "\n") == strings.Join(want, "\n"), "rejections\n got %s\nwant %s", strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 }
 
 // TestRun_meta: what the pipeline knows beside the feature, in one member.

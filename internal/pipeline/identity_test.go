@@ -155,9 +155,7 @@ func TestHandle_S0_6_twoOutputsAreTwoContents(t *testing.T) {
 					t.Errorf("the consumer computes %s, the identity of the record has %s", hashes[i], known.ContentHash)
 				}
 			}
-			if outputs[0] == outputs[1] || hashes[0] == hashes[1] {
-				t.Errorf("%s and %s have the hashes %s and %s", outputs[0], outputs[1], hashes[0], hashes[1])
-			}
+			expect.That(t, outputs[0] != outputs[1] && hashes[0] != hashes[1], "%s and %s have the hashes %s and %s", outputs[0], outputs[1], hashes[0], hashes[1])
 		})
 	}
 }

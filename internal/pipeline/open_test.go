@@ -146,9 +146,7 @@ func TestHandle_C1_oneFeatureInEveryFormat(t *testing.T) {
 			for _, h := range out.Headers {
 				expect.That(t, !strings.EqualFold(h.Key, "content-type") || string(h.Value) == "application/geo+json", "the output is called %s", h.Value)
 			}
-			if len(out.Headers) != len(all[name].headers)/2 {
-				t.Errorf("headers %v of %v", out.Headers, all[name].headers)
-			}
+			expect.That(t, len(out.Headers) == len(all[name].headers)/2, "headers %v of %v", out.Headers, all[name].headers)
 		})
 	}
 }

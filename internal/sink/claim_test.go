@@ -96,9 +96,7 @@ func TestSink_S0_6_aRowHasOneRecordKey(t *testing.T) {
 	b := byFeature(t)
 	b.must(b.of("k1", "A", 5))
 	errs := b.together(b.of("k0", "C", 1), b.of("k2", "A", 9), b.of("k3", "D", 1))
-	if errs[0] != nil || errs[2] != nil {
-		t.Errorf("the others: %v, %v", errs[0], errs[2])
-	}
+	check.That(t, errs[0] == nil && errs[2] == nil, "the others: %v, %v", errs[0], errs[2])
 	f := classify.Of(errs[1])
 	if _, is := errors.AsType[*claimError](errs[1]); !is || f.Code != classify.CodeDBConstraint || f.Class != classify.RetryBackoff {
 		t.Errorf("%v is %s, %s", errs[1], f.Code, f.Class)

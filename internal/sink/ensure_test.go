@@ -17,9 +17,7 @@ import (
 func (b *bench) ensure(execute bool, statements int) Ensured {
 	b.t.Helper()
 	done := must.Get(Ensure(b.t.Context(), b.cfg, execute))(b.t)
-	if len(done.Statements) != statements {
-		b.t.Errorf("%d statements, want %d:\n%s", len(done.Statements), statements, strings.Join(done.Statements, "\n"))
-	}
+	check.That(b.t, len(done.Statements) == statements, "%d statements, want %d:\n%s", len(done.Statements), statements, strings.Join(done.Statements, "\n"))
 	return done
 }
 

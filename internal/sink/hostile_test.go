@@ -50,9 +50,7 @@ func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 				bad.Feature.SetProperty("tags", nested(20000))
 			}
 			answers := b.together(b.row("a", 0, 1, `{}`, point), bad, b.row("c", 0, 3, `{}`, point))
-			if answers[0] != nil || answers[2] != nil || b.ask("select string_agg(id, ',' order by id) from parcels") != "a,c" {
-				t.Errorf("the others: %v, %v", answers[0], answers[2])
-			}
+			check.That(t, answers[0] == nil && answers[2] == nil && b.ask("select string_agg(id, ',' order by id) from parcels") == "a,c", "the others: %v, %v", answers[0], answers[2])
 			if f := classify.Of(answers[1]); answers[1] == nil || f.Code != c.code {
 				t.Errorf("%s, want %s: %v", f.Code, c.code, answers[1])
 			}

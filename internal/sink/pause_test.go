@@ -169,9 +169,7 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 			b.exec(c.fault)
 			unfit := b.row("unfit", 0, 3, c.properties, c.geometry)
 			answers := b.together(b.row("a", 0, 2, `{"name":"x"}`, point), unfit, b.row("c", 0, 4, `{"area":null}`, point))
-			if answers[0] != nil || answers[2] != nil {
-				t.Errorf("the others: %v, %v", answers[0], answers[2])
-			}
+			check.That(t, answers[0] == nil && answers[2] == nil, "the others: %v, %v", answers[0], answers[2])
 			wantHold(t, answers[1], c.dependency, c.says)
 			if b.Status().Circuit != breaker.StateClosed {
 				t.Errorf("the breaker is %s", b.Status().Circuit)
@@ -249,9 +247,7 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		b.exec("alter table parcels enable row level security; create policy own on parcels to " + role + " using (true) with check (name <> 'secret')")
 		b.as(role).reopen()
 		answers := b.together(b.row("a", 0, 1, `{"name":"x"}`, point), b.row("b", 0, 2, `{"name":"secret"}`, point), b.row("c", 0, 3, `{"name":"x"}`, point))
-		if answers[0] != nil || answers[2] != nil {
-			t.Errorf("the others: %v, %v", answers[0], answers[2])
-		}
+		check.That(t, answers[0] == nil && answers[2] == nil, "the others: %v, %v", answers[0], answers[2])
 		if f := classify.Of(answers[1]); isHeld(answers[1]) || f.Code != classify.CodeDBAccess {
 			t.Errorf("the forbidden row: %v", answers[1])
 		}

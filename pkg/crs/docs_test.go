@@ -83,9 +83,7 @@ func TestTables_can_be_read(t *testing.T) {
 	for r := range rows(systemTable) {
 		must.That(t, len(r) == systemColumns, "%q has %d columns", r, len(r))
 		for column := colArea; column < systemColumns; column++ {
-			if math.IsNaN(r.number(column)) {
-				t.Errorf("%s: column %d is %q", r[colCode], column, r[column])
-			}
+			expect.That(t, !math.IsNaN(r.number(column)), "%s: column %d is %q", r[colCode], column, r[column])
 		}
 		if code := r.code(colCode); code <= last {
 			t.Errorf("%d comes after %d", code, last)
@@ -96,9 +94,8 @@ func TestTables_can_be_read(t *testing.T) {
 			t.Errorf("%s: no datum %s", r[colCode], r[colDatum])
 		}
 		projected := r[colMethod] != methodGeographic && r[colMethod] != methodDatum
-		if projected != (newProjection(r[colMethod], wgs84.ellipsoid(), r) != nil) || r[colMethod] != methodDatum && methodOf(r[colMethod]) == "" {
-			t.Errorf("%s: method %q", r[colCode], r[colMethod])
-		}
+		expect.That(t, projected == (newProjection(r[colMethod], wgs84.ellipsoid(), r) != nil) && (r[colMethod] == methodDatum || methodOf(r[colMethod]) != ""),
+			"%s: method %q", r[colCode], r[colMethod])
 		ranks = append(ranks, r.code(colRank))
 	}
 	slices.Sort(ranks)

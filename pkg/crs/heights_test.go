@@ -33,9 +33,7 @@ func TestHeights_against_PROJ(t *testing.T) {
 			worst = max(worst, math.Abs(shift-p[2]))
 		}
 		t.Logf("%s: worst of %d: %.2g m", name, len(v.Sets[name]), worst)
-		if len(v.Sets[name]) < 100 || worst > 1e-6 {
-			t.Errorf("%s: off by %.3g m at %d points", name, worst, len(v.Sets[name]))
-		}
+		expect.That(t, len(v.Sets[name]) >= 100 && worst <= 1e-6, "%s: off by %.3g m at %d points", name, worst, len(v.Sets[name]))
 	}
 }
 

@@ -65,9 +65,7 @@ func TestLookup_unknown(t *testing.T) {
 		if unknown.Name != name || !slices.Contains(unknown.Supported(), "EPSG:32601-32660") {
 			t.Errorf("%q: error has the name %q and lists %q", name, unknown.Name, unknown.Supported())
 		}
-		if len(err.Error()) > 600 {
-			t.Errorf("%q: the message has %d bytes", name, len(err.Error()))
-		}
+		expect.That(t, len(err.Error()) <= 600, "%q: the message has %d bytes", name, len(err.Error()))
 	}
 }
 

@@ -86,9 +86,7 @@ func TestForward_identity_is_exact(t *testing.T) {
 			if tr.To().AxisOrder() == crs.AxisYX {
 				gotX, gotY = gotY, gotX
 			}
-			if err != nil || gotX != x || gotY != y {
-				t.Fatalf("%s to %s: %v, %v become %v, %v, %v", pair[0], pair[1], x, y, gotX, gotY, err)
-			}
+			must.That(t, err == nil && gotX == x && gotY == y, "%s to %s: %v, %v become %v, %v, %v", pair[0], pair[1], x, y, gotX, gotY, err)
 		}
 	}
 }

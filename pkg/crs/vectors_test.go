@@ -119,9 +119,7 @@ func TestVectors(t *testing.T) {
 	for _, set := range readVectors(t) {
 		seen = append(seen, set.Code)
 		c := mustLookup(t, set.Code)
-		if c.Name() != set.Name {
-			t.Errorf("%s is called %q, PROJ has %q", set.Code, c.Name(), set.Name)
-		}
+		expect.That(t, c.Name() == set.Name, "%s is called %q, PROJ has %q", set.Code, c.Name(), set.Name)
 		a := c.AreaOfUse()
 		for i, v := range [4]float64{a.MinX, a.MinY, a.MaxX, a.MaxY} {
 			if math.Abs(v-set.Area[i]) > 0.0101 { // the dataset has 32629 rounded up by 0.01°

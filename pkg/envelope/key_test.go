@@ -46,9 +46,7 @@ func TestKey_C1(t *testing.T) {
 				value, err = envelope.Part(value, path)
 			}
 			if c.code == "" {
-				if err != nil || value.Text() != c.want {
-					t.Errorf("got %s, %v; want %s", value.Text(), err, c.want)
-				}
+				expect.That(t, err == nil && value.Text() == c.want, "got %s, %v; want %s", value.Text(), err, c.want)
 				return
 			}
 			e, is := errors.AsType[*transform.Error](err)

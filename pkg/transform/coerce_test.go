@@ -3,6 +3,7 @@ package transform
 import (
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -60,12 +61,8 @@ func TestCoerce(t *testing.T) {
 		t.Run("S0-10_"+c.name, func(t *testing.T) {
 			in := must.Get(ParseValue([]byte(c.in)))(t)
 			got, ok := coerce(in, c.want)
-			if ok != (c.out != "") || ok && string(got.AppendJSON(nil)) != c.out {
-				t.Errorf("%s as %s gives %s, %v; want %s", c.in, c.want, got.AppendJSON(nil), ok, c.out)
-			}
-			if ok && !isOfType(got, c.want) {
-				t.Errorf("%s is no %s", got.AppendJSON(nil), c.want)
-			}
+			expect.That(t, ok == (c.out != "") && (!ok || string(got.AppendJSON(nil)) == c.out), "%s as %s gives %s, %v; want %s", c.in, c.want, got.AppendJSON(nil), ok, c.out)
+			expect.That(t, !ok || isOfType(got, c.want), "%s is no %s", got.AppendJSON(nil), c.want)
 		})
 	}
 }

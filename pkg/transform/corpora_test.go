@@ -72,9 +72,7 @@ func TestCorpusJSON(t *testing.T) {
 		counts[base[:1]+" "+verdict]++
 		switch {
 		case stricter[base] != "":
-			if err == nil || asError(t, err).Code != stricter[base] {
-				t.Errorf("%s: %v, want %s", base, err, stricter[base])
-			}
+			expect.That(t, err != nil && asError(t, err).Code == stricter[base], "%s: %v, want %s", base, err, stricter[base])
 		case base[0] == 'y' && err != nil:
 			t.Errorf("%s is refused: %v", base, err)
 		case base[0] == 'n' && err == nil:
@@ -206,9 +204,7 @@ func TestCorpusWinding(t *testing.T) {
 	for _, input := range glob(t, filepath.Join(corpus(t, "geojson-rewind"), "test/fixture/*.input.geojson")) {
 		output := strings.Replace(input, ".input.", ".output.", 1)
 		in, out := contents(t, tr, readFile(t, input)), contents(t, tr, readFile(t, output))
-		if !slices.Equal(in, out) {
-			t.Errorf("%s: got\n%s\nwant\n%s", filepath.Base(input), in, out)
-		}
+		expect.That(t, slices.Equal(in, out), "%s: got\n%s\nwant\n%s", filepath.Base(input), in, out)
 		n += len(in)
 	}
 	t.Logf("geojson-rewind: %d features", n)

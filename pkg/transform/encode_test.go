@@ -76,9 +76,7 @@ func TestCanonicalIsExact(t *testing.T) {
 	} {
 		a := string(Canonical(mustDecode(t, tr, `{"type":"Feature","id":`+pair[0]+`,"geometry":null,"properties":null}`)))
 		b := string(Canonical(mustDecode(t, tr, `{"type":"Feature","id":`+pair[1]+`,"geometry":null,"properties":null}`)))
-		if a == b {
-			t.Errorf("S2-4: the ids %s and %s have one form: %s", pair[0], pair[1], a)
-		}
+		expect.That(t, a != b, "S2-4: the ids %s and %s have one form: %s", pair[0], pair[1], a)
 	}
 	null, empty := Canonical(mustDecode(t, tr, withProperties("null"))), Canonical(mustDecode(t, tr, withProperties("{}")))
 	expect.That(t, string(null) == string(empty), "S2-4: null properties give %s, empty ones %s", null, empty)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -28,9 +29,7 @@ func TestRecordExpression(t *testing.T) {
 			continue
 		}
 		got, err := e.Eval(facts)
-		if err != nil || string(got.AppendJSON(nil)) != want {
-			t.Errorf("%s: %s, %v; want %s", text, got.AppendJSON(nil), err, want)
-		}
+		expect.That(t, err == nil && string(got.AppendJSON(nil)) == want, "%s: %s, %v; want %s", text, got.AppendJSON(nil), err, want)
 	}
 	for text, want := range map[string]string{
 		`value.n + 1`:        "64 bits",

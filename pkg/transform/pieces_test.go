@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -11,9 +12,7 @@ import (
 func TestCutCollection(t *testing.T) {
 	const text = ` {"crs": null , "features" : [ {"a" : "]\"[,"} ,[1, 2] , 3 ] , "type":"FeatureCollection","x":{"features":[9]}} ` + "\n"
 	p, ok := transform.CutCollection([]byte(text))
-	if !ok || p.Len() != 3 {
-		t.Fatalf("%d pieces, %v", p.Len(), ok)
-	}
+	must.That(t, ok && p.Len() == 3, "%d pieces, %v", p.Len(), ok)
 	for i, want := range []string{`{"a" : "]\"[,"}`, `[1, 2]`, `3`} {
 		alone := strings.Replace(text, `[ {"a" : "]\"[,"} ,[1, 2] , 3 ]`, "["+want+"]", 1)
 		if got := string(p.Feature(i)); got != want {

@@ -36,9 +36,7 @@ func TestViolation(t *testing.T) {
 			var v *Violation
 			must.That(t, errors.As(err, &v), "no violation in %v", err)
 			expect.That(t, v.Rule == c.rule && v.Path == c.path, "got %s at %s: %v", v.Rule, v.Path, v)
-			if c.at != nil && (!v.HasLocation || v.X != c.at[0] || v.Y != c.at[1]) {
-				t.Errorf("located at %v %v (%v), want %v", v.X, v.Y, v.HasLocation, *c.at)
-			}
+			expect.That(t, c.at == nil || v.HasLocation && v.X == c.at[0] && v.Y == c.at[1], "located at %v %v (%v), want %v", v.X, v.Y, v.HasLocation, *c.at)
 		})
 	}
 }

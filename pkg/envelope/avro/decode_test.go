@@ -46,9 +46,7 @@ func TestDecodeRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			value, err := parse(t, c.schema).Decode(unhex(t, c.data), avro.Limits{})
 			var e *avro.DecodeError
-			if !errors.As(err, &e) {
-				t.Fatalf("got %s, %v", value.AppendJSON(nil), err)
-			}
+			must.That(t, errors.As(err, &e), "got %s, %v", value.AppendJSON(nil), err)
 			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.HasPrefix(e.Path, c.path) && strings.Contains(e.Error(), c.says),
 				"got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
 			if f := classify.Of(err); f.Code != c.code || f.Class != classify.Row || f.Stage != classify.StageDecode {
@@ -75,9 +73,7 @@ func TestLogicalTypes_that_do_not_fit(t *testing.T) {
 		`{"type":{"type":"array","items":{"type":{"type":"enum","name":"E","symbols":["A"]}}}}`: {"020000", `["A"]`},
 	} {
 		value, err := parse(t, schema).Decode(unhex(t, c.data), avro.Limits{})
-		if err != nil || string(value.AppendJSON(nil)) != c.want {
-			t.Errorf("%s: got %s, %v", schema, value.AppendJSON(nil), err)
-		}
+		expect.That(t, err == nil && string(value.AppendJSON(nil)) == c.want, "%s: got %s, %v", schema, value.AppendJSON(nil), err)
 	}
 }
 

@@ -41,9 +41,7 @@ func TestSide_is_exact(t *testing.T) {
 		}
 	}
 	for _, sign := range []int{-1, 0, 1} {
-		if signs[sign] < 500 {
-			t.Errorf("only %d answers are %d", signs[sign], sign)
-		}
+		expect.That(t, signs[sign] >= 500, "only %d answers are %d", signs[sign], sign)
 	}
 }
 
