@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -41,9 +42,7 @@ func TestLinks_lead_somewhere(t *testing.T) {
 	for _, page := range pages(t) {
 		text := must.Get(os.ReadFile(filepath.Join(root, page)))(t)
 		for _, m := range link.FindAllStringSubmatch(prose(string(text)), -1) {
-			if fault := linkFault(page, m[1]); fault != "" {
-				t.Errorf("%s: the link %s %s", page, m[1], fault)
-			}
+			expect.Equal(t, linkFault(page, m[1]), "", page, "the link", m[1])
 		}
 	}
 }

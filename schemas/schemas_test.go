@@ -40,9 +40,7 @@ func TestSchemas_C_7_each_is_a_schema_and_its_examples_are_valid(t *testing.T) {
 			expect.That(t, doc["title"] != nil && doc["description"] != nil, "no title or description")
 			examples, _ := doc["examples"].([]any)
 			for i, example := range examples {
-				if err := schema.Validate(example); err != nil {
-					t.Errorf("example %d: %v", i, err)
-				}
+				expect.Do(t, schema.Validate(example), "example", i)
 			}
 		})
 	}

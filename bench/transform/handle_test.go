@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -81,9 +82,7 @@ func TestHandle_bytes(t *testing.T) {
 		digest.Write(result.Outputs[0].Value)
 	}
 	const want = "658e1a1dcfb1788f678dc2a804492a8f840cb86c2240f9e4e86abd67e6673568"
-	if got := hex.EncodeToString(digest.Sum(nil)); got != want {
-		t.Errorf("ids, boxes, hashes and values of 2,000 events are %s, want %s", got, want)
-	}
+	expect.Equal(t, hex.EncodeToString(digest.Sum(nil)), want, "ids, boxes, hashes and values of 2,000 events")
 }
 
 // BenchmarkHandle is the processor time and the memory of one event.

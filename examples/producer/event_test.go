@@ -26,9 +26,7 @@ func TestReadEvents_both_forms(t *testing.T) {
 					t.Errorf("the value of %s is not what was read: %s", e.Key, e.Value)
 				}
 			}
-			if got := strings.Join(keys, " "); got != "a 9007199254740993" {
-				t.Errorf("keys are %q", got)
-			}
+			expect.Equal(t, strings.Join(keys, " "), "a 9007199254740993", "keys")
 		})
 	}
 }

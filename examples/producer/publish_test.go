@@ -69,9 +69,7 @@ func TestPublish_events_follow_the_published_schema(t *testing.T) {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
 	for _, r := range records(t, broker, "features", 200) {
-		if err := fits(t, schema, r.Value); err != nil {
-			t.Errorf("%s: %v", r.Key, err)
-		}
+		expect.Do(t, fits(t, schema, r.Value), r.Key)
 		e, err := newEvent(r.Value)
 		expect.That(t, err == nil && e.Key == string(r.Key), "the key %q is not the feature's id: %q, %v", r.Key, e.Key, err)
 	}
@@ -100,9 +98,7 @@ func TestPublish_stops_at_a_bad_feature_and_says_how_far_it_came(t *testing.T) {
 	broker := startBroker(t, "features")
 	input := `{"type":"Feature","id":"a"}` + "\n" + `{"type":"Feature"}`
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-brokers", broker, "-file", "-"}, strings.NewReader(input), &out, &errs); code != 1 {
-		t.Errorf("exit code %d, want 1", code)
-	}
+	expect.Equal(t, run(t.Context(), []string{"-brokers", broker, "-file", "-"}, strings.NewReader(input), &out, &errs), 1, "exit code")
 	expect.That(t, strings.Contains(out.String(), "published 1 ") && strings.Contains(errs.String(), "feature 2: the feature has no id"), "printed %q and %q", out.String(), errs.String())
 	records(t, broker, "features", 1)
 }
@@ -122,9 +118,7 @@ func TestRun_messages_say_what_to_do(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			if code := run(t.Context(), c.args, nil, &out, &errs); code != c.code {
-				t.Errorf("exit code %d, want %d", code, c.code)
-			}
+			expect.Equal(t, run(t.Context(), c.args, nil, &out, &errs), c.code, "exit code")
 			expect.That(t, strings.Contains(errs.String(), c.want), "said %q, want %q in it", errs.String(), c.want)
 		})
 	}

@@ -49,9 +49,7 @@ func TestRetryPolicy_C_2_default_tiers(t *testing.T) {
 		{"2", "strategy: exponential, max_delay_seconds: 600", "[2s 8s 10m]"},
 	} {
 		p := policyOf(t, "max_attempts: 5, retryable_status_codes: [], base_delay_seconds: "+c.base+", "+c.more)
-		if got := fmt.Sprint(p.Tiers); got != c.want {
-			t.Errorf("base %s, %s: got %s, want %s", c.base, c.more, got, c.want)
-		}
+		expect.Equal(t, fmt.Sprint(p.Tiers), c.want, "base", c.base, c.more)
 	}
 }
 
@@ -111,9 +109,7 @@ func TestRetryPolicy_S3_3_a_category_has_its_preset_and_the_rest_from_the_policy
 		}),
 		classify.CategoryIO: with(func(p *policy.Policy) { p.MaxAttempts = 2 }),
 	} {
-		if got := policies.For(category); got != want {
-			t.Errorf("%s:\n got  %+v\n want %+v", category, got, want)
-		}
+		expect.Equal(t, policies.For(category), want, category)
 	}
 }
 
@@ -178,12 +174,8 @@ func TestRetryPolicy_S1_6_the_limit_is_at_least_the_longest_delay(t *testing.T) 
 		"base_delay_seconds: 1, tiers: [1s, 2s], policies: {io: {strategy: fixed, base_delay_seconds: 9}}": 9 * time.Second,
 	} {
 		p := policyOf(t, mandatory+text)
-		if got := p.longestDelay(); got != want {
-			t.Errorf("%s: the longest delay is %v, want %v", text, got, want)
-		}
-		if limit := p.RetryAfterLimit.Std(); limit != max(time.Hour, want) {
-			t.Errorf("%s: the limit defaults to %v", text, limit)
-		}
+		expect.Equal(t, p.longestDelay(), want, text, "the longest delay")
+		expect.Equal(t, p.RetryAfterLimit.Std(), max(time.Hour, want), text, "the limit defaults to")
 	}
 }
 

@@ -170,9 +170,7 @@ func TestSchema_accepts_every_good_file(t *testing.T) {
 			t.Errorf("%s: not plain YAML", path)
 			continue
 		}
-		if err := schema.Validate(value); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
+		expect.Do(t, schema.Validate(value), path)
 	}
 }
 

@@ -108,12 +108,8 @@ enrich:
   - {name: b, providers: [{name: c, http: {url: "https://a.example/x?api_key=abc123&q={id}&sig=s&access_token={properties.token}"}}], set: {a: /a}}
 `)
 	const want = "https://a.example/x?api_key=[redacted]&q={id}&sig=[redacted]&access_token={properties.token}"
-	if got := cfg.Redacted().Enrich[0].HTTP.URL; got != want {
-		t.Errorf("got %s", got)
-	}
-	if got := cfg.Redacted().Enrich[1].Providers[0].HTTP.URL; got != want {
-		t.Errorf("got %s of a provider", got)
-	}
+	expect.Equal(t, cfg.Redacted().Enrich[0].HTTP.URL, want)
+	expect.Equal(t, cfg.Redacted().Enrich[1].Providers[0].HTTP.URL, want)
 	expect.That(t, !strings.Contains(cfg.Enrich[1].Providers[0].HTTP.URL, redacted) && !strings.Contains(cfg.Enrich[0].HTTP.URL, redacted), "the configuration itself was changed")
 	warnings := Warnings(cfg)
 	expect.That(t, len(warnings) == 2 && warnings[1].Path == "enrich[1].providers[0].http.url" && warnings[0].Path == "enrich[0].http.url" && !strings.Contains(warnings[0].Message, "abc123"),
@@ -145,9 +141,7 @@ func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 
 func TestSchemaRegistry_urls(t *testing.T) {
 	r := SchemaRegistry{URL: " https://a:8081/ ,https://b:8081/registry"}
-	if got := strings.Join(r.URLs(), " "); got != "https://a:8081 https://b:8081/registry" {
-		t.Errorf("got %q", got)
-	}
+	expect.Equal(t, strings.Join(r.URLs(), " "), "https://a:8081 https://b:8081/registry")
 	expect.That(t, !(SchemaRegistry{}).Enabled() && len(SchemaRegistry{}.URLs()) == 0, "there is a registry without a URL")
 }
 

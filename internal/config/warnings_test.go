@@ -140,9 +140,7 @@ func TestHints_leadToKeysThatAreThere(t *testing.T) {
 func TestNearest_aBeginningThatFitsOneWord(t *testing.T) {
 	words := []string{"coercion_failed", "geometry_invalid", "geometry_empty"}
 	for name, want := range map[string]string{"coercion": "coercion_failed", "COERC": "coercion_failed", "geometry": "", "co": "", "": "", strings.Repeat("c", 100): ""} {
-		if got := Nearest(name, words); got != want {
-			t.Errorf("%q: got %q, want %q", name, got, want)
-		}
+		expect.Equal(t, Nearest(name, words), want, name)
 	}
 }
 
@@ -183,9 +181,7 @@ func TestBreakerPresets_S4_5_S3_5(t *testing.T) {
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
 enrich: [{name: place, http: {url: "http://h/", breaker: `+written+`}, set: {a: /a}}]
 `), nil))(t)
-		if got := *cfg.Enrich[0].HTTP.Breaker; got != want {
-			t.Errorf("%s: got %+v, want %+v", written, got, want)
-		}
+		expect.Equal(t, *cfg.Enrich[0].HTTP.Breaker, want, written)
 	}
 }
 
@@ -194,8 +190,6 @@ func TestBreaker_opensAfterSoManyFailuresInARow(t *testing.T) {
 		b    Breaker
 		want int
 	}{{Breaker{Failures: 5}, 5}, {Breaker{Failures: 5, FailureRate: 0.5, Among: 20}, 10}, {Breaker{Failures: 5, FailureRate: 0.55, Among: 5}, 5}} {
-		if got := c.b.Opens(); got != c.want {
-			t.Errorf("%+v opens after %d, want %d", c.b, got, c.want)
-		}
+		expect.Equal(t, c.b.Opens(), c.want, c.b, "opens after")
 	}
 }

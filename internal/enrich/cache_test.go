@@ -37,9 +37,7 @@ func TestCache_keeps_an_answer_for_its_time(t *testing.T) {
 		other := parcel()
 		other.ID = other.Properties[0].Value
 		must.Do(t, steps.Apply(t.Context(), other, ""))
-		if n := places.asked(); n != 2 {
-			t.Errorf("%d requests for two questions", n)
-		}
+		expect.Equal(t, places.asked(), 2)
 		if s := steps.Status()[0]; s.Requests[OutcomeAnswered] != 2 || s.Requests[OutcomeCached] != 4 {
 			t.Errorf("status %+v", s)
 		}
@@ -66,9 +64,7 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 			}
 		}
 		expect.That(t, isHold(steps.Apply(t.Context(), other, "")) != nil, "the breaker is not open")
-		if got := outcome(t.Context(), steps); got != "ok" {
-			t.Errorf("what is kept is %s while the service is down", got)
-		}
+		expect.Equal(t, outcome(t.Context(), steps), "ok", "what is kept")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		steps, places := cached(t, s45(), minutes(10))
@@ -89,8 +85,6 @@ func TestCache_a_panic_is_the_record_s_own(t *testing.T) {
 			t.Errorf("got %s", f.Code)
 		}
 		places.is(status(200))
-		if got := outcome(t.Context(), steps); got != "ok" {
-			t.Error(got)
-		}
+		expect.Equal(t, outcome(t.Context(), steps), "ok")
 	})
 }

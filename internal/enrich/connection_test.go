@@ -38,13 +38,9 @@ func TestAddressKindOf(t *testing.T) {
 		"0.0.0.0": addressUnspecified, "0.1.2.3": addressUnspecified, "::": addressUnspecified,
 		"255.255.255.255": addressReserved, "240.0.0.1": addressReserved, "198.18.0.1": addressReserved, "192.0.0.8": addressReserved, "2001::1": addressReserved,
 	} {
-		if got := addressKindOf(netip.MustParseAddr(text)); got != want {
-			t.Errorf("%s is %s, want %s", text, got, want)
-		}
+		expect.Equal(t, addressKindOf(netip.MustParseAddr(text)), want, text)
 	}
-	if got := addressKindOf(netip.Addr{}); got != addressReserved {
-		t.Errorf("no address is %s", got)
-	}
+	expect.Equal(t, addressKindOf(netip.Addr{}), addressReserved, "no address")
 }
 
 func TestAddressPolicy(t *testing.T) {
@@ -98,9 +94,7 @@ func TestAddressPolicy_Control_after_the_name_is_resolved(t *testing.T) {
 	if f := classify.Of(err); f.Code != classify.CodeAddressRefused || f.Class != classify.Permanent {
 		t.Errorf("classified as %s, %s", f.Class, f.Code)
 	}
-	if err := dial(addressPolicy{AllowPrivate: true}); err != nil {
-		t.Error(err)
-	}
+	expect.Do(t, dial(addressPolicy{AllowPrivate: true}))
 	if err := (addressPolicy{}).Control(t.Context(), "unix", "/run/x.sock", nil); err == nil {
 		t.Error("what is no IP address was allowed")
 	}

@@ -144,9 +144,7 @@ func TestApply_S4_3_every_way_to_fail(t *testing.T) {
 			steps, f := make1(t, step), parcel()
 			failure := wantFailure(t, steps.Apply(t.Context(), f, ""), c.class, c.code, "/place")
 			expect.That(t, failure.RetryAfter == c.after, "the failure asks for %v, want %v", failure.RetryAfter, c.after)
-			if after := properties(t, f); after != properties(t, parcel()) {
-				t.Errorf("the feature was changed to %s", after)
-			}
+			expect.Equal(t, properties(t, f), properties(t, parcel()), "the feature was changed to")
 			again := outcome(t.Context(), steps)
 			if opened := open(steps) != nil; opened != c.counts {
 				t.Errorf("the breaker counts it: %v; %s", opened, again)
@@ -155,9 +153,7 @@ func TestApply_S4_3_every_way_to_fail(t *testing.T) {
 			step.Providers = []config.Provider{{Name: "main", HTTP: step.HTTP}, {Name: "mirror", HTTP: good}}
 			step.HTTP, step.SetProvider = nil, "by"
 			mended := map[classify.Class]string{classify.RetryBackoff: "mirror", classify.RetryAfter: "mirror"}[c.class]
-			if got := answeredBy(t, make1(t, step)); got != cmp.Or(mended, string(c.code)) {
-				t.Errorf("with a mirror: %s", got)
-			}
+			expect.Equal(t, answeredBy(t, make1(t, step)), cmp.Or(mended, string(c.code)), "with a mirror")
 		})
 	}
 }

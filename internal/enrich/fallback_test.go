@@ -57,9 +57,7 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 				t.Fatalf("record %d: %s", n, got)
 			}
 		}
-		if n := services[0].asked(); n != 3 {
-			t.Errorf("the first was asked %d times, want 3: then its breaker is open", n)
-		}
+		expect.Equal(t, services[0].asked(), 3, "the first was asked")
 		if s := steps.Status(); s[0].Fallbacks != 0 || s[1].Fallbacks != 20 {
 			t.Errorf("status %+v", s)
 		}
@@ -73,14 +71,10 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 		expect.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(30*time.Second)), "got %+v, want a hold until the second may be asked", held)
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 		services[1].is(status(200))
-		if got := answeredBy(t, steps); got != "p1" {
-			t.Errorf("the probe of the second: %s", got)
-		}
+		expect.Equal(t, answeredBy(t, steps), "p1", "the probe of the second")
 		time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
 		services[0].is(status(200))
-		if got := answeredBy(t, steps); got != "p0" {
-			t.Errorf("once the first is back: %s", got)
-		}
+		expect.Equal(t, answeredBy(t, steps), "p0", "once the first is back")
 	})
 }
 
@@ -90,13 +84,9 @@ func TestFallback_cannot_be_asked_for_this_feature(t *testing.T) {
 		steps, services := chain(t, Options{}, nil, nil)
 		nowhere := must.Get(parseTemplate("http://p1/{properties.nowhere}"))(t)
 		steps.steps[0].providers[1].lookup.(*httpLookup).target = nowhere.fill
-		if got := answeredBy(t, steps); got != "p0" {
-			t.Error(got)
-		}
+		expect.Equal(t, answeredBy(t, steps), "p0")
 		services[0].is(status(503))
-		if got := answeredBy(t, steps); got != "http_unavailable" {
-			t.Error(got)
-		}
+		expect.Equal(t, answeredBy(t, steps), "http_unavailable")
 	})
 }
 
@@ -115,9 +105,7 @@ func TestRetry_S3_4_one_stage_alone(t *testing.T) {
 			}
 			return status(200)(r)
 		})
-		if got := outcome(t.Context(), steps); got != "ok" {
-			t.Error(got)
-		}
+		expect.Equal(t, outcome(t.Context(), steps), "ok")
 		if first, second := services[0].asked(), services[1].asked(); first != 1 || second != 3 {
 			t.Errorf("the first step was asked %d times, the second %d", first, second)
 		}

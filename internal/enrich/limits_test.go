@@ -47,9 +47,7 @@ func TestQuota_S2_2_is_obeyed_before_it_is_hit(t *testing.T) {
 				}
 				time.Sleep(20 * time.Second) //nolint:forbidigo // the time of a bubble
 				services[0].is(status(200))
-				if got := outcome(t.Context(), steps); got != "ok" {
-					t.Error(got)
-				}
+				expect.Equal(t, outcome(t.Context(), steps), "ok")
 			})
 		})
 	}
@@ -103,9 +101,7 @@ func TestRate_is_kept(t *testing.T) {
 		if took := time.Since(began); got["ok"] != 25 || got["hold"] != 75 || took != 2*time.Second {
 			t.Errorf("%v in %v, want 5 at once and 10 a second for 2 s", got, took)
 		}
-		if n := places.asked(); n != 25 {
-			t.Errorf("%d requests", n)
-		}
+		expect.Equal(t, places.asked(), 25)
 	})
 }
 

@@ -161,9 +161,7 @@ func TestReadQuotaAdvice_S2_2(t *testing.T) {
 		{"reset_in_milliseconds", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(quotaClock.Add(30*time.Second).UnixMilli(), 10)), left(0, 0, 30*time.Second)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := ReadQuotaAdvice(c.status, c.header, quotaClock); got != c.want {
-				t.Errorf("got  %+v\nwant %+v", got, c.want)
-			}
+			expect.Equal(t, ReadQuotaAdvice(c.status, c.header, quotaClock), c.want)
 		})
 	}
 }
@@ -198,9 +196,7 @@ func TestCache_keeps_no_answer_that_lacks_what_is_required(t *testing.T) {
 		good.is(body200(`{"title":"half"}`))
 		wantFailure(t, steps.Apply(t.Context(), parcel(), ""), classify.Row, classify.CodeMissingRequired, "/name")
 		good.is(status(200))
-		if err := steps.Apply(t.Context(), parcel(), ""); err != nil {
-			t.Errorf("the service is fixed: %v", err)
-		}
+		expect.Do(t, steps.Apply(t.Context(), parcel(), ""), "the service is fixed")
 		good.asked()
 		if err := steps.Apply(t.Context(), parcel(), ""); err != nil || good.asked() != 0 {
 			t.Errorf("a whole answer is kept: %v", err)

@@ -133,9 +133,7 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 		})
 		f := &transform.Feature{Geometry: transform.Geometry{Shape: orb.Point{7.5, 50.5}}}
 		must.Do(t, steps.Apply(t.Context(), f, ""))
-		if got := properties(t, f); got != `{"kind":"Polygon","n":2,"name":"Bonn"}` {
-			t.Errorf("got %s", got)
-		}
+		expect.Equal(t, properties(t, f), `{"kind":"Polygon","n":2,"name":"Bonn"}`)
 	})
 	t.Run("every_type_of_geometry", func(t *testing.T) {
 		steps := b.steps("select st_asgeojson(st_geomfromgeojson($1)) as shape", []string{"geometry"}, func(s *config.EnrichStep) {
@@ -164,9 +162,7 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 		})
 		f := &transform.Feature{Properties: []transform.Member{{Name: "n", Value: number(2)}}}
 		must.Do(t, steps.Apply(t.Context(), f, ""))
-		if got := properties(t, f); got != `{"n":2,"all":[{"name":"Bonn"},{"name":"Köln"}],"first":"Bonn"}` {
-			t.Errorf("got %s", got)
-		}
+		expect.Equal(t, properties(t, f), `{"n":2,"all":[{"name":"Bonn"},{"name":"Köln"}],"first":"Bonn"}`)
 	})
 	t.Run("nothing_and_nothing_is_required", func(t *testing.T) {
 		f := parcel()
@@ -189,9 +185,7 @@ func testSQLValues(t *testing.T, server *postgis.Server) {
 	}
 	steps = b.steps("select name, write() from places where id = $1", []string{"id"}, nil)
 	wantFailure(t, steps.Apply(t.Context(), parcel(), ""), classify.Permanent, classify.CodeDBAccess, "25006") // no waiting makes it one that only reads
-	if n := one[int](b, "select count(*) from places"); n != 3 {
-		t.Errorf("%d places are left of 3", n)
-	}
+	expect.Equal(t, one[int](b, "select count(*) from places"), 3)
 }
 
 // Each fault of a real database, and the class that it has.
@@ -265,9 +259,7 @@ func testSQLDeadlock(t *testing.T, server *postgis.Server) {
 	watch.untilWaits("Lock") // it has places and waits for zones
 	b.exec("lock table places in access exclusive mode")
 	b.exec("rollback")
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	expect.Do(t, <-done)
 	if s := steps.Status()[0]; s.Sent != 2 || s.Requests[OutcomePassing] != 1 || s.Requests[OutcomeAnswered] != 1 {
 		t.Errorf("status %+v, want a deadlock and an answer", s)
 	}
@@ -285,9 +277,7 @@ func testSQLTerminated(t *testing.T, server *postgis.Server) {
 	b.untilWaits("Timeout")
 	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'switchback' and datname = current_database()")
 	wantFailure(t, <-done, classify.RetryBackoff, "db_unavailable", "57P01")
-	if err := steps.Apply(t.Context(), wait(0), ""); err != nil {
-		t.Errorf("the next one: %v", err)
-	}
+	expect.Do(t, steps.Apply(t.Context(), wait(0), ""), "the next one")
 }
 
 // S4-5: a server that is gone opens the breaker, and its records are held until it is back.

@@ -97,9 +97,7 @@ func TestApply_writes(t *testing.T) {
 			steps := make1(t, stepOf(server.URL, func(s *config.EnrichStep) { s.Set, s.Required = c.set, c.required }))
 			f := &transform.Feature{Properties: []transform.Member{{Name: "a", Value: transform.IntegerValue(1)}}}
 			must.Do(t, steps.Apply(t.Context(), f, ""))
-			if got := properties(t, f); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
-			}
+			expect.Equal(t, properties(t, f), c.want)
 		})
 	}
 }
@@ -192,9 +190,7 @@ func TestPost_redirects(t *testing.T) {
 	mux.Handle("/307", http.RedirectHandler("/new", http.StatusTemporaryRedirect))
 	mux.Handle("/303", http.RedirectHandler("/new", http.StatusSeeOther))
 	server := serve(t, mux.ServeHTTP)
-	if err := make1(t, post(server.URL+"/307", "x")).Apply(t.Context(), parcel(), contentHash); err != nil {
-		t.Error(err)
-	}
+	expect.Do(t, make1(t, post(server.URL+"/307", "x")).Apply(t.Context(), parcel(), contentHash))
 	err := make1(t, post(server.URL+"/303", "x")).Apply(t.Context(), parcel(), contentHash)
 	wantFailure(t, err, classify.Permanent, classify.CodeHTTPRedirect, "303")
 	expect.That(t, len(got) == 1 && got[0] == `POST "x" `+contentHash, "got %q", got)

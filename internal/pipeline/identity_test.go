@@ -72,9 +72,7 @@ func TestHandle_S0_6_tellsWhatARecordBecomes(t *testing.T) {
 				r.Value = nil
 			}
 			_, _ = p.Handle(t.Context(), r)
-			if got := strings.Join(*told, "\n"); got != strings.Join(c.want, "\n") {
-				t.Errorf("got  %s\nwant %s", got, strings.Join(c.want, "\n"))
-			}
+			expect.Equal(t, strings.Join(*told, "\n"), strings.Join(c.want, "\n"))
 		})
 	}
 }

@@ -91,9 +91,7 @@ func TestWrite_asksForTimes(t *testing.T) {
 		}
 		mapping := must.Get(pipeline.NewMapping(cfg))(t)
 		for _, v := range values {
-			if err := mapping.TryValue(t.Context(), []byte(point("a", `{"v":`+v+`}`))); err != nil {
-				t.Errorf("%s by %s: %v", v, found[1], err)
-			}
+			expect.Do(t, mapping.TryValue(t.Context(), []byte(point("a", `{"v":`+v+`}`))), v, "by", found[1])
 		}
 	}
 	for _, values := range [][2]string{{`"02.01.2024"`, `"soon"`}, {`1700000000`, `1700000000000`}, {`17`, `18`}, {`"2024-01-02T10:00:00Z"`, `"2025-01-02T10:00:00Z"`}, {`"1700000000"`, `"1700000001"`}} {

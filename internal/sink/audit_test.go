@@ -126,9 +126,7 @@ func TestDifferenceOf_S0_6(t *testing.T) {
 		"not deleted yet":                     {gone, at("t/1/9", 9, Fact{There: true}), DifferenceExtra},
 		"alive again":                         {gone, at("t/1/11", 11, Fact{There: true}), DifferenceAhead},
 	} {
-		if got := differenceOf(c.topic, c.fact); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		check.Equal(t, differenceOf(c.topic, c.fact), c.want, name)
 	}
 }
 

@@ -45,9 +45,7 @@ func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
 			t.Errorf("record %d is taken for %s, %s: %v", i, f.Code, f.Level, err)
 		}
 	}
-	if got := b.ask("select count(*) from parcels"); got != "96" {
-		t.Errorf("%s rows, want 96", got)
-	}
+	check.Equal(t, b.ask("select count(*) from parcels"), "96")
 	if s := b.Status(); s.Batches > 60 {
 		t.Errorf("%d statements for 4 bad records of 100", s.Batches)
 	}
@@ -76,9 +74,7 @@ func writeShuffled(t *testing.T, rows []*Row, sinks ...*Sink) {
 	for i := range 32 {
 		wg.Go(func() {
 			for r := range work {
-				if err := sinks[i%len(sinks)].Write(t.Context(), []*Row{r}); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, sinks[i%len(sinks)].Write(t.Context(), []*Row{r}))
 			}
 		})
 	}
@@ -108,9 +104,7 @@ func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 		}
 	}
 	writeShuffled(t, rows, one.Sink, two)
-	if got := one.ask("select count(*) || ' ' || count(*) filter (where name = 'v11') from parcels"); got != "30 30" {
-		t.Errorf("rows, and those in their newest state: %s", got)
-	}
+	check.Equal(t, one.ask("select count(*) || ' ' || count(*) filter (where name = 'v11') from parcels"), "30 30", "rows, and those in their newest state")
 }
 
 // A caller that goes away leaves nothing behind that blocks.
@@ -140,9 +134,7 @@ func TestSink_aColumnThatIsAddedIsUsed(t *testing.T) {
 		err := b.write(more)
 		return err == nil, fmt.Sprint(err)
 	})
-	if got := b.ask("select colour from parcels"); got != "red" {
-		t.Error(got)
-	}
+	check.Equal(t, b.ask("select colour from parcels"), "red")
 }
 
 // Columns of others are left alone, and a key may be a number.
@@ -153,9 +145,7 @@ func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
 	b.must(b.row("7", 0, 1, `{"id":7,"name":"x"}`, point))
 	b.exec("update parcels set note = 'yours'")
 	b.must(b.row("7", 0, 2, `{"id":"7","name":"y"}`, point))
-	if got := b.ask("select concat_ws(',', id, note, name, made, st_astext(geom)) from parcels"); got != "7,yours,y,Y,POINT(11.5 48.25)" {
-		t.Error(got)
-	}
+	check.Equal(t, b.ask("select concat_ws(',', id, note, name, made, st_astext(geom)) from parcels"), "7,yours,y,Y,POINT(11.5 48.25)")
 	if err := b.write(b.row("seven", 0, 3, `{"name":"z"}`, point)); classify.Of(err).Level != classify.LevelRow {
 		t.Errorf("a key that is no number: %v", err)
 	}

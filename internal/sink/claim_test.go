@@ -81,14 +81,10 @@ func TestSink_S0_6_rowsOfFeatureIds(t *testing.T) {
 		}
 	}
 	b.must(b.of("k1", "", 7))
-	if got := b.names(); got != "A: A of bin at 1" {
-		t.Errorf("after the tombstone: %s", got)
-	}
+	check.Equal(t, b.names(), "A: A of bin at 1", "after the tombstone")
 	b.must(b.of("k1", "B", 6)) // what the tombstone covers stays deleted
 	b.must(named(b.of("bin", "", 2), binary))
-	if got := b.names(); got != "none" {
-		t.Errorf("after both tombstones: %s", got)
-	}
+	check.Equal(t, b.names(), "none", "after both tombstones")
 }
 
 // S0-6: a row belongs to one record key. Another one is refused, alone in its batch and for a while, and gets it once it is free.
@@ -101,18 +97,12 @@ func TestSink_S0_6_aRowHasOneRecordKey(t *testing.T) {
 	if _, is := errors.AsType[*claimError](errs[1]); !is || f.Code != classify.CodeDBConstraint || f.Class != classify.RetryBackoff {
 		t.Errorf("%v is %s, %s", errs[1], f.Code, f.Class)
 	}
-	if got := b.names(); got != "A: A of k1 at 5, C: C of k0 at 1, D: D of k3 at 1" {
-		t.Error(got)
-	}
+	check.Equal(t, b.names(), "A: A of k1 at 5, C: C of k0 at 1, D: D of k3 at 1")
 	b.must(b.of("k1", "B", 6))
 	b.must(b.of("k2", "A", 9))
-	if got := b.names(); got != "A: A of k2 at 9, B: B of k1 at 6, C: C of k0 at 1, D: D of k3 at 1" {
-		t.Error(got)
-	}
+	check.Equal(t, b.names(), "A: A of k2 at 9, B: B of k1 at 6, C: C of k0 at 1, D: D of k3 at 1")
 	b.must(b.of("k1", "", 7))
-	if got := b.names(); got != "A: A of k2 at 9, C: C of k0 at 1, D: D of k3 at 1" {
-		t.Errorf("a delete took another key's row: %s", got)
-	}
+	check.Equal(t, b.names(), "A: A of k2 at 9, C: C of k0 at 1, D: D of k3 at 1", "a delete took another key's row")
 	nowhere := b.of("k4", "E", 1)
 	nowhere.RowKey = []byte{0}
 	if err := b.write(nowhere); classify.Of(err).Code != classify.CodeMissingRequired {
@@ -138,9 +128,7 @@ func TestSink_S0_6_movedRowsLeaveNothingBehind(t *testing.T) {
 		}
 	}
 	writeShuffled(t, rows, first, one.Sink)
-	if got := one.ask("select count(*) || ' ' || count(*) filter (where name like '% at 7' and id like '%-1') from parcels"); got != "24 24" {
-		t.Errorf("rows, and those in their newest state: %s", got)
-	}
+	check.Equal(t, one.ask("select count(*) || ' ' || count(*) filter (where name like '% at 7' and id like '%-1') from parcels"), "24 24", "rows, and those in their newest state")
 }
 
 // rekey takes the table to another rule, by which each key leads to the row of a map.
@@ -193,9 +181,7 @@ func TestRekey_S0_6_takesATableWithRows(t *testing.T) {
 	b.refound(config.SinkKeyFeature)
 	b.must(b.of("k0", "f0", 9), b.of("k1", "", 12), b.of("k2", "moved", 12), b.of("k3", "f3", 12), b.of("k7", "f7", 10))
 	want := "f0: k0, f3: f3 of k3 at 12, f4: k4, f5: k5, f6: k6, moved: moved of k2 at 12"
-	if got := b.names(); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	check.Equal(t, b.names(), want)
 	if _, err := b.rekey(config.SinkKeyRecord, leads, true); err == nil || !strings.Contains(err.Error(), "cannot go back") {
 		t.Errorf("back to the record key: %v", err)
 	}
@@ -210,7 +196,5 @@ func TestRekey_S4_3_namesThePrivilege(t *testing.T) {
 	b = b.as(role)
 	_, err := b.rekey(config.SinkKeyFeature, map[string]string{"k": "f"}, true)
 	check.That(t, err != nil && strings.Contains(err.Error(), "parcels") && (strings.Contains(err.Error(), "permission") || strings.Contains(err.Error(), "owner")), "%v", err)
-	if got := b.names(); got != "k: x" {
-		t.Error(got)
-	}
+	check.Equal(t, b.names(), "k: x")
 }

@@ -52,9 +52,7 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 				"select col_description('parcels'::regclass, attnum) from pg_attribute where attrelid = 'parcels'::regclass and attname = 'name'": `Switchback: from property the owner's \ name, string`,
 				"select obj_description('parcels'::regclass) like 'Switchback: % of pipeline parcels, found by %'":                                "true",
 			} {
-				if got := b.ask(sql); got != want {
-					t.Errorf("%s: %s, want %s", sql, got, want)
-				}
+				check.Equal(t, b.ask(sql), want, sql)
 			}
 			b.refound(b.cfg.Sink.Key)
 			if notes, err := b.Prepare(t.Context()); err != nil || len(notes) > 0 {
@@ -77,9 +75,7 @@ func TestEnsure_S0_6_addsWhatATableHasNot(t *testing.T) {
 		"left %v, %v", dry.Left, done.Left)
 	after := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
 	check.That(t, after == before+" seentimestamp with time zone tagsjsonb", "%s became %s", before, after)
-	if got := b.ask("select note || ' ' || col_description('parcels'::regclass, 3) from parcels"); got != "mine ours" {
-		t.Error(got)
-	}
+	check.Equal(t, b.ask("select note || ' ' || col_description('parcels'::regclass, 3) from parcels"), "mine ours")
 	b.ensure(true, 0)
 }
 
@@ -110,9 +106,7 @@ func TestEnsure_S4_3_namesThePrivilege(t *testing.T) {
 	_, err := Ensure(t.Context(), b.cfg, true)
 	check.That(t, err != nil && strings.Contains(err.Error(), "nothing was made") && strings.Contains(err.Error(), `add column if not exists "area"`) && strings.Contains(err.Error(), "owner of parcels"),
 		"%v", err)
-	if got := b.ask("select to_regclass('parcels_switchback')"); got != "null" {
-		t.Error(got)
-	}
+	check.Equal(t, b.ask("select to_regclass('parcels_switchback')"), "null")
 }
 
 // S0-6: the statements that ensure prints can be run on the table that is there: a partitioned one takes no index concurrently.
@@ -147,9 +141,7 @@ func TestEnsure_S0_6_partitionedTables(t *testing.T) {
 				}
 			}
 			b.must(b.row("b", 0, 2, "", ""))
-			if got := b.ask("select string_agg(id, ',' order by id) from parcels"); got != "a,x,y" {
-				t.Error(got)
-			}
+			check.Equal(t, b.ask("select string_agg(id, ',' order by id) from parcels"), "a,x,y")
 		})
 	}
 }

@@ -93,9 +93,7 @@ func TestSink_aKeyIsNeverCut(t *testing.T) {
 				t.Errorf("%s: %s: %v", kind, f.Code, err)
 			}
 		}
-		if got := b.ask("select string_agg(id || name, ',') from parcels"); got != "abcdwhole" {
-			t.Errorf("%s: the table has %s", kind, got)
-		}
+		check.Equal(t, b.ask("select string_agg(id || name, ',') from parcels"), "abcdwhole", kind)
 	}
 }
 
@@ -122,9 +120,7 @@ func TestSink_aTableThatIsAlteredIsReadAgain(t *testing.T) {
 		"alter table parcels alter name type varchar(10)",
 	} {
 		b.exec(sql)
-		if err := b.write(b.row("a", 0, int64(2+i), `{"name":"y"}`, point)); err != nil {
-			t.Errorf("after %s: %v", sql, err)
-		}
+		check.Do(t, b.write(b.row("a", 0, int64(2+i), `{"name":"y"}`, point)), "after", sql)
 	}
 }
 
@@ -140,9 +136,7 @@ func TestSink_S3_5_aConnectionToAStandbyIsGivenUp(t *testing.T) {
 		t.Fatalf("%s: %v", f.Code, err)
 	}
 	b.exec("alter database " + name + " reset default_transaction_read_only")
-	if err := b.write(b.row("a", 0, 1, `{"name":"x"}`, point)); err != nil {
-		t.Errorf("the connection of before is used again: %v", err)
-	}
+	check.Do(t, b.write(b.row("a", 0, 1, `{"name":"x"}`, point)), "the connection of before is used again")
 }
 
 // A connection that ends between two statements of a batch leaves all of it or nothing.
@@ -160,11 +154,7 @@ func TestSink_S0_6_aConnectionThatIsCutLeavesAllOrNothing(t *testing.T) {
 		t.Errorf("%s %v", f.Code, f.Err)
 	}
 	b.exec("select pg_advisory_unlock(1)")
-	if got := b.ask("select string_agg(id || name, ',' order by id) from parcels"); got != "gonex,keptx" {
-		t.Errorf("half of it is there: %s", got)
-	}
+	check.Equal(t, b.ask("select string_agg(id || name, ',' order by id) from parcels"), "gonex,keptx", "half of it is there")
 	b.must(b.row("gone", 0, 2, "", point), b.row("kept", 0, 2, `{"name":"y"}`, point))
-	if got := b.ask("select string_agg(id || name, ',') from parcels"); got != "kepty" {
-		t.Error(got)
-	}
+	check.Equal(t, b.ask("select string_agg(id || name, ',') from parcels"), "kepty")
 }

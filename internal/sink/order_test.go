@@ -35,9 +35,7 @@ func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if got := b.ask("select string_agg(name, ',') from parcels"); got != "null" {
-		t.Errorf("the key was deleted last, and the table has %q", got)
-	}
+	check.Equal(t, b.ask("select string_agg(name, ',') from parcels"), "null", "the key was deleted last, and")
 	if s := b.Status(); s.Deleted != 1 {
 		t.Errorf("%+v", s)
 	}
@@ -77,13 +75,9 @@ func TestSink_S0_6_twoFirstEventsOfOneKey(t *testing.T) {
 	awaitBlocked(t, b, 2)
 	b.exec("select pg_advisory_unlock(7)")
 	for range 2 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		check.Do(t, <-done)
 	}
-	if got := b.names(); got != "A: A of k1 at 1" {
-		t.Error(got)
-	}
+	check.Equal(t, b.names(), "A: A of k1 at 1")
 }
 
 // repeat asks about an event that says what took effect last, and wants an answer.
@@ -106,9 +100,7 @@ func TestSink_S0_6_aRepeatFindsWhatALostAnswerLeft(t *testing.T) {
 	b := open(t, postgis.Need(t), "")
 	name := func(want string) {
 		t.Helper()
-		if got := b.ask("select coalesce((select name from parcels where id = 'k'), 'none')"); got != want {
-			t.Errorf("the table has %s, want %s", got, want)
-		}
+		check.Equal(t, b.ask("select coalesce((select name from parcels where id = 'k'), 'none')"), want)
 	}
 	b.repeat("k", 0, 1, "A", true) // nothing was ever written
 	b.must(b.says("k", 0, 1, "A"))
@@ -149,9 +141,7 @@ func TestSink_S0_6_repeatsAreAskedTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := b.ask("select count(*) from parcels_switchback where source_offset >= 1000"); got != "342" {
-		t.Errorf("%s guards were raised", got)
-	}
+	check.Equal(t, b.ask("select count(*) from parcels_switchback where source_offset >= 1000"), "342")
 }
 
 // A repeat waits for the database as a write does.
@@ -183,9 +173,7 @@ func TestSink_S0_6_rowsThatTheGuardDoesNotKnow(t *testing.T) {
 	b := open(t, postgis.Need(t), "")
 	b.exec("insert into parcels (id, name) values ('k025', 'by hand')")
 	b.must(b.rows(20, 10, 20, "new")...)
-	if got := b.ask("select count(*) || name from parcels where id between 'k020' and 'k029' group by name"); got != "10new" {
-		t.Errorf("the table has %s", got)
-	}
+	check.Equal(t, b.ask("select count(*) || name from parcels where id between 'k020' and 'k029' group by name"), "10new")
 	b.exec("create unique index on parcels (name) where name like 'only%'")
 	answers := b.together(append(b.rows(40, 1, 40, "only one"), b.rows(41, 2, 41, "only one")...)...)
 	failed := 0
@@ -217,9 +205,7 @@ func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
 				t.Errorf("a value that the column refuses: %v", err)
 			}
 			b.must(b.row("k001", 0, 22, `{"name":"third","tags":["a",{"b":null}]}`, point))
-			if got := b.ask("select string_agg(id || name, ',' order by id) from parcels"); got != "k001third,k002first,k003second,k004second,k005second,k006second,k007second" {
-				t.Errorf("the table has %s", got)
-			}
+			check.Equal(t, b.ask("select string_agg(id || name, ',' order by id) from parcels"), "k001third,k002first,k003second,k004second,k005second,k006second,k007second")
 		})
 	}
 }
@@ -231,11 +217,7 @@ func TestSink_S0_6_aDuplicateTouchesNoRow(t *testing.T) {
 	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
 	before := b.ask("select xmin || '/' || ctid from parcels")
 	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
-	if after := b.ask("select xmin || '/' || ctid from parcels"); after != before {
-		t.Errorf("%s became %s", before, after)
-	}
+	check.Equal(t, b.ask("select xmin || '/' || ctid from parcels"), before)
 	b.must(b.row("a", 0, 1, `{"name":"X","tags":[1]}`, point)) // the same event, made differently by a later attempt
-	if got := b.ask("select name from parcels"); got != "X" {
-		t.Errorf("the table has %s", got)
-	}
+	check.Equal(t, b.ask("select name from parcels"), "X")
 }

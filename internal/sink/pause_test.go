@@ -144,9 +144,7 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 	}
 	secret("second")
 	b.until("the new password", after)
-	if err := b.write(b.row("b", 0, 3, `{"name":"x"}`, point)); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, b.write(b.row("b", 0, 3, `{"name":"x"}`, point)))
 }
 
 // S4-3: a fault that reaches some records only lets the others pass: those with heights, with a property whose column is gone, or
@@ -206,9 +204,7 @@ func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 		}
 		b.exec("commit")
 		b.must(rows[7])
-		if got := b.ask("select count(*) from parcels where name = 'after'"); got != "100" {
-			t.Errorf("%s rows", got)
-		}
+		check.Equal(t, b.ask("select count(*) from parcels where name = 'after'"), "100")
 	}
 }
 

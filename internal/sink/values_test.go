@@ -71,9 +71,7 @@ func TestSink_S0_6_textsOfDatesAndTimes(t *testing.T) {
 					continue
 				}
 				b.exec("set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'")
-				if got := b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)); got != c.want {
-					t.Errorf("%s %q: the table has %s, want %s", c.column, c.text, got, c.want)
-				}
+				check.Equal(t, b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)), c.want, c.column, c.text)
 				if f := b.audited(row)[0]; !f.There || f.Differs {
 					t.Errorf("%s %q: %+v", c.column, c.text, f)
 				}
@@ -131,9 +129,7 @@ func TestSink_S0_6_settingsOfTheRole(t *testing.T) {
 			t.Errorf("%s: %v", c.properties, err)
 			continue
 		}
-		if got := b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.read, i)); got != c.want {
-			t.Errorf("%s: the table has %s, want %s", c.properties, got, c.want)
-		}
+		check.Equal(t, b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.read, i)), c.want, c.properties)
 		if f := b.audited(row)[0]; !f.There || f.Differs {
 			t.Errorf("%s: %+v", c.properties, f)
 		}
@@ -161,9 +157,7 @@ func TestSink_S0_6_specialWordsAreNoTimes(t *testing.T) {
 			t.Errorf("%s %s: %v", column, value, err)
 		}
 	}
-	if got := b.ask("select count(*) from parcels"); got != "1" {
-		t.Errorf("%s rows", got)
-	}
+	check.Equal(t, b.ask("select count(*) from parcels"), "1")
 	b.exec("truncate parcels, parcels_switchback; alter table parcels alter id type timestamp using null")
 	b.table.Store(nil)
 	for _, key := range []string{"now", "2026-11-25T10:00:00+01:00"} {
@@ -214,9 +208,7 @@ func TestSink_S0_6_datesInsideOtherTypes(t *testing.T) {
 			continue
 		}
 		b.exec("set timezone = 'UTC'; set datestyle = 'ISO, YMD'")
-		if got := b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)); got != c.want {
-			t.Errorf("%s %s: the table has %s, want %s", c.column, c.value, got, c.want)
-		}
+		check.Equal(t, b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)), c.want, c.column, c.value)
 		if f := b.audited(row)[0]; !f.There || f.Differs {
 			t.Errorf("%s %s: %+v", c.column, c.value, f)
 		}
@@ -322,9 +314,7 @@ func TestSink_S0_6_bytesAndWholeNumbers(t *testing.T) {
 		if err != nil || c.want == "" {
 			continue
 		}
-		if got := b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)); got != c.want {
-			t.Errorf("%s %s: the table has %s, want %s", c.column, c.value, got, c.want)
-		}
+		check.Equal(t, b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)), c.want, c.column, c.value)
 		if f := b.audited(row)[0]; !f.There || f.Differs {
 			t.Errorf("%s %s: %+v", c.column, c.value, f)
 		}
@@ -356,9 +346,7 @@ func TestSink_S0_6_binaryHandlingMode(t *testing.T) {
 				if err != nil || want == "" {
 					continue
 				}
-				if got := b.ask(fmt.Sprintf("select raw from parcels where id = '%d'", n)); got != want {
-					t.Errorf("%s: the table has %s, want %s", value, got, want)
-				}
+				check.Equal(t, b.ask(fmt.Sprintf("select raw from parcels where id = '%d'", n)), want, value)
 				if f := b.audited(row)[0]; !f.There || f.Differs {
 					t.Errorf("%s: %+v", value, f)
 				}

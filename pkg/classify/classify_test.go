@@ -160,9 +160,7 @@ func TestStage(t *testing.T) {
 		{"a_mark_outside_the_list", classify.WithStage("lunch", inner), classify.StageHandler},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			if got := classify.Of(r.err).Stage; got != r.want {
-				t.Errorf("stage %s, want %s", got, r.want)
-			}
+			expect.Equal(t, classify.Of(r.err).Stage, r.want, "stage")
 		})
 	}
 	marked := classify.WithStage(classify.StageEnrich, inner)
@@ -226,9 +224,7 @@ func get(url string) (*http.Response, error) { return (&http.Client{Timeout: tim
 func wantCode(t *testing.T, err error, want classify.Code) {
 	t.Helper()
 	must.That(t, err != nil, "no error")
-	if got := classify.Of(err).Code; got != want {
-		t.Errorf("%v is %s, want %s", err, got, want)
-	}
+	expect.Equal(t, classify.Of(err).Code, want, err)
 }
 
 func listen(t *testing.T) net.Listener {

@@ -115,9 +115,7 @@ func TestExchangeText_is_one_bounded_line(t *testing.T) {
 		"nothing but blanks": {&classify.Request{Step: " \n"}, ""},
 		"not a status":       {&classify.Response{Status: -1, Body: "x"}, `{"body":"x"}`},
 	} {
-		if got := c.text.Text(); got != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
+		expect.Equal(t, c.text.Text(), c.want, name)
 	}
 	long := strings.Repeat("ü\"\u2028", 1000)
 	for _, got := range []string{

@@ -66,12 +66,8 @@ func TestNewHTTPError(t *testing.T) {
 
 func TestPublicURL(t *testing.T) {
 	u := must.Get(url.Parse("https://user:word@h:1/a%2Fb?key=secret#part"))(t)
-	if got := classify.PublicURL(u); got != "https://h:1/a%2Fb" {
-		t.Errorf("got %s", got)
-	}
-	if got := classify.PublicURL(nil); got != "" {
-		t.Errorf("no URL gives %s", got)
-	}
+	expect.Equal(t, classify.PublicURL(u), "https://h:1/a%2Fb")
+	expect.Equal(t, classify.PublicURL(nil), "", "no URL")
 }
 
 // A date is that of the other side's clock. Ours may be ahead of it: an attempt must not come early for that.
@@ -97,9 +93,7 @@ func TestNewHTTPError_S2_2_a_date_is_counted_from_the_clock_that_made_it(t *test
 					h.Set(name, value)
 				}
 			}
-			if got := classify.NewHTTPError(&http.Response{StatusCode: 503, Header: h}, now).RetryAfter; got != c.want {
-				t.Errorf("waits %v, want %v", got, c.want)
-			}
+			expect.Equal(t, classify.NewHTTPError(&http.Response{StatusCode: 503, Header: h}, now).RetryAfter, c.want, "waits")
 		})
 	}
 }

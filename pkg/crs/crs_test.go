@@ -34,9 +34,7 @@ func TestWithAxisOrder(t *testing.T) {
 	if yx.AxisOrder() != crs.AxisYX || xy.AxisOrder() != crs.AxisXY || xy.Code() != "EPSG:4326" {
 		t.Errorf("got %s and %s", yx.AxisOrder(), xy.AxisOrder())
 	}
-	if got := xy.WithAxisOrder("zyx").AxisOrder(); got != crs.AxisXY {
-		t.Errorf("an unknown order gives %s", got)
-	}
+	expect.Equal(t, xy.WithAxisOrder("zyx").AxisOrder(), crs.AxisXY, "an unknown order")
 }
 
 // The bounds that the EPSG registry shows for some systems, to a kilometre.
@@ -97,8 +95,6 @@ func TestContains(t *testing.T) {
 		{"EPSG:4269", 9, 52, false},
 	}
 	for _, c := range cases {
-		if got := mustLookup(t, c.code).Contains(c.x, c.y); got != c.want {
-			t.Errorf("%s contains %g, %g: %t", c.code, c.x, c.y, got)
-		}
+		expect.Equal(t, mustLookup(t, c.code).Contains(c.x, c.y), c.want, c.code, "contains", c.x, c.y)
 	}
 }

@@ -95,13 +95,9 @@ func TestNewHeights_refuses(t *testing.T) {
 		t.Error("no system of the places")
 	}
 	for _, code := range crs.HeightCodes() {
-		if err := crs.CheckHeights(code); err != nil {
-			t.Error(err)
-		}
+		expect.Do(t, crs.CheckHeights(code))
 	}
-	if err := crs.CheckHeights("urn:ogc:def:crs:EPSG::5773"); err != nil {
-		t.Error(err)
-	}
+	expect.Do(t, crs.CheckHeights("urn:ogc:def:crs:EPSG::5773"))
 }
 
 func TestNewHeights_refuses_damaged_files(t *testing.T) {

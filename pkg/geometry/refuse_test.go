@@ -198,8 +198,6 @@ func TestHasEmptyPoint(t *testing.T) {
 		"POINT EMPTY": true, "POINT (1 2)": false, "MULTIPOINT ((1 2), EMPTY)": true, "MULTIPOINT EMPTY": false, "LINESTRING EMPTY": false,
 		"GEOMETRYCOLLECTION (POINT (1 2), GEOMETRYCOLLECTION (POINT EMPTY))": true, "GEOMETRYCOLLECTION EMPTY": false,
 	} {
-		if got := geometry.HasEmptyPoint(decode(t, geometry.WKT, text).Shape); got != want {
-			t.Errorf("%s: got %v", text, got)
-		}
+		expect.Equal(t, geometry.HasEmptyPoint(decode(t, geometry.WKT, text).Shape), want, text)
 	}
 }

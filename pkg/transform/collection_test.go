@@ -77,9 +77,7 @@ func TestIsCollection(t *testing.T) {
 		`{"type":"Feature"}`: false, `{"type":["FeatureCollection"]}`: false, `{"features":[]}`: false, `[]`: false, ``: false, `{`: false, `{"a":[`: false,
 		`{"a":{"type":"FeatureCollection"}}`: false, `"FeatureCollection"`: false,
 	} {
-		if got := IsCollection([]byte(text)); got != want {
-			t.Errorf("%s: %t", text, got)
-		}
+		expect.Equal(t, IsCollection([]byte(text)), want, text)
 	}
 }
 

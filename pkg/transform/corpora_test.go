@@ -188,9 +188,7 @@ func checkRoundTrip(t *testing.T, tr *Transformer, record []byte) {
 	f := mustDecode(t, tr, string(record))
 	once := mustEncode(t, tr, f)
 	again := mustDecode(t, tr, once)
-	if twice := mustEncode(t, tr, again); twice != once {
-		t.Errorf("the text changes:\n%s\n%s", once, twice)
-	}
+	expect.Equal(t, mustEncode(t, tr, again), once, "the text changes")
 	if !bytes.Equal(Canonical(f), Canonical(again)) {
 		t.Errorf("the content changes:\n%s\n%s", Canonical(f), Canonical(again))
 	}

@@ -49,9 +49,7 @@ func TestDecodeAccepts(t *testing.T) {
 			if want == "" {
 				want = c.in
 			}
-			if got := mustEncode(t, tr, mustDecode(t, tr, c.in)); got != want {
-				t.Errorf("got  %s\nwant %s", got, want)
-			}
+			expect.Equal(t, mustEncode(t, tr, mustDecode(t, tr, c.in)), want)
 		})
 	}
 }
@@ -207,7 +205,5 @@ func TestDecodeKeepsNothingOfTheRecord(t *testing.T) {
 	for i := range record {
 		record[i] = 'X'
 	}
-	if got := mustEncode(t, tr, f); got != want {
-		t.Errorf("the feature changed with the record: %s", got)
-	}
+	expect.Equal(t, mustEncode(t, tr, f), want, "the feature changed with the record")
 }

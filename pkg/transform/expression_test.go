@@ -111,9 +111,7 @@ func TestID_S0_6(t *testing.T) {
 	}
 	hashed := idOf(IDRule{Hash: true}, record)
 	expect.That(t, len(hashed) == len(`"f1-"`)+16 && strings.HasPrefix(hashed, `"f1-`), "got %s", hashed)
-	if again := idOf(IDRule{Hash: true}, same); again != hashed {
-		t.Errorf("the same attributes, written otherwise, give %s and %s", hashed, again)
-	}
+	expect.Equal(t, idOf(IDRule{Hash: true}, same), hashed, "the same attributes, written otherwise, give")
 	expect.That(t, idOf(IDRule{Hash: true}, other) != hashed, "other attributes give %s too", hashed)
 	cases := []struct {
 		rule         IDRule
@@ -128,9 +126,7 @@ func TestID_S0_6(t *testing.T) {
 		{IDRule{Expr: `properties.a.b.c`}, record, "expression_failed"},
 	}
 	for _, c := range cases {
-		if got := idOf(c.rule, c.record); got != c.want {
-			t.Errorf("%+v gives %s, want %s", c.rule, got, c.want)
-		}
+		expect.Equal(t, idOf(c.rule, c.record), c.want, c.rule)
 	}
 	for path, rule := range map[string]IDRule{
 		"id": {From: "id"}, "id.from": {From: "name"}, "id.expr": {Expr: `"a"`},

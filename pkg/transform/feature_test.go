@@ -2,6 +2,8 @@ package transform
 
 import (
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestFeatureSetProperty(t *testing.T) {
@@ -12,9 +14,7 @@ func TestFeatureSetProperty(t *testing.T) {
 	f.SetProperty("a.b", BooleanValue(true))
 	f.SetProperty("bad\xff", StringValue("\xff"))
 	want := `{"type":"Feature","geometry":null,"properties":{"a.b":true,"c":"x","bad` + "\uFFFD" + `":"` + "\uFFFD" + `"}}`
-	if got := mustEncode(t, tr, f); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	expect.Equal(t, mustEncode(t, tr, f), want)
 }
 
 func TestFeatureText(t *testing.T) {
@@ -42,8 +42,6 @@ func TestIDString_S0_6(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for id, want := range map[string]string{`1`: "1", `1.0`: "1", `1e0`: "1", `10`: "10", `1e1`: "10", `1.50`: "1.5", `-2.0`: "-2", `10203040506070809091`: "10203040506070809091", `"1.0"`: "1.0", `-0`: "0", `-0.0`: "0", `-0e5`: "0", `"-0"`: "-0"} {
 		f := mustDecode(t, tr, `{"type":"Feature","id":`+id+`,"geometry":null,"properties":null}`)
-		if got := f.IDString(); got != want {
-			t.Errorf("the id %s is %q, want %q", id, got, want)
-		}
+		expect.Equal(t, f.IDString(), want, "the id", id)
 	}
 }

@@ -112,9 +112,7 @@ func TestGrids_config(t *testing.T) {
 		})
 	}
 	rules := GeometryRules{SourceCRS: "EPSG:31467", Grids: folder}
-	if err := Check(Config{Geometry: rules}); err != nil {
-		t.Errorf("Check: %v", err)
-	}
+	expect.Do(t, Check(Config{Geometry: rules}), "Check")
 	if _, err := New(Config{Geometry: rules}); err == nil || !strings.Contains(err.Error(), "were not read") {
 		t.Errorf("without the files: %v", err)
 	}

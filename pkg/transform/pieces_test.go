@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -15,12 +16,8 @@ func TestCutCollection(t *testing.T) {
 	must.That(t, ok && p.Len() == 3, "%d pieces, %v", p.Len(), ok)
 	for i, want := range []string{`{"a" : "]\"[,"}`, `[1, 2]`, `3`} {
 		alone := strings.Replace(text, `[ {"a" : "]\"[,"} ,[1, 2] , 3 ]`, "["+want+"]", 1)
-		if got := string(p.Feature(i)); got != want {
-			t.Errorf("piece %d is %s", i, got)
-		}
-		if got := string(p.Alone(i)); got != alone {
-			t.Errorf("alone, piece %d is %s, want %s", i, got, alone)
-		}
+		expect.Equal(t, string(p.Feature(i)), want, "piece", i)
+		expect.Equal(t, string(p.Alone(i)), alone, "alone, piece", i)
 	}
 	if empty := string(p.Empty()); len(empty) != p.Frame() || !strings.Contains(empty, `"features" : [] ,`) {
 		t.Errorf("empty: %s, frame of %d bytes", empty, p.Frame())

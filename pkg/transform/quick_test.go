@@ -119,9 +119,7 @@ func TestQuick_S0_8_takes(t *testing.T) {
 		{"ring_not_closed", `{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]},"properties":{}}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if quick := isQuick(t, tr, []byte(c.record)); quick != c.quick {
-				t.Errorf("quick %v, want %v", quick, c.quick)
-			}
+			expect.Equal(t, isQuick(t, tr, []byte(c.record)), c.quick, "quick")
 			for _, tr := range quickTransformers(t) {
 				checkQuick(t, tr, []byte(c.record))
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -37,9 +38,7 @@ func TestSchema(t *testing.T) {
 	schema, document := compileSchema(t)
 	tr := mustNew(t, Config{Geometry: GeometryRules{EmptyGeometry: Accept, Validity: ValidityFlag}})
 	for _, example := range document["examples"].([]any) {
-		if err := schema.Validate(example); err != nil {
-			t.Errorf("C-7: the schema's own example: %v", err)
-		}
+		expect.Do(t, schema.Validate(example), "C-7: the schema's own example")
 		text := must.Get(json.Marshal(example))(t)
 		if _, err := tr.Apply(t.Context(), text); err != nil {
 			t.Errorf("C-7: the schema's own example: %v", err)
@@ -47,13 +46,9 @@ func TestSchema(t *testing.T) {
 	}
 	for _, name := range glob(t, "testdata/accepted/*.json") {
 		record := readFile(t, name)
-		if err := schema.Validate(parseJSON(t, record)); err != nil {
-			t.Errorf("C-7: %s: %v", name, err)
-		}
+		expect.Do(t, schema.Validate(parseJSON(t, record)), "C-7", name)
 		f := must.Get(tr.Apply(t.Context(), record))(t)
-		if err := schema.Validate(parseJSON(t, []byte(mustEncode(t, tr, f)))); err != nil {
-			t.Errorf("C-7: the output for %s: %v", name, err)
-		}
+		expect.Do(t, schema.Validate(parseJSON(t, []byte(mustEncode(t, tr, f)))), "C-7: the output for", name)
 	}
 	if err := schema.Validate(parseJSON(t, []byte(`{"type":"Feature","id":null,"geometry":null,"properties":null}`))); err == nil {
 		t.Error("C-7: the schema accepts an id that is null")

@@ -218,9 +218,7 @@ func TestRuleFaults_S0_1(t *testing.T) {
 	config := Config{Fields: []Field{{To: "x", References: &FieldReference{Set: "later"}}}}
 	checkFault(t, Check(config), "fields[0].references.set")
 	config.References = []Reference{{Name: "later", File: "zones.csv", Column: "code"}}
-	if err := Check(config); err != nil {
-		t.Errorf("a set that is loaded later: %v", err)
-	}
+	expect.Do(t, Check(config), "a set that is loaded later")
 	_, err := New(config)
 	checkFault(t, err, "fields[0].references.set")
 	for path, reference := range map[string]Reference{

@@ -68,8 +68,6 @@ func TestAppendDecimal(t *testing.T) {
 		{"1e-9223372036854775808", "1e-9223372036854775808"}, {"1E-99999999999999999999", "1e-99999999999999999999"},
 	}
 	for _, c := range cases {
-		if got := string(appendDecimal([]byte("x-"), c.literal)); got != "x-"+c.want {
-			t.Errorf("S2-4: %s becomes %s, want %s", c.literal, got, "x-"+c.want)
-		}
+		expect.Equal(t, string(appendDecimal([]byte("x-"), c.literal)), "x-"+c.want, "S2-4", c.literal)
 	}
 }

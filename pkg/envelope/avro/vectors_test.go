@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
@@ -46,17 +47,11 @@ func TestVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			s := parse(t, v.Schema)
-			if got := s.Canonical(); got != v.Canonical {
-				t.Errorf("canonical form\n got %s\nwant %s", got, v.Canonical)
-			}
-			if got := s.Fingerprint().String(); got != v.Fingerprint {
-				t.Errorf("fingerprint: got %s, want %s", got, v.Fingerprint)
-			}
+			expect.Equal(t, s.Canonical(), v.Canonical, "canonical form")
+			expect.Equal(t, s.Fingerprint().String(), v.Fingerprint, "fingerprint")
 			value, err := s.Decode(unhex(t, v.Data), avro.Limits{})
 			must.Do(t, err)
-			if got := string(value.AppendJSON(nil)); got != v.JSON {
-				t.Errorf("data\n got %s\nwant %s", got, v.JSON)
-			}
+			expect.Equal(t, string(value.AppendJSON(nil)), v.JSON, "data")
 			// The form has no word for "no namespace", so inside of one a bare name means another type. That is the
 			// specification's gap, and every implementation has it.
 			bare := strings.Contains(v.Canonical, `"Bare"`)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -47,7 +48,5 @@ func TestGrid_what_has_no_such_decimals_stays(t *testing.T) {
 	if d := Finest(1e300).Decimals(); d >= 0 {
 		t.Errorf("the finest grid of 1e300 has %d decimals", d)
 	}
-	if d := Finest(0).Decimals(); d != MaxDecimals {
-		t.Errorf("the finest grid of 0 has %d decimals", d)
-	}
+	expect.Equal(t, Finest(0).Decimals(), MaxDecimals, "the finest grid of 0")
 }
