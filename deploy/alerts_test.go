@@ -37,9 +37,8 @@ type rule struct {
 func load(t *testing.T, file string, into any) {
 	t.Helper()
 	text := must.Get(os.ReadFile(file))(t)
-	if err := yaml.UnmarshalWithOptions(text, into); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+	err := yaml.UnmarshalWithOptions(text, into)
+	must.That(t, err == nil, "%s: %v", file, err)
 }
 
 func rules(t *testing.T) (alerts, records []rule) {
@@ -70,12 +69,10 @@ func TestAlerts_S4_10_S4_11_eachSaysWhatIsStaleWhatIsDoneAndWhatToDo(t *testing.
 	alerts, _ := rules(t)
 	known := exportedMetrics(t)
 	for _, a := range alerts {
-		if want := severities[a.Labels["priority"]]; want == "" || a.Labels["severity"] != want || a.For != "5m" {
-			t.Errorf("%s: priority %q with severity %q after %s", a.Alert, a.Labels["priority"], a.Labels["severity"], a.For)
-		}
-		if want := runbookAt + strings.ToLower(a.Alert); a.Annotations["runbook_url"] != want {
-			t.Errorf("%s: runbook_url is %q, want %q", a.Alert, a.Annotations["runbook_url"], want)
-		}
+		want := severities[a.Labels["priority"]]
+		expect.That(t, want != "" && a.Labels["severity"] == want && a.For == "5m", "%s: priority %q with severity %q after %s", a.Alert, a.Labels["priority"], a.Labels["severity"], a.For)
+		want = runbookAt + strings.ToLower(a.Alert)
+		expect.That(t, a.Annotations["runbook_url"] == want, "%s: runbook_url is %q, want %q", a.Alert, a.Annotations["runbook_url"], want)
 		for _, name := range []string{"summary", "description", "runs", "impact", "progress", "dead_letters", "recovery", "steps"} {
 			text := a.Annotations[name]
 			expect.That(t, text != "" && (name != "summary" || !strings.Contains(text, "{{")),
@@ -109,9 +106,8 @@ func TestAlerts_S4_11_theCommandsExist(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), binaries[command[1]], args...)
 			said, _ := cmd.CombinedOutput() // the exit code says it
 			tried[command[1]]++
-			if got := cmd.ProcessState.ExitCode(); got != code || !strings.Contains(string(said), says) {
-				t.Errorf("%s: %s ends with %d: %s", a.Alert, command[0], got, said)
-			}
+			got := cmd.ProcessState.ExitCode()
+			expect.That(t, got == code && strings.Contains(string(said), says), "%s: %s ends with %d: %s", a.Alert, command[0], got, said)
 		}
 	}
 	expect.That(t, tried["replayer"] >= 10 && tried["consumer"] >= 10, "commands found: %v, at least ten of each stand in the alerts", tried)

@@ -88,9 +88,9 @@ func TestCI_S0_12_theCheckFailsWhenAPolicyBreaks(t *testing.T) {
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			_ = cmd.Run() // the exit code says it
-			if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(out.String(), c.says) || strings.Contains(out.String(), c.saysNot) {
-				t.Errorf("exit %d, want %d, with %q and without %q:\n%s", code, c.code, c.says, c.saysNot, out.String())
-			}
+			code := cmd.ProcessState.ExitCode()
+			expect.That(t, code == c.code && strings.Contains(out.String(), c.says) && !strings.Contains(out.String(), c.saysNot),
+				"exit %d, want %d, with %q and without %q:\n%s", code, c.code, c.says, c.saysNot, out.String())
 		})
 	}
 }

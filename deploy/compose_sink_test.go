@@ -26,7 +26,6 @@ func TestCompose_S0_6_theTableIsThatOfTheConsumers(t *testing.T) {
 		want := must.Get(sink.DDL(cfg))(t)
 		expect.That(t, string(statements) == want, "sink.sql is not what consumer sink ddl prints for %s:\n%s", name, want)
 	}
-	if mounts := strings.Join(file.Services["table"].Volumes, " "); !strings.HasPrefix(mounts, "./sink.sql:") {
-		t.Errorf("the statements are not mounted: %s", mounts)
-	}
+	mounts := strings.Join(file.Services["table"].Volumes, " ")
+	expect.That(t, strings.HasPrefix(mounts, "./sink.sql:"), "the statements are not mounted: %s", mounts)
 }

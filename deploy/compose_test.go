@@ -64,23 +64,20 @@ func TestCompose_what_it_names_exists(t *testing.T) {
 	file := compose(t)
 	for name, s := range file.Services {
 		for other := range s.DependsOn {
-			if _, ok := file.Services[other]; !ok {
-				t.Errorf("%s depends on %s, which is no service", name, other)
-			}
+			_, ok := file.Services[other]
+			expect.That(t, ok, "%s depends on %s, which is no service", name, other)
 		}
 		for _, v := range s.Volumes {
 			source, _, _ := strings.Cut(v, ":")
 			if _, named := file.Volumes[source]; named {
 				continue
 			}
-			if info, err := os.Stat(source); err != nil || info.IsDir() {
-				t.Errorf("%s mounts %s, which is no file of this folder", name, source)
-			}
+			info, err := os.Stat(source)
+			expect.That(t, err == nil && !info.IsDir(), "%s mounts %s, which is no file of this folder", name, source)
 		}
 		if s.Build != nil {
-			if _, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile)); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			_, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile))
+			expect.That(t, err == nil, "%s: %v", name, err)
 		}
 	}
 }
@@ -93,9 +90,8 @@ func TestCompose_consumers_have_names_of_their_own(t *testing.T) {
 			continue
 		}
 		instance := s.Environment["SWITCHBACK_ENGINE_INSTANCE"]
-		if other, taken := seen[instance]; taken || instance == "" {
-			t.Errorf("%s: the instance %q is also that of %q", name, instance, other)
-		}
+		other, taken := seen[instance]
+		expect.That(t, !taken && instance != "", "%s: the instance %q is also that of %q", name, instance, other)
 		seen[instance] = name
 		expect.That(t, s.DependsOn["topics"].Condition == "service_completed_successfully", "%s does not wait for its topics; a group whose topics are missing never joins", name)
 	}
@@ -122,9 +118,8 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	}
 	load(t, "prometheus/prometheus.yml", &file)
 	job := file.ScrapeConfigs[0]
-	if want := []string{"consumer-1:" + port, "consumer-2:" + port}; !slices.Equal(job.Static[0].Targets, want) {
-		t.Errorf("targets are %v, want %v", job.Static[0].Targets, want)
-	}
+	want := []string{"consumer-1:" + port, "consumer-2:" + port}
+	expect.That(t, slices.Equal(job.Static[0].Targets, want), "targets are %v, want %v", job.Static[0].Targets, want)
 	expect.That(t, job.JobName == "switchback" && job.Static[0].Labels["pipeline"] == cfg.Pipeline.ID,
 		"job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
 	expect.That(t, job.Honor, "the series name their pipeline, and Prometheus would rename that label")
@@ -134,9 +129,8 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 func TestDockerfile_builds_what_is_there(t *testing.T) {
 	text := must.Get(os.ReadFile("Dockerfile"))(t)
 	for _, m := range regexp.MustCompile(`\./cmd/\w+`).FindAllString(string(text), -1) {
-		if _, err := os.Stat(filepath.Join("..", m, "main.go")); err != nil {
-			t.Errorf("builds %s: %v", m, err)
-		}
+		_, err := os.Stat(filepath.Join("..", m, "main.go"))
+		expect.That(t, err == nil, "builds %s: %v", m, err)
 	}
 	expect.That(t, strings.Contains(string(text), "CGO_ENABLED=0"), "the binaries are not static, and the image has no C library")
 	expect.That(t, regexp.MustCompile(`(?m)^USER nonroot`).Match(text), "the image runs as root")

@@ -37,9 +37,8 @@ func TestImage_saysItsVersionAndCommit(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
-	if want := "consumer v1.2.3 (commit 0123456789ab, go"; err != nil || !strings.HasPrefix(string(out), want) {
-		t.Errorf("%v: %q, want %q…", err, out, want)
-	}
+	want := "consumer v1.2.3 (commit 0123456789ab, go"
+	expect.That(t, err == nil && strings.HasPrefix(string(out), want), "%v: %q, want %q…", err, out, want)
 	if info, err := os.Stat(binary); err != nil || info.Size() > mostConsumer {
 		t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -37,9 +38,8 @@ func TestBlocks_configurations_load(t *testing.T) {
 			if b.has("fragment") {
 				text = completed(t, text)
 			}
-			if _, err := config.Parse(b.page, []byte(text), noEnv); err != nil {
-				t.Errorf("does not load:\n%v", err)
-			}
+			_, err := config.Parse(b.page, []byte(text), noEnv)
+			expect.That(t, err == nil, "does not load:\n%v", err)
 		})
 	}
 }
@@ -48,9 +48,8 @@ func TestBlocks_configurations_load(t *testing.T) {
 func completed(t *testing.T, fragment string) string {
 	t.Helper()
 	var keys map[string]any
-	if err := yaml.Unmarshal([]byte(fragment), &keys); err != nil {
-		t.Fatalf("is no YAML: %v", err)
-	}
+	err := yaml.Unmarshal([]byte(fragment), &keys)
+	must.That(t, err == nil, "is no YAML: %v", err)
 	if _, ok := keys["pipeline"]; ok {
 		return fragment
 	}
@@ -68,9 +67,8 @@ func TestShippedConfigurationsLoad(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimPrefix(filepath.ToSlash(file), root+"/"), func(t *testing.T) {
 			text := must.Get(os.ReadFile(file))(t)
-			if _, err := config.Parse(file, text, noEnv); err != nil {
-				t.Errorf("does not load:\n%v", err)
-			}
+			_, err := config.Parse(file, text, noEnv)
+			expect.That(t, err == nil, "does not load:\n%v", err)
 		})
 	}
 }

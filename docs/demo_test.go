@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/demo"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -45,9 +46,8 @@ func startDemo(t *testing.T) string {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the demo ended with %v after:\n%s", err, screen)
-		}
+		err := <-ended
+		expect.That(t, err == nil, "the demo ended with %v after:\n%s", err, screen)
 	})
 	select {
 	case <-screen.done:

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -14,8 +15,7 @@ import (
 func TestExitCodes_areThoseOfTheManual(t *testing.T) {
 	manual := must.Get(os.ReadFile("replayer.md"))(t)
 	for _, e := range cli.Exits() {
-		if row := fmt.Sprintf("| %d | %s |", e, e.Meaning()); !strings.Contains(string(manual), row) {
-			t.Errorf("replayer.md has no row %q", row)
-		}
+		row := fmt.Sprintf("| %d | %s |", e, e.Meaning())
+		expect.That(t, strings.Contains(string(manual), row), "replayer.md has no row %q", row)
 	}
 }

@@ -52,9 +52,8 @@ r = switchback_run.run(sys.argv[1], "night-1", timeout=60, log=lines.append, `+s
 print(json.dumps({"code": r.code, "verdict": r.verdict.value, "summary": r.summary, "message": r.message, "lines": len(lines)}))
 `, file)
 	var e ended
-	if err := json.Unmarshal([]byte(res.Stdout), &e); err != nil {
-		t.Fatalf("%v: %v", err, res)
-	}
+	err := json.Unmarshal([]byte(res.Stdout), &e)
+	must.That(t, err == nil, "%v: %v", err, res)
 	return e
 }
 
@@ -64,39 +63,32 @@ func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "pipeline.yaml")
 	must.Do(t, os.WriteFile(good, []byte(whole), 0o600))
 	bad := filepath.Join(t.TempDir(), "pipeline.yaml")
-	if err := os.WriteFile(bad, []byte("pipeline: {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	err := os.WriteFile(bad, []byte("pipeline: {}\n"), 0o600)
+	must.Do(t, err)
 	command := func(args ...string) {
 		t.Helper()
 		spec := proc.Spec{Path: filepath.Join(binaries, "consumer"), Args: args, Env: []string{"SWITCHBACK_KAFKA_BROKERS=" + broker}}
-		if res := proc.Run(t.Context(), t, spec); res.Code != 0 {
-			t.Fatalf("consumer %v: %v", args, res)
-		}
+		res := proc.Run(t.Context(), t, spec)
+		must.That(t, res.Code == 0, "consumer %v: %v", args, res)
 	}
 	command("topics", "ensure", "-c", good)
-	if e := bounded(t, broker, good); e.Code != 0 || e.Verdict != "done" || e.Summary["run_id"] != "night-1" || e.Summary["status"] != "completed" {
-		t.Errorf("a run that completes: %+v", e)
-	}
-	if e := bounded(t, broker, bad); e.Code != 2 || e.Verdict != "wrong" || len(e.Summary) != 0 || e.Message == "" {
-		t.Errorf("a wrong file: %+v", e)
-	}
-	if e := bounded(t, "127.0.0.1:1", good); e.Code != 1 || e.Verdict != "again" {
-		t.Errorf("a broker that is away: %+v", e)
-	}
+	e := bounded(t, broker, good)
+	expect.That(t, e.Code == 0 && e.Verdict == "done" && e.Summary["run_id"] == "night-1" && e.Summary["status"] == "completed", "a run that completes: %+v", e)
+	e = bounded(t, broker, bad)
+	expect.That(t, e.Code == 2 && e.Verdict == "wrong" && len(e.Summary) == 0 && e.Message != "", "a wrong file: %+v", e)
+	e = bounded(t, "127.0.0.1:1", good)
+	expect.That(t, e.Code == 1 && e.Verdict == "again", "a broker that is away: %+v", e)
 	spoil(t, broker, "parcels")
 	if e := bounded(t, broker, good, "max_dlq_rate=0", `sla="1h"`); e.Code != 4 || e.Verdict != "partly" || e.Summary["dead_lettered"] != 1.0 ||
 		e.Summary["limits_exceeded"] == nil || !strings.Contains(e.Message, "not within its limits") || e.Lines < 2 {
 		t.Errorf("a run beyond its limits: %+v", e)
 	}
 	spoil(t, broker, "parcels")
-	if e := bounded(t, broker, good, "max_dlq_rate=1"); e.Code != 0 || e.Verdict != "done" || e.Summary["dead_lettered"] != 1.0 {
-		t.Errorf("the same with a limit that accepts it: %+v", e)
-	}
+	e = bounded(t, broker, good, "max_dlq_rate=1")
+	expect.That(t, e.Code == 0 && e.Verdict == "done" && e.Summary["dead_lettered"] == 1.0, "the same with a limit that accepts it: %+v", e)
 	command("pause", "-c", good, "--reason", "a person looks at it")
-	if e := bounded(t, broker, good); e.Code != 6 || e.Verdict != "held" || !strings.Contains(e.Message, "resume") {
-		t.Errorf("a held pipeline: %+v", e)
-	}
+	e = bounded(t, broker, good)
+	expect.That(t, e.Code == 6 && e.Verdict == "held" && strings.Contains(e.Message, "resume"), "a held pipeline: %+v", e)
 	res := python(t, nil, "-c", "import switchback_run as s; print([s.VERDICTS.get(c, s.Verdict.AGAIN).value for c in (4, 130, -9)])")
 	expect.That(t, strings.TrimSpace(res.Stdout) == "['partly', 'again', 'again']", "partly failed, interrupted, killed: %v", res)
 }

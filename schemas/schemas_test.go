@@ -34,9 +34,8 @@ func TestSchemas_C_7_each_is_a_schema_and_its_examples_are_valid(t *testing.T) {
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			schema, doc := compile(t, name)
-			if id, _ := doc["$id"].(string); !strings.HasSuffix(id, "/schemas/"+name) {
-				t.Errorf("$id %q does not end with the name of the file", id)
-			}
+			id, _ := doc["$id"].(string)
+			expect.That(t, strings.HasSuffix(id, "/schemas/"+name), "$id %q does not end with the name of the file", id)
 			expect.That(t, doc["title"] != nil && doc["description"] != nil, "no title or description")
 			examples, _ := doc["examples"].([]any)
 			for i, example := range examples {
@@ -75,15 +74,13 @@ func TestSchemas_refuse_what_the_contract_does_not_know(t *testing.T) {
 			decoder.UseNumber()
 			must.Do(t, decoder.Decode(&value))
 			schema, _ := compile(t, c.schema)
-			if err := schema.Validate(value); (err == nil) != c.valid {
-				t.Errorf("valid = %v, want %v: %v", err == nil, c.valid, err)
-			}
+			err := schema.Validate(value)
+			expect.That(t, (err == nil) == c.valid, "valid = %v, want %v: %v", err == nil, c.valid, err)
 		})
 	}
 }
 
 func TestRead_names_the_file_that_is_missing(t *testing.T) {
-	if _, err := Read("none.json"); err == nil || !strings.Contains(err.Error(), "none.json") {
-		t.Errorf("got %v", err)
-	}
+	_, err := Read("none.json")
+	expect.That(t, err != nil && strings.Contains(err.Error(), "none.json"), "got %v", err)
 }

@@ -22,9 +22,8 @@ func TestReadEvents_both_forms(t *testing.T) {
 			for e, err := range readEvents(strings.NewReader(input)) {
 				must.Do(t, err)
 				keys = append(keys, e.Key)
-				if want := map[string]string{"a": a, "9007199254740993": b}[e.Key]; string(e.Value) != want {
-					t.Errorf("the value of %s is not what was read: %s", e.Key, e.Value)
-				}
+				want := map[string]string{"a": a, "9007199254740993": b}[e.Key]
+				expect.That(t, string(e.Value) == want, "the value of %s is not what was read: %s", e.Key, e.Value)
 			}
 			expect.Equal(t, strings.Join(keys, " "), "a 9007199254740993", "keys")
 		})

@@ -20,9 +20,8 @@ func published(t *testing.T, want int, args ...string) map[string]*kgo.Record {
 	t.Helper()
 	broker := startBroker(t, "features")
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), append([]string{"-brokers", broker, "-n", "100"}, args...), nil, &out, &errs); code != 0 {
-		t.Fatalf("exit code %d: %s", code, errs.String())
-	}
+	code := run(t.Context(), append([]string{"-brokers", broker, "-n", "100"}, args...), nil, &out, &errs)
+	must.That(t, code == 0, "exit code %d: %s", code, errs.String())
 	byKey := map[string]*kgo.Record{}
 	for _, r := range records(t, broker, "features", want) {
 		byKey[string(r.Key)] = r
@@ -69,9 +68,8 @@ func TestPublish_C_7_avroThroughARegistry(t *testing.T) {
 			expect.That(t, bytes.HasPrefix(r.Value, envelope.AppendConfluent(nil, registered.ID)), "%s begins with %x", key, r.Value[:5])
 		}
 	}
-	if _, second := fake.GetSchema("features-value", 2); second {
-		t.Error("the second run registered the schema again")
-	}
+	_, second := fake.GetSchema("features-value", 2)
+	expect.That(t, !second, "the second run registered the schema again")
 }
 
 func TestPublish_formsThatCannotBeWritten(t *testing.T) {

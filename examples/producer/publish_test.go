@@ -62,12 +62,10 @@ func records(t *testing.T, broker, topic string, want int) []*kgo.Record {
 func TestPublish_events_follow_the_published_schema(t *testing.T) {
 	broker, schema := startBroker(t, "features"), eventSchema(t)
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-brokers", broker, "-n", "200"}, nil, &out, &errs); code != 0 {
-		t.Fatalf("exit code %d: %s", code, errs.String())
-	}
-	if want := "published 200 feature events to features\n"; out.String() != want {
-		t.Errorf("printed %q, want %q", out.String(), want)
-	}
+	code := run(t.Context(), []string{"-brokers", broker, "-n", "200"}, nil, &out, &errs)
+	must.That(t, code == 0, "exit code %d: %s", code, errs.String())
+	want := "published 200 feature events to features\n"
+	expect.That(t, out.String() == want, "printed %q, want %q", out.String(), want)
 	for _, r := range records(t, broker, "features", 200) {
 		expect.Do(t, fits(t, schema, r.Value), r.Key)
 		e, err := newEvent(r.Value)
@@ -85,9 +83,8 @@ func TestPublish_from_a_file_and_from_standard_input(t *testing.T) {
 			broker := startBroker(t, "parcels")
 			var out, errs bytes.Buffer
 			args := append([]string{"-brokers", broker, "-topic", "parcels"}, args...)
-			if code := run(t.Context(), args, strings.NewReader(feature), &out, &errs); code != 0 {
-				t.Fatalf("exit code %d: %s", code, errs.String())
-			}
+			code := run(t.Context(), args, strings.NewReader(feature), &out, &errs)
+			must.That(t, code == 0, "exit code %d: %s", code, errs.String())
 			r := records(t, broker, "parcels", 1)[0]
 			expect.That(t, string(r.Value) == feature && string(r.Key) == "parcel 7", "stored %s: %s", r.Key, r.Value)
 		})

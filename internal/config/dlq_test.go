@@ -41,9 +41,8 @@ func TestParseDLQ_who_names_the_brokers(t *testing.T) {
 			continue
 		}
 		expect.That(t, slices.Equal(cfg.Kafka.Brokers, c.want) && cfg.Topics.DLQ == "payments.DLT", "%s: brokers %v of %s", name, cfg.Kafka.Brokers, cfg.Topics.DLQ)
-		if secured := cfg.Kafka.TLS.Enabled && cfg.Kafka.SASL.Mechanism == MechanismScramSHA512 && cfg.Kafka.SASL.PasswordEnv == "DESK_PASSWORD"; secured != (c.q.Profile == "prod") {
-			t.Errorf("%s: tls %+v, sasl %+v", name, cfg.Kafka.TLS, cfg.Kafka.SASL)
-		}
+		secured := cfg.Kafka.TLS.Enabled && cfg.Kafka.SASL.Mechanism == MechanismScramSHA512 && cfg.Kafka.SASL.PasswordEnv == "DESK_PASSWORD"
+		expect.That(t, secured == (c.q.Profile == "prod"), "%s: tls %+v, sasl %+v", name, cfg.Kafka.TLS, cfg.Kafka.SASL)
 	}
 }
 
@@ -80,8 +79,7 @@ func TestParseDLQ_the_schema_registry(t *testing.T) {
 	}
 	for flag, want := range map[string]string{"": "http://other:8081", "http://registry:8081": "http://registry:8081"} {
 		cfg := must.Get(ParseDLQ(DLQ{Topic: "d", Brokers: []string{"a:1"}, Registry: flag}, nil, func(name string) string { return vars[name] }))(t)
-		if r := cfg.SchemaRegistry; r.URL != want || r.Username != "desk" || r.PasswordEnv != "REGISTRY_PASSWORD" {
-			t.Errorf("%q: %+v", flag, r)
-		}
+		r := cfg.SchemaRegistry
+		expect.That(t, r.URL == want && r.Username == "desk" && r.PasswordEnv == "REGISTRY_PASSWORD", "%q: %+v", flag, r)
 	}
 }

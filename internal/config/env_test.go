@@ -73,9 +73,8 @@ func TestEnv_faults_name_the_variable(t *testing.T) {
 			t.Errorf("%s=%s: got %v", c.variable, c.value, err)
 			continue
 		}
-		if first := faults.List[0]; first.Text("x") != c.variable+": "+c.want || first.Variable != c.variable {
-			t.Errorf("%s=%s:\n got %s\nwant %s: %s", c.variable, c.value, first.Text("x"), c.variable, c.want)
-		}
+		first := faults.List[0]
+		expect.That(t, first.Text("x") == c.variable+": "+c.want && first.Variable == c.variable, "%s=%s:\n got %s\nwant %s: %s", c.variable, c.value, first.Text("x"), c.variable, c.want)
 	}
 }
 
@@ -143,9 +142,8 @@ func TestChanges_S4_5_tellsWhatARunningConsumerCanTakeUp(t *testing.T) {
 				"taken %v, restart %v, error %v; want %v, %v", taken, restart, err, c.taken, c.restart)
 			again, still, err := Changes(from.Taking(to), to)
 			expect.That(t, err == nil && len(again) <= 0 && slices.Equal(still, c.restart), "after it was taken up: %v, %v, %v", again, still, err)
-			if before, _, _ := Changes(from, mustParse(t, reloadable)); len(before) > 0 {
-				t.Errorf("the old configuration changed: %v", before)
-			}
+			before, _, _ := Changes(from, mustParse(t, reloadable))
+			expect.That(t, len(before) <= 0, "the old configuration changed: %v", before)
 		})
 	}
 }

@@ -128,9 +128,8 @@ func TestYAML_loads_again(t *testing.T) {
 		first := must.Get(Load(path))(t)
 		text := must.Get(first.YAML())(t)
 		again := mustParse(t, string(text))
-		if a, b := values(first), values(again); !reflect.DeepEqual(a, b) {
-			t.Errorf("%s comes back changed\nfirst: %#v\nagain: %#v", path, a, b)
-		}
+		a, b := values(first), values(again)
+		expect.That(t, reflect.DeepEqual(a, b), "%s comes back changed\nfirst: %#v\nagain: %#v", path, a, b)
 	}
 }
 
@@ -207,9 +206,8 @@ func TestParse_S0_1_hostile_files_are_refused(t *testing.T) {
 			_, err := Parse("p.yaml", []byte(text), nil)
 			faults, ok := errors.AsType[*Faults](err)
 			expect.That(t, ok && len(faults.List) <= maxFaults+1 && len(err.Error()) <= 64<<10, "%d faults in %d bytes", len(faults.List), len(err.Error()))
-			if n := len(faults.List); n > maxFaults && (!strings.Contains(faults.List[n-1].Message, "more faults are not listed") || faults.List[n-1].Fix == "") {
-				t.Errorf("%+v", faults.List[n-1])
-			}
+			n := len(faults.List)
+			expect.That(t, n <= maxFaults || strings.Contains(faults.List[n-1].Message, "more faults are not listed") && faults.List[n-1].Fix != "", "%+v", faults.List[n-1])
 		})
 	}
 }
@@ -251,13 +249,11 @@ func checkLegal(t *testing.T, cfg *Config) {
 	p := cfg.Pipeline.RetryPolicy
 	expect.That(t, p.MaxAttempts >= 1 && p.BaseDelaySeconds > 0 && len(p.Tiers) != 0 && p.BaseDelay() <= p.MaxDelay(), "illegal retry policy was accepted: %+v", p)
 	for _, topic := range cfg.allTopics() {
-		if problem, _ := topicProblem(topic.name); problem != "" {
-			t.Errorf("%s: %s", topic.path, problem)
-		}
+		problem, _ := topicProblem(topic.name)
+		expect.That(t, problem == "", "%s: %s", topic.path, problem)
 	}
 	Warnings(cfg)
 	text := must.Get(cfg.YAML())(t)
-	if _, err := Parse("again.yaml", text, nil); err != nil {
-		t.Errorf("what was accepted does not load again: %v\n%s", err, text)
-	}
+	_, err := Parse("again.yaml", text, nil)
+	expect.That(t, err == nil, "what was accepted does not load again: %v\n%s", err, text)
 }

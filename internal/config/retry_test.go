@@ -21,9 +21,8 @@ func TestRetryPolicy_C_2_namesTheTopicsOfTheEngine(t *testing.T) {
 		time.Millisecond, 500 * time.Millisecond, 1500 * time.Millisecond, 2 * time.Second, 8 * time.Second,
 		time.Minute, 90 * time.Second, 5 * time.Minute, time.Hour, 90 * time.Minute, 24 * time.Hour,
 	} {
-		if got, want := topics.Tier(Duration(delay)), policy.TierTopic(topics.TierPrefix, delay); got != want {
-			t.Errorf("%v: the file names %s, the engine %s", delay, got, want)
-		}
+		got, want := topics.Tier(Duration(delay)), policy.TierTopic(topics.TierPrefix, delay)
+		expect.That(t, got == want, "%v: the file names %s, the engine %s", delay, got, want)
 	}
 }
 
@@ -148,16 +147,13 @@ pipeline:
 			for _, category := range []classify.Category{classify.CategoryNetwork, classify.CategoryTimeout, classify.CategoryDatabase} {
 				got = append(got, policies.For(category).MaxAttempts)
 			}
-			if want := []int{c.base, c.network, c.timeout, c.database}; fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("attempts %v, want %v", got, want)
-			}
-			if _, capped := cfg.CappedByCI(); capped != c.capped {
-				t.Errorf("capped is %v", capped)
-			}
+			want := []int{c.base, c.network, c.timeout, c.database}
+			expect.That(t, fmt.Sprint(got) == fmt.Sprint(want), "attempts %v, want %v", got, want)
+			_, capped := cfg.CappedByCI()
+			expect.That(t, capped == c.capped, "capped is %v", capped)
 			production := cfg.Uncapped().Pipeline.RetryPolicy
-			if n := production.Engine().For(classify.CategoryNetwork).MaxAttempts; production.MaxAttempts != c.attempts || n != 7 {
-				t.Errorf("uncapped, there are %d attempts, and %d of network", production.MaxAttempts, n)
-			}
+			n := production.Engine().For(classify.CategoryNetwork).MaxAttempts
+			expect.That(t, production.MaxAttempts == c.attempts && n == 7, "uncapped, there are %d attempts, and %d of network", production.MaxAttempts, n)
 		})
 	}
 }
@@ -246,10 +242,8 @@ func TestForbidden_S3_6(t *testing.T) {
 func TestRules_reach_the_classifier(t *testing.T) {
 	p := policyOf(t, `max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [], rules: [{status: 409, class: retry_backoff, category: conflict}]`)
 	c := classify.New(p.Classification())
-	if f := c.Of(&classify.HTTPError{Status: 409}); f.Class != classify.RetryBackoff || f.Category != classify.CategoryConflict {
-		t.Errorf("%+v", f)
-	}
-	if f := c.Of(&classify.HTTPError{Status: 503}); f.Class != classify.Permanent {
-		t.Errorf("an empty list of retryable statuses makes 503 %s", f.Class)
-	}
+	f := c.Of(&classify.HTTPError{Status: 409})
+	expect.That(t, f.Class == classify.RetryBackoff && f.Category == classify.CategoryConflict, "%+v", f)
+	f = c.Of(&classify.HTTPError{Status: 503})
+	expect.That(t, f.Class == classify.Permanent, "an empty list of retryable statuses makes 503 %s", f.Class)
 }

@@ -184,9 +184,8 @@ func TestSchema_refuses_faults_of_form(t *testing.T) {
 		"unknown word":       minimalText + "delivery: sometimes\n",
 		"duration as number": minimalText + "dedupe: {window: 5}\n",
 	} {
-		if value, ok := plainValue(t, []byte(text)); !ok || schema.Validate(value) == nil {
-			t.Errorf("%s: the schema accepts it", name)
-		}
+		value, ok := plainValue(t, []byte(text))
+		expect.That(t, ok && schema.Validate(value) != nil, "%s: the schema accepts it", name)
 	}
 }
 
@@ -214,9 +213,8 @@ func values(cfg *Config) Config {
 func TestReference_S0_3_equals_the_defaults(t *testing.T) {
 	minimal := must.Get(os.ReadFile("testdata/minimal.yaml"))(t)
 	reference := values(mustParse(t, readReference(t)))
-	if want := values(mustParse(t, string(minimal))); !reflect.DeepEqual(reference, want) {
-		t.Errorf("the reference file differs from the defaults\nreference: %#v\n defaults: %#v", reference, want)
-	}
+	want := values(mustParse(t, string(minimal)))
+	expect.That(t, reflect.DeepEqual(reference, want), "the reference file differs from the defaults\nreference: %#v\n defaults: %#v", reference, want)
 }
 
 func TestReference_shows_every_key(t *testing.T) {

@@ -65,9 +65,8 @@ func TestSecret_prints_as_redacted(t *testing.T) {
 		}
 	}
 	for _, how := range []string{"%v", "%#v", "JSON", "YAML", "slog text", "slog JSON"} {
-		if text := printed(t, s)[how]; !strings.Contains(text, redacted) {
-			t.Errorf("%s: %s", how, text)
-		}
+		text := printed(t, s)[how]
+		expect.That(t, strings.Contains(text, redacted), "%s: %s", how, text)
 	}
 	expect.That(t, s.Reveal() == theSecret && (Secret{}).Reveal() == "", "Reveal must give the value, and nothing of the zero Secret")
 }

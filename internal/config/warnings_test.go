@@ -82,9 +82,8 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 		"what is unmapped is kept": minimalText + strings.Replace(mapped, "drop", "keep", 1) + "enrich: [{name: a, http: {url: \"https://a.example/{properties.X}\"}, set: {a: /a}}]\n",
 		"no fields":                minimalText + "enrich: [{name: a, http: {url: \"https://a.example/{properties.X}\"}, set: {a: /a}}]\n",
 	} {
-		if got := Warnings(mustParse(t, file)); len(got) != 0 {
-			t.Errorf("%s: nothing to warn of, got %+v", name, got)
-		}
+		got := Warnings(mustParse(t, file))
+		expect.That(t, len(got) == 0, "%s: nothing to warn of, got %+v", name, got)
 	}
 }
 
@@ -131,9 +130,8 @@ func TestParse_S0_9_whatAFileIsRoundedTo(t *testing.T) {
 // A key that another tool's name leads to is one of this file.
 func TestHints_leadToKeysThatAreThere(t *testing.T) {
 	for _, name := range []string{"bootstrap_servers", "retries", "group_id"} {
-		if own, _ := otherKey("", name); !slices.Contains(Paths(), own) {
-			t.Errorf("%s leads to %q, which is no key", name, own)
-		}
+		own, _ := otherKey("", name)
+		expect.That(t, slices.Contains(Paths(), own), "%s leads to %q, which is no key", name, own)
 	}
 }
 

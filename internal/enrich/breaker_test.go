@@ -67,9 +67,8 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 				places.is(status(200))
 				for range c.Successes {
 					expect.That(t, open(steps) != nil, "closed too early")
-					if got := outcome(t.Context(), steps); got != "ok" {
-						t.Fatalf("a probe gave %s", got)
-					}
+					got := outcome(t.Context(), steps)
+					must.That(t, got == "ok", "a probe gave %s", got)
 				}
 				if open(steps) != nil {
 					t.Errorf("open %v after %d good probes", open(steps), c.Successes)
@@ -107,9 +106,8 @@ func TestBreaker_counts_what_the_rules_say(t *testing.T) {
 		steps, services := guarded(t, rules, s35())
 		services[0].is(status(code))
 		meet(t, steps, 3)
-		if opened := open(steps) != nil; opened != opens {
-			t.Errorf("%d opens it: %v", code, opened)
-		}
+		opened := open(steps) != nil
+		expect.That(t, opened == opens, "%d opens it: %v", code, opened)
 	}
 	steps, services := guarded(t, Options{}, s35())
 	services[0].is(hangs)
@@ -154,9 +152,8 @@ func TestBreaker_S4_5_one_probe_at_a_time(t *testing.T) {
 		services[0].is(later(time.Second, status(200)))
 		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
 		for range 2 {
-			if got := meet(t, steps, 50); got["hold"] != 49 || got["ok"] != 1 || services[0].asked() != 1 {
-				t.Errorf("outcomes %v of a probe that succeeds", got)
-			}
+			got := meet(t, steps, 50)
+			expect.That(t, got["hold"] == 49 && got["ok"] == 1 && services[0].asked() == 1, "outcomes %v of a probe that succeeds", got)
 		}
 		if got := meet(t, steps, 50); got["ok"] != 50 {
 			t.Errorf("outcomes %v once it is closed", got)
@@ -202,9 +199,8 @@ func TestBreaker_of_a_later_step(t *testing.T) {
 		}
 		bad := parcel()
 		bad.ID = bad.Properties[2].Value // null
-		if f := classify.Of(steps.Apply(t.Context(), bad, "")); f.Code != classify.CodeMissingRequired {
-			t.Errorf("a feature without an id is %s", f.Code)
-		}
+		f := classify.Of(steps.Apply(t.Context(), bad, ""))
+		expect.That(t, f.Code == classify.CodeMissingRequired, "a feature without an id is %s", f.Code)
 	})
 }
 
@@ -247,9 +243,8 @@ func TestBreaker_requests_under_way_become_holds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, s45())
 		services[0].is(later(time.Second, status(503)))
-		if got := meet(t, steps, 200); got["http_unavailable"] != 4 || got["hold"] != 196 {
-			t.Errorf("outcomes %v", got)
-		}
+		got := meet(t, steps, 200)
+		expect.That(t, got["http_unavailable"] == 4 && got["hold"] == 196, "outcomes %v", got)
 		if n := services[0].asked(); n > 64+4 { // those for which the first failures, before it opens, make room
 			t.Errorf("%d requests; those that waited for one of 64 connections must not be sent", n)
 		}

@@ -30,17 +30,15 @@ func TestCache_keeps_an_answer_for_its_time(t *testing.T) {
 		steps, places := cached(t, nil, minutes(10))
 		defer steps.Close()
 		for range 5 {
-			if got := outcome(t.Context(), steps); got != "ok" {
-				t.Fatal(got)
-			}
+			got := outcome(t.Context(), steps)
+			must.That(t, got == "ok", "%v", got)
 		}
 		other := parcel()
 		other.ID = other.Properties[0].Value
 		must.Do(t, steps.Apply(t.Context(), other, ""))
 		expect.Equal(t, places.asked(), 2)
-		if s := steps.Status()[0]; s.Requests[OutcomeAnswered] != 2 || s.Requests[OutcomeCached] != 4 {
-			t.Errorf("status %+v", s)
-		}
+		s := steps.Status()[0]
+		expect.That(t, s.Requests[OutcomeAnswered] == 2 && s.Requests[OutcomeCached] == 4, "status %+v", s)
 		time.Sleep(11 * time.Minute) //nolint:forbidigo // the time of a bubble
 		if got := outcome(t.Context(), steps); got != "ok" || places.asked() != 1 {
 			t.Errorf("%s; what is old was not asked again", got)
@@ -59,9 +57,8 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 		other.ID = other.Properties[0].Value
 		places.is(status(503))
 		for range 4 {
-			if f := classify.Of(steps.Apply(t.Context(), other, "")); f.Code != classify.CodeHTTPUnavailable {
-				t.Errorf("got %s", f.Code)
-			}
+			f := classify.Of(steps.Apply(t.Context(), other, ""))
+			expect.That(t, f.Code == classify.CodeHTTPUnavailable, "got %s", f.Code)
 		}
 		expect.That(t, isHold(steps.Apply(t.Context(), other, "")) != nil, "the breaker is not open")
 		expect.Equal(t, outcome(t.Context(), steps), "ok", "what is kept")
@@ -70,9 +67,8 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 		steps, places := cached(t, s45(), minutes(10))
 		defer steps.Close()
 		places.is(later(time.Second, status(503)))
-		if got := meet(t, steps, 100); got["http_unavailable"] != 4 || got["hold"] != 96 {
-			t.Errorf("outcomes %v of 100 that asked the same at once", got)
-		}
+		got := meet(t, steps, 100)
+		expect.That(t, got["http_unavailable"] == 4 && got["hold"] == 96, "outcomes %v of 100 that asked the same at once", got)
 	})
 }
 
@@ -81,9 +77,8 @@ func TestCache_a_panic_is_the_record_s_own(t *testing.T) {
 		steps, places := cached(t, s35(), minutes(10))
 		defer steps.Close()
 		places.is(func(*http.Request) (*http.Response, error) { panic("a bug") })
-		if f := classify.Of(steps.Apply(t.Context(), parcel(), "")); f.Code != classify.CodePanic {
-			t.Errorf("got %s", f.Code)
-		}
+		f := classify.Of(steps.Apply(t.Context(), parcel(), ""))
+		expect.That(t, f.Code == classify.CodePanic, "got %s", f.Code)
 		places.is(status(200))
 		expect.Equal(t, outcome(t.Context(), steps), "ok")
 	})

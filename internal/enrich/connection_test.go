@@ -88,12 +88,10 @@ func TestAddressPolicy_Control_after_the_name_is_resolved(t *testing.T) {
 		return err
 	}
 	err = dial(addressPolicy{})
-	if refused, ok := errors.AsType[*addressRefusedError](err); !ok || refused.Kind != addressLoopback {
-		t.Fatalf("got %v", err)
-	}
-	if f := classify.Of(err); f.Code != classify.CodeAddressRefused || f.Class != classify.Permanent {
-		t.Errorf("classified as %s, %s", f.Class, f.Code)
-	}
+	refused, ok := errors.AsType[*addressRefusedError](err)
+	must.That(t, ok && refused.Kind == addressLoopback, "got %v", err)
+	f := classify.Of(err)
+	expect.That(t, f.Code == classify.CodeAddressRefused && f.Class == classify.Permanent, "classified as %s, %s", f.Class, f.Code)
 	expect.Do(t, dial(addressPolicy{AllowPrivate: true}))
 	if err := (addressPolicy{}).Control(t.Context(), "unix", "/run/x.sock", nil); err == nil {
 		t.Error("what is no IP address was allowed")

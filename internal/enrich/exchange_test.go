@@ -84,9 +84,8 @@ func TestExchange_no_form_of_a_secret(t *testing.T) {
 			// The key as an operator may have written it into the file: valid, and in no normal form.
 			err := make1(t, stepOf(server.URL+"/place?key=Zm9v%2bYm/Fy%22%3cx%3e", nil)).Apply(t.Context(), parcel(), "")
 			request, response := exchange(err)
-			if all := request + response + err.Error(); strings.Contains(all, "Zm9v") || !strings.Contains(all, "…") {
-				t.Errorf("%s comes out in %s", key, all)
-			}
+			all := request + response + err.Error()
+			expect.That(t, !strings.Contains(all, "Zm9v") && strings.Contains(all, "…"), "%s comes out in %s", key, all)
 		})
 	}
 }

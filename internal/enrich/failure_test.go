@@ -146,9 +146,8 @@ func TestApply_S4_3_every_way_to_fail(t *testing.T) {
 			expect.That(t, failure.RetryAfter == c.after, "the failure asks for %v, want %v", failure.RetryAfter, c.after)
 			expect.Equal(t, properties(t, f), properties(t, parcel()), "the feature was changed to")
 			again := outcome(t.Context(), steps)
-			if opened := open(steps) != nil; opened != c.counts {
-				t.Errorf("the breaker counts it: %v; %s", opened, again)
-			}
+			opened := open(steps) != nil
+			expect.That(t, opened == c.counts, "the breaker counts it: %v; %s", opened, again)
 			good := stepOf(serve(t, say(`{"name":"Ulm"}`)).URL, nil).HTTP
 			step.Providers = []config.Provider{{Name: "main", HTTP: step.HTTP}, {Name: "mirror", HTTP: good}}
 			step.HTTP, step.SetProvider = nil, "by"
@@ -170,13 +169,11 @@ func wantFailure(t *testing.T, err error, class classify.Class, code classify.Co
 	must.That(t, err != nil, "no error")
 	f := classify.Of(err)
 	expect.That(t, f.Class == class && f.Code == code && f.Stage == classify.StageEnrich, "%v\nis %s, %s at %s; want %s, %s", err, f.Class, f.Code, f.Stage, class, code)
-	if request, response := exchange(err); strings.Contains(request+response, secret) {
-		t.Errorf("a secret in %s, %s", request, response)
-	}
-	if text := err.Error(); !strings.HasPrefix(text, "enrich step place: ") || !strings.Contains(text, says) ||
-		strings.Contains(text, secret) || strings.Contains(text, "\n") {
-		t.Errorf("message %q, want it to say %q", text, says)
-	}
+	request, response := exchange(err)
+	expect.That(t, !strings.Contains(request+response, secret), "a secret in %s, %s", request, response)
+	text := err.Error()
+	expect.That(t, strings.HasPrefix(text, "enrich step place: ") && strings.Contains(text, says) && !strings.Contains(text, secret) && !strings.Contains(text, "\n"),
+		"message %q, want it to say %q", text, says)
 	return f
 }
 

@@ -53,19 +53,16 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 		steps, services := chain(t, Options{}, s35(), s45())
 		services[0].is(status(503))
 		for n := range 20 {
-			if got := answeredBy(t, steps); got != "p1" {
-				t.Fatalf("record %d: %s", n, got)
-			}
+			got := answeredBy(t, steps)
+			must.That(t, got == "p1", "record %d: %s", n, got)
 		}
 		expect.Equal(t, services[0].asked(), 3, "the first was asked")
-		if s := steps.Status(); s[0].Fallbacks != 0 || s[1].Fallbacks != 20 {
-			t.Errorf("status %+v", s)
-		}
+		s := steps.Status()
+		expect.That(t, s[0].Fallbacks == 0 && s[1].Fallbacks == 20, "status %+v", s)
 		services[1].is(status(503))
 		for n := range 5 {
-			if got := answeredBy(t, steps); got != "hold" {
-				t.Fatalf("record %d: %s; with the first down a failing fallback spends no attempt", n, got)
-			}
+			got := answeredBy(t, steps)
+			must.That(t, got == "hold", "record %d: %s; with the first down a failing fallback spends no attempt", n, got)
 		}
 		held := isHold(steps.Apply(t.Context(), parcel(), ""))
 		expect.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(30*time.Second)), "got %+v, want a hold until the second may be asked", held)
@@ -106,14 +103,13 @@ func TestRetry_S3_4_one_stage_alone(t *testing.T) {
 			return status(200)(r)
 		})
 		expect.Equal(t, outcome(t.Context(), steps), "ok")
-		if first, second := services[0].asked(), services[1].asked(); first != 1 || second != 3 {
-			t.Errorf("the first step was asked %d times, the second %d", first, second)
-		}
+		first, second := services[0].asked(), services[1].asked()
+		expect.That(t, first == 1 && second == 3, "the first step was asked %d times, the second %d", first, second)
 		services[1].is(broken(conflict))
 		err := steps.Apply(t.Context(), parcel(), "")
-		if f := classify.Of(err); f.Class != classify.RetryBackoff || f.Code != classify.CodeDBConflict || services[1].asked() != 4 {
-			t.Errorf("got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
-		}
+		f := classify.Of(err)
+		expect.That(t, f.Class == classify.RetryBackoff && f.Code == classify.CodeDBConflict && services[1].asked() == 4,
+			"got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
 	})
 }
 

@@ -98,9 +98,8 @@ func TestRate_is_kept(t *testing.T) {
 		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = places
 		began := time.Now()
 		got := meet(t, steps, 100)
-		if took := time.Since(began); got["ok"] != 25 || got["hold"] != 75 || took != 2*time.Second {
-			t.Errorf("%v in %v, want 5 at once and 10 a second for 2 s", got, took)
-		}
+		took := time.Since(began)
+		expect.That(t, got["ok"] == 25 && got["hold"] == 75 && took == 2*time.Second, "%v in %v, want 5 at once and 10 a second for 2 s", got, took)
 		expect.Equal(t, places.asked(), 25)
 	})
 }

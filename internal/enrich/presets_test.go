@@ -112,18 +112,16 @@ func TestWFS_answers(t *testing.T) {
 			step := wfsStep(server.URL+"/ows?key="+secret, map[string]string{"a": "{id}"})
 			err := make1(t, step).Apply(t.Context(), parcel(), "")
 			wantFailure(t, err, c.class, c.code, "")
-			if said := classify.ResponseOf(err); c.status != http.StatusOK && (said == nil || said.Status != c.status) {
-				t.Errorf("the failure's record has the answer %v", said)
-			}
+			said := classify.ResponseOf(err)
+			expect.That(t, c.status == http.StatusOK || said != nil && said.Status == c.status, "the failure's record has the answer %v", said)
 			if c.name != "nothing_matches" && c.name != "not_found_404" {
 				return
 			}
 			f := parcel()
 			step.Required = false
 			must.Do(t, make1(t, step).Apply(t.Context(), f, ""))
-			if name, ok := f.Property("place_name"); !ok || !name.IsNull() {
-				t.Errorf("place_name is %s, and nothing is required", name.Text())
-			}
+			name, ok := f.Property("place_name")
+			expect.That(t, ok && name.IsNull(), "place_name is %s, and nothing is required", name.Text())
 		})
 	}
 }
@@ -139,9 +137,8 @@ func TestSTAC_item(t *testing.T) {
 		s.HTTP.STAC = &config.STACLookup{Collection: "sentinel-2-l2a", Item: "{properties.parcel_id}"}
 	})
 	must.Do(t, make1(t, step).Apply(t.Context(), parcel(), ""))
-	if want := "/v1/collections/sentinel-2-l2a/items/A%207%2Fb&c=d%3F%23%C3%BC%25"; got != want {
-		t.Errorf("asked for %s, want %s", got, want)
-	}
+	want := "/v1/collections/sentinel-2-l2a/items/A%207%2Fb&c=d%3F%23%C3%BC%25"
+	expect.That(t, got == want, "asked for %s, want %s", got, want)
 	step.HTTP.URL = serve(t, say(strings.Replace(sceneAnswer, "stac_version", "version", 1))).URL
 	err := make1(t, step).Apply(t.Context(), parcel(), "")
 	wantFailure(t, err, classify.RetryBackoff, classify.CodeBadResponse, "no STAC item")

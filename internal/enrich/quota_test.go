@@ -177,9 +177,8 @@ func FuzzReadQuotaAdvice(f *testing.F) {
 		l := NewQuotaLedger(time.Hour, func() time.Time { return quotaClock })
 		ticket, _ := l.Take()
 		l.Done(ticket, a)
-		if wait := l.Wait(); wait < 0 || wait > time.Hour {
-			t.Errorf("%+v makes a wait of %v", a, wait)
-		}
+		wait := l.Wait()
+		expect.That(t, wait >= 0 && wait <= time.Hour, "%+v makes a wait of %v", a, wait)
 	})
 }
 
@@ -198,9 +197,8 @@ func TestCache_keeps_no_answer_that_lacks_what_is_required(t *testing.T) {
 		good.is(status(200))
 		expect.Do(t, steps.Apply(t.Context(), parcel(), ""), "the service is fixed")
 		good.asked()
-		if err := steps.Apply(t.Context(), parcel(), ""); err != nil || good.asked() != 0 {
-			t.Errorf("a whole answer is kept: %v", err)
-		}
+		err := steps.Apply(t.Context(), parcel(), "")
+		expect.That(t, err == nil && good.asked() == 0, "a whole answer is kept: %v", err)
 	})
 }
 

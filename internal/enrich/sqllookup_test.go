@@ -123,9 +123,8 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 	t.Run("by_id", func(t *testing.T) {
 		f := parcel()
 		must.Do(t, b.steps("select name from places where id = $1", []string{"id"}, nil).Apply(t.Context(), f, ""))
-		if name, _ := f.Property("place_name"); name.Text() != "Ulm" {
-			t.Errorf("place_name is %q", name.Text())
-		}
+		name, _ := f.Property("place_name")
+		expect.That(t, name.Text() == "Ulm", "place_name is %q", name.Text())
 	})
 	t.Run("by_place_and_gives_a_geometry", func(t *testing.T) {
 		steps := b.steps("select name, n, st_envelope(at) as box from places where st_contains(at, st_geomfromgeojson($1))", []string{"geometry"}, func(s *config.EnrichStep) {
@@ -151,9 +150,8 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 		} {
 			f := &transform.Feature{Geometry: transform.Geometry{Shape: shape}}
 			must.Do(t, steps.Apply(t.Context(), f, ""))
-			if got, _ := f.Property("shape"); got.Text() != want {
-				t.Errorf("got %s, want %s", got.Text(), want)
-			}
+			got, _ := f.Property("shape")
+			expect.That(t, got.Text() == want, "got %s, want %s", got.Text(), want)
 		}
 	})
 	t.Run("several_rows", func(t *testing.T) {
@@ -168,9 +166,8 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 		f := parcel()
 		steps := b.steps("select name from zones where id = $1", []string{"properties.up"}, func(s *config.EnrichStep) { s.Required = false })
 		must.Do(t, steps.Apply(t.Context(), f, ""))
-		if name, ok := f.Property("place_name"); !ok || !name.IsNull() {
-			t.Errorf("place_name is %q", name.Text())
-		}
+		name, ok := f.Property("place_name")
+		expect.That(t, ok && name.IsNull(), "place_name is %q", name.Text())
 	})
 }
 
@@ -226,9 +223,8 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 			request, response := exchange(err)
 			expect.That(t, strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) && strings.Contains(request, "/"+name+`"`) && !strings.Contains(request, "@"),
 				"S2-5: request %s", request)
-			if state := fmt.Sprintf(`{"sqlstate":%q}`, c.says); len(c.says) == 5 && response != state {
-				t.Errorf("S2-5: response %s, want %s", response, state)
-			}
+			state := fmt.Sprintf(`{"sqlstate":%q}`, c.says)
+			expect.That(t, len(c.says) != 5 || response == state, "S2-5: response %s, want %s", response, state)
 		})
 	}
 	eventually.Until(t.Context(), t, "the end of the statement that took too long", func() (bool, string) {
@@ -260,9 +256,8 @@ func testSQLDeadlock(t *testing.T, server *postgis.Server) {
 	b.exec("lock table places in access exclusive mode")
 	b.exec("rollback")
 	expect.Do(t, <-done)
-	if s := steps.Status()[0]; s.Sent != 2 || s.Requests[OutcomePassing] != 1 || s.Requests[OutcomeAnswered] != 1 {
-		t.Errorf("status %+v, want a deadlock and an answer", s)
-	}
+	s := steps.Status()[0]
+	expect.That(t, s.Sent == 2 && s.Requests[OutcomePassing] == 1 && s.Requests[OutcomeAnswered] == 1, "status %+v, want a deadlock and an answer", s)
 }
 
 func testSQLTerminated(t *testing.T, server *postgis.Server) {

@@ -173,9 +173,8 @@ func TestPost_S3_6_carries_the_content_hash(t *testing.T) {
 	}), stepOf(server.URL, nil))
 	must.Do(t, steps.Apply(t.Context(), parcel(), contentHash))
 	expect.That(t, keys[0] == "POST "+contentHash && keys[1] == "GET ", "keys %q", keys)
-	if want := `application/json {"id":4711,"list":[true,null,0.5],"n":1,"owner":{"name":"Meier"},"text":"no 4711 of \"A 7/b&c=d?#ü%\""}`; bodies[0] != want {
-		t.Errorf("body %s\nwant %s", bodies[0], want)
-	}
+	want := `application/json {"id":4711,"list":[true,null,0.5],"n":1,"owner":{"name":"Meier"},"text":"no 4711 of \"A 7/b&c=d?#ü%\""}`
+	expect.That(t, bodies[0] == want, "body %s\nwant %s", bodies[0], want)
 }
 
 // A redirect that would turn a POST into a GET is the answer; one that keeps it is followed, body and key with it.

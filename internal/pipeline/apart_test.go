@@ -81,9 +81,8 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 	}
 	for _, f := range result.Failed {
 		expect.That(t, strings.Contains(f.Err.Error(), fmt.Sprintf("/features/%d", f.Part.Index)), "part %s fails with %v", f.Part, f.Err)
-		if got, want := string(f.Value()), `{"type":"FeatureCollection", "title":"t","features":[`+parts[f.Part.Index]+`]}`; got != want {
-			t.Errorf("part %s is %s", f.Part, got)
-		}
+		got, want := string(f.Value()), `{"type":"FeatureCollection", "title":"t","features":[`+parts[f.Part.Index]+`]}`
+		expect.That(t, got == want, "part %s is %s", f.Part, got)
 	}
 	if got := asked(); !slices.Equal(slices.Compact(got), []string{"a", "b", "c", "a", "c"}) {
 		t.Errorf("asked for %q", got)
@@ -103,12 +102,10 @@ func TestApart_S1_9_aRetryIsAboutTheRest(t *testing.T) {
 	r.Attempt, r.Control = 2, &header.Control{Remaining: &header.Remaining{Of: 4, Open: []int{2, 3}, Delivered: 2}}
 	second, err := p.Handle(t.Context(), r)
 	must.That(t, err == nil && second.Parts == 2 && second.Of == 4 && *second.Version == 4 && second.ContentHash == first.ContentHash, "%+v, %v", second, err)
-	if got := failures(second); !slices.Equal(got, []string{"3/4 a duplicate_key"}) || len(second.Outputs) != 1 || headerOf(second.Outputs[0], header.KeyPart) != "2/4" {
-		t.Errorf("%q, %+v", got, second.Outputs)
-	}
-	if got := asked(); !slices.Equal(got, []string{"c"}) {
-		t.Errorf("asked for %q", got)
-	}
+	got := failures(second)
+	expect.That(t, slices.Equal(got, []string{"3/4 a duplicate_key"}) && len(second.Outputs) == 1 && headerOf(second.Outputs[0], header.KeyPart) == "2/4", "%q, %+v", got, second.Outputs)
+	got = asked()
+	expect.That(t, slices.Equal(got, []string{"c"}), "asked for %q", got)
 	r.Control.Remaining = &header.Remaining{Of: 5, Open: []int{2}, Delivered: 4}
 	if _, err := p.Handle(t.Context(), r); classify.Of(errOr(err)).Code != classify.CodeNotAFeature || !strings.Contains(err.Error(), "has 4 features") {
 		t.Errorf("a rest of another record gave %v", err)
@@ -124,9 +121,8 @@ func TestApart_S4_8_aReplayedPartIsTheFeatureThatItWas(t *testing.T) {
 		r.Control = &header.Control{Part: header.Part{Index: 17, Of: 230}}
 		result, err := p.Handle(t.Context(), r)
 		must.That(t, err == nil && len(result.Outputs) == 1 && result.Parts == 0, "%s: %+v, %v", value, result, err)
-		if out := result.Outputs[0]; string(out.Key) != "a" || headerOf(out, header.KeyPart) != "17/230" {
-			t.Errorf("%s: output %s, %v", value, out.Key, out.Headers)
-		}
+		out := result.Outputs[0]
+		expect.That(t, string(out.Key) == "a" && headerOf(out, header.KeyPart) == "17/230", "%s: output %s, %v", value, out.Key, out.Headers)
 		r.Value = []byte(strings.Replace(value, "NAME", "NOM", 1))
 		if _, err := p.Handle(t.Context(), r); classify.Of(errOr(err)).Code != classify.CodeMissingRequired || !strings.Contains(err.Error(), "/features/17/properties/NAME") {
 			t.Errorf("%s: a part that fails again gave %v", value, err)
@@ -164,9 +160,8 @@ func TestApart_S1_5_whatIsNoFeaturesFaultFailsTheRecord(t *testing.T) {
 	}
 	for name, failure := range whole {
 		p.Observe(pipeline.Hooks{Mapped: func(*retrytopics.Record, *transform.Feature, bool) error { return failure }})
-		if result, err := p.Handle(t.Context(), record(collection(part(`"a"`, "x")))); !errors.Is(err, failure) || len(result.Failed) != 0 {
-			t.Errorf("%s: %v, %+v", name, err, result)
-		}
+		result, err := p.Handle(t.Context(), record(collection(part(`"a"`, "x"))))
+		expect.That(t, errors.Is(err, failure) && len(result.Failed) == 0, "%s: %v, %+v", name, err, result)
 	}
 }
 
@@ -191,7 +186,6 @@ func TestApart_S4_15_aPanicIsThatOfItsFeature(t *testing.T) {
 	})
 	result, err := p.Handle(t.Context(), record(collection(part(`"a"`, "x"), part(`"b"`, "x"), part(`"c"`, "x"), part(`"d"`, "x"), part(`"e"`, "x"))))
 	must.That(t, err == nil && len(result.Outputs) == 3 && result.Parts == 5, "%+v, %v", result, err)
-	if got := failures(result); !slices.Equal(got, []string{"1/5 b panic", "3/5 d coercion_failed"}) {
-		t.Errorf("got %q", got)
-	}
+	got := failures(result)
+	expect.That(t, slices.Equal(got, []string{"1/5 b panic", "3/5 d coercion_failed"}), "got %q", got)
 }

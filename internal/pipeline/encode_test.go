@@ -97,9 +97,8 @@ func TestHandle_C7_avroOutputIsRegistered(t *testing.T) {
 	registered, found := fake.GetSchema("parcels.out-value", 1)
 	must.That(t, found && strings.Contains(registered.Schema.Schema, `"FeatureEvent"`), "registered %+v", registered)
 	value := handled(t, p, []byte(parcel)).Value
-	if want := envelope.AppendConfluent(nil, registered.ID); !bytes.HasPrefix(value, want) {
-		t.Errorf("begins with %x, want %x", value[:5], want)
-	}
+	want := envelope.AppendConfluent(nil, registered.ID)
+	expect.That(t, bytes.HasPrefix(value, want), "begins with %x, want %x", value[:5], want)
 	again := handled(t, build(t, strings.Replace(file, "output: {", "source: { format: avro }\noutput: {", 1)), value)
 	expect.That(t, bytes.Equal(again.Value, value), "a pipeline that reads the output writes something else")
 }
@@ -125,9 +124,8 @@ func TestHandle_S4_3_avroOutputFailures(t *testing.T) {
 			result, err := p.Handle(t.Context(), record(parcel))
 			for _, err := range []error{err, p.Prepare(t.Context())} {
 				must.That(t, err != nil, "no error")
-				if f := classify.Of(err); f.Code != c.code || f.Transient() != c.transient || f.Stage != classify.StageEncode {
-					t.Errorf("got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
-				}
+				f := classify.Of(err)
+				expect.That(t, f.Code == c.code && f.Transient() == c.transient && f.Stage == classify.StageEncode, "got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
 			}
 			expect.That(t, result.FeatureID == "7" && len(result.Outputs) == 0, "got %+v", result)
 		})

@@ -79,9 +79,8 @@ func TestFilter(t *testing.T) {
 		}
 		decoder := json.NewDecoder(strings.NewReader(text))
 		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&r); err != nil || r.Code == nil || r.Message == nil || r.Path == nil || r.Value == nil || r.Rule == nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		err := decoder.Decode(&r)
+		must.That(t, err == nil && r.Code != nil && r.Message != nil && r.Path != nil && r.Value != nil && r.Rule != nil, "%s: %v", text, err)
 		got = append(got, fmt.Sprintf("%d %s %s %q %s", r.Line, *r.Code, *r.Path, *r.Value, *r.Rule))
 		expect.That(t, !strings.Contains(*r.Message, "(line 1,") && *r.Message != "", "the message is %q", *r.Message)
 	}
@@ -218,9 +217,8 @@ func TestFilter_in_a_pipe(t *testing.T) {
 		_, err := pipeline.Filter(ctx, options, in, out, io.Discard)
 		done <- err
 	}()
-	if got := <-out.written; got != lineMapped("a")+"\n" {
-		t.Errorf("got %q", got)
-	}
+	got := <-out.written
+	expect.That(t, got == lineMapped("a")+"\n", "got %q", got)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
@@ -238,13 +236,10 @@ func (brokenFile) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestFilter_broken_files(t *testing.T) {
 	o := pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400}
-	if _, err := pipeline.Filter(t.Context(), o, brokenFile{}, io.Discard, io.Discard); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("reading: %v", err)
-	}
-	if _, err := pipeline.Filter(t.Context(), o, strings.NewReader(lineFeature("a")), brokenFile{}, io.Discard); !errors.Is(err, errBroken) {
-		t.Errorf("writing: %v", err)
-	}
-	if _, err := pipeline.Filter(t.Context(), o, strings.NewReader("x"), io.Discard, brokenFile{}); !errors.Is(err, errBroken) {
-		t.Errorf("rejecting: %v", err)
-	}
+	_, err := pipeline.Filter(t.Context(), o, brokenFile{}, io.Discard, io.Discard)
+	expect.That(t, errors.Is(err, errBroken) && strings.Contains(err.Error(), "line 1"), "reading: %v", err)
+	_, err = pipeline.Filter(t.Context(), o, strings.NewReader(lineFeature("a")), brokenFile{}, io.Discard)
+	expect.That(t, errors.Is(err, errBroken), "writing: %v", err)
+	_, err = pipeline.Filter(t.Context(), o, strings.NewReader("x"), io.Discard, brokenFile{})
+	expect.That(t, errors.Is(err, errBroken), "rejecting: %v", err)
 }

@@ -117,9 +117,8 @@ func TestHandle_S2_4_hashesInBuffersOfItsOwn(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if want := idempotency.Of(transform.Canonical(source)).String(); result.ContentHash != want {
-					t.Errorf("worker %d, event %d: hash %s, want %s", worker, i, result.ContentHash, want)
-				}
+				want := idempotency.Of(transform.Canonical(source)).String()
+				expect.That(t, result.ContentHash == want, "worker %d, event %d: hash %s, want %s", worker, i, result.ContentHash, want)
 			}
 		})
 	}
@@ -149,9 +148,8 @@ func TestHandle_S0_6_twoOutputsAreTwoContents(t *testing.T) {
 				r := record(fmt.Sprintf(c.base, more))
 				result := must.Get(p.Handle(t.Context(), r))(t)
 				outputs[i], hashes[i] = string(result.Outputs[0].Value), result.ContentHash
-				if known := p.Identify(t.Context(), r.Key, []kgo.RecordHeader(nil), r.Value); known.ContentHash != hashes[i] {
-					t.Errorf("the consumer computes %s, the identity of the record has %s", hashes[i], known.ContentHash)
-				}
+				known := p.Identify(t.Context(), r.Key, []kgo.RecordHeader(nil), r.Value)
+				expect.That(t, known.ContentHash == hashes[i], "the consumer computes %s, the identity of the record has %s", hashes[i], known.ContentHash)
 			}
 			expect.That(t, outputs[0] != outputs[1] && hashes[0] != hashes[1], "%s and %s have the hashes %s and %s", outputs[0], outputs[1], hashes[0], hashes[1])
 		})

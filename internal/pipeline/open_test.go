@@ -221,9 +221,8 @@ func TestHandle_S1_2_registryFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			result, err := build(t, "source: { format: avro }\n"+c.rest).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: c.value})
 			must.That(t, err != nil, "no error")
-			if f := classify.Of(err); f.Code != c.code || f.Transient() != c.transient || f.Stage != classify.StageDecode {
-				t.Errorf("got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
-			}
+			f := classify.Of(err)
+			expect.That(t, f.Code == c.code && f.Transient() == c.transient && f.Stage == classify.StageDecode, "got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
 			expect.That(t, result.ContentHash != "" && len(result.Outputs) == 0, "got %+v", result)
 		})
 	}

@@ -94,9 +94,8 @@ kafka: { brokers: ["` + broker.ListenAddrs()[0] + `"] }
 		t.Errorf("a key of the set: %v", err)
 	}
 	_, err := p.Handle(t.Context(), record(feature("W9")))
-	if e, ok := errors.AsType[*transform.Error](err); !ok || e.Code != classify.CodeForeignKeyUnresolved {
-		t.Errorf("no key of the set: %v", err)
-	}
+	e, ok := errors.AsType[*transform.Error](err)
+	expect.That(t, ok && e.Code == classify.CodeForeignKeyUnresolved, "no key of the set: %v", err)
 	broker.Close()
 	if _, err = build(t, mapping).Handle(t.Context(), record(feature("W2"))); !classify.Of(err).Transient() {
 		t.Errorf("without a broker: %v, %+v", err, classify.Of(err))
@@ -157,9 +156,8 @@ func TestFingerprint_S4_8(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			changed := strings.Replace(text, c.from, c.to, 1)
 			must.That(t, changed != text, "nothing is changed")
-			if got := fingerprint(t, changed); (got == want) != c.same {
-				t.Errorf("same is %v, want %v", got == want, c.same)
-			}
+			got := fingerprint(t, changed)
+			expect.That(t, (got == want) == c.same, "same is %v, want %v", got == want, c.same)
 		})
 	}
 }

@@ -116,9 +116,8 @@ func TestSplit_S1_9_aRemoteFailureIsThatOfTheRecord(t *testing.T) {
 	defer server.Close()
 	p := build(t, "source: { split: features, collections: all_or_nothing }\nenrich: [{ name: place, http: { url: \""+server.URL+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
 	result, err := p.Handle(t.Context(), record(collection(part(`"a"`, "x"), part(`"b"`, "y"))))
-	if f := classify.Of(errOr(err)); !f.Transient() || f.Stage != classify.StageEnrich || !strings.Contains(err.Error(), "/features/1: ") {
-		t.Errorf("got %+v", f)
-	}
+	f := classify.Of(errOr(err))
+	expect.That(t, f.Transient() && f.Stage == classify.StageEnrich && strings.Contains(err.Error(), "/features/1: "), "got %+v", f)
 	expect.That(t, len(result.Outputs) == 0, "a part of the record got out")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -62,9 +62,8 @@ func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 			}
 			mapping := must.Get(pipeline.NewMapping(cfg))(t)
 			for _, feature := range features {
-				if err := mapping.TryValue(t.Context(), []byte(feature)); err != nil {
-					t.Errorf("%s: %v\n%s", feature, err, text)
-				}
+				err := mapping.TryValue(t.Context(), []byte(feature))
+				expect.That(t, err == nil, "%s: %v\n%s", feature, err, text)
 			}
 		})
 	}
@@ -95,9 +94,8 @@ func TestWrite_asksForTimes(t *testing.T) {
 		}
 	}
 	for _, values := range [][2]string{{`"02.01.2024"`, `"soon"`}, {`1700000000`, `1700000000000`}, {`17`, `18`}, {`"2024-01-02T10:00:00Z"`, `"2025-01-02T10:00:00Z"`}, {`"1700000000"`, `"1700000001"`}} {
-		if _, text := made(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`)); asked.MatchString(text) {
-			t.Errorf("%s and %s are taken for times:\n%s", values[0], values[1], text)
-		}
+		_, text := made(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`))
+		expect.That(t, !asked.MatchString(text), "%s and %s are taken for times:\n%s", values[0], values[1], text)
 	}
 }
 
@@ -156,9 +154,8 @@ func TestWrite_S0_2_numbersAsPeopleWriteThem(t *testing.T) {
 			for i, v := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(c.values, -1) {
 				lines.WriteString(point(strconv.Itoa(i), `{"v":`+v+`}`) + "\n")
 			}
-			if _, text := made(t, lines.String()); !strings.Contains(text, c.want) {
-				t.Errorf("it does not say %q:\n%s", c.want, text)
-			}
+			_, text := made(t, lines.String())
+			expect.That(t, strings.Contains(text, c.want), "it does not say %q:\n%s", c.want, text)
 		})
 	}
 }
@@ -233,9 +230,8 @@ func TestRead_boundsTheNames(t *testing.T) {
 		fmt.Fprintf(&all, `,"k%d":1`, i)
 	}
 	_, text := made(t, point("a", "{"+all.String()[1:]+"}"))
-	if n := strings.Count(text, "from:"); n != 500 || !strings.Contains(text, "# ? there are more than 500 properties") {
-		t.Errorf("%d fields", n)
-	}
+	n := strings.Count(text, "from:")
+	expect.That(t, n == 500 && strings.Contains(text, "# ? there are more than 500 properties"), "%d fields", n)
 }
 
 // FuzzWrite_S0_2: whatever is read makes a valid pipeline file.

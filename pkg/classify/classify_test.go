@@ -114,9 +114,8 @@ func TestStatusLists(t *testing.T) {
 		{"S0-3_408_listed", classify.Options{RetryableStatus: []int{408}}, 408, classify.RetryBackoff},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			if f := classify.New(r.options).Of(status(r.status)); f.Class != r.class {
-				t.Errorf("%d is %s, want %s", r.status, f.Class, r.class)
-			}
+			f := classify.New(r.options).Of(status(r.status))
+			expect.That(t, f.Class == r.class, "%d is %s, want %s", r.status, f.Class, r.class)
 		})
 	}
 }
@@ -140,9 +139,8 @@ func TestOptionsAreCopied(t *testing.T) {
 	mine := []int{503}
 	c := classify.New(classify.Options{RetryableStatus: mine})
 	mine[0] = 404
-	if f := c.Of(status(503)); !f.Transient() {
-		t.Error("the classifier reads the caller's list after New")
-	}
+	f := c.Of(status(503))
+	expect.That(t, f.Transient(), "the classifier reads the caller's list after New")
 }
 
 func TestStage(t *testing.T) {
@@ -170,19 +168,15 @@ func TestStage(t *testing.T) {
 
 func TestWithClass(t *testing.T) {
 	quota := errors.New("quota used up")
-	if f := classify.Of(classify.WithClass(classify.RetryBackoff, quota)); !f.Transient() || f.Level != classify.LevelTransient || f.Code != classify.CodeUnknown {
-		t.Errorf("a marked error is %+v", f)
-	}
-	if f := classify.Of(classify.WithClass(classify.Row, status(503))); f.Class != classify.Row || f.Code != classify.CodeHTTPUnavailable {
-		t.Errorf("a mark must win over the table: %+v", f)
-	}
-	if f := classify.Of(classify.WithClass("maybe", quota)); f.Class != classify.Permanent {
-		t.Errorf("a class outside the list must not count: %+v", f)
-	}
+	f := classify.Of(classify.WithClass(classify.RetryBackoff, quota))
+	expect.That(t, f.Transient() && f.Level == classify.LevelTransient && f.Code == classify.CodeUnknown, "a marked error is %+v", f)
+	f = classify.Of(classify.WithClass(classify.Row, status(503)))
+	expect.That(t, f.Class == classify.Row && f.Code == classify.CodeHTTPUnavailable, "a mark must win over the table: %+v", f)
+	f = classify.Of(classify.WithClass("maybe", quota))
+	expect.That(t, f.Class == classify.Permanent, "a class outside the list must not count: %+v", f)
 	stopped := classify.WithClass(classify.Permanent, &classify.HTTPError{Status: 429, RetryAfter: time.Minute})
-	if f := classify.Of(stopped); f.RetryAfter != 0 {
-		t.Errorf("what is not tried again needs no delay: %v", f.RetryAfter)
-	}
+	f = classify.Of(stopped)
+	expect.That(t, f.RetryAfter == 0, "what is not tried again needs no delay: %v", f.RetryAfter)
 }
 
 // TestRealErrors takes the errors from the network itself, so that the table stands on what the library gives.

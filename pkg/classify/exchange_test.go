@@ -90,9 +90,8 @@ func TestNewHTTPError_S2_5_keeps_what_finds_the_request_again(t *testing.T) {
 		request, response := classify.RequestOf(err), classify.ResponseOf(err)
 		expect.That(t, request.Text() == `{"method":"POST","url":"https://h/p"}`, "request %s", request.Text())
 		expect.That(t, *response == (classify.Response{Status: 503, RetryAfter: "7", RequestID: want, ContentType: "text/html", Body: "<p>down"}), "%s: response %+v", name, response)
-		if text := request.Text() + response.Text() + err.Error(); strings.Contains(text, "secret") {
-			t.Errorf("a secret in %s", text)
-		}
+		text := request.Text() + response.Text() + err.Error()
+		expect.That(t, !strings.Contains(text, "secret"), "a secret in %s", text)
 	}
 }
 

@@ -87,9 +87,8 @@ func TestRule_Fault(t *testing.T) {
 				return
 			}
 			must.That(t, err != nil && strings.Contains(err.Error(), r.says), "got %v, want %q", err, r.says)
-			if _, forbidden := errors.AsType[*classify.ForbiddenError](err); forbidden != r.forbidden {
-				t.Errorf("forbidden is %v: %v", forbidden, err)
-			}
+			_, forbidden := errors.AsType[*classify.ForbiddenError](err)
+			expect.That(t, forbidden == r.forbidden, "forbidden is %v: %v", forbidden, err)
 		})
 	}
 }

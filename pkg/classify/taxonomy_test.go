@@ -151,9 +151,8 @@ func TestTaxonomy_S4_3_every_condition(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			f := classify.Of(fmt.Errorf("place: %w", r.err))
-			if got := (answered{f.Class, f.Level, f.Category, f.Alert}); f.Code != r.code || got != r.want {
-				t.Errorf("%v is %s %+v, want %s %+v", r.err, f.Code, got, r.code, r.want)
-			}
+			got := (answered{f.Class, f.Level, f.Category, f.Alert})
+			expect.That(t, f.Code == r.code && got == r.want, "%v is %s %+v, want %s %+v", r.err, f.Code, got, r.code, r.want)
 			coherent(t, f)
 		})
 	}

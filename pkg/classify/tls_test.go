@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -43,9 +44,8 @@ func TestTaxonomy_S4_3_a_server_that_refuses_TLS_will_not_take_it_later(t *testi
 				_ = answer.Body.Close()
 				t.Fatal("no error")
 			}
-			if f := classify.Of(err); f.Code != classify.CodeTLS || f.Class != classify.Permanent {
-				t.Errorf("%v\nis %s, %s; want %s, %s", err, f.Code, f.Class, classify.CodeTLS, classify.Permanent)
-			}
+			f := classify.Of(err)
+			expect.That(t, f.Code == classify.CodeTLS && f.Class == classify.Permanent, "%v\nis %s, %s; want %s, %s", err, f.Code, f.Class, classify.CodeTLS, classify.Permanent)
 		})
 	}
 }

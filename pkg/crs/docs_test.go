@@ -33,9 +33,8 @@ func TestDocs_S1_4_the_page_lists_what_is_supported(t *testing.T) {
 			listed = append(listed, code)
 		}
 	}
-	if want := Codes(); !slices.Equal(slices.Sorted(slices.Values(listed)), slices.Sorted(slices.Values(want))) {
-		t.Errorf("the page has %d systems of %d: %v", len(listed), len(want), listed)
-	}
+	want := Codes()
+	expect.That(t, slices.Equal(slices.Sorted(slices.Values(listed)), slices.Sorted(slices.Values(want))), "the page has %d systems of %d: %v", len(listed), len(want), listed)
 	var rest []string
 	for r := range rows(shiftTable) {
 		if s := r.shift(); s.kind != shiftGrid {
@@ -90,9 +89,8 @@ func TestTables_can_be_read(t *testing.T) {
 		} else {
 			last = code
 		}
-		if _, known := findSystem(r.code(colDatum)); !known {
-			t.Errorf("%s: no datum %s", r[colCode], r[colDatum])
-		}
+		_, known := findSystem(r.code(colDatum))
+		expect.That(t, known, "%s: no datum %s", r[colCode], r[colDatum])
 		projected := r[colMethod] != methodGeographic && r[colMethod] != methodDatum
 		expect.That(t, projected == (newProjection(r[colMethod], wgs84.ellipsoid(), r) != nil) && (r[colMethod] == methodDatum || methodOf(r[colMethod]) != ""),
 			"%s: method %q", r[colCode], r[colMethod])
@@ -111,8 +109,7 @@ func TestTables_can_be_read(t *testing.T) {
 		expect.That(t, len(r) == heightColumns && datum(r.code(heightDatum)).name() != "" && !math.IsNaN(r.number(heightAccuracy)), "%q", r)
 	}
 	for r := range rows(nameTable) {
-		if _, ok := parseArea(r[nameArea]); len(r) != nameColumns || r[nameArea] != "" && !ok {
-			t.Errorf("%q", r)
-		}
+		_, ok := parseArea(r[nameArea])
+		expect.That(t, len(r) == nameColumns && (r[nameArea] == "" || ok), "%q", r)
 	}
 }

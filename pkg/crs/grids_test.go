@@ -114,9 +114,8 @@ func TestOpenGrids_refuses(t *testing.T) {
 		"another_format":  {folderWith(t, "BETA2007.gsb", []byte("II*\x00")), "byte 0: the file ends after 4 bytes: it is truncated"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if g, err := crs.OpenGrids(c.folder); err == nil || !strings.Contains(err.Error(), c.has) {
-				t.Errorf("got %v, %v; want %q", g, err, c.has)
-			}
+			g, err := crs.OpenGrids(c.folder)
+			expect.That(t, err != nil && strings.Contains(err.Error(), c.has), "got %v, %v; want %q", g, err, c.has)
 		})
 	}
 }
@@ -145,9 +144,8 @@ func TestGrids_NewTransform_uses_the_grid(t *testing.T) {
 		if math.Abs(a.Metres-c.metres) > 0.11 || !strings.Contains(a.Source, c.source) || tr.UsesGrid() != c.grid {
 			t.Errorf("%s to %s: %+v, grid %t", c.from, c.to, a, tr.UsesGrid())
 		}
-		if _, falls := tr.Fallback(); falls {
-			t.Errorf("%s to %s falls back", c.from, c.to)
-		}
+		_, falls := tr.Fallback()
+		expect.That(t, !falls, "%s to %s falls back", c.from, c.to)
 	}
 }
 
@@ -157,9 +155,8 @@ func TestGrids_outside(t *testing.T) {
 	refuse := gridTransform(t, g, "EPSG:4314", "EPSG:4258", crs.OutsideRefuse)
 	parameters := gridTransform(t, g, "EPSG:4314", "EPSG:4258", crs.OutsideParameters)
 	plain := mustTransform(t, "EPSG:4314", "EPSG:4258")
-	if a, falls := parameters.Fallback(); !falls || a.Metres != 3 || !strings.Contains(a.Source, "EPSG:1776") {
-		t.Errorf("fallback: %+v, %t", a, falls)
-	}
+	a, falls := parameters.Fallback()
+	expect.That(t, falls && a.Metres == 3 && strings.Contains(a.Source, "EPSG:1776"), "fallback: %+v, %t", a, falls)
 	for name, p := range map[string][2]float64{"west": {5.4, 50}, "south": {10, 46.9}, "north": {10, 55.6}, "east": {16.1, 50}, "hole": {15.5, 47.5}, "edge_of_hole": {14.9, 47.5}} {
 		_, _, err := refuse.Forward(p[0], p[1])
 		outside := new(crs.RangeError)
@@ -171,9 +168,8 @@ func TestGrids_outside(t *testing.T) {
 	x, y, err := parameters.Forward(9, 50.5)
 	wantX, wantY, err2 := refuse.Forward(9, 50.5)
 	expect.That(t, err == nil && err2 == nil && x == wantX && y == wantY, "inside the rules differ: %v, %v, %v; %v, %v, %v", x, y, err, wantX, wantY, err2)
-	if px, py, _ := plain.Forward(9, 50.5); px == x && py == y {
-		t.Error("inside the grid the parameters are used")
-	}
+	px, py, _ := plain.Forward(9, 50.5)
+	expect.That(t, px != x || py != y, "inside the grid the parameters are used")
 }
 
 // A missing grid is an error where parameters are not wanted, and names the files.
@@ -208,9 +204,8 @@ func TestGrids_missing(t *testing.T) {
 func TestGrids_refuse_what_is_no_place(t *testing.T) {
 	tr := gridTransform(t, openGrids(t, testGrids), "EPSG:31467", "EPSG:25832", crs.OutsideParameters)
 	for _, p := range [][2]float64{{math.NaN(), 1}, {math.Inf(1), 5e6}, {1e300, -1e300}, {0, 0}, {3.5e6, 1e7}} {
-		if x, y, err := tr.Forward(p[0], p[1]); err == nil {
-			t.Errorf("%v becomes %v, %v", p, x, y)
-		}
+		x, y, err := tr.Forward(p[0], p[1])
+		expect.That(t, err != nil, "%v becomes %v, %v", p, x, y)
 	}
 }
 

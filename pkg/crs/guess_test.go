@@ -62,9 +62,8 @@ func TestGuess_names_the_system_that_it_was(t *testing.T) {
 			}
 			if !found {
 				// The edge of the area in WGS 84 is not quite that of another datum.
-				if c := mustLookup(t, set.Code); c.Contains(p[2], p[3]) {
-					t.Errorf("%s does not recognise %v", set.Code, p)
-				}
+				c := mustLookup(t, set.Code)
+				expect.That(t, !c.Contains(p[2], p[3]), "%s does not recognise %v", set.Code, p)
 			}
 		}
 	}

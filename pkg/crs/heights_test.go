@@ -57,13 +57,11 @@ func TestHeights_of_projected_places(t *testing.T) {
 	a, err := direct.Shift(5.2, 52.1)
 	b, err2 := projected.Shift(x, y)
 	expect.That(t, err == nil && err2 == nil && math.Abs(a-b) <= 1e-6 && a >= 40, "%v, %v; %v, %v", a, err, b, err2)
-	if got := direct.Accuracy(); got.Metres != 0.001 || !strings.Contains(got.Source, "EPSG:9283 ETRS89 to NAP height (2) (geoid file nlgeo2018.gtx): 0.001 m") {
-		t.Errorf("accuracy %+v", got)
-	}
+	got := direct.Accuracy()
+	expect.That(t, got.Metres == 0.001 && strings.Contains(got.Source, "EPSG:9283 ETRS89 to NAP height (2) (geoid file nlgeo2018.gtx): 0.001 m"), "accuracy %+v", got)
 	both := newHeights(t, "EPSG:4258", "EPSG:5709", "EPSG:5773")
-	if got := both.Accuracy(); got.Metres != 1.001 || !strings.Contains(got.Source, "; EPSG:10084") {
-		t.Errorf("accuracy of two geoids %+v", got)
-	}
+	got = both.Accuracy()
+	expect.That(t, got.Metres == 1.001 && strings.Contains(got.Source, "; EPSG:10084"), "accuracy of two geoids %+v", got)
 }
 
 func TestHeights_refuse(t *testing.T) {
@@ -82,18 +80,14 @@ func TestHeights_refuse(t *testing.T) {
 func TestNewHeights_refuses(t *testing.T) {
 	g, place := openGrids(t, testGrids), mustLookup(t, "EPSG:4326")
 	unknown, missing := new(crs.UnknownHeightsError), new(crs.MissingFileError)
-	if _, err := g.NewHeights(place, "EPSG:5709", "EPSG:4326", crs.OutsideRefuse); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "EPSG:5773 (EGM96 height)") {
-		t.Errorf("a plane system: %v", err)
-	}
-	if _, err := g.NewHeights(place, "EPSG:3855", "EPSG:4979", crs.OutsideRefuse); !errors.As(err, &missing) || missing.File != "egm08_25.gtx" {
-		t.Errorf("a file that is not there: %v", err)
-	}
-	if _, err := (*crs.Grids)(nil).NewHeights(place, "EPSG:5773", "EPSG:4979", crs.OutsideRefuse); !errors.As(err, &missing) {
-		t.Errorf("no folder: %v", err)
-	}
-	if _, err := g.NewHeights(nil, "EPSG:5773", "EPSG:4979", crs.OutsideRefuse); err == nil {
-		t.Error("no system of the places")
-	}
+	_, err := g.NewHeights(place, "EPSG:5709", "EPSG:4326", crs.OutsideRefuse)
+	expect.That(t, errors.As(err, &unknown) && strings.Contains(err.Error(), "EPSG:5773 (EGM96 height)"), "a plane system: %v", err)
+	_, err = g.NewHeights(place, "EPSG:3855", "EPSG:4979", crs.OutsideRefuse)
+	expect.That(t, errors.As(err, &missing) && missing.File == "egm08_25.gtx", "a file that is not there: %v", err)
+	_, err = (*crs.Grids)(nil).NewHeights(place, "EPSG:5773", "EPSG:4979", crs.OutsideRefuse)
+	expect.That(t, errors.As(err, &missing), "no folder: %v", err)
+	_, err = g.NewHeights(nil, "EPSG:5773", "EPSG:4979", crs.OutsideRefuse)
+	expect.That(t, err != nil, "no system of the places")
 	for _, code := range crs.HeightCodes() {
 		expect.Do(t, crs.CheckHeights(code))
 	}

@@ -103,9 +103,8 @@ func TestDecodeNTv2_limits_the_nodes(t *testing.T) {
 		return head
 	}
 	r := &sparse{head: append(bytes.Clone(goodNTv2(t)[:176]), part("FIRST   ")...)}
-	if _, err := decodeNTv2(r, 1<<40, false); err == nil || !strings.Contains(err.Error(), "more than 16777216 nodes") {
-		t.Errorf("got %v", err)
-	}
+	_, err := decodeNTv2(r, 1<<40, false)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "more than 16777216 nodes"), "got %v", err)
 }
 
 // sparse is a file whose rest is zeros.
@@ -159,9 +158,8 @@ func FuzzDecodeNTv2(f *testing.F) {
 		}
 		must.That(t, nodes*ntv2Record <= len(raw), "%d nodes of %d bytes", nodes, len(raw))
 		for _, backwards := range []bool{false, true} {
-			if x, y, ok := file.apply(lon, lat, backwards); ok && !finite(x, y) {
-				t.Fatalf("%v, %v becomes %v, %v", lon, lat, x, y)
-			}
+			x, y, ok := file.apply(lon, lat, backwards)
+			must.That(t, !ok || finite(x, y), "%v, %v becomes %v, %v", lon, lat, x, y)
 		}
 	})
 }
@@ -178,8 +176,7 @@ func FuzzDecodeGTX(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if h, ok := g.at(lon, lat); ok && math.Abs(h) > maxGeoid*1.001 || ok && math.IsNaN(h) {
-			t.Fatalf("%v, %v is at %v", lon, lat, h)
-		}
+		h, ok := g.at(lon, lat)
+		must.That(t, (!ok || math.Abs(h) <= maxGeoid*1.001) && (!ok || !math.IsNaN(h)), "%v, %v is at %v", lon, lat, h)
 	})
 }

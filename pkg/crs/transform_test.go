@@ -164,9 +164,8 @@ func TestForward_at_the_poles(t *testing.T) {
 			expect.That(t, err == nil && math.Abs(x-c.x) <= 1e-6 && math.Abs(y-c.y) <= 1e-6, "%s: the pole at longitude %v is %v, %v, %v", c.code, lon, x, y, err)
 		}
 		for _, nudge := range []float64{0, 5e-324, 1e-160, 1e-9} {
-			if _, lat, err := back.Forward(c.x+nudge, c.y); err != nil || math.Abs(lat-c.lat) > 1e-9 {
-				t.Errorf("%s: %v beside the pole is at latitude %v, %v", c.code, nudge, lat, err)
-			}
+			_, lat, err := back.Forward(c.x+nudge, c.y)
+			expect.That(t, err == nil && math.Abs(lat-c.lat) <= 1e-9, "%s: %v beside the pole is at latitude %v, %v", c.code, nudge, lat, err)
 		}
 		if lon, _, err := back.Forward(c.x, c.y); err != nil || lon < -180 || lon > 180 {
 			t.Errorf("%s: the pole has the longitude %v, %v", c.code, lon, err)
@@ -225,9 +224,8 @@ func TestAccuracy(t *testing.T) {
 func TestNewTransform_refuses(t *testing.T) {
 	wgs := mustLookup(t, "EPSG:4326")
 	for _, pair := range [][2]*crs.CRS{{nil, wgs}, {wgs, nil}, {wgs, {}}, {{}, wgs}} {
-		if tr, err := crs.NewTransform(pair[0], pair[1]); err == nil {
-			t.Errorf("got %v", tr)
-		}
+		tr, err := crs.NewTransform(pair[0], pair[1])
+		expect.That(t, err != nil, "got %v", tr)
 	}
 }
 

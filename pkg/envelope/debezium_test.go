@@ -181,12 +181,10 @@ func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 	})
 	t.Run("what_only_contains_it", func(t *testing.T) {
 		o := opener(t, envelope.Options{Format: envelope.Debezium})
-		if _, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":null,"note":"see __debezium_unavailable_value"},"op":"u"}`)); err != nil {
-			t.Error(err)
-		}
-		if _, err := o.Open(t.Context(), nil, []byte(`{"before":{"id":1,"note":"__debezium_unavailable_value"},"after":null,"op":"d"}`)); err != nil {
-			t.Errorf("a delete: %v", err)
-		}
+		_, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":null,"note":"see __debezium_unavailable_value"},"op":"u"}`))
+		expect.Do(t, err)
+		_, err = o.Open(t.Context(), nil, []byte(`{"before":{"id":1,"note":"__debezium_unavailable_value"},"after":null,"op":"d"}`))
+		expect.That(t, err == nil, "a delete: %v", err)
 	})
 }
 

@@ -39,9 +39,8 @@ func TestEvent(t *testing.T) {
 			again, err := encoder.Append(bytes.Clone(header), f)
 			expect.That(t, err == nil && bytes.Equal(value, again), "%s: written twice, it differs (%v)", name, err)
 			c := must.Get(o.Open(t.Context(), nil, value))(t)
-			if got := text(t, c); got != want || !bytes.Equal(transform.Canonical(f), transform.Canonical(c.Feature)) {
-				t.Errorf("%s:\n got %s\nwant %s", name, got, want)
-			}
+			got := text(t, c)
+			expect.That(t, got == want && bytes.Equal(transform.Canonical(f), transform.Canonical(c.Feature)), "%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
 }
@@ -85,9 +84,8 @@ func TestEvent_inAnotherSystem(t *testing.T) {
 	must.Do(t, err)
 	f.CRS = "EPSG:25832"
 	_, err = encoder.Append(nil, f)
-	if got := classify.Of(err); got.Code != classify.CodeUnknownCRS || got.Stage != classify.StageEncode {
-		t.Errorf("got %+v", got)
-	}
+	got := classify.Of(err)
+	expect.That(t, got.Code == classify.CodeUnknownCRS && got.Stage == classify.StageEncode, "got %+v", got)
 }
 
 // A schema with the name of the published event and other fields is no reason to lose what those hold.

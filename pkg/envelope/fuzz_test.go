@@ -31,9 +31,8 @@ func hold(t *testing.T, o *envelope.Opener, headers []kgo.RecordHeader, value []
 	}
 	for _, f := range features {
 		out := must.Get(tr.Encode(f))(t)
-		if _, err := tr.Decode(out); err != nil {
-			t.Fatalf("%s cannot be read: %v", out, err)
-		}
+		_, err := tr.Decode(out)
+		must.That(t, err == nil, "%s cannot be read: %v", out, err)
 		_ = transform.Canonical(f)
 	}
 }

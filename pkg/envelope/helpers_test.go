@@ -77,9 +77,8 @@ func refused(t *testing.T, err error, code classify.Code, rule, path, says strin
 	must.That(t, errors.As(err, &e), "%T is no *transform.Error: %v", err, err)
 	expect.That(t, e.Code == code && e.Rule == rule && e.Path == path && strings.Contains(e.Error(), says), "got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
 	expect.That(t, e.Message != "" && e.Fix != "", "%+v leaves something out", e)
-	if f := classify.Of(err); f.Code != code || f.Class != classify.Row {
-		t.Errorf("classified as %+v", f)
-	}
+	f := classify.Of(err)
+	expect.That(t, f.Code == code && f.Class == classify.Row, "classified as %+v", f)
 }
 
 const parcel = `{"type":"Feature","id":"p1","geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"n":9007199254740993}}`

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -86,9 +87,8 @@ func TestJSONFGRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := opener(t, envelope.Options{Format: envelope.JSONFG}).Open(t.Context(), nil, []byte(c.value))
 			refused(t, err, c.code, c.rule, c.path, c.says)
-			if e := transformError(t, err); e.Feature != "a" && c.name != "place_of_no_type" && c.name != "S0-8_unclosed_ring" {
-				t.Errorf("the fault does not say whose it is: %+v", e)
-			}
+			e := transformError(t, err)
+			expect.That(t, e.Feature == "a" || c.name == "place_of_no_type" || c.name == "S0-8_unclosed_ring", "the fault does not say whose it is: %+v", e)
 		})
 	}
 }
@@ -99,13 +99,11 @@ func TestJSONFG_fallback(t *testing.T) {
 	const point, prism = `{"type":"Point","coordinates":[8.5,47.25]}`, `,"place":{"type":"Prism","base":null}`
 	o := opener(t, envelope.Options{Format: envelope.JSONFG, Unsupported: envelope.UnsupportedGeometry})
 	got, err := o.Open(t.Context(), nil, []byte(fg(point, prism)))
-	if want := `{"type":"Feature","id":"a","geometry":` + point + `,"properties":null,"conformsTo":["x"]}`; err != nil || text(t, got) != want {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	want := `{"type":"Feature","id":"a","geometry":` + point + `,"properties":null,"conformsTo":["x"]}`
+	expect.That(t, err == nil && text(t, got) == want, "got %+v, %v", got, err)
 	_, err = o.Open(t.Context(), nil, []byte(fg("null", prism)))
 	refused(t, err, classify.CodeUnsupportedGeometry, "place_type", "/place/type", "")
 	_, err = o.Open(t.Context(), nil, []byte(fg(point, `,"place":{"type":"Point","coordinates":[1]}`)))
-	if e := transformError(t, err); e.Code != classify.CodeGeometryStructure {
-		t.Errorf("a place that is broken is no place without a form: %v", err)
-	}
+	e := transformError(t, err)
+	expect.That(t, e.Code == classify.CodeGeometryStructure, "a place that is broken is no place without a form: %v", err)
 }

@@ -63,9 +63,8 @@ func TestOpen_autoReadsAvroByItsMark(t *testing.T) {
 		c, err := o.Open(t.Context(), nil, value)
 		expect.That(t, err == nil && c.Format == envelope.Avro && text(t, c) == parcel, "%s: %+v, %v", name, c, err)
 		_, err = o.Open(t.Context(), pairs("content-type", "application/geo+json"), value)
-		if code := classify.Of(err).Code; code != classify.CodeNotJSON && code != classify.CodeInvalidUTF8 {
-			t.Errorf("%s: the header says JSON, and it was read as something else: %v", name, err)
-		}
+		code := classify.Of(err).Code
+		expect.That(t, code == classify.CodeNotJSON || code == classify.CodeInvalidUTF8, "%s: the header says JSON, and it was read as something else: %v", name, err)
 	}
 }
 
@@ -144,9 +143,8 @@ func TestOpen_leaves_the_record_alone(t *testing.T) {
 	before := string(value)
 	headers := pairs("content-type", "application/cloudevents+json", "ce_id", "1")
 	for range 2 {
-		if _, err := opener(t, envelope.Options{Format: envelope.Auto}).Open(t.Context(), headers, value); err != nil {
-			t.Fatal(err)
-		}
+		_, err := opener(t, envelope.Options{Format: envelope.Auto}).Open(t.Context(), headers, value)
+		must.Do(t, err)
 	}
 	expect.That(t, string(value) == before && len(headers) == 2, "the record was modified")
 }
@@ -156,9 +154,8 @@ func TestNewRefuses(t *testing.T) {
 		"format": {Format: "xml"}, "data": {Data: "cloudevents"}, "auto": {Data: envelope.Auto}, "unsupported": {Unsupported: "drop"},
 		"serialization": {Debezium: envelope.DebeziumOptions{Serialization: "protobuf"}}, "geometry": {Row: envelope.Row{GeometryFormat: "gml"}},
 	} {
-		if _, err := envelope.New(transformer(t), options); err == nil {
-			t.Errorf("%s: %+v passed", name, options)
-		}
+		_, err := envelope.New(transformer(t), options)
+		expect.That(t, err != nil, "%s: %+v passed", name, options)
 	}
 	if _, err := envelope.New(nil, envelope.Options{}); err == nil {
 		t.Error("no transformer passed")

@@ -69,12 +69,10 @@ func TestAvroRow(t *testing.T) {
 			single := must.Get(s.Encode(envelope.AppendSingleObject(nil, s), rowOf(native)))(t)
 			for name, value := range map[string][]byte{"confluent": confluent(t, s, 7, rowOf(native)), "single_object": single} {
 				c := must.Get(o.Open(t.Context(), nil, value))(t)
-				if got := text(t, c); got != want || c.FeatureID != "9007199254740993" {
-					t.Errorf("%s:\n got %s\nwant %s", name, got, want)
-				}
-				if _, err := transformer(t).Gate(t.Context(), c.Feature); err != nil {
-					t.Errorf("%s: gate: %v", name, err)
-				}
+				got := text(t, c)
+				expect.That(t, got == want && c.FeatureID == "9007199254740993", "%s:\n got %s\nwant %s", name, got, want)
+				_, err := transformer(t).Gate(t.Context(), c.Feature)
+				expect.That(t, err == nil, "%s: gate: %v", name, err)
 			}
 		})
 	}
@@ -187,9 +185,8 @@ func TestRow_S1_4_crsOfAGeometry(t *testing.T) {
 			got, err := o.Open(t.Context(), nil, []byte(`{"op":"c","after":{"id":7,"geometry":`+column+`}}`))
 			must.Do(t, err)
 			_, err = transformer(t).Gate(t.Context(), got.Feature)
-			if code := classify.Of(err).Code; (err == nil) != passes || !passes && code != classify.CodeUnknownCRS && code != classify.CodeCRSConflict {
-				t.Errorf("%s in an %s: %v", name, form, err)
-			}
+			code := classify.Of(err).Code
+			expect.That(t, (err == nil) == passes && (passes || code == classify.CodeUnknownCRS || code == classify.CodeCRSConflict), "%s in an %s: %v", name, form, err)
 		}
 	}
 }

@@ -92,9 +92,8 @@ func TestDecodeRefuses(t *testing.T) {
 			must.That(t, errors.As(err, &e), "got %+v, %v", g, err)
 			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.Contains(e.Error(), c.says) && strings.HasPrefix(e.Error(), string(c.format)+": "),
 				"got %s, %s: %v", e.Code, e.Rule, e)
-			if f := classify.Of(err); f.Code != c.code || f.Class != classify.Row || f.Stage != classify.StageDecode {
-				t.Errorf("classified as %+v", f)
-			}
+			f := classify.Of(err)
+			expect.That(t, f.Code == c.code && f.Class == classify.Row && f.Stage == classify.StageDecode, "classified as %+v", f)
 		})
 	}
 }
@@ -115,9 +114,8 @@ func TestLimits(t *testing.T) {
 		} {
 			_, err := geometry.Decode(format, data, c.limits)
 			var e *geometry.Error
-			if got := errors.As(err, &e); got != (c.rule != "") || got && (e.Rule != c.rule || e.Code != classify.CodeLimitExceeded) {
-				t.Errorf("%s with %+v: %v", format, c.limits, err)
-			}
+			got := errors.As(err, &e)
+			expect.That(t, got == (c.rule != "") && (!got || e.Rule == c.rule && e.Code == classify.CodeLimitExceeded), "%s with %+v: %v", format, c.limits, err)
 		}
 	}
 }
@@ -164,9 +162,8 @@ func TestReadsWhatWritersVary(t *testing.T) {
 	} {
 		g := decode(t, c.format, c.data)
 		g.SRID = 0
-		if got, err := geometry.Append(nil, geometry.WKT, g); err != nil || string(got) != c.want {
-			t.Errorf("%s: got %s, %v", c.data, got, err)
-		}
+		got, err := geometry.Append(nil, geometry.WKT, g)
+		expect.That(t, err == nil && string(got) == c.want, "%s: got %s, %v", c.data, got, err)
 	}
 }
 

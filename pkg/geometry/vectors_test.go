@@ -104,9 +104,8 @@ func TestVectors(t *testing.T) {
 				{geometry.EWKB, raw(t, v.EWKBLittle), extended},
 				{geometry.EWKBBase64, base64.StdEncoding.EncodeToString([]byte(raw(t, v.EWKBLittle))), extended},
 			} {
-				if got := decode(t, c.format, c.data); !same(got, c.want) {
-					t.Errorf("%s %s\n got %+v\nwant %+v", c.format, c.data, got, c.want)
-				}
+				got := decode(t, c.format, c.data)
+				expect.That(t, same(got, c.want), "%s %s\n got %+v\nwant %+v", c.format, c.data, got, c.want)
 			}
 			for _, c := range []struct {
 				format geometry.Format

@@ -58,9 +58,8 @@ func TestDecodeCollection_S1_4_crs(t *testing.T) {
 	text := strings.Replace(collectionOf(some("a"), some("b")), `"features"`, `"crs":{"type":"name","properties":{"name":"EPSG:99999"}},"features"`, 1)
 	c := must.Get(tr.DecodeCollection([]byte(text), 2))(t)
 	for _, f := range c.Features {
-		if err := gateError(t, tr, f); classify.Of(errOr(err)).Code != classify.CodeUnknownCRS {
-			t.Errorf("got %v", err)
-		}
+		err := gateError(t, tr, f)
+		expect.That(t, classify.Of(errOr(err)).Code == classify.CodeUnknownCRS, "got %v", err)
 	}
 }
 

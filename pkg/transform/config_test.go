@@ -68,7 +68,7 @@ func TestConfigFaults(t *testing.T) {
 			_, err := New(c.config)
 			var faults *ConfigError
 			if c.paths == nil {
-				expect.That(t, err == nil, "%v", err)
+				expect.Do(t, err)
 				return
 			}
 			must.That(t, errors.As(err, &faults), "%v is no *ConfigError", err)
@@ -86,9 +86,8 @@ func TestConfigFaults(t *testing.T) {
 func TestConfigYAML(t *testing.T) {
 	for text, want := range map[string]OnError{`on_error: null`: OnErrorNull, `on_error: "null"`: OnErrorNull, `on_error: default`: OnErrorDefault, `to: a`: ""} {
 		var got Field
-		if err := yaml.Unmarshal([]byte(text), &got); err != nil || got.OnError != want {
-			t.Errorf("%s gives %q, %v", text, got.OnError, err)
-		}
+		err := yaml.Unmarshal([]byte(text), &got)
+		expect.That(t, err == nil && got.OnError == want, "%s gives %q, %v", text, got.OnError, err)
 	}
 	if err := yaml.Unmarshal([]byte("to: {}"), new(Field)); err == nil {
 		t.Error("a field whose name is an object is accepted")

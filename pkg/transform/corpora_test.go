@@ -32,9 +32,8 @@ func TestCommittedSet(t *testing.T) {
 		t.Run("S0-8_"+code+"_"+filepath.Base(name), func(t *testing.T) {
 			_, err := tr.Apply(t.Context(), readFile(t, name))
 			must.That(t, err != nil, "it passes")
-			if e := asError(t, err); e.Code != classify.Code(code) {
-				t.Errorf("got %s: %v", e.Code, err)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Code == classify.Code(code), "got %s: %v", e.Code, err)
 		})
 	}
 }

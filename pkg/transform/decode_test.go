@@ -155,9 +155,8 @@ func TestDecodeRefuses(t *testing.T) {
 			e := asError(t, err)
 			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && e.Path == c.path, "got %s, %s at %q; want %s, %s at %q\n%v", e.Code, e.Rule, e.Path, c.code, c.rule, c.path, err)
 			expect.That(t, e.Stage == classify.StageDecode && e.Message != "" && e.Fix != "", "stage %q, message %q, fix %q", e.Stage, e.Message, e.Fix)
-			if failure := classify.Of(err); failure.Code != c.code || failure.Stage != classify.StageDecode || failure.Transient() {
-				t.Errorf("classified as %+v", failure)
-			}
+			failure := classify.Of(err)
+			expect.That(t, failure.Code == c.code && failure.Stage == classify.StageDecode && !failure.Transient(), "classified as %+v", failure)
 		})
 	}
 }
@@ -191,9 +190,8 @@ func TestDecodePlace(t *testing.T) {
 // TestDecodeNamesTheFeature: an error after the id carries it.
 func TestDecodeNamesTheFeature(t *testing.T) {
 	_, err := mustNew(t, Config{}).Decode([]byte(`{"type":"Feature","id":"parcel-7","geometry":{"type":"Point","coordinates":[]}}`))
-	if e := asError(t, err); e.Feature != "parcel-7" || !strings.Contains(err.Error(), `"parcel-7"`) {
-		t.Errorf("S1-5: %v does not name the feature", err)
-	}
+	e := asError(t, err)
+	expect.That(t, e.Feature == "parcel-7" && strings.Contains(err.Error(), `"parcel-7"`), "S1-5: %v does not name the feature", err)
 }
 
 // TestDecodeKeepsNothingOfTheRecord: the caller may use its bytes again.

@@ -29,9 +29,8 @@ func TestEncodeRefuses(t *testing.T) {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			text, err := tr.Encode(&c.f)
 			must.That(t, err != nil, "it becomes %s", text)
-			if e := asError(t, err); e.Stage != classify.StageEncode || e.Rule != string(c.rule) {
-				t.Errorf("got %s of %s: %v", e.Rule, e.Stage, err)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Stage == classify.StageEncode && e.Rule == string(c.rule), "got %s of %s: %v", e.Rule, e.Stage, err)
 		})
 	}
 }
@@ -59,9 +58,8 @@ func TestCanonical(t *testing.T) {
 	want := string(Canonical(mustDecode(t, tr, base)))
 	for _, c := range cases {
 		t.Run("S2-4_"+c.name, func(t *testing.T) {
-			if got := string(Canonical(mustDecode(t, tr, c.record))); (got == want) != c.same {
-				t.Errorf("got  %s\nbase %s", got, want)
-			}
+			got := string(Canonical(mustDecode(t, tr, c.record)))
+			expect.That(t, (got == want) == c.same, "got  %s\nbase %s", got, want)
 		})
 	}
 }

@@ -50,9 +50,8 @@ func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
 			must.That(t, err != nil, "has the result %s", got)
-			if e := asError(t, err); e.Code != classify.CodeExpressionFailed {
-				t.Errorf("got %s: %v", e.Code, e)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Code == classify.CodeExpressionFailed, "got %s: %v", e.Code, e)
 		})
 	}
 }

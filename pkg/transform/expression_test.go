@@ -39,9 +39,8 @@ func TestExpressions_S0_10(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.expr, func(t *testing.T) {
 			got, err := apply(t, Config{Fields: []Field{{To: "first", Expr: "properties.h * 2"}, {To: "x", Expr: c.expr}}, Unmapped: UnmappedDrop}, record)
-			if want := `{"first":25,"x":` + c.want + `}`; err != nil || got != want {
-				t.Errorf("got %s, %v, want %s", got, err, want)
-			}
+			want := `{"first":25,"x":` + c.want + `}`
+			expect.That(t, err == nil && got == want, "got %s, %v, want %s", got, err, want)
 		})
 	}
 }
@@ -162,9 +161,8 @@ func TestExpressions_S0_10_exact(t *testing.T) {
 		t.Run(expression, func(t *testing.T) {
 			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: expression}}, Unmapped: UnmappedDrop}, record)
 			if want == "" {
-				if e := asError(t, err); e.Code != classify.CodeExpressionFailed || strings.Contains(e.Message, "panic") {
-					t.Errorf("got %s, %v", got, err)
-				}
+				e := asError(t, err)
+				expect.That(t, e.Code == classify.CodeExpressionFailed && !strings.Contains(e.Message, "panic"), "got %s, %v", got, err)
 				return
 			}
 			if want := `{"x":` + want + `}`; err != nil || got != want {
@@ -184,12 +182,10 @@ func TestExpressions_S1_9_endSoon(t *testing.T) {
 	} {
 		t.Run(expression, func(t *testing.T) {
 			tr := mustNew(t, Config{Fields: []Field{{To: "x", Expr: expression}}})
-			if _, err := tr.Apply(t.Context(), []byte(long)); err == nil || asError(t, err).Code != classify.CodeExpressionFailed || !strings.Contains(err.Error(), "steps") {
-				t.Errorf("a long record: %v", err)
-			}
-			if _, err := tr.Apply(t.Context(), []byte(short)); err != nil {
-				t.Errorf("a short record: %v", err)
-			}
+			_, err := tr.Apply(t.Context(), []byte(long))
+			expect.That(t, err != nil && asError(t, err).Code == classify.CodeExpressionFailed && strings.Contains(err.Error(), "steps"), "a long record: %v", err)
+			_, err = tr.Apply(t.Context(), []byte(short))
+			expect.That(t, err == nil, "a short record: %v", err)
 		})
 	}
 }

@@ -120,9 +120,8 @@ func FuzzCanonical(f *testing.F) {
 		}
 		form := appendDecimal(nil, v.Text())
 		again := must.Get(ParseValue(form))(t)
-		if twice := appendDecimal(nil, again.Text()); !bytes.Equal(form, twice) {
-			t.Fatalf("%s has the form %s, and that %s", literal, form, twice)
-		}
+		twice := appendDecimal(nil, again.Text())
+		must.That(t, bytes.Equal(form, twice), "%s has the form %s, and that %s", literal, form, twice)
 		a, okA := parseInteger(v.Text())
 		b, okB := parseInteger(string(form))
 		must.That(t, a == b && okA == okB, "%s is %d, %v; its form %s is %d, %v", literal, a, okA, form, b, okB)

@@ -50,9 +50,8 @@ func TestOutputValidity_S0_3_S0_8(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, flag, err := applied(t, c.config, feature(c.in))
 			if c.code != "" {
-				if e := asError(t, err); e.Code != c.code || e.Stage != classify.StageTransform || e.Fix == "" {
-					t.Errorf("got %s of %s: %v", e.Code, e.Stage, e)
-				}
+				e := asError(t, err)
+				expect.That(t, e.Code == c.code && e.Stage == classify.StageTransform && e.Fix != "", "got %s of %s: %v", e.Code, e.Stage, e)
 				return
 			}
 			must.That(t, err == nil && got == c.want && strings.Contains(flag, c.flag) && (c.flag == "") == (flag == ""), "got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
@@ -98,9 +97,8 @@ func TestGates_S0_8_strict(t *testing.T) {
 		t.Errorf("off in strict: %v, want %v", got, want)
 	}
 	want := []string{"null_geometry", "dimension", "types", "coarse", "antimeridian", "simplicity", "max_area_change", "bbox"}
-	if got := keys(GeometryRules{Validity: ValidityRepair}); !slices.Equal(got, want) {
-		t.Errorf("off: %v, want %v", got, want)
-	}
+	got := keys(GeometryRules{Validity: ValidityRepair})
+	expect.That(t, slices.Equal(got, want), "off: %v, want %v", got, want)
 }
 
 // A bbox that no geometry has does not pass as it is.
@@ -131,11 +129,9 @@ func TestBBoxOrder_RFC7946_5(t *testing.T) {
 // does not take them for swapped.
 func TestRange_at_the_edge_of_the_world(t *testing.T) {
 	got, err := geometryOf(t, Config{}, `{"type":"LineString","coordinates":[[180.00000000000003,0],[-180.0000000001,90.0000000001]]}`)
-	if want := `{"type":"LineString","coordinates":[[180,0],[-180,90]]}`; err != nil || got != want {
-		t.Errorf("got %s, %v, want %s", got, err, want)
-	}
+	want := `{"type":"LineString","coordinates":[[180,0],[-180,90]]}`
+	expect.That(t, err == nil && got == want, "got %s, %v, want %s", got, err, want)
 	_, err = geometryOf(t, Config{}, `{"type":"Point","coordinates":[10,90.0000001]}`)
-	if e := asError(t, err); !strings.Contains(e.Fix, "±90") || strings.Contains(e.Fix, "swapped") {
-		t.Errorf("got %q", e.Fix)
-	}
+	e := asError(t, err)
+	expect.That(t, strings.Contains(e.Fix, "±90") && !strings.Contains(e.Fix, "swapped"), "got %q", e.Fix)
 }

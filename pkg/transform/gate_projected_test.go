@@ -56,9 +56,8 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 			rules := GeometryRules{SourceCRS: c.source, Antimeridian: c.policy, RoundDecimals: &six}
 			got, flag, err := applied(t, Config{Geometry: rules}, feature(c.geometry))
 			if c.code != "" {
-				if e := asError(t, err); e.Code != c.code || e.Fix == "" {
-					t.Errorf("got %s: %v", e.Code, e)
-				}
+				e := asError(t, err)
+				expect.That(t, e.Code == c.code && e.Fix != "", "got %s: %v", e.Code, e)
 				return
 			}
 			expect.That(t, err == nil && strings.Contains(got, c.want) && strings.Contains(flag, c.flag), "got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
@@ -73,9 +72,8 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 	t.Run("declared", func(t *testing.T) {
 		rules := GeometryRules{DeclaredCRS: DeclaredUse, Antimeridian: AntimeridianCut}
 		record := `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:32760"}},"geometry":` + fiji + `,"properties":null}`
-		if got, _, err := applied(t, Config{Geometry: rules}, record); err != nil || !strings.Contains(got, `"MultiPolygon"`) {
-			t.Errorf("got %s, %v", got, err)
-		}
+		got, _, err := applied(t, Config{Geometry: rules}, record)
+		expect.That(t, err == nil && strings.Contains(got, `"MultiPolygon"`), "got %s, %v", got, err)
 	})
 }
 
@@ -106,9 +104,8 @@ func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 			}
 			want, err := repair.Cut(t.Context(), orb.Polygon{degrees}, nil, tr.repairLimits())
 			must.Do(t, err)
-			if a, b := flatArea(out.Geometry.Shape), flatArea(want.Shape); math.Abs(a-b) > 1e-6*b {
-				t.Fatalf("%s %v has an area of %v and is written with %v: %v", name, degrees, b, a, out.Geometry.Shape)
-			}
+			a, b := flatArea(out.Geometry.Shape), flatArea(want.Shape)
+			must.That(t, math.Abs(a-b) <= 1e-6*b, "%s %v has an area of %v and is written with %v: %v", name, degrees, b, a, out.Geometry.Shape)
 		}
 	}
 	expect.That(t, crossed >= 300, "only %d polygons cross the meridian", crossed)
@@ -157,18 +154,16 @@ func TestSnap_S0_8_whatCannotBeRoundedStays(t *testing.T) {
 		tr := mustNew(t, Config{Geometry: GeometryRules{Validity: policy, RoundDecimals: &six}})
 		out, err := applyTo(t, tr, mustDecode(t, tr, feature(in)))
 		if policy == ValidityReject {
-			if e := asError(t, err); e.Code != classify.CodeGeometryInvalid {
-				t.Errorf("%s: %v", policy, err)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Code == classify.CodeGeometryInvalid, "%s: %v", policy, err)
 			continue
 		}
 		must.That(t, err == nil, "%s: %v", policy, err)
 		if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil {
 			t.Errorf("%s: %v is written, which is not valid: %v %v", policy, out.Geometry.Shape, fault, err)
 		}
-		if text := mustEncode(t, tr, out); !strings.Contains(text, "not rounded") {
-			t.Errorf("%s: the flag property does not say why: %s", policy, text)
-		}
+		text := mustEncode(t, tr, out)
+		expect.That(t, strings.Contains(text, "not rounded"), "%s: the flag property does not say why: %s", policy, text)
 	}
 }
 
@@ -183,9 +178,8 @@ func TestSnap_S0_8_whatCanBeRoundedIs(t *testing.T) {
 		for _, policy := range []Validity{ValidityRepair, ValidityFlag, ValidityReject} {
 			tr := mustNew(t, Config{Geometry: GeometryRules{Validity: policy, OutputValidity: OutputReject, RoundDecimals: &six}})
 			out := must.Get(applyTo(t, tr, mustDecode(t, tr, feature(in))))(t)
-			if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil || len(out.Properties) > 0 {
-				t.Errorf("%s: %v %v, %v", policy, fault, err, out.Properties)
-			}
+			fault, err := validity.Valid(t.Context(), out.Geometry.Shape)
+			expect.That(t, fault == nil && err == nil && len(out.Properties) <= 0, "%s: %v %v, %v", policy, fault, err, out.Properties)
 		}
 	}
 }

@@ -63,9 +63,8 @@ func TestGrids_S1_4_of_the_records_own_system(t *testing.T) {
 			expect.That(t, err == nil, "%s: %v", outside, err)
 			continue
 		}
-		if e := asError(t, err); e.Code != code || !strings.Contains(e.Message, "rdtrans2018.gsb") || !strings.Contains(e.Fix, "geometry.grids.folder") {
-			t.Errorf("%s: %+v", outside, e)
-		}
+		e := asError(t, err)
+		expect.That(t, e.Code == code && strings.Contains(e.Message, "rdtrans2018.gsb") && strings.Contains(e.Fix, "geometry.grids.folder"), "%s: %+v", outside, e)
 	}
 }
 
@@ -81,9 +80,8 @@ func TestHeights_S1_4(t *testing.T) {
 		t.Errorf("without a height: %v, %v", f, err)
 	}
 	_, err = tr.Apply(t.Context(), []byte(`{"type":"Feature","geometry":{"type":"MultiPoint","coordinates":[[5,52,1],[9,52,1]]},"properties":{}}`))
-	if e := asError(t, err); e.Code != classify.CodeCoordinateRange || e.Path != "/geometry/coordinates/1" || !strings.Contains(e.Message, "the geoid file has no height for it") {
-		t.Errorf("outside: %+v", e)
-	}
+	e := asError(t, err)
+	expect.That(t, e.Code == classify.CodeCoordinateRange && e.Path == "/geometry/coordinates/1" && strings.Contains(e.Message, "the geoid file has no height for it"), "outside: %+v", e)
 }
 
 // What can be said without a file is said by Check, the rest by New.
@@ -106,9 +104,8 @@ func TestGrids_config(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			faults := new(ConfigError)
-			if err := Check(Config{Geometry: c.rules}); !errors.As(err, &faults) || faults.Faults[0].Path != c.path || !strings.Contains(err.Error(), c.has) {
-				t.Errorf("got %v, want %s: %s", err, c.path, c.has)
-			}
+			err := Check(Config{Geometry: c.rules})
+			expect.That(t, errors.As(err, &faults) && faults.Faults[0].Path == c.path && strings.Contains(err.Error(), c.has), "got %v, want %s: %s", err, c.path, c.has)
 		})
 	}
 	rules := GeometryRules{SourceCRS: "EPSG:31467", Grids: folder}

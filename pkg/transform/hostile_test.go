@@ -99,7 +99,6 @@ func TestEncode_S1_9_output_is_bounded(t *testing.T) {
 	f, err := tr.Apply(t.Context(), []byte(withProperties(`{}`)))
 	must.Do(t, err)
 	_, err = tr.Encode(f)
-	if e := asError(t, err); e.Code != classify.CodeLimitExceeded || e.Rule != string(RuleOutputBytes) || !strings.Contains(e.Message, fmt.Sprint("limits.", RuleOutputBytes)) {
-		t.Errorf("got %v", e)
-	}
+	e := asError(t, err)
+	expect.That(t, e.Code == classify.CodeLimitExceeded && e.Rule == string(RuleOutputBytes) && strings.Contains(e.Message, fmt.Sprint("limits.", RuleOutputBytes)), "got %v", e)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -36,9 +37,8 @@ func TestDecodeLimits(t *testing.T) {
 			}
 			_, err := mustNew(t, Config{Limits: c.hits}).Decode([]byte(c.in))
 			must.That(t, err != nil, "beyond the limit it is accepted")
-			if e := asError(t, err); e.Code != c.code || e.Rule != string(c.rule) {
-				t.Errorf("got %s, %s: %v", e.Code, e.Rule, err)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Code == c.code && e.Rule == string(c.rule), "got %s, %s: %v", e.Code, e.Rule, err)
 		})
 	}
 }
@@ -64,9 +64,8 @@ func TestDecodeHostile(t *testing.T) {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			_, err := tr.Decode([]byte(c.in))
 			must.That(t, err != nil, "it is accepted")
-			if e := asError(t, err); e.Code != c.code || len([]rune(e.Value)) > maxValueChars {
-				t.Errorf("got %s with a value of %d bytes: %v", e.Code, len(e.Value), err)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Code == c.code && len([]rune(e.Value)) <= maxValueChars, "got %s with a value of %d bytes: %v", e.Code, len(e.Value), err)
 		})
 	}
 }

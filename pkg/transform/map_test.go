@@ -101,9 +101,8 @@ func TestMapRefuses(t *testing.T) {
 			expect.That(t, e.Code == c.code && e.Path == c.path && e.Rule == c.rule && e.Value == c.value && e.Stage == classify.StageTransform,
 				"got %s at %q by %s with %q, stage %s: %v", e.Code, e.Path, e.Rule, e.Value, e.Stage, err)
 			expect.That(t, e.Feature == "f1" && e.Fix != "", "S1-5: feature %q, fix %q", e.Feature, e.Fix)
-			if failure := classify.Of(err); failure.Transient() {
-				t.Errorf("S1-9: a local rule would be tried again: %+v", failure)
-			}
+			failure := classify.Of(err)
+			expect.That(t, !failure.Transient(), "S1-9: a local rule would be tried again: %+v", failure)
 		})
 	}
 }
@@ -129,9 +128,8 @@ func TestMapLeavesItsInputAlone(t *testing.T) {
 	out := must.Get(tr.Map(t.Context(), f, gates))(t)
 	out.SetProperty("x", StringValue("changed"))
 	out.SetProperty("new", NullValue())
-	if after := mustEncode(t, tr, f); after != before || string(Canonical(f)) != hash {
-		t.Errorf("got  %s\nwant %s", after, before)
-	}
+	after := mustEncode(t, tr, f)
+	expect.That(t, after == before && string(Canonical(f)) == hash, "got  %s\nwant %s", after, before)
 }
 
 func TestValidate(t *testing.T) {
@@ -158,13 +156,12 @@ func TestValidate(t *testing.T) {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			err := tr.Validate(mustDecode(t, tr, withProperties(c.properties)))
 			if c.code == "" {
-				expect.That(t, err == nil, "%v", err)
+				expect.Do(t, err)
 				return
 			}
 			must.That(t, err != nil, "it passes")
-			if e := asError(t, err); e.Code != c.code || e.Path != c.path || e.Stage != classify.StageValidate || e.Feature != "f1" {
-				t.Errorf("got %s at %s, stage %s: %v", e.Code, e.Path, e.Stage, err)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Code == c.code && e.Path == c.path && e.Stage == classify.StageValidate && e.Feature == "f1", "got %s at %s, stage %s: %v", e.Code, e.Path, e.Stage, err)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -60,17 +61,16 @@ func TestCollapse(t *testing.T) {
 		t.Run("S0-3_"+c.name, func(t *testing.T) {
 			_, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputReject}}, c.in)
 			must.That(t, err != nil, "reject lets it pass")
-			if e := asError(t, err); e.Code != classify.CodeGeometryInvalid || e.Rule != string(RuleCollapsed) || e.Path != c.path || e.Stage != classify.StageTransform {
-				t.Errorf("got %s, %s at %s of %s", e.Code, e.Rule, e.Path, e.Stage)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Code == classify.CodeGeometryInvalid && e.Rule == string(RuleCollapsed) && e.Path == c.path && e.Stage == classify.StageTransform,
+				"got %s, %s at %s of %s", e.Code, e.Rule, e.Path, e.Stage)
 			flag := Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputFlag}}
 			if got, err := geometryOf(t, flag, c.in); err != nil || got != c.in {
 				t.Errorf("flag gives %s, %v; want it unrounded", got, err)
 			}
 			properties, err := apply(t, flag, feature(c.in))
-			if want := `{"switchback_geometry_invalid":"collapsed_by_precision (` + c.path + `)"}`; err != nil || properties != want {
-				t.Errorf("flag gives %s, %v; want %s", properties, err, want)
-			}
+			want := `{"switchback_geometry_invalid":"collapsed_by_precision (` + c.path + `)"}`
+			expect.That(t, err == nil && properties == want, "flag gives %s, %v; want %s", properties, err, want)
 		})
 	}
 }
@@ -89,9 +89,8 @@ func TestWinding(t *testing.T) {
 			if want == "" {
 				want = c.in
 			}
-			if got, err := geometryOf(t, Config{}, c.in); err != nil || got != want {
-				t.Errorf("got  %s, %v\nwant %s", got, err, want)
-			}
+			got, err := geometryOf(t, Config{}, c.in)
+			expect.That(t, err == nil && got == want, "got  %s, %v\nwant %s", got, err, want)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // TestShortNumbers: numbers of every length are read and written as the libraries
@@ -18,9 +20,8 @@ func TestShortNumbers(t *testing.T) {
 		scale := math.Pow10(random.IntN(11))
 		x := math.Round((2*random.Float64()-1)*math.Pow10(random.IntN(8))*scale) / scale
 		long := jsontext.AppendFloat(nil, x, 64)
-		if short, ok := appendShort(nil, x); ok && string(short) != string(long) {
-			t.Fatalf("%v is written %s, not %s", x, short, long)
-		}
+		short, ok := appendShort(nil, x)
+		must.That(t, !ok || string(short) == string(long), "%v is written %s, not %s", x, short, long)
 		text := strconv.AppendFloat(nil, x, 'f', random.IntN(13), 64)
 		if random.IntN(4) == 0 {
 			text[random.IntN(len(text))] = byte(random.Uint32())
@@ -38,10 +39,8 @@ func checkScan(t *testing.T, text []byte) {
 	}
 	literal := text[:len(text)-len(rest)]
 	want, err := strconv.ParseFloat(string(literal), 64)
-	if value := jsontext.Value(literal); err != nil || !value.IsValid() || got != want || math.Signbit(got) && got == 0 {
-		t.Fatalf("%q is read %v, not %v (%v)", text, got, want, err)
-	}
-	if c := rest[0]; c-'0' <= 9 || c == '.' && bytes.IndexByte(literal, '.') < 0 || c|0x20 == 'e' {
-		t.Fatalf("%q is read only as far as %q", text, literal)
-	}
+	value := jsontext.Value(literal)
+	must.That(t, err == nil && value.IsValid() && got == want && (!math.Signbit(got) || got != 0), "%q is read %v, not %v (%v)", text, got, want, err)
+	c := rest[0]
+	must.That(t, c-'0' > 9 && (c != '.' || bytes.IndexByte(literal, '.') >= 0) && c|0x20 != 'e', "%q is read only as far as %q", text, literal)
 }

@@ -30,9 +30,8 @@ func TestCutCollectionRefuses(t *testing.T) {
 		"", "[]", "{", `{"features":1}`, `{"features":{}}`, `{"type":"FeatureCollection"}`, `{"features":[1,]}`, `{"features":[1}`, `{"features":[1]`,
 		`{"features":[1]} 2`, `{"features":[1],"features":[2]}`, `{"features":[{"a":1,"a":2}]}`, "{\"features\":[\"\xff\"]}", `{"features":[1],"x":}`,
 	} {
-		if p, ok := transform.CutCollection([]byte(text)); ok {
-			t.Errorf("%s was cut into %d pieces", text, p.Len())
-		}
+		p, ok := transform.CutCollection([]byte(text))
+		expect.That(t, !ok, "%s was cut into %d pieces", text, p.Len())
 	}
 	if p, ok := transform.CutCollection([]byte(`{"features":[]}`)); !ok || p.Len() != 0 {
 		t.Error("a collection without features is one")

@@ -92,9 +92,8 @@ func TestGeometryPolicies(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, flag, err := applied(t, c.config, c.in)
 			if c.code != "" {
-				if e := asError(t, err); e.Code != c.code || e.Fix == "" || e.Path == "" {
-					t.Errorf("got %s at %s: %v", e.Code, e.Path, e)
-				}
+				e := asError(t, err)
+				expect.That(t, e.Code == c.code && e.Fix != "" && e.Path != "", "got %s at %s: %v", e.Code, e.Path, e)
 				return
 			}
 			expect.That(t, err == nil && (c.want == "" || got == c.want) && strings.Contains(flag, c.flag) && (c.flag == "") == (flag == ""),
@@ -146,15 +145,13 @@ func TestBBoxWithoutAGeometry_S1_4(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: roundedTo(c.rules, &six)})
 			f, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":`+c.bbox+`,"geometry":null,"properties":null}`))
 			if c.code != "" {
-				if e := asError(t, err); e.Code != c.code || e.Path != "/bbox" {
-					t.Errorf("got %s at %s: %v", e.Code, e.Path, e)
-				}
+				e := asError(t, err)
+				expect.That(t, e.Code == c.code && e.Path == "/bbox", "got %s at %s: %v", e.Code, e.Path, e)
 				return
 			}
 			must.Do(t, err)
-			if text := mustEncode(t, tr, f); !strings.Contains(text, c.want) || c.rules.BBox == BBoxDrop && strings.Contains(text, "bbox") {
-				t.Errorf("got %s", text)
-			}
+			text := mustEncode(t, tr, f)
+			expect.That(t, strings.Contains(text, c.want) && (c.rules.BBox != BBoxDrop || !strings.Contains(text, "bbox")), "got %s", text)
 		})
 	}
 }
@@ -197,9 +194,8 @@ func TestCRS_S1_4(t *testing.T) {
 				return mustEncode(t, tr, f), nil
 			}()
 			if c.code != "" {
-				if e := asError(t, err); e.Code != c.code || !strings.Contains(e.Fix, c.hint) {
-					t.Errorf("got %s: %v", e.Code, e)
-				}
+				e := asError(t, err)
+				expect.That(t, e.Code == c.code && strings.Contains(e.Fix, c.hint), "got %s: %v", e.Code, e)
 				return
 			}
 			must.That(t, err == nil && strings.Contains(got, `"coordinates":`+c.want), "got %s, %v, want %s", got, err, c.want)
@@ -216,7 +212,6 @@ func TestDeclareCRS_S1_4_by_a_decoder(t *testing.T) {
 	tr := mustNew(t, Config{Geometry: GeometryRules{SourceCRS: "EPSG:2056"}})
 	f := mustDecode(t, tr, feature(`{"type":"Point","coordinates":[2600000,1200000]}`))
 	f.DeclareCRS("EPSG:4326")
-	if e := asError(t, gateError(t, tr, f)); e.Code != classify.CodeCRSConflict {
-		t.Errorf("got %v", e)
-	}
+	e := asError(t, gateError(t, tr, f))
+	expect.That(t, e.Code == classify.CodeCRSConflict, "got %v", e)
 }

@@ -27,9 +27,8 @@ func carefully(tr *Transformer, record []byte) (f *Feature, err error) {
 // isQuick reports whether the quick way takes a record.
 func isQuick(t *testing.T, tr *Transformer, record []byte) (quick bool) {
 	t.Helper()
-	if err := tr.read(record, func(d *decoder) error { quick = d.quick() != nil; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	err := tr.read(record, func(d *decoder) error { quick = d.quick() != nil; return nil })
+	must.Do(t, err)
 	return quick
 }
 
@@ -42,9 +41,8 @@ func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 	must.That(t, (problem == nil) == (refusal == nil), "%q: Decode says %v, the careful decoder %v", record, problem, refusal)
 	if refusal != nil {
 		one, other := *asError(t, problem), *asError(t, refusal)
-		if causes := fmt.Sprint(one.Err) == fmt.Sprint(other.Err); !causes {
-			t.Fatalf("%q: Decode has the cause %v, the careful decoder %v", record, one.Err, other.Err)
-		}
+		causes := fmt.Sprint(one.Err) == fmt.Sprint(other.Err)
+		must.That(t, causes, "%q: Decode has the cause %v, the careful decoder %v", record, one.Err, other.Err)
 		if one.Err, other.Err = nil, nil; one != other {
 			t.Fatalf("%q: Decode says %+v, the careful decoder %+v", record, one, other)
 		}

@@ -1,6 +1,10 @@
 package transform
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+)
 
 func TestReads_S0_6(t *testing.T) {
 	flat := &Flatten{}
@@ -32,9 +36,8 @@ func TestReads_S0_6(t *testing.T) {
 				c.config.Unmapped = UnmappedDrop
 			}
 			tr := mustNew(t, c.config)
-			if note, tags := tr.Reads("note"), tr.Reads("tags"); note != c.note || tags != c.tags {
-				t.Errorf("note %v, tags %v; want %v, %v", note, tags, c.note, c.tags)
-			}
+			note, tags := tr.Reads("note"), tr.Reads("tags")
+			expect.That(t, note == c.note && tags == c.tags, "note %v, tags %v; want %v, %v", note, tags, c.note, c.tags)
 		})
 	}
 }

@@ -40,9 +40,8 @@ func TestSchema(t *testing.T) {
 	for _, example := range document["examples"].([]any) {
 		expect.Do(t, schema.Validate(example), "C-7: the schema's own example")
 		text := must.Get(json.Marshal(example))(t)
-		if _, err := tr.Apply(t.Context(), text); err != nil {
-			t.Errorf("C-7: the schema's own example: %v", err)
-		}
+		_, err := tr.Apply(t.Context(), text)
+		expect.That(t, err == nil, "C-7: the schema's own example: %v", err)
 	}
 	for _, name := range glob(t, "testdata/accepted/*.json") {
 		record := readFile(t, name)
@@ -70,11 +69,9 @@ func TestSchema(t *testing.T) {
 		feature(`{"type":"Point","coordinates":[1,2],"properties":{}}`),
 	} {
 		withID := strings.Replace(record, `{"type":"Feature",`, `{"type":"Feature","id":1,`, 1)
-		if err := schema.Validate(parseJSON(t, []byte(withID))); err == nil {
-			t.Errorf("C-7: the schema accepts %s", record)
-		}
-		if _, err := tr.Apply(t.Context(), []byte(record)); err == nil {
-			t.Errorf("C-7: the transform accepts %s", record)
-		}
+		err := schema.Validate(parseJSON(t, []byte(withID)))
+		expect.That(t, err != nil, "C-7: the schema accepts %s", record)
+		_, err = tr.Apply(t.Context(), []byte(record))
+		expect.That(t, err != nil, "C-7: the transform accepts %s", record)
 	}
 }

@@ -148,9 +148,8 @@ func TestTypes_S1_2_refused(t *testing.T) {
 				if c.field.References == zones {
 					return
 				}
-				if got, err := convertOne(t, c.field, c.in); err != nil || got != "null" {
-					t.Errorf("on_error null gives %s, %v", got, err)
-				}
+				got, err := convertOne(t, c.field, c.in)
+				expect.That(t, err == nil && got == "null", "on_error null gives %s, %v", got, err)
 			}
 		})
 	}
@@ -246,9 +245,8 @@ func TestUnits_every_unit_converts_back(t *testing.T) {
 				a, _ := findUnit(from)
 				b, _ := findUnit(to)
 				there, back := conversionOf(a, b), conversionOf(b, a)
-				if x := back.convert(there.convert(12.5)); x < 12.499999999 || x > 12.500000001 {
-					t.Errorf("%s: 12.5 %s are %v after %s", quantity, from, x, to)
-				}
+				x := back.convert(there.convert(12.5))
+				expect.That(t, x >= 12.499999999 && x <= 12.500000001, "%s: 12.5 %s are %v after %s", quantity, from, x, to)
 			}
 		}
 	}
@@ -271,18 +269,16 @@ func TestUnixTimes_S0_10_exact(t *testing.T) {
 		for value, want := range cases {
 			f, err := tr.Apply(t.Context(), []byte(withProperties(`{"t":`+value+`}`)))
 			if want == "" {
-				if e := asError(t, err); e.Code != classify.CodeCoercionFailed {
-					t.Errorf("%s %s: %v", format, value, err)
-				}
+				e := asError(t, err)
+				expect.That(t, e.Code == classify.CodeCoercionFailed, "%s %s: %v", format, value, err)
 				continue
 			}
 			if err != nil {
 				t.Errorf("%s %s: %v", format, value, err)
 				continue
 			}
-			if at, _ := f.Property("at"); at.Text() != want {
-				t.Errorf("%s %s is %s, want %s", format, value, at.Text(), want)
-			}
+			at, _ := f.Property("at")
+			expect.That(t, at.Text() == want, "%s %s is %s, want %s", format, value, at.Text(), want)
 		}
 	}
 }

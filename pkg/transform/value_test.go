@@ -24,9 +24,8 @@ func TestParseValue(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{``, ` `, `{`, `{}{}`, `{"a":1,"a":1}`, "\"\xff\"", `1e400`, `nul`} {
-		if v, err := ParseValue([]byte(bad)); err == nil {
-			t.Errorf("S0-8: %q is accepted as %s", bad, v.Text())
-		}
+		v, err := ParseValue([]byte(bad))
+		expect.That(t, err != nil, "S0-8: %q is accepted as %s", bad, v.Text())
 	}
 	if _, err := ParseValue(make([]byte, 9<<20)); err == nil {
 		t.Error("S0-8: 9 MiB are accepted")
@@ -35,27 +34,23 @@ func TestParseValue(t *testing.T) {
 
 func TestValueAccess(t *testing.T) {
 	v := ObjectValue(Member{"a", ArrayValue(IntegerValue(1), NullValue())}, Member{"b", BooleanValue(true)})
-	if items := v.Members()[0].Value.Items(); len(items) != 2 || !items[1].IsNull() || items[0].IsNull() {
-		t.Errorf("items %v", items)
-	}
+	items := v.Members()[0].Value.Items()
+	expect.That(t, len(items) == 2 && items[1].IsNull() && !items[0].IsNull(), "items %v", items)
 	expect.That(t, v.Members()[1].Value.Bool() && !v.Bool() && v.Items() == nil && NullValue().Members() == nil, "a kind answers for another")
 	text, err := json.Marshal(map[string]Value{"x": v})
-	if want := `{"x":{"a":[1,null],"b":true}}`; err != nil || string(text) != want {
-		t.Errorf("got %s, %v", text, err)
-	}
+	want := `{"x":{"a":[1,null],"b":true}}`
+	expect.That(t, err == nil && string(text) == want, "got %s, %v", text, err)
 	var zero Value
 	expect.That(t, zero.IsNull() && zero.Kind() == KindNull && string(zero.AppendJSON(nil)) == "null", "the zero Value is not null")
 }
 
 func TestValueOf(t *testing.T) {
 	got, err := ValueOf(map[string]any{"s": "x", "i": -1, "j": int64(2), "u": uint64(math.MaxUint64), "f": 0.5, "n": nil, "l": []any{true, map[string]any{}}, "v": StringValue("y")})
-	if want := `{"f":0.5,"i":-1,"j":2,"l":[true,{}],"n":null,"s":"x","u":18446744073709551615,"v":"y"}`; err != nil || got.Text() != want {
-		t.Errorf("got %s, %v\nwant %s", got.Text(), err, want)
-	}
+	want := `{"f":0.5,"i":-1,"j":2,"l":[true,{}],"n":null,"s":"x","u":18446744073709551615,"v":"y"}`
+	expect.That(t, err == nil && got.Text() == want, "got %s, %v\nwant %s", got.Text(), err, want)
 	for _, bad := range []any{math.NaN(), math.Inf(-1), struct{}{}, []any{math.NaN()}, map[string]any{"a": []byte{}}} {
-		if _, err := ValueOf(bad); err == nil {
-			t.Errorf("%v is accepted", bad)
-		}
+		_, err := ValueOf(bad)
+		expect.That(t, err != nil, "%v is accepted", bad)
 	}
 	expect.That(t, NumberValue(math.NaN()).IsNull() && NumberValue(math.Copysign(0, -1)).Text() == "0" && NumberValue(1e21).Text() == "1e+21", "NumberValue")
 }

@@ -47,9 +47,8 @@ func TestWrittenNumbers_S0_10(t *testing.T) {
 			got, err := apply(t, config, withProperties(`{"x":`+c.in+`}`))
 			if c.want == "" {
 				must.That(t, err != nil, "got %s", got)
-				if e := asError(t, err); e.Code != classify.CodeCoercionFailed {
-					t.Errorf("got %s: %v", e.Code, e)
-				}
+				e := asError(t, err)
+				expect.That(t, e.Code == classify.CodeCoercionFailed, "got %s: %v", e.Code, e)
 				return
 			}
 			expect.That(t, err == nil && got == `{"x":`+c.want+`}`, "got %s, %v, want %s", got, err, c.want)
@@ -58,9 +57,8 @@ func TestWrittenNumbers_S0_10(t *testing.T) {
 	t.Run("without_a_word_the_error_names_it", func(t *testing.T) {
 		for _, in := range []string{`"1'234"`, `"16,5"`} {
 			_, err := apply(t, Config{Fields: []Field{{To: "x", Type: TypeNumber}}}, withProperties(`{"x":`+in+`}`))
-			if e := asError(t, err); !strings.Contains(e.Fix, "thousands") || !strings.Contains(e.Fix, "decimal") {
-				t.Errorf("%s: %v", in, e)
-			}
+			e := asError(t, err)
+			expect.That(t, strings.Contains(e.Fix, "thousands") && strings.Contains(e.Fix, "decimal"), "%s: %v", in, e)
 		}
 	})
 	t.Run("words_and_units", func(t *testing.T) {
@@ -73,9 +71,8 @@ func TestWrittenNumbers_S0_10(t *testing.T) {
 			`"m2"`:    {TypeNumber, "fix the source"},
 		} {
 			_, err := apply(t, Config{Fields: []Field{{To: "x", From: "x", Type: c.kind}}}, withProperties(`{"x":`+in+`}`))
-			if e := asError(t, err); e.Code != classify.CodeCoercionFailed || !strings.Contains(e.Fix, c.fix) {
-				t.Errorf("%s: %v", in, e)
-			}
+			e := asError(t, err)
+			expect.That(t, e.Code == classify.CodeCoercionFailed && strings.Contains(e.Fix, c.fix), "%s: %v", in, e)
 		}
 	})
 	t.Run("faults", func(t *testing.T) {
@@ -84,9 +81,8 @@ func TestWrittenNumbers_S0_10(t *testing.T) {
 			"fields[0].thousands": {To: "x", Type: TypeNumber, Thousands: "."},
 			"fields[0].decimal":   {To: "x", Type: TypeNumber, Decimal: ";"},
 		} {
-			if _, err := New(Config{Fields: []Field{field}}); err == nil || !strings.Contains(err.Error(), place) {
-				t.Errorf("%s: got %v", place, err)
-			}
+			_, err := New(Config{Fields: []Field{field}})
+			expect.That(t, err != nil && strings.Contains(err.Error(), place), "%s: got %v", place, err)
 		}
 	})
 }

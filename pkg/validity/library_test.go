@@ -7,6 +7,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 )
 
@@ -83,9 +84,8 @@ func TestSimple_agrees_with_the_library(t *testing.T) {
 	for range n {
 		line := random.Line()
 		fault := isSimple(t, line)
-		if theirs := libraryLine(line).IsSimple(); theirs != (fault == nil) {
-			t.Errorf("got %v, the library says %v: %v", fault, theirs, line)
-		}
+		theirs := libraryLine(line).IsSimple()
+		expect.That(t, theirs == (fault == nil), "got %v, the library says %v: %v", fault, theirs, line)
 		if fault == nil {
 			simple++
 		}
@@ -102,9 +102,8 @@ func TestValid_does_not_depend_on_direction(t *testing.T) {
 		shape := random.Polygons()
 		valid := judged(t, shape) == nil
 		for name, same := range sameShapes(shape) {
-			if fault := judged(t, same); (fault == nil) != valid {
-				t.Fatalf("valid %v, but %s %v: %v", valid, name, fault, shape)
-			}
+			fault := judged(t, same)
+			must.That(t, (fault == nil) == valid, "valid %v, but %s %v: %v", valid, name, fault, shape)
 		}
 	}
 }
@@ -162,9 +161,8 @@ func FuzzValid(f *testing.F) {
 		}
 		agrees(t, shape)
 		for name, same := range sameShapes(shape) {
-			if fault := judged(t, same); (fault == nil) != (judged(t, shape) == nil) {
-				t.Fatalf("%s %v: %v", name, fault, shape)
-			}
+			fault := judged(t, same)
+			must.That(t, (fault == nil) == (judged(t, shape) == nil), "%s %v: %v", name, fault, shape)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
@@ -156,10 +157,8 @@ func TestValid_ends_with_its_context(t *testing.T) {
 	shapes := map[string]orb.Geometry{
 		"polygon": orb.Polygon{rings.Coast(100_000)}, "line": orb.LineString(rings.Coast(100_000)),
 	}
-	if fault, err := validity.Valid(ctx, shapes["polygon"]); fault != nil || !errors.Is(err, cause) {
-		t.Errorf("got %v, %v", fault, err)
-	}
-	if fault, err := validity.Simple(ctx, shapes["line"]); fault != nil || !errors.Is(err, cause) {
-		t.Errorf("got %v, %v", fault, err)
-	}
+	fault, err := validity.Valid(ctx, shapes["polygon"])
+	expect.That(t, fault == nil && errors.Is(err, cause), "got %v, %v", fault, err)
+	fault, err = validity.Simple(ctx, shapes["line"])
+	expect.That(t, fault == nil && errors.Is(err, cause), "got %v, %v", fault, err)
 }

@@ -35,9 +35,8 @@ func TestConvert_joins_shared_arcs_and_pads_nothing(t *testing.T) {
 		},
 	}
 	for name, want := range tables {
-		if got := unpack(t, filepath.Join(dir, name)); !slices.Equal(got, want) {
-			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
+		got := unpack(t, filepath.Join(dir, name))
+		expect.That(t, slices.Equal(got, want), "%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	states, err := os.ReadFile(filepath.Join(dir, "states.json"))
 	expect.That(t, err == nil && string(states) == "{\n  \"01\": \"Alabama\"\n}\n", "states.json: %q, %v", states, err)
@@ -55,9 +54,8 @@ func TestConvert_says_which_file_or_feature_is_wrong(t *testing.T) {
 		{good, broken, broken},
 		{good, point, `counties 01001: type "Point"`},
 	} {
-		if err := convert(c.quakes, c.counties, dir); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("convert(%s, %s) = %v, want an error with %q", c.quakes, c.counties, err, c.want)
-		}
+		err := convert(c.quakes, c.counties, dir)
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "convert(%s, %s) = %v, want an error with %q", c.quakes, c.counties, err, c.want)
 	}
 }
 

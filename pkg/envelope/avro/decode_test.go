@@ -49,9 +49,8 @@ func TestDecodeRefuses(t *testing.T) {
 			must.That(t, errors.As(err, &e), "got %s, %v", value.AppendJSON(nil), err)
 			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.HasPrefix(e.Path, c.path) && strings.Contains(e.Error(), c.says),
 				"got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
-			if f := classify.Of(err); f.Code != c.code || f.Class != classify.Row || f.Stage != classify.StageDecode {
-				t.Errorf("classified as %+v", f)
-			}
+			f := classify.Of(err)
+			expect.That(t, f.Code == c.code && f.Class == classify.Row && f.Stage == classify.StageDecode, "classified as %+v", f)
 		})
 	}
 }

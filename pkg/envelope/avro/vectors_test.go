@@ -70,9 +70,8 @@ func TestFingerprint_of_another_implementation(t *testing.T) {
 	for _, v := range vectors(t) {
 		object := unhex(t, objects[v.Name])
 		fingerprint := parse(t, v.Schema).Fingerprint()
-		if want := "c301" + fingerprint.String(); hex.EncodeToString(object[:10]) != want {
-			t.Errorf("%s: twmb begins with %x, want %s", v.Name, object[:10], want)
-		}
+		want := "c301" + fingerprint.String()
+		expect.That(t, hex.EncodeToString(object[:10]) == want, "%s: twmb begins with %x, want %s", v.Name, object[:10], want)
 	}
 }
 

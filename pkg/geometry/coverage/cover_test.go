@@ -65,12 +65,10 @@ func check(tb testing.TB, polygons orb.MultiPolygon, out *Result, random *rand.R
 	for _, part := range out.Parts {
 		most, sum = max(most, part), sum+part
 	}
-	if slack := 1e-9 * (sum + 1); out.Area < most-slack || out.Area > sum+slack {
-		tb.Fatalf("area %v of parts %v: %v", out.Area, out.Parts, polygons)
-	}
-	if area := planar.Area(out.Polygons); math.Abs(area-out.Area) > 1e-9*(sum+1) {
-		tb.Fatalf("area %v, and its rings have %v: %v", out.Area, area, polygons)
-	}
+	slack := 1e-9 * (sum + 1)
+	must.That(tb, out.Area >= most-slack && out.Area <= sum+slack, "area %v of parts %v: %v", out.Area, out.Parts, polygons)
+	area := planar.Area(out.Polygons)
+	must.That(tb, math.Abs(area-out.Area) <= 1e-9*(sum+1), "area %v, and its rings have %v: %v", out.Area, area, polygons)
 	bound := polygons.Bound()
 	for range places {
 		p := orb.Point{
@@ -143,7 +141,6 @@ func TestOf_ends_with_its_context(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("no time left")
 	cancel(cause)
-	if _, err := Of(ctx, inputOf(orb.MultiPolygon{{rings.Star(20_000)}}), noding.Finest(100), noding.Limits{Crossings: 1000}); !errors.Is(err, cause) {
-		t.Errorf("got %v", err)
-	}
+	_, err := Of(ctx, inputOf(orb.MultiPolygon{{rings.Star(20_000)}}), noding.Finest(100), noding.Limits{Crossings: 1000})
+	expect.That(t, errors.Is(err, cause), "got %v", err)
 }

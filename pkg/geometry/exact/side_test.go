@@ -57,9 +57,8 @@ func TestSide_where_doubles_fail(t *testing.T) {
 			if plain > 0 != (want > 0) || plain < 0 != (want < 0) {
 				wrong++
 			}
-			if got := Side(a, b, p); got > 0 != (want > 0) || got < 0 != (want < 0) {
-				t.Fatalf("%v: %d, want the sign of %d", p, got, want)
-			}
+			got := Side(a, b, p)
+			must.That(t, got > 0 == (want > 0) && got < 0 == (want < 0), "%v: %d, want the sign of %d", p, got, want)
 		}
 	}
 	expect.That(t, wrong != 0, "doubles do well here: the test proves nothing")

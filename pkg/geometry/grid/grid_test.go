@@ -41,12 +41,10 @@ func TestGrid_rounding_is_stable(t *testing.T) {
 
 func TestGrid_what_has_no_such_decimals_stays(t *testing.T) {
 	for _, x := range []float64{math.Inf(1), math.NaN(), 1e300, 179.123456789012345} {
-		if got := Of(15).Round(x); got != x && !math.IsNaN(x) {
-			t.Errorf("%v becomes %v", x, got)
-		}
+		got := Of(15).Round(x)
+		expect.That(t, got == x || math.IsNaN(x), "%v becomes %v", x, got)
 	}
-	if d := Finest(1e300).Decimals(); d >= 0 {
-		t.Errorf("the finest grid of 1e300 has %d decimals", d)
-	}
+	d := Finest(1e300).Decimals()
+	expect.That(t, d < 0, "the finest grid of 1e300 has %d decimals", d)
 	expect.Equal(t, Finest(0).Decimals(), MaxDecimals, "the finest grid of 0")
 }

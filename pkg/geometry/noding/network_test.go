@@ -46,9 +46,8 @@ func TestBuild_places_and_heights(t *testing.T) {
 	expect.That(t, slices.Equal(edges, want), "got  %v\nwant %v", edges, want)
 	for at, height := range map[orb.Point]float64{{2, 2}: 15, {4, 0}: 10, {6, 0}: 7, {8, 0}: math.NaN()} {
 		node, found := n.NodeOf(r.Place(at))
-		if got := n.Height(node); !found || got != height && !(math.IsNaN(got) && math.IsNaN(height)) {
-			t.Errorf("the height at %v is %v, want %v", at, got, height)
-		}
+		got := n.Height(node)
+		expect.That(t, found && (got == height || math.IsNaN(got) && math.IsNaN(height)), "the height at %v is %v, want %v", at, got, height)
 	}
 }
 
@@ -132,9 +131,8 @@ func TestCrossing_is_exact(t *testing.T) {
 			order = want[0][1].Cmp(want[1][1])
 		}
 		orders[order]++
-		if got := a.compare(&c[0], &c[1], edges); got != order {
-			t.Fatalf("order %d, want %d: %+v", got, order, edges)
-		}
+		got := a.compare(&c[0], &c[1], edges)
+		must.That(t, got == order, "order %d, want %d: %+v", got, order, edges)
 	}
 	expect.That(t, orders[0] >= 1 && orders[1] >= 1_000, "orders %v", orders)
 }
@@ -229,15 +227,13 @@ func TestBuild_is_bounded(t *testing.T) {
 	for range 400 {
 		chords = append(chords, between(r, orb.Point{0, random.Float64()}, orb.Point{1, random.Float64()}, 0, 0, 0))
 	}
-	if _, err := Build(t.Context(), r, slices.Clone(chords), false, Limits{Crossings: 1_000}); !errors.Is(err, ErrCrossings) {
-		t.Errorf("chords: %v", err)
-	}
+	_, err := Build(t.Context(), r, slices.Clone(chords), false, Limits{Crossings: 1_000})
+	expect.That(t, errors.Is(err, ErrCrossings), "chords: %v", err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("no time left")
 	cancel(cause)
-	if _, err := Build(ctx, r, chords, false, Limits{Crossings: 1_000_000}); !errors.Is(err, cause) {
-		t.Errorf("a context that has ended: %v", err)
-	}
+	_, err = Build(ctx, r, chords, false, Limits{Crossings: 1_000_000})
+	expect.That(t, errors.Is(err, cause), "a context that has ended: %v", err)
 }
 
 // A place counts once against the limit, however often the sweep foresees it and however many edges meet there.
@@ -265,12 +261,10 @@ func TestBuild_S0_3_aCrossingCountsOnce(t *testing.T) {
 			delete(places, at)
 		}
 		enough := Limits{Crossings: len(places)}
-		if _, err := Build(t.Context(), r, slices.Clone(segments), false, enough); err != nil {
-			t.Fatalf("%d places: %v", len(places), err)
-		}
-		if _, err := Build(t.Context(), r, slices.Clone(segments), false, Limits{Crossings: len(places) - 1}); !errors.Is(err, ErrCrossings) {
-			t.Fatalf("%d places, one too many: %v", len(places), err)
-		}
+		_, err := Build(t.Context(), r, slices.Clone(segments), false, enough)
+		must.That(t, err == nil, "%d places: %v", len(places), err)
+		_, err = Build(t.Context(), r, slices.Clone(segments), false, Limits{Crossings: len(places) - 1})
+		must.That(t, errors.Is(err, ErrCrossings), "%d places, one too many: %v", len(places), err)
 	}
 }
 

@@ -140,9 +140,8 @@ func TestCrosses_what_was_cut_before_does_not(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			expect.That(t, !Crosses(shape), "crosses")
-			if out := cut(t, shape); out.Changed || fmt.Sprint(out.Shape) != fmt.Sprint(shape) {
-				t.Errorf("becomes %v", out.Shape)
-			}
+			out := cut(t, shape)
+			expect.That(t, !out.Changed && fmt.Sprint(out.Shape) == fmt.Sprint(shape), "becomes %v", out.Shape)
 		})
 	}
 }
@@ -188,9 +187,8 @@ func TestCut_keeps_the_area_on_the_sphere(t *testing.T) {
 		must.That(t, math.Abs(want-got) <= 1e-9*want, "the area is %v and becomes %v: %v", want, got, near)
 		must.That(t, !far.Changed || math.Abs(far.Sphere.After-want) <= 1e-9*want && math.Abs(far.Sphere.Before-out.Sphere.Before) <= 1e-9*want && math.Abs(far.Sphere.After-out.Sphere.After) <= 1e-9*want,
 			"on the sphere %v, and across the meridian %v, where the result has %v: %v", far.Sphere, out.Sphere, want, near)
-		if again := cut(t, out.Shape); again.Changed {
-			t.Fatalf("cut twice: %v", near)
-		}
+		again := cut(t, out.Shape)
+		must.That(t, !again.Changed, "cut twice: %v", near)
 	}
 	expect.That(t, crossed >= 1_000, "only %d cross", crossed)
 }
@@ -226,9 +224,8 @@ func TestCut_keeps_the_area_around_a_pole(t *testing.T) {
 		}
 		out := cut(t, polygon)
 		mustBeValid(t, out.Shape)
-		if got := sphereArea(multi(t, out.Shape)); math.Abs(got-want) > 1e-9*want {
-			t.Fatalf("the area is %v and becomes %v: %v\n%v", want, got, polygon, out.Shape)
-		}
+		got := sphereArea(multi(t, out.Shape))
+		must.That(t, math.Abs(got-want) <= 1e-9*want, "the area is %v and becomes %v: %v\n%v", want, got, polygon, out.Shape)
 		must.That(t, out.Unsure == "", "unsure of %v", polygon)
 	}
 }
@@ -243,9 +240,8 @@ func TestCut_is_unsure_of_rings_around_a_pole_that_are_not_valid(t *testing.T) {
 		"hole_touches":   {pole, {{60, 60}, {65, 70}, {55, 70}, {60, 60}}}, // it is valid, which cannot be told
 	} {
 		t.Run(name, func(t *testing.T) {
-			if out := cut(t, shape); out.Unsure != "/coordinates" {
-				t.Errorf("unsure %q of %v", out.Unsure, out.Shape)
-			}
+			out := cut(t, shape)
+			expect.That(t, out.Unsure == "/coordinates", "unsure %q of %v", out.Unsure, out.Shape)
 		})
 	}
 }

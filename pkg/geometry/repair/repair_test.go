@@ -92,9 +92,8 @@ func TestSnap_S0_3(t *testing.T) {
 			length += lengthOf(polygon)
 		}
 		was, is := areaOf(multi(t, repaired.Shape)), areaOf(multi(t, out.Shape))
-		if cell := math.Pow10(-decimals); math.Abs(was-is) > 2*cell*(length+cell) {
-			t.Fatalf("the area %v becomes %v on a grid of %v: %v", was, is, cell, polygons)
-		}
+		cell := math.Pow10(-decimals)
+		must.That(t, math.Abs(was-is) <= 2*cell*(length+cell), "the area %v becomes %v on a grid of %v: %v", was, is, cell, polygons)
 		again, err := Snap(t.Context(), out.Shape, nil, decimals, wide())
 		must.That(t, err == nil && !again.Changed && fmt.Sprint(again.Shape) == fmt.Sprint(out.Shape), "a second time %v becomes %v, %v", out.Shape, again, err)
 	}
@@ -120,9 +119,8 @@ func TestRepair_is_bounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Repair(t.Context(), c.shape, nil, c.limits)
-			if failed, ok := errors.AsType[*Error](err); !ok || failed.Reason != c.reason {
-				t.Errorf("got %v", err)
-			}
+			failed, ok := errors.AsType[*Error](err)
+			expect.That(t, ok && failed.Reason == c.reason, "got %v", err)
 		})
 	}
 }
@@ -131,7 +129,6 @@ func TestRepair_is_bounded(t *testing.T) {
 func TestRepair_interpolates_heights(t *testing.T) {
 	out, err := Repair(t.Context(), orb.Polygon{{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}}, []float64{0, 20, 30, 10, 0}, wide())
 	must.Do(t, err)
-	if want := []float64{0, 15, 10, 0, 15, 30, 20, 15}; fmt.Sprint(out.Heights) != fmt.Sprint(want) {
-		t.Errorf("got %v, want %v", out.Heights, want)
-	}
+	want := []float64{0, 15, 10, 0, 15, 30, 20, 15}
+	expect.That(t, fmt.Sprint(out.Heights) == fmt.Sprint(want), "got %v, want %v", out.Heights, want)
 }
