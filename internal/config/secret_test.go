@@ -92,9 +92,7 @@ func TestCredentials_are_read_when_asked_for(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			user, password, err := c.sasl.Credentials()
-			if user != c.user || password.Reveal() != c.password {
-				t.Errorf("got %q, %q", user, password.Reveal())
-			}
+			expect.That(t, user == c.user && password.Reveal() == c.password, "got %q, %q", user, password.Reveal())
 			expect.That(t, (err == nil) == (c.problem == "") && (err == nil || strings.Contains(err.Error(), c.problem)), "got error %v, want %q", err, c.problem)
 		})
 	}
@@ -169,9 +167,8 @@ func TestSchemaRegistry_credentials(t *testing.T) {
 			got, err := c.r.Credentials()
 			must.That(t, (err == nil) == (c.fails == "") && (err == nil || strings.Contains(err.Error(), c.fails) && !strings.Contains(err.Error(), theSecret)),
 				"got the error %v, want %q", err, c.fails)
-			if err == nil && (got.Username != c.username || got.Password.Reveal() != c.password || got.Token.Reveal() != c.token) {
-				t.Errorf("got %q, %q, %q", got.Username, got.Password.Reveal(), got.Token.Reveal())
-			}
+			expect.That(t, err != nil || got.Username == c.username && got.Password.Reveal() == c.password && got.Token.Reveal() == c.token,
+				"got %q, %q, %q", got.Username, got.Password.Reveal(), got.Token.Reveal())
 		})
 	}
 }

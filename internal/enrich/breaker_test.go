@@ -70,9 +70,7 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 					got := outcome(t.Context(), steps)
 					must.That(t, got == "ok", "a probe gave %s", got)
 				}
-				if open(steps) != nil {
-					t.Errorf("open %v after %d good probes", open(steps), c.Successes)
-				}
+				expect.That(t, open(steps) == nil, "open %v after %d good probes", open(steps), c.Successes)
 				wantLog(t, log.String(), true, false)
 			})
 		})
@@ -194,9 +192,7 @@ func TestBreaker_of_a_later_step(t *testing.T) {
 		meet(t, steps, 3)
 		services[0].asked()
 		held := isHold(steps.Apply(t.Context(), parcel(), ""))
-		if held == nil || held.Dependency != "b" || services[0].asked() != 0 || !slices.Equal(open(steps), []string{"b"}) {
-			t.Errorf("hold %v, open %v", held, open(steps))
-		}
+		expect.That(t, held != nil && held.Dependency == "b" && services[0].asked() == 0 && slices.Equal(open(steps), []string{"b"}), "hold %v, open %v", held, open(steps))
 		bad := parcel()
 		bad.ID = bad.Properties[2].Value // null
 		f := classify.Of(steps.Apply(t.Context(), bad, ""))

@@ -112,9 +112,7 @@ func FuzzAddressKindOf(f *testing.F) {
 		nat64 := netip.AddrFrom16([16]byte{0, 0x64, 0xff, 0x9b, 12: b[0], 13: b[1], 14: b[2], 15: b[3]})
 		sixToFour := netip.AddrFrom16([16]byte{0x20, 0x02, b[0], b[1], b[2], b[3]})
 		for _, dressed := range []netip.Addr{mapped, nat64, sixToFour} {
-			if addressKindOf(dressed) != addressKindOf(plain) {
-				t.Errorf("%s is %s, %s is %s", dressed, addressKindOf(dressed), plain, addressKindOf(plain))
-			}
+			expect.That(t, addressKindOf(dressed) == addressKindOf(plain), "%s is %s, %s is %s", dressed, addressKindOf(dressed), plain, addressKindOf(plain))
 		}
 	})
 }

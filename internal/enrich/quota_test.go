@@ -37,9 +37,7 @@ func TestQuotaLedger_an_older_answer_does_not_count(t *testing.T) {
 	one, two := takeTicket(t, l), takeTicket(t, l)
 	l.Done(two, QuotaAdvice{Known: true, Remaining: 0, Reset: time.Minute})
 	l.Done(one, QuotaAdvice{Known: true, Remaining: 1, Reset: time.Minute})
-	if l.Wait() != time.Minute {
-		t.Errorf("waits %v", l.Wait())
-	}
+	expect.That(t, l.Wait() == time.Minute, "waits %v", l.Wait())
 }
 
 func TestQuotaLedger_nil_lets_everything_pass(t *testing.T) {

@@ -291,9 +291,7 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	for range 4 {
 		got = append(got, outcome(t.Context(), steps))
 	}
-	if got[2] != "hold" || got[3] != "hold" || steps.Status()[0].Circuit != breaker.StateOpen {
-		t.Errorf("outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
-	}
+	expect.That(t, got[2] == "hold" && got[3] == "hold" && steps.Status()[0].Circuit == breaker.StateOpen, "outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
 	must.Do(t, server.Restart(t.Context()))
 	eventually.Until(t.Context(), t, "the first answer", func() (bool, string) {
 		got := outcome(t.Context(), steps)

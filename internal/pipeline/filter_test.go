@@ -140,9 +140,7 @@ func TestFilter_lines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, out, _ := runFilter(t, pipeline.FilterOptions{Handle: echo, MaxLine: c.limit}, c.in)
-			if got != c.want || strings.Count(out, "\n") != c.want.Passed {
-				t.Errorf("got %+v, %d lines", got, strings.Count(out, "\n"))
-			}
+			expect.That(t, got == c.want && strings.Count(out, "\n") == c.want.Passed, "got %+v, %d lines", got, strings.Count(out, "\n"))
 		})
 	}
 }

@@ -56,9 +56,7 @@ func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg, text := made(t, strings.Join(features, "\n"))
 			for _, key := range []string{"max_attempts:", "base_delay_seconds:", "retryable_status_codes:", "max_null_rate:", "halt_on_geometry_invalid:"} {
-				if strings.Count(text, key) != 1 {
-					t.Errorf("%s %d times", key, strings.Count(text, key))
-				}
+				expect.That(t, strings.Count(text, key) == 1, "%s %d times", key, strings.Count(text, key))
 			}
 			mapping := must.Get(pipeline.NewMapping(cfg))(t)
 			for _, feature := range features {

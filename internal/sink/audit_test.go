@@ -19,9 +19,8 @@ func (b *bench) audited(rows ...*Row) []Fact {
 	b.t.Helper()
 	a := must.Get(b.Audit(b.t.Context()))(b.t)
 	defer func() {
-		if err := a.End(b.t.Context()); err != nil {
-			b.t.Error(err)
-		}
+		err := a.End(b.t.Context())
+		check.That(b.t, err == nil, "%v", err)
 	}()
 	return must.Get(a.Check(b.t.Context(), rows))(b.t)
 }
@@ -59,13 +58,11 @@ func seesAChange(t *testing.T, b *bench, alter, properties, change string) {
 	b.exec(alter)
 	row := b.row("k", 0, 1, properties, point)
 	b.must(row)
-	if f := b.audited(row)[0]; !f.There || !f.Known || f.Differs {
-		t.Errorf("%+v: the table has %s", f, b.ask("select parcels::text from parcels"))
-	}
+	f := b.audited(row)[0]
+	check.That(t, f.There && f.Known && !f.Differs, "%+v: the table has %s", f, b.ask("select parcels::text from parcels"))
 	b.exec(change)
-	if f := b.audited(row)[0]; !f.Differs {
-		t.Errorf("a change is not seen: %+v", f)
-	}
+	f = b.audited(row)[0]
+	check.That(t, f.Differs, "a change is not seen: %+v", f)
 }
 
 // S0-6: a row whose values the columns do not take any more differs, and the others of its batch are compared all the same.
@@ -141,7 +138,6 @@ func TestNewest(t *testing.T) {
 		must.Do(t, n.take([]byte("k"), r))
 	}
 	check.That(t, !n.is([]byte("k"), older) && n.is([]byte("k"), newer) && !n.is([]byte("k"), elsewhere) && !n.is([]byte("other"), newer), "%v", n.places)
-	if err := errors.Join(n.take([]byte("l"), older), n.take([]byte("m"), older)); !errors.Is(err, ErrTooManyKeys) {
-		t.Error(err)
-	}
+	err := errors.Join(n.take([]byte("l"), older), n.take([]byte("m"), older))
+	check.That(t, errors.Is(err, ErrTooManyKeys), "%v", err)
 }

@@ -41,14 +41,13 @@ func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
 	}
 	for i, err := range errs {
 		check.That(t, (err != nil) == (bad[i] != ""), "record %d: %v", i, err)
-		if f := classify.Of(err); err != nil && (f.Level != classify.LevelRow || f.Code != classify.CodeDBData && f.Code != classify.CodeDBConstraint) {
-			t.Errorf("record %d is taken for %s, %s: %v", i, f.Code, f.Level, err)
-		}
+		f := classify.Of(err)
+		check.That(t, err == nil || f.Level == classify.LevelRow && (f.Code == classify.CodeDBData || f.Code == classify.CodeDBConstraint),
+			"record %d is taken for %s, %s: %v", i, f.Code, f.Level, err)
 	}
 	check.Equal(t, b.ask("select count(*) from parcels"), "96")
-	if s := b.Status(); s.Batches > 60 {
-		t.Errorf("%d statements for 4 bad records of 100", s.Batches)
-	}
+	s := b.Status()
+	check.That(t, s.Batches <= 60, "%d statements for 4 bad records of 100", s.Batches)
 }
 
 // All rows of one record are written, or none.
@@ -56,9 +55,8 @@ func TestSink_aRecordOfSeveralRowsIsWrittenWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	b := open(t, postgis.Need(t), ", rest_column: rest")
 	err := b.write(b.row("a", 0, 1, `{"area":1}`, point), b.row("b", 0, 1, `{"seen":"never"}`, point))
-	if err == nil || b.ask("select count(*) from parcels") != "0" || b.ask("select count(*) from parcels_switchback") != "0" {
-		t.Errorf("%v, and the table has %s rows", err, b.ask("select count(*) from parcels"))
-	}
+	check.That(t, err != nil && b.ask("select count(*) from parcels") == "0" && b.ask("select count(*) from parcels_switchback") == "0",
+		"%v, and the table has %s rows", err, b.ask("select count(*) from parcels"))
 }
 
 // writeShuffled lets many writers write each row twice, in any order, by one of the sinks.
@@ -113,9 +111,8 @@ func TestSink_aCallerMayGoAway(t *testing.T) {
 	b := open(t, postgis.Need(t), "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.Write(ctx, []*Row{b.row("a", 0, 1, `{"name":"x"}`, point)}); err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	err := b.Write(ctx, []*Row{b.row("a", 0, 1, `{"name":"x"}`, point)})
+	check.That(t, err == nil || errors.Is(err, context.Canceled), "%v", err)
 	b.must(b.row("b", 0, 1, `{"name":"x"}`, point))
 }
 
@@ -146,9 +143,8 @@ func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
 	b.exec("update parcels set note = 'yours'")
 	b.must(b.row("7", 0, 2, `{"id":"7","name":"y"}`, point))
 	check.Equal(t, b.ask("select concat_ws(',', id, note, name, made, st_astext(geom)) from parcels"), "7,yours,y,Y,POINT(11.5 48.25)")
-	if err := b.write(b.row("seven", 0, 3, `{"name":"z"}`, point)); classify.Of(err).Level != classify.LevelRow {
-		t.Errorf("a key that is no number: %v", err)
-	}
+	err := b.write(b.row("seven", 0, 3, `{"name":"z"}`, point))
+	check.That(t, classify.Of(err).Level == classify.LevelRow, "a key that is no number: %v", err)
 }
 
 // S0-6: two instances write a property into the rest column. After somebody adds a column for the property, both instances

@@ -60,9 +60,8 @@ func (b *bench) names() string {
 // S0-6: rows are found by feature ids. A tombstone finds its row, a row whose id changes moves, and what is older changes nothing.
 func TestSink_S0_6_rowsOfFeatureIds(t *testing.T) {
 	b := byFeature(t)
-	if notes, err := b.Prepare(t.Context()); err != nil || len(notes) > 0 {
-		t.Fatal(notes, err)
-	}
+	notes, err := b.Prepare(t.Context())
+	must.That(t, err == nil && len(notes) <= 0, "%v, %v", notes, err)
 	const binary = "\x00\x00\x00\x00\x01\x0e" // a key of Avro
 	for i, step := range []struct {
 		row  *Row
@@ -76,9 +75,8 @@ func TestSink_S0_6_rowsOfFeatureIds(t *testing.T) {
 		{named(b.of("bin", "A", 1), binary), "A: A of bin at 1, B: B of k1 at 6"},
 	} {
 		b.must(step.row)
-		if got := b.names(); got != step.want {
-			t.Fatalf("step %d: %s, want %s", i, got, step.want)
-		}
+		got := b.names()
+		must.That(t, got == step.want, "step %d: %s, want %s", i, got, step.want)
 	}
 	b.must(b.of("k1", "", 7))
 	check.Equal(t, b.names(), "A: A of bin at 1", "after the tombstone")
@@ -94,9 +92,8 @@ func TestSink_S0_6_aRowHasOneRecordKey(t *testing.T) {
 	errs := b.together(b.of("k0", "C", 1), b.of("k2", "A", 9), b.of("k3", "D", 1))
 	check.That(t, errs[0] == nil && errs[2] == nil, "the others: %v, %v", errs[0], errs[2])
 	f := classify.Of(errs[1])
-	if _, is := errors.AsType[*claimError](errs[1]); !is || f.Code != classify.CodeDBConstraint || f.Class != classify.RetryBackoff {
-		t.Errorf("%v is %s, %s", errs[1], f.Code, f.Class)
-	}
+	_, is := errors.AsType[*claimError](errs[1])
+	check.That(t, is && f.Code == classify.CodeDBConstraint && f.Class == classify.RetryBackoff, "%v is %s, %s", errs[1], f.Code, f.Class)
 	check.Equal(t, b.names(), "A: A of k1 at 5, C: C of k0 at 1, D: D of k3 at 1")
 	b.must(b.of("k1", "B", 6))
 	b.must(b.of("k2", "A", 9))
@@ -105,9 +102,8 @@ func TestSink_S0_6_aRowHasOneRecordKey(t *testing.T) {
 	check.Equal(t, b.names(), "A: A of k2 at 9, C: C of k0 at 1, D: D of k3 at 1", "a delete took another key's row")
 	nowhere := b.of("k4", "E", 1)
 	nowhere.RowKey = []byte{0}
-	if err := b.write(nowhere); classify.Of(err).Code != classify.CodeMissingRequired {
-		t.Errorf("an id that finds no row: %v", err)
-	}
+	err := b.write(nowhere)
+	check.That(t, classify.Of(err).Code == classify.CodeMissingRequired, "an id that finds no row: %v", err)
 }
 
 // S0-6: many writers of two instances move rows about, in every order and twice: each key ends at the row of its newest event, and no
@@ -163,9 +159,8 @@ func TestRekey_S0_6_takesATableWithRows(t *testing.T) {
 		changed := maps.Clone(leads)
 		maps.Copy(changed, broken)
 		_, err := b.rekey(config.SinkKeyFeature, changed, true)
-		if _, is := errors.AsType[*RekeyError](err); !is || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "k3") {
-			t.Errorf("%s: %v", says, err)
-		}
+		_, is := errors.AsType[*RekeyError](err)
+		check.That(t, is && strings.Contains(err.Error(), says) && strings.Contains(err.Error(), "k3"), "%s: %v", says, err)
 	}
 	done, err := b.rekey(config.SinkKeyFeature, leads, false)
 	if err != nil || done.Rows != 7 || done.Keys != 8 || b.names() != before {

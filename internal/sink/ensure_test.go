@@ -39,9 +39,8 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 			b.cfg.Transform.Fields[0].From = `the owner's \ name`
 			c.change(b.cfg)
 			printed := b.ensure(false, 10)
-			if got := b.ask("select count(*) from pg_tables where tablename like 'parcels%'"); got != "0" {
-				t.Fatalf("the dry run made %s tables", got)
-			}
+			got := b.ask("select count(*) from pg_tables where tablename like 'parcels%'")
+			must.That(t, got == "0", "the dry run made %s tables", got)
 			made := b.ensure(true, 10)
 			check.That(t, strings.Join(printed.Statements, "\n") == strings.Join(made.Statements, "\n") && len(made.Left) <= 0,
 				"printed %v\nmade %v\nleft %v", printed.Statements, made.Statements, made.Left)
@@ -55,9 +54,8 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 				check.Equal(t, b.ask(sql), want, sql)
 			}
 			b.refound(b.cfg.Sink.Key)
-			if notes, err := b.Prepare(t.Context()); err != nil || len(notes) > 0 {
-				t.Error(notes, err)
-			}
+			notes, err := b.Prepare(t.Context())
+			check.That(t, err == nil && len(notes) <= 0, "%v, %v", notes, err)
 		})
 	}
 }
@@ -87,9 +85,8 @@ func TestEnsure_S0_6_isRepeatedAtWill(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if _, err := Ensure(t.Context(), b.cfg, true); err != nil {
-				t.Error(err)
-			}
+			_, err := Ensure(t.Context(), b.cfg, true)
+			check.That(t, err == nil, "%v", err)
 		})
 	}
 	all.Wait()
@@ -136,9 +133,8 @@ func TestEnsure_S0_6_partitionedTables(t *testing.T) {
 				row := b.row(key, 0, 1, `{"name": "n"}`, point)
 				b.must(row)
 				b.must(row)
-				if f := b.audited(row)[0]; !f.There || f.Differs {
-					t.Errorf("%s: %+v", key, f)
-				}
+				f := b.audited(row)[0]
+				check.That(t, f.There && !f.Differs, "%s: %+v", key, f)
 			}
 			b.must(b.row("b", 0, 2, "", ""))
 			check.Equal(t, b.ask("select string_agg(id, ',' order by id) from parcels"), "a,x,y")
@@ -152,9 +148,9 @@ func TestPrepare_S4_3_partitionedByAnotherColumn(t *testing.T) {
 	b := open(t, postgis.Need(t), ", rest_column: rest")
 	b.exec("drop table parcels; create table parcels (id text, region text, geom geometry, rest jsonb, primary key (id, region)) partition by list (region)")
 	found, err := b.compared(nil)
-	if _, is := errors.AsType[*TableError](err); !is || len(found) == 0 || found[0].Column != "id" || strings.Contains(found[0].Fix, "add unique") || !strings.Contains(found[0].Fix, `partitioned by "id"`) {
-		t.Errorf("%v, %v", found, err)
-	}
+	_, is := errors.AsType[*TableError](err)
+	check.That(t, is && len(found) != 0 && found[0].Column == "id" && !strings.Contains(found[0].Fix, "add unique") && strings.Contains(found[0].Fix, `partitioned by "id"`),
+		"%v, %v", found, err)
 }
 
 // A view on a table has no index to be made.

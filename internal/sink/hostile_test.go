@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	check "github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -51,9 +52,8 @@ func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 			}
 			answers := b.together(b.row("a", 0, 1, `{}`, point), bad, b.row("c", 0, 3, `{}`, point))
 			check.That(t, answers[0] == nil && answers[2] == nil && b.ask("select string_agg(id, ',' order by id) from parcels") == "a,c", "the others: %v, %v", answers[0], answers[2])
-			if f := classify.Of(answers[1]); answers[1] == nil || f.Code != c.code {
-				t.Errorf("%s, want %s: %v", f.Code, c.code, answers[1])
-			}
+			f := classify.Of(answers[1])
+			check.That(t, answers[1] != nil && f.Code == c.code, "%s, want %s: %v", f.Code, c.code, answers[1])
 		})
 	}
 }
@@ -89,9 +89,8 @@ func TestSink_aKeyIsNeverCut(t *testing.T) {
 		b.must(b.row("abcd", 0, 1, `{"name":"whole"}`, point))
 		for offset, properties := range []string{`{"name":"longer"}`, ""} {
 			err := b.write(b.row("abcde", 0, int64(2+offset), properties, point))
-			if f := classify.Of(err); properties != "" && (err == nil || f.Code != classify.CodeDBData) {
-				t.Errorf("%s: %s: %v", kind, f.Code, err)
-			}
+			f := classify.Of(err)
+			check.That(t, properties == "" || err != nil && f.Code == classify.CodeDBData, "%s: %s: %v", kind, f.Code, err)
 		}
 		check.Equal(t, b.ask("select string_agg(id || name, ',') from parcels"), "abcdwhole", kind)
 	}
@@ -132,9 +131,8 @@ func TestSink_S3_5_aConnectionToAStandbyIsGivenUp(t *testing.T) {
 	name := b.db.Config().Database
 	b.exec("alter database " + name + " set default_transaction_read_only = on")
 	err := b.write(b.row("a", 0, 1, `{"name":"x"}`, point))
-	if f := classify.Of(err); err == nil || f.Code != classify.CodeDBUnavailable {
-		t.Fatalf("%s: %v", f.Code, err)
-	}
+	f := classify.Of(err)
+	must.That(t, err != nil && f.Code == classify.CodeDBUnavailable, "%s: %v", f.Code, err)
 	b.exec("alter database " + name + " reset default_transaction_read_only")
 	check.Do(t, b.write(b.row("a", 0, 1, `{"name":"x"}`, point)), "the connection of before is used again")
 }
@@ -150,9 +148,8 @@ func TestSink_S0_6_aConnectionThatIsCutLeavesAllOrNothing(t *testing.T) {
 	go func() { done <- b.write(b.row("gone", 0, 2, "", point), b.row("kept", 0, 2, `{"name":"y"}`, point)) }()
 	awaitBlocked(t, b, 1)
 	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
-	if f := classify.Of(<-done); !f.Transient() {
-		t.Errorf("%s %v", f.Code, f.Err)
-	}
+	f := classify.Of(<-done)
+	check.That(t, f.Transient(), "%s %v", f.Code, f.Err)
 	b.exec("select pg_advisory_unlock(1)")
 	check.Equal(t, b.ask("select string_agg(id || name, ',' order by id) from parcels"), "gonex,keptx", "half of it is there")
 	b.must(b.row("gone", 0, 2, "", point), b.row("kept", 0, 2, `{"name":"y"}`, point))

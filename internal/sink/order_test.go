@@ -32,13 +32,11 @@ func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
 	go func() { done <- b.write(b.row("k", 0, 2, "", point)) }()
 	awaitBlocked(t, b, 1)
 	b.exec("commit")
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	err := <-done
+	must.That(t, err == nil, "%v", err)
 	check.Equal(t, b.ask("select string_agg(name, ',') from parcels"), "null", "the key was deleted last, and")
-	if s := b.Status(); s.Deleted != 1 {
-		t.Errorf("%+v", s)
-	}
+	s := b.Status()
+	check.That(t, s.Deleted == 1, "%+v", s)
 }
 
 // awaitBlocked waits until so many statements of the sink wait for a lock.
@@ -180,9 +178,8 @@ func TestSink_S0_6_rowsThatTheGuardDoesNotKnow(t *testing.T) {
 	for _, err := range answers {
 		if err != nil {
 			failed++
-			if f := classify.Of(err); f.Code != classify.CodeDBConstraint {
-				t.Errorf("%s: %v", f.Code, err)
-			}
+			f := classify.Of(err)
+			check.That(t, f.Code == classify.CodeDBConstraint, "%s: %v", f.Code, err)
 		}
 	}
 	check.That(t, failed == 2 && b.ask("select count(*) from parcels where name = 'only one'") == "1", "answers: %v", answers)
@@ -201,9 +198,8 @@ func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
 			b.must(b.rows(0, 5, 0, "first")...)
 			b.must(b.rows(3, 5, 10, "second")...)
 			b.must(b.row("k000", 0, 20, "", ""))
-			if err := b.write(b.row("bad", 0, 21, `{"seen":"never"}`, point)); classify.Of(err).Code != classify.CodeDBData {
-				t.Errorf("a value that the column refuses: %v", err)
-			}
+			err := b.write(b.row("bad", 0, 21, `{"seen":"never"}`, point))
+			check.That(t, classify.Of(err).Code == classify.CodeDBData, "a value that the column refuses: %v", err)
 			b.must(b.row("k001", 0, 22, `{"name":"third","tags":["a",{"b":null}]}`, point))
 			check.Equal(t, b.ask("select string_agg(id || name, ',' order by id) from parcels"), "k001third,k002first,k003second,k004second,k005second,k006second,k007second")
 		})

@@ -82,14 +82,12 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 			b.pausedBy(c.says, after)
 			before := b.Status().Batches
 			wantHold(t, b.write(after), Dependency, "")
-			if asked := b.Status().Batches - before; asked > 1 {
-				t.Errorf("%d statements while everything waits", asked)
-			}
+			asked := b.Status().Batches - before
+			check.That(t, asked <= 1, "%d statements while everything waits", asked)
 			b.exec(named.Replace(c.fix))
 			b.until("the write", after)
-			if got := b.ask("select name from parcels"); got != "after" || b.Status().Circuit != breaker.StateClosed {
-				t.Errorf("the table has %s, and the breaker is %s", got, b.Status().Circuit)
-			}
+			got := b.ask("select name from parcels")
+			check.That(t, got == "after" && b.Status().Circuit == breaker.StateClosed, "the table has %s, and the breaker is %s", got, b.Status().Circuit)
 		})
 	}
 }
@@ -169,9 +167,7 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 			answers := b.together(b.row("a", 0, 2, `{"name":"x"}`, point), unfit, b.row("c", 0, 4, `{"area":null}`, point))
 			check.That(t, answers[0] == nil && answers[2] == nil, "the others: %v, %v", answers[0], answers[2])
 			wantHold(t, answers[1], c.dependency, c.says)
-			if b.Status().Circuit != breaker.StateClosed {
-				t.Errorf("the breaker is %s", b.Status().Circuit)
-			}
+			check.That(t, b.Status().Circuit == breaker.StateClosed, "the breaker is %s", b.Status().Circuit)
 			b.exec(c.fix)
 			b.until("the write", unfit)
 		})
@@ -195,13 +191,12 @@ func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 		statements := b.Status().Batches
 		for i, err := range b.together(rows...) {
 			check.That(t, (err != nil) == (i == 7), "record %d: %v", i, err)
-			if f := classify.Of(err); i == 7 && (!f.Transient() || f.Code != classify.CodeTimeout || !strings.Contains(err.Error(), "locked by another transaction")) {
-				t.Errorf("the locked row is answered with %s: %v", f.Code, err)
-			}
+			f := classify.Of(err)
+			check.That(t, i != 7 || f.Transient() && f.Code == classify.CodeTimeout && strings.Contains(err.Error(), "locked by another transaction"),
+				"the locked row is answered with %s: %v", f.Code, err)
 		}
-		if n := b.Status().Batches - statements; n > 2 {
-			t.Errorf("%d statements for one locked row", n)
-		}
+		n := b.Status().Batches - statements
+		check.That(t, n <= 2, "%d statements for one locked row", n)
 		b.exec("commit")
 		b.must(rows[7])
 		check.Equal(t, b.ask("select count(*) from parcels where name = 'after'"), "100")
@@ -244,15 +239,13 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		b.as(role).reopen()
 		answers := b.together(b.row("a", 0, 1, `{"name":"x"}`, point), b.row("b", 0, 2, `{"name":"secret"}`, point), b.row("c", 0, 3, `{"name":"x"}`, point))
 		check.That(t, answers[0] == nil && answers[2] == nil, "the others: %v, %v", answers[0], answers[2])
-		if f := classify.Of(answers[1]); isHeld(answers[1]) || f.Code != classify.CodeDBAccess {
-			t.Errorf("the forbidden row: %v", answers[1])
-		}
+		f := classify.Of(answers[1])
+		check.That(t, !isHeld(answers[1]) && f.Code == classify.CodeDBAccess, "the forbidden row: %v", answers[1])
 		alone := b.row("d", 0, 4, `{"name":"secret"}`, point)
 		wantHold(t, b.write(alone), Dependency, "row-level security") // nothing has passed since
 		b.must(b.row("e", 0, 5, `{"name":"x"}`, point))
-		if err := b.write(alone); isHeld(err) || classify.Of(err).Code != classify.CodeDBAccess {
-			t.Errorf("once another has passed: %v", err)
-		}
+		err := b.write(alone)
+		check.That(t, !isHeld(err) && classify.Of(err).Code == classify.CodeDBAccess, "once another has passed: %v", err)
 	})
 	t.Run("a trigger", func(t *testing.T) {
 		t.Parallel()
@@ -270,9 +263,8 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 				must.That(t, isHeld(err), "record %d is not deferred: %v", i, err)
 			}
 		}
-		if n := b.Status().Batches - statements; n > 60 {
-			t.Errorf("%d statements for a table that takes nothing", n)
-		}
+		n := b.Status().Batches - statements
+		check.That(t, n <= 60, "%d statements for a table that takes nothing", n)
 		b.exec("create function g() returns int language sql as 'select 1'")
 		for _, r := range rows {
 			b.until("the write", r)

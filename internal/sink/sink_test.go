@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -88,9 +89,8 @@ func (b *bench) log() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (b *bench) exec(sql string) {
 	b.t.Helper()
-	if _, err := b.db.Exec(b.t.Context(), sql); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	_, err := b.db.Exec(b.t.Context(), sql)
+	must.That(b.t, err == nil, "%s: %v", sql, err)
 }
 
 // execAfter is exec for the end of a test.
@@ -98,18 +98,16 @@ func (b *bench) execAfter(sql string) {
 	b.t.Helper()
 	db := must.Get(pgx.ConnectConfig(context.WithoutCancel(b.t.Context()), b.db.Config()))(b.t)
 	defer func() { _ = db.Close(context.WithoutCancel(b.t.Context())) }()
-	if _, err := db.Exec(context.WithoutCancel(b.t.Context()), sql); err != nil {
-		b.t.Errorf("%s: %v", sql, err)
-	}
+	_, err := db.Exec(context.WithoutCancel(b.t.Context()), sql)
+	check.That(b.t, err == nil, "%s: %v", sql, err)
 }
 
 // ask gives one text.
 func (b *bench) ask(sql string) string {
 	b.t.Helper()
 	var text *string
-	if err := b.db.QueryRow(b.t.Context(), "select ("+sql+")::text").Scan(&text); err != nil {
-		b.t.Fatalf("%s: %v", sql, err)
-	}
+	err := b.db.QueryRow(b.t.Context(), "select ("+sql+")::text").Scan(&text)
+	must.That(b.t, err == nil, "%s: %v", sql, err)
 	if text == nil {
 		return "null"
 	}
@@ -157,9 +155,8 @@ func TestSink_S0_6_writesAFeatureIntoItsColumns(t *testing.T) {
 		"select st_asewkt(geom) from parcels":                                                       "SRID=4326;POINT(11.5 48.25)",
 		"select key || number || '/' || source_offset || deleted || source from parcels_switchback": "p-10/7falset/0/7",
 	} {
-		if got := b.ask(sql); got != want {
-			t.Errorf("%s: %s, want %s", sql, got, want)
-		}
+		got := b.ask(sql)
+		check.That(t, got == want, "%s: %s, want %s", sql, got, want)
 	}
 	b.must(b.row("p-1", 0, 8, `{"name":"new"}`, "null"))
 	if got := b.ask("select concat_ws(',', name, coalesce(area, -1), geom is null, rest) from parcels"); got != "new,-1,t,{}" {
@@ -198,13 +195,11 @@ func TestSink_S0_6_S2_4_anOlderStateNeverOverwritesANewerOne(t *testing.T) {
 			properties = fmt.Sprintf(`{"name":%q}`, step.name)
 		}
 		b.must(b.row("k", step.number, step.offset, properties, point))
-		if got := name(); got != step.want {
-			t.Fatalf("step %d, version %d/%d %q: the table has %s, want %s", i, step.number, step.offset, step.name, got, step.want)
-		}
+		got := name()
+		must.That(t, got == step.want, "step %d, version %d/%d %q: the table has %s, want %s", i, step.number, step.offset, step.name, got, step.want)
 	}
-	if s := b.Status(); s.Written != 5 || s.Deleted != 2 || s.Older != 8 {
-		t.Errorf("%+v", s)
-	}
+	s := b.Status()
+	check.That(t, s.Written == 5 && s.Deleted == 2 && s.Older == 8, "%+v", s)
 }
 
 // TestMain lets more tests run at a time than there are processors: they wait for the database.

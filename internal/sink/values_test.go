@@ -64,17 +64,15 @@ func TestSink_S0_6_textsOfDatesAndTimes(t *testing.T) {
 			} {
 				row := b.row(fmt.Sprint(i), 0, 1, fmt.Sprintf(`{%q: %q}`, c.column, c.text), point)
 				err := b.write(row)
-				if f := classify.Of(err); (c.want == "") != (err != nil) || err != nil && f.Code != classify.CodeDBData {
-					t.Errorf("%s %q: %v", c.column, c.text, err)
-				}
+				f := classify.Of(err)
+				check.That(t, (c.want == "") == (err != nil) && (err == nil || f.Code == classify.CodeDBData), "%s %q: %v", c.column, c.text, err)
 				if err != nil || c.want == "" {
 					continue
 				}
 				b.exec("set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'")
 				check.Equal(t, b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)), c.want, c.column, c.text)
-				if f := b.audited(row)[0]; !f.There || f.Differs {
-					t.Errorf("%s %q: %+v", c.column, c.text, f)
-				}
+				found := b.audited(row)[0]
+				check.That(t, found.There && !found.Differs, "%s %q: %+v", c.column, c.text, found)
 			}
 			if err := b.write(b.row("array", 0, 1, `{"tss": ["2026-11-25T10:00:00Z", "2026-11-25T10:00:00+01:00"]}`, point)); err == nil || classify.Of(err).Code != classify.CodeDBData {
 				t.Errorf("an array that drops an offset: %v", err)
@@ -102,9 +100,8 @@ func TestSink_S0_6_membersWithoutAnAttribute(t *testing.T) {
 			check.That(t, err == nil, "%s: %v", c.properties, err)
 			continue
 		}
-		if e, ok := errors.AsType[*transform.Error](err); !ok || e.Code != classify.CodeDBSchema || e.Path != c.path {
-			t.Errorf("%s: got %v, want a path %s", c.properties, err, c.path)
-		}
+		e, ok := errors.AsType[*transform.Error](err)
+		check.That(t, ok && e.Code == classify.CodeDBSchema && e.Path == c.path, "%s: got %v, want a path %s", c.properties, err, c.path)
 	}
 }
 
@@ -130,9 +127,8 @@ func TestSink_S0_6_settingsOfTheRole(t *testing.T) {
 			continue
 		}
 		check.Equal(t, b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.read, i)), c.want, c.properties)
-		if f := b.audited(row)[0]; !f.There || f.Differs {
-			t.Errorf("%s: %+v", c.properties, f)
-		}
+		found := b.audited(row)[0]
+		check.That(t, found.There && !found.Differs, "%s: %+v", c.properties, found)
 	}
 }
 
@@ -147,23 +143,20 @@ func TestSink_S0_6_specialWordsAreNoTimes(t *testing.T) {
 	for _, column := range []string{"ts", "tz", "d", "tm", "tmz", "dom"} {
 		for _, text := range []string{"now", " NOW ", "Today", "tomorrow", "yesterday 04:05", "today 10:00", "epoch", "infinity", "-infinity", "allballs", "2026-11-25 allballs", "now()"} {
 			n++
-			if err := b.write(b.row(fmt.Sprint(n), 0, 1, fmt.Sprintf(`{%q: %q}`, column, text), point)); err == nil || classify.Of(err).Code != classify.CodeDBData {
-				t.Errorf("%s %q: %v", column, text, err)
-			}
+			err := b.write(b.row(fmt.Sprint(n), 0, 1, fmt.Sprintf(`{%q: %q}`, column, text), point))
+			check.That(t, err != nil && classify.Of(err).Code == classify.CodeDBData, "%s %q: %v", column, text, err)
 		}
 	}
 	for column, value := range map[string]string{"a": `["2026-01-01", "now"]`, "da": `["today"]`, "r": `"[now,)"`, "mr": `"{[2026-01-01,today)}"`} {
-		if err := b.write(b.row(column, 0, 1, fmt.Sprintf(`{%q: %s}`, column, value), point)); err == nil || !strings.Contains(err.Error(), "is no date and no time") {
-			t.Errorf("%s %s: %v", column, value, err)
-		}
+		err := b.write(b.row(column, 0, 1, fmt.Sprintf(`{%q: %s}`, column, value), point))
+		check.That(t, err != nil && strings.Contains(err.Error(), "is no date and no time"), "%s %s: %v", column, value, err)
 	}
 	check.Equal(t, b.ask("select count(*) from parcels"), "1")
 	b.exec("truncate parcels, parcels_switchback; alter table parcels alter id type timestamp using null")
 	b.table.Store(nil)
 	for _, key := range []string{"now", "2026-11-25T10:00:00+01:00"} {
-		if err := b.write(b.row(key, 0, 1, `{}`, point)); err == nil || classify.Of(err).Code != classify.CodeDBData {
-			t.Errorf("key %q: %v", key, err)
-		}
+		err := b.write(b.row(key, 0, 1, `{}`, point))
+		check.That(t, err != nil && classify.Of(err).Code == classify.CodeDBData, "key %q: %v", key, err)
 	}
 	b.must(b.row("2026-11-25T10:00:00Z", 0, 1, `{}`, point))
 }
@@ -201,17 +194,15 @@ func TestSink_S0_6_datesInsideOtherTypes(t *testing.T) {
 	} {
 		row := b.row(fmt.Sprint(i), 0, 1, fmt.Sprintf(`{%q: %s}`, c.column, c.value), point)
 		err := b.write(row)
-		if f := classify.Of(err); (c.want == "") != (err != nil) || err != nil && f.Code != classify.CodeDBData {
-			t.Errorf("%s %s: %v", c.column, c.value, err)
-		}
+		f := classify.Of(err)
+		check.That(t, (c.want == "") == (err != nil) && (err == nil || f.Code == classify.CodeDBData), "%s %s: %v", c.column, c.value, err)
 		if err != nil || c.want == "" {
 			continue
 		}
 		b.exec("set timezone = 'UTC'; set datestyle = 'ISO, YMD'")
 		check.Equal(t, b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)), c.want, c.column, c.value)
-		if f := b.audited(row)[0]; !f.There || f.Differs {
-			t.Errorf("%s %s: %+v", c.column, c.value, f)
-		}
+		found := b.audited(row)[0]
+		check.That(t, found.There && !found.Differs, "%s %s: %+v", c.column, c.value, found)
 	}
 }
 
@@ -315,9 +306,8 @@ func TestSink_S0_6_bytesAndWholeNumbers(t *testing.T) {
 			continue
 		}
 		check.Equal(t, b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)), c.want, c.column, c.value)
-		if f := b.audited(row)[0]; !f.There || f.Differs {
-			t.Errorf("%s %s: %+v", c.column, c.value, f)
-		}
+		found := b.audited(row)[0]
+		check.That(t, found.There && !found.Differs, "%s %s: %+v", c.column, c.value, found)
 	}
 }
 
@@ -347,9 +337,8 @@ func TestSink_S0_6_binaryHandlingMode(t *testing.T) {
 					continue
 				}
 				check.Equal(t, b.ask(fmt.Sprintf("select raw from parcels where id = '%d'", n)), want, value)
-				if f := b.audited(row)[0]; !f.There || f.Differs {
-					t.Errorf("%s: %+v", value, f)
-				}
+				found := b.audited(row)[0]
+				check.That(t, found.There && !found.Differs, "%s: %+v", value, found)
 			}
 		})
 	}

@@ -31,9 +31,7 @@ func TestAxisOrder(t *testing.T) {
 func TestWithAxisOrder(t *testing.T) {
 	yx := mustLookup(t, "urn:ogc:def:crs:EPSG::4326")
 	xy := yx.WithAxisOrder(crs.AxisXY)
-	if yx.AxisOrder() != crs.AxisYX || xy.AxisOrder() != crs.AxisXY || xy.Code() != "EPSG:4326" {
-		t.Errorf("got %s and %s", yx.AxisOrder(), xy.AxisOrder())
-	}
+	expect.That(t, yx.AxisOrder() == crs.AxisYX && xy.AxisOrder() == crs.AxisXY && xy.Code() == "EPSG:4326", "got %s and %s", yx.AxisOrder(), xy.AxisOrder())
 	expect.Equal(t, xy.WithAxisOrder("zyx").AxisOrder(), crs.AxisXY, "an unknown order")
 }
 

@@ -90,9 +90,7 @@ func TestOpenGrids(t *testing.T) {
 		!slices.Equal(files[0].Areas, []crs.Bounds{{MinX: 5.5, MinY: 47, MaxX: 16, MaxY: 55.5}}) {
 		t.Errorf("files: %+v", files)
 	}
-	if !slices.Equal(g.Others(), []string{"de_adv_BETA2007.tif", "readme.txt"}) || g.Folder() != dir {
-		t.Errorf("others: %q of %s", g.Others(), g.Folder())
-	}
+	expect.That(t, slices.Equal(g.Others(), []string{"de_adv_BETA2007.tif", "readme.txt"}) && g.Folder() == dir, "others: %q of %s", g.Others(), g.Folder())
 }
 
 func TestOpenGrids_refuses(t *testing.T) {
@@ -141,9 +139,7 @@ func TestGrids_NewTransform_uses_the_grid(t *testing.T) {
 	for _, c := range cases {
 		tr := gridTransform(t, g, c.from, c.to, crs.OutsideRefuse)
 		a := tr.Accuracy()
-		if math.Abs(a.Metres-c.metres) > 0.11 || !strings.Contains(a.Source, c.source) || tr.UsesGrid() != c.grid {
-			t.Errorf("%s to %s: %+v, grid %t", c.from, c.to, a, tr.UsesGrid())
-		}
+		expect.That(t, math.Abs(a.Metres-c.metres) <= 0.11 && strings.Contains(a.Source, c.source) && tr.UsesGrid() == c.grid, "%s to %s: %+v, grid %t", c.from, c.to, a, tr.UsesGrid())
 		_, falls := tr.Fallback()
 		expect.That(t, !falls, "%s to %s falls back", c.from, c.to)
 	}

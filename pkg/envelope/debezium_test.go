@@ -42,9 +42,7 @@ func TestDebezium(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: c.options}).Open(t.Context(), nil, []byte(c.value))
 			must.Do(t, err)
-			if text(t, got) != c.want || got.Format != envelope.Debezium {
-				t.Errorf("got %s", text(t, got))
-			}
+			expect.That(t, text(t, got) == c.want && got.Format == envelope.Debezium, "got %s", text(t, got))
 		})
 	}
 }

@@ -48,9 +48,7 @@ func TestJSONFG(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := opener(t, envelope.Options{Format: envelope.JSONFG}).Open(t.Context(), nil, []byte(c.value))
 			must.Do(t, err)
-			if text(t, got) != c.want {
-				t.Errorf("\n got %s\nwant %s", text(t, got), c.want)
-			}
+			expect.That(t, text(t, got) == c.want, "\n got %s\nwant %s", text(t, got), c.want)
 			if _, err := transformer(t).Gate(t.Context(), got.Feature); err != nil {
 				t.Errorf("gate: %v", err)
 			}

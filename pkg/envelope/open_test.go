@@ -41,9 +41,7 @@ func TestOpen(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := opener(t, envelope.Options{Format: c.format}).Open(t.Context(), pairs(c.headers...), []byte(c.value))
 			must.Do(t, err)
-			if text(t, got) != parcel || got.Format != c.is || got.FeatureID != "p1" {
-				t.Errorf("got %s, %s, %q", text(t, got), got.Format, got.FeatureID)
-			}
+			expect.That(t, text(t, got) == parcel && got.Format == c.is && got.FeatureID == "p1", "got %s, %s, %q", text(t, got), got.Format, got.FeatureID)
 			expect.That(t, (got.Event != nil || c.event == "") && (got.Event == nil || got.Event.ID == c.event && got.Event.Type != ""), "got the event %+v", got.Event)
 		})
 	}

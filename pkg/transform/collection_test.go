@@ -41,9 +41,7 @@ func TestDecodeCollection(t *testing.T) {
 			must.That(t, err == nil && len(c.Features) == 2, "got %+v, %v", c, err)
 			for i, f := range c.Features {
 				alone, err := tr.Decode([]byte(some(string("ab"[i]))))
-				if err != nil || !bytes.Equal(Canonical(f), Canonical(alone)) {
-					t.Errorf("feature %d is %s", i, Canonical(f))
-				}
+				expect.That(t, err == nil && bytes.Equal(Canonical(f), Canonical(alone)), "feature %d is %s", i, Canonical(f))
 			}
 			expect.That(t, (len(c.Foreign) == 1) == (name == "other order"), "foreign members %v", c.Foreign)
 		})

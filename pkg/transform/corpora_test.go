@@ -188,9 +188,7 @@ func checkRoundTrip(t *testing.T, tr *Transformer, record []byte) {
 	once := mustEncode(t, tr, f)
 	again := mustDecode(t, tr, once)
 	expect.Equal(t, mustEncode(t, tr, again), once, "the text changes")
-	if !bytes.Equal(Canonical(f), Canonical(again)) {
-		t.Errorf("the content changes:\n%s\n%s", Canonical(f), Canonical(again))
-	}
+	expect.That(t, bytes.Equal(Canonical(f), Canonical(again)), "the content changes:\n%s\n%s", Canonical(f), Canonical(again))
 }
 
 // TestCorpusWinding: geojson-rewind's pairs. Its files wind by its own option,

@@ -30,9 +30,7 @@ func TestFeatureText(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S2-5_"+c.name, func(t *testing.T) {
 			f := mustDecode(t, mustNew(t, Config{}), c.record)
-			if f.IDString() != c.id || f.BBoxString() != c.bbox {
-				t.Errorf("id %q, bbox %q; want %q, %q", f.IDString(), f.BBoxString(), c.id, c.bbox)
-			}
+			expect.That(t, f.IDString() == c.id && f.BBoxString() == c.bbox, "id %q, bbox %q; want %q, %q", f.IDString(), f.BBoxString(), c.id, c.bbox)
 		})
 	}
 }

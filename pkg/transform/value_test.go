@@ -19,9 +19,7 @@ func TestParseValue(t *testing.T) {
 	}
 	for _, c := range cases {
 		v, err := ParseValue([]byte(c.in))
-		if err != nil || v.Kind() != c.kind || v.Text() != c.text {
-			t.Errorf("S0-10: %s is a %s %q (%v), want %s %q", c.in, v.Kind(), v.Text(), err, c.kind, c.text)
-		}
+		expect.That(t, err == nil && v.Kind() == c.kind && v.Text() == c.text, "S0-10: %s is a %s %q (%v), want %s %q", c.in, v.Kind(), v.Text(), err, c.kind, c.text)
 	}
 	for _, bad := range []string{``, ` `, `{`, `{}{}`, `{"a":1,"a":1}`, "\"\xff\"", `1e400`, `nul`} {
 		v, err := ParseValue([]byte(bad))

@@ -113,9 +113,7 @@ func TestReferences(t *testing.T) {
 	must.Do(t, err)
 	const want = `{"name":"geo.Event","type":"record","fields":[{"name":"at","type":{"name":"geo.Point","type":"record","fields":[{"name":"x","type":"double"}]}},` +
 		`{"name":"to","type":["null","geo.Point"]}]}`
-	if s.Canonical() != want || s.Name() != "geo.Event" {
-		t.Errorf("%s is %s", s.Name(), s.Canonical())
-	}
+	expect.That(t, s.Canonical() == want && s.Name() == "geo.Event", "%s is %s", s.Name(), s.Canonical())
 	if _, err := avro.Parse(`"geo.Point"`, point, point); err == nil {
 		t.Error("a type that is defined twice passed")
 	}

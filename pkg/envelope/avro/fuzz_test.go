@@ -71,13 +71,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := avro.Parse(text)
-		if err != nil || again.Canonical() != s.Canonical() || again.Fingerprint() != s.Fingerprint() {
-			t.Fatalf("%s became %s and %v", text, s.Canonical(), err)
-		}
+		must.That(t, err == nil && again.Canonical() == s.Canonical() && again.Fingerprint() == s.Fingerprint(), "%s became %s and %v", text, s.Canonical(), err)
 		form, err := transform.ParseValue([]byte(s.Canonical()))
-		if err != nil || string(form.AppendJSON(nil)) != s.Canonical() {
-			t.Fatalf("%s became %s: %v", text, s.Canonical(), err)
-		}
+		must.That(t, err == nil && string(form.AppendJSON(nil)) == s.Canonical(), "%s became %s: %v", text, s.Canonical(), err)
 	})
 }
 

@@ -80,7 +80,5 @@ func TestFingerprint_of_another_implementation(t *testing.T) {
 func TestFingerprint_with_a_logical_type(t *testing.T) {
 	with := parse(t, `{"type":"record","name":"Event","namespace":"geo","fields":[{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}}]}`)
 	without := parse(t, `{"type":"record","name":"geo.Event","fields":[{"name":"at","type":"long"}]}`)
-	if with.Fingerprint() != without.Fingerprint() {
-		t.Errorf("%s and %s", with.Fingerprint(), without.Fingerprint())
-	}
+	expect.That(t, with.Fingerprint() == without.Fingerprint(), "%s and %s", with.Fingerprint(), without.Fingerprint())
 }
