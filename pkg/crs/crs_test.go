@@ -10,7 +10,7 @@ import (
 
 func TestAxisOrder(t *testing.T) {
 	// Lübeck in three systems, as the name says which coordinate comes first.
-	cases := []struct {
+	for _, c := range []struct {
 		from, to       string
 		x, y, toX, toY float64
 	}{
@@ -21,8 +21,7 @@ func TestAxisOrder(t *testing.T) {
 		{"OGC:CRS84", "http://www.opengis.net/def/crs/EPSG/0/3035", 10.6866, 53.8655, 3417803.40, 4366176.14},
 		{"OGC:CRS84", "urn:ogc:def:crs:EPSG::4326", 10.6866, 53.8655, 53.8655, 10.6866},
 		{"[EPSG:3035]", "EPSG:3035", 3417803.40, 4366176.14, 4366176.14, 3417803.40},
-	}
-	for _, c := range cases {
+	} {
 		x, y, err := mustTransform(t, c.from, c.to).Forward(c.x, c.y)
 		expect.That(t, err == nil && math.Abs(x-c.toX) <= 0.01 && math.Abs(y-c.toY) <= 0.01, "%s to %s: %.2f, %.2f, %v; want %.2f, %.2f", c.from, c.to, x, y, err, c.toX, c.toY)
 	}
@@ -76,7 +75,7 @@ func TestDomain_holds_the_area_of_use(t *testing.T) {
 }
 
 func TestContains(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		code string
 		x, y float64
 		want bool
@@ -91,8 +90,7 @@ func TestContains(t *testing.T) {
 		{"EPSG:4269", -75, 40, true},
 		{"EPSG:4269", 175, 52, true}, // across the antimeridian
 		{"EPSG:4269", 9, 52, false},
-	}
-	for _, c := range cases {
+	} {
 		expect.Equal(t, mustLookup(t, c.code).Contains(c.x, c.y), c.want, c.code, "contains", c.x, c.y)
 	}
 }

@@ -122,7 +122,7 @@ func TestOpenGrids_refuses(t *testing.T) {
 // every way that leaves its datum, and the accuracy says so.
 func TestGrids_NewTransform_uses_the_grid(t *testing.T) {
 	g := openGrids(t, testGrids)
-	cases := []struct {
+	for _, c := range []struct {
 		from, to string
 		metres   float64
 		source   string
@@ -135,8 +135,7 @@ func TestGrids_NewTransform_uses_the_grid(t *testing.T) {
 		{"EPSG:27572", "EPSG:31468", 2, "rgf93_ntf.gsb", true}, // both grids
 		{"EPSG:25832", "EPSG:4326", 1, "EPSG:1149", false},
 		{"EPSG:31467", "EPSG:31468", 0.001, "same datum", false},
-	}
-	for _, c := range cases {
+	} {
 		tr := gridTransform(t, g, c.from, c.to, crs.OutsideRefuse)
 		a := tr.Accuracy()
 		expect.That(t, math.Abs(a.Metres-c.metres) <= 0.11 && strings.Contains(a.Source, c.source) && tr.UsesGrid() == c.grid, "%s to %s: %+v, grid %t", c.from, c.to, a, tr.UsesGrid())

@@ -10,7 +10,7 @@ import (
 )
 
 func TestGuess(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name string
 		x, y float64
 		want []string // texts of the first candidates, in their order
@@ -34,8 +34,7 @@ func TestGuess(t *testing.T) {
 		{"nothing", 1e9, 1e9, nil},
 		{"no_number", math.NaN(), 1, nil},
 		{"infinite", math.Inf(1), math.Inf(-1), nil},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
 			for _, candidate := range crs.Guess(c.x, c.y) {

@@ -12,7 +12,7 @@ import (
 
 func TestLookup(t *testing.T) {
 	const xy, yx = crs.AxisXY, crs.AxisYX
-	cases := []struct {
+	for _, c := range []struct {
 		name, code string
 		order      crs.AxisOrder
 	}{
@@ -35,8 +35,7 @@ func TestLookup(t *testing.T) {
 		{"urn:ogc:def:crs:OGC:1.3:CRS84", "OGC:CRS84", xy},
 		{"urn:ogc:def:crs:OGC::CRS84", "OGC:CRS84", xy},
 		{"http://www.opengis.net/def/crs/OGC/1.3/CRS84", "OGC:CRS84", xy},
-	}
-	for _, c := range cases {
+	} {
 		got, err := crs.Lookup(c.name)
 		if err != nil {
 			t.Errorf("%q: %v", c.name, err)

@@ -93,7 +93,7 @@ func TestForward_identity_is_exact(t *testing.T) {
 
 func TestForward_refuses(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	cases := []struct {
+	for _, c := range []struct {
 		name, from, to string
 		x, y           float64
 		reason         crs.Reason
@@ -133,8 +133,7 @@ func TestForward_refuses(t *testing.T) {
 		{"longitude_of_another_turn", "EPSG:4167", "EPSG:4326", 190, -40, crs.ReasonOutsideSource, "subtract 360"},
 		{"huge", "EPSG:3035", "EPSG:4326", 1e308, -1e308, crs.ReasonOutsideSource, ""},
 		{"huge_conic", "EPSG:2154", "EPSG:4326", 1e308, 1e308, crs.ReasonOutsideSource, ""},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S1-4_"+c.name, func(t *testing.T) {
 			x, y, err := mustTransform(t, c.from, c.to).Forward(c.x, c.y)
 			var outside *crs.RangeError
@@ -199,7 +198,7 @@ func TestForwardPoints(t *testing.T) {
 }
 
 func TestAccuracy(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		from, to string
 		metres   float64
 		source   string
@@ -214,8 +213,7 @@ func TestAccuracy(t *testing.T) {
 		{"EPSG:2154", "EPSG:2056", 0.2, "EPSG:1591 RGF93 v1 to ETRS89 (1) (null transformation): 0.1 m as EPSG states; EPSG:1647"},
 		{"EPSG:27700", "EPSG:25830", 6, "; EPSG:1149"},
 		{"EPSG:5070", "EPSG:3035", 5, "; EPSG:1149"},
-	}
-	for _, c := range cases {
+	} {
 		got := mustTransform(t, c.from, c.to).Accuracy()
 		expect.That(t, math.Abs(got.Metres-c.metres) <= 1e-12 && strings.Contains(got.Source, c.source), "%s to %s: %g m, %s", c.from, c.to, got.Metres, got.Source)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestNear(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name, first string
 		why         crs.Nearness
 	}{
@@ -20,8 +20,7 @@ func TestNear(t *testing.T) {
 		{"EPSG:225832", "EPSG:25832", crs.NearCode},
 		{"EPSG:52832", "EPSG:25832", crs.NearCode},
 		{"EPSG:32762", "EPSG:32761", crs.NearCode},
-	}
-	for _, c := range cases {
+	} {
 		got := crs.Near(c.name, 3)
 		switch {
 		case c.why == "" && len(got) == 0:

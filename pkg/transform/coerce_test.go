@@ -8,7 +8,7 @@ import (
 )
 
 func TestCoerce(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name, in string
 		want     Type
 		out      string // empty: refused
@@ -56,8 +56,7 @@ func TestCoerce(t *testing.T) {
 		{"boolean_of_two", `2`, TypeBoolean, ``},
 		{"boolean_of_other_word", `"ja"`, TypeBoolean, ``},
 		{"any", `{"a":[1]}`, "", `{"a":[1]}`},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S0-10_"+c.name, func(t *testing.T) {
 			in := must.Get(ParseValue([]byte(c.in)))(t)
 			got, ok := coerce(in, c.want)

@@ -16,7 +16,7 @@ import (
 // TestConfigFaults: one faulty config per rule, each with its YAML path.
 func TestConfigFaults(t *testing.T) {
 	sixteen, minus, two := 16, -1, 2.0
-	cases := []struct {
+	for _, c := range []struct {
 		name   string
 		config Config
 		paths  []string
@@ -62,8 +62,7 @@ func TestConfigFaults(t *testing.T) {
 		{"geometry_words", Config{Geometry: GeometryRules{DeclaredCRS: "a", Simplicity: "a", Antimeridian: "a", Dimension: "a", BBox: "a"}},
 			[]string{"geometry.declared_crs", "geometry.simplicity", "geometry.antimeridian", "geometry.dimension", "geometry.bbox"}},
 		{"every_fault_at_once", Config{Unmapped: "x", Fields: []Field{{}, {To: "a", Type: "x"}}}, []string{"fields[0].to", "fields[1].type", "unmapped"}},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S0-1_"+c.name, func(t *testing.T) {
 			_, err := New(c.config)
 			var faults *ConfigError

@@ -102,7 +102,8 @@ func differently() map[string]string {
 // refused. A FeatureCollection counts by its features, a bare geometry is put
 // into a Feature.
 func TestCorpusGeoJSON(t *testing.T) {
-	cases := []struct {
+	tr := mustNew(t, Config{})
+	for _, c := range []struct {
 		name, pattern string
 		valid         bool
 	}{
@@ -111,9 +112,7 @@ func TestCorpusGeoJSON(t *testing.T) {
 		{"geojson-schema_invalid", "geojson-schema/test/fixtures/invalid/*/*.json", false},
 		{"geojsonhint_good", "geojsonhint/test/data/good/*.geojson", true},
 		{"geojsonhint_bad", "geojsonhint/test/data/bad/*.geojson", false},
-	}
-	tr := mustNew(t, Config{})
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := corpus(t, "")
 			counts := map[string]int{}

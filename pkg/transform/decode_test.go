@@ -11,7 +11,8 @@ import (
 
 // TestDecodeAccepts: what RFC 7946 allows comes back as it was written.
 func TestDecodeAccepts(t *testing.T) {
-	cases := []struct{ name, in, want string }{
+	tr := mustNew(t, Config{})
+	for _, c := range []struct{ name, in, want string }{
 		{"S0-8_null_geometry", `{"type":"Feature","geometry":null,"properties":null}`, ""},
 		{"S0-8_empty_properties_are_not_null", `{"type":"Feature","geometry":null,"properties":{}}`, ""},
 		{"S0-8_point", feature(`{"type":"Point","coordinates":[1,2]}`), ""},
@@ -41,9 +42,7 @@ func TestDecodeAccepts(t *testing.T) {
 		{"S0-8_wrong_case_is_a_name_among_properties", withProperties(`{"Type":"x","type":"y","Coordinates":1}`), ""},
 		{"S0-8_escaped_names_and_strings", withProperties(`{"\u0061":"\ud83d\ude00\n"}`), withProperties("{\"a\":\"😀\\n\"}")},
 		{"S0-8_deep_enough", withProperties(`{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}`), ""},
-	}
-	tr := mustNew(t, Config{})
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := c.want
 			if want == "" {
@@ -56,7 +55,8 @@ func TestDecodeAccepts(t *testing.T) {
 
 // TestDecodeRefuses: each fault has its code, its rule, its place.
 func TestDecodeRefuses(t *testing.T) {
-	cases := []struct {
+	tr := mustNew(t, Config{})
+	for _, c := range []struct {
 		name, in string
 		code     classify.Code
 		rule     Rule
@@ -146,9 +146,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"property_beyond_double", withProperties(`{"a":[1,-1e400]}`), classify.CodeNumberRange, RuleNumberRange, "/properties/a/1"},
 		{"id_beyond_double", `{"type":"Feature","id":1e999}`, classify.CodeNumberRange, RuleNumberRange, "/id"},
 		{"too_deep", withProperties(`{"a":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`), classify.CodeTooDeep, RuleDepth, "/properties/a" + strings.Repeat("/0", 62)},
-	}
-	tr := mustNew(t, Config{})
-	for _, c := range cases {
+	} {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			_, err := tr.Decode([]byte(c.in))
 			must.That(t, err != nil, "Decode(%s) accepts it", c.in)
@@ -163,7 +161,8 @@ func TestDecodeRefuses(t *testing.T) {
 
 // TestDecodePlace: an error says where it is in the text, and shows it.
 func TestDecodePlace(t *testing.T) {
-	cases := []struct {
+	tr := mustNew(t, Config{})
+	for _, c := range []struct {
 		name, in     string
 		line, column int
 		offset       int64
@@ -175,9 +174,7 @@ func TestDecodePlace(t *testing.T) {
 			`[[0,0],[1,0],[1,1],[0,1]]]},"properties":null}`},
 		{"duplicate", withProperties(`{"a":1,"a":2}`), 1, 65, 64, `"a":2}}`},
 		{"trailing", feature(`null`) + "\n ]", 2, 2, int64(len(feature(`null`))) + 2, "]"},
-	}
-	tr := mustNew(t, Config{})
-	for _, c := range cases {
+	} {
 		t.Run("S2-5_"+c.name, func(t *testing.T) {
 			_, err := tr.Decode([]byte(c.in))
 			e := asError(t, err)

@@ -13,7 +13,7 @@ import (
 // TestEncodeRefuses: what RFC 7946 has no form for is an error, not bad JSON.
 func TestEncodeRefuses(t *testing.T) {
 	tr := mustNew(t, Config{})
-	cases := []struct {
+	for _, c := range []struct {
 		name string
 		f    Feature
 		rule Rule
@@ -24,8 +24,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{"bare_ring", Feature{Geometry: Geometry{Shape: orb.Ring{{0, 0}}}}, RuleTypeWord},
 		{"bound", Feature{Geometry: Geometry{Shape: orb.Collection{orb.Bound{}}}}, RuleTypeWord},
 		{"heights_missing", Feature{Geometry: Geometry{Shape: orb.LineString{{0, 0}, {1, 1}}, Z: []float64{1}}}, RulePositionSize},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			text, err := tr.Encode(&c.f)
 			must.That(t, err != nil, "it becomes %s", text)
@@ -38,7 +37,9 @@ func TestEncodeRefuses(t *testing.T) {
 // TestCanonical: what counts for the content hash, and what does not.
 func TestCanonical(t *testing.T) {
 	base := `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`
-	cases := []struct {
+	tr := mustNew(t, Config{})
+	want := string(Canonical(mustDecode(t, tr, base)))
+	for _, c := range []struct {
 		name, record string
 		same         bool
 	}{
@@ -53,10 +54,7 @@ func TestCanonical(t *testing.T) {
 		{"array_order", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[2,1],"d":"é"}}}`, false},
 		{"string_for_number", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":"1","b":{"c":[1,2],"d":"é"}}}`, false},
 		{"null_for_missing", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"},"e":null}}`, false},
-	}
-	tr := mustNew(t, Config{})
-	want := string(Canonical(mustDecode(t, tr, base)))
-	for _, c := range cases {
+	} {
 		t.Run("S2-4_"+c.name, func(t *testing.T) {
 			got := string(Canonical(mustDecode(t, tr, c.record)))
 			expect.That(t, (got == want) == c.same, "got  %s\nbase %s", got, want)

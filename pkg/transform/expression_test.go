@@ -11,7 +11,7 @@ import (
 
 func TestExpressions_S0_10(t *testing.T) {
 	record := `{"type":"Feature","id":"f1","geometry":{"type":"Point","coordinates":[9.5,47.1]},"properties":{"h":12.5,"n":3,"big":9007199254740993,"name":"Vaduz","tags":["a","b"],"o":{"k":"v"},"odd name":1}}`
-	cases := []struct{ expr, want string }{
+	for _, c := range []struct{ expr, want string }{
 		{`properties.h * 2`, `25`},
 		{`properties.n + 1`, `4`},
 		{`properties.big + 1`, `9007199254740994`},
@@ -35,8 +35,7 @@ func TestExpressions_S0_10(t *testing.T) {
 		{`let a = properties.h; a + a`, `25`},
 		{`{"a": properties.n, "b": nil}`, `{"a":3,"b":null}`},
 		{`keys(properties)[0] in ["h","n","big","name","tags","o","odd name"]`, `true`},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.expr, func(t *testing.T) {
 			got, err := apply(t, Config{Fields: []Field{{To: "first", Expr: "properties.h * 2"}, {To: "x", Expr: c.expr}}, Unmapped: UnmappedDrop}, record)
 			want := `{"first":25,"x":` + c.want + `}`
@@ -67,13 +66,12 @@ func TestExpressions_S1_9_failures(t *testing.T) {
 
 func TestFilter(t *testing.T) {
 	config := Config{Filter: `properties.kind in ["road", "track"] && properties.lanes > 1`, Geometry: GeometryRules{NullGeometry: Reject}}
-	cases := []struct{ name, record, want string }{
+	for _, c := range []struct{ name, record, want string }{
 		{"kept_and_gated", withProperties(`{"kind":"road","lanes":2}`), "geometry_empty"},
 		{"left_out_before_the_gates", withProperties(`{"kind":"path","lanes":2}`), "filtered"},
 		{"not_decidable", withProperties(`{"kind":"road","lanes":"two"}`), "expression_failed"},
 		{"S1-4_crs_comes_first", `{"type":"Feature","geometry":null,"crs":{"type":"name","properties":{"name":"EPSG:9999999"}},"properties":{"kind":"path"}}`, "unknown_crs"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := mustNew(t, config).Apply(t.Context(), []byte(c.record))
 			var filtered *FilteredError
@@ -112,7 +110,7 @@ func TestID_S0_6(t *testing.T) {
 	expect.That(t, len(hashed) == len(`"f1-"`)+16 && strings.HasPrefix(hashed, `"f1-`), "got %s", hashed)
 	expect.Equal(t, idOf(IDRule{Hash: true}, same), hashed, "the same attributes, written otherwise, give")
 	expect.That(t, idOf(IDRule{Hash: true}, other) != hashed, "other attributes give %s too", hashed)
-	cases := []struct {
+	for _, c := range []struct {
 		rule         IDRule
 		record, want string
 	}{
@@ -123,8 +121,7 @@ func TestID_S0_6(t *testing.T) {
 		{IDRule{Hash: true}, withoutID, "missing_required"},
 		{IDRule{From: "properties.l"}, `{"type":"Feature","geometry":null,"properties":{"l":[1]}}`, "wrong_type"},
 		{IDRule{Expr: `properties.a.b.c`}, record, "expression_failed"},
-	}
-	for _, c := range cases {
+	} {
 		expect.Equal(t, idOf(c.rule, c.record), c.want, c.rule)
 	}
 	for path, rule := range map[string]IDRule{

@@ -18,7 +18,7 @@ func TestFeatureSetProperty(t *testing.T) {
 }
 
 func TestFeatureText(t *testing.T) {
-	cases := []struct{ name, record, id, bbox string }{
+	for _, c := range []struct{ name, record, id, bbox string }{
 		{"point", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1.50,-2,9]},"properties":null}`, "x", "1.5,-2,1.5,-2"},
 		{"number_id", `{"type":"Feature","id":9007199254740993,"geometry":null,"properties":null}`, "9007199254740993", ""},
 		{"no_id_own_bbox", `{"type":"Feature","bbox":[1,2,3,4],"geometry":null,"properties":null}`, "", "1,2,3,4"},
@@ -26,8 +26,7 @@ func TestFeatureText(t *testing.T) {
 		{"bounds_win_over_bbox", `{"type":"Feature","bbox":[1,2,3,4],"geometry":{"type":"MultiPoint","coordinates":[[5,9],[-7,8]]},"properties":null}`, "", "-7,8,5,9"},
 		{"empty_geometry", `{"type":"Feature","geometry":{"type":"Polygon","coordinates":[]},"properties":null}`, "", ""},
 		{"collection", `{"type":"Feature","geometry":{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},{"type":"LineString","coordinates":[[3,4],[-5,6]]}]},"properties":null}`, "", "-5,2,3,6"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S2-5_"+c.name, func(t *testing.T) {
 			f := mustDecode(t, mustNew(t, Config{}), c.record)
 			expect.That(t, f.IDString() == c.id && f.BBoxString() == c.bbox, "id %q, bbox %q; want %q, %q", f.IDString(), f.BBoxString(), c.id, c.bbox)

@@ -20,7 +20,7 @@ func TestOutputValidity_S0_3_S0_8(t *testing.T) {
 	none := 0.0
 	split := `{"type":"MultiPolygon","coordinates":[[[[8,47],[8.0005,47],[8,47.001],[8,47]]],[[[8.0005,47],[8.001,47],[8.001,47.001],[8.0005,47]]]]}`
 	touching := `{"type":"Polygon","coordinates":[[[8,47],[8.001,47],[8.001,47.001],[8.0005,47],[8,47.001],[8,47]]]}`
-	cases := []struct {
+	for _, c := range []struct {
 		name, in   string
 		config     Config
 		want, flag string
@@ -45,8 +45,7 @@ func TestOutputValidity_S0_3_S0_8(t *testing.T) {
 		{"an_invalid_one_that_was_let_pass", bowTie, Config{Geometry: GeometryRules{RoundDecimals: &two, Validity: ValidityFlag}}, bowTie, "ring_not_simple near 1 1", ""},
 		{"heights", `{"type":"Polygon","coordinates":[[[8,47,1],[8.001,47,2],[8.001,47.001,3],[8.0005,47.0000004,4],[8,47.001,5],[8,47,1]]]}`, Config{Geometry: GeometryRules{RoundDecimals: &six}},
 			`{"type":"MultiPolygon","coordinates":[[[[8,47,1],[8.0005,47,4],[8,47.001,5],[8,47,1]]],[[[8.0005,47,4],[8.001,47,2],[8.001,47.001,3],[8.0005,47,4]]]]}`, "snapped", ""},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, flag, err := applied(t, c.config, feature(c.in))
 			if c.code != "" {

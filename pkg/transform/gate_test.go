@@ -17,7 +17,7 @@ func withCRS(crs string) string {
 func TestGate(t *testing.T) {
 	polygonsOnly := GeometryRules{Types: []GeometryType{Polygon, MultiPolygon}}
 	point := feature(`{"type":"Point","coordinates":[1,2]}`)
-	cases := []struct {
+	for _, c := range []struct {
 		name, in string
 		rules    GeometryRules
 		code     classify.Code // empty: it passes
@@ -51,8 +51,7 @@ func TestGate(t *testing.T) {
 		{"S0-8_is_valid", feature(`{"type":"Polygon","coordinates":[[[0,0],[0,1],[1,1],[0,0]]]}`), GeometryRules{}, "", "", ""},
 		{"S0-8_is_valid_bow_tie", feature(bowTie), GeometryRules{}, classify.CodeGeometryInvalid, RuleRingSimple, "/geometry/coordinates/0"},
 		{"S0-8_is_valid_flagged", feature(bowTie), GeometryRules{Validity: ValidityFlag}, "", "", ""},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: c.rules})
 			err := gateError(t, tr, mustDecode(t, tr, c.in))

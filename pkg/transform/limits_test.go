@@ -16,7 +16,7 @@ func TestDecodeLimits(t *testing.T) {
 	nested := feature(strings.Repeat(`{"type":"GeometryCollection","geometries":[`, 3) + `{"type":"Point","coordinates":[1,2]}` + strings.Repeat(`]}`, 3))
 	text := withProperties(`{"a":"` + strings.Repeat("x", 48) + `"}`)
 	number := withProperties(`{"a":` + strings.Repeat("1", 20) + `}`)
-	cases := []struct {
+	for _, c := range []struct {
 		name, in     string
 		passes, hits Limits
 		code         classify.Code
@@ -29,8 +29,7 @@ func TestDecodeLimits(t *testing.T) {
 		{"max_depth", rings, Limits{MaxDepth: 5}, Limits{MaxDepth: 4}, classify.CodeTooDeep, RuleDepth},
 		{"max_literal_bytes", text, Limits{MaxLiteralBytes: 50}, Limits{MaxLiteralBytes: 49}, classify.CodeLimitExceeded, RuleLiteralBytes},
 		{"max_number_bytes", number, Limits{MaxNumberBytes: 20}, Limits{MaxNumberBytes: 19}, classify.CodeLimitExceeded, RuleNumberBytes},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			if _, err := mustNew(t, Config{Limits: c.passes}).Decode([]byte(c.in)); err != nil {
 				t.Errorf("at the limit: %v", err)
@@ -45,7 +44,8 @@ func TestDecodeLimits(t *testing.T) {
 
 // TestDecodeHostile: what has brought other decoders down is refused at once.
 func TestDecodeHostile(t *testing.T) {
-	cases := []struct {
+	tr := mustNew(t, Config{})
+	for _, c := range []struct {
 		name, in string
 		code     classify.Code
 	}{
@@ -58,9 +58,7 @@ func TestDecodeHostile(t *testing.T) {
 		{"wide_empty_members", feature(`{"type":"GeometryCollection","geometries":[` + strings.Repeat(`{"type":"LineString","coordinates":[]},`, 100_000)), classify.CodeLimitExceeded},
 		{"10000_digit_number", withProperties(`{"a":0.` + strings.Repeat("1", 10_000) + `}`), classify.CodeLimitExceeded},
 		{"10000_digit_ordinate", feature(`{"type":"Point","coordinates":[0.` + strings.Repeat("1", 10_000) + `,1]}`), classify.CodeLimitExceeded},
-	}
-	tr := mustNew(t, Config{})
-	for _, c := range cases {
+	} {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			_, err := tr.Decode([]byte(c.in))
 			must.That(t, err != nil, "it is accepted")

@@ -23,7 +23,7 @@ func apply(tb testing.TB, config Config, record string) (string, error) {
 
 func TestMapProperties(t *testing.T) {
 	flat := &Flatten{}
-	cases := []struct {
+	for _, c := range []struct {
 		name     string
 		config   Config
 		in, want string
@@ -63,8 +63,7 @@ func TestMapProperties(t *testing.T) {
 		{"flatten_array_index", Config{Flatten: &Flatten{Arrays: ArraysIndex}}, `{"t":["a",{"b":1}],"e":[]}`, `{"t_0":"a","t_1_b":1,"e":[]}`},
 		{"flatten_mapped_object", Config{Fields: []Field{{From: "o", To: "owner"}}, Flatten: flat, Unmapped: UnmappedDrop}, `{"o":{"name":"x"}}`, `{"owner_name":"x"}`},
 		{"flattened_name_as_source", Config{Fields: []Field{{From: "o_name", To: "owner"}}, Flatten: flat}, `{"o":{"name":"x","age":3}}`, `{"owner":"x","o_age":3}`},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S0-10_"+c.name, func(t *testing.T) {
 			got, err := apply(t, c.config, withProperties(c.in))
 			expect.That(t, err == nil && got == c.want, "got  %s, %v\nwant %s", got, err, c.want)
@@ -73,7 +72,7 @@ func TestMapProperties(t *testing.T) {
 }
 
 func TestMapRefuses(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name   string
 		config Config
 		in     string
@@ -92,8 +91,7 @@ func TestMapRefuses(t *testing.T) {
 		{"S0-10_flatten_conflict", Config{Flatten: &Flatten{}}, `{"a_b":1,"a":{"b":2}}`, classify.CodeFlattenConflict, "/properties/a", string(RuleFlattenedNames), "2"},
 		{"S0-10_conflict_of_field_and_kept", Config{Fields: []Field{{From: "A", To: "b"}}}, `{"A":1,"b":2}`, classify.CodeFlattenConflict, "/properties/b", string(RuleFlattenedNames), "2"},
 		{"S0-10_conflict_among_many", Config{Flatten: &Flatten{}}, `{` + manyProperties(60) + `,"p":{"1":0}}`, classify.CodeFlattenConflict, "/properties/p", string(RuleFlattenedNames), "0"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := apply(t, c.config, withProperties(c.in))
 			must.That(t, err != nil, "it passes: %s", got)
@@ -138,7 +136,7 @@ func TestValidate(t *testing.T) {
 		Flatten: &Flatten{},
 	})
 	good := `{"id":1,"place":"Vaduz","o_name":"x"}`
-	cases := []struct {
+	for _, c := range []struct {
 		name, properties string
 		code             classify.Code
 		path             string
@@ -151,8 +149,7 @@ func TestValidate(t *testing.T) {
 		{"fraction_for_integer", `{"id":1.5,"place":"x","o":1}`, classify.CodeWrongType, "/properties/id"},
 		{"wrong_type_optional", `{"id":1,"place":"x","area":"1","o":1}`, classify.CodeWrongType, "/properties/area"},
 		{"flattened_to_nothing", `{"id":1,"place":"x"}`, classify.CodeMissingRequired, "/properties/o"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			err := tr.Validate(mustDecode(t, tr, withProperties(c.properties)))
 			if c.code == "" {

@@ -23,7 +23,7 @@ func geometryOf(tb testing.TB, config Config, geometry string) (string, error) {
 }
 
 func TestPrecision(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name     string
 		decimals int
 		in, want string
@@ -36,8 +36,7 @@ func TestPrecision(t *testing.T) {
 		{"collection", 0, `{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1.4,1]},{"type":"MultiLineString","coordinates":[[[1.2,1],[2.2,2]]]}]}`,
 			`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,1]},{"type":"MultiLineString","coordinates":[[[1,1],[2,2]]]}]}`},
 		{"repeated_positions_stay", 0, `{"type":"LineString","coordinates":[[0,0],[0.1,0],[5,5]]}`, `{"type":"LineString","coordinates":[[0,0],[0,0],[5,5]]}`},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S0-3_"+c.name, func(t *testing.T) {
 			got, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &c.decimals}}, c.in)
 			must.That(t, err == nil && got == c.want, "got %s, %v; want %s", got, err, c.want)
@@ -50,14 +49,13 @@ func TestPrecision(t *testing.T) {
 
 // TestCollapse: rounding never leaves a ring or a line of nothing behind.
 func TestCollapse(t *testing.T) {
-	cases := []struct{ name, in, path string }{
+	decimals := 0
+	for _, c := range []struct{ name, in, path string }{
 		{"ring_to_a_point", `{"type":"Polygon","coordinates":[[[0,0],[0.1,0],[0.1,0.1],[0,0]]]}`, "/geometry/coordinates/0"},
 		{"ring_to_a_line", `{"type":"Polygon","coordinates":[[[0,0],[5,0],[5,0.4],[0,0.4],[0,0]]]}`, "/geometry/coordinates/0"},
 		{"hole", `{"type":"MultiPolygon","coordinates":[[[[0,0],[9,0],[9,9],[0,9],[0,0]],[[1,1],[1.1,1.1],[1.1,1],[1,1]]]]}`, "/geometry/coordinates/0/1"},
 		{"line", `{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[0,0],[0.1,0.1]]}]}`, "/geometry/geometries/0/coordinates"},
-	}
-	decimals := 0
-	for _, c := range cases {
+	} {
 		t.Run("S0-3_"+c.name, func(t *testing.T) {
 			_, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputReject}}, c.in)
 			must.That(t, err != nil, "reject lets it pass")
@@ -76,14 +74,13 @@ func TestCollapse(t *testing.T) {
 }
 
 func TestWinding(t *testing.T) {
-	cases := []struct{ name, in, want string }{
+	for _, c := range []struct{ name, in, want string }{
 		{"right_already", `{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,2],[3,1],[2,1]]]}`, ""},
 		{"exterior", `{"type":"Polygon","coordinates":[[[0,0],[9,9],[9,0],[0,0]]]}`, `{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]]]}`},
 		{"hole", `{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,1],[3,2],[2,1]]]}`, `{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,2],[3,1],[2,1]]]}`},
 		{"heights_go_along", `{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[5,5,5]},{"type":"MultiPolygon","coordinates":[[[[0,0,1],[9,0,2],[9,9,3],[0,0,1]]],[[[20,20,4],[21,21],[21,20,6],[20,20,4]]]]},{"type":"LineString","coordinates":[[1,2,7],[3,4,8]]}]}`,
 			`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[5,5,5]},{"type":"MultiPolygon","coordinates":[[[[0,0,1],[9,0,2],[9,9,3],[0,0,1]]],[[[20,20,4],[21,20,6],[21,21],[20,20,4]]]]},{"type":"LineString","coordinates":[[1,2,7],[3,4,8]]}]}`},
-	}
-	for _, c := range cases {
+	} {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			want := c.want
 			if want == "" {

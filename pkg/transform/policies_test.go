@@ -18,7 +18,7 @@ func TestGeometryPolicies(t *testing.T) {
 	point := func(at string) string { return feature(`{"type":"Point","coordinates":` + at + `}`) }
 	box := `{"type":"Polygon","coordinates":[[[170,0],[-170,0],[-170,10],[170,10],[170,0]]]}`
 	turned := `{"type":"Polygon","coordinates":[[[170,0],[170,10],[-170,10],[-170,0],[170,0]]]}` // by its numbers it is wound wrong
-	cases := []struct {
+	for _, c := range []struct {
 		name, in   string
 		config     Config
 		want, flag string
@@ -87,8 +87,7 @@ func TestGeometryPolicies(t *testing.T) {
 		{"bbox_across_the_meridian_wrong", record(`{"type":"MultiPoint","coordinates":[[177,-20],[-178,-16]]}`, `[178,-20,-178,-16]`),
 			Config{Geometry: GeometryRules{BBox: BBoxCheck}}, "", "", classify.CodeBBoxMismatch},
 		{"bbox_across_the_meridian", record(box, `[170,0,-170,10]`), Config{Geometry: GeometryRules{BBox: BBoxCheck}}, turned, "", ""},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, flag, err := applied(t, c.config, c.in)
 			if c.code != "" {
@@ -104,7 +103,7 @@ func TestGeometryPolicies(t *testing.T) {
 
 func TestBBoxPolicies(t *testing.T) {
 	line := `{"type":"Feature","bbox":[9,9,9,9],"geometry":{"type":"LineString","coordinates":[[170,0,5],[-170,10,7]]},"properties":null}`
-	cases := []struct {
+	for _, c := range []struct {
 		name  string
 		rules GeometryRules
 		want  string
@@ -114,8 +113,7 @@ func TestBBoxPolicies(t *testing.T) {
 		{"compute", GeometryRules{BBox: BBoxCompute}, `"bbox":[-170,0,5,170,10,7],`},
 		{"compute_of_a_cut", GeometryRules{BBox: BBoxCompute, Dimension: DimensionDropZ, Antimeridian: AntimeridianCut}, `"bbox":[170,0,-170,10],`},
 		{"keep_of_a_cut", GeometryRules{Dimension: DimensionDropZ, Antimeridian: AntimeridianCut}, `"bbox":[170,0,-170,10],`},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: c.rules})
 			f := must.Get(tr.Apply(t.Context(), []byte(line)))(t)
@@ -163,7 +161,7 @@ func TestCRS_S1_4(t *testing.T) {
 	}
 	point := func(at string) string { return feature(`{"type":"Point","coordinates":` + at + `}`) }
 	use := GeometryRules{DeclaredCRS: DeclaredUse}
-	cases := []struct {
+	for _, c := range []struct {
 		name, in string
 		rules    GeometryRules
 		want     string
@@ -182,8 +180,7 @@ func TestCRS_S1_4(t *testing.T) {
 		{"undeclared_metres", point(`[2600000,1200000]`), GeometryRules{}, "", classify.CodeCoordinateRange, "EPSG:2056"},
 		{"metres_in_the_wrong_system", point(`[2600000,1200000]`), GeometryRules{SourceCRS: "EPSG:25832"}, "", classify.CodeCoordinateRange, "source_crs"},
 		{"degrees_in_a_projected_system", point(`[9.5,47.1]`), GeometryRules{SourceCRS: "EPSG:2056"}, "", classify.CodeCoordinateRange, "source_crs"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := func() (string, error) {
 				tr := mustNew(t, Config{Geometry: roundedTo(c.rules, &six)})

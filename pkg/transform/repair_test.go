@@ -25,7 +25,7 @@ func applied(tb testing.TB, config Config, record string) (geometry, flag string
 
 func TestRepair_S0_8(t *testing.T) {
 	square := `[[0,0],[9,0],[9,9],[0,9],[0,0]]`
-	cases := []struct{ name, in, want, flag string }{
+	for _, c := range []struct{ name, in, want, flag string }{
 		{"valid_stays", `{"type":"Polygon","coordinates":[` + square + `]}`, `{"type":"Polygon","coordinates":[` + square + `]}`, ""},
 		{"bow_tie", bowTie, `{"type":"MultiPolygon","coordinates":[[[[0,0],[1,1],[0,2],[0,0]]],[[[1,1],[2,0],[2,2],[1,1]]]]}`,
 			"repaired ring_not_simple near 1 1 (/geometry/coordinates/0), area 0 to 2"},
@@ -38,8 +38,7 @@ func TestRepair_S0_8(t *testing.T) {
 		{"heights", `{"type":"Polygon","coordinates":[[[0,0,0],[2,2,20],[2,0,30],[0,2,10],[0,0,0]]]}`,
 			`{"type":"MultiPolygon","coordinates":[[[[0,0,0],[1,1,15],[0,2,10],[0,0,0]]],[[[1,1,15],[2,0,30],[2,2,20],[1,1,15]]]]}`, "area 0 to 2"},
 		{"in_a_collection", `{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[0,0]},` + bowTie + `]}`, "", "area 0 to 2"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, flag, err := applied(t, Config{Geometry: GeometryRules{Validity: ValidityRepair}}, feature(c.in))
 			must.Do(t, err)

@@ -29,7 +29,7 @@ func TestTypes_S0_10_values(t *testing.T) {
 		return Field{Type: TypeDateTime, Formats: formats, TimeZone: zone}
 	}
 	unit := func(from, to string) Field { return Field{Type: TypeNumber, Units: &Units{from, to}} }
-	cases := []struct {
+	for _, c := range []struct {
 		name     string
 		field    Field
 		in, want string
@@ -83,8 +83,7 @@ func TestTypes_S0_10_values(t *testing.T) {
 		{"reference_by_number", Field{References: &FieldReference{Set: "zones"}}, `17`, `17`},
 		{"reference_null_refers_to_nothing", Field{References: &FieldReference{Set: "zones", Mandatory: true}}, `null`, `null`},
 		{"reference_not_mandatory", Field{References: &FieldReference{Set: "zones"}, OnError: OnErrorNull}, `"W9"`, `null`},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := must.Get(convertOne(t, c.field, c.in))(t)
 			if got == c.want {
@@ -99,7 +98,7 @@ func TestTypes_S0_10_values(t *testing.T) {
 func TestTypes_S1_2_refused(t *testing.T) {
 	zurich := Field{Type: TypeDateTime, Formats: []string{"%Y-%m-%d %H:%M"}, TimeZone: "Europe/Zurich"}
 	zones := &FieldReference{Set: "zones", Mandatory: true}
-	cases := []struct {
+	for _, c := range []struct {
 		name  string
 		field Field
 		in    string
@@ -135,8 +134,7 @@ func TestTypes_S1_2_refused(t *testing.T) {
 		{"S0-9_mandatory_key_whatever_on_error", Field{References: zones, OnError: OnErrorNull}, `""`, classify.CodeForeignKeyEmpty, "empty"},
 		{"S0-9_empty_key_not_mandatory_holds_nothing", Field{References: &FieldReference{Set: "zones"}}, `""`, classify.CodeForeignKeyUnresolved, "no key"},
 		{"key_not_mandatory_rejected", Field{References: &FieldReference{Set: "zones"}}, `"W9"`, classify.CodeForeignKeyUnresolved, "no key"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := convertOne(t, c.field, c.in)
 			must.That(t, err != nil, "it became %s", got)
@@ -157,7 +155,7 @@ func TestTypes_S1_2_refused(t *testing.T) {
 
 // TestRuleFaults_S0_1: what is wrong with a rule is found at load, at its place.
 func TestRuleFaults_S0_1(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name  string
 		field Field
 		path  string
@@ -206,8 +204,7 @@ func TestRuleFaults_S0_1(t *testing.T) {
 		{"unique_of_a_text", Field{Type: TypeString, Unique: true}, "fields[0].unique"},
 		{"expr_environment", Field{Expr: `$env["id"]`}, "fields[0].expr"},
 		{"expr_too_long", Field{Expr: "properties.a" + strings.Repeat(" + 1", 300)}, "fields[0].expr"},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.field.To = "x"
 			_, err := New(Config{Fields: []Field{c.field}})

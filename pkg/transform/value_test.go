@@ -9,15 +9,14 @@ import (
 )
 
 func TestParseValue(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		in   string
 		kind Kind
 		text string
 	}{
 		{`null`, KindNull, ""}, {`true`, KindBoolean, "true"}, {` false `, KindBoolean, "false"}, {`1.50`, KindNumber, "1.50"},
 		{`"a\"b"`, KindString, `a"b`}, {`[1, "x"]`, KindArray, `[1,"x"]`}, {`{"b": 1, "a": null}`, KindObject, `{"b":1,"a":null}`},
-	}
-	for _, c := range cases {
+	} {
 		v, err := ParseValue([]byte(c.in))
 		expect.That(t, err == nil && v.Kind() == c.kind && v.Text() == c.text, "S0-10: %s is a %s %q (%v), want %s %q", c.in, v.Kind(), v.Text(), err, c.kind, c.text)
 	}
@@ -55,12 +54,11 @@ func TestValueOf(t *testing.T) {
 
 // TestAppendDecimal: one number, one form; another number, another form.
 func TestAppendDecimal(t *testing.T) {
-	cases := []struct{ literal, want string }{
+	for _, c := range []struct{ literal, want string }{
 		{"0", "0"}, {"-0", "0"}, {"0.000", "0"}, {"-0e5", "0"}, {"1", "1"}, {"1.0", "1"}, {"10e-1", "1"}, {"-1.50", "-15e-1"},
 		{"1200", "12e2"}, {"1.2E+3", "12e2"}, {"0.0012", "12e-4"}, {"9007199254740993", "9007199254740993"}, {"100000000000000000000001", "100000000000000000000001"},
 		{"1e-9223372036854775808", "1e-9223372036854775808"}, {"1E-99999999999999999999", "1e-99999999999999999999"},
-	}
-	for _, c := range cases {
+	} {
 		expect.Equal(t, string(appendDecimal([]byte("x-"), c.literal)), "x-"+c.want, "S2-4", c.literal)
 	}
 }

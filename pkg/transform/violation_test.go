@@ -15,7 +15,8 @@ import (
 // is found, named and located.
 func TestViolation(t *testing.T) {
 	square := `[[0,0],[9,0],[9,9],[0,9],[0,0]]`
-	cases := []struct {
+	tr := mustNew(t, Config{})
+	for _, c := range []struct {
 		name, geometry string
 		rule           Rule
 		path           string
@@ -28,9 +29,7 @@ func TestViolation(t *testing.T) {
 		{"interior_cut_apart", `{"type":"Polygon","coordinates":[` + square + `,[[0,0],[4,5],[5,4],[0,0]],[[9,9],[4,5],[5,7],[9,9]]]}`, RuleInteriorDisconnected, "/geometry/coordinates/2", &orb.Point{9, 9}},
 		{"polygons_overlap", `{"type":"MultiPolygon","coordinates":[[` + square + `],[[[5,5],[15,5],[15,6],[5,6],[5,5]]]]}`, RulePolygonsOverlap, "/geometry/coordinates/1/0", &orb.Point{9, 5}},
 		{"in_a_collection", `{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[0,0]},` + bowTie + `]}`, RuleRingSimple, "/geometry/geometries/1/coordinates/0", &orb.Point{1, 1}},
-	}
-	tr := mustNew(t, Config{})
-	for _, c := range cases {
+	} {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			err := gateError(t, tr, mustDecode(t, tr, feature(c.geometry)))
 			var v *Violation

@@ -22,7 +22,7 @@ func ring(ordinates ...float64) orb.Ring {
 
 func TestValid_S0_8(t *testing.T) {
 	box := rings.Box(5, 5, 5) // from 0 to 10
-	cases := []struct {
+	for _, c := range []struct {
 		name  string
 		shape orb.Geometry
 		rule  validity.Rule // "" for a valid one
@@ -78,8 +78,7 @@ func TestValid_S0_8(t *testing.T) {
 		{"polygon_in_a_polygon_touches", orb.MultiPolygon{{box}, {ring(0, 5, 5, 2, 5, 8)}}, validity.PolygonsOverlap, "/coordinates/1/0", orb.Point{0, 5}},
 		{"hole_of_the_other_polygon", orb.MultiPolygon{{box}, {rings.Box(20, 5, 5), rings.Box(5, 5, 1)}}, validity.HoleOutside, "/coordinates/1/1", orb.Point{4, 4}},
 		{"in_a_collection", orb.Collection{orb.Point{}, orb.Polygon{ring(0, 0, 2, 2, 2, 0, 0, 2)}}, validity.RingNotSimple, "/geometries/1/coordinates/0", orb.Point{1, 1}},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			fault := judged(t, c.shape)
 			switch {
@@ -94,7 +93,7 @@ func TestValid_S0_8(t *testing.T) {
 }
 
 func TestSimple_S0_8(t *testing.T) {
-	cases := []struct {
+	for _, c := range []struct {
 		name  string
 		shape orb.Geometry
 		path  string // "" for a simple one
@@ -112,8 +111,7 @@ func TestSimple_S0_8(t *testing.T) {
 		{"lines_that_cross_each_other", orb.MultiLineString{{{0, 0}, {2, 2}}, {{2, 0}, {0, 2}}}, "", orb.Point{}},
 		{"second_line", orb.MultiLineString{{{0, 0}, {2, 2}}, {{0, 0}, {2, 2}, {2, 0}, {0, 2}}}, "/coordinates/1", orb.Point{1, 1}},
 		{"point_twice", orb.Collection{orb.MultiPoint{{1, 1}, {2, 2}, {1, 1}}}, "/geometries/0/coordinates/2", orb.Point{1, 1}},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			fault := isSimple(t, c.shape)
 			switch {
