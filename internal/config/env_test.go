@@ -141,9 +141,9 @@ func TestChanges_S4_5_tellsWhatARunningConsumerCanTakeUp(t *testing.T) {
 			must.That(t, err == nil && slices.Equal(taken, c.taken) && slices.Equal(restart, c.restart),
 				"taken %v, restart %v, error %v; want %v, %v", taken, restart, err, c.taken, c.restart)
 			again, still, err := Changes(from.Taking(to), to)
-			expect.That(t, err == nil && len(again) <= 0 && slices.Equal(still, c.restart), "after it was taken up: %v, %v, %v", again, still, err)
+			expect.That(t, err == nil && len(again) == 0 && slices.Equal(still, c.restart), "after it was taken up: %v, %v, %v", again, still, err)
 			before, _, _ := Changes(from, mustParse(t, reloadable))
-			expect.That(t, len(before) <= 0, "the old configuration changed: %v", before)
+			expect.That(t, len(before) == 0, "the old configuration changed: %v", before)
 		})
 	}
 }

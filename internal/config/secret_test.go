@@ -128,7 +128,7 @@ func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 		expect.That(t, !checked || slices.Equal(slices.Sorted(slices.Values(k.rules.words)), slices.Sorted(slices.Values(words))), "%s takes %q, want %q", path, k.rules.words, words)
 		delete(want, path)
 	})
-	expect.That(t, len(want) <= 0, "no such keys: %v", want)
+	expect.That(t, len(want) == 0, "no such keys: %v", want)
 	for name, c := range map[string][2][]string{
 		chosen + "strategy": {texts(Strategies()), texts(policy.Strategies())}, chosen + "preset": {texts(Presets()), texts(policy.Presets())},
 	} {

@@ -61,7 +61,7 @@ func (b *bench) names() string {
 func TestSink_S0_6_rowsOfFeatureIds(t *testing.T) {
 	b := byFeature(t)
 	notes, err := b.Prepare(t.Context())
-	must.That(t, err == nil && len(notes) <= 0, "%v, %v", notes, err)
+	must.That(t, err == nil && len(notes) == 0, "%v, %v", notes, err)
 	const binary = "\x00\x00\x00\x00\x01\x0e" // a key of Avro
 	for i, step := range []struct {
 		row  *Row

@@ -42,7 +42,7 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 			got := b.ask("select count(*) from pg_tables where tablename like 'parcels%'")
 			must.That(t, got == "0", "the dry run made %s tables", got)
 			made := b.ensure(true, 10)
-			check.That(t, strings.Join(printed.Statements, "\n") == strings.Join(made.Statements, "\n") && len(made.Left) <= 0,
+			check.That(t, strings.Join(printed.Statements, "\n") == strings.Join(made.Statements, "\n") && len(made.Left) == 0,
 				"printed %v\nmade %v\nleft %v", printed.Statements, made.Statements, made.Left)
 			b.ensure(true, 0)
 			for sql, want := range map[string]string{
@@ -55,7 +55,7 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 			}
 			b.refound(b.cfg.Sink.Key)
 			notes, err := b.Prepare(t.Context())
-			check.That(t, err == nil && len(notes) <= 0, "%v, %v", notes, err)
+			check.That(t, err == nil && len(notes) == 0, "%v, %v", notes, err)
 		})
 	}
 }
@@ -69,7 +69,7 @@ func TestEnsure_S0_6_addsWhatATableHasNot(t *testing.T) {
 	before := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
 	dry := b.ensure(false, 6) // two columns and their comments, the guard, the index
 	done := b.ensure(true, 6)
-	check.That(t, (len(dry.Left) <= 0 || dry.Left[0].Column == "geom") && len(done.Left) == 1 && done.Left[0].Column == "geom" && strings.Contains(done.Left[0].Fix, "st_transform"),
+	check.That(t, (len(dry.Left) == 0 || dry.Left[0].Column == "geom") && len(done.Left) == 1 && done.Left[0].Column == "geom" && strings.Contains(done.Left[0].Fix, "st_transform"),
 		"left %v, %v", dry.Left, done.Left)
 	after := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
 	check.That(t, after == before+" seentimestamp with time zone tagsjsonb", "%s became %s", before, after)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -155,18 +156,22 @@ func TestExpressions_S0_10_exact(t *testing.T) {
 
 		`join(keys(properties.o), "")`: `"uvwxyz"`, `values(properties.o)`: `[6,5,4,3,2,1]`, `keys(properties.name)`: "", `values(properties.missing)`: "",
 	} {
-		t.Run(expression, func(t *testing.T) {
-			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: expression}}, Unmapped: UnmappedDrop}, record)
-			if want == "" {
-				e := asError(t, err)
-				expect.That(t, e.Code == classify.CodeExpressionFailed && !strings.Contains(e.Message, "panic"), "got %s, %v", got, err)
-				return
-			}
-			if want := `{"x":` + want + `}`; err != nil || got != want {
-				t.Errorf("got %s, %v, want %s", got, err, want)
-			}
-		})
+		t.Run(expression, func(t *testing.T) { checkExpression(t, record, expression, want, "") })
 	}
+}
+
+// checkExpression evaluates an expression over a record; if no result is wanted, it must fail and say why.
+func checkExpression(t *testing.T, record, text, want, says string) {
+	t.Helper()
+	got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
+	if want != "" {
+		expect.That(t, err == nil && got == `{"x":`+want+`}`, "got %s, %v, want %s", got, err, want)
+		return
+	}
+	must.That(t, err != nil, "has the result %s", got)
+	e := asError(t, err)
+	expect.That(t, e.Code == classify.CodeExpressionFailed && strings.Contains(e.Message, says) && !strings.Contains(e.Message, "panic") && !strings.Contains(e.Message, "transform."),
+		"got %s: %v", e.Code, e)
 }
 
 // Whatever a record holds, an expression ends: a loop within a loop over a long list, or over a long text, is refused.

@@ -179,7 +179,7 @@ func TestSnap_S0_8_whatCanBeRoundedIs(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: GeometryRules{Validity: policy, OutputValidity: OutputReject, RoundDecimals: &six}})
 			out := must.Get(applyTo(t, tr, mustDecode(t, tr, feature(in))))(t)
 			fault, err := validity.Valid(t.Context(), out.Geometry.Shape)
-			expect.That(t, fault == nil && err == nil && len(out.Properties) <= 0, "%s: %v %v, %v", policy, fault, err, out.Properties)
+			expect.That(t, fault == nil && err == nil && len(out.Properties) == 0, "%s: %v %v, %v", policy, fault, err, out.Properties)
 		}
 	}
 }
