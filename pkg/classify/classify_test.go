@@ -2,12 +2,10 @@ package classify_test
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -16,7 +14,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
-	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -177,66 +174,6 @@ func TestWithClass(t *testing.T) {
 	stopped := classify.WithClass(classify.Permanent, &classify.HTTPError{Status: 429, RetryAfter: time.Minute})
 	f = classify.Of(stopped)
 	expect.That(t, f.RetryAfter == 0, "what is not tried again needs no delay: %v", f.RetryAfter)
-}
-
-// TestRealErrors takes the errors from the network itself, so that the table stands on what the library gives.
-func TestRealErrors(t *testing.T) {
-	t.Run("S1-2_connection_refused", func(t *testing.T) {
-		l := listen(t)
-		address := l.Addr().String()
-		_ = l.Close()
-		_, err := get("http://" + address)
-		wantCode(t, err, classify.CodeConnectionRefused)
-	})
-	t.Run("S1-2_connection_reset", func(t *testing.T) {
-		l := listen(t)
-		go serveOnce(l, func(c *net.TCPConn) { _ = c.SetLinger(0) })
-		_, err := get("http://" + l.Addr().String())
-		wantCode(t, err, classify.CodeConnectionReset)
-	})
-	t.Run("S1-2_closed_without_an_answer", func(t *testing.T) {
-		l := listen(t)
-		go serveOnce(l, func(*net.TCPConn) {})
-		_, err := get("http://" + l.Addr().String())
-		wantCode(t, err, classify.CodeConnectionReset)
-	})
-	t.Run("S4-3_network_timeout", func(t *testing.T) {
-		l := listen(t) // accepts in the kernel, answers never
-		_, err := (&http.Client{Timeout: time.Millisecond}).Get("http://" + l.Addr().String())
-		wantCode(t, err, classify.CodeTimeout)
-	})
-	t.Run("not_a_tls_server", func(t *testing.T) {
-		l := listen(t)
-		go serveOnce(l, func(c *net.TCPConn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
-		_, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{ServerName: "localhost"})
-		wantCode(t, err, classify.CodeTLS)
-	})
-}
-
-func get(url string) (*http.Response, error) { return (&http.Client{Timeout: time.Minute}).Get(url) }
-
-func wantCode(t *testing.T, err error, want classify.Code) {
-	t.Helper()
-	must.That(t, err != nil, "no error")
-	expect.Equal(t, classify.Of(err).Code, want, err)
-}
-
-func listen(t *testing.T) net.Listener {
-	t.Helper()
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	t.Cleanup(func() { _ = l.Close() })
-	return l
-}
-
-// serveOnce reads the start of one request, acts and closes.
-func serveOnce(l net.Listener, act func(*net.TCPConn)) {
-	c, err := l.Accept()
-	if err != nil {
-		return
-	}
-	_, _ = c.Read(make([]byte, 4096))
-	act(c.(*net.TCPConn))
-	_ = c.Close()
 }
 
 // coherent proves what must hold for every failure.
