@@ -32,7 +32,6 @@ func TestHeights_against_PROJ(t *testing.T) {
 			expect.That(t, err == nil && back == -shift, "%s: %v up, %v down, %v", name, shift, back, err)
 			worst = max(worst, math.Abs(shift-p[2]))
 		}
-		t.Logf("%s: worst of %d: %.2g m", name, len(v.Sets[name]), worst)
 		expect.That(t, len(v.Sets[name]) >= 100 && worst <= 1e-6, "%s: off by %.3g m at %d points", name, worst, len(v.Sets[name]))
 	}
 }

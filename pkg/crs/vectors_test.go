@@ -115,7 +115,6 @@ const (
 // use in both directions, 60 for a zone of many, and at some far outside it.
 func TestVectors(t *testing.T) {
 	var seen []string
-	var worst worstError
 	for _, set := range readVectors(t) {
 		seen = append(seen, set.Code)
 		c := mustLookup(t, set.Code)
@@ -131,13 +130,9 @@ func TestVectors(t *testing.T) {
 		}
 		expect.That(t, len(set.Points) >= 60, "%s: %d points are too few", set.Code, len(set.Points))
 		w, wide := measure(t, set.Code, set.Points), measure(t, set.Code, set.Wide)
-		t.Logf("%-10s worst of %d in the area: forward %.2g m, inverse %.2g m; of %d in the domain: %.2g m, %.2g m",
-			set.Code, len(set.Points), w.forward, w.inverse, len(set.Wide), wide.forward, wide.inverse)
 		expect.That(t, w.forward <= tolerance && w.inverse <= tolerance, "%s: off by %.3g m forward, %.3g m inverse in its area of use", set.Code, w.forward, w.inverse)
 		expect.That(t, wide.forward <= toleranceWide && wide.inverse <= toleranceWide, "%s: off by %.3g m forward, %.3g m inverse in its domain", set.Code, wide.forward, wide.inverse)
-		worst = worstError{max(worst.forward, w.forward), max(worst.inverse, w.inverse)}
 	}
-	t.Logf("%d codes: worst forward %.2g m, inverse %.2g m", len(seen), worst.forward, worst.inverse)
 	for _, code := range crs.Codes() {
 		if !slices.Contains(seen, code) && code != "OGC:CRS84" { // which is 4326, see TestLookup
 			t.Errorf("%s has no vectors", code)
@@ -165,7 +160,6 @@ func TestPairs(t *testing.T) {
 				must.Do(t, err)
 				worst = max(worst, metres(tr.To().Unit(), x, y, p[2], p[3]))
 			}
-			t.Logf("worst of %d: %.2g m; %+v", len(set.Points), worst, tr.Accuracy())
 			expect.That(t, len(set.Points) >= 100 && worst <= toleranceWide, "off by %.3g m at %d points", worst, len(set.Points))
 		})
 	}
