@@ -23,11 +23,7 @@ func TestRecordExpression(t *testing.T) {
 		`value.deep?.a?.b`:                   `null`,
 		`len(filter(value.list, # > 1)) > 1`: `true`,
 	} {
-		e, err := CompileRecordExpression(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
+		e := must.Get(CompileRecordExpression(text))(t)
 		got, err := e.Eval(facts)
 		expect.That(t, err == nil && string(got.AppendJSON(nil)) == want, "%s: %s, %v; want %s", text, got.AppendJSON(nil), err, want)
 	}
@@ -39,14 +35,9 @@ func TestRecordExpression(t *testing.T) {
 		`value.big + 1`:      "64 bits",
 		`value.status * "x"`: "cannot be multiplied",
 	} {
-		e, err := CompileRecordExpression(text)
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		if got, err := e.Eval(facts); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %s, %v; want an error with %q", text, got.AppendJSON(nil), err, want)
-		}
+		e := must.Get(CompileRecordExpression(text))(t)
+		got, err := e.Eval(facts)
+		expect.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "\n"), "%s: %s, %v; want an error with %q", text, got.AppendJSON(nil), err, want)
 	}
 	for _, text := range []string{"", "value.", "properties.a", "$env", "1..1000000000", "now()", `map(value.list, map(value.list, map(value.list, 1)))`} {
 		_, err := CompileRecordExpression(text)
