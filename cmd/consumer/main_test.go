@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -13,6 +17,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -174,4 +179,147 @@ func TestTypos_ofFlagsSuggest(t *testing.T) {
 		code, _, stderr := call(strings.Fields(flag)...)
 		expect.That(t, code == 2 && strings.Contains(stderr, want), "%s: exit %d: %s", flag, code, stderr)
 	}
+}
+
+// Every command is in a group of the help, and has an example that calls it with flags that it has.
+func TestHelp_everyCommandHasAGroupAndAnExample(t *testing.T) {
+	signals := listen(io.Discard)
+	defer signals.close()
+	for _, fault := range cli.HelpFaults(newRoot(signals)) {
+		t.Error(fault)
+	}
+}
+
+func TestSchema_S0_1_printsThePublishedOne(t *testing.T) {
+	want := must.Get(os.ReadFile("../../schemas/pipeline.schema.json"))(t)
+	code, stdout, stderr := call("schema")
+	expect.That(t, code == 0 && stdout == string(want) && stderr == "", "exit %d, %d bytes of %d\n%s", code, len(stdout), len(want), stderr)
+	expect.That(t, json.Valid([]byte(stdout)), "it is no JSON")
+	code, _, stderr = call("schema", "now")
+	expect.That(t, code == 2 && strings.Contains(stderr, `unexpected word "now"`), "exit %d: %s", code, stderr)
+}
+
+// A disk that is full must not leave half a schema and a good exit code.
+func TestSchema_saysWhenItCannotBeWritten(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no /dev/full to write to:", err)
+	}
+	defer full.Close()
+	var errs strings.Builder
+	code := run([]string{"schema"}, full, &errs)
+	expect.That(t, code == 1 && strings.Contains(errs.String(), "print the schema"), "exit %d: %s", code, &errs)
+}
+
+func TestVersion_commandAndFlag(t *testing.T) {
+	code, stdout, stderr := call("version", "-o", "json")
+	var info cli.Build
+	err := json.Unmarshal([]byte(stdout), &info)
+	must.That(t, err == nil && code == 0 && stderr == "", "exit %d, %v\nstdout %s\nstderr %s", code, err, stdout, stderr)
+	if info != cli.ReadBuild() || info.Go != runtime.Version() {
+		t.Errorf("got %+v, want %+v", info, cli.ReadBuild())
+	}
+	code, stdout, _ = call("version")
+	expect.That(t, code == 0 && strings.HasPrefix(stdout, "consumer  "+info.Version+"\ncommit    "), "exit %d:\n%s", code, stdout)
+	code, stdout, _ = call("--version")
+	expect.That(t, code == 0 && stdout == "consumer "+info.String()+"\n", "exit %d:\n%s", code, stdout)
+}
+
+// -v meant the version here and verbose in the replayer.
+func TestVerbose_isTheSameInEveryCommand(t *testing.T) {
+	name := file(t, pipelineFile)
+	for _, args := range [][]string{{"validate", "-v", "-c", name}, {"-v", "validate", "-c", name}, {"describe", "--verbose", "-c", name}} {
+		code, stdout, stderr := call(args...)
+		var line struct{ Msg, File, Version string }
+		err := json.Unmarshal([]byte(stderr), &line)
+		expect.That(t, err == nil && code == 0 && line.Msg == "pipeline file" && line.File == name && line.Version == cli.ReadBuild().String(), "%v: exit %d, %v\n%s", args, code, err, stderr)
+		_, quiet, _ := call(args[0], args[len(args)-2], args[len(args)-1])
+		expect.That(t, args[0] == "-v" || quiet == stdout, "%v: the output is another one:\n%s", args, stdout)
+	}
+	_, _, stderr := call("validate", "-c", name)
+	expect.That(t, stderr == "", "without -v: %s", stderr)
+}
+
+func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {
+	t.Setenv("SWITCHBACK_LOG_LEVEL", "error")
+	cfg := &config.Config{Log: config.Log{Level: config.LogWarn}}
+	for _, c := range []struct {
+		args         []string
+		before, then slog.Level
+		reloads      bool
+	}{
+		{nil, slog.LevelError, slog.LevelWarn, true},
+		{[]string{"-v"}, slog.LevelDebug, slog.LevelDebug, false},
+	} {
+		root := newRoot(nil)
+		cmd, _, err := root.Find([]string{"run"})
+		must.That(t, err == nil, "%v", err)
+		must.Do(t, cmd.ParseFlags(c.args))
+		_, level, err := cli.NewLogger(io.Discard, firstLevel(cmd))
+		if err != nil || level.Level() != c.before {
+			t.Errorf("%v: begins at %v, want %v (%v)", c.args, level.Level(), c.before, err)
+		}
+		if reloads := fileLevel(cmd, level, cfg) != nil; level.Level() != c.then || reloads != c.reloads {
+			t.Errorf("%v: goes on at %v, want %v; a reload may set it: %v", c.args, level.Level(), c.then, reloads)
+		}
+	}
+}
+
+func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
+	good, other := file(t, pipelineFile), file(t, strings.Replace(pipelineFile, "parcels", "roads", 1))
+	for _, c := range []struct {
+		name, env string
+		args      []string
+		code      cli.Exit
+		want      string // of both outputs
+	}{
+		{"by the flag", "", []string{"describe", "-c", good}, 0, "parcels.retry-60s"},
+		{"by an argument", "", []string{"describe", good}, 0, "parcels.retry-60s"},
+		{"by the environment", good, []string{"describe"}, 0, "parcels.retry-60s"},
+		{"by all three", good, []string{"describe", good, "-c", good}, 0, "parcels.retry-60s"},
+		{"-v says by what", good, []string{"describe", "-v"}, 0, `"named_by":"SWITCHBACK_CONFIG"`},
+		{"by none", "", []string{"describe"}, 2, "no pipeline file is named: give it with -c FILE, as an argument where the command has no other, or by SWITCHBACK_CONFIG; such as `consumer describe -c pipeline.yaml`"},
+		{"flag and environment differ", other, []string{"describe", "-c", good}, 2, "two pipeline files are named"},
+		{"flag and argument differ", "", []string{"describe", other, "-c", good}, 2, `by the argument; name one`},
+		{"a variable of the shell that is not set", good, []string{"describe", "-c", ""}, 2, "-c names an empty pipeline file"},
+		{"an order", other, []string{"pause", "-c", good, "--reason", "x"}, 2, "two pipeline files are named"},
+		{"transform takes its argument for no pipeline", "", []string{"transform", good}, 2, "takes flags only"},
+		{"a file that the environment names and is not there", "nowhere.yaml", []string{"validate"}, 2, "nowhere.yaml"},
+		{"a ledger that is named is meant", good, []string{"verify", "audit", "--ledger", "nowhere.json"}, 2, "nowhere.json"},
+		{"two ledgers", "", []string{"verify", "audit", "--ledger", "l.json", "-c", good}, 2, "two audit trails"},
+		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, 0, "commit"},
+		{"the help says it", "", []string{"--help"}, 0, "by -c FILE, as an argument"},
+		{"so does the help of a command", "", []string{"describe", "--help"}, 0, "also as an argument, or by"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("SWITCHBACK_CONFIG", c.env)
+			code, stdout, stderr := call(c.args...)
+			expect.That(t, code == c.code && strings.Contains(stdout+stderr, c.want),
+				"exit %d, want %d and %s\nstdout %s\nstderr %s", code, c.code, c.want, stdout, stderr)
+		})
+	}
+}
+
+// A command that is added with -c by hand would miss the two other ways.
+func TestPipelineFile_everyCommandTakesItInOneWay(t *testing.T) {
+	t.Setenv("SWITCHBACK_CONFIG", "")
+	must.Do(t, os.Unsetenv("SWITCHBACK_CONFIG"))
+	seen := 0
+	commands := newRoot(nil).Commands()
+	for len(commands) > 0 {
+		cmd := commands[0]
+		commands = append(commands[1:], cmd.Commands()...)
+		if cmd.Flags().Lookup("config") == nil {
+			continue
+		}
+		seen++
+		if cmd.PreRunE == nil {
+			t.Errorf("%s has -c, and does not take it through configFlag", cmd.CommandPath())
+			continue
+		}
+		if err := cmd.PreRunE(cmd, nil); err == nil || !strings.Contains(err.Error(), "SWITCHBACK_CONFIG") {
+			t.Errorf("%s without a file: %v", cmd.CommandPath(), err)
+		}
+	}
+	expect.That(t, seen >= 15, "only %d commands have -c", seen)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,5 +119,154 @@ func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
 		}
 		code, stdout, stderr := filtered(t, in, "-c", made)
 		expect.That(t, code == cli.ExitDone && stdout == feature+"\n" && stderr == "", "%s: transform: exit %d, %q, %q", name, code, stdout, stderr)
+	}
+}
+
+// called runs a command line, with the code and what it printed.
+func called(t *testing.T, args ...string) (code cli.Exit, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// S0-2: a file that init writes from real features passes validate, is not overwritten unawares, and says where it came from.
+func TestInit_S0_2(t *testing.T) {
+	dir := t.TempDir()
+	features, file := filepath.Join(dir, "Parcels of 2026.ndjson"), filepath.Join(dir, "pipeline.yaml")
+	text := `{"type":"Feature","id":"a","properties":{"n":1},"geometry":{"type":"Point","coordinates":[1,2]}}` + "\n"
+	must.Do(t, os.WriteFile(features, []byte(text), 0o600))
+	code, stdout, stderr := called(t, "init", features, "--out", file)
+	must.That(t, code == cli.ExitDone && stdout == "" && strings.Contains(stderr, "from 1 feature"), "%d %s %s", code, stdout, stderr)
+	code, _, stderr = called(t, "validate", "-c", file)
+	expect.That(t, code == cli.ExitDone, "validate: %d %s", code, stderr)
+	written, err := os.ReadFile(file)
+	expect.That(t, err == nil && strings.Contains(string(written), `id: "parcels-of-2026"`) && strings.Contains(string(written), "1 feature of Parcels of 2026.ndjson"),
+		"%v\n%s", err, written)
+	code, _, stderr = called(t, "init", features, "--out", file)
+	expect.That(t, code == cli.ExitUsage && strings.Contains(stderr, "--force overwrites it"), "over a file: %d %s", code, stderr)
+	code, _, stderr = called(t, "init", features, "--out", file, "--force", "--id", "other", "--topic", "t")
+	expect.That(t, code == cli.ExitDone, "--force: %d %s", code, stderr)
+	code, stdout, _ = called(t, "init", features, "--brokers", "k1:9092,k2:9092")
+	expect.That(t, code == cli.ExitDone && strings.Contains(stdout, `brokers: ["k1:9092", "k2:9092"]`), "to standard output: %d %s", code, stdout)
+	code, _, stderr = called(t, "init", features, "--out", features, "--force")
+	expect.That(t, code == cli.ExitUsage && strings.Contains(stderr, "is the sample itself"), "over the sample: %d %s", code, stderr)
+	kept, err := os.ReadFile(features)
+	expect.That(t, err == nil && string(kept) == text, "the sample is %q now (%v)", kept, err)
+	metres := filepath.Join(dir, "metres.ndjson")
+	must.Do(t, os.WriteFile(metres, []byte(strings.Replace(text, "[1,2]", "[2600000,1200000]", 1)), 0o600))
+	code, _, stderr = called(t, "init", metres)
+	expect.That(t, code == cli.ExitDone && strings.Contains(stderr, "it refuses 1 of 1 feature of the sample, the first: "), "a sample that the file refuses: %d %s", code, stderr)
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"no sample":     {[]string{"init"}, "takes one argument"},
+		"two samples":   {[]string{"init", features, features}, "takes one argument"},
+		"not there":     {[]string{"init", filepath.Join(dir, "none")}, "no such file"},
+		"no features":   {[]string{"init", file}, "invalid character"},
+		"no id":         {[]string{"init", features, "--id", "a b"}, "pipeline.id"},
+		"no topic name": {[]string{"init", features, "--topic", "a b"}, "source.topic"},
+	} {
+		code, stdout, stderr := called(t, c.args...)
+		expect.That(t, code == cli.ExitUsage && stdout == "" && strings.Contains(stderr, c.says), "%s: %d %q %s", name, code, stdout, stderr)
+	}
+}
+
+// A field whose source no line has is named, with what may have been meant: an optional one passes in silence otherwise.
+func TestTransform_namesFieldsThatReadNothing(t *testing.T) {
+	const in = `{"type":"Feature","id":1,"geometry":null,"properties":{"magType":"ml","mag":1.5,"place":{"name":"x"}}}` + "\n" +
+		`{"type":"FeatureCollection","features":[{"type":"Feature","id":2,"geometry":null,"properties":{"depth":3}}]}` + "\n"
+	for _, c := range []struct{ name, field, want string }{
+		{"misspelt", "{ from: magTpye, to: kind }", `transform.fields[0].from (line 6): none of 2 features has the property "magTpye"; did you mean "magType"?`},
+		{"from the feature on", "{ from: properties.mag, to: magnitude }", `has the property "properties.mag"; from begins at the properties: write "mag"`},
+		{"required", "{ from: properties.mag, to: magnitude, required: true }", `write "mag"`},
+		{"like nothing", "{ from: owner, to: owner }", `none of 2 features has the property "owner"` + "\n"},
+		{"a path", "{ from: place.name, to: name }", ""},
+		{"of a collection", "{ to: depth }", ""},
+		{"computed", "{ expr: '1', to: one }", ""},
+		{"a flattened name", `{ to: place_name }`, ""},
+		{"no flattened name", `{ to: place-name }`, `has the property "place-name"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			name := file(t, pipelineFile+"transform: { unmapped: drop, flatten: { separator: _ }, fields: ["+c.field+"] }\n")
+			_, _, stderr := filtered(t, in, "-c", name)
+			_, warning, _ := strings.Cut(stderr, "consumer: warning: ")
+			expect.That(t, (c.want != "" || warning == "") && strings.Contains(warning, c.want), "got %q, want %q", stderr, c.want)
+		})
+	}
+}
+
+// TestCoordinates_S1_4: validate and plan say how exact coordinates are, and what is
+// wrong with the grid files.
+func TestCoordinates_S1_4(t *testing.T) {
+	const grids = "../../pkg/crs/testdata/grids"
+	with := func(folder string) string {
+		return file(t, pipelineFile+"transform:\n  geometry: {source_crs: EPSG:31467, target_crs: EPSG:25832, grids: {folder: "+folder+"}}\n")
+	}
+	const exact, empty = "within 0.9 m; EPSG:15948", "has no grid file for EPSG:31467 to EPSG:25832; add BETA2007.gsb"
+	for name, c := range map[string]struct {
+		args        []string
+		code        cli.Exit
+		out, errors string // parts of them
+	}{
+		"validate":                {[]string{"validate", "-c", with(grids)}, cli.ExitDone, exact, ""},
+		"validate_for_programs":   {[]string{"validate", "-c", with(grids), "-o", "ndjson"}, cli.ExitDone, `"coordinates":{"source":"EPSG:31467 (DHDN / 3-degree Gauss-Kruger zone 3)"`, ""},
+		"describe":                {[]string{"describe", "-c", with(grids)}, cli.ExitDone, exact, ""},
+		"validate_without_a_file": {[]string{"validate", "-c", with(t.TempDir())}, cli.ExitUsage, "", empty},
+		"describe_without_a_file": {[]string{"describe", "-c", with(t.TempDir())}, cli.ExitUsage, "", empty},
+		"validate_elsewhere":      {[]string{"validate", "-c", with("/nowhere/grids")}, cli.ExitDone, "1 warning", "/nowhere/grids is not on this machine"},
+		"describe_elsewhere":      {[]string{"describe", "-c", with("/nowhere/grids")}, cli.ExitDone, "TOPIC", "/nowhere/grids is not on this machine"},
+		"transform_elsewhere":     {[]string{"transform", "-c", with("/nowhere/grids")}, cli.ExitUsage, "", "/nowhere/grids"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(c.args, &out, &errs)
+			expect.That(t, code == c.code && strings.Contains(out.String(), c.out) && strings.Contains(errs.String(), c.errors), "exit %d\n%s\n%s", code, out.String(), errs.String())
+		})
+	}
+}
+
+// The gates that are off, and the floor of precision, are said before anything runs.
+func TestValidateAndPlan_S0_8_S0_9_whatIsOff(t *testing.T) {
+	const strict = "transform: { geometry: { gates: strict, types: [Point], antimeridian: reject, bbox: check } }\n"
+	floor := strings.Replace(pipelineFile, "max_null_rate: 1", "max_null_rate: 1, precision_decimal_threshold: 7", 1)
+	for name, c := range map[string]struct {
+		file, validate, plan, precision string
+		not                             string
+	}{
+		"default":       {pipelineFile, "gates that are off: geometry.null_geometry, geometry.dimension", "geometry.simplicity: accept", "no floor", ""},
+		"strict":        {pipelineFile + strict, "gates that are off: geometry.coarse\n", "geometry.coarse", "switchback_coordinate_decimals", "simplicity"},
+		"with a floor":  {floor, "gates that are off: ", "geometry.simplicity: accept", "the floor is 7 decimals, broken when more than 50 of the last 100 ordinates have fewer; the output is rounded to 7 decimals", "geometry.coarse"},
+		"all of it":     {floor + strict, "valid", "GATE", "the floor is 7 decimals", "off"},
+		"all, and some": {floor + strings.Replace(strict, "bbox: check", "round_decimals: 1", 1), "geometry.bbox", "geometry.bbox: keep", "rounded to 1 decimal\n", "coarse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := file(t, c.file)
+			_, out, _ := call("validate", "-c", path)
+			expect.That(t, strings.Contains(out, c.validate) && strings.Contains(out, c.precision) && (c.not == "" || !strings.Contains(out, c.not)), "validate:\n%s", out)
+			_, out, _ = call("describe", "-c", path)
+			off := name != "all of it"
+			expect.That(t, strings.Contains(out, "GATE THAT IS OFF") == off && (!off || strings.Contains(out, c.plan)) && strings.Contains(out, c.precision), "plan:\n%s", out)
+		})
+	}
+}
+
+// S0-9: the file of the first source document lets a single round coordinate pass, and refuses what was cut to 4 decimals.
+func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
+	name := "../../internal/config/testdata/pipeline_resilience.yaml"
+	lines := func(n, decimals int) string {
+		var out strings.Builder
+		for i := range n {
+			fmt.Fprintf(&out, `{"type":"Feature","geometry":{"type":"Point","coordinates":[%.*f,%.*f]},"properties":{}}`+"\n", decimals, 9.5+float64(i)/7919, decimals, 47.1+float64(i)/6997)
+		}
+		return out.String()
+	}
+	const round = `{"type":"Feature","geometry":{"type":"Point","coordinates":[9.5,47.1]},"properties":{}}` + "\n"
+	code, stdout, stderr := filtered(t, lines(200, 7)+round+lines(200, 6), "-c", name)
+	expect.That(t, code == 0 && strings.Count(stdout, "\n") == 401, "honest ones and a round one: exit %d, %s", code, stderr)
+	code, stdout, stderr = filtered(t, lines(100, 4), "-c", name)
+	if code != 4 || strings.Count(stdout, "\n") != 25 || strings.Count(stderr, `"code":"precision_degraded"`) != 75 {
+		t.Errorf("cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
 	}
 }

@@ -3,13 +3,17 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -71,4 +75,173 @@ func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
 	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--execute")
 	d.want(cli.ExitDone, "prune", "-c", "pipeline.yaml", "--execute", "--reason", "monthly", "--older-than", "30d")
 	d.want(cli.ExitNothing, "list", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa")
+}
+
+func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	fix := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--set", "geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0,0]]]"}
+	d.want(cli.ExitDone, fix...)
+	d.prints("/geometry/coordinates", "today's transform passes")
+	expect.That(t, strings.Contains(d.err.String(), "1 dead letter selected: 1 can be edited so, and today's transform would pass 1 of them") && strings.Contains(d.err.String(), "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates="),
+		"stderr %s", &d.err)
+	d.want(cli.ExitDone, append(fix, "--execute", "--reason", "uncrossed")...)
+	must.Do(t, os.WriteFile("merge.json", []byte(`{"properties":{"checked":true}}`), 0o600))
+	again := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--merge", "@merge.json", "--execute", "--reason", "checked"}
+	d.want(cli.ExitPartly, again...)
+	d.prints("it was edited before")
+	d.want(cli.ExitDone, append(again, "--from", "latest")...)
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
+	d.prints(`"checked":true`, "switchback-edit-of: features.dlq/1/")
+}
+
+func TestEdit_exit_codes(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml")
+	d.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml", "--set", "a")
+	d.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml", "--patch", "@absent.json")
+	d.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml", "--set", "a=1", "--execute")
+	d.want(cli.ExitNothing, "edit", "-c", "pipeline.yaml", "--set", "a=1", "--code", "timeout")
+	d.want(cli.ExitNothing, "edit", "-c", "pipeline.yaml", "--patch", `[{"op":"remove","path":"/none"}]`)
+	d.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--set", "properties.a=1")
+	d.counts(5, "\n")
+}
+
+// actions reads what `audit --operations` prints.
+func (d *desk) actions(args ...string) (all []replay.Action) {
+	d.t.Helper()
+	d.want(cli.ExitDone, append([]string{"audit", "-c", "pipeline.yaml", "--operations"}, args...)...)
+	for line := range strings.Lines(d.out.String()) {
+		var a replay.Action
+		must.Do(d.t, json.Unmarshal([]byte(line), &a))
+		all = append(all, a)
+	}
+	return all
+}
+
+// A plan that is applied twice is two lines, each with its own reason and what it did; beside the name stands the system's user.
+func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "-f", "plan.jsonl")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "first", "--actor", "anna")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "not wanted", "--actor", "anna")
+	for range 2 {
+		d.run("undo", "-c", "pipeline.yaml", d.actions()[0].Operation, "--execute", "--reason", "no")
+	}
+	all := d.actions("--actor", "anna")
+	byReason := map[string]int{}
+	for _, a := range all {
+		byReason[a.Reason] += a.Done[audit.Replayed] + a.Done[audit.StateChanged]
+		expect.That(t, a.User != "" && strings.Contains(a.User, "@") && a.By == "anna", "%+v", a)
+	}
+	expect.That(t, len(all) == 2 && byReason["first"] == 1 && byReason["not wanted"] == 1, "%+v", all)
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
+	d.prints("anna (" + all[0].User + ")")
+}
+
+// What a person reads: own colours are whole, a dry run says "would", and the printed command has the reason that was given.
+func TestWords_S4_8(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	d.env.Color = true
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
+	expect.That(t, strings.Contains(d.out.String(), green+"passes (remote steps and the sink are not tried)"+reset) && !strings.Contains(d.out.String(), "\uFFFD["),
+		"%q", &d.out)
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
+	d.prints(red + "fails: geometry_invalid (gate): " + reset)
+	d.env.Color = false
+	const reason = "area is an estimate; it's \"rough\""
+	for _, command := range [][]string{
+		{"discard", "--code", "geometry_invalid"}, {"escalate", "--id", "1-42-cccccccc"}, {"replay", "--id", "0-40-aaaaaaaa"}, {"prune"},
+	} {
+		d.run(append(append(command, "-c", "pipeline.yaml"), "--reason", reason)...)
+		said := d.err.String()
+		expect.That(t, (!strings.Contains(said, "To do it:") || strings.Contains(said, "--execute --reason "+quoted(reason))) && !strings.Contains(said, "'why'"), "%v: %s", command, said)
+	}
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
+	d.env.Now = func() time.Time { return start }
+	operation := ""
+	for word := range strings.FieldsSeq(d.out.String()) {
+		if strings.HasPrefix(word, "discard-") {
+			operation = word
+		}
+	}
+	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation)
+	expect.That(t, strings.Contains(d.out.String(), "would change   1\n") && strings.Contains(d.out.String(), "would skip     0\n") && !strings.Contains(d.out.String(), "\nchanged"),
+		"%s", &d.out)
+}
+
+// crowd is more dead letters than may be changed without their number.
+const crowd = replay.ManyLetters + 1
+
+func newCrowd(t *testing.T, terminal bool) *desk {
+	t.Helper()
+	d := newDesk(t, terminal)
+	for i := range crowd {
+		id := fmt.Sprintf("0-%d-aaaaaaaa", 1000+i)
+		d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
+	}
+	return d
+}
+
+// A command without a filter changes nothing.
+func TestBulk_S4_6_no_filter_is_not_everything(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	for _, command := range [][]string{{"discard"}, {"escalate"}, {"reopen"}, {"replay"}, {"edit", "--set", "properties.a=1"}} {
+		args := append(command, "-c", "pipeline.yaml", "--execute", "--reason", "x")
+		for _, filter := range [][]string{nil, {"--status", "pending"}} {
+			d.want(cli.ExitRefused, append(args, filter...)...)
+			d.says("--all")
+		}
+		d.want(cli.ExitUsage, append(args, "--all", "--code", "timeout")...)
+	}
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending")
+	d.counts(5, "\n")
+	d.want(cli.ExitRefused, "discard", "-c", "pipeline.yaml")
+	d.says("replayer discard -c pipeline.yaml --all --execute --reason")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
+	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--limit", "2", "--execute", "--reason", "a limit is a choice")
+}
+
+// Above 100 a script says how many it means; another number changes nothing.
+func TestBulk_S4_6_many_letters_want_their_number(t *testing.T) {
+	d := newCrowd(t, false)
+	for _, verb := range []string{"discard", "replay"} {
+		args := []string{verb, "-c", "pipeline.yaml", "--code", "geometry_invalid"}
+		d.want(cli.ExitRefused, args...)
+		d.says(fmt.Sprintf("--code geometry_invalid --expect %d --execute", crowd))
+		d.want(cli.ExitRefused, append(args, "--execute", "--reason", "x")...)
+		d.says("--expect N")
+		d.want(cli.ExitRefused, append(args, "--execute", "--reason", "x", "--expect", "100")...)
+		d.says("nothing was changed")
+	}
+	d.want(cli.ExitRefused, "discard", "-c", "pipeline.yaml", "--limit", "3", "--expect", "4", "--execute", "--reason", "x") // few, but not so few
+	d.want(cli.ExitNothing, "audit", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--code", "geometry_invalid", "--expect", fmt.Sprint(crowd), "--execute", "--reason", "x")
+}
+
+// On a terminal the number is typed.
+func TestBulk_S4_6_a_terminal_asks_for_the_number(t *testing.T) {
+	d := newCrowd(t, true)
+	d.env.InTerminal, d.env.ErrTerminal = true, true
+	args := []string{"discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x"}
+	for _, typed := range []string{"", "\n", "yes\n", "100\n"} {
+		d.env.In = strings.NewReader(typed)
+		d.want(cli.ExitRefused, args...)
+		d.says(fmt.Sprintf("This changes %d dead letters. Type the number to go on: ", crowd), "nothing was changed")
+	}
+	d.env.In = strings.NewReader(fmt.Sprintf(" %d \n", crowd))
+	d.want(cli.ExitDone, args...)
+	operation := regexp.MustCompile(`replayer undo -c pipeline.yaml (discard-\S+) --expect 101 --execute`).FindStringSubmatch(d.err.String())
+	must.That(t, operation != nil && strings.Contains(d.out.String(), operation[1]), "stdout %s, stderr %s", &d.out, &d.err)
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "json", "--operation", operation[1])
+	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation[1], "--expect", fmt.Sprint(crowd), "--execute", "--reason", "by mistake")
+	d.prints("changed        101\n")
+	d.want(cli.ExitNothing, "undo", "-c", "pipeline.yaml", operation[1])
+	d.prints("it was changed since: it is pending")
+	d.want(cli.ExitNothing, "undo", "-c", "pipeline.yaml", "discard-1")
+	d.want(cli.ExitUsage, "undo", "-c", "pipeline.yaml")
 }

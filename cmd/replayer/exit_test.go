@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -153,4 +154,107 @@ func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
 	}
 	_, err := os.Stat("plan.jsonl")
 	expect.That(t, errors.Is(err, os.ErrNotExist), "an empty plan is left: %v", err)
+}
+
+// Every command is in a group of the help, and has an example that calls it with flags that it has.
+func TestHelp_everyCommandHasAGroupAndAnExample(t *testing.T) {
+	d := newDesk(t, true)
+	a := &app{env: d.env}
+	for _, fault := range cli.HelpFaults(a.root()) {
+		t.Error(fault)
+	}
+}
+
+func TestVersion_needsNeitherFileNorBroker(t *testing.T) {
+	d := newDesk(t, true)
+	d.want(cli.ExitDone, "version")
+	d.env.Terminal = false
+	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
+		d.want(cli.ExitDone, args...)
+		var got cli.Build
+		err := json.Unmarshal(d.out.Bytes(), &got)
+		expect.That(t, err == nil && got == d.env.Version, "%v: %v\n%s", args, err, &d.out)
+	}
+	d.want(cli.ExitUsage, "version", "now")
+}
+
+func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	text := must.Get(os.ReadFile("pipeline.yaml"))(t)
+	must.Do(t, os.WriteFile("other.yaml", text, 0o600))
+	for _, c := range []struct {
+		name, env string
+		args      []string
+		code      cli.Exit
+		want      string // of both outputs
+	}{
+		{"by the flag", "", []string{"list", "-c", "pipeline.yaml"}, cli.ExitDone, `"id":`},
+		{"by an argument", "", []string{"list", "pipeline.yaml"}, cli.ExitDone, `"id":`},
+		{"by the environment", "pipeline.yaml", []string{"list"}, cli.ExitDone, `"id":`},
+		{"by all three", "./pipeline.yaml", []string{"list", "pipeline.yaml", "-c", "pipeline.yaml"}, cli.ExitDone, `"id":`},
+		{"beside an argument of its own", "pipeline.yaml", []string{"show", "1-42-cccccccc"}, cli.ExitDone, `"id":`},
+		{"a part says of how many", "pipeline.yaml", []string{"list", "--limit", "2", "-o", "table"}, cli.ExitDone, "2 of 5 dead letters"},
+		{"-v says by what", "pipeline.yaml", []string{"stats", "-v"}, cli.ExitDone, `"named_by":"SWITCHBACK_CONFIG"`},
+		{"what it advises names the file", "pipeline.yaml", []string{"replay"}, cli.ExitRefused, "replayer replay -c pipeline.yaml"},
+		{"by none", "", []string{"list"}, cli.ExitUsage, "which pipeline? no pipeline file is named: give it with -c FILE, as an argument"},
+		{"a command of the own DLQ by none", "", []string{"discard"}, cli.ExitUsage, "which pipeline? no pipeline file is named"},
+		{"flag and environment differ", "other.yaml", []string{"discard", "-c", "pipeline.yaml"}, cli.ExitUsage, `two pipeline files are named: "pipeline.yaml" by -c and "other.yaml" by SWITCHBACK_CONFIG`},
+		{"flag and argument differ", "", []string{"list", "other.yaml", "-c", "pipeline.yaml"}, cli.ExitUsage, `"other.yaml" by the argument; name one`},
+		{"a variable of the shell that is not set", "pipeline.yaml", []string{"list", "-c", ""}, cli.ExitUsage, "-c names an empty pipeline file"},
+		{"two words", "", []string{"list", "pipeline.yaml", "now"}, cli.ExitUsage, "accepts at most 1 arg"},
+		{"an id is no file", "", []string{"discard", "1-42-cccccccc"}, cli.ExitUsage, "1-42-cccccccc"},
+		{"brokers that are named are meant", "other.yaml", []string{"list", "--brokers", "127.0.0.1:1", "-c", "pipeline.yaml"}, cli.ExitUsage, "leave --brokers"},
+		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, cli.ExitDone, "v1.2.3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("SWITCHBACK_CONFIG", c.env)
+			d.want(c.code, c.args...)
+			got := d.out.String() + d.err.String()
+			expect.That(t, strings.Contains(got, c.want), "want %s, got\n%s", c.want, got)
+		})
+	}
+}
+
+func TestRewriting_S4_8_refusesWhatCannotBe(t *testing.T) {
+	d, at := payments(t, false)
+	for want, args := range map[string][]string{
+		"give one of":            {"--set", "a=1", "--filter", "cat"},
+		"write value.field":      {"--expr", "upper(value.a)"},
+		"--schema: ":             {"--schema", "nowhere.json"},
+		"--patch: it is no JSON": {"--patch", "[{"},
+		"needs some time":        {"--filter", "cat", "--filter-timeout", "0s"},
+	} {
+		d.want(cli.ExitUsage, with(at, append([]string{"replay"}, args...)...)...)
+		d.says(want)
+	}
+	own := newDesk(t, false)
+	own.fill()
+	own.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--set", "properties.a=1")
+	expect.That(t, strings.Contains(own.err.String(), "replayer edit"), "%s", &own.err)
+	own.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--expr", `value.properties.note = upper("fixed")`)
+	expect.That(t, strings.Contains(own.err.String(), "can be edited so"), "%s", &own.err)
+	own.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml")
+}
+
+func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	file := []string{"-c", "pipeline.yaml", "--index", "dead.sqlite"}
+	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
+	figures := d.out.String()
+	whole := must.Get(os.ReadFile("dead.sqlite"))(t)
+	const page = 16384
+	damaged := append(append(bytes.Clone(whole[:page]), bytes.Repeat([]byte{0x5a}, page)...), whole[2*page:]...)
+	must.Do(t, os.WriteFile("dead.sqlite", damaged, 0o600))
+	for _, command := range []string{"list", "groups", "stats", "index", "plan -f plan.jsonl", "replay", "discard", "edit --set properties.a=1"} {
+		d.want(cli.ExitRuntime, append(strings.Fields(command), file...)...)
+		said := d.err.String()
+		expect.That(t, strings.Contains(said, "dead.sqlite is damaged") && strings.Contains(said, "replayer index --rebuild") && d.out.Len() == 0, "%s: %s%s", command, &d.out, said)
+	}
+	d.want(cli.ExitDone, append([]string{"index", "--rebuild"}, file...)...)
+	d.says("dead.sqlite.damaged")
+	d.want(cli.ExitDone, append([]string{"index", "--check"}, file...)...)
+	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
+	expect.That(t, d.out.String() == figures, "%s\nbefore the damage:\n%s", &d.out, figures)
 }

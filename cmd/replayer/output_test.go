@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -133,4 +136,87 @@ func TestOutput_S2_5_request_and_response(t *testing.T) {
 			expect.That(t, strings.Contains(got, text), "%v does not say %s:\n%s", c.args, text, got)
 		}
 	}
+}
+
+// A share is a lower bound, since offsets count transaction markers too, and says so.
+func TestShareText_S4_6_isALowerBound(t *testing.T) {
+	for share, want := range map[float64]string{-1: "-", 0: "≥0.00 %", 0.00001: ">0 %", 0.0268: "≥2.68 %", 1: "≥100.00 %"} {
+		got := shareText(share)
+		expect.That(t, got == want, "%v: %s, want %s", share, got, want)
+	}
+}
+
+func TestTable_has_a_limit_and_says_what_is_missing(t *testing.T) {
+	one := table{columns: []column{{title: "ID"}}}
+	for range maxRows + 3 {
+		one.add("x")
+	}
+	if len(one.rows) != maxRows || !strings.HasPrefix(one.rest(), "(3 more are not shown") {
+		t.Errorf("%d rows, %q", len(one.rows), one.rest())
+	}
+	rest := (&table{}).rest()
+	expect.That(t, rest == "", "%q", rest)
+}
+
+func TestSpread_sets_in_no_deeper_than_a_screen_is_wide(t *testing.T) {
+	const depth = 5000
+	text := spread(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
+	expect.That(t, len(text) <= depth*2*(2*mostIndent+10), "%d bytes", len(text))
+}
+
+func TestSpread(t *testing.T) {
+	in := `{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":[{"b":1}],"c":"x,{\"y\":[\\","d":{}}}`
+	want := strings.TrimSpace(`
+{
+  "type": "Feature",
+  "geometry": {
+    "type": "Point",
+    "coordinates": [1,2]
+  },
+  "properties": {
+    "a": [{"b":1}],
+    "c": "x,{\"y\":[\\",
+    "d": {}
+  }
+}`)
+	got := spread(in)
+	expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
+}
+
+func FuzzSpread(f *testing.F) {
+	f.Add(`{"a":{"b":[1,{"c":"}"}]},"d":{}}`)
+	f.Add(`"\""`)
+	f.Add(`[]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var compact, back bytes.Buffer
+		if json.Compact(&compact, []byte(text)) != nil {
+			return
+		}
+		err := json.Compact(&back, []byte(spread(compact.String())))
+		must.That(t, err == nil && back.String() == compact.String(), "%s becomes %s (%v)", &compact, &back, err)
+	})
+}
+
+// What stopped comes first, with the whole command that goes on, whatever is in the texts; then the latest jobs.
+func TestStatus_S4_8_saysWhatStopped(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+	jobs := []control.Job{
+		{ID: "r1", Kind: control.JobReplay, State: control.JobStopped, By: "ana", Why: "5 of 5 failed\x1b[31m again", Heard: at, Command: "replayer replay -c p.yaml --plan plan.jsonl --execute --reason 'it is fixed'", JobCounts: control.JobCounts{Letters: 500, NotReached: 495}},
+		{ID: "d2", Kind: control.JobDiscard, State: control.JobFailed, By: "bo", Why: "killed", Heard: at, JobCounts: control.JobCounts{Letters: 7, NotReached: 1}},
+		{ID: "r3", Kind: control.JobReplay, State: control.JobPaused, By: "cy", Why: "paused by bo", JobCounts: control.JobCounts{Letters: 12, Done: 4, Left: 1, NotReached: 7, Wave: 2}},
+	}
+	for i := range jobsShown {
+		jobs = append(jobs, control.Job{ID: fmt.Sprintf("old-%d", i), Kind: control.JobUndo, State: control.JobDone})
+	}
+	text := must.Get(overviewText(Env{Width: 200}, replay.Look{Finished: 1, Jobs: jobs}))(t)
+	for _, want := range []string{
+		"STOPPED  r1: 495 of 500 dead letters were not reached; 5 of 5 failed", "by ana", "\n  replayer replay -c p.yaml --plan plan.jsonl --execute --reason 'it is fixed'\n",
+		"STOPPED  d2: 1 of 7 dead letters were not reached; killed", "go on with: replayer discard and its filter",
+		"replay r3 is paused: 4 of 12 dead letters put back, 1 left as they are, 7 not reached, wave 2; paused by bo\n",
+		"and 3 jobs before", "no replay is in progress; 1 replay finished",
+	} {
+		expect.That(t, strings.Contains(string(text), want), "no %q in\n%s", want, text)
+	}
+	expect.That(t, !strings.Contains(string(text), "\x1b") && !strings.Contains(string(text), "old-7"), "%q", text)
 }

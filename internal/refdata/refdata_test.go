@@ -3,15 +3,26 @@ package refdata
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -98,4 +109,235 @@ func TestWatch_S0_8_reloads_what_changed(t *testing.T) {
 		stop()
 		synctest.Wait()
 	})
+}
+
+// testGrids has small files with the names of published ones.
+const testGrids = "../../pkg/crs/testdata/grids"
+
+// parseGrids loads a pipeline file with these geometry rules.
+func parseGrids(t *testing.T, geometry string) *config.Config {
+	t.Helper()
+	cfg := must.Get(config.Parse("test.yaml", []byte(`
+pipeline:
+  id: parcels
+  retry_policy: {max_attempts: 3, base_delay_seconds: 2.0, retryable_status_codes: [503]}
+  tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
+transform:
+  geometry: {`+geometry+`}
+`), nil))(t)
+	return cfg
+}
+
+func TestDescribeGrids_S1_4(t *testing.T) {
+	const german = "source_crs: EPSG:31467, target_crs: EPSG:25832, "
+	for name, c := range map[string]struct {
+		geometry string
+		lines    []string // parts of them, in their order
+	}{
+		"the_same_system": {"", nil},
+		"parameters":      {"source_crs: EPSG:27700", []string{"coordinates from EPSG:27700 (OSGB36 / British National Grid) to EPSG:4326 (WGS 84): within 5 m; EPSG:1314"}},
+		"grid": {german + "grids: {folder: " + testGrids + "}", []string{
+			"to EPSG:25832 (ETRS89 / UTM zone 32N): within 0.9 m; EPSG:15948 DHDN to ETRS89 (8) (grid file BETA2007.gsb",
+			"positions that no grid file covers: refused (transform.geometry.grids.outside)",
+			"grid file BETA2007.gsb: EPSG:15948 DHDN to ETRS89 (8), 0.9 m, 627 nodes", "grid file rgf93_ntf.gsb",
+			"not used: egm96_15.gtx", "not used: nlgeo2018.gtx",
+		}},
+		"outside_by_parameters": {german + "grids: {folder: " + testGrids + ", outside: parameters}", []string{
+			"within 0.9 m", "positions that no grid file covers: within 3 m; EPSG:1776", "grid file", "grid file", "not used", "not used",
+		}},
+		"heights": {"source_heights: EPSG:5773, target_heights: EPSG:4979, grids: {folder: " + testGrids + "}", []string{
+			"heights: within 1 m; EPSG:10084 WGS 84 to EGM96 height (1) (geoid file egm96_15.gtx)", "grid file", "grid file", "not used: nlgeo2018.gtx",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := must.Get(DescribeGrids(parseGrids(t, c.geometry)))(t)
+			lines := r.Lines()
+			must.That(t, len(lines) == len(c.lines), "%q", lines)
+			for i, want := range c.lines {
+				expect.That(t, strings.Contains(lines[i], want), "got %q, want %q", lines[i], want)
+			}
+		})
+	}
+}
+
+// A folder that is not there may be elsewhere; what is wrong with one that is there is a
+// fault with its place.
+func TestDescribeGrids_refuses(t *testing.T) {
+	dir := t.TempDir()
+	const german = "source_crs: EPSG:31467, grids: {folder: "
+	_, err := DescribeGrids(parseGrids(t, german+filepath.Join(dir, "none")+"}"))
+	if faults := new(config.Faults); errors.As(err, &faults) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no folder: %v", err)
+	}
+	w := MissingGrids(parseGrids(t, german+dir+"}"))
+	expect.That(t, w.Line == 7 && strings.Contains(w.Message, dir), "warning %+v", w)
+	expect := func(name, has string) {
+		t.Helper()
+		_, err := DescribeGrids(parseGrids(t, german+dir+"}"))
+		faults := new(config.Faults)
+		expect.That(t, errors.As(err, &faults) && strings.Contains(err.Error(), has) && faults.List[0].Line == 7 && faults.List[0].Path == "transform.geometry.grids.folder",
+			"%s: %v", name, err)
+	}
+	expect("empty", "add BETA2007.gsb or")
+	must.Do(t, os.WriteFile(filepath.Join(dir, "BETA2007.gsb"), []byte("NUM_OREC"), 0o600))
+	expect("damaged", "BETA2007.gsb: byte 0: the file ends after 8 bytes")
+}
+
+// testBroker is a broker and a client on it.
+type testBroker struct {
+	*kgo.Client
+	opts []kgo.Opt
+}
+
+func connect(t *testing.T) testBroker {
+	t.Helper()
+	b := must.Get(broker.Start(t.Context()))(t)
+	t.Cleanup(func() { _ = b.Close() })
+	opts := []kgo.Opt{kgo.SeedBrokers(b.Addrs...)}
+	client := must.Get(kgo.NewClient(append(opts, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))...))(t)
+	t.Cleanup(client.Close)
+	return testBroker{client, opts}
+}
+
+// topic makes a topic of the test's own, which goes with it.
+func (k testBroker) topic(t *testing.T, policy string) string {
+	t.Helper()
+	name := fmt.Sprintf("refdata-%016x", rand.Uint64())
+	admin := kadm.NewClient(k.Client)
+	must.Get(admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": &policy}, name))(t)
+	t.Cleanup(func() { _, _ = admin.DeleteTopic(context.WithoutCancel(t.Context()), name) })
+	eventually.Until(bounded(t), t, "the new topic", func() (bool, string) {
+		configs, err := admin.DescribeTopicConfigs(t.Context(), name)
+		if err == nil {
+			_, err = configs.On(name, func(c *kadm.ResourceConfig) error { return c.Err })
+		}
+		return err == nil, fmt.Sprint(err)
+	})
+	return name
+}
+
+// send writes records of the form "key=value"; without an equals sign it is a tombstone.
+func (k testBroker) send(t *testing.T, topic string, records ...string) {
+	t.Helper()
+	for _, text := range records {
+		key, value, has := strings.Cut(text, "=")
+		r := &kgo.Record{Topic: topic, Key: []byte(key)}
+		if has {
+			r.Value = []byte(value)
+		}
+		must.Do(t, k.ProduceSync(t.Context(), r).FirstErr())
+	}
+}
+
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(60*time.Second))
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestLoad_S0_8_topic(t *testing.T) {
+	k := connect(t)
+	cases := []struct {
+		name, column, policy string
+		records              []string
+		has, hasNot          []string
+		err                  string
+	}{
+		{"keys_of_the_records", "", "compact", []string{"W2=x", "W3=", "W4=y", "W4"}, []string{"W2", "W3"}, []string{"W4", "x", ""}, ""},
+		{"compacted_and_deleted", "", "compact,delete", []string{"W2=x"}, []string{"W2"}, nil, ""},
+		{"a_member_of_the_values", "code", "compact", []string{
+			`1={"code":"W2"}`, `2={"code":"W3"}`, `3={"code":"W3"}`, `4={"code":17}`, `5={"code":null}`, `6={"code":"old"}`, `6={"code":"new"}`, "2", "1",
+		}, []string{"W3", "17", "new"}, []string{"W2", "old", "", "3"}, ""},
+		{"no_topic", "", "", nil, nil, nil, "there is no topic"},
+		{"not_compacted", "", "delete", []string{"W2=x"}, nil, nil, "cleanup.policy=delete"},
+		{"no_key", "", "compact", []string{"W2=x", "W2"}, nil, nil, "no key in the topic"},
+		{"empty", "", "compact", nil, nil, nil, "no key in the topic"},
+		{"not_what_it_should_be", "code", "compact", []string{`1={"kode":"W2"}`}, nil, nil, `/0: no member "code"`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			reference := transform.Reference{Name: "zones", Topic: "refdata-nowhere", Column: c.column}
+			if c.policy != "" {
+				reference.Topic = k.topic(t, c.policy)
+			}
+			k.send(t, reference.Topic, c.records...)
+			store := must.Get(Open([]transform.Reference{reference}, k.opts))(t)
+			err := store.Load(bounded(t))
+			if c.err != "" {
+				expect.That(t, err != nil && strings.Contains(err.Error(), c.err) && strings.Contains(err.Error(), `"zones"`), "got %v", err)
+				return
+			}
+			must.That(t, err == nil, "%v", err)
+			set := store.Sets()["zones"]
+			for _, key := range c.has {
+				expect.That(t, set.Has(key), "no %q", key)
+			}
+			for _, key := range c.hasNot {
+				expect.That(t, !set.Has(key), "has %q", key)
+			}
+		})
+	}
+}
+
+// What an aborted transaction wrote is no part of a set, and a marker at the end of
+// the topic does not make the loading wait.
+func TestLoad_S0_8_topic_of_transactions(t *testing.T) {
+	k := connect(t)
+	topic := k.topic(t, "compact")
+	writer := must.Get(kgo.NewClient(append(k.opts, kgo.TransactionalID(topic))...))(t)
+	defer writer.Close()
+	for key, end := range map[string]kgo.TransactionEndTry{"committed": kgo.TryCommit, "aborted": kgo.TryAbort} {
+		must.Do(t, writer.BeginTransaction())
+		must.Do(t, writer.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Key: []byte(key), Value: []byte("x")}).FirstErr())
+		must.Do(t, writer.EndTransaction(t.Context(), end))
+	}
+	store := must.Get(Open([]transform.Reference{{Name: "s", Topic: topic}}, k.opts))(t)
+	must.Do(t, store.Load(bounded(t)))
+	if set := store.Sets()["s"]; !set.Has("committed") || set.Has("aborted") {
+		t.Errorf("committed %v, aborted %v", set.Has("committed"), set.Has("aborted"))
+	}
+}
+
+func TestWatch_S0_8_follows_a_topic(t *testing.T) {
+	k := connect(t)
+	topic := k.topic(t, "compact")
+	k.send(t, topic, `1={"code":"W2"}`)
+	store := must.Get(Open([]transform.Reference{{Name: "zones", Topic: topic, Column: "code"}}, k.opts))(t)
+	must.Do(t, store.Load(bounded(t)))
+	k.send(t, topic, `2={"code":"W3"}`, "1") // between the loading and the following
+	ctx, stop := context.WithCancel(bounded(t))
+	var mu sync.Mutex
+	var faults []string
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		store.Watch(ctx, time.Hour, func(r Reload) {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Err != nil {
+				faults = append(faults, fmt.Sprintf("%s, %s, %d keys: %v", r.Name, r.From, r.Keys, r.Err))
+			}
+		})
+	}()
+	set := store.Sets()["zones"]
+	until := func(what string, cond func() bool) {
+		t.Helper()
+		eventually.Until(ctx, t, what, func() (bool, string) { return cond(), "not yet" })
+	}
+	until("what was written meanwhile", func() bool { return set.Has("W3") && !set.Has("W2") })
+	k.send(t, topic, `3={"code":"W4"}`)
+	until("a new key", func() bool { return set.Has("W4") })
+	k.send(t, topic, `3={"code":{}}`, `4={"code":"W5"}`)
+	until("the one after a record that gives no key", func() bool { return set.Has("W5") })
+	expect.That(t, set.Has("W4"), "a record that cannot be read took a key away")
+	until("the report of it", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(faults) == 1 && strings.Contains(faults[0], "zones, topic "+topic) && strings.Contains(faults[0], "a key is a string or a number")
+	})
+	k.send(t, topic, "3")
+	until("a tombstone", func() bool { return !set.Has("W4") })
+	stop()
+	<-done
 }
