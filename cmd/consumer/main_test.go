@@ -91,8 +91,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := call(c.args...)
-			expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr),
-				"exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
+			expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr), "exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
 		})
 	}
 }
@@ -216,9 +215,7 @@ func TestVersion_commandAndFlag(t *testing.T) {
 	var info cli.Build
 	err := json.Unmarshal([]byte(stdout), &info)
 	must.That(t, err == nil && code == 0 && stderr == "", "exit %d, %v\nstdout %s\nstderr %s", code, err, stdout, stderr)
-	if info != cli.ReadBuild() || info.Go != runtime.Version() {
-		t.Errorf("got %+v, want %+v", info, cli.ReadBuild())
-	}
+	expect.That(t, info == cli.ReadBuild() && info.Go == runtime.Version(), "got %+v, want %+v", info, cli.ReadBuild())
 	code, stdout, _ = call("version")
 	expect.That(t, code == 0 && strings.HasPrefix(stdout, "consumer  "+info.Version+"\ncommit    "), "exit %d:\n%s", code, stdout)
 	code, stdout, _ = call("--version")
@@ -256,12 +253,9 @@ func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {
 		must.That(t, err == nil, "%v", err)
 		must.Do(t, cmd.ParseFlags(c.args))
 		_, level, err := cli.NewLogger(io.Discard, firstLevel(cmd))
-		if err != nil || level.Level() != c.before {
-			t.Errorf("%v: begins at %v, want %v (%v)", c.args, level.Level(), c.before, err)
-		}
-		if reloads := fileLevel(cmd, level, cfg) != nil; level.Level() != c.then || reloads != c.reloads {
-			t.Errorf("%v: goes on at %v, want %v; a reload may set it: %v", c.args, level.Level(), c.then, reloads)
-		}
+		expect.That(t, err == nil && level.Level() == c.before, "%v: begins at %v, want %v (%v)", c.args, level.Level(), c.before, err)
+		reloads := fileLevel(cmd, level, cfg) != nil
+		expect.That(t, level.Level() == c.then && reloads == c.reloads, "%v: goes on at %v, want %v; a reload may set it: %v", c.args, level.Level(), c.then, reloads)
 	}
 }
 
@@ -294,8 +288,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("SWITCHBACK_CONFIG", c.env)
 			code, stdout, stderr := call(c.args...)
-			expect.That(t, code == c.code && strings.Contains(stdout+stderr, c.want),
-				"exit %d, want %d and %s\nstdout %s\nstderr %s", code, c.code, c.want, stdout, stderr)
+			expect.That(t, code == c.code && strings.Contains(stdout+stderr, c.want), "exit %d, want %d and %s\nstdout %s\nstderr %s", code, c.code, c.want, stdout, stderr)
 		})
 	}
 }
@@ -317,9 +310,8 @@ func TestPipelineFile_everyCommandTakesItInOneWay(t *testing.T) {
 			t.Errorf("%s has -c, and does not take it through configFlag", cmd.CommandPath())
 			continue
 		}
-		if err := cmd.PreRunE(cmd, nil); err == nil || !strings.Contains(err.Error(), "SWITCHBACK_CONFIG") {
-			t.Errorf("%s without a file: %v", cmd.CommandPath(), err)
-		}
+		err := cmd.PreRunE(cmd, nil)
+		expect.That(t, err != nil && strings.Contains(err.Error(), "SWITCHBACK_CONFIG"), "%s without a file: %v", cmd.CommandPath(), err)
 	}
 	expect.That(t, seen >= 15, "only %d commands have -c", seen)
 }

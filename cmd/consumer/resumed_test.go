@@ -88,8 +88,7 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := call(append([]string{"simulate", "-c", pipeline}, c.args...)...)
-			expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr),
-				"exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
+			expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr), "exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
 		})
 	}
 }

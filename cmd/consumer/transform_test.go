@@ -42,8 +42,7 @@ func TestTransform(t *testing.T) {
 	code, stdout, stderr := filtered(t, named, "-c", name)
 	expect.That(t, code == 0 && stdout == want && stderr == "", "all pass: exit %d, %q, %q", code, stdout, stderr)
 	code, stdout, stderr = filtered(t, named+unnamed, "-c", name)
-	expect.That(t, code == 4 && stdout == want && strings.HasPrefix(stderr, `{"line":2,"code":"missing_required",`) && strings.Count(stderr, "\n") == 1,
-		"one is refused: exit %d, %q, %q", code, stdout, stderr)
+	expect.That(t, code == 4 && stdout == want && strings.HasPrefix(stderr, `{"line":2,"code":"missing_required",`) && strings.Count(stderr, "\n") == 1, "one is refused: exit %d, %q, %q", code, stdout, stderr)
 	rejects := filepath.Join(t.TempDir(), "bad.ndjson")
 	code, stdout, stderr = filtered(t, named+unnamed, "-c", name, "--rejects", rejects, "--meta")
 	text, err := os.ReadFile(rejects)
@@ -94,8 +93,7 @@ func TestTransform_formats(t *testing.T) {
 		{"{ format: debezium, debezium: { serialization: avro } }\n" + registry, change, 2, "", "source.debezium.serialization: avro is bytes"},
 	} {
 		code, stdout, stderr := filtered(t, c.in, "-c", file(t, mapping+"source: "+c.source+"\n"))
-		expect.That(t, code == c.code && stdout == c.out && strings.Contains(stderr, c.err) && (c.err != "" || stderr == ""),
-			"%s: exit %d, %q, %q", c.source, code, stdout, stderr)
+		expect.That(t, code == c.code && stdout == c.out && strings.Contains(stderr, c.err) && (c.err != "" || stderr == ""), "%s: exit %d, %q, %q", c.source, code, stdout, stderr)
 	}
 }
 
@@ -141,8 +139,7 @@ func TestInit_S0_2(t *testing.T) {
 	code, _, stderr = called(t, "validate", "-c", file)
 	expect.That(t, code == cli.ExitDone, "validate: %d %s", code, stderr)
 	written, err := os.ReadFile(file)
-	expect.That(t, err == nil && strings.Contains(string(written), `id: "parcels-of-2026"`) && strings.Contains(string(written), "1 feature of Parcels of 2026.ndjson"),
-		"%v\n%s", err, written)
+	expect.That(t, err == nil && strings.Contains(string(written), `id: "parcels-of-2026"`) && strings.Contains(string(written), "1 feature of Parcels of 2026.ndjson"), "%v\n%s", err, written)
 	code, _, stderr = called(t, "init", features, "--out", file)
 	expect.That(t, code == cli.ExitUsage && strings.Contains(stderr, "--force overwrites it"), "over a file: %d %s", code, stderr)
 	code, _, stderr = called(t, "init", features, "--out", file, "--force", "--id", "other", "--topic", "t")

@@ -105,8 +105,7 @@ func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
 
 // Every command that is printed exists, and does what was meant.
 func TestAdvice_S4_8_everyPrintedCommandWorks(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
+	d := newDesk(t, true).fill()
 	for _, id := range []string{"0-50-aaaaaaaa", "0-51-aaaaaaaa"} {
 		d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
 	}

@@ -20,8 +20,7 @@ import (
 
 // The way of a letter through the hands of operators, and its trail.
 func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	discard := []string{"discard", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa,0-43-dddddddd"}
 	d.want(cli.ExitRefused, discard...)
 	d.says("replayer discard -c pipeline.yaml --id 0-40-aaaaaaaa --id 0-43-dddddddd --execute --reason")
@@ -43,8 +42,7 @@ func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 
 // The dry run asks the index, the change goes by the topics: both choose the same letters.
 func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	for flags, want := range map[string]int{
 		"--all": 5, "--limit 2": 2, "--code geometry_invalid": 4, "--code geometry_invalid --limit 3": 3, "--text Größe": 2, "--text ring": 4,
 		"--header traceparent=00-1": 4, "--bbox 1,1,3,3 --feature P-0-40-aaaaaaaa": 1, "--id 0-39-bbbbbbbb": 1, "--status pending --since 2h": 5,
@@ -65,8 +63,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 }
 
 func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	d.want(cli.ExitNothing, "prune", "-c", "pipeline.yaml")
 	d.put(deadletters.State{ID: "0-40-aaaaaaaa", Status: deadletters.Reprocessed, At: start.Add(-40 * 24 * time.Hour), By: "c"}.Record("features.dlq-status", 0))
 	d.want(cli.ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table")
@@ -78,8 +75,7 @@ func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
 }
 
 func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
+	d := newDesk(t, true).fill()
 	fix := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--set", "geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0,0]]]"}
 	d.want(cli.ExitDone, fix...)
 	d.prints("/geometry/coordinates", "today's transform passes")
@@ -96,8 +92,7 @@ func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
 }
 
 func TestEdit_exit_codes(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	d.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml")
 	d.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml", "--set", "a")
 	d.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml", "--patch", "@absent.json")
@@ -122,8 +117,7 @@ func (d *desk) actions(args ...string) (all []replay.Action) {
 
 // A plan that is applied twice is two lines, each with its own reason and what it did; beside the name stands the system's user.
 func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "-f", "plan.jsonl")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "first", "--actor", "anna")
 	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "not wanted", "--actor", "anna")
@@ -143,12 +137,10 @@ func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 
 // What a person reads: own colours are whole, a dry run says "would", and the printed command has the reason that was given.
 func TestWords_S4_8(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
+	d := newDesk(t, true).fill()
 	d.env.Color = true
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
-	expect.That(t, strings.Contains(d.out.String(), green+"passes (remote steps and the sink are not tried)"+reset) && !strings.Contains(d.out.String(), "\uFFFD["),
-		"%q", &d.out)
+	expect.That(t, strings.Contains(d.out.String(), green+"passes (remote steps and the sink are not tried)"+reset) && !strings.Contains(d.out.String(), "\uFFFD["), "%q", &d.out)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
 	d.prints(red + "fails: geometry_invalid (gate): " + reset)
 	d.env.Color = false
@@ -169,8 +161,7 @@ func TestWords_S4_8(t *testing.T) {
 		}
 	}
 	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation)
-	expect.That(t, strings.Contains(d.out.String(), "would change   1\n") && strings.Contains(d.out.String(), "would skip     0\n") && !strings.Contains(d.out.String(), "\nchanged"),
-		"%s", &d.out)
+	expect.That(t, strings.Contains(d.out.String(), "would change   1\n") && strings.Contains(d.out.String(), "would skip     0\n") && !strings.Contains(d.out.String(), "\nchanged"), "%s", &d.out)
 }
 
 // crowd is more dead letters than may be changed without their number.
@@ -188,8 +179,7 @@ func newCrowd(t *testing.T, terminal bool) *desk {
 
 // A command without a filter changes nothing.
 func TestBulk_S4_6_no_filter_is_not_everything(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	for _, command := range [][]string{{"discard"}, {"escalate"}, {"reopen"}, {"replay"}, {"edit", "--set", "properties.a=1"}} {
 		args := append(command, "-c", "pipeline.yaml", "--execute", "--reason", "x")
 		for _, filter := range [][]string{nil, {"--status", "pending"}} {

@@ -113,8 +113,7 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 
 // A pipeline's own index of a topic and one without a pipeline do not answer for each other.
 func TestAlone_the_index_of_a_pipeline_is_another(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	broker := d.brokers()[0]
 	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "discarded")

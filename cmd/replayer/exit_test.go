@@ -111,8 +111,7 @@ func TestExit_of_an_execution(t *testing.T) {
 }
 
 func TestExit_130_interrupted(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
+	d := newDesk(t, true).fill()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got := d.runIn(ctx, "list", "-c", "pipeline.yaml")
@@ -179,8 +178,7 @@ func TestVersion_needsNeitherFileNorBroker(t *testing.T) {
 }
 
 func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	text := must.Get(os.ReadFile("pipeline.yaml"))(t)
 	must.Do(t, os.WriteFile("other.yaml", text, 0o600))
 	for _, c := range []struct {
@@ -238,8 +236,7 @@ func TestRewriting_S4_8_refusesWhatCannotBe(t *testing.T) {
 }
 
 func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	file := []string{"-c", "pipeline.yaml", "--index", "dead.sqlite"}
 	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
 	figures := d.out.String()

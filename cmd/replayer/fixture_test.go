@@ -119,9 +119,8 @@ func (d *desk) decode(into any) {
 // want fails unless a command ends with the given code.
 func (d *desk) want(code cli.Exit, args ...string) {
 	d.t.Helper()
-	if got := d.run(args...); got != code {
-		d.t.Errorf("replayer %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), got, code, &d.out, &d.err)
-	}
+	got := d.run(args...)
+	expect.That(d.t, got == code, "replayer %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), got, code, &d.out, &d.err)
 }
 
 // golden holds what was printed against a file: the standard output, then the standard error.
@@ -171,7 +170,7 @@ func letter(partition int32, id, value, message string) *kgo.Record {
 // fill writes the letters that most tests look at: one that passes today, its copy (the
 // producer sent it twice, under one key), one that fails,
 // bytes that are no text, and one of other software.
-func (d *desk) fill() {
+func (d *desk) fill() *desk {
 	copied := letter(0, "0-39-bbbbbbbb", fmt.Sprintf(square, "a"), "ring 7 crosses itself")
 	copied.Key = []byte("0-40-aaaaaaaa")
 	d.put(
@@ -181,4 +180,5 @@ func (d *desk) fill() {
 		letter(0, "0-43-dddddddd", "\xff\xfe", "ring 2 crosses itself"),
 		&kgo.Record{Topic: "features.dlq", Partition: 1, Value: []byte("from elsewhere"), Timestamp: start.Add(-2 * time.Hour)},
 	)
+	return d
 }

@@ -68,8 +68,7 @@ func announcement(t *testing.T, file string) []byte {
 
 // The trap: the mapping was corrected in the file, all passes in the dry run, and the instances still run the old one.
 func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	deployed := announcement(t, "pipeline.yaml")
 	text := must.Get(os.ReadFile("pipeline.yaml"))(t)
 	must.Do(t, os.WriteFile("pipeline.yaml", append(text, "transform: { fields: [{ from: name, to: title }] }\n"...), 0o600))

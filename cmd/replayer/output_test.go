@@ -73,8 +73,7 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 
 // S4-12: what a table has no room for on a terminal of 80 columns stands below its rows.
 func TestOutput_S4_12_tablesFitAScreen(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
+	d := newDesk(t, true).fill()
 	d.put(letter(0, "0-1048576-0123abcd", "v", strings.Repeat("é long ", 100)))
 	for _, width := range []int{80, 130} {
 		d.env.Width = width
@@ -151,9 +150,7 @@ func TestTable_has_a_limit_and_says_what_is_missing(t *testing.T) {
 	for range maxRows + 3 {
 		one.add("x")
 	}
-	if len(one.rows) != maxRows || !strings.HasPrefix(one.rest(), "(3 more are not shown") {
-		t.Errorf("%d rows, %q", len(one.rows), one.rest())
-	}
+	expect.That(t, len(one.rows) == maxRows && strings.HasPrefix(one.rest(), "(3 more are not shown"), "%d rows, %q", len(one.rows), one.rest())
 	rest := (&table{}).rest()
 	expect.That(t, rest == "", "%q", rest)
 }

@@ -17,8 +17,7 @@ import (
 
 // S4-8: a plan is made, looked at, applied, applied again.
 func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl", "--code", "geometry_invalid", "--replay-id", "r1")
 	d.golden("plan-ndjson")
 	d.put(letter(0, "0-99-eeeeeeee", fmt.Sprintf(square, "late"), "ring 3 crosses itself")) // after the plan

@@ -55,8 +55,7 @@ func fetch(t *testing.T, address string) (int, map[string]json.RawMessage) {
 
 // Answers and errors over HTTP are those of the commands.
 func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	address, stop := serving(t, d, "-c", "pipeline.yaml")
 	for path, command := range map[string][]string{"stats": {"stats"}, "letters/1-42-cccccccc": {"show", "1-42-cccccccc"}} {
 		status, answer := fetch(t, address+"api/"+path)
@@ -74,17 +73,15 @@ func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
 			Message string
 			Exit    cli.Exit
 		}
-		if err := json.Unmarshal(answer["error"], &said); err != nil || status != http.StatusNotFound || said.Exit != cli.ExitNothing || "replayer: "+said.Message+"\n" != d.err.String() {
-			t.Errorf("%s: %d %s, the command says %s", path, status, answer["error"], &d.err)
-		}
+		err := json.Unmarshal(answer["error"], &said)
+		expect.That(t, err == nil && status == http.StatusNotFound && said.Exit == cli.ExitNothing && "replayer: "+said.Message+"\n" == d.err.String(), "%s: %d %s, the command says %s", path, status, answer["error"], &d.err)
 	}
 	code := stop()
 	expect.That(t, code == cli.ExitDone, "exit %d after a signal", code)
 }
 
 func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	address, _ := serving(t, d, "--brokers", d.brokers()[0], "--topic", "features.dlq")
 	status, answer := fetch(t, address+"api/letters")
 	expect.That(t, status == http.StatusOK && string(answer["total"]) == "5", "%d %s", status, answer)

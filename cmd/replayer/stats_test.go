@@ -18,8 +18,7 @@ import (
 )
 
 func TestStats_S4_7_aWarningEndsWith4(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
+	d := newDesk(t, false).fill()
 	keep := []string{"stats", "-c", "pipeline.yaml", "--fail-on-warning"}
 	must.Get(kadm.NewClient(d.writer).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.ms", Value: new("-1")}}, "features.dlq"))(t)
 	d.want(cli.ExitDone, keep...)

@@ -156,8 +156,7 @@ func TestCheck_S0_11_S3_8_findsWhatDoesNotHold(t *testing.T) {
 			chain := whole(t, 4)
 			c.change(chain)
 			r := chain.report()
-			expect.That(t, (r.Fault == "") == (c.fault == "") && strings.Contains(r.Fault, c.fault) && errors.Is(r.Err(), audit.ErrBroken) == (c.fault != ""),
-				"fault %q, want %q", r.Fault, c.fault)
+			expect.That(t, (r.Fault == "") == (c.fault == "") && strings.Contains(r.Fault, c.fault) && errors.Is(r.Err(), audit.ErrBroken) == (c.fault != ""), "fault %q, want %q", r.Fault, c.fault)
 			expect.That(t, r.Fault != "" || (r.Gone == "") == (c.gone == "") && strings.HasPrefix(r.Gone, c.gone), "gone %q, want %q", r.Gone, c.gone)
 		})
 	}
@@ -176,9 +175,7 @@ func TestCheck_S0_11_entriesMadeMeanwhile(t *testing.T) {
 			for _, e := range c.entries[:seen+1] {
 				check.Add(e.link, e.text)
 			}
-			if check.Behind() != (before <= seen) {
-				t.Errorf("%d entries behind head %d: %v", seen+1, before, check.Behind())
-			}
+			expect.That(t, check.Behind() == (before <= seen), "%d entries behind head %d: %v", seen+1, before, check.Behind())
 			r := check.End(c.head, c.kept)
 			expect.That(t, r.Fault == "" && r.Gone == "", "%d entries, head %d and then 4: %+v", seen+1, before, r)
 		}

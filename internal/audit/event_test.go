@@ -42,9 +42,7 @@ func TestRecord_cuts_a_long_message_between_characters(t *testing.T) {
 	e.Message = strings.Repeat("a", MaxMessage-1) + "é" + "tail"
 	r := must.Get(e.Record("a", 0))(t)
 	back := must.Get(Parse(r.Value))(t)
-	if len(back.Message) != MaxMessage-1 || !utf8.ValidString(back.Message) {
-		t.Errorf("message has %d bytes, valid %v", len(back.Message), utf8.ValidString(back.Message))
-	}
+	expect.That(t, len(back.Message) == MaxMessage-1 && utf8.ValidString(back.Message), "message has %d bytes, valid %v", len(back.Message), utf8.ValidString(back.Message))
 }
 
 func FuzzParse(f *testing.F) {

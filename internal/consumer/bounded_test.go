@@ -69,9 +69,8 @@ func TestLimits_S4_12(t *testing.T) {
 		})
 	}
 	waited := Summary{Delivered: 3, DeadLettered: 1} // all of them waited in a tier when the run began
-	if waited.DLQRate = waited.dlqRate(); waited.DLQRate != 0.25 {
-		t.Errorf("one of four is dead: %v", waited.DLQRate)
-	}
+	waited.DLQRate = waited.dlqRate()
+	expect.That(t, waited.DLQRate == 0.25, "one of four is dead: %v", waited.DLQRate)
 	if said := (Limits{MaxDLQRate: &rate}).exceeded(waited, 1); len(said) != 1 || !strings.Contains(said[0], "1 of 4 records") {
 		t.Errorf("nothing taken from the source, one dead letter: %v", said)
 	}

@@ -196,9 +196,8 @@ func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 				synctest.Wait()
 				state, held := o.held()
 				expect.That(t, held == (c.held != "") && (!held || state.By == c.held), "held %v by %q, want by %q", held, state.By, c.held)
-				if cancel(); !slices.Equal(r.did, c.want) {
-					t.Errorf("got  %q\nwant %q", r.did, c.want)
-				}
+				cancel()
+				expect.That(t, slices.Equal(r.did, c.want), "got  %q\nwant %q", r.did, c.want)
 				wg.Wait()
 			})
 		})

@@ -143,8 +143,7 @@ func TestState_S1_8_gatesOffBounds(t *testing.T) {
 	} {
 		v := newView()
 		err := v.apply(&kgo.Record{Key: []byte(pipelineKey), Value: []byte(`{"version":1,"state":"` + c.state + `","at":"2026-07-01T12:00:00Z","gates_off_until":"` + c.until + `"}`)})
-		expect.That(t, (err != nil) == c.fails && v.Pipeline.GatesOff.Equal(c.want) && (!c.fails || strings.Contains(err.Error(), "gates_off_until")),
-			"%s: %s, %v", name, v.Pipeline.GatesOff, err)
+		expect.That(t, (err != nil) == c.fails && v.Pipeline.GatesOff.Equal(c.want) && (!c.fails || strings.Contains(err.Error(), "gates_off_until")), "%s: %s, %v", name, v.Pipeline.GatesOff, err)
 	}
 }
 

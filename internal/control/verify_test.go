@@ -146,9 +146,7 @@ func TestKeys_S4_6_allAgreeOnTheFirst(t *testing.T) {
 	wait.Wait()
 	again := must.Get(Keys(t.Context(), kafka, "parcels.control", noon))(t)
 	for _, id := range got {
-		if id != again[0].ID() {
-			t.Errorf("one signs with %s, another one with %s", id, again[0].ID())
-		}
+		expect.That(t, id == again[0].ID(), "one signs with %s, another one with %s", id, again[0].ID())
 	}
 }
 
@@ -160,9 +158,7 @@ func TestView_S4_6_takesKeysInTheOrderOfTheTopic(t *testing.T) {
 		r.Offset = int64(i)
 		must.Do(t, v.apply(r))
 	}
-	if len(v.Keys) != 2 || v.Keys[0].ID() != second.ID() || !bytes.Equal(v.Keys[1].Reveal(), first.Reveal()) {
-		t.Errorf("%d keys, the first is %s", len(v.Keys), v.Keys[0].ID())
-	}
+	expect.That(t, len(v.Keys) == 2 && v.Keys[0].ID() == second.ID() && bytes.Equal(v.Keys[1].Reveal(), first.Reveal()), "%d keys, the first is %s", len(v.Keys), v.Keys[0].ID())
 	err := v.apply(&kgo.Record{Key: []byte(replayKeyPrefix + second.ID())})
 	expect.That(t, err == nil && len(v.Keys) == 1 && v.Keys[0].ID() == first.ID(), "after a tombstone: %d keys, %v", len(v.Keys), err)
 	text := fmt.Sprintf("%v %+v %#v", v, v, v.Keys)
@@ -186,7 +182,6 @@ func TestView_refusesABrokenKey(t *testing.T) {
 	} {
 		v := newView()
 		err := v.apply(&kgo.Record{Topic: "c", Offset: 7, Key: []byte(replayKeyPrefix + c.id), Value: []byte(c.value)})
-		expect.That(t, err != nil && errors.Is(err, ErrNewer) == c.newer && strings.Contains(err.Error(), "c/0/7") && !strings.Contains(err.Error(), secret[20:40]) && len(v.Keys) == 0,
-			"%s: got %v", name, err)
+		expect.That(t, err != nil && errors.Is(err, ErrNewer) == c.newer && strings.Contains(err.Error(), "c/0/7") && !strings.Contains(err.Error(), secret[20:40]) && len(v.Keys) == 0, "%s: got %v", name, err)
 	}
 }

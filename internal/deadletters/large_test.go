@@ -87,8 +87,7 @@ func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
 	letters := lettersOf(t, cl, Reading{})
 	must.That(t, len(letters) == 3 && letters[2].DLQ.Offset == 4, "%d dead letters", len(letters))
 	l := letters[1]
-	expect.That(t, l.ID == "dlq-0-1" && l.Last == 3 && l.Dialect == Unknown && strings.HasPrefix(l.TooLarge, "too large to index: dlq/0 offsets 1 to 3 (") && len(l.Problems) == 1,
-		"%+v", l)
+	expect.That(t, l.ID == "dlq-0-1" && l.Last == 3 && l.Dialect == Unknown && strings.HasPrefix(l.TooLarge, "too large to index: dlq/0 offsets 1 to 3 (") && len(l.Problems) == 1, "%+v", l)
 }
 
 func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
@@ -137,8 +136,7 @@ func TestPointer_S0_5_a_letter_knows_where_its_original_lies(t *testing.T) {
 	keyless := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("v"), false), nil), true)
 	expect.That(t, keyless.Keyed() && keyless.KeyHash() == l.KeyHash() && !(&Letter{}).Keyed(), "a key that did not fit is not known by its hash")
 	batch := Decode(pointTo(header.PointToBatch(at, 9, 777), nil), true)
-	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "offsets 1 to 9 of t/0, a batch of 777 bytes"),
-		"%+v", batch)
+	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "offsets 1 to 9 of t/0, a batch of 777 bytes"), "%+v", batch)
 	r.Headers[len(r.Headers)-1].Value = []byte("{")
 	bad := Decode(r, true)
 	expect.That(t, bad.Pointer == nil && len(bad.Problems) == 1 && strings.Contains(bad.Problems[0], header.KeyPointer), "%+v", bad.Problems)
@@ -158,36 +156,29 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 		return l, why
 	}
 	l, why := fetch(header.PointTo(at, []byte("key"), []byte(value), false), 0)
-	expect.That(t, why == "" && string(l.Content.Value) == value && string(l.Key) == "key" && l.Size == len(value) && l.HoldsValue(),
-		"%q, %d bytes, key %q", why, len(l.Content.Value), l.Key)
+	expect.That(t, why == "" && string(l.Content.Value) == value && string(l.Key) == "key" && l.Size == len(value) && l.HoldsValue(), "%q, %d bytes, key %q", why, len(l.Content.Value), l.Key)
 	var names []string
 	for _, h := range l.Content.Headers {
 		names = append(names, h.Key+"="+string(h.Value[:min(len(h.Value), 2)]))
 	}
 	got := strings.Join(names, " ")
 	expect.That(t, strings.HasPrefix(got, "own=1 switchback-error-code=re ") && !strings.Contains(got, "own=co") && !strings.Contains(got, "attempt"), "%s", got)
-	if l, why = fetch(header.PointTo(at, nil, []byte(value), true), 1000); !strings.Contains(why, "1048594 bytes, more than the 1000") || l.HoldsValue() {
-		t.Error(why)
-	}
-	if _, why = fetch(header.PointTo(at, nil, []byte("another"), true), 0); !strings.Contains(why, "SHA-256 differs") && !strings.Contains(why, "more than") {
-		t.Error(why)
-	}
-	if _, why = fetch(header.PointToBatch(at, 9, 777), 0); !strings.Contains(why, "could not be decompressed") {
-		t.Error(why)
-	}
+	l, why = fetch(header.PointTo(at, nil, []byte(value), true), 1000)
+	expect.That(t, strings.Contains(why, "1048594 bytes, more than the 1000") && !l.HoldsValue(), "%v", why)
+	_, why = fetch(header.PointTo(at, nil, []byte("another"), true), 0)
+	expect.That(t, strings.Contains(why, "SHA-256 differs") || strings.Contains(why, "more than"), "%v", why)
+	_, why = fetch(header.PointToBatch(at, 9, 777), 0)
+	expect.That(t, strings.Contains(why, "could not be decompressed"), "%v", why)
 	gone := at
 	gone.Offset = 5
-	if _, why = fetch(header.PointTo(gone, nil, []byte("x"), true), 0); why != "the payload is gone: there is no t/0/5 (the log ends at offset 3)" {
-		t.Error(why)
-	}
+	_, why = fetch(header.PointTo(gone, nil, []byte("x"), true), 0)
+	expect.That(t, why == "the payload is gone: there is no t/0/5 (the log ends at offset 3)", "%v", why)
 	gone.Topic = "no-such-topic"
-	if _, why = fetch(header.PointTo(gone, nil, []byte("x"), true), 0); why != "the payload is gone: topic no-such-topic does not exist" {
-		t.Error(why)
-	}
+	_, why = fetch(header.PointTo(gone, nil, []byte("x"), true), 0)
+	expect.That(t, why == "the payload is gone: topic no-such-topic does not exist", "%v", why)
 	var offsets kadm.Offsets
 	offsets.AddOffset("t", 0, 2, -1)
 	must.Get(kadm.NewClient(cl).DeleteRecords(t.Context(), offsets))(t)
-	if _, why = fetch(header.PointTo(at, nil, []byte(value), true), 0); why != "the payload is gone: retention took t/0/1 (the log starts at offset 2)" {
-		t.Error(why)
-	}
+	_, why = fetch(header.PointTo(at, nil, []byte(value), true), 0)
+	expect.That(t, why == "the payload is gone: retention took t/0/1 (the log starts at offset 2)", "%v", why)
 }

@@ -164,8 +164,7 @@ func checkScreen(t *testing.T, text string) {
 	} {
 		expect.That(t, strings.Contains(text, want), "the screen does not say %q", want)
 	}
-	expect.That(t, strings.Count(text, "  PROVEN: each of 800 records is in exactly one place\n") == 3,
-		"the screen does not show the verdict of verify after each pass and at the end")
+	expect.That(t, strings.Count(text, "  PROVEN: each of 800 records is in exactly one place\n") == 3, "the screen does not show the verdict of verify after each pass and at the end")
 	report, _, _ := strings.Cut(text, "Everything is still there") // commands with paths follow
 	for line := range strings.Lines(report) {
 		n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))
@@ -204,8 +203,7 @@ func checkPages(t *testing.T, address string, pages map[string]string) {
 		res := must.Get(client.Get("http://" + address + path))(t)
 		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
-		expect.That(t, err == nil && res.StatusCode == http.StatusOK && strings.Contains(string(body), want),
-			"%s: status %d, %v, without %q", path, res.StatusCode, err, want)
+		expect.That(t, err == nil && res.StatusCode == http.StatusOK && strings.Contains(string(body), want), "%s: status %d, %v, without %q", path, res.StatusCode, err, want)
 	}
 }
 

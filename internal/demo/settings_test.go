@@ -24,8 +24,7 @@ func mustSettings(t *testing.T, o Options) *settings {
 func TestSettings_the_fix_changes_nothing_but_the_geometry_rule(t *testing.T) {
 	s := mustSettings(t, Options{})
 	before, after := s.before.Transform, s.after.Transform
-	expect.That(t, before.Geometry.Validity == transform.ValidityReject && after.Geometry.Validity == transform.ValidityFlag,
-		"validity %s, then %s", before.Geometry.Validity, after.Geometry.Validity)
+	expect.That(t, before.Geometry.Validity == transform.ValidityReject && after.Geometry.Validity == transform.ValidityFlag, "validity %s, then %s", before.Geometry.Validity, after.Geometry.Validity)
 	after.Geometry.Validity, after.Geometry.FlagProperty = before.Geometry.Validity, before.Geometry.FlagProperty
 	expect.That(t, reflect.DeepEqual(before, after), "the mapping differs in more than that:\n%+v\n%+v", before, after)
 	fixed := *s.after

@@ -207,8 +207,7 @@ func TestRead_C4_numbers_of_every_width(t *testing.T) {
 				headers = append(headers, kgo.RecordHeader{Key: names[3], Value: write(7)})
 			}
 			l := Read(d, headers)
-			expect.That(t, l.HasPosition && l.Topic == "f" && l.Partition == 3 && l.Offset == 104 && (names[3] == "" || l.Attempts == 7) && l.Problems == nil,
-				"%s, %s: %+v", d, form, l)
+			expect.That(t, l.HasPosition && l.Topic == "f" && l.Partition == 3 && l.Offset == 104 && (names[3] == "" || l.Attempts == 7) && l.Problems == nil, "%s, %s: %+v", d, form, l)
 		}
 	}
 	for _, value := range [][]byte{[]byte("1793678706007"), binary.BigEndian.AppendUint64(nil, 1793678706007), bigInt("", 1793678706007).Value} {

@@ -106,9 +106,8 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 			must.Do(t, os.WriteFile(place, spoil(whole), 0o600))
 			s, err := Open(t.Context(), place)
 			must.That(t, ofDamage(err) && strings.Contains(err.Error(), place), "%v, %v", s, err)
-			if w.store, err = Replace(t.Context(), place, err); err != nil {
-				t.Fatal(err)
-			}
+			w.store, err = Replace(t.Context(), place, err)
+			must.That(t, err == nil, "%v", err)
 			defer w.shut()
 			done, err := w.store.Sync(t.Context(), w.cl, source, nil)
 			expect.That(t, err == nil && done.Letters == 40 && strings.Contains(done.Anew, place+".damaged"), "%+v, %v", done, err)
@@ -164,17 +163,13 @@ func TestOpen_a_file_is_its_owners_alone_and_has_large_pages(t *testing.T) {
 	s := must.Get(Open(t.Context(), file))(t)
 	defer s.Close()
 	info, err := os.Stat(file)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
+	expect.That(t, err == nil && info.Mode().Perm() == 0o600, "%v, %v", info.Mode(), err)
 	for pragma, want := range map[string]string{"page_size": "16384", "journal_mode": "wal"} {
 		var got string
 		err := s.row(t.Context(), "PRAGMA "+pragma).Scan(&got)
 		expect.That(t, err == nil && got == want, "%s is %s, want %s (%v)", pragma, got, want, err)
 	}
-	if s.Engine() != SQLite || s.Place() != file {
-		t.Errorf("%s at %s", s.Engine(), s.Place())
-	}
+	expect.That(t, s.Engine() == SQLite && s.Place() == file, "%s at %s", s.Engine(), s.Place())
 }
 
 func TestOpen_errors_say_where_and_hide_the_password(t *testing.T) {

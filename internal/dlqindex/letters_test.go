@@ -63,8 +63,7 @@ func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
 			var got sql.NullString
 			must.Do(t, w.store.row(t.Context(), "SELECT edit_of FROM @dead_letter_queue WHERE id = 'a'").Scan(&got))
 			l := w.letter("a")
-			expect.That(t, got.String == editOf && got.Valid == (editOf != "") && l.Edited() == got.Valid && l.Deaths == deaths,
-				"edit_of %+v and %d deaths, want %q and %d", got, l.Deaths, editOf, deaths)
+			expect.That(t, got.String == editOf && got.Valid == (editOf != "") && l.Edited() == got.Valid && l.Deaths == deaths, "edit_of %+v and %d deaths, want %q and %d", got, l.Deaths, editOf, deaths)
 		}
 		edit := func(of string) *kgo.Record {
 			r := w.dead(1, "a", nil)
@@ -200,8 +199,7 @@ func TestSync_S0_5_takes_in_what_is_too_large_to_index(t *testing.T) {
 			w.sound()
 		}
 		l := w.letter("large")
-		expect.That(t, l.Size == 20<<20+13 && l.TooLarge != "" && l.Control.FeatureID == "F large" && l.Status == deadletters.Discarded && l.Problems[0] == l.TooLarge,
-			"%+v", l)
+		expect.That(t, l.Size == 20<<20+13 && l.TooLarge != "" && l.Control.FeatureID == "F large" && l.Status == deadletters.Discarded && l.Problems[0] == l.TooLarge, "%+v", l)
 		l = w.letter("dlq-0-3")
 		expect.That(t, l.Last == 5 && strings.Contains(l.TooLarge, "dlq/0 offsets 3 to 5"), "%+v", l)
 		w.letter("behind")
@@ -245,9 +243,8 @@ func TestSync_S0_5_keeps_where_the_original_of_a_letter_lies(t *testing.T) {
 		l := w.letter("elsewhere")
 		expect.That(t, l.Pointer != nil && l.Pointer.Offset == 0 && l.Pointer.Bytes == 8000 && l.Pointer.Value == p.Value && l.Size == 8000 && l.Keyed() && l.KeyHash() != (&deadletters.Letter{}).KeyHash(),
 			"%+v", l)
-		if l = w.letter("batch"); l.Pointer == nil || l.Pointer.Last != 17 || l.Pointer.Read() {
-			t.Errorf("%+v", l)
-		}
+		l = w.letter("batch")
+		expect.That(t, l.Pointer != nil && l.Pointer.Last == 17 && !l.Pointer.Read(), "%+v", l)
 		found := w.letters(Query{Filter: deadletters.Filter{Text: "babababa"}})
 		expect.That(t, len(found) == 1 && found[0].ID == "elsewhere", "%v", found)
 	})

@@ -92,9 +92,8 @@ func TestPostgreSQL_S4_6_the_documents_monitoring_queries_run_as_they_stand(t *t
 	// Its clean-up statement runs as well.
 	_, err := w.store.db.ExecContext(t.Context(), `DELETE FROM pipeline.dead_letter_queue WHERE status IN ('reprocessed', 'discarded') AND rejected_at < NOW() - INTERVAL '30 days'`)
 	expect.That(t, err == nil, "%v", err)
-	if _, ok := w.store.db.Driver().(*stdlib.Driver); !ok {
-		t.Errorf("the driver is %T", w.store.db.Driver())
-	}
+	_, ok := w.store.db.Driver().(*stdlib.Driver)
+	expect.That(t, ok, "the driver is %T", w.store.db.Driver())
 }
 
 func sorted(lines string) string {

@@ -136,12 +136,10 @@ func TestEnded_S4_9_deadLettersDoNotOutrunWhatIsInFlight(t *testing.T) {
 		for i := range 30 { // 70 are in flight
 			g.Over(at(i))
 			broken := g.Ended(start, batch, Outcome{Finished: true, Dead: true})
-			if over := i >= 20; over != (len(broken) > 0) {
-				t.Fatalf("batch %q, %d of 100 are dead: %s", batch, i+1, short(broken))
-			}
+			over := i >= 20
+			must.That(t, over == (len(broken) > 0), "batch %q, %d of 100 are dead: %s", batch, i+1, short(broken))
 			if len(broken) > 0 {
-				expect.That(t, strings.Contains(broken[0].String(), "21 of 100 records (21 %) became dead letters") && strings.Contains(broken[0].String(), "with 79 in flight"),
-					"in words: %s", broken[0])
+				expect.That(t, strings.Contains(broken[0].String(), "21 of 100 records (21 %) became dead letters") && strings.Contains(broken[0].String(), "with 79 in flight"), "in words: %s", broken[0])
 				break
 			}
 		}

@@ -43,9 +43,8 @@ func TestMapped_S0_9_nullRatePerFieldAndWindow(t *testing.T) {
 	now := start
 	for i := range 10 { // one of ten is tolerated
 		now = start.Add(time.Duration(i) * time.Second)
-		if got := g.Mapped(now, "", feature(true, i != 3)); len(got) != 0 {
-			t.Fatalf("after %d: %s", i+1, short(got))
-		}
+		got := g.Mapped(now, "", feature(true, i != 3))
+		must.That(t, len(got) == 0, "after %d: %s", i+1, short(got))
 	}
 	if got := short(g.Mapped(now, "", feature(true, false))); got != "null_rate zone 2/11" {
 		t.Errorf("two of eleven: %s", got)
@@ -82,9 +81,8 @@ func TestEnded_S1_8_transientShareOfAttemptsInTenMinutes(t *testing.T) {
 				}
 				last = g.Ended(start.Add(time.Duration(i)*c.apart), "", o)
 			}
-			if got := len(last) == 1 && last[0].Code == TransientRate; got != c.broken || len(last) > 1 {
-				t.Errorf("broken: %s, want %v", short(last), c.broken)
-			}
+			got := len(last) == 1 && last[0].Code == TransientRate
+			expect.That(t, got == c.broken && len(last) <= 1, "broken: %s, want %v", short(last), c.broken)
 		})
 	}
 }
@@ -93,26 +91,21 @@ func TestEnded_S4_9_moreThanAFifthDead(t *testing.T) {
 	g := New(Limits{MaxTransientRate: 1, MaxDeadLetterRate: 0.2})
 	var last []Breach
 	for i := range 101 {
-		if last = g.Ended(start, "", Outcome{Finished: true, Dead: i%5 == 0}); i < 100 && len(last) > 0 {
-			t.Fatalf("after %d: %s", i+1, short(last))
-		}
+		last = g.Ended(start, "", Outcome{Finished: true, Dead: i%5 == 0})
+		must.That(t, i >= 100 || len(last) <= 0, "after %d: %s", i+1, short(last))
 		for range 3 { // what waits on is not finished, and does not thin the share
-			if got := g.Ended(start, "", Outcome{}); len(got) > 0 && i < 100 {
-				t.Fatalf("after %d: %s", i+1, short(got))
-			}
+			got := g.Ended(start, "", Outcome{})
+			must.That(t, len(got) <= 0 || i >= 100, "after %d: %s", i+1, short(got))
 		}
 	}
-	if got := short(last); got != "dead_letter_rate  21/101" {
-		t.Errorf("21 of 101: %s", got)
-	}
+	got := short(last)
+	expect.That(t, got == "dead_letter_rate  21/101", "21 of 101: %s", got)
 	want := "21 of 101 records (20.7921 %) became dead letters within 10m; pipeline.tolerance.max_dead_letter_rate is 20 %"
-	if got := last[0].String(); got != want {
-		t.Errorf("in words: %s", got)
-	}
+	got = last[0].String()
+	expect.That(t, got == want, "in words: %s", got)
 	g.Reset()
-	if got := g.Ended(start, "", Outcome{Finished: true, Dead: true}); len(got) != 0 {
-		t.Errorf("after a reset: %s", short(got))
-	}
+	after := g.Ended(start, "", Outcome{Finished: true, Dead: true})
+	expect.That(t, len(after) == 0, "after a reset: %s", short(after))
 }
 
 // S4-1: a bad batch among good records is named. When it is dealt with by itself, the window forgets it.
@@ -127,26 +120,22 @@ func TestBatch_S4_1_answersForItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := New(Limits{Fields: []string{"zone"}, MaxNullRate: 0.2, MaxTransientRate: 1, MaxDeadLetterRate: 0.2, MinRecords: 10, ApartBatches: c.apart})
 			for range 20 {
-				if got := g.Mapped(start, "good-", feature(true, true)); len(got) != 0 {
-					t.Fatal(short(got))
-				}
-				if got := g.Ended(start, "good-", Outcome{Finished: true, Delivered: true}); len(got) != 0 {
-					t.Fatal(short(got))
-				}
+				got := g.Mapped(start, "good-", feature(true, true))
+				must.That(t, len(got) == 0, "%v", short(got))
+				got = g.Ended(start, "good-", Outcome{Finished: true, Delivered: true})
+				must.That(t, len(got) == 0, "%v", short(got))
 			}
 			var last []Breach
 			for range 10 {
 				last = g.Mapped(start, "bad-", feature(true, false))
 				g.Ended(start, "bad-", Outcome{Finished: true, Delivered: true})
 			}
-			if got := short(last); got != c.want {
-				t.Errorf("got %s", got)
-			}
+			got := short(last)
+			expect.That(t, got == c.want, "got %s", got)
 			n, m := g.Delivered("bad-"), g.Delivered("never")
 			expect.That(t, n == 10 && m == 0, "delivered %d and %d", n, m)
-			if got := g.Mapped(start, "", feature(true, true)); c.apart && len(got) != 0 {
-				t.Errorf("the window still counts the batch: %s", short(got))
-			}
+			apart := g.Mapped(start, "", feature(true, true))
+			expect.That(t, !c.apart || len(apart) == 0, "the window still counts the batch: %s", short(apart))
 		})
 	}
 }
@@ -254,15 +243,13 @@ func TestSuspend_S1_8_S4_9_noWindowIsJudgedAndEachBeginsEmpty(t *testing.T) {
 		return append(broken, g.Count(now, Amounts{First: int64(n), Transient: int64(n), Finished: int64(n), Dead: int64(n)})...)
 	}
 	g.Suspend(until)
-	if got := bad(until.Add(-time.Millisecond), 100); len(got) != 0 || !g.Suspended(start) {
-		t.Fatalf("suspended: %s", short(got))
-	}
+	got := bad(until.Add(-time.Millisecond), 100)
+	must.That(t, len(got) == 0 && g.Suspended(start), "suspended: %s", short(got))
 	g.Begun(start, at(1), "", true)
-	if got := bad(until, 3); len(got) != 0 || g.Suspended(until) {
-		t.Errorf("three after its end: %s", short(got))
-	}
+	got = bad(until, 3)
+	expect.That(t, len(got) == 0 && !g.Suspended(until), "three after its end: %s", short(got))
 	expect.That(t, g.Over(at(1)), "what began before the end counts")
-	got := bad(until, 10)
+	got = bad(until, 10)
 	expect.That(t, len(got) != 0, "the windows are not judged after its end")
 	g.Suspend(until.Add(time.Hour))
 	g.Suspend(time.Time{})
@@ -279,9 +266,7 @@ func TestSuspend_S4_1_aBatchIsQuarantinedAllTheSame(t *testing.T) {
 		for range 10 {
 			last = g.Mapped(start, "b", &transform.Feature{})
 		}
-		if (len(last) == 1 && last[0].Batch == "b") != apart || !apart && len(last) > 0 {
-			t.Errorf("apart %v: %s", apart, short(last))
-		}
+		expect.That(t, (len(last) == 1 && last[0].Batch == "b") == apart && (apart || len(last) <= 0), "apart %v: %s", apart, short(last))
 	}
 }
 
@@ -304,15 +289,11 @@ func TestBatch_S4_1_oneSmallBatchIsWaitedFor(t *testing.T) {
 	for i := range 40 {
 		last = append(last, g.Mapped(start, "small"+strconv.Itoa(i/10), feature(true, i%2 == 0))...)
 	}
-	if len(last) == 0 || last[0].Batch != "" {
-		t.Errorf("many small bad batches: %s", short(last))
-	}
+	expect.That(t, len(last) != 0 && last[0].Batch == "", "many small bad batches: %s", short(last))
 	g = New(limits)
 	for range 30 {
 		g.Mapped(start, "good-", feature(true, true))
 		last = g.Mapped(start, "", feature(true, false))
 	}
-	if short(last) != "null_rate zone 30/60" {
-		t.Errorf("records without a batch: %s", short(last))
-	}
+	expect.That(t, short(last) == "null_rate zone 30/60", "records without a batch: %s", short(last))
 }

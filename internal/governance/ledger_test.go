@@ -58,9 +58,8 @@ func TestLedger_S3_8_takesViolationsAndRetriesBeyondTheThreshold(t *testing.T) {
 		{"delivered", event(1, 3, "", policy.OutcomeDelivered, "open"), "", StatusAllowed},
 	} {
 		l := testLedger(3)
-		if reason, _ := l.Reason(c.event); reason != c.reason || l.Status(c.event) != c.status {
-			t.Errorf("%s: reason %q, status %q", c.name, reason, l.Status(c.event))
-		}
+		reason, _ := l.Reason(c.event)
+		expect.That(t, reason == c.reason && l.Status(c.event) == c.status, "%s: reason %q, status %q", c.name, reason, l.Status(c.event))
 	}
 }
 

@@ -288,9 +288,8 @@ func TestCopy_S0_5_writes_one_value_whatever_its_size(t *testing.T) {
 			defer r.Close()
 			var out bytes.Buffer
 			l := must.Get(r.Copy(t.Context(), a, 41, &out))(t)
-			if l.Offset != 41 || l.Bytes != 3<<20+7 || out.Len() != 3<<20+7 || !strings.HasPrefix(out.String(), `{"pad": `) || string(l.Key) != "b" || len(l.Headers) != 1 {
-				t.Errorf("%s, %d bytes", l, out.Len())
-			}
+			expect.That(t, l.Offset == 41 && l.Bytes == 3<<20+7 && out.Len() == 3<<20+7 && strings.HasPrefix(out.String(), `{"pad": `) && string(l.Key) == "b" && len(l.Headers) == 1,
+				"%s, %d bytes", l, out.Len())
 			for offset, want := range map[int64]int64{40: 1, 42: 1, 47: -1, 49: 0} {
 				out.Reset()
 				l, err := r.Copy(t.Context(), a, offset, &out)
@@ -344,9 +343,7 @@ func TestEach_reads_old_message_sets(t *testing.T) {
 			expect.That(t, len(h.large) == 1 && h.large[0].Unread == compressed && h.next == 41, "%+v", h)
 			var out bytes.Buffer
 			l, err := NewReader("t", 3, Limits{Record: 1 << 10}).Copy(t.Context(), a, 40, &out)
-			if err != nil || out.Len() != 5000 || l.Bytes != 5000 {
-				t.Errorf("%v, %v, %d bytes", l, err, out.Len())
-			}
+			expect.That(t, err == nil && out.Len() == 5000 && l.Bytes == 5000, "%v, %v, %d bytes", l, err, out.Len())
 		})
 	}
 }

@@ -175,8 +175,7 @@ func TestDescribeGrids_refuses(t *testing.T) {
 		t.Helper()
 		_, err := DescribeGrids(parseGrids(t, german+dir+"}"))
 		faults := new(config.Faults)
-		expect.That(t, errors.As(err, &faults) && strings.Contains(err.Error(), has) && faults.List[0].Line == 7 && faults.List[0].Path == "transform.geometry.grids.folder",
-			"%s: %v", name, err)
+		expect.That(t, errors.As(err, &faults) && strings.Contains(err.Error(), has) && faults.List[0].Line == 7 && faults.List[0].Path == "transform.geometry.grids.folder", "%s: %v", name, err)
 	}
 	expect("empty", "add BETA2007.gsb or")
 	must.Do(t, os.WriteFile(filepath.Join(dir, "BETA2007.gsb"), []byte("NUM_OREC"), 0o600))
@@ -294,9 +293,8 @@ func TestLoad_S0_8_topic_of_transactions(t *testing.T) {
 	}
 	store := must.Get(Open([]transform.Reference{{Name: "s", Topic: topic}}, k.opts))(t)
 	must.Do(t, store.Load(bounded(t)))
-	if set := store.Sets()["s"]; !set.Has("committed") || set.Has("aborted") {
-		t.Errorf("committed %v, aborted %v", set.Has("committed"), set.Has("aborted"))
-	}
+	set := store.Sets()["s"]
+	expect.That(t, set.Has("committed") && !set.Has("aborted"), "committed %v, aborted %v", set.Has("committed"), set.Has("aborted"))
 }
 
 func TestWatch_S0_8_follows_a_topic(t *testing.T) {

@@ -199,8 +199,7 @@ func TestWatch_C4_S2_6_aGroupThatStandsStill(t *testing.T) {
 	for range 2 {
 		r, err := s.Execute(w.ctx(), plan, o)
 		stop, ok := errors.AsType[*StopError](err)
-		expect.That(t, ok && stop.Group == "billing" && stop.Behind >= 3 && strings.Contains(err.Error(), "group billing") && len(w.read("payments")) == 3,
-			"%+v, %v", r, err)
+		expect.That(t, ok && stop.Group == "billing" && stop.Behind >= 3 && strings.Contains(err.Error(), "group billing") && len(w.read("payments")) == 3, "%+v, %v", r, err)
 	}
 	o.Progress = func(Progress) { w.readsAll("billing", "payments") }
 	r, err := s.Execute(w.ctx(), plan, o)

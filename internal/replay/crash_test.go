@@ -87,8 +87,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			dies := <-end
 			expect.That(t, errors.Is(dies.err, ErrFenced), "the killed replayer ended with %v, want ErrFenced", dies.err)
 			first := dies.result
-			expect.That(t, first.Reinjected == int(afterBatches)*batchLetters && first.Reinjected+second.Reinjected == batchLetters+20,
-				"first %d, second %d put back", first.Reinjected, second.Reinjected)
+			expect.That(t, first.Reinjected == int(afterBatches)*batchLetters && first.Reinjected+second.Reinjected == batchLetters+20, "first %d, second %d put back", first.Reinjected, second.Reinjected)
 			w.allOnce(batchLetters + 20)
 		})
 	}
@@ -113,8 +112,7 @@ func (w *world) allOnce(n int) {
 
 // Two operators press the key at once, with plans that overlap, again and again.
 func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	const rounds, letters = 12, 40
 	for range rounds {
 		w.dieMany(letters)
@@ -134,8 +132,7 @@ func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
 
 // Requests fail at random places; whoever is told of an error runs it again.
 func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_once(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	const letters = 60
 	w.dieMany(letters)
 	chance := rand.New(rand.NewPCG(7, 42))
@@ -184,8 +181,7 @@ func (w *world) counting() (*Service, *atomic.Int32) {
 }
 
 func TestExecute_prepares_the_next_batch_while_one_commits(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(batchLetters + behind)
 	s, decided := w.counting()
 	plan := w.plan(s, deadletters.Filter{})
@@ -243,8 +239,7 @@ func (w *world) whole() {
 
 // A batch that cannot be written takes the one behind it along: nothing of either is in a topic, and both come again.
 func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undecided(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(batchLetters + behind)
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
@@ -262,8 +257,7 @@ func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undec
 
 // The broker goes at the first commit: nobody tells what became of it, and what was prepared behind it is looked at again.
 func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(batchLetters + behind)
 	w.loseCommits()
 	s := w.service(kgo.RequestRetries(1))
@@ -275,8 +269,7 @@ func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *te
 
 // A letter is refused: the one that it was to stand for is not closed.
 func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	large := fmt.Sprintf(square, noise(100_000))
 	first := letter(0, "large", large)
 	w.die(first)

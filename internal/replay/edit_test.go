@@ -40,8 +40,7 @@ func (w *world) edit(f deadletters.Filter, o EditOptions) ChangeResult {
 }
 
 func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	original := letter(2, "a", fmt.Sprintf(bowTie, "a"))
 	w.die(original)
 	s := w.service()
@@ -49,8 +48,7 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 
 	var preview []Edited
 	err := s.PreviewEdit(w.ctx(), deadletters.Filter{}, o, func(e Edited) error { preview = append(preview, e); return nil })
-	must.That(t, err == nil && len(preview) == 1 && preview[0].Today.Passes && preview[0].After != preview[0].Before && len(preview[0].Changes) != 0,
-		"%+v, %v", preview, err)
+	must.That(t, err == nil && len(preview) == 1 && preview[0].Today.Passes && preview[0].After != preview[0].Before && len(preview[0].Changes) != 0, "%+v, %v", preview, err)
 	must.That(t, len(w.read("features.dlq")) == 1 && len(w.trail()) == 0, "the preview changed something")
 
 	r := w.edit(deadletters.Filter{}, o)
@@ -58,10 +56,8 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 	records := w.read("features.dlq")
 	must.That(t, len(records) == 2 && string(records[0].Value) == string(original.Value), "%d records in the DLQ", len(records))
 	edited := records[1]
-	if edited.Partition != 2 || string(edited.Key) != "key of a" || !edited.Timestamp.Equal(original.Timestamp) ||
-		!strings.Contains(string(edited.Value), "[0.0,0.00]") {
-		t.Errorf("%s", topiclog.Describe(edited))
-	}
+	expect.That(t, edited.Partition == 2 && string(edited.Key) == "key of a" && edited.Timestamp.Equal(original.Timestamp) && strings.Contains(string(edited.Value), "[0.0,0.00]"),
+		"%s", topiclog.Describe(edited))
 	for header, want := range map[string]string{
 		deadletters.HeaderEditOf: "features.dlq/2/0", "switchback-dead-letter-id": "a", "traceparent": "00-1",
 		"switchback-content-hash": preview[0].After, "switchback-source": "features/2/40", "switchback-error-code": "geometry_invalid",
@@ -70,16 +66,13 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 		expect.That(t, got == want && n == 1, "header %s is %q (%d times), want %q", header, got, n, want)
 	}
 	state := w.states()["a"]
-	expect.That(t, state.Status == deadletters.Pending && state.ContentHash == preview[0].After && state.Reason == "ring uncrossed" && state.By == "ana",
-		"state %+v", state)
+	expect.That(t, state.Status == deadletters.Pending && state.ContentHash == preview[0].After && state.Reason == "ring uncrossed" && state.By == "ana", "state %+v", state)
 	events := w.events()
 	expect.That(t, len(events) == 1 && events[0].Decision == audit.Edited && events[0].Before == preview[0].Before && events[0].After == preview[0].After && !strings.Contains(events[0].Message, "0.00") && strings.Contains(events[0].Message, "/geometry/coordinates"),
 		"audit %+v", events)
 
 	p := w.plan(s, deadletters.Filter{})
-	if p.Summary().WouldPass != 1 || p.Letters != 1 {
-		t.Errorf("plan %+v", p.Summary())
-	}
+	expect.That(t, p.Summary().WouldPass == 1 && p.Letters == 1, "plan %+v", p.Summary())
 	result := w.execute(s, p)
 	expect.That(t, result.Reinjected == 1, "%+v", result)
 	back := w.read("features")
@@ -89,8 +82,7 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 }
 
 func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.die(letter(0, "a", fmt.Sprintf(bowTie, "a")), letter(1, "b", fmt.Sprintf(bowTie, "b")))
 	only := deadletters.Filter{IDs: []string{"a"}}
 	w.edit(only, EditOptions{Rewrite: set(t, mendRing)})
@@ -112,8 +104,7 @@ func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
 }
 
 func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	tomb := letter(0, "tomb", "")
 	tomb.Value = nil
 	w.die(letter(0, "text", "no JSON"), tomb, letter(1, "good", fmt.Sprintf(square, "good")), letter(1, "gone", fmt.Sprintf(square, "gone")),

@@ -29,21 +29,17 @@ import (
 )
 
 func TestExecute_C4_puts_the_original_back(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	dead := letter(2, "a", fmt.Sprintf(square, "a"))
 	w.die(dead)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	got := w.execute(s, p)
 	result := Result{ReplayID: "r1", Attempted: 1, Reinjected: 1, Transactions: 1}
 	expect.That(t, reflect.DeepEqual(got, result), "result %+v, want %+v", got, result)
 	records := w.read("features")
 	must.That(t, len(records) == 1, "%d records in the source topic", len(records))
 	r := records[0]
-	if r.Partition != 2 || string(r.Key) != "key of a" || string(r.Value) != string(dead.Value) {
-		t.Errorf("record %s", topiclog.Describe(r))
-	}
+	expect.That(t, r.Partition == 2 && string(r.Key) == "key of a" && string(r.Value) == string(dead.Value), "record %s", topiclog.Describe(r))
 	err := s.keys.Verify(r)
 	expect.That(t, err == nil, "its proof: %v", err)
 	var headers []string
@@ -88,8 +84,7 @@ func (w *world) toldOf(p *plan.Plan, user string) {
 }
 
 func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	first := letter(0, "a", fmt.Sprintf(square, "same"))
 	w.die(first, again(first, "b", 38), again(first, "c", 39))
 	s := w.service()
@@ -118,8 +113,7 @@ func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 
 // Features without an id of their own are told apart by the keys of their records, and may say the same.
 func TestExecute_C4_features_of_other_keys_are_no_duplicates(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	same := fmt.Sprintf(square, "same")
 	w.die(letter(0, "a", same), letter(0, "b", same))
 	s := w.service()
@@ -198,8 +192,7 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 }
 
 func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.die(letter(0, "good", fmt.Sprintf(square, "good")), letter(0, "bad", fmt.Sprintf(bowTie, "bad")))
 	s := w.service()
 	named := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}))(t)
@@ -210,8 +203,7 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 }
 
 func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(1)
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
@@ -230,8 +222,7 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 }
 
 func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(2 * batchLetters)
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
@@ -273,8 +264,7 @@ func carries(t *testing.T, r *kgo.Record, want []string) {
 	var got []string
 	for _, h := range r.Headers {
 		got = append(got, h.Key)
-		expect.That(t, (h.Key != "switchback-replay-id" || string(h.Value) == "new") && (h.Key != "switchback-replay-count" || string(h.Value) == "4"),
-			"%s is %s", h.Key, h.Value)
+		expect.That(t, (h.Key != "switchback-replay-id" || string(h.Value) == "new") && (h.Key != "switchback-replay-count" || string(h.Value) == "4"), "%s is %s", h.Key, h.Value)
 	}
 	slices.Sort(got)
 	slices.Sort(want)
@@ -344,13 +334,11 @@ func foreign(id, value string, more ...kgo.RecordHeader) *kgo.Record {
 // S4-8: a letter of other software goes back as its producer sent it; what the pipeline file strips stays behind too, and
 // the dry run looks at the letter without it.
 func TestExecute_S4_8_headers_go_back_by_the_rules(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.cfg.Source.Format = envelope.Auto
 	w.cfg.Replayer.Headers.Strip = []string{"content-type"}
 	w.die(foreign("a", fmt.Sprintf(square, "a"), kgo.RecordHeader{Key: "content-type", Value: []byte("application/avro")}))
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	if got := p.Summary(); got.WouldPass != 1 {
 		t.Errorf("the dry run goes by a header that stays behind: %+v", got)
 	}
@@ -367,8 +355,7 @@ func TestExecute_S4_8_headers_go_back_by_the_rules(t *testing.T) {
 
 // A share group that copies no records leaves a pointer; sent as it is, it would be a tombstone.
 func TestPlan_leaves_pointers_without_a_value(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	pointer := &kgo.Record{Topic: "features.dlq", Timestamp: start}
 	for key, value := range map[string]string{"topic": "features", "partition": "0", "offset": "7", "group": "share-1"} {
 		pointer.Headers = append(pointer.Headers, kgo.RecordHeader{Key: "__dlq.errors." + key, Value: []byte(value)})

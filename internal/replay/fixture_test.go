@@ -57,6 +57,13 @@ func newWorld(t *testing.T, opts ...kfake.Opt) *world {
 	}
 }
 
+// parallel is newWorld for a test that runs beside others.
+func parallel(t *testing.T) *world {
+	t.Helper()
+	t.Parallel()
+	return newWorld(t)
+}
+
 func configure(t *testing.T, brokers []string) *config.Config {
 	t.Helper()
 	text := fmt.Sprintf(`
@@ -210,6 +217,13 @@ func (w *world) plan(s *Service, f deadletters.Filter) *plan.Plan {
 	w.t.Helper()
 	w.plans++
 	return must.Get(s.Plan(w.ctx(), f, PlanOptions{By: "ana", ID: fmt.Sprintf("r%d", w.plans)}))(w.t)
+}
+
+// planned makes a service and its plan of all pending letters.
+func (w *world) planned() (*Service, *plan.Plan) {
+	w.t.Helper()
+	s := w.service()
+	return s, w.plan(s, deadletters.Filter{})
 }
 
 func (w *world) execute(s *Service, p *plan.Plan) Result {

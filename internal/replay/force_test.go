@@ -87,8 +87,7 @@ func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
 	w.dead--
 	w.applied("undone", 9, 50)
 	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of undone")}) // nothing of the key waits or is dead any more
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	if want := map[string]bool{"state": true, "same": true, "ledger": true, "deleted": true}; !maps.Equal(w.superseded(p), want) || p.Doubt != "" {
 		t.Errorf("superseded %v, want %v; doubt %q", w.superseded(p), want, p.Doubt)
 	}
@@ -114,8 +113,7 @@ func TestPlan_S4_8_predicts_by_offset_in_both_orders_that_guard(t *testing.T) {
 }
 
 func TestPlan_S4_8_says_when_the_prediction_is_a_guess(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(1)
 	p := w.plan(w.service(), deadletters.Filter{})
 	expect.That(t, p.Doubt == "there is no topic features.state", "doubt %q", p.Doubt)
@@ -145,9 +143,8 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", Force: "the newer survey is wrong"}))(t)
 	got := p.Summary()
 	expect.That(t, got.Overwrites == 1 && got.Superseded == 0 && got.WouldPass == 3, "%+v", got)
-	if p = must.Get(plan.Parse(must.Get(p.Bytes())(t)))(t); p.Force != "the newer survey is wrong" || p.Summary().Overwrites != 1 {
-		t.Fatalf("read again: %+v", p.Head)
-	}
+	p = must.Get(plan.Parse(must.Get(p.Bytes())(t)))(t)
+	must.That(t, p.Force == "the newer survey is wrong" && p.Summary().Overwrites == 1, "read again: %+v", p.Head)
 	for _, o := range p.Outlook() {
 		expect.That(t, !o.Overwrites || !o.Superseded && o.Example == "old", "%+v", o)
 	}

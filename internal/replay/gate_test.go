@@ -72,8 +72,7 @@ func (w *world) close(ctx context.Context, cl *kgo.Client, r *kgo.Record, to dea
 func well(int32) deadletters.Status { return deadletters.Reprocessed }
 
 func TestExecute_S2_6_canary_and_ramp_go_on_when_the_consumer_says_so(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(60)
 	w.consume(well)
 	s := w.service()
@@ -86,8 +85,7 @@ func TestExecute_S2_6_canary_and_ramp_go_on_when_the_consumer_says_so(t *testing
 			}
 		},
 	})
-	expect.That(t, err == nil && r.Reinjected == 60 && r.Outcome != nil && r.Outcome.Reprocessed == 60 && r.Outcome.UnderWay == 0,
-		"%+v, outcome %+v, %v", r, r.Outcome, err)
+	expect.That(t, err == nil && r.Reinjected == 60 && r.Outcome != nil && r.Outcome.Reprocessed == 60 && r.Outcome.UnderWay == 0, "%+v, outcome %+v, %v", r, r.Outcome, err)
 	expect.That(t, waves[1] == 2 && waves[2] == 8 && waves[3] == 32 && len(waves) == 3, "waves %v", waves)
 	w.allReprocessed(60)
 }
@@ -103,8 +101,7 @@ func (w *world) allReprocessed(n int) {
 }
 
 func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(60)
 	var fixed atomic.Bool
 	w.consume(func(n int32) deadletters.Status {
@@ -113,13 +110,11 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 		}
 		return deadletters.Reprocessed
 	})
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	o := ExecuteOptions{Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.02}}
 	r, err := s.Execute(w.ctx(), p, o)
 	stop, ok := errors.AsType[*StopError](err)
-	must.That(t, ok && stop.Wave == 1 && stop.Size == 5 && stop.Failed == 1 && stop.Limit == 0.02 && strings.Contains(err.Error(), "geometry_invalid"),
-		"%v: %+v", err, stop)
+	must.That(t, ok && stop.Wave == 1 && stop.Size == 5 && stop.Failed == 1 && stop.Limit == 0.02 && strings.Contains(err.Error(), "geometry_invalid"), "%v: %+v", err, stop)
 	if r.Reinjected != 5 || len(w.sent()) != 5 {
 		t.Errorf("%+v, %d put back", r, len(w.sent()))
 	}
@@ -136,8 +131,7 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 
 // The limit holds while a wave is still being sent.
 func TestExecute_S2_6_a_wave_is_stopped_before_its_end(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(400)
 	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
 	s := w.service()
@@ -149,8 +143,7 @@ func TestExecute_S2_6_a_wave_is_stopped_before_its_end(t *testing.T) {
 }
 
 func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(10)
 	s := must.Get(New(w.cfg, Options{Index: inMemory()}))(t)
 	t.Cleanup(s.Close)
@@ -160,21 +153,17 @@ func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testin
 	expect.That(t, ok && stop.Finished == 0 && strings.Contains(err.Error(), "is it running?") && r.Reinjected == 3 && r.NotReached == 7, "%+v, %v", r, err)
 	// Applied again, it waits for these three before anything else.
 	r, err = s.Execute(w.ctx(), p, o)
-	expect.That(t, err != nil && strings.Contains(err.Error(), "of the 3 dead letters of an earlier call") && r.Reinjected == 0 && r.NotReached == 10,
-		"again: %+v, %v", r, err)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "of the 3 dead letters of an earlier call") && r.Reinjected == 0 && r.NotReached == 10, "again: %+v, %v", r, err)
 }
 
 func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(12)
 	fates := []deadletters.Status{deadletters.Reprocessed, deadletters.Pending, deadletters.Escalated, deadletters.Superseded}
 	w.consume(func(n int32) deadletters.Status { return fates[n%4] })
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed"), Wait: true})
-	expect.That(t, err == nil && r.Outcome.Reprocessed == 3 && r.Outcome.FailedAgain == 6 && r.Outcome.Escalated == 3 && r.Outcome.Closed == 3 && r.Outcome.UnderWay == 0,
-		"%+v, %v", r.Outcome, err)
+	expect.That(t, err == nil && r.Outcome.Reprocessed == 3 && r.Outcome.FailedAgain == 6 && r.Outcome.Escalated == 3 && r.Outcome.Closed == 3 && r.Outcome.UnderWay == 0, "%+v, %v", r.Outcome, err)
 	awaited, err := s.Await(w.ctx(), p.ID, nil)
 	expect.That(t, err == nil && awaited.Attempted == 12 && awaited.FailedAgain == 6, "%+v, %v", awaited, err)
 	_, err = s.Status(w.ctx(), "nobody")
@@ -183,8 +172,7 @@ func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
 
 // What the consumer finished before the broker was lost counts in the end, too.
 func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(12)
 	var gone atomic.Bool
 	back := make(chan struct{})
@@ -218,8 +206,7 @@ func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
 
 // A letter that is sent to another topic leaves the pipeline.
 func TestExecute_C4_to_another_topic(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	must.Get(w.log.Admin().CreateTopic(w.ctx(), 5, 1, nil, "elsewhere"))(t)
 	w.dieMany(6)
 	w.die(letter(0, "twin", string(letter(0, "letter-0", "").Value)))
@@ -253,15 +240,13 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 // A copy of a replay record makes a second outcome. It is no other letter that is finished, and says nothing of a letter that was
 // decided about since.
 func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(12)
 	w.each(func(ctx context.Context, cl *kgo.Client, r *kgo.Record) {
 		w.close(ctx, cl, r, deadletters.Pending)
 		w.close(ctx, cl, r, deadletters.Reprocessed)
 	})
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed"), Wait: true})
 	expect.That(t, err == nil && r.Outcome.FailedAgain == 12 && r.Outcome.Reprocessed == 0 && r.Outcome.UnderWay == 0, "%+v, %v", r.Outcome, err)
 	status, err := s.Status(w.ctx(), p.ID)

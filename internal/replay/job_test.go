@@ -77,8 +77,7 @@ func (w *world) slowly(n int) (p *plan.Plan, ended <-chan error, release chan<- 
 // An operator at another desk pauses a replay in the middle. It sends nothing until it is resumed, keeps its lease, and comes to its end,
 // which a process that starts later still knows.
 func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	_, ended, release := w.slowly(5)
 	w.order(control.PauseJob, "r1")
 	w.jobIs("r1", control.JobPaused) // the consumer is awaited: nothing is sent
@@ -109,11 +108,9 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 
 // A replay that its gate stopped is told until the same plan has come to its end: what was not sent, why, and the command that goes on.
 func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(12)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	call := ana("AREA mapped")
 	call.GoOn = func(int) string { return "replayer replay --plan plan.jsonl --execute --reason 'AREA mapped'" }
 	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
@@ -139,8 +136,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 // A control topic that cannot be read while a job runs keeps it from nothing but orders: the work goes on, since only the transactional id
 // keeps two replayers from writing at once.
 func TestJob_S4_6_goesOnWhileOrdersCannotBeRead(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	_, ended, release := w.slowly(3)
 	refused := make(chan struct{}, 1)
 	w.broker.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -201,8 +197,7 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 
 // What was prepared before a pause is decided again after it, and counted once.
 func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	id, decided, ended := w.pausedBetween(20)
 	w.order(control.ResumeJob, id)
 	must.Do(t, <-ended)
@@ -216,8 +211,7 @@ func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
 
 // What was prepared before a pause is not written when the job is cancelled then.
 func TestJob_S4_6_isCancelledBetweenTransactions(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	id, _, ended := w.pausedBetween(20)
 	w.order(control.CancelJob, id)
 	c, is := errors.AsType[*CancelledError](<-ended)
@@ -229,8 +223,7 @@ func TestJob_S4_6_isCancelledBetweenTransactions(t *testing.T) {
 // A job that may not write to the control topic any more ends at once, between two transactions: others take it for dead. They see it as
 // stopped, with the command that goes on.
 func TestJob_S4_6_endsWhenTheControlTopicCannotBeWritten(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(3)
 	s := w.service()
 	s.now = time.Now // the life of a lease is counted by it
@@ -251,8 +244,7 @@ func TestJob_S4_6_endsWhenTheControlTopicCannotBeWritten(t *testing.T) {
 
 // A job that begins removes what is kept no longer, with the orders for it.
 func TestJob_S4_6_removesWhatIsKeptNoLonger(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(1)
 	s := w.service()
 	leases := must.Get(control.OpenLeases(s.opts, "features.control"))(t)
@@ -262,6 +254,5 @@ func TestJob_S4_6_removesWhatIsKeptNoLonger(t *testing.T) {
 	must.Do(t, leases.PutJobOrder(w.ctx(), "old", control.JobOrder{Verb: control.PauseJob, Run: "x", At: long}))
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 	view, err := control.Read(w.ctx(), s.opts, "features.control")
-	expect.That(t, err == nil && len(view.Jobs) == 1 && view.Jobs["r1"].State == control.JobDone && len(view.JobOrders) == 0,
-		"%+v, %+v, %v", view.Jobs, view.JobOrders, err)
+	expect.That(t, err == nil && len(view.Jobs) == 1 && view.Jobs["r1"].State == control.JobDone && len(view.JobOrders) == 0, "%+v, %+v, %v", view.Jobs, view.JobOrders, err)
 }

@@ -60,13 +60,11 @@ func (w *world) elsewhereWith(own []kgo.RecordHeader, partition int32, id, value
 }
 
 func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	value := wide("a", 3<<20)
 	w.elsewhere(2, "a", value, nil)
 	w.dieMany(3)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	for _, l := range w.letters(p) {
 		expect.That(t, l.Do == plan.Reinject && l.Today.Passes && (l.ID != "a" || l.Size == len(value)), "%+v", l)
 	}
@@ -89,8 +87,7 @@ func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
 }
 
 func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.drop("features.dlq", 0, bombs.Record{Key: []byte("k"), Value: []byte(fmt.Sprintf(square, "bomb")), Blanks: 100 << 20, Headers: letter(0, "bomb", "x").Headers})
 	w.elsewhere(0, "too large", wide("a", 9<<20), nil)
 	w.elsewhere(1, "another", wide("b", 10), func(p *header.Pointer) { p.Value[0]++ })
@@ -100,8 +97,7 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	var offsets kadm.Offsets
 	offsets.AddOffset("features", 2, 1, -1)
 	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	want := map[string]string{
 		"bomb":        "too large to index: it has 1048",
 		"too large":   "its value has 9437315 bytes and the pipeline takes 8388608: raise source.max_record_bytes and make a new plan, or write the value out with replayer show too large --out FILE",
@@ -148,8 +144,7 @@ func TestExecute_S0_5_putsBackEveryHeader(t *testing.T) {
 				}
 				back++
 				producers := header.ProducerHeaders(r.Headers)
-				expect.That(t, len(producers) >= headers && reflect.DeepEqual(producers[:headers], own),
-					"%s went back with %d headers, of its own it had %d", r.Key, len(producers), headers)
+				expect.That(t, len(producers) >= headers && reflect.DeepEqual(producers[:headers], own), "%s went back with %d headers, of its own it had %d", r.Key, len(producers), headers)
 			}
 			expect.That(t, back == 2, "%d went back", back)
 		})
@@ -165,12 +160,10 @@ func (w *world) dieWith(own []kgo.RecordHeader) {
 }
 
 func TestExecute_S0_5_an_original_that_vanished_since_the_plan_is_left(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.elsewhere(2, "a", wide("a", 10), nil)
 	w.dieMany(2)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	var offsets kadm.Offsets
 	offsets.AddOffset("features", 2, 1, -1)
 	must.Get(kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets))(t)
@@ -179,8 +172,7 @@ func TestExecute_S0_5_an_original_that_vanished_since_the_plan_is_left(t *testin
 }
 
 func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.elsewhere(2, "a", wide("a", 2<<20), nil)
 	w.drop("features.dlq", 0, bombs.Record{Value: []byte(`{}`), Blanks: 20 << 20, Headers: letter(0, "bomb", "x").Headers})
 	r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=b")})
@@ -191,8 +183,7 @@ func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
 			edited = l
 		}
 	}
-	expect.That(t, edited.Edited() && edited.Pointer == nil && string(edited.Key) == "key of a" && strings.Contains(string(edited.Content.Value), `"name":"b"`),
-		"%+v", edited)
+	expect.That(t, edited.Edited() && edited.Pointer == nil && string(edited.Key) == "key of a" && strings.Contains(string(edited.Content.Value), `"name":"b"`), "%+v", edited)
 	s := w.service()
 	result := w.execute(s, w.plan(s, deadletters.Filter{}))
 	expect.That(t, result.Reinjected == 1, "%+v", result)
@@ -200,11 +191,9 @@ func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
 
 // Headers beyond the memory for them keep a dead letter where it is: it does not go back without them.
 func TestPlan_S0_5_leavesWhatHasTooManyHeaders(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieWith([]kgo.RecordHeader{{Key: "own", Value: make([]byte, 33<<20)}})
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	want := map[string]string{
 		"a": "too large to index: its 23 headers take 34604",
 		"b": "its 1 headers take 34603056 bytes in memory, more than 33554432: put back, it would lose headers of its producer",

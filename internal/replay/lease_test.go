@@ -58,8 +58,7 @@ func TestService_C4_twoCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kfake.SeedTopics(2, "elsewhere"))
 	w.dieMany(10)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	first, gating := make(chan error, 1), make(chan struct{})
 	var once sync.Once
 	go func() {
@@ -158,8 +157,7 @@ func (w *world) renewed(l *lease) {
 
 // A lease is renewed for as long as the command works, over all of its sessions.
 func TestLease_C4_isRenewedOverAllSessions(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	l := w.held(w.service())
 	w.renewed(l)
 	for range 2 {
@@ -198,8 +196,7 @@ func TestLease_C4_aLostSessionEndsBehindAnotherReplayer(t *testing.T) {
 
 // The first signature of a session may fail: the next session signs and renews.
 func TestLease_C4_isRenewedAfterASignatureThatFailed(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	s := w.service()
 	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
 	defer l.release(w.ctx())
@@ -216,8 +213,7 @@ func TestLease_C4_isRenewedAfterASignatureThatFailed(t *testing.T) {
 
 // A replayer that cannot renew its lease ends, also when no broker answers at all.
 func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	s := w.service()
 	s.leaseLife = 500 * time.Millisecond
 	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})

@@ -63,8 +63,7 @@ func (w *world) report(s *Service, id string) Report {
 // S4-8, C-4: what other software fails on again is pending with one more replay in its count, and escalated at the cap; of
 // what it does not, nothing is claimed.
 func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	ids := w.theirs()
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
@@ -103,8 +102,7 @@ func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
 // What nobody hears of is shown so after a while, and an operator ends the wait for it, with a reason. When it fails after
 // that, it is pending again.
 func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	ids := w.theirs()
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
@@ -152,8 +150,7 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 // A replay that waits hears of failures as they come, counts each once, whatever the pipeline's own consumer says of it, and
 // does not wait for ever.
 func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.cfg.DeadLetters.UnheardAfter = config.Duration(300 * time.Millisecond)
 	ids := w.theirs()
 	s := must.Get(New(w.cfg, Options{Index: inMemory()}))(t)
@@ -168,14 +165,12 @@ func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
 			w.failsAgain(ids[0], time.Now())
 		}
 	}})
-	expect.That(t, err == nil && r.Outcome != nil && r.Outcome.FailedAgain == 1 && r.Outcome.Reprocessed+r.Outcome.Closed == 0 && r.Outcome.UnderWay == 2,
-		"%+v, %+v, %v", r, r.Outcome, err)
+	expect.That(t, err == nil && r.Outcome != nil && r.Outcome.FailedAgain == 1 && r.Outcome.Reprocessed+r.Outcome.Closed == 0 && r.Outcome.UnderWay == 2, "%+v, %+v, %v", r, r.Outcome, err)
 }
 
 // A letter that the consumer finished and other software failed on is not resolved: pruning leaves it.
 func TestOthers_S4_7_what_failed_again_is_not_pruned(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	ids := w.theirs()
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
@@ -210,8 +205,7 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 
 // No topic of the pipeline takes dead letters as they are: its readers would take them for their own records.
 func TestReplay_C4_toRefusesThePipelinesOwnTopics(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(1)
 	s := w.service()
 	for _, to := range []string{

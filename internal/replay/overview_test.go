@@ -38,8 +38,7 @@ func (w *world) ends(id string, s deadletters.Status) {
 // S4-10: all replays are counted from one reading, and then from what comes. What an operator does counts for no replay, and a replay
 // without anything under way is finished.
 func TestOverview_S4_10_countsEachReplay(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	o := w.service().Overview()
 	look := w.look(o)
 	expect.That(t, len(look.Replays) == 0 && look.Finished == 0 && len(look.Obstacles) == 1, "before any: %+v", look)
@@ -65,9 +64,8 @@ func TestOverview_S4_10_countsEachReplay(t *testing.T) {
 	expect.That(t, r.UnderWay == 1 && r.Reprocessed == 1 && r.FailedAgain == 1 && r.Escalated == 1 && r.Closed == 1 && r.Since.Equal(start), "%+v", r)
 	w.ends(first[3], deadletters.Pending)
 	w.change(Discard, deadletters.Filter{IDs: []string{first[3]}})
-	if look = w.look(o); len(look.Replays) != 1 || look.Replays[0].ReplayID != "r2" || look.Finished != 1 {
-		t.Errorf("%+v", look)
-	}
+	look = w.look(o)
+	expect.That(t, len(look.Replays) == 1 && look.Replays[0].ReplayID == "r2" && look.Finished == 1, "%+v", look)
 
 	admin := kadm.NewClient(w.writer)
 	must.Get(admin.DeleteTopics(w.ctx(), "features.dlq-status"))(t)
@@ -96,15 +94,13 @@ func TestOverview_S4_10_pace(t *testing.T) {
 		expect.That(t, *c.now.Rate == c.rate && (c.now.Left == nil) == (c.left < 0) && (c.now.Left == nil || *c.now.Left == c.left), "%+v", c.now)
 	}
 	first := Underway{ReplayID: "r", Outcome: Outcome{UnderWay: 1}}
-	if first.pace(Look{}, start); first.Rate != nil {
-		t.Errorf("the first look: %+v", first)
-	}
+	first.pace(Look{}, start)
+	expect.That(t, first.Rate == nil, "the first look: %+v", first)
 }
 
 // Who changes dead letters at present is named, and that he may have died.
 func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	holder := w.service()
 	lease := holder.newLease(operation{id: "replay-1", by: "jo", reason: "the fix", word: "replay"})
 	must.Do(t, lease.take(w.ctx()))
@@ -134,8 +130,7 @@ func TestOverview_S4_10_beforeTheFirstChangeWithoutAPipeline(t *testing.T) {
 
 // Who puts dead letters back is told first when nobody is there to take them, and when the pipeline is paused.
 func TestObstacles_S4_8(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	s := w.service()
 	want := func(parts ...string) {
 		t.Helper()

@@ -100,8 +100,7 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 
 // Places far apart, in several partitions, at the ends, and of records that are gone are all visited, each once and in order.
 func TestLettersAt_S4_8_visitsEachPlaceOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	const many = wideGap + 500 // in partition 0
 	for i := range many {
 		w.writer.Produce(w.ctx(), letter(0, fmt.Sprintf("0-%d-aaaaaaaa", i), "v"), nil)
@@ -164,8 +163,7 @@ func (w *world) secondLook(topic string, fn func()) {
 // What an earlier replayer committed can lie behind the open transaction of a consumer, where a reader of what is
 // committed does not see it yet.
 func TestExecute_C4_what_an_open_transaction_hides_is_not_put_back_again(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.die(letter(0, "a", square))
 	p := w.plan(w.service(), deadletters.Filter{})
 	commit := w.undecided(deadletters.State{ID: "another", Status: deadletters.Reprocessed, At: start, By: "c"}.Record("features.dlq-status", 0))
@@ -177,8 +175,7 @@ func TestExecute_C4_what_an_open_transaction_hides_is_not_put_back_again(t *test
 }
 
 func TestVerify_S0_11_what_an_open_transaction_hides_is_not_missing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.die(letter(0, "a", square))
 	commit := w.undecided(&kgo.Record{Topic: "features.audit", Value: []byte(`{}`)})
 	w.change(Discard, deadletters.Filter{})
@@ -199,19 +196,15 @@ func (w *world) supersede(ids ...string) {
 
 // S4-8: superseded letters are reopened when they are meant, and only then.
 func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(4)
 	w.supersede("letter-0", "letter-1")
 	w.change(Discard, deadletters.Filter{IDs: []string{"letter-2"}})
-	if r := w.change(Reopen, deadletters.Filter{}); r.Changed != 1 || r.Overtaken != nil {
-		t.Errorf("without a word about superseded dead letters: %+v", r)
-	}
-	if r := w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0", "letter-3"}}); r.Changed != 1 || !slices.Equal(r.Overtaken, []string{"letter-0"}) ||
-		r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "reopen changes dead letters that are [discarded escalated superseded]") {
-		t.Errorf("by id: %+v", r)
-	}
-	r := w.change(Reopen, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}})
+	r := w.change(Reopen, deadletters.Filter{})
+	expect.That(t, r.Changed == 1 && r.Overtaken == nil, "without a word about superseded dead letters: %+v", r)
+	r = w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0", "letter-3"}})
+	expect.That(t, r.Changed == 1 && slices.Equal(r.Overtaken, []string{"letter-0"}) && r.Left == 1 && strings.Contains(r.Skipped[0].Why, "reopen changes dead letters that are [discarded escalated superseded]"), "by id: %+v", r)
+	r = w.change(Reopen, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}})
 	expect.That(t, r.Changed == 1 && slices.Equal(r.Overtaken, []string{"letter-1"}), "by status: %+v", r)
 	for _, id := range []string{"letter-0", "letter-1"} {
 		s := w.states()[id]
@@ -224,8 +217,7 @@ func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
 
 // S4-8: what an operator decides after the consumer has closed a letter does not make a failure of its replay.
 func TestStatus_S4_8_aReopenedLetterDidNotFailAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(2)
 	w.supersede("letter-0", "letter-1")
 	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0"}})
@@ -236,8 +228,7 @@ func TestStatus_S4_8_aReopenedLetterDidNotFailAgain(t *testing.T) {
 
 // What a plan says of a superseded letter is what to do about it.
 func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(3)
 	w.supersede("letter-0", "letter-1")
 	s := w.service()
@@ -245,8 +236,7 @@ func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 	got := p.Summary()
 	expect.That(t, got.Overtaken == 1 && got.Left == 1 && got.Reinject == 1 && p.Overtaken == 0, "%+v, passed over %d", got, p.Overtaken)
 	for _, l := range w.letters(p) {
-		expect.That(t, l.ID != "letter-0" || l.Overtaken && l.Do == plan.Leave && strings.Contains(l.Why, "replayer reopen it, then plan it with --force-version"),
-			"%+v", l)
+		expect.That(t, l.ID != "letter-0" || l.Overtaken && l.Do == plan.Leave && strings.Contains(l.Why, "replayer reopen it, then plan it with --force-version"), "%+v", l)
 	}
 	p = w.plan(s, deadletters.Filter{})
 	expect.That(t, p.Letters == 1 && p.Overtaken == 2, "of all: %d dead letters, passed over %d", p.Letters, p.Overtaken)

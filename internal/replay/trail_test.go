@@ -127,8 +127,7 @@ func (w *world) statuses() map[deadletters.Status]int {
 
 // The night of issue 18: somebody discards everything. Two had been discarded on purpose before; they stay.
 func TestUndo_S4_6_reverses_one_operation_and_no_other(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(8)
 	w.change(Discard, deadletters.Filter{Limit: 2})
 	mistake := w.change(Discard, deadletters.Filter{})
@@ -141,8 +140,7 @@ func TestUndo_S4_6_reverses_one_operation_and_no_other(t *testing.T) {
 
 // What somebody touched since stays as it is, and the answer says how many and why.
 func TestUndo_S4_6_leaves_what_was_touched_since(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(6)
 	mistake := w.change(Discard, deadletters.Filter{})
 	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0", "letter-1"}})
@@ -161,8 +159,7 @@ func TestUndo_S4_6_leaves_what_was_touched_since(t *testing.T) {
 }
 
 func TestUndo_S4_6_takes_an_edit_back(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	broken := fmt.Sprintf(bowTie, "a")
 	w.die(letter(0, "a", broken))
 	edited := w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, mendRing)})
@@ -177,8 +174,7 @@ func TestUndo_S4_6_takes_an_edit_back(t *testing.T) {
 }
 
 func TestUndo_S4_6_calls_nothing_back_that_was_sent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(3)
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
@@ -196,8 +192,7 @@ func (w *world) change(v Verb, f deadletters.Filter) ChangeResult {
 }
 
 func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(6)
 	r := w.change(Discard, deadletters.Filter{Limit: 4})
 	must.That(t, r.Selected == 4 && r.Changed == 4 && r.Left == 0 && strings.HasPrefix(r.ID, "discard-"), "%+v", r)
@@ -222,8 +217,7 @@ func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
 }
 
 func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(2)
 	w.die(deadletters.State{ID: "letter-0", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 0))
 	r := w.change(Discard, deadletters.Filter{IDs: []string{"letter-0", "letter-1"}})
@@ -241,8 +235,7 @@ func (w *world) resolve(at time.Time, s deadletters.Status, partition int32, id 
 }
 
 func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	long, lately := start.AddDate(0, 0, -31), start.AddDate(0, 0, -29)
 	var dead []string
 	for i := range 5 {
@@ -287,8 +280,7 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 
 // What pruning says it deletes are records, not offsets: the markers of transactions are none.
 func TestPrune_S4_7_counts_records(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	commit := w.undecided(letter(0, "a", square))
 	commit()
 	w.resolve(start.AddDate(0, 0, -31), deadletters.Discarded, 0, "a")
@@ -299,8 +291,7 @@ func TestPrune_S4_7_counts_records(t *testing.T) {
 
 // A letter that was changed back and forth since the plan is stale, although it is pending again.
 func TestExecute_S4_8_a_letter_that_changed_since_the_plan_is_stale(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(3)
 	p := w.plan(w.service(), deadletters.Filter{})
 	w.change(Discard, deadletters.Filter{IDs: []string{"letter-1"}})
@@ -312,8 +303,7 @@ func TestExecute_S4_8_a_letter_that_changed_since_the_plan_is_stale(t *testing.T
 // A person who decides about an escalated letter replays or discards it as it is, and can undo the discard. Who names no status does not
 // mean escalated letters.
 func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(6)
 	s := w.service()
 	escalated := deadletters.Filter{Statuses: []deadletters.Status{deadletters.Escalated}}
@@ -324,9 +314,8 @@ func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
 	expect.That(t, err == nil && r.Changed == 2, "discard without a status: %+v, %v", r, err)
 	some := escalated
 	some.Limit = 2
-	if r, err = s.Change(w.ctx(), some, Discard, ana("not wanted"), nil); err != nil || r.Changed != 2 {
-		t.Fatalf("discard of escalated ones: %+v, %v", r, err)
-	}
+	r, err = s.Change(w.ctx(), some, Discard, ana("not wanted"), nil)
+	must.That(t, err == nil && r.Changed == 2, "discard of escalated ones: %+v, %v", r, err)
 	n := w.statuses()
 	expect.That(t, n[deadletters.Discarded] == 4 && n[deadletters.Escalated] == 2, "%v", n)
 	undone, err := s.Undo(w.ctx(), r.ID, ana("wanted"), nil)
@@ -340,8 +329,7 @@ func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
 
 // Nobody is asked about letters that a verb cannot change.
 func TestChange_S4_8_asksOnlyForWhatWouldChange(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(4)
 	s := w.service()
 	must.Get(s.Change(w.ctx(), deadletters.Filter{Limit: 3}, Discard, ana("x"), nil))(t)

@@ -29,8 +29,7 @@ import (
 
 // The verdict of a plan and of show is that of the consumer's gates: a letter without a key, or one that is too large, does not pass.
 func TestPlan_C4_S4_8_theGatesOfTheConsumerJudge(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.cfg.Source.MaxRecordBytes = 1024
 	good, keyless, empty := letter(0, "good", fmt.Sprintf(square, "good")), letter(1, "keyless", fmt.Sprintf(square, "keyless")), letter(2, "empty", fmt.Sprintf(square, "empty"))
 	keyless.Key, empty.Key = nil, []byte{}
@@ -38,8 +37,7 @@ func TestPlan_C4_S4_8_theGatesOfTheConsumerJudge(t *testing.T) {
 	deleted := letter(1, "deleted", "")
 	deleted.Key, deleted.Value = nil, nil
 	w.die(good, keyless, empty, large, deleted)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	got := map[string]string{}
 	for _, l := range w.letters(p) {
 		expect.That(t, l.Do == plan.Reinject, "%+v", l)
@@ -56,8 +54,7 @@ func TestPlan_C4_S4_8_theGatesOfTheConsumerJudge(t *testing.T) {
 
 // So does what the output topic takes: a dead letter whose output is too large for it would be one again.
 func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	limit, compact := "16384", "compact"
 	must.Get(kadm.NewClient(w.writer).CreateTopic(w.ctx(), 1, 1, map[string]*string{"max.message.bytes": &limit, "cleanup.policy": &compact}, w.cfg.Output.Topic))(t)
 	w.cfg.Source.NullKeys = config.NullKeysAccept
@@ -69,8 +66,7 @@ func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
 	}
 	large.Headers = append(large.Headers, kgo.RecordHeader{Key: "note", Value: noise})
 	w.die(good, keyless, large)
-	s := w.service()
-	p := w.plan(s, deadletters.Filter{})
+	s, p := w.planned()
 	got := map[string]string{}
 	for _, l := range w.letters(p) {
 		got[l.ID] = string(l.Today.Code)
@@ -82,8 +78,7 @@ func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
 }
 
 func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	good := letter(0, "good", fmt.Sprintf(square, "good"))
 	w.die(good, letter(1, "bad", fmt.Sprintf(bowTie, "bad")), again(good, "copy", 39), letter(2, "done", fmt.Sprintf(square, "done")))
 	w.die(deadletters.State{ID: "done", Status: deadletters.Reprocessed, At: start, By: "c"}.Record("features.dlq-status", 2))
@@ -100,8 +95,7 @@ func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
 
 // The dry run opens letters as the consumer does: by the pipeline's format, and by the headers that the producer sent.
 func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.cfg.Source.Format = envelope.Auto
 	feature := fmt.Sprintf(square, "a")
 	structured := letter(0, "event", `{"specversion":"1.0","id":"e","source":"/s","type":"t","data":`+feature+`}`)
@@ -121,8 +115,7 @@ func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 }
 
 func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	w.dieMany(7)
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{Limit: 2})
@@ -238,8 +231,7 @@ func (g *gatedAnswers) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, 
 
 // S4-8: a call that asks what the output topic takes keeps no other call of the service waiting.
 func TestOutputLimits_S4_8_holdNoOtherCallUp(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
+	w := parallel(t)
 	gate := &gatedAnswers{key: int16(kmsg.DescribeConfigs), asked: make(chan struct{}), open: make(chan struct{})}
 	s := w.service(kgo.WithHooks(gate))
 	first := make(chan struct{})

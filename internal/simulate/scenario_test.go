@@ -122,8 +122,7 @@ func TestExpect_S1_8_heldTime(t *testing.T) {
 	text := "rate: 50\nduration: 12m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]\nexpect: { max_held_time: %s }"
 	for limit, ok := range map[string]bool{"1h": true, "0s": false} {
 		r := play(t, system(t, gated), fmt.Sprintf(text, limit))
-		expect.That(t, len(r.Expectations) == 1 && r.Expectations[0].OK == ok && (ok || strings.Contains(r.Expectations[0].Why, "max_transient_rate")),
-			"at most %s: %+v", limit, r.Expectations)
+		expect.That(t, len(r.Expectations) == 1 && r.Expectations[0].OK == ok && (ok || strings.Contains(r.Expectations[0].Why, "max_transient_rate")), "at most %s: %+v", limit, r.Expectations)
 	}
 }
 
@@ -136,8 +135,7 @@ duration: 1m
 providers: [{name: place, errors: {share: 1}}]
 expect: { max_drain_time: 8760h }
 `)
-	expect.That(t, r.DrainTime == nil && r.Unfinished != 0 && len(r.Broken()) == 1 && r.Broken()[0].Actual == nil,
-		"drain %v, unfinished %v, %+v", r.DrainTime, r.Unfinished, r.Expectations)
+	expect.That(t, r.DrainTime == nil && r.Unfinished != 0 && len(r.Broken()) == 1 && r.Broken()[0].Actual == nil, "drain %v, unfinished %v, %+v", r.DrainTime, r.Unfinished, r.Expectations)
 	text, err := json.Marshal(r)
 	expect.That(t, err == nil && strings.Contains(string(text), `"drain_seconds":null`), "%v", err)
 }
@@ -147,8 +145,7 @@ func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	t.Parallel()
 	text := "rate: 100\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
 	open, held := play(t, system(t, place), text), play(t, system(t, guarded), text)
-	expect.That(t, open.DeadLettered >= 1000 && held.DeadLettered == 0 && held.Retries <= 9,
-		"%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
+	expect.That(t, open.DeadLettered >= 1000 && held.DeadLettered == 0 && held.Retries <= 9, "%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
 }
 
 // Retry-After is obeyed: a limited provider is not asked again before it said.

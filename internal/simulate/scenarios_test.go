@@ -122,8 +122,7 @@ func TestRun_S0_12_everyRecordIsAccountedFor(t *testing.T) {
 			r := play(t, system(t, c.pipeline, c.policy), c.text)
 			sum := r.Delivered + r.DeadLettered + r.Superseded + r.Unfinished
 			expect.That(t, r.Records != 0 && sum == r.Records, "%v records, %v accounted for", r.Records, sum)
-			expect.That(t, r.DrainTime != nil && !slices.ContainsFunc(r.Recovery, func(o Recovery) bool { return o.Took == nil }),
-				"drain %v, recovery %+v", r.DrainTime, r.Recovery)
+			expect.That(t, r.DrainTime != nil && !slices.ContainsFunc(r.Recovery, func(o Recovery) bool { return o.Took == nil }), "drain %v, recovery %+v", r.DrainTime, r.Recovery)
 		})
 	}
 }
@@ -239,8 +238,7 @@ func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
 	sys := system(t, place)
 	sys.Holds = cfg.Pipeline.Tolerance.Holds
 	r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]")
-	expect.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "http_unauthorized" && r.Holds[0].At >= 59 && r.Holds[0].At <= 61 && r.DeadLettered <= 0.5,
-		"%+v, %v dead", r.Holds, r.DeadLettered)
+	expect.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "http_unauthorized" && r.Holds[0].At >= 59 && r.Holds[0].At <= 61 && r.DeadLettered <= 0.5, "%+v, %v dead", r.Holds, r.DeadLettered)
 }
 
 // S3-3: what a rule puts into the category io is tried again once, and then holds; nothing dies of it. The same failure
@@ -298,8 +296,7 @@ func TestOrder_S3_1_waitsBehindTheFailedOne(t *testing.T) {
 	text := "rate: 100\nduration: 2m\nproviders: [{name: place, errors: {share: 0.1}}]\n"
 	ordered := func(mode string) System { return system(t, place+"\nordering: {mode: "+mode+"}\n") }
 	free := play(t, ordered("strict"), text)
-	expect.That(t, free.Behind == 0 && len(free.NotModelled) == 1 && strings.Contains(free.NotModelled[0], "keys"),
-		"without keys: %v behind, %q", free.Behind, free.NotModelled)
+	expect.That(t, free.Behind == 0 && len(free.NotModelled) == 1 && strings.Contains(free.NotModelled[0], "keys"), "without keys: %v behind, %q", free.Behind, free.NotModelled)
 	strict := play(t, ordered("strict"), text+"keys: 200\n")
 	expect.That(t, strict.Behind >= 500 && len(strict.NotModelled) == 0 && strict.Delivered+strict.DeadLettered == strict.Records && strict.Superseded == 0,
 		"strict: %v behind, %q, %+v", strict.Behind, strict.NotModelled, strict.Delivered)

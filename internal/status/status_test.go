@@ -145,8 +145,7 @@ func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
 		t.Fatal(fetches.Err())
 	}
 	r, line := first()
-	expect.That(t, len(r.Members) == 1 && r.Members[0].Name == "a" && slices.Equal(r.Members[0].Partitions, []int32{0, 1}) && strings.HasSuffix(line, "1 instance is running"),
-		"%+v: %s", r.Members, line)
+	expect.That(t, len(r.Members) == 1 && r.Members[0].Name == "a" && slices.Equal(r.Members[0].Partitions, []int32{0, 1}) && strings.HasSuffix(line, "1 instance is running"), "%+v: %s", r.Members, line)
 }
 
 func ofPipeline(id string) string {
@@ -222,9 +221,7 @@ func TestMappingComparison_S4_8(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := status.MappingComparison{Own: one, Members: c.members}
-			if got.Differs() != c.differs || got.Mixed() != c.mixed {
-				t.Errorf("differs %v, mixed %v", got.Differs(), got.Mixed())
-			}
+			expect.That(t, got.Differs() == c.differs && got.Mixed() == c.mixed, "differs %v, mixed %v", got.Differs(), got.Mixed())
 			lines := got.Lines("this file")
 			must.That(t, len(lines) == len(c.lines), "%q", lines)
 			for i, part := range c.lines {
@@ -262,8 +259,7 @@ func TestSince_S2_7_countsWhatMoved(t *testing.T) {
 			if got.Left != nil {
 				left = *got.Left
 			}
-			expect.That(t, got.In == c.in && got.Done == c.done && left == c.left,
-				"%v in, %v done, %v left; want %v, %v, %v", got.In, got.Done, left, c.in, c.done, c.left)
+			expect.That(t, got.In == c.in && got.Done == c.done && left == c.left, "%v in, %v done, %v left; want %v, %v, %v", got.In, got.Done, left, c.in, c.done, c.left)
 		})
 	}
 	if got := shards(5, 5).Since(shards(0, 5), 0); got != (status.Rates{}) {

@@ -208,8 +208,7 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 				expect.That(t, r.Verdict == Violated && r.Found[Missing] == 1, "%s %v", r.Verdict, r.Found)
 				return
 			}
-			expect.That(t, r.Verdict == Unknown && len(r.Unknowns) == 1 && r.Unknowns[0].Topic == c.topic && r.Unknowns[0].Reason == c.reason && r.Unknowns[0].Records == 1,
-				"%s %+v", r.Verdict, r.Unknowns)
+			expect.That(t, r.Verdict == Unknown && len(r.Unknowns) == 1 && r.Unknowns[0].Topic == c.topic && r.Unknowns[0].Reason == c.reason && r.Unknowns[0].Records == 1, "%s %+v", r.Verdict, r.Unknowns)
 		})
 	}
 	t.Run("the trail knows what the output lost", func(t *testing.T) {
@@ -285,8 +284,7 @@ func TestJudge_S4_10_losses(t *testing.T) {
 	last := int64(3)
 	h.events = append(h.events, audit.Event{Pipeline: "p", Source: "s/0/2", Decision: audit.Lost, LastOffset: &last})
 	r := h.judged()
-	expect.That(t, r.Verdict == Violated && r.Found[Lost] == 2 && r.Found[LostInTier] == 1 && r.Findings[0].To == 4 && r.Findings[1].Source == "s/0/6",
-		"%s %+v", r.Verdict, r.Findings)
+	expect.That(t, r.Verdict == Violated && r.Found[Lost] == 2 && r.Found[LostInTier] == 1 && r.Findings[0].To == 4 && r.Findings[1].Source == "s/0/6", "%s %+v", r.Verdict, r.Findings)
 	h = newHistory(3).finished(5, 5).place(InOutput, 0).place(InOutput, 1).place(InOutput, 2)
 	r = h.judged()
 	expect.That(t, r.Found[CutShort] == 1 && r.Findings[0].To == 5, "%+v", r.Findings)

@@ -106,9 +106,7 @@ func TestDiff_names_each_place(t *testing.T) {
 		got = append(got, c.Path+": "+string(c.Before)+" -> "+string(c.After))
 	}
 	want := `/geometry/coordinates/0: 9.50 -> 9.51|/properties/AREA: "N/A" -> 0|/properties/b: 1.10 -> 1.1|/properties/n: 1e400 -> `
-	if strings.Join(got, "|") != want {
-		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
-	}
+	expect.That(t, strings.Join(got, "|") == want, "got  %s\nwant %s", strings.Join(got, "|"), want)
 	same, _, err := patch.Diff(t.Context(), []byte(doc), []byte(" "+doc))
 	expect.That(t, err == nil && len(same) == 0, "%v, %v", same, err)
 }

@@ -69,18 +69,13 @@ func TestPlan_comes_back_as_it_was_written(t *testing.T) {
 		expect.That(t, reflect.DeepEqual(p.Head, head), "%s: head %+v", name, p.Head)
 		got := all(t, p)
 		expect.That(t, reflect.DeepEqual(got, letters()), "%s: dead letters %+v", name, got)
-		expect.That(t, p.Letters == 5 && reflect.DeepEqual(p.Spans, map[int32]plan.Span{0: {Start: 3, End: 10}, 3: {Start: 1, End: 6}}),
-			"%s: %d dead letters, spans %v", name, p.Letters, p.Spans)
+		expect.That(t, p.Letters == 5 && reflect.DeepEqual(p.Spans, map[int32]plan.Span{0: {Start: 3, End: 10}, 3: {Start: 1, End: 6}}), "%s: %d dead letters, spans %v", name, p.Letters, p.Spans)
 		want := plan.Summary{Selected: 5, Reinject: 3, Duplicates: 1, Left: 1, WouldPass: 2, WouldFail: 1, Superseded: 1, Bytes: 18}
-		if p.Summary() != want {
-			t.Errorf("%s: %+v", name, p.Summary())
-		}
+		expect.That(t, p.Summary() == want, "%s: %+v", name, p.Summary())
 	}
 	expect.That(t, written.Checksum == read.Checksum && strings.HasPrefix(read.Checksum, "sha256:"), "checksums %q and %q", written.Checksum, read.Checksum)
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
+	expect.That(t, err == nil && info.Mode().Perm() == 0o600, "%v, %v", info.Mode(), err)
 }
 
 func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
@@ -169,9 +164,7 @@ func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 	for _, o := range p.Outlook() {
 		n += o.Count
 	}
-	if n != 3000 || len(p.Outlook()) > 1001 {
-		t.Errorf("%d dead letters in %d lines", n, len(p.Outlook()))
-	}
+	expect.That(t, n == 3000 && len(p.Outlook()) <= 1001, "%d dead letters in %d lines", n, len(p.Outlook()))
 }
 
 // Whatever is read as a plan can be written again, and is the same plan then.
