@@ -89,10 +89,8 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"verify with an unnamed limit", []string{"verify", "records", "-c", good, "--limit", "-1"}, 2, "", "--limit"},
 		{"wrong output format", []string{"topics", "check", "-c", good, "-o", "xml"}, 2, "", "table, json, ndjson"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, stdout, stderr := call(c.args...)
-			expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr), "exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
-		})
+		code, stdout, stderr := call(c.args...)
+		expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr), "%s: exit %d, want %d\nstdout %s\nstderr %s", c.name, code, c.code, stdout, stderr)
 	}
 }
 

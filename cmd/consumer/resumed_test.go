@@ -86,10 +86,8 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"more than is played", []string{"--scenario", file(t, "rate: 1000000\n")}, 2, "", "the simulation is too large: up to 2000000 records are played"},
 		{"another format", []string{"-o", "xml"}, 2, "", "table, json, ndjson"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			code, stdout, stderr := call(append([]string{"simulate", "-c", pipeline}, c.args...)...)
-			expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr), "exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
-		})
+		code, stdout, stderr := call(append([]string{"simulate", "-c", pipeline}, c.args...)...)
+		expect.That(t, code == c.code && strings.Contains(stdout, c.stdout) && strings.Contains(stderr, c.stderr), "%s: exit %d, want %d\nstdout %s\nstderr %s", c.name, code, c.code, stdout, stderr)
 	}
 }
 

@@ -216,11 +216,9 @@ func TestCoordinates_S1_4(t *testing.T) {
 		"describe_elsewhere":      {[]string{"describe", "-c", with("/nowhere/grids")}, cli.ExitDone, "TOPIC", "/nowhere/grids is not on this machine"},
 		"transform_elsewhere":     {[]string{"transform", "-c", with("/nowhere/grids")}, cli.ExitUsage, "", "/nowhere/grids"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var out, errs bytes.Buffer
-			code := run(c.args, &out, &errs)
-			expect.That(t, code == c.code && strings.Contains(out.String(), c.out) && strings.Contains(errs.String(), c.errors), "exit %d\n%s\n%s", code, out.String(), errs.String())
-		})
+		var out, errs bytes.Buffer
+		code := run(c.args, &out, &errs)
+		expect.That(t, code == c.code && strings.Contains(out.String(), c.out) && strings.Contains(errs.String(), c.errors), "%s: exit %d\n%s\n%s", name, code, out.String(), errs.String())
 	}
 }
 

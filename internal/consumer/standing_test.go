@@ -60,14 +60,12 @@ func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
 		"held again after a resume":                        {[]step{own, wrote(4), take(6, resumedBy("ben")), own}, "me"},
 		"another instance wrote the same order after ours": {[]step{own, take(3, heldBy("ana")), wrote(1)}, "ana"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStanding()
-			for _, step := range c.steps {
-				step(&s)
-			}
-			state, held := s.held()
-			expect.That(t, held == (c.held != "") && (!held || state.By == c.held), "held %v by %q, want by %q", held, state.By, c.held)
-		})
+		s := newStanding()
+		for _, step := range c.steps {
+			step(&s)
+		}
+		state, held := s.held()
+		expect.That(t, held == (c.held != "") && (!held || state.By == c.held), "%s: held %v by %q, want by %q", name, held, state.By, c.held)
 	}
 }
 

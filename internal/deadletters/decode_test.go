@@ -72,14 +72,12 @@ func TestDecode_malformed(t *testing.T) {
 		{"a header stands twice", append(slices.Clone(sound), headerOf(header.KeyErrorCode, "other")), "2-9-01020304", Native, "stands twice", "geometry_invalid"},
 		{"only a code", []kgo.RecordHeader{headerOf(header.KeyErrorCode, "timeout")}, "dlq-2-17", Native, header.KeyDeadLetterID, "timeout"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			l := Decode(dlqRecord(c.headers), false)
-			expect.That(t, l.ID == c.id && l.Dialect == c.dialect && l.Control.ErrorCode == c.code, "id %s, dialect %s, code %q", l.ID, l.Dialect, l.Control.ErrorCode)
-			expect.That(t, strings.Contains(strings.Join(l.Problems, "\n"), c.problem), "problems %q do not speak of %q", l.Problems, c.problem)
-			_, err := idempotency.Parse(l.ContentHash)
-			expect.That(t, err == nil, "content hash %q", l.ContentHash)
-			expect.That(t, string(l.Key) == "k" && l.Size == 2 && l.Status == Pending, "what could be read is gone: %+v", l)
-		})
+		l := Decode(dlqRecord(c.headers), false)
+		expect.That(t, l.ID == c.id && l.Dialect == c.dialect && l.Control.ErrorCode == c.code, "%s: id %s, dialect %s, code %q", c.name, l.ID, l.Dialect, l.Control.ErrorCode)
+		expect.That(t, strings.Contains(strings.Join(l.Problems, "\n"), c.problem), "%s: problems %q do not speak of %q", c.name, l.Problems, c.problem)
+		_, err := idempotency.Parse(l.ContentHash)
+		expect.That(t, err == nil, "%s: content hash %q", c.name, l.ContentHash)
+		expect.That(t, string(l.Key) == "k" && l.Size == 2 && l.Status == Pending, "%s: what could be read is gone: %+v", c.name, l)
 	}
 }
 

@@ -71,19 +71,17 @@ func TestEnded_S1_8_transientShareOfAttemptsInTenMinutes(t *testing.T) {
 		"every attempt fails":                    {100, 100, 0, true},
 		"S1-8 the window holds ten minutes full": {41, 100, 5900 * time.Millisecond, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g := New(Limits{MaxTransientRate: 0.4, MaxDeadLetterRate: 1})
-			var last []Breach
-			for i := range c.of {
-				o := good
-				if i < c.failed {
-					o = failed
-				}
-				last = g.Ended(start.Add(time.Duration(i)*c.apart), "", o)
+		g := New(Limits{MaxTransientRate: 0.4, MaxDeadLetterRate: 1})
+		var last []Breach
+		for i := range c.of {
+			o := good
+			if i < c.failed {
+				o = failed
 			}
-			got := len(last) == 1 && last[0].Code == TransientRate
-			expect.That(t, got == c.broken && len(last) <= 1, "broken: %s, want %v", short(last), c.broken)
-		})
+			last = g.Ended(start.Add(time.Duration(i)*c.apart), "", o)
+		}
+		got := len(last) == 1 && last[0].Code == TransientRate
+		expect.That(t, got == c.broken && len(last) <= 1, "%s: broken: %s, want %v", name, short(last), c.broken)
 	}
 }
 

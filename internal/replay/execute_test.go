@@ -300,22 +300,20 @@ func TestHeaderRules_S4_8_what_goes_back(t *testing.T) {
 		"a pattern is no name":                     {config.ReplayerHeaders{Keep: []string{"source_*"}}, dialects.Karafka, "source_topic source_system", ""},
 		"of nobody known":                          {config.ReplayerHeaders{Keep: all}, dialects.Unknown, "a kafka_dlt-original-topic", "a kafka_dlt-original-topic"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var in []kgo.RecordHeader
-			for i, key := range strings.Fields(c.in) {
-				in = append(in, kgo.RecordHeader{Key: key, Value: []byte{byte(i)}})
-			}
-			before := slices.Clone(in)
-			var got []string
-			last := -1
-			for _, h := range newHeaderRules(c.rules).back(c.dialect, in) {
-				got = append(got, h.Key)
-				expect.That(t, int(h.Value[0]) > last && in[h.Value[0]].Key == h.Key, "header %s has another's value, or another place", h.Key)
-				last = int(h.Value[0])
-			}
-			expect.That(t, slices.Equal(got, strings.Fields(c.out)), "got %v, want %s", got, c.out)
-			expect.That(t, reflect.DeepEqual(in, before), "the dead letter's own headers were changed")
-		})
+		var in []kgo.RecordHeader
+		for i, key := range strings.Fields(c.in) {
+			in = append(in, kgo.RecordHeader{Key: key, Value: []byte{byte(i)}})
+		}
+		before := slices.Clone(in)
+		var got []string
+		last := -1
+		for _, h := range newHeaderRules(c.rules).back(c.dialect, in) {
+			got = append(got, h.Key)
+			expect.That(t, int(h.Value[0]) > last && in[h.Value[0]].Key == h.Key, "%s: header %s has another's value, or another place", name, h.Key)
+			last = int(h.Value[0])
+		}
+		expect.That(t, slices.Equal(got, strings.Fields(c.out)), "%s: got %v, want %s", name, got, c.out)
+		expect.That(t, reflect.DeepEqual(in, before), "%s: the dead letter's own headers were changed", name)
 	}
 }
 

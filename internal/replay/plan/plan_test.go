@@ -104,10 +104,8 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 		"more behind it":          {text + lines[1], "more after the end"},
 		"wrong count":             {strings.Replace(text, `"letters":5`, `"letters":4`, 1), "speaks of 4"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := plan.Parse([]byte(c.text))
-			expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), c.says), "got %v, want %q", err, c.says)
-		})
+		_, err := plan.Parse([]byte(c.text))
+		expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), c.says), "%s: got %v, want %q", name, err, c.says)
 	}
 	if _, err := plan.Parse([]byte(strings.Replace(text, `"version":1`, `"version":2`, 1))); !errors.Is(err, plan.ErrNewer) {
 		t.Errorf("a newer version: %v", err)
