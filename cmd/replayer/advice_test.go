@@ -7,47 +7,28 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/standin"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// consume stands in for the consumer until the test ends: it closes each letter that was put back as well says. The real one is
-// in the integration tests.
+// consume closes each letter that was put back until the test ends, as well says.
 func (d *desk) consume(well func(letter string) bool) {
 	d.t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(d.brokers()...), kgo.ConsumeTopics("features"),
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(50*time.Millisecond),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	must.That(d.t, err == nil, "%v", err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			for _, r := range cl.PollFetches(ctx).Records() {
-				c, err := header.ParseControl(r.Headers)
-				change := deadletters.Change{To: deadletters.Reprocessed, Reason: "delivered", By: "consumer c", At: start}
-				if !well(c.DeadLetterID) {
-					change.To, change.Reason = deadletters.Pending, "failed again: geometry_invalid"
-				}
-				state, closing := deadletters.Closing(r.Key, c, change)
-				if err != nil || closing != nil {
-					d.t.Error(err, closing)
-					continue
-				}
-				err = cl.ProduceSync(ctx, state.Record("features.dlq-status", r.Partition)).FirstErr()
-				expect.That(d.t, err == nil || ctx.Err() != nil, "%v", err)
-			}
+	standin.Consume(d.t, d.brokers(), func(ctx context.Context, cl *kgo.Client, r *kgo.Record) {
+		id, _ := topiclog.Header(r, header.KeyDeadLetterID)
+		to := deadletters.Pending
+		if well(id) {
+			to = deadletters.Reprocessed
 		}
-	}()
-	d.t.Cleanup(func() { cancel(); <-done; cl.Close() })
+		standin.Close(ctx, d.t, cl, r, to, start)
+	})
 }
 
 // printed are the commands that were printed last, as a shell reads them, without the program's name.

@@ -191,17 +191,6 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 	}
 }
 
-func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
-	w := parallel(t)
-	w.die(letter(0, "good", fmt.Sprintf(square, "good")), letter(0, "bad", fmt.Sprintf(bowTie, "bad")))
-	s := w.service()
-	named := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}))(t)
-	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Call: ana("fixed")})
-	expect.That(t, err == nil && r.Reinjected == 1 && len(r.Skipped) == 1 && r.Skipped[0].ID == "bad", "%+v, %v", r, err)
-	expect.That(t, strings.HasPrefix(r.ReplayID, "replay-20261103T040506Z-"), "replay id %q", r.ReplayID)
-	w.sentOnce("good")
-}
-
 func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t *testing.T) {
 	w := parallel(t)
 	w.dieMany(1)

@@ -87,14 +87,14 @@ func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
 	w.dead--
 	w.applied("undone", 9, 50)
 	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of undone")}) // nothing of the key waits or is dead any more
-	s, p := w.planned()
+	_, p := w.planned()
 	if want := map[string]bool{"state": true, "same": true, "ledger": true, "deleted": true}; !maps.Equal(w.superseded(p), want) || p.Doubt != "" {
 		t.Errorf("superseded %v, want %v; doubt %q", w.superseded(p), want, p.Doubt)
 	}
 	got := p.Summary()
 	expect.That(t, got.Superseded == 4 && got.Overwrites == 0 && got.WouldPass == 10, "%+v", got)
 	w.cfg.Source.Version = "" // then offsets order events, and the ledger is not asked
-	s = w.service()
+	s := w.service()
 	byOffset := w.superseded(w.plan(s, deadletters.Filter{}))
 	expect.That(t, !byOffset["ledger"] && byOffset["older"], "by offset %v", byOffset)
 }

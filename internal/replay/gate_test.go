@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,77 +19,20 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/internal/testkit/standin"
 )
 
-// consume stands in for the consumer until the test ends: it closes each replayed letter, as the journal of internal/consumer
-// does, with the status that fate gives it. The real one is in the integration tests.
+// consume closes each replayed letter until the test ends, with the status that fate gives it.
 func (w *world) consume(fate func(n int32) deadletters.Status) {
 	w.t.Helper()
 	var seen atomic.Int32
-	w.each(func(ctx context.Context, cl *kgo.Client, r *kgo.Record) { w.close(ctx, cl, r, fate(seen.Add(1))) })
-}
-
-// each calls fn for each replayed letter until the test ends.
-func (w *world) each(fn func(context.Context, *kgo.Client, *kgo.Record)) {
-	w.t.Helper()
-	cl := must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumeTopics("features"),
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(50*time.Millisecond),
-		kgo.RecordPartitioner(kgo.ManualPartitioner())))(w.t)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			records := cl.PollFetches(ctx).Records()
-			for _, r := range records {
-				fn(ctx, cl, r)
-			}
-		}
-	}()
-	w.t.Cleanup(func() { cancel(); <-done; cl.Close() })
-}
-
-func (w *world) close(ctx context.Context, cl *kgo.Client, r *kgo.Record, to deadletters.Status) {
-	control, err := header.ParseControl(r.Headers)
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	reason := "delivered"
-	if to == deadletters.Pending {
-		reason = "failed again: geometry_invalid"
-	}
-	state, err := deadletters.Closing(r.Key, control, deadletters.Change{To: to, Reason: reason, By: "consumer c", At: start})
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	err = cl.ProduceSync(ctx, state.Record("features.dlq-status", r.Partition)).FirstErr()
-	expect.That(w.t, err == nil || ctx.Err() != nil, "%v", err)
+	standin.Consume(w.t, w.broker.ListenAddrs(), func(ctx context.Context, cl *kgo.Client, r *kgo.Record) {
+		standin.Close(ctx, w.t, cl, r, fate(seen.Add(1)), start)
+	})
 }
 
 // well is the fate of letters whose cause is fixed.
 func well(int32) deadletters.Status { return deadletters.Reprocessed }
-
-func TestExecute_S2_6_canary_and_ramp_go_on_when_the_consumer_says_so(t *testing.T) {
-	w := parallel(t)
-	w.dieMany(60)
-	w.consume(well)
-	s := w.service()
-	waves := map[int]int{}
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{
-		Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 2, Factor: 4},
-		Progress: func(p Progress) {
-			if p.Phase == Gating {
-				waves[p.Wave] = p.WaveSize
-			}
-		},
-	})
-	expect.That(t, err == nil && r.Reinjected == 60 && r.Outcome != nil && r.Outcome.Reprocessed == 60 && r.Outcome.UnderWay == 0, "%+v, outcome %+v, %v", r, r.Outcome, err)
-	expect.That(t, waves[1] == 2 && waves[2] == 8 && waves[3] == 32 && len(waves) == 3, "waves %v", waves)
-	w.allReprocessed(60)
-}
 
 // allReprocessed fails unless n letters were put back, each once, and all are finished.
 func (w *world) allReprocessed(n int) {
@@ -119,8 +63,14 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 		t.Errorf("%+v, %d put back", r, len(w.sent()))
 	}
 	fixed.Store(true)
-	o.Wait = true
+	var waves []int
+	o.Wait, o.Progress = true, func(p Progress) {
+		if p.Phase == Gating && p.Wave > len(waves) {
+			waves = append(waves, p.WaveSize)
+		}
+	}
 	r, err = w.service().Execute(w.ctx(), p, o)
+	expect.That(t, slices.Equal(waves, []int{5, 50}), "waves %v", waves)
 	expect.That(t, err == nil && r.Reinjected == 56 && r.Already == 4 && r.Left == 0 && r.Outcome.Reprocessed == 56, "went on with %+v, %v", r, err)
 	status, err := s.Status(w.ctx(), p.ID)
 	expect.That(t, err == nil && status.Attempted == 60 && status.Reprocessed == 60 && status.FailedAgain == 0 && status.UnderWay == 0, "status %+v, %v", status, err)
@@ -242,9 +192,9 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
 	w := parallel(t)
 	w.dieMany(12)
-	w.each(func(ctx context.Context, cl *kgo.Client, r *kgo.Record) {
-		w.close(ctx, cl, r, deadletters.Pending)
-		w.close(ctx, cl, r, deadletters.Reprocessed)
+	standin.Consume(t, w.broker.ListenAddrs(), func(ctx context.Context, cl *kgo.Client, r *kgo.Record) {
+		standin.Close(ctx, t, cl, r, deadletters.Pending, start)
+		standin.Close(ctx, t, cl, r, deadletters.Reprocessed, start)
 	})
 	s, p := w.planned()
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed"), Wait: true})
@@ -255,7 +205,7 @@ func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
 	must.That(t, done.Changed == 12, "%+v", done)
 	before := must.Get(s.Status(w.ctx(), p.ID))(t)
 	for _, copied := range w.read("features") {
-		w.close(w.ctx(), w.writer, copied, deadletters.Reprocessed)
+		standin.Close(w.ctx(), t, w.writer, copied, deadletters.Reprocessed, start)
 	}
 	after, err := s.Status(w.ctx(), p.ID)
 	expect.That(t, err == nil && reflect.DeepEqual(before, after), "%+v, before %+v, %v", after, before, err)

@@ -77,22 +77,6 @@ func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
 	expect.That(t, r.Reinjected == 1 && r.Left == 2, "%+v", r)
 }
 
-func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
-	w := parallel(t)
-	good := letter(0, "good", fmt.Sprintf(square, "good"))
-	w.die(good, letter(1, "bad", fmt.Sprintf(bowTie, "bad")), again(good, "copy", 39), letter(2, "done", fmt.Sprintf(square, "done")))
-	w.die(deadletters.State{ID: "done", Status: deadletters.Reprocessed, At: start, By: "c"}.Record("features.dlq-status", 2))
-	p := w.plan(w.service(), deadletters.Filter{})
-	got := p.Summary()
-	want := plan.Summary{Selected: 3, Reinject: 2, Duplicates: 1, WouldPass: 1, WouldFail: 1, Bytes: got.Bytes}
-	expect.That(t, got == want && got.Bytes == int64(len(fmt.Sprintf(square, "good"))+len(fmt.Sprintf(bowTie, "bad"))), "got  %+v\nwant %+v", got, want)
-	for _, l := range w.letters(p) {
-		expect.That(t, l.ID != "copy" || l.Do == plan.Duplicate && l.DuplicateOf == "good", "copy: %+v", l)
-	}
-	sent := w.sent()
-	expect.That(t, len(sent) == 0 && len(w.states()) == 1 && len(w.events()) == 0, "a dry run wrote something: %v", sent)
-}
-
 // The dry run opens letters as the consumer does: by the pipeline's format, and by the headers that the producer sent.
 func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 	w := parallel(t)
