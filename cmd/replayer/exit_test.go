@@ -114,8 +114,7 @@ func TestExit_130_interrupted(t *testing.T) {
 	d := newDesk(t, true).fill()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got := d.runIn(ctx, "list", "-c", "pipeline.yaml")
-	expect.That(t, got == cli.ExitInterrupted, "exit %d: %s", got, &d.err)
+	expect.Equal(t, d.runIn(ctx, "list", "-c", "pipeline.yaml"), cli.ExitInterrupted, "exit, with", &d.err)
 }
 
 // A filter that is printed as flags selects the same letters when a shell has read it.

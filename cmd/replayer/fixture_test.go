@@ -106,8 +106,7 @@ func (d *desk) has(where, got string, parts []string) {
 // counts fails unless a part occurs n times in what the last command wrote to the standard output.
 func (d *desk) counts(n int, part string) {
 	d.t.Helper()
-	got := strings.Count(d.out.String(), part)
-	expect.That(d.t, got == n, "replayer %s: %q occurs %d times, want %d\nstdout: %s", d.ran, part, got, n, &d.out)
+	expect.Equal(d.t, strings.Count(d.out.String(), part), n, "replayer", d.ran, "occurrences of", part, "in", &d.out)
 }
 
 // decode reads the JSON that the last command printed.
@@ -119,8 +118,7 @@ func (d *desk) decode(into any) {
 // want fails unless a command ends with the given code.
 func (d *desk) want(code cli.Exit, args ...string) {
 	d.t.Helper()
-	got := d.run(args...)
-	expect.That(d.t, got == code, "replayer %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), got, code, &d.out, &d.err)
+	expect.Equal(d.t, d.run(args...), code, "replayer", strings.Join(args, " "), "stdout", &d.out, "stderr", &d.err, "exit")
 }
 
 // golden holds what was printed against a file: the standard output, then the standard error.

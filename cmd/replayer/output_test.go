@@ -140,8 +140,7 @@ func TestOutput_S2_5_request_and_response(t *testing.T) {
 // A share is a lower bound, since offsets count transaction markers too, and says so.
 func TestShareText_S4_6_isALowerBound(t *testing.T) {
 	for share, want := range map[float64]string{-1: "-", 0: "≥0.00 %", 0.00001: ">0 %", 0.0268: "≥2.68 %", 1: "≥100.00 %"} {
-		got := shareText(share)
-		expect.That(t, got == want, "%v: %s, want %s", share, got, want)
+		expect.Equal(t, shareText(share), want, share)
 	}
 }
 
@@ -151,8 +150,7 @@ func TestTable_has_a_limit_and_says_what_is_missing(t *testing.T) {
 		one.add("x")
 	}
 	expect.That(t, len(one.rows) == maxRows && strings.HasPrefix(one.rest(), "(3 more are not shown"), "%d rows, %q", len(one.rows), one.rest())
-	rest := (&table{}).rest()
-	expect.That(t, rest == "", "%q", rest)
+	expect.Equal(t, (&table{}).rest(), "", "what is missing of nothing")
 }
 
 func TestSpread_sets_in_no_deeper_than_a_screen_is_wide(t *testing.T) {
@@ -176,8 +174,7 @@ func TestSpread(t *testing.T) {
     "d": {}
   }
 }`)
-	got := spread(in)
-	expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
+	expect.Equal(t, spread(in), want, "spread")
 }
 
 func FuzzSpread(f *testing.F) {

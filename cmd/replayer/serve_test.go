@@ -76,8 +76,7 @@ func TestServe_S4_6_answers_what_the_commands_print(t *testing.T) {
 		err := json.Unmarshal(answer["error"], &said)
 		expect.That(t, err == nil && status == http.StatusNotFound && said.Exit == cli.ExitNothing && "replayer: "+said.Message+"\n" == d.err.String(), "%s: %d %s, the command says %s", path, status, answer["error"], &d.err)
 	}
-	code := stop()
-	expect.That(t, code == cli.ExitDone, "exit %d after a signal", code)
+	expect.Equal(t, stop(), cli.ExitDone, "exit after a signal")
 }
 
 func TestServe_S4_6_a_DLQ_without_a_pipeline(t *testing.T) {

@@ -95,8 +95,7 @@ func TestObject_keeps_the_order_in_which_it_was_written(t *testing.T) {
 	expect.That(t, got == want, "got  %s\nwant %s", got, want)
 	got = string(new(Object).JSON())
 	expect.That(t, got == "{}", "nothing was written: %s", got)
-	link := (Link{}).NextOf(new(Object))
-	expect.That(t, link == linkOf(t, "{}"), "an empty entry: %+v", link)
+	expect.Equal(t, (Link{}).NextOf(new(Object)), linkOf(t, "{}"), "an empty entry")
 }
 
 func linkOf(t *testing.T, entry string) Link {

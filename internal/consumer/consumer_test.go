@@ -91,8 +91,7 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 		e := event(outcome, 1, replayed)
 		e.DeadLetterID = replayed.DeadLetterID
 		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(e))(t)
-		got := stateIn(t, records)
-		expect.That(t, got == want, "%s leaves the dead letter %q, want %q", outcome, got, want)
+		expect.Equal(t, stateIn(t, records), want, outcome, "leaves the dead letter")
 		for _, r := range records {
 			if r.Topic != "parcels.audit" {
 				continue
@@ -108,8 +107,7 @@ func TestJournal_S4_8_escalatesALetterThatFailedTooOften(t *testing.T) {
 	for replays, want := range map[int]deadletters.Status{1: deadletters.Pending, 2: deadletters.Pending, 3: deadletters.Escalated, 4: deadletters.Escalated} {
 		replayed := header.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
 		records := must.Get((&journal{cfg: parse(t, ""), runID: "r"}).records(event(policy.OutcomeDeadLettered, 1, replayed)))(t)
-		got := stateIn(t, records)
-		expect.That(t, got == want, "failed after replay %d: %q, want %q", replays, got, want)
+		expect.Equal(t, stateIn(t, records), want, "failed after replay", replays)
 	}
 }
 

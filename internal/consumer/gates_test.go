@@ -79,8 +79,7 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 				cfg = parseTolerance(t, c.keys)
 			}
 			f := classify.Failure{Code: c.code, Level: c.level, Err: errors.New("x")}
-			got := cfg.Pipeline.Tolerance.HoldsAtOnce(f)
-			expect.That(t, got == c.want, "holds: %v", got)
+			expect.Equal(t, cfg.Pipeline.Tolerance.HoldsAtOnce(f), c.want, "it holds at once")
 		})
 	}
 }
@@ -114,8 +113,7 @@ func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
 	reason, yes := c.orders.quarantined("b")
 	expect.That(t, !yes, "quarantined again by one good record: %s", reason)
 	c.orders.onResume()
-	n := c.gates.Delivered("b")
-	expect.That(t, n == 11, "%d delivered", n)
+	expect.Equal(t, c.gates.Delivered("b"), 11, "delivered")
 }
 
 // What is left of quarantined batches does not hold the pipeline, in an instance, or after a restart, that did not see them fail.
@@ -141,8 +139,7 @@ func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
 	state, held := c.orders.held()
 	expect.That(t, !held, "held: %s", state)
 	end(policy.OutcomeDelivered) // what was under way
-	n := c.gates.Delivered("b1")
-	expect.That(t, n == 8, "%d delivered", n)
+	expect.Equal(t, c.gates.Delivered("b1"), 8, "delivered")
 }
 
 // readAll hands the consumer features with coordinates of so many decimals, and gives the first error and how many came before it.
@@ -187,8 +184,7 @@ func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 	families := must.Get(c.registry.Gather())(t)
 	for _, f := range families {
 		if f.GetName() == "switchback_coordinate_decimals" {
-			got := f.GetMetric()[0].GetGauge().GetValue()
-			expect.That(t, got == 4, "%v decimals", got)
+			expect.Equal(t, f.GetMetric()[0].GetGauge().GetValue(), 4, "decimals")
 			return
 		}
 	}
@@ -319,8 +315,7 @@ func TestOrders_S4_12_theTellingEndsWithTheRun(t *testing.T) {
 		wg.Wait()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		n := told(&log, "rate gates")
-		expect.That(t, n == 1, "%d lines:\n%s", n, log.String())
+		expect.Equal(t, told(&log, "rate gates"), 1, "lines", log.String())
 	})
 }
 

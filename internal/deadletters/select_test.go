@@ -151,8 +151,7 @@ func TestNormalise(t *testing.T) {
 		{"UTF-8 stays", "the text is not UTF-8 at 5", "the text is not UTF-8 at <n>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Normalise(c.in)
-			expect.That(t, got == c.want, "got  %q\nwant %q", got, c.want)
+			expect.Equal(t, Normalise(c.in), c.want, c)
 		})
 	}
 }

@@ -141,8 +141,7 @@ func TestFollow_S4_6_onlyFromReplayingInTheSameReplay(t *testing.T) {
 		if c.unknown {
 			last = Last{}
 		}
-		got := last.Follow(c.next, c.prev.ReplayID == c.next.ReplayID)
-		expect.That(t, got == c.want, "%s: %s, want %s", name, got, c.want)
+		expect.Equal(t, last.Follow(c.next, c.prev.ReplayID == c.next.ReplayID), c.want, name)
 	}
 }
 
@@ -187,8 +186,7 @@ func TestHeard_S4_8_is_a_function_of_the_last_record_and_the_last_state(t *testi
 			expect.That(t, got.Status == c.want && (got != c.state) == c.heard, "got %+v, want %s, heard %v", got, c.want, c.heard)
 			expect.That(t, !c.heard || got.ReprocessCount == c.letter.Control.ReplayCount && got.Reason == "failed again: IllegalStateException" && got.By == "spring" && got.At.Equal(died) && got.ReplayID == "r1" && got.DLQ == (header.Position{}),
 				"got %+v", got)
-			again := ExternalOutcome(c.letter, got, 3)
-			expect.That(t, again == got, "heard again: %+v, before %+v", again, got)
+			expect.Equal(t, ExternalOutcome(c.letter, got, 3), got, "heard again")
 		})
 	}
 }

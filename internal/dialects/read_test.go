@@ -228,15 +228,13 @@ func TestDetect_C4_the_newest_headers_count(t *testing.T) {
 	own := named("", "trace", "1")
 	for first, before := range deaths {
 		for second, after := range deaths {
-			got := Detect(join(own, before, after))
-			expect.That(t, got == second, "dead in %s and then in %s: %s", first, second, got)
+			expect.Equal(t, Detect(join(own, before, after)), second, "dead in", first, "and then in another")
 		}
 		for other, headers := range map[Dialect][]kgo.RecordHeader{
 			SmallRye: named("dead-letter-", "reason", "r", "topic", "f"), Watermill: named("", "reason_poisoned", "r", "topic_poisoned", "f"),
 		} {
 			for _, both := range [][]kgo.RecordHeader{join(headers, own, before), join(own, before, headers)} {
-				got := Detect(both)
-				expect.That(t, got == first, "%s, and %s at some time: %s", first, other, got)
+				expect.Equal(t, Detect(both), first, "beside", other, "of some time")
 				if l := Read(first, both); first != Native && (len(l.Problems) == 0 || !strings.Contains(l.Problems[len(l.Problems)-1], string(other)+": which are newer cannot be told")) {
 					t.Errorf("%s, and %s at some time: nothing says so: %q", first, other, l.Problems)
 				}
@@ -253,8 +251,7 @@ func TestCause_is_the_short_name_of_what_is_behind(t *testing.T) {
 		{Letter{ErrorClass: "a.Wrapper", CauseClass: "java.lang.NullPointerException"}, "NullPointerException"},
 		{Letter{ErrorClass: "a.b.Outer$Inner"}, "Inner"}, {Letter{ErrorClass: "Plain"}, "Plain"}, {Letter{}, ""},
 	} {
-		got := c.l.Cause()
-		expect.That(t, got == c.want, "%+v: %q, want %q", c.l, got, c.want)
+		expect.Equal(t, c.l.Cause(), c.want, c.l)
 	}
 }
 

@@ -63,8 +63,7 @@ func TestCheck_S4_6_looks_only_as_far_as_the_index_is(t *testing.T) {
 	w.sync()
 	w.put(w.dead(0, "b", nil), w.dead(0, "a", nil), state(0, "a", deadletters.Discarded, 0))
 	w.sound()
-	n := len(w.letters(Query{}))
-	expect.That(t, n == 1, "%d dead letters before the next sync", n)
+	expect.Equal(t, len(w.letters(Query{})), 1, "dead letters before the next sync")
 }
 
 // aged gives a world with letters in its index, which is then closed.

@@ -74,8 +74,7 @@ func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
 		want("", 1)
 		w.put(edit("dlq/1/0"))
 		want("dlq/1/0", 1)
-		at := w.letter("a").EditOf
-		expect.That(t, at == (header.Position{Topic: "dlq", Partition: 1}), "it is an edit of %s", at)
+		expect.Equal(t, w.letter("a").EditOf, (header.Position{Topic: "dlq", Partition: 1}), "the original of the edit")
 		w.put(edit("dlq/1/1"), w.dead(0, "b", nil))
 		want("dlq/1/1", 1)
 		w.put(w.dead(1, "a", nil)) // put back, and dead once more

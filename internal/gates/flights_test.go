@@ -108,8 +108,7 @@ func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := New(Limits{MaxTransientRate: 0.1, MaxDeadLetterRate: 1, MinRecords: 1})
 			c.do(g)
-			got := short(g.Ended(start.Add(6*time.Minute), "", none))
-			expect.That(t, got == c.want, "%s, want %s", got, c.want)
+			expect.Equal(t, short(g.Ended(start.Add(6*time.Minute), "", none)), c.want, c)
 		})
 	}
 }

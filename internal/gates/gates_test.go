@@ -128,8 +128,7 @@ func TestBatch_S4_1_answersForItself(t *testing.T) {
 				last = g.Mapped(start, "bad-", feature(true, false))
 				g.Ended(start, "bad-", Outcome{Finished: true, Delivered: true})
 			}
-			got := short(last)
-			expect.That(t, got == c.want, "got %s", got)
+			expect.Equal(t, short(last), c.want, c)
 			n, m := g.Delivered("bad-"), g.Delivered("never")
 			expect.That(t, n == 10 && m == 0, "delivered %d and %d", n, m)
 			apart := g.Mapped(start, "", feature(true, true))

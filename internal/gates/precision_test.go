@@ -100,8 +100,7 @@ func TestPrecision_S0_9_oneFeatureHaltsNothing(t *testing.T) {
 	}
 	_, broken := g.Precision(start, "", SampleOf("lake", orb.Polygon{ring}), true)
 	expect.That(t, !broken, "one polygon")
-	n := len(SampleOf("lake", orb.Polygon{ring}).ordinates)
-	expect.That(t, n == 2*positionsOfOne, "%d ordinates of a large geometry", n)
+	expect.Equal(t, len(SampleOf("lake", orb.Polygon{ring}).ordinates), 2*positionsOfOne, "ordinates of a large geometry")
 	s := SampleOf("none", nil)
 	expect.That(t, len(s.ordinates) == 0 && !s.coarse(6), "no geometry: %+v", s)
 }
@@ -157,7 +156,6 @@ func TestEach_kindsOfGeometries(t *testing.T) {
 		{orb.Point{}, 1}, {orb.MultiPoint{{}, {}}, 2}, {orb.LineString{{}, {}}, 2}, {orb.MultiLineString{{{}, {}}, {{}}}, 3}, {ring, 4},
 		{orb.Polygon{ring, ring}, 8}, {orb.MultiPolygon{{ring}, {ring}}, 8}, {orb.Collection{ring, orb.Point{}}, 5}, {nil, 0},
 	} {
-		got := count(c.shape)
-		expect.That(t, got == c.want, "%T: %d positions", c.shape, got)
+		expect.Equal(t, count(c.shape), c.want, "positions of", c.shape)
 	}
 }

@@ -108,7 +108,6 @@ func TestCompressor_compressesHarderWhereItMust(t *testing.T) {
 	r := &kgo.Record{Key: []byte("k"), Value: raw}
 	c := NewCompressor(1000)
 	for limit, want := range map[int]bool{Bytes(r): true, fast + 1000: true, best + 1000: true, best - 1000: false} {
-		got := c.Fits(r, limit)
-		expect.That(t, got == want, "fits %d: %v, want %v (best %d, fast %d)", limit, got, want, best, fast)
+		expect.Equal(t, c.Fits(r, limit), want, "fits", limit, "best", best, "fast", fast)
 	}
 }

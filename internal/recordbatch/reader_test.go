@@ -11,7 +11,6 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -217,21 +216,6 @@ func TestEach_leaves_out_what_was_aborted(t *testing.T) {
 		got = append(got, string(r.Value))
 	}
 	expect.That(t, strings.Join(got, " ") == "c1 plain c2 c3" && len(h.large) == 0 && h.next == 11, "%q, %d large, next %d", got, len(h.large), h.next)
-}
-
-func TestEach_S0_5_needs_little_memory_for_bombs(t *testing.T) {
-	var batches []*kmsg.RecordBatch
-	for range 4 {
-		batches = append(batches, bombs.Batch(kgo.CodecZstd, at, bombs.Record{Key: []byte("k"), Blanks: 200 << 20, Headers: some()[0].Headers}))
-	}
-	a := answer(0, batches...)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	h := read(t, a, Limits{Record: 8 << 20}, 0, math.MaxInt64)
-	runtime.ReadMemStats(&after)
-	used := after.TotalAlloc - before.TotalAlloc
-	expect.That(t, used <= 40<<20, "%d MiB were allocated for %d bytes that decompress to 800 MiB", used>>20, len(a.RecordBatches))
-	expect.That(t, len(h.large) == 4 && h.large[3].Bytes == 200<<20, "%v", h.large)
 }
 
 // S2 extends snappy by repeats, which no client of Kafka writes: some hundred bytes would become 100 MiB before a record is read.

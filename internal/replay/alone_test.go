@@ -160,8 +160,7 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 					switch looks++; {
 					case looks == 1 || looks == 2:
 						now.Add(600) // the grace has not begun: the group has read nothing
-						n := len(w.read("payments"))
-						expect.That(t, n == 2, "%d were put back while the group had not passed the canary", n)
+						expect.Equal(t, len(w.read("payments")), 2, "records put back while the group had not passed the canary")
 					case looks == 3:
 						w.reads("billing", "payments", 100)
 					case dies:
@@ -218,8 +217,7 @@ func TestWatch_S4_8_refusesAGroupThatThereIsNot(t *testing.T) {
 		_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), o)
 		expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), want), "%+v: %v", o, err)
 	}
-	n := len(w.read("payments"))
-	expect.That(t, n == 0, "%d were put back", n)
+	expect.Equal(t, len(w.read("payments")), 0, "records put back")
 }
 
 // compact makes the origin of the dead letters of a world a compacted topic, in which each of n records died.

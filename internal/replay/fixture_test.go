@@ -64,7 +64,7 @@ func parallel(t *testing.T) *world {
 	return newWorld(t)
 }
 
-func configure(t *testing.T, brokers []string) *config.Config {
+func configure(t *testing.T, brokers []string, more ...string) *config.Config {
 	t.Helper()
 	text := fmt.Sprintf(`
 pipeline:
@@ -72,7 +72,7 @@ pipeline:
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
-`, strings.Join(brokers, ", "))
+%s`, strings.Join(brokers, ", "), strings.Join(more, "\n"))
 	return must.Get(config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" }))(t)
 }
 

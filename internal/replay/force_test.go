@@ -107,8 +107,7 @@ func TestPlan_S4_8_predicts_by_offset_in_both_orders_that_guard(t *testing.T) {
 		w.die(letter(0, "old", fmt.Sprintf(square, "old")), letter(1, "new", fmt.Sprintf(square, "new")))
 		w.applied("old", 0, 41) // letters have offset 40
 		w.applied("new", 0, 39)
-		got := w.plan(w.service(), deadletters.Filter{}).Summary().Superseded
-		expect.That(t, got == want, "%s: %d superseded, want %d", mode, got, want)
+		expect.Equal(t, w.plan(w.service(), deadletters.Filter{}).Summary().Superseded, want, mode, "superseded")
 	}
 }
 

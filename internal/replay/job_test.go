@@ -216,8 +216,7 @@ func TestJob_S4_6_isCancelledBetweenTransactions(t *testing.T) {
 	w.order(control.CancelJob, id)
 	c, is := errors.AsType[*CancelledError](<-ended)
 	expect.That(t, is && c.NotReached == 20, "%+v", c)
-	n := w.statuses()[deadletters.Discarded]
-	expect.That(t, n == batchLetters, "%d are discarded", n)
+	expect.Equal(t, w.statuses()[deadletters.Discarded], batchLetters, "discarded dead letters")
 }
 
 // A job that may not write to the control topic any more ends at once, between two transactions: others take it for dead. They see it as

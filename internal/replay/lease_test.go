@@ -255,8 +255,7 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 				must.Do(t, run.session(w.ctx()))
 				expect.That(t, run.result.Changed == 3 && run.result.Left == 0, "changed %d, left %+v", run.result.Changed, run.result.LeftBy)
 			}
-			n := len(w.operations()) - began
-			expect.That(t, n == 1, "the audit trail has %d beginnings of the operation", n)
+			expect.Equal(t, len(w.operations())-began, 1, "beginnings of the operation in the audit trail")
 		})
 	}
 }

@@ -76,8 +76,7 @@ func TestLeaseState_C4_waitsTakesOrRefuses(t *testing.T) {
 			if step.token != "" {
 				l = &control.Lease{Token: step.token, Renewed: start.Add(time.Duration(step.renewed) * time.Second), Released: step.released}
 			}
-			got := s.observe(l, began.Add(step.at))
-			expect.That(t, got == step.want, "%s, step %d: %d, want %d", name, i, got, step.want)
+			expect.Equal(t, s.observe(l, began.Add(step.at)), step.want, name, "step", i)
 		}
 	}
 }
@@ -100,8 +99,7 @@ func TestJobState_S4_6_asOthersSeeIt(t *testing.T) {
 				case order == control.PauseJob && heard && recorded == control.JobPaused:
 					want = control.JobPaused
 				}
-				got := jobStateSeen(recorded, order, heard, alive)
-				expect.That(t, got == want, "recorded %s, order %q, heard %v, alive %v: %s, want %s", recorded, order, heard, alive, got, want)
+				expect.Equal(t, jobStateSeen(recorded, order, heard, alive), want, "recorded", recorded, "order", order, "heard", heard, "alive", alive)
 			}
 		}
 	}
@@ -125,8 +123,7 @@ func TestJobState_S4_6_atTheEnd(t *testing.T) {
 		{"another replayer", ErrFenced, 1, control.JobFailed},
 		{"an error", errors.New("denied"), 1, control.JobFailed},
 	} {
-		got := jobStateEnded(c.err, c.notReached)
-		expect.That(t, got == c.want, "%s: %s, want %s", c.name, got, c.want)
+		expect.Equal(t, jobStateEnded(c.err, c.notReached), c.want, c.name)
 	}
 }
 
@@ -145,8 +142,7 @@ func TestJobState_S4_6_whatCanBeOrdered(t *testing.T) {
 	}
 	for _, state := range control.JobStates() {
 		for i, verb := range control.JobVerbs() {
-			got := judgeOrder(state, verb)
-			expect.That(t, got == want[state][i], "%s a job that is %s: %d, want %d", verb, state, got, want[state][i])
+			expect.Equal(t, judgeOrder(state, verb), want[state][i], verb, "a job that is", state)
 		}
 	}
 }

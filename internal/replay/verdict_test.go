@@ -190,8 +190,7 @@ func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
 		"a later one of its age": {retrytopics.Version{Number: 10, Offset: 90}, true},
 	} {
 		n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{l.KeyHash(): {Version: c.newest}}}
-		got := n.than(l, pipeline.Tried{Version: &own})
-		expect.That(t, got == c.older, "%s: superseded %v", name, got)
+		expect.Equal(t, n.than(l, pipeline.Tried{Version: &own}), c.older, name, "superseded")
 	}
 }
 

@@ -205,11 +205,9 @@ func TestDelays_quantiles(t *testing.T) {
 		d.add(time.Duration(n) * time.Second)
 	}
 	for share, want := range map[float64]time.Duration{0: 0, 0.5: 49 * time.Second, 0.99: 98 * time.Second, 1: 99 * time.Second} {
-		got := d.quantile(share)
-		expect.That(t, got == want, "%v: %v, want %v", share, got, want)
+		expect.Equal(t, d.quantile(share), want, share)
 	}
-	got := (delays{}).quantile(1)
-	expect.That(t, got == 0, "nothing is late by %v", got)
+	expect.Equal(t, (delays{}).quantile(1), 0, "late, of nothing")
 }
 
 // An outage without a breaker fails most attempts: the gate holds the pipeline, and says what waits meanwhile. Nobody

@@ -195,8 +195,7 @@ func TestRead_S4_8_hostileIsUnknown(t *testing.T) {
 		"a colored fingerprint":  `{"version":1,"mapping":"\u001b[31m` + one + `"}`,
 		"more than there can be": `{"version":1,"mapping":"` + one + `","x":"` + strings.Repeat("x", 8<<10) + `"}`,
 	} {
-		got := status.ReadAnnouncement([]byte(data))
-		expect.That(t, got == (status.Announcement{}), "%s: %+v", name, got)
+		expect.Equal(t, status.ReadAnnouncement([]byte(data)), (status.Announcement{}), name)
 	}
 	got := status.ReadAnnouncement([]byte(`{"version":1,"mapping":"` + one + `","software":"\u001b[31mred"}`))
 	expect.That(t, got.Software == "" && got.Mapping == one, "%+v", got)

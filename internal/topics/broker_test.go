@@ -191,8 +191,7 @@ func TestBlocks_S4_10(t *testing.T) {
 		for _, kind := range FaultKinds() {
 			always := kind == FaultMissing || kind == FaultPartitions
 			expires := kind == FaultRetention || kind == FaultCleanup
-			got := (Fault{Role: role, Kind: kind}).Blocks()
-			expect.That(t, got == (always || expires && role == RoleTier), "%s of %s blocks: %v", kind, role, got)
+			expect.Equal(t, (Fault{Role: role, Kind: kind}).Blocks(), (always || expires && role == RoleTier), kind, "of", role, "blocks")
 		}
 	}
 }

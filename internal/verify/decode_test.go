@@ -55,8 +55,7 @@ func TestFront_S0_4_trustsNoClockBeyondAnHour(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	f := front{gone: true, until: now.Add(-24 * time.Hour)}
 	for came, want := range map[time.Duration]bool{-48 * time.Hour: false, -23*time.Hour - time.Minute: false, -22 * time.Hour: true, 0: true, 2 * time.Hour: false} {
-		got := f.before(now.Add(came), now)
-		expect.That(t, got == want, "%s: %t", came, got)
+		expect.Equal(t, f.before(now.Add(came), now), want, came)
 	}
 	f.never = true
 	expect.That(t, !f.before(now, now), "what can never be known is known")

@@ -48,8 +48,7 @@ func TestJudge_S2_6_stops_as_soon_as_the_limit_is_passed(t *testing.T) {
 		{ramp.Ramp{MaxFailed: 1}, 5, 5, 5, ramp.Go},
 		{two, 0, 0, 0, ramp.Go},
 	} {
-		got := c.ramp.Judge(c.size, c.finished, c.failed)
-		expect.That(t, got == c.want, "%+v: %d of %d finished, %d failed: %s, want %s", c.ramp, c.finished, c.size, c.failed, got, c.want)
+		expect.Equal(t, c.ramp.Judge(c.size, c.finished, c.failed), c.want, c.ramp, c.finished, "of", c.size, "finished", c.failed, "failed")
 	}
 }
 
@@ -90,8 +89,7 @@ func TestPace_keeps_the_rate_and_saves_nothing_up(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC)
 	p := ramp.NewPace(100)
-	n := p.Batch(500)
-	expect.That(t, n == 25, "batches of %d, want 25", n)
+	expect.Equal(t, p.Batch(500), 25, "the batch")
 	w := p.Wait(now, 50)
 	expect.That(t, w == 0, "the first waits %s", w)
 	w = p.Wait(now, 50)

@@ -67,8 +67,7 @@ func TestNewest_C4_offsetsInOnePartitionAndTimestampsElsewhere(t *testing.T) {
 		"in several partitions, newest": {"moved", header.Position{Topic: "a", Partition: 1, Offset: 2}, at.Add(time.Minute), false},
 		"no value of the key":           {"none", header.Position{}, time.Time{}, false},
 	} {
-		got := n.Than("a", idempotency.HashKey([]byte(c.key)), c.from, c.at)
-		expect.That(t, got == c.want, "%s: %t", name, got)
+		expect.Equal(t, n.Than("a", idempotency.HashKey([]byte(c.key)), c.from, c.at), c.want, name)
 	}
 }
 
