@@ -43,17 +43,14 @@ func verify(entries []entry) error {
 
 func TestChain_S0_11_accepts_what_it_made(t *testing.T) {
 	all := made(t, 5)
-	err := verify(all)
-	expect.That(t, err == nil, "%v", err)
-	err = verify(all[2:])
-	expect.That(t, err == nil, "retention took the beginning: %v", err)
+	expect.Do(t, verify(all))
+	expect.Do(t, verify(all[2:]), "retention took the beginning")
 	var v audit.Verifier
 	for _, e := range all {
 		must.Do(t, v.Check(e.link, e.text))
 	}
-	err = v.End(all[4].link)
-	expect.That(t, err == nil, "%v", err)
-	err = v.End(made(t, 6)[5].link)
+	expect.Do(t, v.End(all[4].link))
+	err := v.End(made(t, 6)[5].link)
 	expect.That(t, errors.Is(err, audit.ErrBroken), "the last entry is missing: %v", err)
 }
 

@@ -113,8 +113,7 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 	c := s.consumer()
 	var done sync.WaitGroup
 	done.Go(func() {
-		err := c.Run(running)
-		expect.That(t, err == nil, "%v", err)
+		expect.Do(t, c.Run(running))
 	})
 	defer done.Wait()
 	defer stop()

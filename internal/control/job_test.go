@@ -22,8 +22,7 @@ func aJob(id string) Job {
 
 func (v *View) put(t *testing.T, key string, value []byte) {
 	t.Helper()
-	err := v.apply(&kgo.Record{Key: []byte(key), Value: value})
-	must.That(t, err == nil, "%s: %v", key, err)
+	must.Do(t, v.apply(&kgo.Record{Key: []byte(key), Value: value}))
 }
 
 // No record of a job, and no order for one, keeps an instance or a replayer from reading the topic: what cannot be read is none.

@@ -101,8 +101,7 @@ func FuzzDecode(f *testing.F) {
 			Headers: []kgo.RecordHeader{headerOf(k1, v1), headerOf(k2, v2)},
 		}, true)
 		must.That(t, l.ID != "" && l.Group != "" && l.Status == Pending, "dead letter without id, group or status: %+v", l)
-		_, err := idempotency.Parse(l.ContentHash)
-		must.That(t, err == nil, "content hash %q: %v", l.ContentHash, err)
+		must.Get(idempotency.Parse(l.ContentHash))(t)
 		must.That(t, string(l.Key) == string(key) && string(l.Content.Value) == string(value), "bytes changed")
 	})
 }
@@ -168,6 +167,5 @@ func TestParseState_C4_refuses_what_no_writer_makes(t *testing.T) {
 func TestFilter_S4_8_refuses_endless_lists(t *testing.T) {
 	err := (Filter{Features: make([]string, maxValues+1)}).Check()
 	expect.That(t, err != nil, "it was accepted")
-	err = (Filter{Features: make([]string, maxValues)}).Check()
-	expect.That(t, err == nil, "%v", err)
+	expect.Do(t, (Filter{Features: make([]string, maxValues)}).Check())
 }

@@ -37,8 +37,7 @@ func TestFilter_S4_6_check_refuses_what_cannot_be_asked_of_every_letter(t *testi
 	} {
 		expect.That(t, f.Check() != nil, "%s: accepted", name)
 	}
-	err := (Filter{Statuses: Statuses(), Since: at, Until: at.Add(1), Limit: 3, Text: "Straße\n\"%\"", Headers: []HeaderMatch{{Name: "tag", Value: new(long[1:])}}}).Check()
-	expect.That(t, err == nil, "%v", err)
+	expect.Do(t, (Filter{Statuses: Statuses(), Since: at, Until: at.Add(1), Limit: 3, Text: "Straße\n\"%\"", Headers: []HeaderMatch{{Name: "tag", Value: new(long[1:])}}}).Check())
 }
 
 func TestResolveTime(t *testing.T) {

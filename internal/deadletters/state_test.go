@@ -83,8 +83,7 @@ func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *tes
 	}
 	expect.That(t, reflect.DeepEqual(s, want), "got  %+v\nwant %+v", s, want)
 	for _, to := range []Status{Reprocessed, Duplicate, Superseded, Discarded, Escalated} {
-		_, err := Closing([]byte("k"), control, Change{To: to, At: at})
-		expect.That(t, err == nil, "close as %s: %v", to, err)
+		must.Get(Closing([]byte("k"), control, Change{To: to, At: at}))(t)
 	}
 	_, err := Closing([]byte("k"), control, Change{To: Replaying, At: at})
 	expect.That(t, errors.Is(err, ErrTransition), "replaying -> replaying: %v", err)

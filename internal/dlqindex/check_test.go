@@ -245,11 +245,9 @@ func TestIndex_S4_6_aStatusTopicThatMayNotBeLookedAtIsADoubt(t *testing.T) {
 		}
 		var doubts []string
 		x := must.Get(OpenIndex(t.Context(), fakekafka.Client(t, broker), cfg, Options{Alone: true, Place: InMemory, Doubt: func(why string) { doubts = append(doubts, why) }}))(t)
-		_, err := x.Fresh(t.Context())
-		expect.That(t, err == nil, "%v", err)
+		must.Get(x.Fresh(t.Context()))(t)
 		said := strings.Join(doubts, "\n")
 		expect.That(t, denied == strings.Contains(said, status) && len(doubts) <= 1, "denied %v: %q", denied, said)
-		err = x.Close()
-		expect.That(t, err == nil, "%v", err)
+		expect.Do(t, x.Close())
 	}
 }

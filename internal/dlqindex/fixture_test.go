@@ -96,8 +96,7 @@ func (w *world) open(place string) *Store {
 	w.t.Helper()
 	s := must.Get(Open(w.t.Context(), place))(w.t)
 	w.t.Cleanup(func() {
-		err := s.Close()
-		expect.That(w.t, err == nil, "%v", err)
+		expect.Do(w.t, s.Close())
 	})
 	return s
 }

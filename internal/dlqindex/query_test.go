@@ -90,8 +90,7 @@ func TestPostgreSQL_S4_6_the_documents_monitoring_queries_run_as_they_stand(t *t
 		expect.That(t, got == want, "%s:\n got %s\nwant %s", name, got, want)
 	}
 	// Its clean-up statement runs as well.
-	_, err := w.store.db.ExecContext(t.Context(), `DELETE FROM pipeline.dead_letter_queue WHERE status IN ('reprocessed', 'discarded') AND rejected_at < NOW() - INTERVAL '30 days'`)
-	expect.That(t, err == nil, "%v", err)
+	must.Get(w.store.db.ExecContext(t.Context(), `DELETE FROM pipeline.dead_letter_queue WHERE status IN ('reprocessed', 'discarded') AND rejected_at < NOW() - INTERVAL '30 days'`))(t)
 	_, ok := w.store.db.Driver().(*stdlib.Driver)
 	expect.That(t, ok, "the driver is %T", w.store.db.Driver())
 }

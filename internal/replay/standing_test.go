@@ -142,8 +142,7 @@ func (w *world) undecided(r *kgo.Record) (commit func()) {
 	must.Do(w.t, client.BeginTransaction())
 	must.Do(w.t, client.ProduceSync(w.ctx(), r).FirstErr())
 	return func() {
-		err := client.EndTransaction(w.ctx(), kgo.TryCommit)
-		expect.That(w.t, err == nil, "%v", err)
+		expect.Do(w.t, client.EndTransaction(w.ctx(), kgo.TryCommit))
 	}
 }
 
@@ -304,8 +303,7 @@ func TestReopenLost_S4_8_nothingWhileARecordMayWait(t *testing.T) {
 	w.wantReopening(ErrReplaysMayWait, "features: 1")
 	must.Do(t, open.EndTransaction(w.ctx(), kgo.TryAbort))
 	w.deleteSource(admin)
-	_, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("x"), nil)
-	expect.That(t, err == nil, "%v", err)
+	must.Get(w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("x"), nil))(t)
 	w.wantStatuses(map[deadletters.Status]int{deadletters.Pending: 1})
 }
 

@@ -197,12 +197,10 @@ func TestScratch_leaves_nothing_in_the_temporary_folder_whatever_ends_the_proces
 	if !reflect.DeepEqual(all(t, p), letters()) || !reflect.DeepEqual(all(t, p), letters()) || p.Checksum != kept.Checksum {
 		t.Errorf("it reads as %+v", all(t, p))
 	}
-	err := p.Close()
-	expect.That(t, err == nil, "%v", err)
-	err = p.Each(func(*plan.Letter) error { return nil })
+	expect.Do(t, p.Close())
+	err := p.Each(func(*plan.Letter) error { return nil })
 	expect.That(t, err != nil, "it can be read after it was closed")
-	err = kept.Close()
-	expect.That(t, err == nil, "a plan of another kind: %v", err)
+	expect.Do(t, kept.Close(), "a plan of another kind")
 }
 
 func TestScratch_leaves_nothing_when_the_letters_cannot_be_had(t *testing.T) {
