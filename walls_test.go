@@ -15,7 +15,7 @@ var walls = map[string]string{
 	"internal/breaker":        "internal/config pkg/classify pkg/retrytopics",
 	"internal/cli":            "internal/config",
 	"internal/config":         "internal/urlpath pkg/classify pkg/crs pkg/envelope pkg/retrytopics/policy pkg/transform",
-	"internal/console":        "internal/access internal/audit internal/cli internal/config internal/control internal/deadletters internal/dlq internal/dlqindex internal/replay internal/replay/plan",
+	"internal/console":        "internal/access internal/audit internal/cli internal/config internal/control internal/deadletters internal/dlq internal/dlqindex internal/replay internal/replay/plan internal/replay/rewrite",
 	"internal/consumer":       "internal/audit internal/config internal/control internal/deadletters internal/gates internal/governance internal/kafka internal/pipeline internal/proof internal/simulate internal/sink internal/status internal/telemetry internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/retrytopics/header pkg/retrytopics/policy pkg/transform",
 	"internal/control":        "internal/audit internal/config internal/kafka internal/proof",
 	"internal/deadletters":    "internal/audit internal/dialects internal/kafka internal/recordbatch pkg/idempotency pkg/retrytopics/header",

@@ -22,7 +22,7 @@ func (a *app) serve() *cobra.Command {
 		Short: "Answer the questions about dead letters over HTTP",
 		Long: `Answer over HTTP what stats, groups, list, show, replays and audit print, in the same JSON, until you stop it.
 A browser shows it as pages, and /api/openapi.json describes it. With --allow-changes the pages also put dead letters back,
-discard, escalate and reopen them, pause and cancel jobs, and undo operations, in the name of --actor or of who signed in.
+discard, escalate, reopen and edit them, pause and cancel jobs, undo operations, in the name of --actor or of who signed in.
 
 Without --access everybody at this machine reaches it, and nobody else. FILE says who may from elsewhere: people with tokens, or
 those that a reverse proxy signs in.`,

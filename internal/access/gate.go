@@ -26,8 +26,11 @@ type Identity struct {
 	SignedIn bool // by a token, in a session that can be ended
 }
 
-// MayChange reports whether the role is one that changes dead letters.
-func (i Identity) MayChange() bool { return i.Role == config.RoleReplay }
+// MayChange reports whether the role is one that replays dead letters and changes their state.
+func (i Identity) MayChange() bool { return i.Role == config.RoleReplay || i.Role == config.RoleEdit }
+
+// MayEdit reports whether the role is one that changes the bytes of dead letters, too.
+func (i Identity) MayEdit() bool { return i.Role == config.RoleEdit }
 
 // Gate decides about each request. It is owned by one console and safe for concurrent use.
 type Gate struct {
@@ -51,7 +54,7 @@ type Gate struct {
 // Loopback returns the gate of a console that only programs and people at the same machine reach, all in one name.
 func Loopback(name string) *Gate {
 	g := newGate(time.Now, slog.New(slog.DiscardHandler))
-	g.local = &Identity{Name: name, Role: config.RoleReplay}
+	g.local = &Identity{Name: name, Role: config.RoleEdit}
 	return g
 }
 

@@ -82,7 +82,7 @@ func TestWho_S4_6_behind_a_proxy(t *testing.T) {
 		{others, asking("10.0.0.7:999", "X-User", "b\u202eob"), "refused"},
 		{others, asking("10.0.0.7:999", "X-User", "b\xffb"), "refused"},
 		{others, asking("10.0.0.7:999", "X-User", strings.Repeat("b", 101)), "refused"},
-		{Loopback("carl"), asking("127.0.0.1:1"), "carl may replay"},
+		{Loopback("carl"), asking("127.0.0.1:1"), "carl may edit"},
 	} {
 		if got := said(c.gate.Who(c.r)); got != c.want {
 			t.Errorf("%s %v: %s, want %s", c.r.RemoteAddr, c.r.Header, got, c.want)

@@ -71,10 +71,11 @@ const (
 	RoleNone   Role = "none"   // nothing
 	RoleRead   Role = "read"   // look
 	RoleReplay Role = "replay" // put dead letters back, discard, escalate and reopen them, undo, order jobs
+	RoleEdit   Role = "edit"   // change the bytes of dead letters
 )
 
 // Roles returns every [Role].
-func Roles() []Role { return []Role{RoleNone, RoleRead, RoleReplay} }
+func Roles() []Role { return []Role{RoleNone, RoleRead, RoleReplay, RoleEdit} }
 
 func (Role) vocabulary() vocabulary { return vocabulary{now: texts(Roles())} }
 

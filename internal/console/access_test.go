@@ -100,6 +100,13 @@ func TestAccess_S4_6_roles(t *testing.T) {
 	o.signIn(annasToken, "/")
 	good := with(form(o.see("/change?verb=discard&id=id-a")), "reason", "gone for good")
 	annas := o.cookie
+	for path, w := range map[string]*httptest.ResponseRecorder{
+		"page": o.with(request("/edit/id-a")), "preview": o.send("/edit/id-a", good), "save": o.send("/edit/id-a/save", good),
+	} {
+		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "anna may not edit") {
+			t.Errorf("%s of an edit: %d %s", path, w.Code, w.Body)
+		}
+	}
 	o.signIn(bobsToken, "/")
 	for _, path := range []string{"/", "/letters/id-a", "/audit", "/replays"} {
 		if page := o.see(path); strings.Contains(page, "/change") || strings.Contains(page, "/undo") || !strings.Contains(page, "<span>bob</span>") {
@@ -109,7 +116,7 @@ func TestAccess_S4_6_roles(t *testing.T) {
 	for path, form := range map[string]url.Values{
 		"/change": with(form(o.see("/")), "verb", "discard", "filter", `{"ids":["id-a"]}`, "expect", "1", "reason", "x"), "/dry-run": good, "/undo/x": good, "/replays/x/cancel": good,
 	} {
-		if w := o.send(path, form); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "bob may look and not change") {
+		if w := o.send(path, form); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "bob may not change") {
 			t.Errorf("POST %s: %d %s", path, w.Code, w.Body)
 		}
 	}
@@ -141,6 +148,12 @@ func TestAccess_S4_6_roles(t *testing.T) {
 	if w := o.ask(r); !strings.Contains(w.Body.String(), `"total":1`) {
 		t.Errorf("what was changed: %s", w.Body)
 	}
+}
+
+// with sends a request in the session.
+func (o *operator) with(r *http.Request) *httptest.ResponseRecorder {
+	r.AddCookie(o.cookie)
+	return o.ask(r)
 }
 
 // Behind a proxy that ends TLS, the audit trail has the names of the proxy, and forms come from the address that browsers use.
@@ -182,7 +195,7 @@ func TestAccess_S4_6_behind_a_real_proxy(t *testing.T) {
 		t.Errorf("a form of an unencrypted page: %d %s", code, said)
 	}
 	user = "carl"
-	if code, said := post("/change", good, site); code != http.StatusForbidden || !strings.Contains(said, "carl may look") {
+	if code, said := post("/change", good, site); code != http.StatusForbidden || !strings.Contains(said, "carl may not change") {
 		t.Errorf("%d %s", code, said)
 	}
 	user = "anna"

@@ -272,6 +272,20 @@ func (w *workbench) undo(operation string, c consent) (id string, err error) {
 	})
 }
 
+// edit changes the bytes of a dead letter. It returns the id of the operation. A dead letter that cannot be edited is not the page's to leave.
+func (w *workbench) edit(letter string, o replay.EditOptions, c consent) (id string, err error) {
+	if err := c.check(c.expect, false); err != nil {
+		return "", err
+	}
+	o.Call, o.Confirm = w.call("edit", ofOne(letter), "", c), c.confirm
+	o.GoOn = nil // of one dead letter nothing is left
+	o.Operation = w.service.NewOperation("edit")
+	return o.Operation, w.start(o.Operation, func(ctx context.Context) error {
+		_, err := w.service.Edit(ctx, ofOne(letter), o)
+		return err
+	})
+}
+
 // numberIsTyped reports whether a change of so many that can be undone has its number typed, as at the command line.
 func numberIsTyped(letters int) bool { return letters > replay.ManyLetters }
 

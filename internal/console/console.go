@@ -97,12 +97,19 @@ func (c *Console) Handler() http.Handler {
 		mux.Handle("GET "+r.path, c.pages(r))
 	}
 	if c.changes != nil {
+		changers := c.onlyFor(access.Identity.MayChange, "change")
 		for _, r := range changeRoutes() {
-			mux.Handle("GET "+r.path, c.forChangers(c.pages(r)))
+			mux.Handle("GET "+r.path, changers(c.pages(r)))
 		}
 		for path, do := range forms() {
-			mux.Handle("POST "+path, c.forChangers(c.post(do)))
+			mux.Handle("POST "+path, changers(c.post(do)))
 		}
+		editors := c.onlyFor(access.Identity.MayEdit, "edit")
+		for _, r := range editRoutes() {
+			mux.Handle("GET "+r.path, editors(c.pages(r)))
+		}
+		mux.Handle("POST /edit/{id}", editors(http.HandlerFunc(c.previewEdit)))
+		mux.Handle("POST /edit/{id}/save", editors(c.post((*Console).doEdit)))
 	}
 	if c.gate.HasTokens() {
 		mux.HandleFunc("GET "+signInPath, c.signInPage)

@@ -1,5 +1,5 @@
 // Package console serves the questions of the replayer over HTTP to browsers and programs. It reads only, unless it is given [Changes]:
-// then its pages replay, discard, escalate, reopen and undo. Programs change nothing.
+// then its pages replay, discard, escalate, reopen, edit and undo. Programs change nothing.
 //
 // Its answers have the JSON types of internal/dlq and internal/replay, as the command line prints them. Each says how fresh it is:
 // when and up to which offsets the topics were read. One refresh of the index at a time serves all readers. When no broker answers,

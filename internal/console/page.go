@@ -72,12 +72,14 @@ type page struct {
 	Sketch  *sketch // of its geometry
 	Map     *mapView
 	Change  *changeView
+	Edit    *editView
 	Replays *ReplaysAnswer
 	Replay  *ReplayAnswer
 	Audit   *AuditAnswer
 
 	Who       access.Identity // who looks
 	CanChange bool
+	CanEdit   bool
 	SignIn    *signInView // instead of all else
 	Token     string      // of the forms
 	Live      bool        // the browser asks again and again while something moves
@@ -234,6 +236,7 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, err error) {
 func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, shown page) {
 	shown.Who = whoAsks(r)
 	shown.CanChange = c.changes != nil && shown.Who.MayChange()
+	shown.CanEdit = c.changes != nil && shown.Who.MayEdit() && !c.letters.Alone()
 	if shown.CanChange || shown.Who.SignedIn {
 		shown.Token = c.gate.FormToken(w, r, shown.Who)
 	}

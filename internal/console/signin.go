@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
@@ -86,13 +87,15 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// forChangers refuses those whose role only looks.
-func (c *Console) forChangers(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if who := whoAsks(r); !who.MayChange() {
-			c.failed(w, r, &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: "role", text: fmt.Sprintf("%s may look and not change (role %s); nothing was changed", who.Name, who.Role)})
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+// onlyFor refuses those whose role does not let them do what a page is for.
+func (c *Console) onlyFor(may func(access.Identity) bool, what string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if who := whoAsks(r); !may(who) {
+				c.failed(w, r, &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: "role", text: fmt.Sprintf("%s may not %s: the role is %s; nothing was changed", who.Name, what, who.Role)})
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
 }
