@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -52,10 +55,11 @@ func TestOpenAPI_S4_6_is_what_the_console_answers(t *testing.T) {
 	binary := letter("b", 1, other)
 	binary.Key, binary.Value = []byte{0xff}, []byte{0xfe}
 	d := newDesk(t, letter("a", 0), binary, letter("c", 2), replaying("c", "fix-1"), event("a", "op", 0))
+	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
 	schema := compiled(t, d)
 	asked := map[string][]string{
 		"/api/stats": {""}, "/api/groups": {"", "?id=nobody"}, "/api/letters": {"", "?limit=1", "?id=nobody"}, "/api/letters/{id}": {"a", "b", "c"},
-		"/api/replays": {""}, "/api/replays/{id}": {"fix-1"}, "/api/audit": {"", "?letter=nobody", "?operations=true"}, "/api/map": {"", "?id=nobody"},
+		"/api/replays": {""}, "/api/replays/{id}": {"fix-1"}, "/api/flow": {""}, "/api/audit": {"", "?letter=nobody", "?operations=true"}, "/api/map": {"", "?id=nobody"},
 	}
 	for _, r := range routes() {
 		if r.raw != nil {

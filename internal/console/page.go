@@ -253,9 +253,9 @@ func (c *Console) words() template.FuncMap {
 	return template.FuncMap{
 		"line":  func(text string) string { return cli.CleanText(text, cli.OneLine) },
 		"path":  url.PathEscape,
-		"count": thousands,
-		"keep":  func(text string) string { return cli.CleanText(strings.ToValidUTF8(text, "\uFFFD"), cli.KeepLines) },
-		"time":  dlq.TimeText,
+		"count": thousands, "count64": func(n int64) string { return thousands(int(n)) },
+		"keep": func(text string) string { return cli.CleanText(strings.ToValidUTF8(text, "\uFFFD"), cli.KeepLines) },
+		"time": dlq.TimeText,
 		"percent": func(share *float64) string {
 			if share == nil {
 				return ""

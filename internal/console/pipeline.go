@@ -41,6 +41,12 @@ type AuditAnswer struct {
 	LeftOut int             `json:"left_out"`          // older ones that the filters select
 }
 
+// FlowAnswer tells how records move through the pipeline; null without one.
+type FlowAnswer struct {
+	Fresh Freshness    `json:"fresh"`
+	Flow  *replay.Flow `json:"flow"`
+}
+
 // ask waits for the caller's turn to read the pipeline's topics and calls fn. Its answer is at least as fresh as ask says.
 func ask[T any](ctx context.Context, c *Console, fn func(*pipeline) (T, error)) (answer T, fresh Freshness, err error) {
 	if c.pipeline == nil {
@@ -68,6 +74,11 @@ func (c *Console) replays(ctx context.Context, _ query) (ReplaysAnswer, error) {
 	look, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Look, error) { return p.overview.Look(ctx) })
 	look.Replays = append([]replay.Underway{}, look.Replays...)
 	return ReplaysAnswer{fresh, look}, err
+}
+
+func (c *Console) flow(ctx context.Context, _ query) (FlowAnswer, error) {
+	flow, fresh, err := ask(ctx, c, func(p *pipeline) (*replay.Flow, error) { return p.service.Flow(ctx) })
+	return FlowAnswer{fresh, flow}, err
 }
 
 func (c *Console) replay(ctx context.Context, q query) (ReplayAnswer, error) {

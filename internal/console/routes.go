@@ -49,6 +49,7 @@ func routes() []route {
 		answering("/api/letters", "A page of dead letters without their values", append(filterParams(), limitParam(), orderParam(), cursorParam()), (*Console).page),
 		answering("/api/letters/{id}", "One dead letter with headers, value, the decoded feature, today's verdict and its hops", nil, (*Console).letter),
 		{path: "/api/letters/{id}/value", summary: "The original bytes of one dead letter", raw: (*Console).value},
+		answering("/api/flow", "How records move: what the group has not taken, what waits in the retry topics, and which instances run which mapping", nil, (*Console).flow),
 		answering("/api/replays", "Replays that are in progress or stopped, and who changes dead letters", nil, (*Console).replays),
 		answering("/api/replays/{id}", "What became of the dead letters of one replay", nil, (*Console).replay),
 		answering("/api/audit", "What operators did, the newest first", append(auditParams(), limitParam()), (*Console).audit),

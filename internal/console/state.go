@@ -15,6 +15,39 @@ type state struct {
 	Word   flow
 	Why    []string // records do not flow, or it is not known
 	AtWork string   // who changes dead letters at present
+	Flow   *flowView
+}
+
+// flowView is what the home page says of the records on their way.
+type flowView struct {
+	replay.Flow
+	Others  []string // instances with another mapping than the pipeline file
+	Unknown []string // instances of which that is not known
+}
+
+func newFlowView(f *replay.Flow) *flowView {
+	if f == nil {
+		return nil
+	}
+	v := &flowView{Flow: *f}
+	for _, m := range f.Members {
+		switch m.Mapping {
+		case f.Mapping:
+		case "":
+			v.Unknown = append(v.Unknown, m.Name)
+		default:
+			v.Others = append(v.Others, m.Name)
+		}
+	}
+	return v
+}
+
+// Names lists the instances.
+func (v *flowView) Names() (names []string) {
+	for _, m := range v.Members {
+		names = append(names, m.Name)
+	}
+	return names
 }
 
 // flow says in a word whether records flow. It is a closed list.
@@ -75,6 +108,12 @@ func (c *Console) state(ctx context.Context) *state {
 	for _, o := range of.Replays.Obstacles {
 		out.Why = append(out.Why, o.Text)
 	}
+	moves, err := c.flow(ctx, query{})
+	if err != nil {
+		_, err = c.explain(err)
+		out.Why = append(out.Why, "it is not known what is on its way: "+err.Error())
+	}
+	out.Flow = newFlowView(moves.Flow)
 	return out
 }
 

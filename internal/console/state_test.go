@@ -7,8 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/status"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -109,5 +116,34 @@ func TestMark_S4_6_finds_the_value_at_a_path(t *testing.T) {
 		if whole := got.Before + got.Marked + got.After; !strings.Contains(c.text, whole) || got.CutBefore != !strings.HasPrefix(c.text, whole) {
 			t.Errorf("%.40s %s: cut to %.40s", c.text, c.path, whole)
 		}
+	}
+}
+
+// The first page tells how many records wait where, and which instances have another mapping than the file.
+func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
+	d := newDesk(t)
+	if page := d.get("/").Body.String(); !strings.Contains(page, "it is not known what is on its way") || strings.Contains(page, "of features</dd>") {
+		t.Errorf("without retry topics: %s", page)
+	}
+	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
+	d.put(&kgo.Record{Topic: "features", Value: []byte("1")}, &kgo.Record{Topic: "features", Partition: 1, Value: []byte("2")})
+	if page := d.get("/").Body.String(); !strings.Contains(page, "<dd>2 of features</dd>") || strings.Contains(page, "<dt>Instances</dt>") {
+		t.Error(page)
+	}
+	if flow := read[FlowAnswer](d, "/api/flow").Flow; flow.Lag != 2 || flow.Mapping == "" || len(flow.Members) != 0 {
+		t.Errorf("%+v", flow)
+	}
+	consuming(d)
+	eventually.Until(t.Context(), t, "the consumer has taken them", func() (bool, string) {
+		page := d.get("/").Body.String()
+		return strings.Contains(page, "<dd>0 of features</dd>") && strings.Contains(page, "<dt>Mapping</dt><dd>that of this pipeline file</dd>"), page
+	})
+	v := newFlowView(&replay.Flow{Mapping: "a", Flow: status.Flow{Members: []status.Member{{Name: "x", Mapping: "a"}, {Name: "y", Mapping: "b"}, {Name: "z"}}}})
+	if fmt.Sprint(v.Others, v.Unknown) != "[y] [z]" || newFlowView(nil) != nil {
+		t.Errorf("%+v", v)
+	}
+	d.broker.Close()
+	if page := d.get("/").Body.String(); strings.Contains(page, "of features</dd>") || !strings.Contains(page, "not known") {
+		t.Error("without a broker something is known")
 	}
 }

@@ -24,22 +24,28 @@ type Counter interface {
 // Gather makes the report. view is what the control topic says; metrics are the addresses, host:port, of the instances that
 // are asked. An instance that does not answer is part of the report and no error, and so are dead letters that cannot be counted.
 func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View, metrics []string, letters Counter) (Report, error) {
-	r := Report{Pipeline: cfg.Pipeline.ID, State: orderOf(view.Pipeline), Batches: []Batch{}, Instances: []Instance{}}
-	for _, id := range slices.Sorted(maps.Keys(view.Batches)) {
-		r.Batches = append(r.Batches, Batch{id, orderOf(view.Batches[id])})
-	}
-	var err error
-	if r.Members, r.Mixed, err = members(ctx, cfg, admin); err != nil {
+	flow, err := GatherFlow(ctx, cfg, admin, view)
+	if err != nil {
 		return Report{}, err
 	}
-	if err := r.offsets(ctx, cfg, admin); err != nil {
-		return Report{}, err
-	}
-	r.DeadLetters = deadLetters(ctx, letters)
+	r := Report{Flow: flow, Instances: []Instance{}, DeadLetters: deadLetters(ctx, letters)}
 	for _, address := range metrics {
 		r.Instances = append(r.Instances, ask(ctx, address, cfg.Pipeline.ID))
 	}
 	return r, nil
+}
+
+// GatherFlow asks the brokers how records move. view is what the control topic says.
+func GatherFlow(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View) (Flow, error) {
+	f := Flow{Pipeline: cfg.Pipeline.ID, State: orderOf(view.Pipeline), Batches: []Batch{}}
+	for _, id := range slices.Sorted(maps.Keys(view.Batches)) {
+		f.Batches = append(f.Batches, Batch{id, orderOf(view.Batches[id])})
+	}
+	var err error
+	if f.Members, f.Mixed, err = members(ctx, cfg, admin); err != nil {
+		return Flow{}, err
+	}
+	return f, f.offsets(ctx, cfg, admin)
 }
 
 // countBound is how long a report waits for the count of dead letters. The next look of a watch goes on from there.
@@ -63,17 +69,17 @@ func deadLetters(ctx context.Context, letters Counter) DeadLetters {
 }
 
 // offsets adds the source's lag and what waits in the retry topics.
-func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Client) error {
+func (f *Flow) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Client) error {
 	all, err := topics.Backlogs(ctx, admin, cfg, kafka.Stable)
 	if err != nil {
 		return err
 	}
 	for _, p := range all[0].Partitions {
-		r.Shards = append(r.Shards, Shard(p))
+		f.Shards = append(f.Shards, Shard(p))
 	}
-	r.Lag = all[0].Lag()
+	f.Lag = all[0].Lag()
 	for _, t := range all[1:] {
-		r.Tiers = append(r.Tiers, Tier{Topic: t.Topic, Waiting: t.Lag(), Former: t.Former, Unread: t.Former && !t.Consumed()})
+		f.Tiers = append(f.Tiers, Tier{Topic: t.Topic, Waiting: t.Lag(), Former: t.Former, Unread: t.Former && !t.Consumed()})
 	}
 	return nil
 }

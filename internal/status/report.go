@@ -8,17 +8,22 @@ import (
 
 // Report is how a pipeline is.
 type Report struct {
-	Pipeline  string     `json:"pipeline"`
-	State     Order      `json:"state"`
-	Members   []Member   `json:"members"`         // of the consumer group; empty: no instance is running
-	Mixed     bool       `json:"mappings_differ"` // among the members
-	Batches   []Batch    `json:"quarantined_batches"`
-	Shards    []Shard    `json:"shards"` // by partition
-	Lag       int64      `json:"lag"`    // of all shards
-	Tiers     []Tier     `json:"tiers"`  // in the order of their delays, then the former ones
+	Flow
 	Instances []Instance `json:"instances"`
 	// DeadLetters is how many dead letters wait for a person.
 	DeadLetters DeadLetters `json:"dead_letters"`
+}
+
+// Flow is how records move through a pipeline, as its topics and its group tell.
+type Flow struct {
+	Pipeline string   `json:"pipeline"`
+	State    Order    `json:"state"`
+	Members  []Member `json:"members"`         // of the consumer group; empty: no instance is running
+	Mixed    bool     `json:"mappings_differ"` // among the members
+	Batches  []Batch  `json:"quarantined_batches"`
+	Shards   []Shard  `json:"shards"` // by partition
+	Lag      int64    `json:"lag"`    // of all shards
+	Tiers    []Tier   `json:"tiers"`  // in the order of their delays, then the former ones
 }
 
 // DeadLetters is how many dead letters wait for a person.

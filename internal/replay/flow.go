@@ -1,0 +1,35 @@
+package replay
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/status"
+)
+
+// Flow tells how records move through the pipeline: what lags, what waits, who takes it, and with which mapping.
+type Flow struct {
+	status.Flow
+	Mapping string `json:"mapping"` // fingerprint of the pipeline file's own
+}
+
+// Flow asks the brokers. Without a pipeline there is none: nil.
+func (s *Service) Flow(ctx context.Context) (*Flow, error) {
+	if s.alone {
+		return nil, nil //nolint:nilnil // nothing flows
+	}
+	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
+	if err != nil {
+		return nil, err
+	}
+	out := new(Flow)
+	if out.Mapping, err = s.mapping.Fingerprint(); err != nil {
+		return nil, err
+	}
+	if out.Flow, err = status.GatherFlow(ctx, s.cfg, kadm.NewClient(s.client), view); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
