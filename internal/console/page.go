@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -254,14 +255,9 @@ func (c *Console) words() template.FuncMap {
 		"line":  func(text string) string { return cli.CleanText(text, cli.OneLine) },
 		"path":  url.PathEscape,
 		"count": thousands, "count64": func(n int64) string { return thousands(int(n)) },
-		"keep": func(text string) string { return cli.CleanText(strings.ToValidUTF8(text, "\uFFFD"), cli.KeepLines) },
-		"time": dlq.TimeText,
-		"percent": func(share *float64) string {
-			if share == nil {
-				return ""
-			}
-			return fmt.Sprintf("≥ %.2g %%", *share*100)
-		},
+		"keep":     func(text string) string { return cli.CleanText(strings.ToValidUTF8(text, "\uFFFD"), cli.KeepLines) },
+		"time":     dlq.TimeText,
+		"percent":  percent,
 		"middle":   middle,
 		"orders":   replay.Orders,
 		"title":    capital,
@@ -284,6 +280,19 @@ func (c *Console) words() template.FuncMap {
 			return cli.CleanText(*text, cli.KeepLines)
 		},
 	}
+}
+
+// percent writes a share that is at least so large; "" where none is known.
+func percent(share *float64) string {
+	switch {
+	case share == nil:
+		return ""
+	case *share >= 0.1:
+		return fmt.Sprintf("≥ %.0f %%", math.Floor(*share*100))
+	case *share > 0 && *share < 0.0001:
+		return "> 0 %"
+	}
+	return fmt.Sprintf("≥ %.2g %%", *share*100)
 }
 
 // capital writes a word with a capital letter.

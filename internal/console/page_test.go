@@ -124,3 +124,11 @@ func TestPage_S4_6_numbers_and_spans(t *testing.T) {
 		}
 	}
 }
+
+func TestPercent_S4_6_is_a_plain_number(t *testing.T) {
+	for share, want := range map[float64]string{1: "≥ 100 %", 0.999: "≥ 99 %", 0.1: "≥ 10 %", 0.0123: "≥ 1.2 %", 0.00004: "> 0 %", 0: "≥ 0 %"} {
+		if got := percent(&share); got != want {
+			t.Errorf("%v: %s, want %s", share, got, want)
+		}
+	}
+}
