@@ -11,7 +11,9 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -128,15 +130,11 @@ func testTopicsDuty(t *testing.T, kafka *guarded) {
 		if p.op != acls.Create {
 			return
 		}
-		if err := w.log.Delete(w.ctx, p.grant.Name); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.log.Delete(w.ctx, p.grant.Name))
 	}
 	d.test()
 	r := d.do([]string{"consumer", "topics", "check"})
-	if r.Code != 0 || !strings.Contains(r.Stdout+r.Stderr, former) {
-		t.Errorf("it does not name the former tier %s: %s", former, r)
-	}
+	expect.That(t, r.Code == 0 && strings.Contains(r.Stdout+r.Stderr, former), "it does not name the former tier %s: %s", former, r)
 }
 
 // An adoption has something to do: source and tier were re-created after work.
@@ -147,9 +145,7 @@ func testAdoptDuty(t *testing.T, kafka *guarded) {
 		w.send(ids("a", 5)...)
 		w.drain()
 		for _, topic := range []string{w.topics.Source, w.topics.Tiers[0]} {
-			if err := w.log.Delete(w.ctx, topic); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.log.Delete(w.ctx, topic))
 		}
 		w.log = topiclog.Connect(t, w.log.Addrs()) // the other client knows the topics that are gone
 		w.ensure()

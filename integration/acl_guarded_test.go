@@ -43,14 +43,8 @@ func guardedKafka(t *testing.T) *guarded {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
 	defer cancel()
-	kafka, err := broker.Own(ctx, broker.Guarded(users))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(kafka.Addr))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kafka := must.Get(broker.Own(ctx, broker.Guarded(users)))(t)
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(kafka.Addr)))(t)
 	t.Cleanup(func() {
 		client.Close()
 		if err := kafka.Close(false); err != nil {

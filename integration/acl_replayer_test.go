@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -128,9 +129,7 @@ func testReplayLoses(t *testing.T, kafka *guarded, i int) {
 		times[string(r.Key)]++
 	}
 	for key, k := range times {
-		if k != 2 {
-			t.Errorf("%s is in the source %d times, want the event and its replay", key, k)
-		}
+		expect.That(t, k == 2, "%s is in the source %d times, want the event and its replay", key, k)
 	}
 	w.asAdmin(func() { w.drain() })
 	wantTotals(t, w.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})

@@ -9,7 +9,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -34,9 +36,7 @@ func testRunAtLeastOnce(t *testing.T, kafka *guarded) {
 	all := w.printed(acls.RoleRun)
 	w.grant(all...)
 	for _, p := range all {
-		if p.grant.Resource == acls.TransactionalID {
-			t.Errorf("%s on a transactional id is printed", p.op)
-		}
+		expect.That(t, p.grant.Resource != acls.TransactionalID, "%s on a transactional id is printed", p.op)
 	}
 	d := &deprived{ward: w, outputs: w.log.Tail(t, w.topics.Output), letters: w.log.Tail(t, w.topics.DLQ)}
 	d.begin()
@@ -47,9 +47,7 @@ func testRunAtLeastOnce(t *testing.T, kafka *guarded) {
 		outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
 		return outputs == 3 && letters == 1, fmt.Sprint(outputs, " outputs, ", letters, " dead letters")
 	})
-	if ended {
-		t.Fatalf("the consumer has ended: %s", d.process.Wait(d.ctx, t))
-	}
+	must.That(t, !ended, "the consumer has ended: %s", d.process.Wait(d.ctx, t))
 	d.stop(d.process)
 	w.asAdmin(func() { wantTotals(t, w.verify(), 4, conservation.Place{Output: 3, Letters: 1}) })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/jars"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -24,17 +25,10 @@ import (
 func example(t *testing.T, name, version string) java {
 	t.Helper()
 	dir := filepath.Join("..", "examples", "any-dlq", name)
-	pom, err := os.ReadFile(filepath.Join(dir, "pom.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(pom), "<version>"+version+"<") {
-		t.Fatalf("%s/pom.xml does not hold version %s", dir, version)
-	}
+	pom := must.Get(os.ReadFile(filepath.Join(dir, "pom.xml")))(t)
+	must.That(t, strings.Contains(string(pom), "<version>"+version+"<"), "%s/pom.xml does not hold version %s", dir, version)
 	libs, err := jars.Set{Name: "example-" + name + "-" + version, POM: pom}.Fetch(t.Context(), broker.Forced())
-	if err != nil {
-		t.Fatalf("the libraries of the example %s: %v", name, err)
-	}
+	must.That(t, err == nil, "the libraries of the example %s: %v", name, err)
 	j := java{classes: t.TempDir(), libs: filepath.Join(libs, "*")}
 	if j.bin, err = exec.LookPath("java"); err != nil {
 		t.Fatal(err)
@@ -70,9 +64,7 @@ func TestAnyDLQ_C4_springKafka(t *testing.T) {
 	replay := append([]string{"replay", "--plan", file, "--execute", "--reason", "OPEN is PENDING now", "--create-topics", "--take-over"}, at...)
 	p.killReplays(topic, letters, kills, slices.Concat(replay, slowly))
 	r := p.run("replayer", append(replay, "--watch-group", topic, "--wait", "--grace", "2s", "-o", "table")...)
-	if r.Code != 0 || !strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", letters)) {
-		t.Fatalf("the last replay: %s", r)
-	}
+	must.That(t, r.Code == 0 && strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", letters)), "the last replay: %s", r)
 	p.wantEach(topic, letters, letters) // the first time each died
 	p.wantEach(topic+"-booked", letters, 0)
 	if n := written(p.ctx, t, p.log, topic+"-dlt"); n != letters {
@@ -83,10 +75,7 @@ func TestAnyDLQ_C4_springKafka(t *testing.T) {
 // written counts the records of a topic.
 func written(ctx context.Context, t *testing.T, log *topiclog.Cluster, topic string) int {
 	t.Helper()
-	records, err := log.Read(ctx, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(log.Read(ctx, topic))(t)
 	return len(records)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -41,9 +42,7 @@ func TestDecisionsAreTold_S0_11_S0_7_S1_7(t *testing.T) {
 		var audited []string
 		for _, e := range p.audited(id) {
 			audited = append(audited, e.Decision+" "+e.Reason)
-			if e.Source != position {
-				t.Errorf("an audit event of %s speaks of %s", position, e.Source)
-			}
+			expect.That(t, e.Source == position, "an audit event of %s speaks of %s", position, e.Source)
 		}
 		if !slices.Equal(audited, want[id]) {
 			t.Errorf("%s: audited %q, want %q\n%s", id, audited, want[id], account.Journey(position))
@@ -71,9 +70,7 @@ func decisions(t *testing.T, log string) map[string][]string {
 		if l.Msg == "decision" {
 			out[l.Source] = append(out[l.Source], l.Decision+" "+l.Reason)
 		}
-		if l.Time.IsZero() {
-			t.Errorf("a log line has no time: %s", line)
-		}
+		expect.That(t, !l.Time.IsZero(), "a log line has no time: %s", line)
 	}
 	return out
 }

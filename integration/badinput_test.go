@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -72,14 +74,10 @@ func TestBadInput_C3_S0_5(t *testing.T) {
 
 func checkLetter(t *testing.T, letter *kgo.Record, code, stage string) {
 	t.Helper()
-	if letter == nil {
-		t.Fatal("no dead letter")
-	}
+	must.That(t, letter != nil, "no dead letter")
 	wantHeaders(t, letter, map[string]string{"switchback-error-code": code, "switchback-error-stage": stage})
 	message, _ := topiclog.Header(letter, "switchback-error-message")
-	if message == "" || len(message) > 1024 {
-		t.Errorf("the error message has %d bytes: %q", len(message), message)
-	}
+	expect.That(t, message != "" && len(message) <= 1024, "the error message has %d bytes: %q", len(message), message)
 }
 
 // A tombstone is a legal delete and passes through. With null_keys: accept, a record without a key flows like any other.
@@ -92,9 +90,7 @@ func TestTombstone_C1(t *testing.T) {
 	p.drain().balances(t)
 	wantTotals(t, p.verify(), 3, conservation.Place{Output: 3})
 	out := byKey(p.read(p.topics.Output))["gone"]
-	if len(out) != 2 || out[0].Value == nil || out[1].Value != nil {
-		t.Errorf("want a feature and its tombstone: %d records", len(out))
-	}
+	expect.That(t, len(out) == 2 && out[0].Value != nil && out[1].Value == nil, "want a feature and its tombstone: %d records", len(out))
 	if n := len(p.places.Arrivals("gone")); n != 1 {
 		t.Errorf("%d requests, want 1: a tombstone needs no enrichment", n)
 	}

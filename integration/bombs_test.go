@@ -14,6 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -94,12 +96,8 @@ func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
 		began := time.Now()
 		r := p.run("replayer", append(args, "-c", p.file)...)
 		t.Logf("%-60s %4d MiB %6.1f s", strings.Join(args, " "), r.Memory>>20, time.Since(began).Seconds())
-		if r.Code != code {
-			t.Errorf("replayer %v: exit code %d, want %d\n%.2000s", args, r.Code, code, r.Stderr)
-		}
-		if r.Memory > mostMemory {
-			t.Errorf("replayer %v had %d MiB in memory, at most %d may be", args, r.Memory>>20, mostMemory>>20)
-		}
+		expect.That(t, r.Code == code, "replayer %v: exit code %d, want %d\n%.2000s", args, r.Code, code, r.Stderr)
+		expect.That(t, r.Memory <= mostMemory, "replayer %v had %d MiB in memory, at most %d may be", args, r.Memory>>20, mostMemory>>20)
 		return r.Stdout
 	}
 	if out := run(0, "stats"); !strings.Contains(out, fmt.Sprintf(`"letters":%d`, letters)) {
@@ -147,10 +145,7 @@ func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
 // replayOf is the replay that a plan becomes.
 func replayOf(t *testing.T, plan string) string {
 	t.Helper()
-	text, err := os.ReadFile(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(plan))(t)
 	_, rest, _ := strings.Cut(string(text), `"id":"`)
 	id, _, _ := strings.Cut(rest, `"`)
 	return id

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -37,19 +39,12 @@ func TestTwoBoundedRuns_S4_12(t *testing.T) {
 		if r := run.Wait(p.ctx, t); r.Code != 0 {
 			t.Errorf("a bounded run: %s", r)
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		s := readSummary(t, string(text))
 		delivered += s.number(t, "delivered")
-		if s["status"] != "completed" || s.number(t, "waiting") != 0 {
-			t.Errorf("summary: %v", s)
-		}
+		expect.That(t, s["status"] == "completed" && s.number(t, "waiting") == 0, "summary: %v", s)
 	}
-	if delivered != n {
-		t.Errorf("the summaries tell of %d deliveries, want %d", delivered, n)
-	}
+	expect.That(t, delivered == n, "the summaries tell of %d deliveries, want %d", delivered, n)
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 }
 
@@ -66,16 +61,13 @@ func TestRunLimits_S4_12_S4_13(t *testing.T) {
 	p.send(all...)
 	r := p.start("it", "--until-end", "--run-id", "night-7", "--summary", "-", "--max-dlq-rate", "0.1", "--sla", "1ms").Wait(p.ctx, t)
 	s := readSummary(t, r.Stdout)
-	if r.Code != 4 || s["status"] != "completed" || s["run_id"] != "night-7" || s["max_dlq_rate"] != 0.1 || s["sla_missed"] != true || s["sla_seconds"] != 0.001 {
-		t.Errorf("a run beyond its limits: %s", r)
-	}
+	expect.That(t, r.Code == 4 && s["status"] == "completed" && s["run_id"] == "night-7" && s["max_dlq_rate"] == 0.1 && s["sla_missed"] == true && s["sla_seconds"] == 0.001,
+		"a run beyond its limits: %s", r)
 	for _, part := range []string{
 		"8 of 40 records are dead letters", "the service level is 0.001 s", `"msg":"service level missed`, `"msg":"batch complete"`,
 		`"dead_lettered_total":8`, `"dlq_rate_tolerated":0.1`, `"checkpoint":{`, `"run_id":"night-7"`,
 	} {
-		if !strings.Contains(r.Stderr, part) {
-			t.Errorf("no word of %s in\n%s", part, r.Stderr)
-		}
+		expect.That(t, strings.Contains(r.Stderr, part), "no word of %s in\n%s", part, r.Stderr)
 	}
 	if r := p.start("it", "--until-end", "--max-dlq-rate", "0.1", "--sla", "5m").Wait(p.ctx, t); r.Code != 0 {
 		t.Errorf("a run with nothing to do is within its limits: %s", r)

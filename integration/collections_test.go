@@ -11,7 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -91,9 +93,7 @@ func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
 			p := newPipe(t, time.Minute, perFeature(order)).ensure()
 			p.sendRecords(p.mixed(n)...)
 			s := p.drain().balances(t)
-			if s.number(t, "delivered") != n || s.number(t, "parts_dead_lettered") != 2*n {
-				t.Errorf("summary %v", s)
-			}
+			expect.That(t, s.number(t, "delivered") == n && s.number(t, "parts_dead_lettered") == 2*n, "summary %v", s)
 			wantTotals(t, p.verify(), 3*n, conservation.Place{Output: n, Letters: 2 * n})
 			p.wantFeatures(n, 1, 7)
 			for _, name := range ids("c", n) {
@@ -116,9 +116,7 @@ func (p *pipe) putBack(t *testing.T, n int) {
 		part, _ := topiclog.Header(l, "switchback-part")
 		codes[part], _ = topiclog.Header(l, "switchback-error-code")
 	}
-	if len(codes) != 2 {
-		t.Fatalf("dead letters of the parts %v", codes)
-	}
+	must.That(t, len(codes) == 2, "dead letters of the parts %v", codes)
 	p.serves(n)
 	if code, out := p.replay("--execute", "--including-failing", "--code", codes["1/9"]); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)

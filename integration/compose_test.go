@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -73,10 +74,7 @@ func merged(below, above map[string]string) map[string]string {
 
 func deployed(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "deploy", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "deploy", name)))(t)
 	return string(text)
 }
 
@@ -117,18 +115,13 @@ func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
 	t.Parallel()
 	needRealKafka(t)
 	o := readOverlay(t, 2*time.Minute)
-	psql, err := o.server.Program("psql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	psql := must.Get(o.server.Program("psql"))(t)
 	admin := connect(o.ctx, t, "postgres://switchback@"+o.server.Addr+"/postgres")
 	if _, err := admin.Exec(o.ctx, "create database features"); err != nil { // POSTGRES_DB
 		t.Fatal(err)
 	}
 	table := o.spec("table", psql)
-	if table.Args[0] != "psql" {
-		t.Fatalf("the service table runs %v", table.Args)
-	}
+	must.That(t, table.Args[0] == "psql", "the service table runs %v", table.Args)
 	table.Args = table.Args[1:]
 	o.succeed(table)
 	o.succeed(o.spec("topics", o.world.commands["consumer"]))
@@ -154,9 +147,7 @@ func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
 		t.Errorf("%d features with a depth", n)
 	}
 	said := documented.FindStringSubmatch(deployed(t, "compose.sink.yaml"))
-	if said == nil {
-		t.Fatal("deploy/compose.sink.yaml does not say how to look at the table")
-	}
+	must.That(t, said != nil, "deploy/compose.sink.yaml does not say how to look at the table")
 	host, port, _ := net.SplitHostPort(o.server.Addr)
 	rows := o.succeed(proc.Spec{Path: "bash", Args: []string{"-c", said[1]}, Env: []string{"PGHOST=" + host, "PGPORT=" + port, "PATH=" + filepath.Dir(psql) + ":" + os.Getenv("PATH")}})
 	if n := strings.Count(rows, "POINT Z"); n != earthquakes {

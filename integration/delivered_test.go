@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -49,9 +50,7 @@ func checkOutput(t *testing.T, r, from *kgo.Record) {
 		return // conservation has reported it
 	}
 	id := string(from.Key)
-	if string(r.Key) != id {
-		t.Errorf("output key %q, want %q", r.Key, id)
-	}
+	expect.That(t, string(r.Key) == id, "output key %q, want %q", r.Key, id)
 	var out struct {
 		Type       string
 		Geometry   struct{ Coordinates []float64 }
@@ -67,9 +66,7 @@ func checkOutput(t *testing.T, r, from *kgo.Record) {
 			t.Errorf("output of %s: %s is %v, want %v", id, key, out.Properties[key], value)
 		}
 	}
-	if out.Type != "Feature" || len(out.Geometry.Coordinates) != 2 || out.Geometry.Coordinates[0] != 11.5 {
-		t.Errorf("output of %s: %s", id, r.Value)
-	}
+	expect.That(t, out.Type == "Feature" && len(out.Geometry.Coordinates) == 2 && out.Geometry.Coordinates[0] == 11.5, "output of %s: %s", id, r.Value)
 	for _, key := range []string{"switchback-content-hash", "switchback-feature-id", "switchback-pipeline"} {
 		if _, n := topiclog.Header(r, key); n != 1 {
 			t.Errorf("output of %s has %d headers %s, want 1", id, n, key)

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -27,9 +28,7 @@ func TestFiles_S3_3_aShortageCostsNoAttempt(t *testing.T) {
 	address := consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"msg":"metrics served".*"address":"([^"]+)"`))[1]
 	for range 400 {
 		conn, err := (&net.Dialer{}).DialContext(p.ctx, "tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
 		t.Cleanup(func() { _ = conn.Close() })
 	}
 	output := p.log.Tail(t, p.topics.Output)

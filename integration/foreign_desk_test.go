@@ -17,6 +17,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
@@ -39,9 +40,7 @@ func newForeignDesk(t *testing.T, topics ...string) *foreignDesk {
 	p := newPipe(t, 3*time.Minute).ensure()
 	d := &foreignDesk{pipe: p, prefix: p.set.ID, tails: map[string]*topiclog.Tail{}}
 	for _, topic := range topics {
-		if err := d.log.Create(d.ctx, d.topic(topic), 3, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.log.Create(d.ctx, d.topic(topic), 3, nil))
 	}
 	return d
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/jars"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
@@ -31,14 +32,9 @@ func theJava(t *testing.T, w *world) java {
 	if !w.kafka.Real() {
 		t.Skip("Java's libraries are tried against a real broker only: " + broker.EnvForce + "=kafka demands one")
 	}
-	pom, err := os.ReadFile(filepath.Join("foreign", "pom.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pom := must.Get(os.ReadFile(filepath.Join("foreign", "pom.xml")))(t)
 	for _, version := range []string{"<artifactId>spring-kafka</artifactId><version>" + springKafka + "<", "<artifactId>kafka-streams</artifactId><version>" + foreignKafka + "<"} {
-		if !strings.Contains(string(pom), version) {
-			t.Fatalf("foreign/pom.xml does not hold %s", version)
-		}
+		must.That(t, strings.Contains(string(pom), version), "foreign/pom.xml does not hold %s", version)
 	}
 	missing := t.Skipf
 	if broker.Forced() {
@@ -56,10 +52,7 @@ func theJava(t *testing.T, w *world) java {
 		t.Fatalf("javac is there and java is not: %v", err)
 	}
 	j.compile(t)
-	said, err := exec.CommandContext(t.Context(), j.bin, "-version").CombinedOutput()
-	if err != nil {
-		t.Fatalf("java -version: %v", err)
-	}
+	said := must.Get(exec.CommandContext(t.Context(), j.bin, "-version").CombinedOutput())(t)
 	version, _, _ := strings.Cut(string(said), "\n")
 	fmt.Printf("dead letters by: Spring Kafka %s, Kafka Connect %s, Kafka Streams %s on %s\n",
 		springKafka, foreignKafka, foreignKafka, strings.ReplaceAll(version, `"`, ""))
@@ -70,9 +63,7 @@ func theJava(t *testing.T, w *world) java {
 func (j java) compileAll(t *testing.T, pattern string) {
 	t.Helper()
 	sources, err := filepath.Glob(pattern)
-	if err != nil || len(sources) == 0 {
-		t.Fatalf("no programs at %s: %v", pattern, err)
-	}
+	must.That(t, err == nil && len(sources) != 0, "no programs at %s: %v", pattern, err)
 	args := append([]string{"-d", j.classes, "-cp", j.libs, "--release", "17", "-proc:none", "-parameters"}, sources...)
 	if out, err := exec.CommandContext(t.Context(), "javac", args...).CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
@@ -82,9 +73,7 @@ func (j java) compileAll(t *testing.T, pattern string) {
 func (j java) compile(t *testing.T) {
 	t.Helper()
 	j.compileAll(t, filepath.Join("foreign", "*.java"))
-	if err := os.CopyFS(filepath.Join(j.classes, "META-INF"), os.DirFS(filepath.Join("foreign", "META-INF"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(filepath.Join(j.classes, "META-INF"), os.DirFS(filepath.Join("foreign", "META-INF"))))
 }
 
 // start starts a program that runs until the test ends.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -199,9 +200,7 @@ func properties(t *testing.T, settings map[string]string) string {
 		fmt.Fprintf(&text, "%s=%s\n", key, value)
 	}
 	file := filepath.Join(t.TempDir(), "settings.properties")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	return file
 }
 

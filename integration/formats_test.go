@@ -13,7 +13,9 @@ import (
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -47,10 +49,7 @@ func registryServer(t *testing.T, outage int) *srfake.Registry {
 
 func eventSchema(t *testing.T) sr.Schema {
 	t.Helper()
-	text, err := schemas.Read(schemas.FeatureEventAvro)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(schemas.Read(schemas.FeatureEventAvro))(t)
 	return sr.Schema{Schema: string(text), Type: sr.TypeAvro}
 }
 
@@ -63,27 +62,16 @@ type codec struct {
 func newCodec(t *testing.T) codec {
 	t.Helper()
 	decoder, err := transform.New(transform.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoder, err := envelope.NewEventEncoder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
+	encoder := must.Get(envelope.NewEventEncoder())(t)
 	return codec{decoder, encoder}
 }
 
 // avro writes a feature with a schema of the registry.
 func (c codec) avro(t *testing.T, id string, schema int) []byte {
 	t.Helper()
-	f, err := c.decoder.Decode([]byte(feature(id)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := c.encoder.Append(envelope.AppendConfluent(nil, schema), f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(c.decoder.Decode([]byte(feature(id))))(t)
+	value := must.Get(c.encoder.Append(envelope.AppendConfluent(nil, schema), f))(t)
 	return value
 }
 
@@ -95,17 +83,9 @@ func (c codec) geojson(t *testing.T, r *kgo.Record) string {
 	}
 	single := append(envelope.AppendSingleObject(nil, c.encoder.Schema()), r.Value[5:]...)
 	opener, err := envelope.New(c.decoder, envelope.Options{Format: envelope.Avro})
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := opener.Open(t.Context(), nil, single)
-	if err != nil {
-		t.Fatalf("output %s: %v", r.Key, err)
-	}
-	text, err := c.decoder.Encode(content.Feature)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
+	content := must.Get(opener.Open(t.Context(), nil, single))(t)
+	text := must.Get(c.decoder.Encode(content.Feature))(t)
 	return string(text)
 }
 
@@ -149,25 +129,19 @@ func TestFormats_C1_C7(t *testing.T) {
 
 	s := p.drain().balances(t)
 	wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3 * n, Letters: 2 * bad})
-	if s.number(t, "retried") == 0 {
-		t.Error("the registry's outage cost no retry: was it asked?")
-	}
+	expect.That(t, s.number(t, "retried") != 0, "the registry's outage cost no retry: was it asked?")
 	codes := map[string]int{}
 	for _, letter := range p.read(p.topics.DLQ) {
 		code, _ := topiclog.Header(letter, "switchback-error-code")
 		codes[code]++
 	}
-	if codes["envelope_malformed"] != bad || codes["schema_unknown"] != bad || len(codes) != 2 {
-		t.Errorf("codes of the dead letters: %v", codes)
-	}
+	expect.That(t, codes["envelope_malformed"] == bad && codes["schema_unknown"] == bad && len(codes) == 2, "codes of the dead letters: %v", codes)
 	checkAvroOutputs(t, p, codec, registry)
 
 	t.Run("the_replayer_opens_what_the_consumer_opens", func(t *testing.T) {
 		registry.SeedSchema("producer-value", 2, lostSchema, eventSchema(t))
 		code, out := p.replay("--code", "schema_unknown")
-		if code != exitRefused || !strings.Contains(out, fmt.Sprint(bad)) || strings.Contains(out, "fails:") {
-			t.Errorf("the dry run: exit code %d\n%s", code, out)
-		}
+		expect.That(t, code == exitRefused && strings.Contains(out, fmt.Sprint(bad)) && !strings.Contains(out, "fails:"), "the dry run: exit code %d\n%s", code, out)
 		if code, out := p.replay("--code", "schema_unknown", "--execute"); code != 0 {
 			t.Fatalf("exit code %d\n%s", code, out)
 		}
@@ -180,9 +154,7 @@ func TestFormats_C1_C7(t *testing.T) {
 func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Registry) {
 	t.Helper()
 	registered, found := registry.GetSchema(p.topics.Output+"-value", 1)
-	if !found {
-		t.Fatal("the schema of the outputs is not registered")
-	}
+	must.That(t, found, "the schema of the outputs is not registered")
 	for _, r := range p.read(p.topics.Output) {
 		id := string(r.Key)
 		want := fmt.Sprintf(`{"type":"Feature","id":%q,"geometry":{"type":"Point","coordinates":[11.5,48.1]},"properties":{"id":%q,"level":3,"place_name":%q}}`, id, id, misbehave.PlaceName(id))
@@ -233,9 +205,7 @@ func TestSplit_C1_C3(t *testing.T) {
 		}
 		seen[string(r.Key)] = true
 	}
-	if len(seen) != n*parts {
-		t.Errorf("%d features in the output, want %d", len(seen), n*parts)
-	}
+	expect.That(t, len(seen) == n*parts, "%d features in the output, want %d", len(seen), n*parts)
 	letter := p.read(p.topics.DLQ)[0]
 	if message, _ := topiclog.Header(letter, "switchback-error-message"); string(letter.Value) != string(bad.Value) || !strings.Contains(message, fmt.Sprintf("/features/%d/properties/level", parts-1)) {
 		t.Errorf("the dead letter says %q", message)

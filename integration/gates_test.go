@@ -12,7 +12,9 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -45,12 +47,9 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	again := p.holding("one", "two")
 	before := len(p.read(p.topics.Output))
 	s := p.state()
-	if s.State.State != "held" || s.State.Code != "http_forbidden" || !strings.HasPrefix(s.State.By, "consumer ") || !strings.Contains(s.State.Reason, p.set.ID+"/") {
-		t.Errorf("status: %+v", s)
-	}
-	if s.Lag == 0 || before >= len(all) {
-		t.Errorf("%d of %d delivered while held, lag %d", before, len(all), s.Lag)
-	}
+	expect.That(t, s.State.State == "held" && s.State.Code == "http_forbidden" && strings.HasPrefix(s.State.By, "consumer ") && strings.Contains(s.State.Reason, p.set.ID+"/"),
+		"status: %+v", s)
+	expect.That(t, s.Lag != 0 && before < len(all), "%d of %d delivered while held, lag %d", before, len(all), s.Lag)
 	for _, id := range all {
 		p.places.Script(id) // fixed
 	}
@@ -102,9 +101,7 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	}
 	// What the first instance had mapped when it was killed, and not committed, is refused after it.
 	n, delivered := quarantined["b-17 batch_quarantined"], reported(t, p.read(p.topics.Audit))
-	if len(quarantined) != 1 || n < 40 || n > 100-delivered {
-		t.Errorf("dead letters: %v; %d of the batch were reported as delivered", quarantined, delivered)
-	}
+	expect.That(t, len(quarantined) == 1 && n >= 40 && n <= 100-delivered, "dead letters: %v; %d of the batch were reported as delivered", quarantined, delivered)
 	wantTotals(t, p.verify(), 200, conservation.Place{Output: 200 - n, Letters: n})
 	if s := p.state(); s.State.State != "running" || len(s.Batches) != 1 || s.Batches[0].ID != "b-17" {
 		t.Errorf("status: %+v", s)
@@ -128,10 +125,7 @@ func reported(t *testing.T, trail []*kgo.Record) (n int) {
 	says := regexp.MustCompile(`batch b-17 is quarantined; consumer one had delivered (\d+) `)
 	for _, r := range trail {
 		if m := says.FindSubmatch(r.Value); m != nil {
-			count, err := strconv.Atoi(string(m[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			count := must.Get(strconv.Atoi(string(m[1])))(t)
 			n = max(n, count)
 		}
 	}
@@ -185,9 +179,7 @@ func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
 				}
 			}
 			letters := len(p.read(p.topics.DLQ))
-			if (letters > 0) != c.letters {
-				t.Errorf("%d dead letters when it was held", letters)
-			}
+			expect.That(t, (letters > 0) == c.letters, "%d dead letters when it was held", letters)
 			p.set.Tolerance = tolerant
 			p.write() // what a person decides who accepts the data as they are
 			p.order("resume", "--reason", "accepted")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -39,9 +41,7 @@ func TestGovernanceLedgerKilled_S3_8_S3_3(t *testing.T) {
 		p.places.Budget(n / (kills + 2))
 		consumer := p.start("it")
 		letters.UntilCount(p.ctx, t, fmt.Sprintf("refusals before kill %d", kill+1), len(letters.Seen())+n/every/(4*kills))
-		if !consumer.Kill() {
-			t.Fatalf("kill %d hit a consumer that had already ended", kill+1)
-		}
+		must.That(t, consumer.Kill(), "kill %d hit a consumer that had already ended", kill+1)
 	}
 	p.places.Budget(-1)
 	p.drain()
@@ -55,7 +55,5 @@ func TestGovernanceLedgerKilled_S3_8_S3_3(t *testing.T) {
 	for _, c := range found.Chains {
 		entries += c.Entries
 	}
-	if entries != n/every {
-		t.Errorf("the ledger has %d entries, want %d: %s", entries, n/every, r)
-	}
+	expect.That(t, entries == n/every, "the ledger has %d entries, want %d: %s", entries, n/every, r)
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -54,9 +56,7 @@ func TestSourceGrows_S3_1_S4_14(t *testing.T) {
 			p.send(second...)
 			stopped := consumer.Wait(p.ctx, t)
 			for _, word := range []string{"has 2 partitions, the source " + p.topics.Source + " has 4", "kafka-topics.sh --alter --topic " + p.topics.DLQ + " --partitions 4"} {
-				if stopped.Code != 1 || !strings.Contains(stopped.Stderr, word) {
-					t.Fatalf("want exit code 1 and %q: %s", word, stopped)
-				}
+				must.That(t, stopped.Code == 1 && strings.Contains(stopped.Stderr, word), "want exit code 1 and %q: %s", word, stopped)
 			}
 			if refused := p.start("it", "--until-end").Wait(p.ctx, t); refused.Code != 1 {
 				t.Fatalf("want exit code 1 until the topics fit: %s", refused)
@@ -70,9 +70,7 @@ func TestSourceGrows_S3_1_S4_14(t *testing.T) {
 			}
 			p.drain()
 			wantTotals(t, p.verify(), len(first)+len(second), conservation.Place{Output: len(first) + len(second)})
-			if !anyBeyond(p.read(p.topics.Source), 2) {
-				t.Error("no record lies in a new partition")
-			}
+			expect.That(t, anyBeyond(p.read(p.topics.Source), 2), "no record lies in a new partition")
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -27,9 +28,7 @@ func ownKafka(t *testing.T) *broker.Owned {
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
 	defer cancel()
 	kafka, err := broker.Own(ctx, broker.OwnOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	t.Cleanup(func() {
 		if err := kafka.Close(false); err != nil {
 			t.Error(err)
@@ -53,17 +52,13 @@ func TestBrokerHangs_S4_12_unreadyAndEndsInTime(t *testing.T) {
 	p.send("a")
 	output.UntilCount(p.ctx, t, "the first result", 1)
 	p.untilReady(address, http.StatusOK)
-	if err := kafka.Freeze(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, kafka.Freeze())
 	if body := p.untilReady(address, http.StatusServiceUnavailable); !strings.Contains(body, "coordinator") && !strings.Contains(body, "control topic") && !strings.Contains(body, "member") {
 		t.Errorf("/readyz does not say why: %s", body)
 	}
 	consumer.Signal(t, syscall.SIGTERM)
 	consumer.Wait(p.ctx, t)
-	if err := kafka.Thaw(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, kafka.Thaw())
 	p.send("b")
 	p.drain()
 	wantTotals(t, p.verify(), 2, conservation.Place{Output: 2})
@@ -109,12 +104,8 @@ func TestBrokerRestarts_S3_1_itsMembersStayMembers(t *testing.T) {
 	consumer := p.start("it")
 	p.send("a", "b", "c")
 	output.UntilCount(p.ctx, t, "the first results", 3)
-	if err := kafka.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := kafka.Start(p.ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, kafka.Kill())
+	must.Do(t, kafka.Start(p.ctx))
 	p.send("d", "e", "f")
 	output.UntilCount(p.ctx, t, "the results after the restart", 6)
 	p.stop(consumer)

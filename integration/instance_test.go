@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -45,10 +46,7 @@ func TestInstances_S3_1_twoOfOneHost(t *testing.T) {
 	t.Parallel()
 	needRealKafka(t)
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 4 }).ensure()
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must.Get(os.Hostname())(t)
 	output := p.log.Tail(t, p.topics.Output)
 	both := []string{host, host + "-2"}
 	const n = 1500

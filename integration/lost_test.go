@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -40,9 +41,8 @@ func (p *pipe) deleteAll(topic string) (n int) {
 // wantLost wants the log, the audit trail and the summary of a run to tell of a gap in a topic.
 func (p *pipe) wantLost(t *testing.T, said, topic string) {
 	t.Helper()
-	if !strings.Contains(said, "records were deleted before they were consumed") || !strings.Contains(said, `"topic":"`+topic+`"`) {
-		t.Errorf("the log does not tell of the gap in %s:\n%s", topic, said)
-	}
+	expect.That(t, strings.Contains(said, "records were deleted before they were consumed") && strings.Contains(said, `"topic":"`+topic+`"`),
+		"the log does not tell of the gap in %s:\n%s", topic, said)
 	if !slices.ContainsFunc(p.auditValues(), func(v string) bool {
 		return strings.Contains(v, `"decision":"lost"`) && strings.Contains(v, `"source":"`+topic+"/")
 	}) {
@@ -70,9 +70,7 @@ func TestLost_S4_10_ofTheSource(t *testing.T) {
 	}
 	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
 	s := readSummary(t, r.Stdout)
-	if r.Code != 0 || s["lost_to_retention"] != 9.0 || s.number(t, "consumed") != 0 {
-		t.Errorf("after 9 records were deleted: %s", r)
-	}
+	expect.That(t, r.Code == 0 && s["lost_to_retention"] == 9.0 && s.number(t, "consumed") == 0, "after 9 records were deleted: %s", r)
 	p.wantLost(t, r.Stderr, p.topics.Source)
 	p.send(ids("c", 6)...)
 	if s := p.drain(); s["lost_to_retention"] != nil || s.number(t, "delivered") != 6 {
@@ -101,7 +99,5 @@ func TestLost_S4_10_ofTheSource(t *testing.T) {
 	}
 	p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "what was left", 40)
 	r = p.stop(held)
-	if !strings.Contains(r.Stderr, `"lost_to_retention":3`) {
-		t.Errorf("after 3 records were deleted while paused: %s", r)
-	}
+	expect.That(t, strings.Contains(r.Stderr, `"lost_to_retention":3`), "after 3 records were deleted while paused: %s", r)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -52,9 +53,7 @@ func theWorld(t *testing.T) *world {
 			fmt.Println(shared.kafka)
 		}
 	})
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
+	must.That(t, shared.err == nil, "%v", shared.err)
 	return &shared.world
 }
 

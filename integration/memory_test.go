@@ -11,7 +11,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -41,20 +43,15 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 			p.sendRecords(records...)
 
 			refused := p.start("it", "--until-end").Wait(p.ctx, t)
-			if refused.Code != 1 || !strings.Contains(refused.Stderr, "topics adopt -c") || !strings.Contains(refused.Stderr, "was deleted and re-created") {
-				t.Fatalf("want exit code 1 and the command that adopts the topic: %s", refused)
-			}
+			must.That(t, refused.Code == 1 && strings.Contains(refused.Stderr, "topics adopt -c") && strings.Contains(refused.Stderr, "was deleted and re-created"),
+				"want exit code 1 and the command that adopts the topic: %s", refused)
 			if got := len(p.read(p.topics.Output)); got != before {
 				t.Errorf("%d outputs before the adoption, want none new to %d", got, before)
 			}
 
 			plan := p.run("consumer", "topics", "adopt", "-c", p.file)
-			if plan.Code != 0 || !strings.Contains(plan.Stdout, "was deleted and re-created") || !strings.Contains(plan.Stdout, "--execute") {
-				t.Fatalf("the plan: %s", plan)
-			}
-			if mode != "none" && !strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)) {
-				t.Errorf("the plan does not say that %d keys are forgotten: %s", before, plan.Stdout)
-			}
+			must.That(t, plan.Code == 0 && strings.Contains(plan.Stdout, "was deleted and re-created") && strings.Contains(plan.Stdout, "--execute"), "the plan: %s", plan)
+			expect.That(t, mode == "none" || strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)), "the plan does not say that %d keys are forgotten: %s", before, plan.Stdout)
 			if again := p.start("it", "--until-end").Wait(p.ctx, t); again.Code != 1 {
 				t.Fatalf("a plan must change nothing: %s", again)
 			}
@@ -110,9 +107,7 @@ func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
 	if broker.Absent(err) && !broker.Forced() {
 		t.Skipf("no broker of the test's own: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	t.Cleanup(func() {
 		if err := own.Close(false); err != nil {
 			t.Error(err)
@@ -130,9 +125,7 @@ func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
 	})
 	p.send(ids("n", 20)...)
 	r := p.start("it", "--until-end").Wait(p.ctx, t)
-	if r.Code != 0 || !strings.Contains(r.Stderr, "goes on from the checkpoint") {
-		t.Fatalf("want a run that says from where it goes on: %s", r)
-	}
+	must.That(t, r.Code == 0 && strings.Contains(r.Stderr, "goes on from the checkpoint"), "want a run that says from where it goes on: %s", r)
 	if out := p.read(p.topics.Output); len(out) != len(all)+20+1 {
 		t.Errorf("%d outputs, want %d", len(out), len(all)+20+1)
 	}

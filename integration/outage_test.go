@@ -13,7 +13,9 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -142,9 +144,7 @@ func testOutage(t *testing.T, down misbehave.Answer, outage time.Duration, size 
 			spent += failedAttempts(t, r)
 		}
 	}
-	if spent >= failures {
-		t.Errorf("the outage spent %d attempts, want fewer than the %d failures that open the breaker", spent, failures)
-	}
+	expect.That(t, spent < failures, "the outage spent %d attempts, want fewer than the %d failures that open the breaker", spent, failures)
 	wantProbes(t, asked, cooldown)
 	wantCircuitLog(t, r.Stderr)
 }
@@ -155,9 +155,7 @@ func (s scale) wantDrain(t *testing.T, took, usual, again time.Duration) {
 	t.Helper()
 	ideal := time.Duration(float64(usual)*float64(s.levels-s.before)/float64(s.before)) + again
 	t.Logf("%d events drained in %v; the ideal is %v, of which %v until the service is asked again", s.keys*(s.levels-s.before), took, ideal, again)
-	if s.measured && took > ideal*13/10 {
-		t.Errorf("the drain took %v, want at most 1.3 times the ideal of %v", took, ideal)
-	}
+	expect.That(t, !s.measured || took <= ideal*13/10, "the drain took %v, want at most 1.3 times the ideal of %v", took, ideal)
 }
 
 // sendLevels sends events of every key, in their order.
@@ -175,9 +173,7 @@ func (p *pipe) sendLevels(names []string, from, to int) {
 func levelOf(t *testing.T, r *kgo.Record) int {
 	t.Helper()
 	var f struct{ Properties struct{ Level int } }
-	if err := json.Unmarshal(r.Value, &f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(r.Value, &f))
 	return f.Properties.Level
 }
 
@@ -188,10 +184,7 @@ func failedAttempts(t *testing.T, r *kgo.Record) int {
 	if n == 0 {
 		return 0
 	}
-	attempt, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	attempt := must.Get(strconv.Atoi(text))(t)
 	return attempt - 1
 }
 
@@ -214,9 +207,7 @@ func (p *pipe) arrivedAfter(names []string, since time.Time) []time.Time {
 func wantProbes(t *testing.T, asked []time.Time, cooldown time.Duration) {
 	t.Helper()
 	const connections = 32 + 8 // those under way when the outage begins
-	if len(asked) == 0 {
-		t.Fatal("the service was never asked while it was down")
-	}
+	must.That(t, len(asked) != 0, "the service was never asked while it was down")
 	lasted := asked[len(asked)-1].Sub(asked[0])
 	if most := connections + int(lasted/cooldown); len(asked) > most {
 		t.Errorf("%d requests in %v with a cooldown of %v, want at most %d", len(asked), lasted, cooldown, most)
@@ -235,7 +226,5 @@ func wantCircuitLog(t *testing.T, stderr string) {
 			states = append(states, *said.Open)
 		}
 	}
-	if len(states) < 2 || !states[0] || states[len(states)-1] {
-		t.Errorf("the log says circuit_open %v, want true at first and false at last", states)
-	}
+	expect.That(t, len(states) >= 2 && states[0] && !states[len(states)-1], "the log says circuit_open %v, want true at first and false at last", states)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -274,9 +275,7 @@ func (p *pipe) verify(seen ...*kgo.Record) *conservation.Account {
 func wantTotals(t *testing.T, account *conservation.Account, inputs int, want conservation.Place) {
 	t.Helper()
 	n, sum := account.Totals()
-	if n != inputs || sum != want {
-		t.Errorf("%d inputs in %+v, want %d in %+v", n, sum, inputs, want)
-	}
+	expect.That(t, n == inputs && sum == want, "%d inputs in %+v, want %d in %+v", n, sum, inputs, want)
 }
 
 // summary is the JSON object that every run can end with (architecture, section 9).

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -29,9 +30,7 @@ func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
 			p.send(ids("before", 10)...)
 			p.log.Tail(t, topic).UntilCount(p.ctx, t, "what was there before", 10)
 
-			if err := p.log.Delete(p.ctx, topic); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.log.Delete(p.ctx, topic))
 			p.send(ids("meanwhile", n/2)...)
 			p.log = topiclog.Connect(t, p.set.Brokers) // a client takes the topic for the one that it knows
 			if r := p.run("consumer", "topics", "ensure", "-c", p.file); r.Code != 0 {

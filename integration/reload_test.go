@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -20,12 +21,8 @@ func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
 	rewrite := func(old, changed string) {
 		t.Helper()
 		text, err := os.ReadFile(p.file)
-		if err != nil || !strings.Contains(string(text), old) {
-			t.Fatalf("no %q in the file: %v", old, err)
-		}
-		if err := os.WriteFile(p.file, []byte(strings.Replace(string(text), old, changed, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil && strings.Contains(string(text), old), "no %q in the file: %v", old, err)
+		must.Do(t, os.WriteFile(p.file, []byte(strings.Replace(string(text), old, changed, 1)), 0o600))
 	}
 	rewrite("retry_after: record }", "retry_after: record, rate: { per_second: 100, burst: 10 } }")
 	consumer := p.start("it")

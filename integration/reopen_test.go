@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -107,13 +108,9 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 		reopened[id]++
 	}
 	for id, times := range reopened {
-		if times != 1 {
-			t.Errorf("dead letter %s was reopened %d times", id, times)
-		}
+		expect.That(t, times == 1, "dead letter %s was reopened %d times", id, times)
 	}
-	if len(reopened) != n {
-		t.Errorf("the audit trail has %d reopened dead letters, want %d", len(reopened), n)
-	}
+	expect.That(t, len(reopened) == n, "the audit trail has %d reopened dead letters, want %d", len(reopened), n)
 
 	file := filepath.Join(t.TempDir(), "forced.jsonl")
 	p.wants(0, "--plan", "plan", "-c", p.file, "-f", file, "--force-version", "--reason", "the first survey was right")
@@ -124,9 +121,7 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 			hit++
 		}
 	}
-	if hit == 0 {
-		t.Errorf("none of %d kills met a running replayer", kills)
-	}
+	expect.That(t, hit != 0, "none of %d kills met a running replayer", kills)
 	p.wants(0, "", apply...)
 	p.drain()
 	wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: 2 * n, Closed: n, Output: 2 * n})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -121,9 +122,7 @@ func TestReplay_C4_S4_8(t *testing.T) {
 		before, _ := p.states()
 		p.replay()
 		after, _ := p.states()
-		if len(before) != len(after) {
-			t.Errorf("%d states before, %d after", len(before), len(after))
-		}
+		expect.That(t, len(before) == len(after), "%d states before, %d after", len(before), len(after))
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n})
 	})
 	t.Run("execute_puts_each_back_once", func(t *testing.T) {
@@ -171,9 +170,7 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 		deaths[id]++
 	}
 	for id, count := range deaths {
-		if count != 2 {
-			t.Errorf("dead letter %s has %d records, want 2 under one id", id, count)
-		}
+		expect.That(t, count == 2, "dead letter %s has %d records, want 2 under one id", id, count)
 	}
 	for _, id := range ids("d", n)[:n/2] {
 		p.places.Script(id, misbehave.OK())
@@ -238,9 +235,7 @@ func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
 			for _, s := range states {
 				count[s.Status]++
 			}
-			if !maps.Equal(count, c.states) {
-				t.Errorf("states %v, want %v", count, c.states)
-			}
+			expect.That(t, maps.Equal(count, c.states), "states %v, want %v", count, c.states)
 		})
 	}
 }
@@ -306,9 +301,7 @@ func TestReplayKilled_C4(t *testing.T) {
 			}
 			_, sum := p.verify().Totals()
 			t.Logf("%d of %d kills met a running replayer; after them: %+v", hit, c.kills, sum)
-			if hit == 0 {
-				t.Errorf("none of %d kills met a running replayer", c.kills)
-			}
+			expect.That(t, hit != 0, "none of %d kills met a running replayer", c.kills)
 			p.replay("--execute")
 			p.drain().balances(t)
 			wantTotals(t, p.verify(), c.letters, conservation.Place{Letters: c.letters, Replays: c.letters, Output: c.letters})
@@ -372,9 +365,7 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 		for _, r := range []proc.Result{one.Wait(p.ctx, t), other.Wait(p.ctx, t)} {
 			// Done, partly done, told of the other, or fenced by it: nothing else may happen.
 			fenced, told := strings.Contains(r.Stderr, "took over"), strings.Contains(r.Stderr, "another replayer is at work")
-			if r.Code != 0 && r.Code != 4 && !(r.Code == 1 && fenced) && !(r.Code == exitRefused && told) {
-				t.Errorf("an operator: %s", r)
-			}
+			expect.That(t, r.Code == 0 || r.Code == 4 || r.Code == 1 && fenced || r.Code == exitRefused && told, "an operator: %s", r)
 		}
 	}
 	if r := apply(all).Wait(p.ctx, t); r.Code != 0 && r.Code != 4 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -99,9 +100,7 @@ func TestRetryAfter_S1_6(t *testing.T) {
 			t.Errorf("%s waits in %s, want %s", r.Key, r.Topic, longest)
 		}
 	}
-	if parked["within"] != 1 {
-		t.Errorf("tier records %v, want 1 of within", parked)
-	}
+	expect.That(t, parked["within"] == 1, "tier records %v, want 1 of within", parked)
 	for _, r := range p.read(p.topics.Output) {
 		if attempts, _ := topiclog.Header(r, "switchback-attempt"); attempts != "2" {
 			t.Errorf("%s took %q attempts, want 2", r.Key, attempts)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -19,10 +20,7 @@ func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
 	needRealKafka(t)
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
 	defer cancel()
-	nodes, err := broker.OwnCluster(ctx, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must.Get(broker.OwnCluster(ctx, 3))(t)
 	t.Cleanup(func() {
 		if err := nodes.Close(); err != nil {
 			t.Error(err)
@@ -42,17 +40,11 @@ func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
 	}
 	deliver("the start")
 	for i, node := range nodes.Nodes {
-		if err := node.Stop(p.ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, node.Stop(p.ctx))
 		deliver(fmt.Sprintf("the stop of node %d", i+1))
-		if err := node.Start(p.ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, node.Start(p.ctx))
 		deliver(fmt.Sprintf("the return of node %d", i+1))
-		if err := nodes.Whole(p.ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, nodes.Whole(p.ctx))
 	}
 	p.stop(first)
 	p.stop(second)

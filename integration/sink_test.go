@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -31,37 +32,25 @@ func withTable(t *testing.T, server *postgis.Server, bound time.Duration, change
 	t.Helper()
 	dsn := server.Database(t)
 	file := filepath.Join(t.TempDir(), "dsn")
-	if err := os.WriteFile(file, []byte(dsn), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(dsn), 0o600))
 	sink := fmt.Sprintf("postgis: { dsn_file: %q, table: places, timeout: 5s, breaker: { preset: standard, failures: 3, cooldown: 1s, successes: 1 } }", file)
 	p := newPipe(t, bound, append(change, func(s *settings) {
 		s.More += fmt.Sprintf("sink: { key: %s, %s }\n", cmp.Or(s.SinkKey, "record_key"), sink)
 	})...)
 	ddl := p.run("consumer", "sink", "ddl", "-c", p.file)
-	if ddl.Code != 0 {
-		t.Fatalf("consumer sink ddl: %s", ddl)
-	}
-	db, err := pgx.Connect(p.ctx, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, ddl.Code == 0, "consumer sink ddl: %s", ddl)
+	db := must.Get(pgx.Connect(p.ctx, dsn))(t)
 	if _, err := db.Exec(p.ctx, ddl.Stdout); err != nil {
 		t.Fatalf("%s: %v", ddl.Stdout, err)
 	}
-	if err := db.Close(p.ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close(p.ctx))
 	p.ensure()
 	return &table{p: p, db: connect(p.ctx, t, dsn)}
 }
 
 func connect(ctx context.Context, t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
-	db, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(pgx.Connect(ctx, dsn))(t)
 	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(ctx)) })
 	return db
 }
@@ -180,17 +169,13 @@ func TestSinkOutage_S3_5(t *testing.T) {
 	p.send(all[:n/3]...)
 	output.UntilCount(p.ctx, t, "the first third", n/3)
 	dsn := tab.db.Config().ConnString()
-	if err := server.Crash(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, server.Crash())
 	p.send(all[n/3:]...)
 	eventually.Until(p.ctx, t, "records that are held", func() (bool, string) {
 		lag := p.state().Lag
 		return lag > 0, fmt.Sprint("lag ", lag)
 	})
-	if err := server.Restart(p.ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, server.Restart(p.ctx))
 	output.UntilCount(p.ctx, t, "all", n)
 	p.stop(consumer)
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})

@@ -15,6 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/envelope"
@@ -45,9 +47,7 @@ func jsonConnector(t *testing.T) connector {
 	t.Helper()
 	text := func(payload any) []byte {
 		out, err := json.Marshal(map[string]any{"schema": map[string]any{"type": "struct", "optional": false}, "payload": payload})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
 		return out
 	}
 	row := func(r map[string]any) any {
@@ -79,15 +79,9 @@ func avroConnector(t *testing.T, registry *srfake.Registry) connector {
 	t.Helper()
 	encode := func(id int, text string) func(any) []byte {
 		registry.SeedSchema(fmt.Sprintf("parcel-%d", id), 1, id, sr.Schema{Schema: text, Type: sr.TypeAvro})
-		schema, err := avro.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		schema := must.Get(avro.Parse(text))(t)
 		return func(native any) []byte {
-			out, err := schema.Encode(envelope.AppendConfluent(nil, id), native)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(schema.Encode(envelope.AppendConfluent(nil, id), native))(t)
 			return out
 		}
 	}
@@ -157,9 +151,7 @@ func TestSinkDebezium_S0_6_C1(t *testing.T) {
 			tab.p.drain()
 			tab.wantLevels("1:1 2:1 3:1 4:1 5:1")
 			letters := tab.p.read(tab.p.topics.DLQ)
-			if len(letters) != 1 || value(letters[0], header.KeyErrorCode) != "null_key" {
-				t.Errorf("%d dead letters, want that of the truncate", len(letters))
-			}
+			expect.That(t, len(letters) == 1 && value(letters[0], header.KeyErrorCode) == "null_key", "%d dead letters, want that of the truncate", len(letters))
 			wantTotals(t, tab.p.verify(), len(sent)+5, conservation.Place{Output: 13, Closed: 3, Letters: 1})
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -72,13 +74,9 @@ func TestSinkVerify_S0_6(t *testing.T) {
 			tab.sql("update places_switchback set content_hash = 'sha256:00', source_offset = source_offset + 1000, source = regexp_replace(source, '[0-9]+$', '100000') where key = 'v-8'; update places set level = 77 where id = 'v-8'")
 			want := map[string]int{"missing": 3, "changed": 2, "stale": 1, "extra": 2, "ahead": 1}
 			c := tab.compare(4)
-			if c.Verdict != "violated" || !maps.Equal(c.Found, want) || c.Repaired != 0 {
-				t.Fatalf("%+v, want %v", c, want)
-			}
+			must.That(t, c.Verdict == "violated" && maps.Equal(c.Found, want) && c.Repaired == 0, "%+v, want %v", c, want)
 			for _, f := range c.Findings {
-				if f.Kind != "extra" && (!strings.HasPrefix(f.Output, p.topics.Output+"/") || !strings.HasPrefix(f.Source, p.topics.Source+"/")) {
-					t.Errorf("%+v names no positions", f)
-				}
+				expect.That(t, f.Kind == "extra" || strings.HasPrefix(f.Output, p.topics.Output+"/") && strings.HasPrefix(f.Source, p.topics.Source+"/"), "%+v names no positions", f)
 			}
 			if c := tab.compare(0, "--repair"); !maps.Equal(c.Found, want) || c.Repaired != 8 {
 				t.Errorf("the repair: %+v", c)

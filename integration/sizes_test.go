@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -67,9 +69,7 @@ func TestSizes_C3_S4_15_whatFitsTheSourceCompressedFitsEverywhere(t *testing.T) 
 	bad = bytes.Replace(bad, []byte(`"properties":{"id":"bad",`), []byte(`"properties":{"ident":"bad",`), 1)
 	for _, codec := range []kgo.CompressionCodec{kgo.GzipCompression(), kgo.ZstdCompression()} {
 		records := []*kgo.Record{{Key: []byte("good"), Value: good}, {Key: []byte("bad"), Value: bad}}
-		if err := p.compressing(codec).ProduceSync(p.ctx, records...).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.compressing(codec).ProduceSync(p.ctx, records...).FirstErr())
 		good, bad = bytes.Replace(good, []byte(`"level":1`), []byte(`"level":2`), 1), append(bad, ' ')
 	}
 	p.send("small")
@@ -78,9 +78,7 @@ func TestSizes_C3_S4_15_whatFitsTheSourceCompressedFitsEverywhere(t *testing.T) 
 		t.Errorf("%d outputs, want the two good polygons and the small feature", len(out))
 	}
 	dead := p.read(p.topics.DLQ)
-	if len(dead) != 2 {
-		t.Fatalf("%d dead letters, want 2", len(dead))
-	}
+	must.That(t, len(dead) == 2, "%d dead letters, want 2", len(dead))
 	for i, r := range dead {
 		if want := bad[:len(bad)-1+i]; !bytes.Equal(r.Value, want) && !bytes.Equal(r.Value, bad[:len(bad)-2+i]) {
 			t.Errorf("dead letter %d has %d bytes that are not the source's", i, len(r.Value))
@@ -102,31 +100,23 @@ func TestSizes_S4_15_memoryIsBoundedInDecompressedBytes(t *testing.T) {
 	p := newPipe(t, 4*time.Minute).defaults()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(p.set.Brokers...), kgo.DefaultProduceTopic(p.topics.Source), kgo.ProducerBatchCompression(kgo.ZstdCompression()),
 		kgo.ProducerBatchMaxBytes(90<<20), kgo.ProducerLinger(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	defer cl.Close()
 	pad := strings.Repeat(" ", 900_000)
 	for i := range records {
 		id := fmt.Sprint("wide-", i)
 		r := &kgo.Record{Key: []byte(id), Value: []byte(strings.Replace(feature(id), `"properties"`, pad+`"properties"`, 1))}
 		cl.Produce(p.ctx, r, func(_ *kgo.Record, err error) {
-			if err != nil {
-				t.Error(err)
-			}
+			expect.That(t, err == nil, "%v", err)
 		})
 		if i%300 == 299 {
-			if err := cl.Flush(p.ctx); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cl.Flush(p.ctx))
 		}
 	}
 	consumer := p.start("it", "--until-end", "--summary", "-")
 	memory := consumer.Memory()
 	r := consumer.Wait(p.ctx, t)
-	if r.Code != 0 {
-		t.Fatalf("consumer: %s", r)
-	}
+	must.That(t, r.Code == 0, "consumer: %s", r)
 	if got := readSummary(t, r.Stdout).balances(t).number(t, "delivered"); got != records {
 		t.Errorf("%d delivered, want %d", got, records)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -25,16 +26,12 @@ func TestStory_C4_S4_6_S4_8(t *testing.T) {
 	call := func(code int, says string, args ...string) proc.Result {
 		t.Helper()
 		r := p.run("replayer", append(args, "-c", p.file)...)
-		if r.Code != code || !strings.Contains(r.Stdout+r.Stderr, says) {
-			t.Fatalf("replayer %s: want exit code %d and %q: %s", strings.Join(args, " "), code, says, r)
-		}
+		must.That(t, r.Code == code && strings.Contains(r.Stdout+r.Stderr, says), "replayer %s: want exit code %d and %q: %s", strings.Join(args, " "), code, says, r)
 		return r
 	}
 	call(0, "The plan is fix", "plan", "-f", file, "--replay-id", "fix", "--limit", "10", "--actor", "ana")
 
-	if !p.canary("ana", n, "--plan", file).Kill() {
-		t.Fatal("the replayer had ended before it was killed")
-	}
+	must.That(t, p.canary("ana", n, "--plan", file).Kill(), "the replayer had ended before it was killed")
 	call(0, `"already":2`, "replay", "--plan", file, "--execute", "--reason", "ana was cut off", "--actor", "bo", "--wait-for-lease", "1m")
 	p.drain()
 	p.wantStates(10, "reprocessed")

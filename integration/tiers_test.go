@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -50,9 +51,7 @@ func TestTiersChanged_S3_1_anEmptyFormerTierIsDeleted(t *testing.T) {
 	output := p.log.Tail(t, p.topics.Output)
 	p.send(ids("a", 20)...)
 	output.UntilCount(p.ctx, t, "delivered before", 25)
-	if err := p.log.Delete(p.ctx, former); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.log.Delete(p.ctx, former))
 	b := ids("b", 20)
 	p.failing(1, b...)
 	p.send(b...)

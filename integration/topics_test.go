@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -24,10 +25,7 @@ func TestTopicsEnsure_C6(t *testing.T) {
 	for _, tier := range p.topics.Tiers {
 		want[tier] = 3
 	}
-	listed, err := p.log.Admin().ListTopics(p.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := must.Get(p.log.Admin().ListTopics(p.ctx))(t)
 	for topic, partitions := range want {
 		if got := len(listed[topic].Partitions); got != partitions {
 			t.Errorf("%s has %d partitions, want %d", topic, got, partitions)

@@ -11,7 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -38,9 +40,7 @@ func (p *pipe) proves(t *testing.T, code int, verdict string, args ...string) (s
 	for _, where := range []string{"delivered", "dead_lettered", "duplicates", "superseded", "filtered", "waiting", "unread", "in_flight", "unknown", "missing"} {
 		sum += said.All[where]
 	}
-	if sum != said.All["records"] {
-		t.Errorf("the equation does not hold: %v", said.All)
-	}
+	expect.That(t, sum == said.All["records"], "the equation does not hold: %v", said.All)
 	return said
 }
 
@@ -108,9 +108,7 @@ func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
 	p.drain()
 	p.proves(t, 0, "proven")
 	r := p.run("consumer", "verify", "records", "-c", p.file)
-	if r.Code != 0 || !strings.Contains(r.Stdout, "PROVEN: each of 780 records is in exactly one place") {
-		t.Errorf("for people: %s", r)
-	}
+	expect.That(t, r.Code == 0 && strings.Contains(r.Stdout, "PROVEN: each of 780 records is in exactly one place"), "for people: %s", r)
 }
 
 // S0-4: records that wait in a former tier which no running instance consumes are named, each of them (as issue 14, point 1, had it).
@@ -132,9 +130,7 @@ func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
 	}
 	member, err := kgo.NewClient(kgo.SeedBrokers(p.set.Brokers...), kgo.ConsumerGroup(p.topics.Group), kgo.DisableAutoCommit(),
 		kgo.ConsumeTopics(p.topics.Source, p.tier(time.Second), p.tier(5*time.Second))) // an instance that knows no former tiers
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	defer member.Close()
 	p.members(1)
 	s := p.proves(t, 4, "violated", "--limit", "100")
@@ -162,9 +158,7 @@ func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
 	skipped := p.send("skipped-0", "skipped-1")
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(p.topics.Source, 0, skipped[1].Offset+1, -1)
-	if err := p.log.Admin().CommitAllOffsets(p.ctx, p.topics.Group, offsets); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.log.Admin().CommitAllOffsets(p.ctx, p.topics.Group, offsets))
 	s := p.proves(t, 4, "violated")
 	s.names(t, "missing", positions(skipped)...)
 	s.names(t, "duplicated", from)
@@ -174,7 +168,5 @@ func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
 
 	p.deleteAll(p.topics.Output)
 	s = p.proves(t, 0, "unknown")
-	if len(s.Unknowns) != 1 || s.Unknowns[0].Topic != p.topics.Output || s.Unknowns[0].Reason != "retention" || s.All["unknown"] == 0 {
-		t.Errorf("%+v", s)
-	}
+	expect.That(t, len(s.Unknowns) == 1 && s.Unknowns[0].Topic == p.topics.Output && s.Unknowns[0].Reason == "retention" && s.All["unknown"] != 0, "%+v", s)
 }

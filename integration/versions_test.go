@@ -9,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -50,9 +52,7 @@ func TestVersions_S0_6_S3_1_liveAsLongAsTheirKeys(t *testing.T) {
 				t.Errorf("behind the deletes: %v", s)
 			}
 			for id, got := range p.history() {
-				if !slices.Equal(got, []int{5, 7, 8, gone, 9}) {
-					t.Errorf("%s took effect as %v", id, got)
-				}
+				expect.That(t, slices.Equal(got, []int{5, 7, 8, gone, 9}), "%s took effect as %v", id, got)
 			}
 			wantTotals(t, p.verify(), 8*n, conservation.Place{Output: 5 * n, Closed: 3 * n})
 		})
@@ -73,9 +73,7 @@ func TestVersions_S0_6_aTableFollows(t *testing.T) {
 		for _, row := range tab.rows() {
 			got = append(got, row.Level)
 		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("the table has levels %v, want %v", got, want)
-		}
+		must.That(t, slices.Equal(got, want), "the table has levels %v, want %v", got, want)
 	}
 	p.at(5, "a")
 	wants(5)

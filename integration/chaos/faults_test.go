@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -32,9 +33,7 @@ func TestChaosFreeze_S3_1_S4_14(t *testing.T) {
 		sc.strikeFreeze()
 	}
 	sc.end()
-	if fenced() == 0 {
-		t.Errorf("seed %d: no zombie was refused anything: nothing was proved", sc.seed)
-	}
+	expect.That(t, fenced() != 0, "seed %d: no zombie was refused anything: nothing was proved", sc.seed)
 }
 
 // S3-1: a transaction that was open for longer than the broker allows is aborted
@@ -48,9 +47,7 @@ func TestChaosExpiry_S3_1(t *testing.T) {
 		sc.strikeExpire()
 	}
 	sc.end()
-	if sc.expired < n {
-		t.Errorf("seed %d: %d transactions expired, want %d", sc.seed, sc.expired, n)
-	}
+	expect.That(t, sc.expired >= n, "seed %d: %d transactions expired, want %d", sc.seed, sc.expired, n)
 }
 
 // S3-1: instances that join and leave every few seconds cost time, not records.

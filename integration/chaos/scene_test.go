@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proxy"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -85,9 +86,7 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	}
 	sc.rng = rand.New(rand.NewPCG(sc.seed, 0xc4a05))
 	dir, err := os.MkdirTemp("", "switchback-chaos-") //nolint:usetesting // kept when the test fails
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	sc.dir = dir
 	t.Log(sc.kafka)
 	t.Logf("seed %d (again: -run '%s' -chaos.seed %d)", sc.seed, t.Name(), sc.seed)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/integration/chaos/worker"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -31,9 +32,7 @@ func TestChaosSink_S2_4_S3_1(t *testing.T) {
 	tried, err := sink.Tried()
 	sc.must(err)
 	values, positions := history.Effects()
-	if len(rows) != len(values) {
-		t.Errorf("seed %d: the table has %d rows, %d keys were written to Kafka", sc.seed, len(rows), len(values))
-	}
+	expect.That(t, len(rows) == len(values), "seed %d: the table has %d rows, %d keys were written to Kafka", sc.seed, len(rows), len(values))
 	for key, want := range values {
 		if row := rows[key]; !bytes.Equal(row.Value, want) || (row.Value == nil) != (want == nil) {
 			t.Errorf("seed %d: row %s is %s of version %d, Kafka has %s", sc.seed, key, row.Value, row.Version, want)
@@ -49,7 +48,5 @@ func TestChaosSink_S2_4_S3_1(t *testing.T) {
 		}
 	}
 	t.Logf("%d upserts for %d effects, %d of them more than once", len(tried), len(positions), again)
-	if again == 0 {
-		t.Errorf("seed %d: no upsert was made again: no worker died where it had to", sc.seed)
-	}
+	expect.That(t, again != 0, "seed %d: no upsert was made again: no worker died where it had to", sc.seed)
 }

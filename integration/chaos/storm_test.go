@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/integration/chaos/feed"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -39,8 +40,6 @@ func TestChaosStorm_S0_4_S4_14(t *testing.T) {
 	history := sc.end()
 	t.Logf("the worker had %d MiB in memory at most", sc.fleet.memory()>>20)
 	late, of := history.LatenessSince(calm, .5)
-	if of == 0 {
-		t.Errorf("seed %d: no retry after the storm", sc.seed)
-	}
+	expect.That(t, of != 0, "seed %d: no retry after the storm", sc.seed)
 	t.Logf("after the storm: %d retries, late p50 %v", of, late.Round(time.Millisecond))
 }

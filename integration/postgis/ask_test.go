@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
@@ -30,9 +31,7 @@ func ask(t *testing.T, db *pgx.Conn, shapes []orb.Geometry) []verdict {
 		var wkb [][]byte
 		for _, shape := range shapes[begin:min(begin+batch, len(shapes))] {
 			bytes, err := geometry.Append(nil, geometry.WKB, geometry.Geometry{Shape: shape})
-			if err != nil {
-				t.Fatalf("%v: %v", shape, err)
-			}
+			must.That(t, err == nil, "%v: %v", shape, err)
 			wkb = append(wkb, bytes)
 		}
 		rows, err := db.Query(t.Context(), `
@@ -40,18 +39,11 @@ func ask(t *testing.T, db *pgx.Conn, shapes []orb.Geometry) []verdict {
 				ST_IsSimple(g) AS simple, ST_IsPolygonCCW(g) AS ccw, ST_Area(g) AS area
 			FROM (SELECT ST_GeomFromWKB(w) AS g, n FROM unnest($1::bytea[]) WITH ORDINALITY AS t(w, n)) AS s, LATERAL ST_IsValidDetail(g) AS d
 			ORDER BY n`, wkb)
-		if err != nil {
-			t.Fatal(err)
-		}
-		part, err := pgx.CollectRows(rows, pgx.RowToStructByName[verdict])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
+		part := must.Get(pgx.CollectRows(rows, pgx.RowToStructByName[verdict]))(t)
 		verdicts = append(verdicts, part...)
 	}
-	if len(verdicts) != len(shapes) {
-		t.Fatalf("%d verdicts for %d geometries", len(verdicts), len(shapes))
-	}
+	must.That(t, len(verdicts) == len(shapes), "%d verdicts for %d geometries", len(verdicts), len(shapes))
 	return verdicts
 }
 
@@ -59,31 +51,21 @@ func ask(t *testing.T, db *pgx.Conn, shapes []orb.Geometry) []verdict {
 func madeValid(t *testing.T, db *pgx.Conn, shape orb.Geometry) (area float64) {
 	t.Helper()
 	wkb, err := geometry.Append(nil, geometry.WKB, geometry.Geometry{Shape: shape})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.QueryRow(t.Context(), "SELECT ST_Area(ST_MakeValid(ST_GeomFromWKB($1)))", wkb).Scan(&area); err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
+	must.Do(t, db.QueryRow(t.Context(), "SELECT ST_Area(ST_MakeValid(ST_GeomFromWKB($1)))", wkb).Scan(&area))
 	return area
 }
 
 // judged is our verdict on validity.
 func judged(t *testing.T, shape orb.Geometry) *validity.Fault {
 	t.Helper()
-	fault, err := validity.Valid(t.Context(), shape)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fault := must.Get(validity.Valid(t.Context(), shape))(t)
 	return fault
 }
 
 // isSimple is our verdict on simplicity.
 func isSimple(t *testing.T, shape orb.Geometry) *validity.Fault {
 	t.Helper()
-	fault, err := validity.Simple(t.Context(), shape)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fault := must.Get(validity.Simple(t.Context(), shape))(t)
 	return fault
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -79,9 +81,7 @@ func TestPostGIS_S0_8_conformance_data(t *testing.T) {
 		logCounts(t, counts)
 		total += len(samples)
 	}
-	if total < 200 {
-		t.Errorf("only %d geometries: is CORPORA_DIR what it should be?", total)
-	}
+	expect.That(t, total >= 200, "only %d geometries: is CORPORA_DIR what it should be?", total)
 }
 
 func judge(t *testing.T, s sample, theirs verdict) string {
@@ -111,9 +111,7 @@ func samplesOf(t *testing.T, folder string) []sample {
 	rules := transform.GeometryRules{SourceCRS: plane, EmptyGeometry: transform.Accept, Simplicity: transform.Reject}
 	gates := func(rules transform.GeometryRules) *transform.Transformer {
 		transformer, err := transform.New(transform.Config{Geometry: rules})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
 		return transformer
 	}
 	simple := gates(rules)
@@ -142,9 +140,7 @@ func samplesOf(t *testing.T, folder string) []sample {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	return samples
 }
 
@@ -157,9 +153,7 @@ func passes(t *testing.T, gates *transform.Transformer, f *transform.Feature, co
 		return true
 	}
 	var e *transform.Error
-	if !errors.As(err, &e) || e.Code != code && e.Code != classify.CodeGeometryInvalid {
-		t.Fatalf("%v", err)
-	}
+	must.That(t, errors.As(err, &e) && (e.Code == code || e.Code == classify.CodeGeometryInvalid), "%v", err)
 	return e.Code != code
 }
 

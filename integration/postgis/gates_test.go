@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -19,14 +21,10 @@ func apply(t *testing.T, rules transform.GeometryRules, shapes []orb.Geometry) (
 	t.Helper()
 	rules.SourceCRS, rules.TargetCRS = plane, plane
 	transformer, err := transform.New(transform.Config{Geometry: rules})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	for _, shape := range shapes {
 		record, err := transformer.Encode(&transform.Feature{Geometry: transform.Geometry{Shape: shape}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
 		if out, err := transformer.Apply(t.Context(), record); err == nil {
 			before, after = append(before, shape), append(after, out.Geometry.Shape)
 		}
@@ -51,9 +49,7 @@ func TestPostGIS_S0_8_rings_are_wound(t *testing.T) {
 		}
 	}
 	t.Logf("%d passed, of which %d were wound otherwise before", len(is), turned)
-	if turned < len(is)/4 || len(is) < 200 {
-		t.Error("that proves nothing")
-	}
+	expect.That(t, turned >= len(is)/4 && len(is) >= 200, "that proves nothing")
 }
 
 // What the gates repair is valid, and a ring that meets itself becomes what
@@ -80,9 +76,7 @@ func TestPostGIS_S0_8_repairs(t *testing.T) {
 		}
 	}
 	t.Logf("%d repaired, %d compared with ST_MakeValid", repaired, compared)
-	if compared < 20 {
-		t.Error("that proves nothing")
-	}
+	expect.That(t, compared >= 20, "that proves nothing")
 }
 
 // sameArea allows for rounding, which depends on where a sum begins.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -45,10 +46,7 @@ func database(t *testing.T) *pgx.Conn {
 		}
 	})
 	postgis.OrSkip(t, shared.err)
-	db, err := pgx.Connect(t.Context(), shared.server.Database(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(pgx.Connect(t.Context(), shared.server.Database(t)))(t)
 	t.Cleanup(func() {
 		if err := db.Close(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry"
@@ -93,18 +95,11 @@ func asked(t *testing.T, db *pgx.Conn, sql string, given, ours []orb.Geometry, a
 	for begin := 0; begin < len(given); begin += batch {
 		end := min(begin+batch, len(given))
 		rows, err := db.Query(t.Context(), sql, append([]any{encoded(t, given[begin:end]), encoded(t, ours[begin:end])}, arguments...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		part, err := pgx.CollectRows(rows, pgx.RowToStructByName[judgement])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
+		part := must.Get(pgx.CollectRows(rows, pgx.RowToStructByName[judgement]))(t)
 		out = append(out, part...)
 	}
-	if len(out) != len(given) {
-		t.Fatalf("%d judgements of %d geometries", len(out), len(given))
-	}
+	must.That(t, len(out) == len(given), "%d judgements of %d geometries", len(out), len(given))
 	return out
 }
 
@@ -124,9 +119,7 @@ func encoded(t *testing.T, shapes []orb.Geometry) [][]byte {
 func oracle(t *testing.T) *pgx.Conn {
 	t.Helper()
 	db := database(t)
-	if _, err := db.Exec(t.Context(), tools); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Exec(t.Context(), tools))(t)
 	return db
 }
 
@@ -138,9 +131,7 @@ func done(t *testing.T, given orb.Geometry, result *repair.Result, err error) or
 	if failed, ok := errors.AsType[*repair.Error](err); ok && failed.Reason == repair.NothingLeft {
 		return orb.MultiPolygon{}
 	}
-	if err != nil {
-		t.Fatalf("%v: %v", err, given)
-	}
+	must.That(t, err == nil, "%v: %v", err, given)
 	return result.Shape
 }
 
@@ -200,9 +191,7 @@ func arbitrate(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb
 		judgements[at[i]] = j
 	}
 	t.Logf("%d of %d geometries were judged once more, by triangles", len(at), len(given))
-	if len(at) > len(given)/20 {
-		t.Error("that are too many")
-	}
+	expect.That(t, len(at) <= len(given)/20, "that are too many")
 }
 
 // fanned replaces the rings of polygons by triangles that have the same parity
@@ -334,7 +323,5 @@ func hold(t *testing.T, given, ours []orb.Geometry, judgements []judgement, most
 		worst = max(worst, j.Difference)
 	}
 	t.Logf("%d geometries, %d of them changed; the largest difference is an area of %.3g", len(judgements), changed, worst)
-	if changed < len(judgements)/4 {
-		t.Error("that proves nothing")
-	}
+	expect.That(t, changed >= len(judgements)/4, "that proves nothing")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry"
@@ -79,21 +80,11 @@ func meetings(t *testing.T, db *pgx.Conn, shapes []orb.Geometry, faults []*valid
 	var x, y []float64
 	for i, shape := range shapes {
 		bytes, err := geometry.Append(nil, geometry.WKB, geometry.Geometry{Shape: shape})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil, "%v", err)
 		wkb, x, y = append(wkb, bytes), append(x, faults[i].At[0]), append(y, faults[i].At[1])
 	}
-	rows, err := db.Query(t.Context(), meetingWith+meeting, wkb, x, y, near)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[ways])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) != len(shapes) {
-		t.Fatalf("%d answers for %d places", len(out), len(shapes))
-	}
+	rows := must.Get(db.Query(t.Context(), meetingWith+meeting, wkb, x, y, near))(t)
+	out := must.Get(pgx.CollectRows(rows, pgx.RowToStructByName[ways]))(t)
+	must.That(t, len(out) == len(shapes), "%d answers for %d places", len(out), len(shapes))
 	return out
 }

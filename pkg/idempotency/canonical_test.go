@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestCanonical(t *testing.T) {
@@ -29,9 +32,7 @@ func TestCanonical(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S2-4_"+c.name, func(t *testing.T) {
 			got, err := Canonical([]byte(c.in))
-			if err != nil || string(got) != c.want {
-				t.Errorf("Canonical(%s) = %s, %v; want %s", c.in, got, err, c.want)
-			}
+			expect.That(t, err == nil && string(got) == c.want, "Canonical(%s) = %s, %v; want %s", c.in, got, err, c.want)
 		})
 	}
 }
@@ -75,14 +76,8 @@ func FuzzCanonical(f *testing.F) {
 			return
 		}
 		twice, err := Canonical(once)
-		if err != nil || !bytes.Equal(once, twice) {
-			t.Fatalf("%q: canonical form %q became %q (%v)", in, once, twice, err)
-		}
-		if !json.Valid(once) {
-			t.Fatalf("%q: canonical form %q is not JSON", in, once)
-		}
-		if Of(once) != Of(twice) {
-			t.Fatalf("%q: one form, two hashes", in)
-		}
+		must.That(t, err == nil && bytes.Equal(once, twice), "%q: canonical form %q became %q (%v)", in, once, twice, err)
+		must.That(t, json.Valid(once), "%q: canonical form %q is not JSON", in, once)
+		must.That(t, Of(once) == Of(twice), "%q: one form, two hashes", in)
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // readChanges is a second reader of packed records, written from the layout
@@ -53,9 +55,7 @@ func sameAs(t *testing.T, l *Ledger, changes []Change) {
 			got[k] = a
 		}
 	}
-	if l.Len() != len(want) || !maps.Equal(got, want) {
-		t.Fatalf("%d keys %v, want %d %v", l.Len(), got, len(want), want)
-	}
+	must.That(t, l.Len() == len(want) && maps.Equal(got, want), "%d keys %v, want %d %v", l.Len(), got, len(want), want)
 }
 
 func randomChanges(r *rand.Rand, n int) []Change {
@@ -79,17 +79,13 @@ func TestAppendChanges_round_trip(t *testing.T) {
 	for n := range 60 {
 		changes := randomChanges(rand.New(rand.NewPCG(uint64(n), 3)), n)
 		value := AppendChanges([]byte("before"), changes)
-		if !bytes.HasPrefix(value, []byte("before")) {
-			t.Fatal("what dst held is gone")
-		}
+		must.That(t, bytes.HasPrefix(value, []byte("before")), "what dst held is gone")
 		value = value[len("before"):]
 		if limit := (n + 1) * MaxChangeSize; len(value) > limit {
 			t.Fatalf("%d changes take %d bytes, at most %d", n, len(value), limit)
 		}
 		l := NewLedger(0, 0)
-		if err := l.Restore(value, start); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Restore(value, start))
 		sameAs(t, l, changes)
 		if read, err := readChanges(value); err != nil || len(read) != n {
 			t.Fatalf("the second reader finds %d changes, %v; want %d", len(read), err, n)
@@ -157,12 +153,8 @@ func TestRestore_sweeps_what_left_the_window(t *testing.T) {
 		for i := range changes {
 			changes[i] = Change{keyOf(batch*100 + i), appliedAt(i, start.Add(time.Duration(batch)*time.Minute))}
 		}
-		if err := l.Restore(AppendChanges(nil, changes), start.Add(999*time.Minute)); err != nil {
-			t.Fatal(err)
-		}
-		if l.Len() > 61*100 {
-			t.Fatalf("batch %d: %d keys", batch, l.Len())
-		}
+		must.Do(t, l.Restore(AppendChanges(nil, changes), start.Add(999*time.Minute)))
+		must.That(t, l.Len() <= 61*100, "batch %d: %d keys", batch, l.Len())
 	}
 	for i := range 100_000 {
 		if _, known := l.Last(keyOf(i), start.Add(999*time.Minute)); known != (i/100 >= 999-60) {
@@ -184,25 +176,16 @@ func FuzzRestore(f *testing.F) {
 		l := NewLedger(0, 0)
 		err := l.Restore(value, start)
 		direct, readErr := ReadChanges(value)
-		if fmt.Sprint(readErr) != fmt.Sprint(err) {
-			t.Fatalf("restored with %v, read with %v", err, readErr)
-		}
+		must.That(t, fmt.Sprint(readErr) == fmt.Sprint(err), "restored with %v, read with %v", err, readErr)
 		if limit := empty + 16*1024 + 4*len(value); l.Bytes() > limit {
 			t.Fatalf("%d bytes for a record of %d", l.Bytes(), len(value))
 		}
 		if err != nil {
-			if !errors.Is(err, ErrNewerLedger) && !errors.Is(err, ErrBrokenLedger) || l.Len() > 0 {
-				t.Fatalf("%v, and %d keys", err, l.Len())
-			}
+			must.That(t, (errors.Is(err, ErrNewerLedger) || errors.Is(err, ErrBrokenLedger)) && l.Len() <= 0, "%v, and %d keys", err, l.Len())
 			return
 		}
-		changes, err := readChanges(value)
-		if err != nil {
-			t.Fatalf("restored, but the second reader says %v", err)
-		}
-		if !slices.Equal(direct, changes) {
-			t.Fatalf("read as %v, the second reader says %v", direct, changes)
-		}
+		changes := must.Get(readChanges(value))(t)
+		must.That(t, slices.Equal(direct, changes), "read as %v, the second reader says %v", direct, changes)
 		sameAs(t, l, changes)
 		if again := AppendChanges(nil, changes); !bytes.Equal(again, value) {
 			t.Fatalf("%x comes back as %x", value, again)

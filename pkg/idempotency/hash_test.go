@@ -5,6 +5,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestOf(t *testing.T) {
@@ -48,15 +51,9 @@ func TestParse(t *testing.T) {
 	for _, c := range cases {
 		t.Run("C-4_"+c.name, func(t *testing.T) {
 			h, err := Parse(c.text)
-			if (err == nil) != c.ok {
-				t.Fatalf("Parse(%q) error = %v, want ok %v", c.text, err, c.ok)
-			}
-			if c.ok && h.String() != c.text {
-				t.Errorf("String() = %q, want %q", h, c.text)
-			}
-			if !c.ok && !errors.Is(err, ErrMalformed) {
-				t.Errorf("error %v does not wrap ErrMalformed", err)
-			}
+			must.That(t, (err == nil) == c.ok, "Parse(%q) error = %v, want ok %v", c.text, err, c.ok)
+			expect.That(t, !c.ok || h.String() == c.text, "String() = %q, want %q", h, c.text)
+			expect.That(t, c.ok || errors.Is(err, ErrMalformed), "error %v does not wrap ErrMalformed", err)
 		})
 	}
 }
@@ -67,18 +64,13 @@ func TestParse_reads_no_other_digit(t *testing.T) {
 		text := good[:len(good)-1] + string([]byte{byte(digit)})
 		want := digit >= '0' && digit <= '9' || digit >= 'a' && digit <= 'f'
 		h, err := Parse(text)
-		if (err == nil) != want || want && h.String() != text {
-			t.Errorf("Parse(%q) = %v, %v", text, h, err)
-		}
+		expect.That(t, (err == nil) == want && (!want || h.String() == text), "Parse(%q) = %v, %v", text, h, err)
 	}
 }
 
 func TestHashAsJSON(t *testing.T) {
 	want := Of([]byte("x"))
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(want))(t)
 	var got Hash
 	if err := json.Unmarshal(text, &got); err != nil || got != want {
 		t.Errorf("%s came back as %v, %v", text, got, err)
@@ -86,7 +78,5 @@ func TestHashAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(`"sha256:0"`), &got); !errors.Is(err, ErrMalformed) {
 		t.Errorf("a malformed hash gives %v", err)
 	}
-	if !(Hash{}).IsZero() || want.IsZero() {
-		t.Error("IsZero does not tell the zero hash from another")
-	}
+	expect.That(t, (Hash{}).IsZero() && !want.IsZero(), "IsZero does not tell the zero hash from another")
 }

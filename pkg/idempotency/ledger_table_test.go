@@ -3,6 +3,9 @@ package idempotency
 import (
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // checkLedger proves that list, table and entries tell of the same keys.
@@ -11,9 +14,7 @@ func checkLedger(t *testing.T, l *Ledger) {
 	before, count := uint32(none), 0
 	for at := l.oldest; at != none; at = l.entries.at(at).newer {
 		e := l.entries.at(at)
-		if e.older != before {
-			t.Fatalf("entry %d: the older one is %d, want %d", at, e.older, before)
-		}
+		must.That(t, e.older == before, "entry %d: the older one is %d, want %d", at, e.older, before)
 		if found := l.table.find(l.hash(&e.key), &e.key, &l.entries); found != at {
 			t.Fatalf("entry %d is found at %d", at, found)
 		}
@@ -22,9 +23,7 @@ func checkLedger(t *testing.T, l *Ledger) {
 		}
 		before = at
 	}
-	if before != l.newest || count != l.Len() {
-		t.Fatalf("the list ends at %d of %d after %d of %d keys", before, l.newest, count, l.Len())
-	}
+	must.That(t, before == l.newest && count == l.Len(), "the list ends at %d of %d after %d of %d keys", before, l.newest, count, l.Len())
 	checkTable(t, l)
 }
 
@@ -32,29 +31,22 @@ func checkLedger(t *testing.T, l *Ledger) {
 func checkTable(t *testing.T, l *Ledger) {
 	t.Helper()
 	d := &l.table
-	if len(d.directory) != 1<<d.depth {
-		t.Fatalf("%d places in a directory of depth %d", len(d.directory), d.depth)
-	}
+	must.That(t, len(d.directory) == 1<<d.depth, "%d places in a directory of depth %d", len(d.directory), d.depth)
 	segments, deepest, keys := 0, 0, 0
 	for i := 0; i < len(d.directory); {
 		s := d.directory[i]
 		length := 1 << (d.depth - s.depth)
-		if i%length != 0 {
-			t.Fatalf("a segment of depth %d begins at %d", s.depth, i)
-		}
+		must.That(t, i%length == 0, "a segment of depth %d begins at %d", s.depth, i)
 		for j := i; j < i+length; j++ {
-			if d.directory[j] != s {
-				t.Fatalf("place %d holds another segment than place %d", j, i)
-			}
+			must.That(t, d.directory[j] == s, "place %d holds another segment than place %d", j, i)
 		}
 		if s.depth == d.depth {
 			deepest++
 		}
 		segments, keys, i = segments+1, keys+checkSegment(t, l, s), i+length
 	}
-	if segments != d.segments || deepest != d.deepest || keys != l.Len() {
-		t.Fatalf("segments %d, deepest %d, keys %d; counted %d, %d, %d", d.segments, d.deepest, l.Len(), segments, deepest, keys)
-	}
+	must.That(t, segments == d.segments && deepest == d.deepest && keys == l.Len(),
+		"segments %d, deepest %d, keys %d; counted %d, %d, %d", d.segments, d.deepest, l.Len(), segments, deepest, keys)
 }
 
 func checkSegment(t *testing.T, l *Ledger, s *segment) (keys int) {
@@ -76,9 +68,7 @@ func checkSegment(t *testing.T, l *Ledger, s *segment) (keys int) {
 			t.Fatalf("bucket %d counts %d keys that went past it, there are %d", b, s.buckets[b].over, over[b])
 		}
 	}
-	if keys != int(s.used) || keys > splitAt {
-		t.Fatalf("a segment counts %d keys and holds %d, at most %d", s.used, keys, splitAt)
-	}
+	must.That(t, keys == int(s.used) && keys <= splitAt, "a segment counts %d keys and holds %d, at most %d", s.used, keys, splitAt)
 	return keys
 }
 
@@ -86,9 +76,7 @@ func checkSegment(t *testing.T, l *Ledger, s *segment) (keys int) {
 func bytesPerKey(t *testing.T, l *Ledger) float64 {
 	t.Helper()
 	per := float64(l.Bytes()) / float64(l.Len())
-	if l.Len() >= 10_000 && per > 64 {
-		t.Fatalf("%.2f bytes per key at %d keys", per, l.Len())
-	}
+	must.That(t, l.Len() < 10_000 || per <= 64, "%.2f bytes per key at %d keys", per, l.Len())
 	return per
 }
 
@@ -119,8 +107,6 @@ func TestLedger_64_bytes_per_key_at_every_size(t *testing.T) {
 		l.Last(keyOf(0), later.Add(2*time.Hour))
 	}
 	checkLedger(t, l)
-	if l.Bytes() > 64*1024 {
-		t.Errorf("an empty ledger holds %d bytes", l.Bytes())
-	}
+	expect.That(t, l.Bytes() <= 64*1024, "an empty ledger holds %d bytes", l.Bytes())
 	t.Logf("worst bytes per key: %.2f growing, %.2f shrinking", worstUp, worstDown)
 }

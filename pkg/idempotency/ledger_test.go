@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // start is when the tests begin; the ledger has no clock but theirs.
@@ -47,9 +50,7 @@ func TestContentOf(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S2-4_"+c.name, func(t *testing.T) {
 			content, ok := ContentOf(c.text)
-			if ok != c.ok {
-				t.Fatalf("ContentOf(%q) ok = %v, want %v", c.text, ok, c.ok)
-			}
+			must.That(t, ok == c.ok, "ContentOf(%q) ok = %v, want %v", c.text, ok, c.ok)
 			if want := Of([]byte("x")); ok && content != [8]byte(want[:8]) || !ok && content != [8]byte{} {
 				t.Errorf("ContentOf(%q) = %x", c.text, content)
 			}
@@ -174,8 +175,6 @@ func TestLedger_Forget(t *testing.T) {
 			t.Fatalf("key %d: %+v, known %v", i, got, known)
 		}
 	}
-	if l.Len() != keys/2+1 {
-		t.Errorf("%d keys are left", l.Len())
-	}
+	expect.That(t, l.Len() == keys/2+1, "%d keys are left", l.Len())
 	checkLedger(t, l)
 }

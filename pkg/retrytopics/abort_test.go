@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -33,24 +35,18 @@ func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
 	}
 	e := b.engine(cfg)
 	b.abort(&kgo.Record{Topic: source, Value: []byte("never")})
-	if err := e.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Run(ctx))
 	if !slices.Equal(ends, []bool{false, true}) || refused.Hits() != 1 {
 		t.Errorf("transactions ended %v (true: committed), %d refused; want one aborted, and the next one committed", ends, refused.Hits())
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		t.Error("the position was committed only when the engine stopped")
-	}
+	expect.That(t, !errors.Is(ctx.Err(), context.DeadlineExceeded), "the position was committed only when the engine stopped")
 }
 
 // abort produces records in a transaction that is aborted.
 func (b *broker) abort(records ...*kgo.Record) {
 	b.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.TransactionalID("aborts"))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	defer client.Close()
 	if err := client.BeginTransaction(); err != nil {
 		b.t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // administers calls do with an administrative client. An error of do ends the test.
@@ -64,9 +66,7 @@ func (b *broker) expires(group string) {
 func (b *broker) byPartition() {
 	b.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	b.t.Cleanup(client.Close)
 	b.client = client
 }

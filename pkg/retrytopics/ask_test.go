@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -33,14 +34,10 @@ func TestMarks_S4_2(t *testing.T) {
 		"retry after over an answer": {retrytopics.RetryAfter(time.Minute, errors.Join(errSlow, &classify.HTTPError{Status: 429, RetryAfter: time.Second})), classify.RetryAfter, time.Minute},
 	} {
 		f := classify.Of(c.err)
-		if f.Class != c.class || f.RetryAfter != c.after || f.Firm != (c.after > 0) || !errors.Is(c.err, errSlow) {
-			t.Errorf("%s: got %+v", name, f)
-		}
+		expect.That(t, f.Class == c.class && f.RetryAfter == c.after && f.Firm == (c.after > 0) && errors.Is(c.err, errSlow), "%s: got %+v", name, f)
 	}
 	for _, err := range []error{retrytopics.Retry(nil), retrytopics.RetryAfter(time.Second, nil), retrytopics.Reject(nil)} {
-		if err != nil {
-			t.Errorf("the mark of no error is %v", err)
-		}
+		expect.That(t, err == nil, "the mark of no error is %v", err)
 	}
 }
 
@@ -63,9 +60,7 @@ func TestDecide_S4_4_retryAfterIsNeverEarly(t *testing.T) {
 	policies := policy.Policies{Default: policy.Policy{RetryAfterLimit: time.Minute}}
 	for d, tier := range map[time.Duration]int{1: 0, 2 * time.Second: 0, 2*time.Second + 1: 1, 9 * time.Second: 1, 300 * time.Hour: 1, math.MaxInt64: 1} {
 		got := policy.Decide(policies, tiers, policy.Tried{Attempts: 1}, classify.Of(retrytopics.RetryAfter(d, errSlow)), now, func() float64 { return 0.5 })
-		if got.Outcome != policy.OutcomeRetried || got.Tier != tier || got.Due.Before(now.Add(d)) {
-			t.Errorf("%v: got %+v", d, got)
-		}
+		expect.That(t, got.Outcome == policy.OutcomeRetried && got.Tier == tier && !got.Due.Before(now.Add(d)), "%v: got %+v", d, got)
 		if again, due := policy.Surface(tiers, got.Due, got.Due.Add(-time.Millisecond)); due || again.Due != got.Due {
 			t.Errorf("%v: surfaces early, or is due at another time: %+v", d, again)
 		}

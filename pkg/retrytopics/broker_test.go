@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -63,9 +64,7 @@ func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
 func (b *broker) engine(cfg retrytopics.Config) *retrytopics.Engine {
 	b.t.Helper()
 	e, err := retrytopics.New(cfg)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	if err := e.CreateTopics(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
@@ -117,13 +116,9 @@ func (b *broker) read(topic string) []*kgo.Record {
 	defer cancel()
 	adm := kadm.NewClient(b.client)
 	ends, err := adm.ListCommittedOffsets(ctx, topic)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	starts, err := adm.ListStartOffsets(ctx, topic)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	left := map[int32]int64{}
 	from := map[int32]kgo.Offset{}
 	ends.Each(func(o kadm.ListedOffset) {
@@ -135,9 +130,7 @@ func (b *broker) read(topic string) []*kgo.Record {
 	})
 	consumer, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	defer consumer.Close()
 	var all []*kgo.Record
 	for len(left) > 0 {
@@ -170,9 +163,7 @@ func headerOf(r *kgo.Record, key string) string {
 func (b *broker) cacheIDs(topics ...string) {
 	b.t.Helper()
 	details, err := kadm.NewClient(b.client).ListTopics(b.t.Context(), topics...)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	b.ids = map[string][16]byte{}
 	for _, d := range details {
 		b.ids[d.Topic] = d.ID

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -34,9 +35,7 @@ func TestClassified_S4_3_everyKafkaError(t *testing.T) {
 			t.Errorf("%d: the failure holds %v", code, f.Err)
 		}
 	}
-	if known < 120 {
-		t.Errorf("the client knows only %d errors", known)
-	}
+	expect.That(t, known >= 120, "the client knows only %d errors", known)
 	if f := of(kgo.ErrRecordTimeout); f.Code != classify.CodeTimeout {
 		t.Errorf("a record that timed out is %s", f.Code)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -43,7 +44,5 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 		}
 		delete(want, string(deadLetter.Key))
 	}
-	if len(want) > 0 {
-		t.Errorf("no letter says %v", want)
-	}
+	expect.That(t, len(want) <= 0, "no letter says %v", want)
 }

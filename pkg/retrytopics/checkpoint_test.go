@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func id(n byte) topicID { return topicID{n} }
@@ -23,13 +26,9 @@ func sample() *checkpoint {
 func TestCheckpoint_S4_14_roundTrip(t *testing.T) {
 	t.Parallel()
 	r, err := sample().record("features.state", 3)
-	if err != nil || r.Topic != "features.state" || r.Partition != 3 || string(r.Key) != checkpointKey {
-		t.Fatalf("record %+v, %v", r, err)
-	}
+	must.That(t, err == nil && r.Topic == "features.state" && r.Partition == 3 && string(r.Key) == checkpointKey, "record %+v, %v", r, err)
 	got, err := decodeCheckpoint(r.Value)
-	if err != nil || !reflect.DeepEqual(got, sample()) {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	expect.That(t, err == nil && reflect.DeepEqual(got, sample()), "got %+v, %v", got, err)
 	// A version without checkpoints reads it as the state of a key of which nothing waits.
 	if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyState{}) {
 		t.Errorf("as a state: %+v, %v", st, err)
@@ -63,9 +62,7 @@ func TestCheckpoint_S4_14_refuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cp, err := decodeCheckpoint([]byte(c.value))
-			if err == nil || errors.Is(err, ErrNewerState) != c.newer {
-				t.Errorf("got %+v, %v", cp, err)
-			}
+			expect.That(t, err != nil && errors.Is(err, ErrNewerState) == c.newer, "got %+v, %v", cp, err)
 		})
 	}
 }
@@ -89,12 +86,8 @@ func TestSeal_S4_14(t *testing.T) {
 		for _, generation := range []generations{{}, {now: 1}, {1, 1}, {5, 2}, {maxGeneration, 0}, {maxGeneration, maxGeneration}} {
 			sealed := seal(text, generation)
 			got, g, ok := unseal(sealed)
-			if got != text || g != generation || !ok {
-				t.Errorf("%q of generation %v became %q, %v, %v", text, generation, got, g, ok)
-			}
-			if len(sealed)-len(text) > sealRoom {
-				t.Errorf("a seal of %d bytes", len(sealed)-len(text))
-			}
+			expect.That(t, got == text && g == generation && ok, "%q of generation %v became %q, %v, %v", text, generation, got, g, ok)
+			expect.That(t, len(sealed)-len(text) <= sealRoom, "a seal of %d bytes", len(sealed)-len(text))
 			// A version without checkpoints reads the same gaps.
 			before, err := decodeAhead(5, text)
 			if after, err2 := decodeAhead(5, sealed); err != nil || err2 != nil || !reflect.DeepEqual(before, after) {
@@ -117,10 +110,7 @@ func TestSeal_S4_14(t *testing.T) {
 }
 
 func FuzzCheckpoint(f *testing.F) {
-	r, err := sample().record("s", 0)
-	if err != nil {
-		f.Fatal(err)
-	}
+	r := must.Get(sample().record("s", 0))(f)
 	for _, seed := range []string{string(r.Value), `{"format":1,"checkpoint":{"format":1,"at":{"t":{"offset":2}}}}`, `{"format":1}`, `{`} {
 		f.Add([]byte(seed))
 	}
@@ -129,13 +119,8 @@ func FuzzCheckpoint(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r, err := cp.record("s", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(cp.record("s", 0))(t)
 		again, err := decodeCheckpoint(r.Value)
-		if err != nil || !reflect.DeepEqual(again, cp) {
-			t.Fatalf("%s became %s: %v", value, r.Value, err)
-		}
+		must.That(t, err == nil && reflect.DeepEqual(again, cp), "%s became %s: %v", value, r.Value, err)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -23,9 +24,8 @@ func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
 	defer stop()
 	for name, run := range map[string]func(context.Context) error{"run": b.engine(cfg).Run, "until_end": b.engine(cfg).RunUntilEnd} {
 		err := run(ctx)
-		if !errors.Is(err, retrytopics.ErrLogTruncated) || !strings.Contains(err.Error(), "and 1000 is committed") || !strings.Contains(err.Error(), source+" partition ") {
-			t.Errorf("%s: got %v", name, err)
-		}
+		expect.That(t, errors.Is(err, retrytopics.ErrLogTruncated) && strings.Contains(err.Error(), "and 1000 is committed") && strings.Contains(err.Error(), source+" partition "),
+			"%s: got %v", name, err)
 	}
 	if out := b.read(output); len(out) != 0 {
 		t.Errorf("%d records took effect", len(out))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -45,7 +46,5 @@ func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
 			delete(wanted, at)
 		}
 	}
-	if len(wanted) > 0 {
-		t.Errorf("nothing was read of %v", wanted)
-	}
+	expect.That(t, len(wanted) <= 0, "nothing was read of %v", wanted)
 }

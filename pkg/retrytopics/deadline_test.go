@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestDeadline(t *testing.T) {
@@ -38,9 +40,7 @@ func TestDeadline(t *testing.T) {
 				if err, cause := d.Err(), context.Cause(d); !errors.Is(err, c.err) || !errors.Is(cause, c.cause) {
 					t.Errorf("Err = %v, cause %v, want %v and %v", err, cause, c.err, c.cause)
 				}
-				if d.Value(name{}) != "lane" {
-					t.Error("the parent's values are lost")
-				}
+				expect.That(t, d.Value(name{}) == "lane", "the parent's values are lost")
 			})
 		})
 	}

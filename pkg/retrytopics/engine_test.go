@@ -15,6 +15,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -73,9 +75,7 @@ func TestEngine_C1_deliversEveryRecordOnce(t *testing.T) {
 			t.Fatalf("output has %s %q", header.KeySource, got)
 		}
 	}
-	if len(out) != 500 || len(seen) != 500 {
-		t.Errorf("%d outputs of %d events, want 500 of 500", len(out), len(seen))
-	}
+	expect.That(t, len(out) == 500 && len(seen) == 500, "%d outputs of %d events, want 500 of 500", len(out), len(seen))
 }
 
 func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T) {
@@ -96,9 +96,7 @@ func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T
 				t.Errorf("attempt %d of %s began %v early", i+1, k, f.due[k][i].Sub(began[i]))
 			}
 		}
-		if len(began) != 4 {
-			t.Errorf("%d attempts at %s, want 4", len(began), k)
-		}
+		expect.That(t, len(began) == 4, "%d attempts at %s, want 4", len(began), k)
 	}
 	var path []string
 	for _, e := range committed {
@@ -107,9 +105,7 @@ func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T
 		}
 	}
 	want := []string{"retried to features.retry-100ms", "retried to features.retry-300ms", "retried to features.retry-600ms", "delivered to features.out"}
-	if !slices.Equal(path, want) {
-		t.Errorf("path of k7: %v", path)
-	}
+	expect.That(t, slices.Equal(path, want), "path of k7: %v", path)
 }
 
 func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
@@ -125,9 +121,7 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 		return retrytopics.Result{}, errors.New("nobody knows this error")
 	})))
 	deadLetters := b.read(source + ".dlq")
-	if len(deadLetters) != 4 {
-		t.Fatalf("%d letters, want 4", len(deadLetters))
-	}
+	must.That(t, len(deadLetters) == 4, "%d letters, want 4", len(deadLetters))
 	originals := map[string]*kgo.Record{}
 	for _, r := range b.read(source) {
 		originals[header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()] = r
@@ -142,9 +136,7 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 			t.Errorf("producer headers %v, want %v", got, o.Headers)
 		}
 		c, err := header.ParseControl(l.Headers)
-		if err != nil || c.ErrorCode != string(classify.CodeUnknown) || c.DeadLetterID == "" || c.Attempt != 1 || !c.Due.IsZero() {
-			t.Errorf("control headers %+v, %v", c, err)
-		}
+		expect.That(t, err == nil && c.ErrorCode == string(classify.CodeUnknown) && c.DeadLetterID != "" && c.Attempt == 1 && c.Due.IsZero(), "control headers %+v, %v", c, err)
 	}
 }
 
@@ -156,14 +148,10 @@ func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
 	b.produce(events(5)...)
 	b.drain(b.engine(cfg))
 	deadLetters := b.read(source + ".dlq")
-	if len(deadLetters) != 5 {
-		t.Fatalf("%d letters, want 5", len(deadLetters))
-	}
+	must.That(t, len(deadLetters) == 5, "%d letters, want 5", len(deadLetters))
 	c, err := header.ParseControl(deadLetters[0].Headers)
-	if err != nil || c.Attempt != 3 || c.MaxAttempts != 3 || c.ErrorCode != string(classify.CodeHTTPUnavailable) || !strings.HasPrefix(c.FeatureID, "id-") ||
-		c.FirstFailedAt.After(c.FailedAt) || c.FirstFailedAt.IsZero() {
-		t.Errorf("control headers %+v, %v", c, err)
-	}
+	expect.That(t, err == nil && c.Attempt == 3 && c.MaxAttempts == 3 && c.ErrorCode == string(classify.CodeHTTPUnavailable) && strings.HasPrefix(c.FeatureID, "id-") && !c.FirstFailedAt.After(c.FailedAt) && !c.FirstFailedAt.IsZero(),
+		"control headers %+v, %v", c, err)
 }
 
 func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
@@ -202,13 +190,9 @@ func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *t
 	}
 	b.drain(b.engine(cfg))
 	for k, began := range f.began {
-		if len(began) != 2 || began[1].Sub(began[0]) < 2500*time.Millisecond {
-			t.Errorf("attempts at %s: %v", k, began)
-		}
+		expect.That(t, len(began) == 2 && began[1].Sub(began[0]) >= 2500*time.Millisecond, "attempts at %s: %v", k, began)
 	}
-	if outcomes[policy.OutcomeParked] == 0 || outcomes[policy.OutcomeDelivered] != 3 || outcomes[policy.OutcomeRetried] != 3 {
-		t.Errorf("outcomes %v", outcomes)
-	}
+	expect.That(t, outcomes[policy.OutcomeParked] != 0 && outcomes[policy.OutcomeDelivered] == 3 && outcomes[policy.OutcomeRetried] == 3, "outcomes %v", outcomes)
 }
 
 func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
@@ -220,9 +204,8 @@ func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
 		Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("many")}}})
 	b.drain(e)
 	deadLetters := b.read(source + ".dlq")
-	if len(deadLetters) != 1 || headerOf(deadLetters[0], header.KeyErrorCode) != string(classify.CodeMalformedHeader) || string(deadLetters[0].Value) != "v" {
-		t.Fatalf("letters %v", deadLetters)
-	}
+	must.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyErrorCode) == string(classify.CodeMalformedHeader) && string(deadLetters[0].Value) == "v",
+		"letters %v", deadLetters)
 }
 
 // noise does not compress.
@@ -257,9 +240,7 @@ func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) 
 			cfg.Outputs = outputs
 			b.drain(b.engine(cfg))
 			dead := b.read(source + ".dlq")
-			if len(dead) != 1 || headerOf(dead[0], header.KeyErrorCode) != string(classify.CodeOutputTooLarge) || string(dead[0].Value) != "v3" {
-				t.Fatalf("dead letters %v", dead)
-			}
+			must.That(t, len(dead) == 1 && headerOf(dead[0], header.KeyErrorCode) == string(classify.CodeOutputTooLarge) && string(dead[0].Value) == "v3", "dead letters %v", dead)
 			if outputs == nil {
 				if request, response := headerOf(dead[0], header.KeyErrorRequest), headerOf(dead[0], header.KeyErrorResponse); request != `{"method":"produce","topic":"features.out"}` || response != `{"kafka_error":10}` {
 					t.Errorf("S2-5: request %s, response %s", request, response)
@@ -279,10 +260,7 @@ func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
 	b := newBroker(t)
 	cfg := b.config(copied)
 	cfg.DLQ = "nowhere"
-	e, err := retrytopics.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(retrytopics.New(cfg))(t)
 	if err := e.Run(t.Context()); !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("got %v", err)
 	}
@@ -292,8 +270,6 @@ func TestNewReportsEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := retrytopics.New(retrytopics.Config{Retries: retrytopics.Retries{Policy: policy.Policy{MaxAttempts: -1}}, Limits: retrytopics.Limits{Concurrency: -2}})
 	for _, want := range []string{"Source", "Group", "Handler", "Brokers", "MaxAttempts", "Concurrency"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no word of %s in: %v", want, err)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "no word of %s in: %v", want, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -82,13 +83,8 @@ func TestExploreMutants_S3_1_aWrongRuleIsFoundOut(t *testing.T) {
 			return !strings.Contains(m.name, asked)
 		}
 	})
-	if len(tried) == 0 {
-		t.Fatalf("SWITCHBACK_TEST_MUTANTS is %q, and can be all, some, or a part of a mutant's name", asked)
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, len(tried) != 0, "SWITCHBACK_TEST_MUTANTS is %q, and can be all, some, or a part of a mutant's name", asked)
+	dir := must.Get(os.Getwd())(t)
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup
 	for _, m := range tried {

@@ -14,19 +14,17 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Every interleaving of small histories keeps every promise. How many states there are is printed.
 func TestExplore_S3_1_S4_14_everyInterleavingKeepsThePromises(t *testing.T) {
 	asked := cmp.Or(os.Getenv("SWITCHBACK_TEST_HISTORIES"), scales[0].name)
 	at := slices.IndexFunc(scales, func(s scale) bool { return s.name == asked })
-	if at < 0 {
-		t.Fatalf("SWITCHBACK_TEST_HISTORIES is %q, and can be one of %+v", asked, scales)
-	}
-	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, at >= 0, "SWITCHBACK_TEST_HISTORIES is %q, and can be one of %+v", asked, scales)
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1")))(t)
 	defer client.Close()
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // states are made and forgotten
 	var all explored
@@ -61,9 +59,7 @@ func exploreAll(t *testing.T, p *plan, client *kgo.Client) (all explored) {
 					n, err := exploreOne(p, h, client)
 					mu.Lock()
 					all.add(n)
-					if err != nil && !t.Failed() {
-						t.Error(err)
-					}
+					expect.That(t, err == nil || t.Failed(), "%v", err)
 					failed := t.Failed()
 					mu.Unlock()
 					if failed {

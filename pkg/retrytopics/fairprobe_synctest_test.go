@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 var errUnavailable = errors.New("503")
@@ -31,9 +33,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 				for {
 					asked := s.next()
 					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
-					if s.counts(asked, failure) {
-						t.Fatalf("the failure of record %d counts, though nobody got through", asked.offset)
-					}
+					must.That(t, !s.counts(asked, failure), "the failure of record %d counts, though nobody got through", asked.offset)
 					if asked.offset == index {
 						s.done(asked)
 						break
@@ -46,9 +46,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 				for range bad {
 					asked := s.next()
 					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
-					if !s.counts(asked, failure) {
-						t.Fatalf("record %d failed while another one got through, and it does not count", asked.offset)
-					}
+					must.That(t, s.counts(asked, failure), "record %d failed while another one got through, and it does not count", asked.offset)
 					asked.down = failure
 					s.done(asked)
 				}

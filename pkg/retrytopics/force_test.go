@@ -11,6 +11,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -203,9 +205,7 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	f.replays(true)
 	f.want("k/2 dead_lettered", "k/5 delivered", "k/2 dead_lettered")
 	dead := f.read(source + ".dlq")
-	if len(dead) != 2 || headerOf(dead[0], header.KeyDeadLetterID) != headerOf(dead[1], header.KeyDeadLetterID) {
-		t.Fatalf("%d records in the DLQ, want two of one letter", len(dead))
-	}
+	must.That(t, len(dead) == 2 && headerOf(dead[0], header.KeyDeadLetterID) == headerOf(dead[1], header.KeyDeadLetterID), "%d records in the DLQ, want two of one letter", len(dead))
 	if got := headerOf(dead[1], header.KeyForceVersion) + headerOf(dead[1], header.KeyReplaySource); got != "" {
 		t.Errorf("the letter still has %q", got)
 	}
@@ -258,11 +258,7 @@ func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
 	f.drain(f.engine(f.cfg))
 	got := numbers(t, f.read(output))
 	for k, ns := range got {
-		if !slices.Equal(ns, []int{5, 2}) {
-			t.Errorf("%s took effect as %v, want the newer event and then, once, the forced one", k, ns)
-		}
+		expect.That(t, slices.Equal(ns, []int{5, 2}), "%s took effect as %v, want the newer event and then, once, the forced one", k, ns)
 	}
-	if len(got) != keys {
-		t.Errorf("%d keys, want %d", len(got), keys)
-	}
+	expect.That(t, len(got) == keys, "%d keys, want %d", len(got), keys)
 }

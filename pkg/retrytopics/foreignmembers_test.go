@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -38,13 +40,9 @@ func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 	other.Source, other.Membership.Instance, other.DLQ = "parcels", "two", ""
 	other.Retries.Tiers = []policy.Tier{{Topic: "parcels.retry-1s", Delay: time.Second}}
 	err := b.engine(other).Run(ctx)
-	if !errors.Is(err, retrytopics.ErrGroup) {
-		t.Fatalf("%v, want ErrGroup", err)
-	}
+	must.That(t, errors.Is(err, retrytopics.ErrGroup), "%v, want ErrGroup", err)
 	for _, want := range []string{"group g", "do not consume parcels", "one on", "features", "source.group"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in: %v", want, err)
-		}
+		expect.That(t, strings.Contains(err.Error(), want), "%q is not in: %v", want, err)
 	}
 
 	b.produce(&kgo.Record{Key: []byte("b"), Value: []byte("v")})

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -21,9 +22,7 @@ import (
 // failsFirst gives a handler that fails the first n attempts of each record, and counts early attempts.
 func failsFirst(t *testing.T, n int) retrytopics.Handler {
 	return func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		if time.Now().Before(r.Control.Due) {
-			t.Errorf("attempt %d of %s came before %v", r.Attempt, r.Source, r.Control.Due)
-		}
+		expect.That(t, !time.Now().Before(r.Control.Due), "attempt %d of %s came before %v", r.Attempt, r.Source, r.Control.Due)
 		if r.Attempt <= n {
 			return retrytopics.Result{}, &classify.HTTPError{Status: 503}
 		}
@@ -76,9 +75,7 @@ func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 		t.Fatalf("%d outputs, want %d", len(out), n)
 	}
 	for _, s := range e.Stats().Tiers {
-		if s.Waiting != 0 || s.Former != (s.Delay == 2*time.Second) {
-			t.Errorf("%+v", s)
-		}
+		expect.That(t, s.Waiting == 0 && s.Former == (s.Delay == 2*time.Second), "%+v", s)
 	}
 	b.park(n, []policy.Tier{tier(2 * time.Second)})
 	b.drain(b.engine(b.config(failsFirst(t, 1))))
@@ -122,9 +119,7 @@ func TestFormerTier_S3_1_anothersRecordsBeyondTheSource(t *testing.T) {
 		b.drain(e)
 	}
 	committed, err := kadm.NewClient(b.client).FetchOffsets(t.Context(), b.config(nil).Group)
-	if err != nil || len(committed[former.Topic]) == 0 {
-		t.Errorf("the group has committed nothing in %s, so this tests nothing: %v", former.Topic, err)
-	}
+	expect.That(t, err == nil && len(committed[former.Topic]) != 0, "the group has committed nothing in %s, so this tests nothing: %v", former.Topic, err)
 	if waiting := len(b.read(former.Topic)); waiting != partitions+2 {
 		t.Errorf("%d records wait for roads, want %d", waiting, partitions+2)
 	}
@@ -142,7 +137,6 @@ func TestFormerTier_S0_4_refused(t *testing.T) {
 	b.byPartition()
 	b.produce(&kgo.Record{Topic: former.Topic, Partition: partitions + 1, Value: []byte("v")})
 	err := e.RunUntilEnd(t.Context())
-	if !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), "--alter --topic features --partitions 5") || strings.Contains(err.Error(), "--delete") {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, errors.Is(err, retrytopics.ErrTopics) && strings.Contains(err.Error(), "--alter --topic features --partitions 5") && !strings.Contains(err.Error(), "--delete"),
+		"got %v", err)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -49,9 +50,7 @@ func TestFormerTiers_S3_1_areThoseThatNobodyNames(t *testing.T) {
 	details["a.retry-3s"] = kadm.TopicDetail{Topic: "a.retry-3s", Err: kerr.TopicAuthorizationFailed}
 	got := FormerTiers("a.retry-", []string{"a.retry-1s", "a.retry-5s"}, details)
 	want := []FormerTier{{Tier: policy.Tier{Topic: "a.retry-4s", Delay: 4 * time.Second}, Partitions: 2}, {Tier: policy.Tier{Topic: "a.retry-9s", Delay: 9 * time.Second}, Partitions: 3}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	expect.That(t, slices.Equal(got, want), "got %v, want %v", got, want)
 }
 
 // S0-4: of a partition that is with another member, nothing is taken; of an own one, nothing is left out.
@@ -71,9 +70,7 @@ func TestWholeShards_S0_4(t *testing.T) {
 		{"nothing", map[string][]int32{}, map[string][]int32{}, ""},
 	} {
 		got := coPartitioned(c.assigned, "src")
-		if !maps.EqualFunc(got, c.want, slices.Equal) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		expect.That(t, maps.EqualFunc(got, c.want, slices.Equal), "%s: %v, want %v", c.name, got, c.want)
 		if lacks := lacking(got, "src", counts); lacks != c.lacks {
 			t.Errorf("%s: lacks %q, want %q", c.name, lacks, c.lacks)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -48,9 +49,7 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
 	blocked, _ := e.Blocked()
 	for _, word := range []string{"User:pipeline", "Write", "topic " + output} {
-		if !strings.Contains(blocked.Reason, word) {
-			t.Errorf("the reason does not say %q: %s", word, blocked.Reason)
-		}
+		expect.That(t, strings.Contains(blocked.Reason, word), "the reason does not say %q: %s", word, blocked.Reason)
 	}
 	if n := aborted.Load(); n != 3 {
 		t.Errorf("%d aborted transactions until the engine was blocked", n)
@@ -75,9 +74,7 @@ func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
 	b.produce(events(5)...)
 	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.TransactionalIDAuthorizationFailed, Count: -1})
 	err := e.Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "Write transactional id g-one") {
-		t.Errorf("error %v", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "Write transactional id g-one"), "error %v", err)
 }
 
 // An engine that never was allowed to write results stays and waits: after its end, a restart would call the handlers again. A bounded run

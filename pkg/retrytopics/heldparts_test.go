@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -101,9 +102,7 @@ func TestHeldParts_S3_1(t *testing.T) {
 				h.ends(s.what, s.a, s.outcome, s.letter, s.dead...)
 			}
 			h.waits("at the end", false)
-			if h.st.Held != "" || h.st.HeldParts != "" || h.st.HeldRemaining {
-				t.Errorf("it is still held: %+v", h.st)
-			}
+			expect.That(t, h.st.Held == "" && h.st.HeldParts == "" && !h.st.HeldRemaining, "it is still held: %+v", h.st)
 		})
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Ten minutes of outage on a virtual clock: one probe a cooldown, everything else waits in its order.
@@ -27,9 +30,7 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
 			probes++
 		}
-		if probes != 20 {
-			t.Errorf("%d probes in ten minutes with a cooldown of 30 s, want 20", probes)
-		}
+		expect.That(t, probes == 20, "%d probes in ten minutes with a cooldown of 30 s, want 20", probes)
 		s.done(s.next()) // this one gets through
 		for range 49 {
 			s.done(s.next())
@@ -69,14 +70,10 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 		s.pause(false)
 		for i, want := range []*task{first, other, late, second} {
 			got := <-began
-			if got != want {
-				t.Errorf("task %d is the one at offset %d, want %d", i, got.raw.Offset, want.raw.Offset)
-			}
+			expect.That(t, got == want, "task %d is the one at offset %d, want %d", i, got.raw.Offset, want.raw.Offset)
 			s.done(got)
 		}
-		if len(s.harvest()) != 4 {
-			t.Error("not all finished")
-		}
+		expect.That(t, len(s.harvest()) == 4, "not all finished")
 	})
 }
 
@@ -91,17 +88,13 @@ func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
 		}
 		probe := s.next()
-		if probe.from != gone {
-			t.Fatal("the other lane probes first")
-		}
+		must.That(t, probe.from == gone, "the other lane probes first")
 		s.drop([]*partition{gone})
 		s.done(probe)
 		time.Sleep(time.Minute) // virtual
 		synctest.Wait()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.runnable.len() != 1 {
-			t.Error("nothing probes")
-		}
+		expect.That(t, s.runnable.len() == 1, "nothing probes")
 	})
 }

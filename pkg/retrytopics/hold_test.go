@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -71,9 +72,7 @@ func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testin
 	if got := fmt.Sprint(outcomes); got != "map[delivered attempt 1:400]" {
 		t.Errorf("outcomes %s", got)
 	}
-	if len(most.Held) != 1 || most.Held[0].Dependency != "places" || most.Held[0].Records == 0 {
-		t.Errorf("held %+v", most.Held)
-	}
+	expect.That(t, len(most.Held) == 1 && most.Held[0].Dependency == "places" && most.Held[0].Records != 0, "held %+v", most.Held)
 	b.inOrder(400)
 }
 

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // S0-4: what is read of a commit from outside is what the engine wrote.
@@ -24,13 +27,9 @@ func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 		t.Fatalf("%+v, %v, want %+v", c, err, want)
 	}
 	for at, want := range map[int64]bool{0: true, 5: true, 6: false, 7: true, 8: true, 9: false, 10: false, 11: true, 12: false} {
-		if c.Finished(at) != want {
-			t.Errorf("%d finished: %t", at, !want)
-		}
+		expect.That(t, c.Finished(at) == want, "%d finished: %t", at, !want)
 	}
-	if (Commit{Offset: -1}).Finished(0) {
-		t.Error("without a commit, something is finished")
-	}
+	expect.That(t, !(Commit{Offset: -1}).Finished(0), "without a commit, something is finished")
 	if c, err := ParseCommit(9, "member-7"); err != nil || len(c.Ahead) > 0 {
 		t.Errorf("metadata of other software: %+v, %v", c, err)
 	}
@@ -44,15 +43,10 @@ func TestParseCheckpoint_S0_4(t *testing.T) {
 	t.Parallel()
 	id := topicID{1, 2}
 	cp := checkpoint{group: "g", source: "s", generation: 2, positions: map[string]topicPosition{"s": {id, commitPoint{7, encodeAhead(7, []span{{9, 9}})}}}}
-	r, err := cp.record("state", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(cp.record("state", 0))(t)
 	got, ok, err := ParseCheckpoint(r)
 	want := Checkpoint{Group: "g", Source: "s", Generation: 2, First: 2, Positions: map[string]TopicCommit{"s": {id, Commit{Offset: 7, Ahead: []Run{{9, 9}}}}}}
-	if err != nil || !ok || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %t, %v", got, ok, err)
-	}
+	expect.That(t, err == nil && ok && reflect.DeepEqual(got, want), "%+v, %t, %v", got, ok, err)
 	for _, other := range []*kgo.Record{{Key: []byte("k"), Value: r.Value}, {Key: r.Key}, {}} {
 		if _, ok, err := ParseCheckpoint(other); ok || err != nil {
 			t.Errorf("%q: %t, %v", other.Key, ok, err)
@@ -72,9 +66,7 @@ func FuzzParseCommit(f *testing.F) {
 			return
 		}
 		for _, r := range c.Ahead {
-			if !c.Finished(r.First) || !c.Finished(r.Last) {
-				t.Errorf("%+v of %q is not finished", r, metadata)
-			}
+			expect.That(t, c.Finished(r.First) && c.Finished(r.Last), "%+v of %q is not finished", r, metadata)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -125,9 +126,7 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 					t.Errorf("dead letter %q %q: %s %s", r.Key, r.Value, code, headerOf(r, header.KeyErrorMessage))
 				}
 			}
-			if fmt.Sprint(dead) != fmt.Sprint(want) {
-				t.Errorf("dead letters %v, want %v", dead, want)
-			}
+			expect.That(t, fmt.Sprint(dead) == fmt.Sprint(want), "dead letters %v, want %v", dead, want)
 			if n := len(b.read(output)); n != 200-len(want) {
 				t.Errorf("%d outputs", n)
 			}

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -19,9 +21,8 @@ func TestKeyOrder_isTheEnginesStrictOrder(t *testing.T) {
 	}
 	first := k.Ended(strict, 0, false, policy.Decision{Outcome: policy.OutcomeRetried, Due: now.Add(time.Second)})
 	d, second, run := k.Admit(strict, 0, false, tiers, now)
-	if run || d.Outcome != policy.OutcomeParked || d.Reason != policy.ReasonBehind || !d.Due.Equal(now.Add(time.Second)) || first != 1 || second != 2 {
-		t.Fatalf("the second record: %+v, numbers %d and %d", d, first, second)
-	}
+	must.That(t, !run && d.Outcome == policy.OutcomeParked && d.Reason == policy.ReasonBehind && d.Due.Equal(now.Add(time.Second)) && first == 1 && second == 2,
+		"the second record: %+v, numbers %d and %d", d, first, second)
 	k.Ended(strict, second, false, d)
 	now = now.Add(time.Second)
 	if _, _, run := k.Admit(strict, second, true, tiers, now); run {
@@ -35,9 +36,7 @@ func TestKeyOrder_isTheEnginesStrictOrder(t *testing.T) {
 		t.Errorf("the second record must run now: %v, idle %v", run, k.Idle())
 	}
 	k.Ended(strict, second, true, policy.Decision{Outcome: policy.OutcomeDelivered})
-	if !k.Idle() {
-		t.Errorf("left: %+v", k)
-	}
+	expect.That(t, k.Idle(), "left: %+v", k)
 }
 
 func TestKeyOrder_holdKeyHoldsForGood(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -29,9 +30,7 @@ func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T)
 	engine := b.engine(cfg)
 	const lost, kept = 0, 1
 	for topic, node := range map[string]int32{output: lost, source + ".ledger": kept} {
-		if err := cluster.MoveTopicPartition(topic, 0, node); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cluster.MoveTopicPartition(topic, 0, node))
 	}
 	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer stop()
@@ -45,9 +44,7 @@ func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T)
 		time.AfterFunc(time.Second, stop) // what else is under way arrives
 		return nil, errors.New("the broker is gone"), true
 	})
-	if err := engine.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Run(ctx))
 	gone.Store(false)
 	b.drain(b.engine(cfg))
 	if out := b.read(output); len(out) != 1 {

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // S4-10: a gap is what lies between the position and the start of the log, without what a former owner has finished there. It is
@@ -35,9 +38,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 			s := e.unconnected(t.Context(), defaultMaxMetadata)
 			l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), commitPoint{c.committed, encodeAhead(max(c.committed, 0), c.restored)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.That(t, err == nil, "%v", err)
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
 				l.window.add(at)
@@ -45,13 +46,9 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 			l.began = c.began
 			l.starts(c.start)
 			s.skipGaps()
-			if s.skipGaps() {
-				t.Error("the gap is found again")
-			}
+			expect.That(t, !s.skipGaps(), "the gap is found again")
 			s.arrive(l, &kgo.FetchPartition{LogStartOffset: c.start, Records: []*kgo.Record{{Offset: c.start}}})
-			if !slices.Equal(s.losses, c.lost) || l.window.next != c.next {
-				t.Errorf("losses %v at %d, want %v at %d", s.losses, l.window.next, c.lost, c.next)
-			}
+			expect.That(t, slices.Equal(s.losses, c.lost) && l.window.next == c.next, "losses %v at %d, want %v at %d", s.losses, l.window.next, c.lost, c.next)
 			if passed := s.passed(); (len(passed) > 0) != c.passed {
 				t.Errorf("passed over %v", passed)
 			}
@@ -65,9 +62,7 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 	s := e.unconnected(t.Context(), defaultMaxMetadata)
 	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), commitPoint{offset: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap
 		{9, 8},   // the start has moved on since the records were read

@@ -19,6 +19,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -62,9 +64,7 @@ func (b *broker) recreate(topics ...string) {
 		b.creates(topic, partitions)
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...)) // the one before takes the topics for those that it knows
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	b.t.Cleanup(client.Close)
 	b.client = client
 }
@@ -82,13 +82,9 @@ func (b *broker) refusesMemory(e *retrytopics.Engine, words ...string) {
 	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	err := e.Run(ctx)
-	if !errors.Is(err, retrytopics.ErrMemory) {
-		b.t.Fatalf("got %v, want ErrMemory", err)
-	}
+	must.That(b.t, errors.Is(err, retrytopics.ErrMemory), "got %v, want ErrMemory", err)
 	for _, word := range words {
-		if !strings.Contains(err.Error(), word) {
-			b.t.Errorf("no word of %q in %v", word, err)
-		}
+		expect.That(b.t, strings.Contains(err.Error(), word), "no word of %q in %v", word, err)
 	}
 }
 
@@ -98,21 +94,15 @@ func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind
 	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	plan, err := e.PlanAdoption(ctx)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	var got []retrytopics.MismatchKind
 	for _, m := range plan.Mismatches {
 		got = append(got, m.Kind)
 	}
-	if !slices.Equal(got, kinds) {
-		b.t.Fatalf("the plan finds %v, want %v", got, kinds)
-	}
+	must.That(b.t, slices.Equal(got, kinds), "the plan finds %v, want %v", got, kinds)
 	eventually.Until(ctx, b.t, "nobody is in the group any more, and the memory is adopted", func() (bool, string) {
 		_, err := e.Adopt(ctx)
-		if err != nil && !errors.Is(err, retrytopics.ErrRunning) {
-			b.t.Fatal(err)
-		}
+		must.That(b.t, err == nil || errors.Is(err, retrytopics.ErrRunning), "%v", err)
 		return err == nil, fmt.Sprint(err)
 	})
 	if left, err := e.PlanAdoption(ctx); err != nil || len(left.Mismatches) > 0 {
@@ -130,9 +120,7 @@ func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) 
 	if got := len(b.read(output)); got != 40 {
 		t.Errorf("%d outputs, want 40", got)
 	}
-	if !strings.Contains(log.String(), "goes on from the checkpoint") {
-		t.Errorf("nothing is said of it:\n%s", log)
-	}
+	expect.That(t, strings.Contains(log.String(), "goes on from the checkpoint"), "nothing is said of it:\n%s", log)
 }
 
 // The source may be another one alone, or the group may be gone too, as after a long time without instances.
@@ -232,16 +220,12 @@ func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
 		found := 0
 		for _, r := range b.read(source + ".state") {
 			cp, ok, err := retrytopics.ParseCheckpoint(r)
-			if err != nil || ok && (cp.Generation != n || cp.First != 0) {
-				t.Fatalf("%+v, %v", cp, err)
-			}
+			must.That(t, err == nil && (!ok || cp.Generation == n && cp.First == 0), "%+v, %v", cp, err)
 			if ok {
 				found++
 			}
 		}
-		if found == 0 {
-			t.Fatal("no checkpoint")
-		}
+		must.That(t, found != 0, "no checkpoint")
 	}
 	if got := len(b.read(output)); got != 50 {
 		t.Errorf("%d outputs, want 50", got)
@@ -346,9 +330,7 @@ func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
 	for _, r := range b.read(output) {
 		got = append(got, string(r.Value))
 	}
-	if !slices.Equal(got, []string{"new"}) {
-		t.Errorf("the output has %q, want only what came behind the delete", got)
-	}
+	expect.That(t, slices.Equal(got, []string{"new"}), "the output has %q, want only what came behind the delete", got)
 }
 
 // S4-14: a bounded run that finds nothing left to do has seen its memory all the same before it says so, however long the group takes.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -53,9 +55,7 @@ func TestMismatches_S4_14(t *testing.T) {
 			for _, m := range all {
 				got = append(got, m.Kind)
 			}
-			if !reflect.DeepEqual(got, c.want) {
-				t.Fatalf("got %v, want %v", got, c.want)
-			}
+			must.That(t, reflect.DeepEqual(got, c.want), "got %v, want %v", got, c.want)
 			if text := (&memoryError{3, all}).Error(); !strings.Contains(text, "topics adopt -c") || !strings.Contains(text, "partition 3") {
 				t.Errorf("the error: %s", text)
 			}
@@ -84,13 +84,10 @@ func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
 	next := now.next(sample(), map[string]commitPoint{"features": {50, ""}})
 	want := sample()
 	want.positions["features"] = topicPosition{id(1), commitPoint{50, ""}}
-	if !reflect.DeepEqual(next, want) {
-		t.Errorf("got %+v, want %+v", next, want)
-	}
+	expect.That(t, reflect.DeepEqual(next, want), "got %+v, want %+v", next, want)
 	first := now.next(nil, map[string]commitPoint{"features.retry-2s": {3, ""}})
-	if first.positions["features"] != (topicPosition{id(1), commitPoint{offset: -1}}) || first.positions["features.retry-2s"] != (topicPosition{id(2), commitPoint{3, ""}}) {
-		t.Errorf("the first one: %+v", first)
-	}
+	expect.That(t, first.positions["features"] == (topicPosition{id(1), commitPoint{offset: -1}}) && first.positions["features.retry-2s"] == (topicPosition{id(2), commitPoint{3, ""}}),
+		"the first one: %+v", first)
 }
 
 func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
@@ -98,15 +95,13 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	now := around()
 	now.ids["features"] = id(8)
 	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
-	if source.generation != 3 || source.ledgerFrom != 100 || source.positions["features"] != (topicPosition{id(8), commitPoint{offset: -1}}) || source.positions["features.retry-2s"].at.offset != 7 {
-		t.Errorf("source: %+v", source)
-	}
+	expect.That(t, source.generation == 3 && source.ledgerFrom == 100 && source.positions["features"] == (topicPosition{id(8), commitPoint{offset: -1}}) && source.positions["features.retry-2s"].at.offset == 7,
+		"source: %+v", source)
 	now = around()
 	now.ids["features.retry-2s"] = id(8)
 	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
-	if tier.generation != 2 || tier.ledgerFrom != 17 || tier.positions["features.retry-2s"] != (topicPosition{id(8), commitPoint{offset: -1}}) || tier.positions["features"] != sample().positions["features"] {
-		t.Errorf("tier: %+v", tier)
-	}
+	expect.That(t, tier.generation == 2 && tier.ledgerFrom == 17 && tier.positions["features.retry-2s"] == (topicPosition{id(8), commitPoint{offset: -1}}) && tier.positions["features"] == sample().positions["features"],
+		"tier: %+v", tier)
 	now = around()
 	now.ids["features.ledger"] = id(8)
 	if ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, committedGeneration{generations: generations{now: 2}}, 100); ledger.ledger != id(8) || ledger.ledgerFrom != 0 || ledger.generation != 2 {
@@ -118,16 +113,10 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 		t.Errorf("group: %+v", group)
 	}
 	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]commitPoint{"features": {42, ""}}, committedGeneration{generations: generations{now: 2}}, 100)
-	if state.generation != 3 || state.positions["features"] != (topicPosition{id(1), commitPoint{42, ""}}) {
-		t.Errorf("state: %+v", state)
-	}
-	if state.same != 0 {
-		t.Errorf("without a commit of the source it is not known to be the same: %+v", state)
-	}
+	expect.That(t, state.generation == 3 && state.positions["features"] == (topicPosition{id(1), commitPoint{42, ""}}), "state: %+v", state)
+	expect.That(t, state.same == 0, "without a commit of the source it is not known to be the same: %+v", state)
 	again := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]commitPoint{"features": {42, ""}}, committedGeneration{generations{now: 2, same: 1}, true}, 100)
-	if again.generation != 3 || again.same != 2 {
-		t.Errorf("the source stayed: %+v", again)
-	}
+	expect.That(t, again.generation == 3 && again.same == 2, "the source stayed: %+v", again)
 	if tier := now.adopt(again, []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{}, 100); tier.generation != 3 || tier.same != 2 {
 		t.Errorf("a lost tier: %+v", tier)
 	}
@@ -135,18 +124,13 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 		t.Errorf("another source: %+v", source)
 	}
 	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, committedGeneration{generations: generations{now: 0}}, 100)
-	if unbound.generation != 1 || unbound.ledgerFrom != 100 || unbound.positions["features"].at.offset != -1 {
-		t.Errorf("unbound: %+v", unbound)
-	}
+	expect.That(t, unbound.generation == 1 && unbound.ledgerFrom == 100 && unbound.positions["features"].at.offset == -1, "unbound: %+v", unbound)
 }
 
 // An event of a later topic is newer than every one of the topic before, whatever its offset.
 func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
 	t.Parallel()
-	if !(Version{Offset: header.VersionPosition(0, 1<<40)}).Less(Version{Offset: header.VersionPosition(1, 0)}) || !(Version{Offset: header.VersionPosition(1, 3)}).Less(Version{Offset: header.VersionPosition(1, 4)}) {
-		t.Error("an older event counts as newer")
-	}
-	if header.VersionPosition(maxGeneration, 1<<48-1) < 0 {
-		t.Error("the last generation overflows")
-	}
+	expect.That(t, (Version{Offset: header.VersionPosition(0, 1<<40)}).Less(Version{Offset: header.VersionPosition(1, 0)}) && (Version{Offset: header.VersionPosition(1, 3)}).Less(Version{Offset: header.VersionPosition(1, 4)}),
+		"an older event counts as newer")
+	expect.That(t, header.VersionPosition(maxGeneration, 1<<48-1) >= 0, "the last generation overflows")
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -48,10 +50,7 @@ func numbers(t *testing.T, out []*kgo.Record) map[string][]int {
 	byKey := map[string][]int{}
 	for _, r := range out {
 		k, n, _ := strings.Cut(string(r.Value), "/")
-		i, err := strconv.Atoi(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := must.Get(strconv.Atoi(n))(t)
 		byKey[k] = append(byKey[k], i)
 	}
 	return byKey
@@ -63,14 +62,10 @@ func (b *broker) inOrder(events int) {
 	for k, ns := range numbers(b.t, b.read(output)) {
 		events -= len(ns)
 		for i, n := range ns {
-			if n != i {
-				b.t.Fatalf("%s took effect as %v", k, ns)
-			}
+			must.That(b.t, n == i, "%s took effect as %v", k, ns)
 		}
 	}
-	if events != 0 {
-		b.t.Errorf("%d events did not take effect", events)
-	}
+	expect.That(b.t, events == 0, "%d events did not take effect", events)
 }
 
 func (b *broker) ordered(h retrytopics.Handler, mode retrytopics.Order) retrytopics.Config {
@@ -93,17 +88,13 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 	b.drain(b.engine(cfg))
 	for k, ns := range numbers(t, b.read(output)) {
 		for i := 1; i < len(ns); i++ {
-			if ns[i] <= ns[i-1] {
-				t.Fatalf("%s took effect as %v", k, ns)
-			}
+			must.That(t, ns[i] > ns[i-1], "%s took effect as %v", k, ns)
 		}
 		if ns[len(ns)-1] != 19 {
 			t.Errorf("%s ends with %d, want the newest, 19", k, ns[len(ns)-1])
 		}
 	}
-	if outcomes[policy.OutcomeSuperseded] == 0 || outcomes[policy.OutcomeDelivered]+outcomes[policy.OutcomeSuperseded] != 400 {
-		t.Errorf("outcomes %v", outcomes)
-	}
+	expect.That(t, outcomes[policy.OutcomeSuperseded] != 0 && outcomes[policy.OutcomeDelivered]+outcomes[policy.OutcomeSuperseded] == 400, "outcomes %v", outcomes)
 	if left := compacted(b.read(source + ".state")); len(left) != 0 {
 		t.Errorf("the state still knows %v", left)
 	}
@@ -163,9 +154,8 @@ func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 		{Key: header.KeyDeadLetterID, Value: []byte("0-0-aabbccdd")}, {Key: header.KeySource, Value: []byte("elsewhere/0/0")},
 		{Key: header.KeyReplayID, Value: []byte("r1")}, {Key: header.KeyReplayCount, Value: []byte("1")}}})
 	b.drain(b.engine(cfg))
-	if last.Decision.Outcome != policy.OutcomeDelivered || last.DeadLetterID != "" || last.Record.Control.ReplayID != "" {
-		t.Errorf("%s, letter %q, replay %q", last.Decision.Outcome, last.DeadLetterID, last.Record.Control.ReplayID)
-	}
+	expect.That(t, last.Decision.Outcome == policy.OutcomeDelivered && last.DeadLetterID == "" && last.Record.Control.ReplayID == "",
+		"%s, letter %q, replay %q", last.Decision.Outcome, last.DeadLetterID, last.Record.Control.ReplayID)
 }
 
 // An event that the handler calls a delete has no version of its own. It counts as newer than every event before it, also than one
@@ -211,9 +201,7 @@ func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
 					slices.Sort(ns) // each took effect once all the same
 				}
 				for i := 1; i < len(ns); i++ {
-					if ns[i] <= ns[i-1] || name == "strict" && ns[i] != ns[i-1]+1 {
-						t.Fatalf("%s took effect as %v", k, ns)
-					}
+					must.That(t, ns[i] > ns[i-1] && (name != "strict" || ns[i] == ns[i-1]+1), "%s took effect as %v", k, ns)
 				}
 				if ns[len(ns)-1] != 29 || name == "strict" && len(ns) != 30 {
 					t.Errorf("%s ends with %d, want 29", k, ns[len(ns)-1])

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -79,13 +81,9 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 		t.Fatal("no attempt begins, and there is nothing that could be committed")
 	}
 	probe := s.sched.next()
-	if may() {
-		t.Error("a second attempt begins beside the first")
-	}
+	expect.That(t, !may(), "a second attempt begins beside the first")
 	s.sched.finish(probe)
-	if may() {
-		t.Error("a second attempt begins before the result of the first is committed")
-	}
+	expect.That(t, !may(), "a second attempt begins before the result of the first is committed")
 	s.e.health.passed(s.e.cfg.Logger)
 	if s.block(); !may() {
 		t.Error("the trouble is over, and no attempt begins")
@@ -149,9 +147,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	s.partitions[tier].let(4, 0) // finished and committed ahead of the others
 	s.partitions[tier].committed = commitPoint{offset: 0, metadata: encodeAhead(0, []span{{4, 4}})}
 	waits("one finished", 5)
-	if err := s.renew(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.renew())
 	waits("after the abort", 5)
 	take(0, 1, 2, 3, 4)
 	waits("taken again", 5)

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestPaceFollowsTheLastTransaction(t *testing.T) {
@@ -63,14 +65,10 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 				due := taskAt(tier, 3)
 				s.add(given([]*task{due}))
 				synctest.Wait()
-				if len(got) != 1 || got[0] != due {
-					t.Fatalf("started %d tasks, want the one that is due", len(got))
-				}
+				must.That(t, len(got) == 1 && got[0] == due, "started %d tasks, want the one that is due", len(got))
 				goOn(s, finished)
 				synctest.Wait()
-				if len(got) != 2 || got[1].raw.Offset != 2 {
-					t.Fatalf("started %d tasks, want the source to go on", len(got))
-				}
+				must.That(t, len(got) == 2 && got[1].raw.Offset == 2, "started %d tasks, want the source to go on", len(got))
 			})
 		})
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -176,9 +178,7 @@ func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	w.sends("a b! c!")
 	deadLetters := w.read(source + ".dlq")
-	if len(deadLetters) != 2 {
-		t.Fatalf("%d letters", len(deadLetters))
-	}
+	must.That(t, len(deadLetters) == 2, "%d letters", len(deadLetters))
 	ids := map[string]bool{}
 	for i, word := range []string{"b!", "c!"} {
 		l := deadLetters[i]
@@ -189,9 +189,7 @@ func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 		}
 		ids[c.DeadLetterID] = true
 	}
-	if len(ids) != 2 {
-		t.Errorf("ids %v", ids)
-	}
+	expect.That(t, len(ids) == 2, "ids %v", ids)
 }
 
 // What came again while a part of it is dead is no repetition, and what took effect whole is.
@@ -303,9 +301,7 @@ func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
 	for _, l := range w.read(source + ".dlq") {
 		dead = append(dead, string(l.Value)+" "+headerOf(l, header.KeyPart))
 	}
-	if !slices.Equal(dead, []string{"b?1 1/4", "c?1 2/4"}) || len(w.read(output)) != 2 {
-		t.Errorf("dead letters %q", dead)
-	}
+	expect.That(t, slices.Equal(dead, []string{"b?1 1/4", "c?1 2/4"}) && len(w.read(output)) == 2, "dead letters %q", dead)
 }
 
 // A rest that dies as a whole is put back as a whole, and nothing that was delivered before is delivered again.
@@ -321,9 +317,7 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	}
 	w.sends("a b?1 c?1")
 	deadLetters := w.read(source + ".dlq")
-	if len(deadLetters) != 1 || string(deadLetters[0].Value) != "a b?1 c?1" || headerOf(deadLetters[0], header.KeyRemaining) != "3;1;0;1-2" {
-		t.Fatalf("letters %v", deadLetters)
-	}
+	must.That(t, len(deadLetters) == 1 && string(deadLetters[0].Value) == "a b?1 c?1" && headerOf(deadLetters[0], header.KeyRemaining) == "3;1;0;1-2", "letters %v", deadLetters)
 	w.fixed.Store(true)
 	w.cfg.Handler = inner
 	w.replays()

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
@@ -21,9 +22,7 @@ func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
 	if p := next.past([]byte("k"), hash, time.Now()); p.known || p.state != (keyState{}) {
 		t.Errorf("the successor knows %+v", p)
 	}
-	if next.keys["waits"].Last != 2 || next.ledger != old.ledger {
-		t.Error("the successor has lost what is committed")
-	}
+	expect.That(t, next.keys["waits"].Last == 2 && next.ledger == old.ledger, "the successor has lost what is committed")
 }
 
 // What attempts noted that are made again is taken out of the ledger, back to what is committed.
@@ -58,12 +57,8 @@ func TestShardSuccessorKnowsWhatIsCommitted_S3_1(t *testing.T) {
 		if p := next.past([]byte(key), idempotency.HashKey([]byte(key)), now); p.known {
 			got = p.last.Offset
 		}
-		if got != at {
-			t.Errorf("key %s: last is of offset %d, want %d", key, got, at)
-		}
+		expect.That(t, got == at, "key %s: last is of offset %d, want %d", key, got, at)
 	}
 	next.commit([]*change{running}) // of a dropped state; it must not matter
-	if len(next.noted) != 0 || next.ledger.Len() != 2 {
-		t.Errorf("%d changes are open, the ledger has %d keys", len(next.noted), next.ledger.Len())
-	}
+	expect.That(t, len(next.noted) == 0 && next.ledger.Len() == 2, "%d changes are open, the ledger has %d keys", len(next.noted), next.ledger.Len())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -50,18 +51,12 @@ func TestEngine_severalOutputsOfOneRecordAreOneDecision(t *testing.T) {
 		}
 		names := map[string]bool{}
 		for _, h := range r.Headers {
-			if names[h.Key] {
-				t.Errorf("output %s has %s twice", r.Key, h.Key)
-			}
+			expect.That(t, !names[h.Key], "output %s has %s twice", r.Key, h.Key)
 			names[h.Key] = true
 		}
 	}
-	if len(got) != 20*parts {
-		t.Errorf("%d outputs, want %d", len(got), 20*parts)
-	}
+	expect.That(t, len(got) == 20*parts, "%d outputs, want %d", len(got), 20*parts)
 	for key, n := range got {
-		if n != 1 {
-			t.Errorf("%s is there %d times", key, n)
-		}
+		expect.That(t, n == 1, "%s is there %d times", key, n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -109,8 +110,6 @@ func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key, began := range f.began {
-		if len(began) != 2 {
-			t.Errorf("%d attempts at %s, want 2", len(began), key)
-		}
+		expect.That(t, len(began) == 2, "%d attempts at %s, want 2", len(began), key)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // The queue does what a slice does that is cut at its head.
@@ -56,7 +58,5 @@ func TestQueueKeepsItsMemory(t *testing.T) {
 		q.pop()
 		q.pop()
 	}
-	if cap(q.all) > 64 {
-		t.Errorf("room for %d items, there were never more than 10", cap(q.all))
-	}
+	expect.That(t, cap(q.all) <= 64, "room for %d items, there were never more than 10", cap(q.all))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -16,10 +18,7 @@ import (
 func unconnected(t *testing.T, cfg Config) *session {
 	t.Helper()
 	cfg.Brokers, cfg.Source, cfg.Group, cfg.Membership.Instance, cfg.Timing.Commit = []string{"none"}, "in", "g", "i", time.Hour
-	e, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(cfg))(t)
 	s := e.unconnected(t.Context(), 10<<20)
 	t.Cleanup(s.abandon)
 	for tier := sourceTier; tier < len(e.cfg.Retries.Tiers); tier++ {
@@ -37,10 +36,7 @@ func unconnected(t *testing.T, cfg Config) *session {
 // disconnected returns a client whose broker does not exist.
 func disconnected(t *testing.T) *kgo.Client {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1")))(t)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -92,9 +88,7 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 		s.takes(&kgo.Record{Topic: "in", Offset: o})
 	}
 	workers.Wait()
-	if len(seen) != records {
-		t.Errorf("%d of %d records came to a worker", len(seen), records)
-	}
+	expect.That(t, len(seen) == records, "%d of %d records came to a worker", len(seen), records)
 }
 
 // In strict order a record whose output the broker refuses waits for its turn like any other: it would hold its key while
@@ -123,9 +117,8 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			s.states[0].set([]byte("k"), waits)
 			s.takes(&c.record)
 			e := s.attempts(t)
-			if e.Decision.Outcome != policy.OutcomeParked || e.Record.Control.Sequence != c.sequence {
-				t.Errorf("%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
-			}
+			expect.That(t, e.Decision.Outcome == policy.OutcomeParked && e.Record.Control.Sequence == c.sequence,
+				"%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
 			if st := s.states[0].keys["k"]; st != c.after {
 				t.Errorf("the key's state is %+v, want %+v", st, c.after)
 			}

@@ -11,7 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -22,9 +24,7 @@ func TestPolicy_S2_1_noSpreadIsNone(t *testing.T) {
 	for _, attempt := range []int{1, 2} {
 		p := policy.Policies{Default: policy.Policy{Strategy: policy.StrategyProportionalJitter, BaseDelay: 2 * time.Second, MaxDelay: time.Minute, MaxAttempts: 5, Spread: -1}}.For("")
 		least, most := p.Bounds(attempt, []policy.Tier{{Topic: "r", Delay: time.Second}})
-		if least != most {
-			t.Errorf("attempt %d: waits %s..%s", attempt, least, most)
-		}
+		expect.That(t, least == most, "attempt %d: waits %s..%s", attempt, least, most)
 	}
 }
 
@@ -83,9 +83,7 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	s.forget(client, func(tp topicPartition) bool { return tp.topic == "in.retry-2s" })
 	_, remembered := s.states[0]
 	s.mu.Unlock()
-	if !remembered {
-		t.Error("the memory of partition 0 is gone, though its source partition is still ours")
-	}
+	expect.That(t, remembered, "the memory of partition 0 is gone, though its source partition is still ours")
 	s.takes(&kgo.Record{Topic: "in", Offset: 1, Key: []byte("k")})
 	got := make(chan *task, 1)
 	go func() { got <- s.sched.next() }()
@@ -96,9 +94,7 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !errors.Is(s.fatal, errTierLost) {
-		t.Errorf("the session goes on: %v", s.fatal)
-	}
+	expect.That(t, errors.Is(s.fatal, errTierLost), "the session goes on: %v", s.fatal)
 }
 
 // An engine runs once at a time: two runs would be one member of the group.
@@ -106,12 +102,8 @@ func TestEngine_runsOnceAtATime(t *testing.T) {
 	t.Parallel()
 	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "orders"))
 	e, err := New(Config{Brokers: cluster.ListenAddrs(), Source: "orders", Group: "g", Handler: nothing})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.CreateTopics(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
+	must.Do(t, e.CreateTopics(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	for range 2 {
@@ -129,14 +121,10 @@ func TestEngine_runsOnceAtATime(t *testing.T) {
 // S4-14: adopting a group's topics ends the transactions that write to them, and not those of a group whose name begins alike.
 func TestAdopt_S4_14_endsNoTransactionOfAnotherGroup(t *testing.T) {
 	e, err := New(Config{Brokers: []string{"none"}, Source: "orders", Group: "orders", Handler: nothing, Outputs: []string{"orders.out"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	for topic, own := range map[string]bool{"orders.out": true, e.cfg.DLQ: true, e.cfg.Ordering.StateTopic: true, "orders-eu.state": false, "orders": false} {
 		written := kadm.TopicsSet{}
 		written.Add(topic, 0)
-		if e.writesTo(written) != own {
-			t.Errorf("a transaction that writes to %s is the group's own: %v, want %v", topic, !own, own)
-		}
+		expect.That(t, e.writesTo(written) == own, "a transaction that writes to %s is the group's own: %v, want %v", topic, !own, own)
 	}
 }

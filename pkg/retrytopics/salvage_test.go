@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // S4-15: a transaction that does not end leaves its records with the client, which reads their contexts until it is closed. What is
@@ -18,21 +20,11 @@ func TestSession_S4_15_salvagedOutputsAreCopies(t *testing.T) {
 		finished := &task{outputs: []*kgo.Record{sent, {Topic: "audit"}}, result: Result{Outputs: []*kgo.Record{sent}}, dated: dated}
 		s := &session{}
 		s.salvage([]*task{finished})
-		if sent.Context == nil || !sent.Timestamp.Equal(own) {
-			t.Errorf("the client's record has changed: %+v", sent)
-		}
+		expect.That(t, sent.Context != nil && sent.Timestamp.Equal(own), "the client's record has changed: %+v", sent)
 		kept := finished.outputs[0]
-		if kept == sent || kept.Context != nil || kept.Timestamp.IsZero() == dated {
-			t.Errorf("dated %t: kept %+v", dated, kept)
-		}
-		if finished.result.Outputs[0] != kept {
-			t.Error("the result still has the client's record")
-		}
-		if kept.Topic != "out" || kept.Partition != 3 || string(kept.Key)+string(kept.Value) != "kv" || len(kept.Headers) != 1 {
-			t.Errorf("kept %+v", kept)
-		}
-		if !s.unfinished() {
-			t.Error("nothing is left for the next transaction")
-		}
+		expect.That(t, kept != sent && kept.Context == nil && kept.Timestamp.IsZero() != dated, "dated %t: kept %+v", dated, kept)
+		expect.That(t, finished.result.Outputs[0] == kept, "the result still has the client's record")
+		expect.That(t, kept.Topic == "out" && kept.Partition == 3 && string(kept.Key)+string(kept.Value) == "kv" && len(kept.Headers) == 1, "kept %+v", kept)
+		expect.That(t, s.unfinished(), "nothing is left for the next transaction")
 	}
 }

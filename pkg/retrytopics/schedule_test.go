@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func partitionAt(t *testing.T, committed int64) *partition {
 	t.Helper()
 	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), commitPoint{offset: committed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	return l
 }
 
@@ -54,9 +55,7 @@ func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 	s.add(given([]*task{keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")}))
 	first := s.next()
 	second := s.next()
-	if first.raw.Offset != 0 || second.raw.Offset != 2 {
-		t.Fatalf("ran offsets %d and %d side by side, want 0 and 2", first.raw.Offset, second.raw.Offset)
-	}
+	must.That(t, first.raw.Offset == 0 && second.raw.Offset == 2, "ran offsets %d and %d side by side, want 0 and 2", first.raw.Offset, second.raw.Offset)
 	s.done(first)
 	if third := s.next(); third.raw.Offset != 1 {
 		t.Errorf("then offset %d, want 1", third.raw.Offset)
@@ -104,9 +103,7 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 		s.add(given([]*task{keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept}))
 		running := s.next()
 		s.drop([]*partition{gone})
-		if gone.ctx.Err() == nil || stays.ctx.Err() != nil {
-			t.Error("the handlers of the wrong lane were told to end")
-		}
+		expect.That(t, gone.ctx.Err() != nil && stays.ctx.Err() == nil, "the handlers of the wrong lane were told to end")
 		again := keyed(partitionAt(t, 0), 0, "a")
 		s.add(given([]*task{again}))
 		if got := s.next(); got != kept {
@@ -135,14 +132,10 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 		drained := false
 		go func() { s.drain(); drained = true }()
 		synctest.Wait()
-		if drained {
-			t.Fatal("drained while a task was running")
-		}
+		must.That(t, !drained, "drained while a task was running")
 		s.done(running)
 		synctest.Wait()
-		if !drained {
-			t.Fatal("not drained after the last task finished")
-		}
+		must.That(t, drained, "not drained after the last task finished")
 	})
 }
 

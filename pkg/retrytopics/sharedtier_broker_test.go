@@ -13,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -96,9 +98,7 @@ func TestSharedTier_S3_1_aNewcomerIsRefused(t *testing.T) {
 	cfg := b.pipelineOn("parcels", retrytopics.OrderNone, &calls, never)
 	cfg.Retries.Tiers = held
 	err := b.engine(cfg).RunUntilEnd(t.Context())
-	if !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), `pipeline "roads"`) || !strings.Contains(err.Error(), "tier_prefix") {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, errors.Is(err, retrytopics.ErrTopics) && strings.Contains(err.Error(), `pipeline "roads"`) && strings.Contains(err.Error(), "tier_prefix"), "got %v", err)
 	if calls.Load() > 0 {
 		t.Errorf("it made %d attempts", calls.Load())
 	}
@@ -122,14 +122,9 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 	if calls.Load() != 3 {
 		t.Errorf("%d attempts, want one for each record of the source", calls.Load())
 	}
-	starts, err := kadm.NewClient(b.client).ListStartOffsets(t.Context(), others.Topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	starts := must.Get(kadm.NewClient(b.client).ListStartOffsets(t.Context(), others.Topic))(t)
 	starts.Each(func(o kadm.ListedOffset) {
-		if o.Offset > 0 {
-			t.Errorf("partition %d of %s was purged up to %d", o.Partition, others.Topic, o.Offset)
-		}
+		expect.That(t, o.Offset <= 0, "partition %d of %s was purged up to %d", o.Partition, others.Topic, o.Offset)
 	})
 	if waiting := len(b.read(others.Topic)); waiting != 3 {
 		t.Errorf("%d records wait for roads, want 3", waiting)
@@ -148,9 +143,7 @@ func TestSharedTier_S3_1_aRenamedPipelineKeepsItsRecords(t *testing.T) {
 	cfg.Retries.Tiers, cfg.Origin.Pipeline, cfg.Ordering.Mode = wait, "highways", retrytopics.OrderLatestWins
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
 	defer cancel()
-	if err := b.engine(cfg).RunUntilEnd(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.engine(cfg).RunUntilEnd(ctx))
 	if out := len(b.read(output)); out != 3 {
 		t.Errorf("%d outputs, want 3", out)
 	}

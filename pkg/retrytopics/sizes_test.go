@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -22,9 +24,7 @@ func (b *broker) compressed(records ...*kgo.Record) {
 	b.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(90<<20),
 		kgo.DefaultProduceTopic(source), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.That(b.t, err == nil, "%v", err)
 	defer client.Close()
 	if err := client.ProduceSync(b.t.Context(), records...).FirstErr(); err != nil {
 		b.t.Fatal(err)
@@ -55,20 +55,15 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 		t.Errorf("%d outputs, want %d", len(out), len(records)-2)
 	}
 	dead := b.read(source + ".dlq")
-	if len(dead) != 2 {
-		t.Fatalf("%d dead letters, want 2", len(dead))
-	}
+	must.That(t, len(dead) == 2, "%d dead letters, want 2", len(dead))
 	for _, r := range dead {
 		p, ok, err := header.ParsePointer(r.Headers)
-		if !ok || err != nil || p.Bytes != int64(len(blank)) || p.Value != sha256.Sum256(blank) || p.Position.String() != headerOf(r, header.KeySource) {
-			t.Errorf("dead letter %s: %+v, %v", r.Key, p, err)
-		}
+		expect.That(t, ok && err == nil && p.Bytes == int64(len(blank)) && p.Value == sha256.Sum256(blank) && p.Position.String() == headerOf(r, header.KeySource),
+			"dead letter %s: %+v, %v", r.Key, p, err)
 		if len(r.Value) != 0 || r.Value == nil || !bytes.HasPrefix(r.Key, []byte("bomb-")) || headerOf(r, header.KeyErrorCode) != string(classify.CodeRecordTooLarge) {
 			t.Errorf("dead letter %s with %d bytes and the code %s", r.Key, len(r.Value), headerOf(r, header.KeyErrorCode))
 		}
-		if headerOf(r, "ce_id") != string(r.Key) {
-			t.Errorf("dead letter %s lost its producer's headers: %v", r.Key, r.Headers)
-		}
+		expect.That(t, headerOf(r, "ce_id") == string(r.Key), "dead letter %s lost its producer's headers: %v", r.Key, r.Headers)
 	}
 }
 
@@ -84,10 +79,7 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 		b.compressed(&kgo.Record{Key: []byte(key), Value: []byte("v")})
 	}
 	around("before")
-	first, err := bombs.Produce(t.Context(), b.client, source, 0, unreadable)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(bombs.Produce(t.Context(), b.client, source, 0, unreadable))(t)
 	around("after")
 	b.drain(b.engine(b.config(copied)))
 	if out := b.read(output); len(out) != 2 {
@@ -97,18 +89,15 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 	for _, r := range b.read(source + ".dlq") {
 		at[headerOf(r, header.KeySource)]++
 		p, ok, err := header.ParsePointer(r.Headers)
-		if !ok || err != nil || p.Read() || p.Position.String() != headerOf(r, header.KeySource) || headerOf(r, header.KeyErrorCode) != string(classify.CodeBatchUnreadable) {
-			t.Fatalf("%+v: %+v, %v", r, p, err)
-		}
+		must.That(t, ok && err == nil && !p.Read() && p.Position.String() == headerOf(r, header.KeySource) && headerOf(r, header.KeyErrorCode) == string(classify.CodeBatchUnreadable),
+			"%+v: %+v, %v", r, p, err)
 	}
 	for offset := first; offset < first+lost; offset++ {
 		if n := at[header.Position{Topic: source, Offset: offset}.String()]; n != 1 {
 			t.Errorf("offset %d has %d dead letters, want 1", offset, n)
 		}
 	}
-	if len(at) != lost {
-		t.Errorf("%d dead letters, want %d", len(at), lost)
-	}
+	expect.That(t, len(at) == lost, "%d dead letters, want %d", len(at), lost)
 }
 
 // A record that neither a tier nor the DLQ takes, since somebody lowered what they take, becomes a pointer too, with the failure that
@@ -127,13 +116,9 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 		t.Errorf("%d outputs, want 5", len(out))
 	}
 	dead := b.read(source + ".dlq")
-	if len(dead) != 1 {
-		t.Fatalf("%d dead letters, want 1", len(dead))
-	}
+	must.That(t, len(dead) == 1, "%d dead letters, want 1", len(dead))
 	p, ok, err := header.ParsePointer(dead[0].Headers)
-	if !ok || err != nil || p.Value != sha256.Sum256(value) || !bytes.Equal(p.Head, value[:header.MaxPointerHead]) {
-		t.Errorf("pointer %+v, %v, %v", p, ok, err)
-	}
+	expect.That(t, ok && err == nil && p.Value == sha256.Sum256(value) && bytes.Equal(p.Head, value[:header.MaxPointerHead]), "pointer %+v, %v, %v", p, ok, err)
 	if got := headerOf(dead[0], header.KeyErrorCode); got != string(classify.CodeHTTPUnavailable) || headerOf(dead[0], "ce_id") != "7" || string(dead[0].Key) != "large" {
 		t.Errorf("the dead letter %s has the code %s", dead[0].Key, got)
 	}
@@ -165,7 +150,5 @@ func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
 		number, _, _ := bytes.Cut(r.Value, []byte(" "))
 		seen[string(number)] = true
 	}
-	if len(seen) != records || aborted != 0 {
-		t.Errorf("%d of %d outputs, %d transactions aborted", len(seen), records, aborted)
-	}
+	expect.That(t, len(seen) == records && aborted == 0, "%d of %d outputs, %d transactions aborted", len(seen), records, aborted)
 }

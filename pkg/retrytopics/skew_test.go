@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -23,13 +25,9 @@ func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
 	began := time.Now()
 	b.interrupted(cfg, 0)
 	waiting := b.read(cfg.Retries.Tiers[0].Topic)
-	if len(waiting) != 1 {
-		t.Fatalf("%d records wait, want 1", len(waiting))
-	}
+	must.That(t, len(waiting) == 1, "%d records wait, want 1", len(waiting))
 	due, err := time.Parse(time.RFC3339, headerOf(waiting[0], header.KeyDue))
-	if err != nil || due.Before(began.Add(time.Hour)) {
-		t.Errorf("due at %v (%v), want an hour after %v", due, err, began)
-	}
+	expect.That(t, err == nil && !due.Before(began.Add(time.Hour)), "due at %v (%v), want an hour after %v", due, err, began)
 	next := b.config(copied)
 	next.Timing.ClockSkew = func() time.Duration { return 2 * time.Hour }
 	b.drain(b.engine(next))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
@@ -68,9 +69,7 @@ func (g *shardGame) rewind() {
 func (g *shardGame) takeOver(t *testing.T) {
 	g.sh = g.e.newState(0)
 	for _, r := range g.state {
-		if err := g.sh.restoreState(r, g.e.cfg.scale()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, g.sh.restoreState(r, g.e.cfg.scale()))
 	}
 	g.sh.open()
 	g.open, g.now = nil, maps.Clone(g.base)
@@ -168,8 +167,6 @@ func versioning(t testing.TB, maxKeys int) *Engine {
 		Ordering: Ordering{Mode: OrderLatestWins, Versioned: true, Versions: Versions{MaxKeys: maxKeys}},
 		Handler:  func(context.Context, *Record) (Result, error) { return Result{}, nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.That(t, err == nil, "%v", err)
 	return e
 }

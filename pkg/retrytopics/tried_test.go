@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -22,9 +23,7 @@ func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 		last := max(tried(r).LastDelay, time.Second)
 		d := policy.Decide(policies, tiers, tried(r), classify.Failure{Class: classify.RetryBackoff, Level: classify.LevelTransient, Err: errors.New("x")}, now, source.Float64)
 		wait := d.Due.Sub(now)
-		if wait < time.Second || wait > min(30*time.Second, 3*last)+time.Millisecond {
-			t.Fatalf("attempt %d: %v after %v", r.Attempt, wait, last)
-		}
+		must.That(t, wait >= time.Second && wait <= min(30*time.Second, 3*last)+time.Millisecond, "attempt %d: %v after %v", r.Attempt, wait, last)
 		r.Control = &header.Control{Attempt: r.Attempt, FailedAt: now, Due: d.Due}
 		now = d.Due
 	}

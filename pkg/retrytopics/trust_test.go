@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -65,17 +67,12 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 				key, value, _ := strings.Cut(header, "=")
 				raw.Headers = append(raw.Headers, kgo.RecordHeader{Key: "switchback-" + key, Value: []byte(value)})
 			}
-			control, err := header.ParseControl(raw.Headers)
-			if err != nil {
-				t.Fatal(err)
-			}
+			control := must.Get(header.ParseControl(raw.Headers))(t)
 			if c.proven == nil {
 				c.proven = TrustProducers
 			}
 			kept, doubt := fromReplay(control, raw, c.today, c.proven)
-			if doubt != nil && doubt.Doubt != c.doubt || doubt == nil && c.doubt != "" {
-				t.Errorf("doubt %v, want %q", doubt, c.doubt)
-			}
+			expect.That(t, (doubt == nil || doubt.Doubt == c.doubt) && (doubt != nil || c.doubt == ""), "doubt %v, want %q", doubt, c.doubt)
 			source := ""
 			if kept.HasSource {
 				source = kept.Source.String()

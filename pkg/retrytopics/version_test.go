@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -23,9 +24,7 @@ func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 		_, text, _ := strings.Cut(string(r.Value), "/")
 		n, _ := strconv.ParseInt(text, 10, 64)
 		v, ok := r.Version(&n, false)
-		if !ok {
-			t.Errorf("%s has no version", r.Value)
-		}
+		expect.That(t, ok, "%s has no version", r.Value)
 		heard = append(heard, v)
 		return handle(ctx, r)
 	}
@@ -35,9 +34,7 @@ func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 	f.drain(f.engine(f.cfg))
 	f.replays(true)
 	want := []retrytopics.Version{{Number: 1, Offset: 0}, {Number: 5, Offset: 1}, {Number: 3, Offset: 2}, {Number: 5, Offset: 3}, {Number: 5, Offset: 4}}
-	if !slices.Equal(heard, want) {
-		t.Errorf("got %v, want %v", heard, want)
-	}
+	expect.That(t, slices.Equal(heard, want), "got %v, want %v", heard, want)
 	if _, ok := (&retrytopics.Record{}).Version(nil, false); ok {
 		t.Error("a record that no engine made has a version")
 	}

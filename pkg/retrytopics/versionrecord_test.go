@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
@@ -18,16 +20,12 @@ func TestVersionRecord_S0_6_roundTrip(t *testing.T) {
 			t.Errorf("%s is not read without package json", r.Value)
 		}
 		m, ok, err := ReadRemembered(r.Key, r.Value, "1a2b3c4d")
-		if err != nil || !ok || !m.Lasting || !m.Known || m.Key != k || m.Newest != n || r.Partition != 2 {
-			t.Errorf("%s: %+v, %t, %v", r.Value, m, ok, err)
-		}
+		expect.That(t, err == nil && ok && m.Lasting && m.Known && m.Key == k && m.Newest == n && r.Partition == 2, "%s: %+v, %t, %v", r.Value, m, ok, err)
 		// What a release without such records makes of it: the state of a key of which nothing waits.
 		if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyState{}) {
 			t.Errorf("%s: an earlier release reads %+v, %v", r.Value, st, err)
 		}
-		if len(r.Key)+len(r.Value) > 180 {
-			t.Errorf("it takes %d bytes", len(r.Key)+len(r.Value))
-		}
+		expect.That(t, len(r.Key)+len(r.Value) <= 180, "it takes %d bytes", len(r.Key)+len(r.Value))
 	}
 	gone := encodeVersion("s", 2, k, nil, "")
 	if m, ok, err := ReadRemembered(gone.Key, gone.Value, "x"); err != nil || !ok || !m.Lasting || m.Known || gone.Value != nil {
@@ -75,15 +73,10 @@ func TestVersionRecord_noKeyOfAFeatureIsAVersion(t *testing.T) {
 func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T) {
 	t.Parallel()
 	st := keyState{Waiting: 1, Applied: &Version{1000, 7}, Deleted: 3}
-	r, err := encodeState("s", 0, "k", st, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(encodeState("s", 0, "k", st, "a"))(t)
 	for scale, want := range map[Scale]Latest{"a": {Version{1000, 7}, 3}, "b": {Version{math.MinInt64, 7}, 8}} {
 		m, ok, err := ReadRemembered(r.Key, r.Value, scale)
-		if err != nil || !ok || m.Lasting || !m.Known || m.Newest != want || m.Key != idempotency.HashKey([]byte("k")) {
-			t.Errorf("on scale %s: %+v, %t, %v", scale, m, ok, err)
-		}
+		expect.That(t, err == nil && ok && !m.Lasting && m.Known && m.Newest == want && m.Key == idempotency.HashKey([]byte("k")), "on scale %s: %+v, %t, %v", scale, m, ok, err)
 	}
 	if m, ok, err := ReadRemembered([]byte(checkpointKey), []byte("{}"), "a"); ok || err != nil || m.Known {
 		t.Errorf("a checkpoint is about no key: %+v, %v", m, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -61,9 +62,7 @@ func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
 	f.hears(func(r *retrytopics.Record) { heard, _ = r.Version(nil, true) })
 	f.produce(f.deletes())
 	f.drain(f.engine(f.cfg))
-	if heard != (retrytopics.Version{Number: 5, Offset: 1}) {
-		t.Errorf("the delete is told to be %v", heard)
-	}
+	expect.That(t, heard == (retrytopics.Version{Number: 5, Offset: 1}), "the delete is told to be %v", heard)
 }
 
 // Where the source offset orders events, nothing older can come, and nothing is kept.

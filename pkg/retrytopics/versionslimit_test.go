@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -89,9 +90,7 @@ func TestEngine_S0_6_aTransactionWritesTheVersionOfAKeyOnce(t *testing.T) {
 			written++
 		}
 	}
-	if written == 0 || written > transactions || len(f.took) != 200 {
-		t.Errorf("%d records of one key's version in %d transactions of %d events", written, transactions, len(f.took))
-	}
+	expect.That(t, written != 0 && written <= transactions && len(f.took) == 200, "%d records of one key's version in %d transactions of %d events", written, transactions, len(f.took))
 }
 
 // S0-6: a key whose newest version is a wrong one, far ahead of all that will come, is set free with keep: window. What is remembered

@@ -6,6 +6,9 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // A random walk against the plainest model: sets of offsets. At random moments the owner changes, and the next one starts
@@ -22,10 +25,7 @@ func TestWindowAgainstModelOverOwnerChanges(t *testing.T) {
 			done := map[int64]int{}
 			committed := commitPoint{offset: -1}
 			for {
-				spans, err := decodeAhead(max(committed.offset, 0), committed.metadata)
-				if err != nil {
-					t.Fatal(err)
-				}
+				spans := must.Get(decodeAhead(max(committed.offset, 0), committed.metadata))(t)
 				w := newWindow(committed.offset, spans)
 				w.compact = 8 // merge often
 				if walk(w, log, committed.offset, rnd, done, &committed) {
@@ -90,9 +90,7 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 		s.pace(len(tasks))
 		s.add(given(tasks)) // as if they had fallen due in this order
 		for done := range tasks {
-			if s.runnable.len() == 0 {
-				t.Fatalf("seed %d: the lane is stuck after %d records", seed, done)
-			}
+			must.That(t, s.runnable.len() != 0, "seed %d: the lane is stuck after %d records", seed, done)
 			items := s.runnable.items()
 			i := rnd.IntN(len(items))
 			items[0], items[i] = items[i], items[0]
@@ -124,9 +122,7 @@ func TestWindowPassesMarkers(t *testing.T) {
 	if w.finish(0); w.commitPoint() != (commitPoint{offset: 4}) {
 		t.Errorf("mark %+v at the end, want offset 4", w.commitPoint())
 	}
-	if w.expects(3) || !w.expects(4) {
-		t.Error("the end of the window is not behind the marker")
-	}
+	expect.That(t, !w.expects(3) && w.expects(4), "the end of the window is not behind the marker")
 }
 
 func FuzzAheadMetadata(f *testing.F) {
@@ -143,9 +139,7 @@ func FuzzAheadMetadata(f *testing.F) {
 			return
 		}
 		again, err := decodeAhead(next, encodeAhead(next, spans))
-		if err != nil || !reflect.DeepEqual(again, spans) {
-			t.Fatalf("%v became %v (%v)", spans, again, err)
-		}
+		must.That(t, err == nil && reflect.DeepEqual(again, spans), "%v became %v (%v)", spans, again, err)
 	})
 }
 
@@ -164,13 +158,9 @@ func TestGateLetsNoRecordOvertakeWhatWaitsForRoom(t *testing.T) {
 	s.add([]fetched{at(0, 3), at(1, 3), at(2, 3)})
 	s.add([]fetched{at(3, 0)})
 	for want := range int64(4) {
-		if s.runnable.len() == 0 {
-			t.Fatalf("offset %d is not runnable", want)
-		}
+		must.That(t, s.runnable.len() != 0, "offset %d is not runnable", want)
 		got := s.next()
-		if got.offset != want {
-			t.Fatalf("offset %d ran, want %d: both have one key", got.offset, want)
-		}
+		must.That(t, got.offset == want, "offset %d ran, want %d: both have one key", got.offset, want)
 		s.done(got)
 	}
 }

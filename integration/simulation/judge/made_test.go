@@ -5,21 +5,18 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func linkOf(t *testing.T, r *kgo.Record) (link Link) {
 	t.Helper()
-	if err := json.Unmarshal(r.Value, &link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(r.Value, &link))
 	return link
 }
 
 func textOf(t *testing.T, link Link) []byte {
 	t.Helper()
-	text, err := json.Marshal(link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(link))(t)
 	return text
 }

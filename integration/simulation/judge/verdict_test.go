@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/chaos/journal"
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -376,9 +377,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 		})
 	}
 	for _, p := range Properties() {
-		if !seen[p] {
-			t.Errorf("no case breaks the promise %q", p)
-		}
+		expect.That(t, seen[p], "no case breaks the promise %q", p)
 	}
 }
 
@@ -399,8 +398,6 @@ func TestJourney_tellsTheWayOfARecordAndItsKey(t *testing.T) {
 	m.kept()
 	journey := Journey(m.e, "s/0/1")
 	for _, part := range []string{`s/0/1: key "k0"`, "attempt 2, from r/0/1", "* s/0/1", "  s/0/0", "retried", "parked", "delivered"} {
-		if !strings.Contains(journey, part) {
-			t.Errorf("the journey says nothing of %q:\n%s", part, journey)
-		}
+		expect.That(t, strings.Contains(journey, part), "the journey says nothing of %q:\n%s", part, journey)
 	}
 }

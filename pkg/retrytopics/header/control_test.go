@@ -14,6 +14,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -36,18 +38,12 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 		t.Fatal("this test must set every field")
 	}
 	got, err := ParseControl(c.AppendTo(nil))
-	if err != nil || !reflect.DeepEqual(got, c) {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	expect.That(t, err == nil && reflect.DeepEqual(got, c), "got %+v, %v", got, err)
 	written := c.AppendTo(nil)
 	for i, f := range c.fields() {
 		h := written[i]
-		if h.Key != f.key || !IsControl(h.Key) {
-			t.Errorf("header %d is %s, want %s", i, h.Key, f.key)
-		}
-		if cap(h.Value) != len(h.Value) {
-			t.Errorf("appending to the value of %s would write into the next one", h.Key)
-		}
+		expect.That(t, h.Key == f.key && IsControl(h.Key), "header %d is %s, want %s", i, h.Key, f.key)
+		expect.That(t, cap(h.Value) == len(h.Value), "appending to the value of %s would write into the next one", h.Key)
 	}
 }
 
@@ -57,12 +53,8 @@ func TestControlHeadersLeaveThoseBeforeAlone(t *testing.T) {
 	room := make([]kgo.RecordHeader, 1, 4)
 	room[0] = kgo.RecordHeader{Key: "a", Value: []byte("1")}
 	got := c.AppendTo(slices.Clip(room))
-	if len(got) != 3 || got[0].Key != "a" || string(got[1].Value) != "2" || string(got[2].Value) != "p-1" {
-		t.Errorf("got %v", got)
-	}
-	if room[:2][1].Key != "" {
-		t.Error("the capacity of the given slice was written to")
-	}
+	expect.That(t, len(got) == 3 && got[0].Key == "a" && string(got[1].Value) == "2" && string(got[2].Value) == "p-1", "got %v", got)
+	expect.That(t, room[:2][1].Key == "", "the capacity of the given slice was written to")
 }
 
 func fieldNames(v reflect.Value) (names []string) {
@@ -74,10 +66,7 @@ func fieldNames(v reflect.Value) (names []string) {
 
 func TestControlKnowsEveryHeaderConstant(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "key.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "key.go", nil, 0))(t)
 	known := map[string]bool{KeyReplayProof: true} // what the verification reads
 	var c Control
 	for _, f := range c.fields() {
@@ -106,9 +95,7 @@ func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
 		t.Run(c.key+"="+c.value, func(t *testing.T) {
 			_, err := ParseControl([]kgo.RecordHeader{{Key: c.key, Value: []byte(c.value)}})
 			var malformed *Error
-			if !errors.As(err, &malformed) || malformed.Header != c.key {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, errors.As(err, &malformed) && malformed.Header == c.key, "got %v", err)
 		})
 	}
 	twice := []kgo.RecordHeader{{Key: KeyAttempt, Value: []byte("1")}, {Key: KeyAttempt, Value: []byte("2")}}
@@ -137,9 +124,7 @@ func TestOwnHeadersStayBelow8KiB(t *testing.T) {
 	for _, h := range c.AppendTo(nil) {
 		n += len(h.Key) + len(h.Value)
 	}
-	if n >= 8<<10 {
-		t.Errorf("%d bytes of headers", n)
-	}
+	expect.That(t, n < 8<<10, "%d bytes of headers", n)
 	c.Part, c.PartVersion, c.Remaining = Part{MaxParts - 1, MaxParts}, new(int64(math.MinInt64)), &Remaining{Of: MaxParts, Delivered: 1, Dead: MaxParts/2 - 1}
 	for i := range MaxParts / 2 {
 		c.Remaining.Open = append(c.Remaining.Open, 2*i)
@@ -148,9 +133,7 @@ func TestOwnHeadersStayBelow8KiB(t *testing.T) {
 	for _, h := range c.AppendTo(nil) {
 		n += len(h.Key) + len(h.Value)
 	}
-	if n >= 10<<10 || n >= MaxBytes {
-		t.Errorf("%d bytes of headers with those of a part", n)
-	}
+	expect.That(t, n < 10<<10 && n < MaxBytes, "%d bytes of headers with those of a part", n)
 }
 
 func TestProducerHeadersKeepOrderAndDuplicates(t *testing.T) {
@@ -200,17 +183,10 @@ func FuzzParseControl(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := ParseControl(c.AppendTo(nil))
-		if err != nil {
-			t.Fatalf("what was read from %s=%q cannot be read again: %v", key, value, err)
-		}
+		again := must.Get(ParseControl(c.AppendTo(nil)))(t)
 		once, err := ParseControl(again.AppendTo(nil))
-		if err != nil || !reflect.DeepEqual(once, again) {
-			t.Fatalf("%+v became %+v, %v", again, once, err)
-		}
-		if keepsItsText(key, len(value)) && c.Due == again.Due && !reflect.DeepEqual(again, c) {
-			t.Fatalf("%+v became %+v", c, again)
-		}
+		must.That(t, err == nil && reflect.DeepEqual(once, again), "%+v became %+v, %v", again, once, err)
+		must.That(t, !keepsItsText(key, len(value)) || c.Due != again.Due || reflect.DeepEqual(again, c), "%+v became %+v", c, again)
 	})
 }
 

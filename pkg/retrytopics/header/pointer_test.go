@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *testing.T) {
@@ -33,9 +36,7 @@ func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *te
 		t.Run(name, func(t *testing.T) {
 			own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00")}}
 			got, ok, err := ParsePointer(c.pointer.Append(own))
-			if err != nil || !ok || !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got %+v, %v, %v\nwant %+v", got, ok, err, c.want)
-			}
+			expect.That(t, err == nil && ok && reflect.DeepEqual(got, c.want), "got %+v, %v, %v\nwant %+v", got, ok, err, c.want)
 			if got.Read() == strings.Contains(name, "batch") {
 				t.Errorf("Read() = %v", got.Read())
 			}
@@ -44,9 +45,7 @@ func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *te
 	if _, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeySource, Value: []byte("x/0/1")}}); ok || err != nil {
 		t.Errorf("a record without the header has a pointer: %v", err)
 	}
-	if !IsControl(KeyPointer) {
-		t.Error("the header would go back with a replay")
-	}
+	expect.That(t, IsControl(KeyPointer), "the header would go back with a replay")
 }
 
 func TestPointer_S0_5_stays_within_its_limit(t *testing.T) {
@@ -57,14 +56,10 @@ func TestPointer_S0_5_stays_within_its_limit(t *testing.T) {
 		Stored: math.MaxInt64, Bytes: math.MaxInt64, Value: sum, Key: &sum, Head: bytes.Repeat([]byte{0xff}, 5000),
 	}
 	h := p.Append(nil)[0]
-	if len(h.Value) > MaxPointerBytes {
-		t.Errorf("%d bytes", len(h.Value))
-	}
+	expect.That(t, len(h.Value) <= MaxPointerBytes, "%d bytes", len(h.Value))
 	got, _, err := ParsePointer([]kgo.RecordHeader{h})
 	p.Head = p.Head[:MaxPointerHead]
-	if err != nil || !reflect.DeepEqual(got, p) {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	expect.That(t, err == nil && reflect.DeepEqual(got, p), "got %+v, %v", got, err)
 }
 
 func TestParsePointer_S0_5_refuses_what_is_no_pointer(t *testing.T) {
@@ -81,9 +76,7 @@ func TestParsePointer_S0_5_refuses_what_is_no_pointer(t *testing.T) {
 	} {
 		_, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeyPointer, Value: []byte(text)}})
 		var malformed *Error
-		if !ok || !errors.As(err, &malformed) || malformed.Header != KeyPointer {
-			t.Errorf("%.80s: %v, %v", text, ok, err)
-		}
+		expect.That(t, ok && errors.As(err, &malformed) && malformed.Header == KeyPointer, "%.80s: %v, %v", text, ok, err)
 	}
 	p := PointTo(Position{Topic: "x"}, nil, []byte("v"), true)
 	if _, ok, err := ParsePointer(p.Append(p.Append(nil))); !ok || err == nil {
@@ -112,8 +105,6 @@ func FuzzParsePointer(f *testing.F) {
 		if len(p.Head) == 0 {
 			p.Head = nil
 		}
-		if !ok || err != nil || !reflect.DeepEqual(again, p) {
-			t.Fatalf("%q: %+v became %+v, %v", text, p, again, err)
-		}
+		must.That(t, ok && err == nil && reflect.DeepEqual(again, p), "%q: %+v became %+v, %v", text, p, again, err)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // Any set of parts goes through its header, within its bound.
@@ -33,13 +35,9 @@ func TestRestRoundTrip(t *testing.T) {
 			}
 			text := r.String()
 			got, reason := parseRemaining(text)
-			if reason != "" || !reflect.DeepEqual(got, r) || len(text) > maxRemainingBytes {
-				t.Fatalf("%d bytes %.80s: %s", len(text), text, reason)
-			}
+			must.That(t, reason == "" && reflect.DeepEqual(got, r) && len(text) <= maxRemainingBytes, "%d bytes %.80s: %s", len(text), text, reason)
 			for i := range of {
-				if got.Has(i) != slices.Contains(r.Open, i) {
-					t.Fatalf("part %d of %s", i, text)
-				}
+				must.That(t, got.Has(i) == slices.Contains(r.Open, i), "part %d of %s", i, text)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -53,9 +54,7 @@ func TestDecide(t *testing.T) {
 				c.want.Due = noon.Add(c.after)
 			}
 			got := Decide(Policies{Default: c.policy}, defaultTiers, Tried{Attempts: c.attempt}, c.failure, noon, half)
-			if got != c.want {
-				t.Errorf("got  %+v\nwant %+v", got, c.want)
-			}
+			expect.That(t, got == c.want, "got  %+v\nwant %+v", got, c.want)
 		})
 	}
 }
@@ -67,9 +66,7 @@ func TestSurfaceParksWhatIsNotDue(t *testing.T) {
 	}
 	d, ok := Surface(defaultTiers, noon.Add(3*time.Second), noon)
 	want := Decision{Outcome: OutcomeParked, Reason: ReasonNotDue, Tier: 1, Due: noon.Add(3 * time.Second)}
-	if ok || d != want {
-		t.Errorf("got %+v, %v; want %+v", d, ok, want)
-	}
+	expect.That(t, !ok && d == want, "got %+v, %v; want %+v", d, ok, want)
 }
 
 // The due time is written with milliseconds; rounding it down would let an attempt begin early.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -72,9 +74,7 @@ func TestDistribution_S4_4(t *testing.T) {
 			positions := make([]float64, draws)
 			for i := range positions {
 				d := policies.Delay("", Tried{c.attempt, c.last}, defaultTiers, source.Float64)
-				if d < c.least || d >= c.most {
-					t.Fatalf("%v is not in [%v, %v)", d, c.least, c.most)
-				}
+				must.That(t, d >= c.least && d < c.most, "%v is not in [%v, %v)", d, c.least, c.most)
 				positions[i] = float64(d-c.least) / float64(c.most-c.least)
 			}
 			if fault := notUniform(positions); fault != "" {
@@ -123,9 +123,8 @@ func FuzzDecide_S4_4_neverEarly(f *testing.F) {
 			least = min(time.Duration(after), time.Hour)
 			most = least + time.Second
 		}
-		if policy.Strategy != StrategyDecorrelatedJitter && (wait < least || wait > most+time.Millisecond) || wait < 0 {
-			t.Errorf("%+v: %v is not in [%v, %v]", policy, wait, least, most)
-		}
+		expect.That(t, (policy.Strategy == StrategyDecorrelatedJitter || wait >= least && wait <= most+time.Millisecond) && wait >= 0,
+			"%+v: %v is not in [%v, %v]", policy, wait, least, most)
 		if delay := defaultTiers[d.Tier].Delay; delay < wait-time.Second-time.Millisecond && d.Tier != len(defaultTiers)-1 {
 			t.Errorf("a wait of %v in the tier of %v", wait, delay)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -52,9 +53,7 @@ func TestDecide_S3_3_the_category_chooses(t *testing.T) {
 			if c.after == 0 {
 				want = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonExhausted}
 			}
-			if d != want {
-				t.Errorf("got  %+v\nwant %+v", d, want)
-			}
+			expect.That(t, d == want, "got  %+v\nwant %+v", d, want)
 		})
 	}
 }
@@ -89,9 +88,7 @@ func TestPolicies_Faults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.policies.Faults()
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			expect.That(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && strings.Contains(err.Error(), c.want)), "got %v, want %q", err, c.want)
 		})
 	}
 }
