@@ -251,8 +251,9 @@ func TestAccess_S4_6_over_TLS(t *testing.T) {
 func TestBrowser_S4_6_signs_in_and_out(t *testing.T) {
 	browser := chromium.Start(t)
 	o := withAccess(t, tokenFile, 2)
-	address := listening(o.desk)
-	o.console.gate = gateOf(t, strings.Replace(tokenFile, "http://127.0.0.1:8480", address, 1))
+	address := listening(o.desk, func(address string) {
+		o.console.gate = gateOf(t, strings.Replace(tokenFile, "http://127.0.0.1:8480", address, 1))
+	})
 	p := browser.Open(address+"/letters/id-a", 1280, 800)
 	p.AwaitText("Your token")
 	p.Type("input[name=secret]", "not-this-one")

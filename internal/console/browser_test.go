@@ -19,12 +19,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// listening serves a console until the test ends and returns its address.
-func listening(d *desk) string {
+// listening serves a console until the test ends and returns its address. What has to know the address before is run first.
+func listening(d *desk, first ...func(address string)) string {
 	d.t.Helper()
 	l, err := Listen(d.t.Context(), "127.0.0.1:0", d.gate)
 	if err != nil {
 		d.t.Fatal(err)
+	}
+	address := "http://" + l.Addr().String()
+	for _, f := range first {
+		f(address)
 	}
 	ctx, cancel := context.WithCancel(d.t.Context())
 	ended := make(chan error, 1)
@@ -35,7 +39,7 @@ func listening(d *desk) string {
 			d.t.Error(err)
 		}
 	})
-	return "http://" + l.Addr().String()
+	return address
 }
 
 // An operator looks: what waits, which group is the largest, for which values, one dead letter of it, what was done to it.
