@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 // Adoption says what adopting the topics as they are now means for the memory. Engine.PlanAdoption makes one,
@@ -95,8 +97,8 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 			continue
 		}
 		next := now.adopt(sh.checkpoint, all, marks, was, ledgers[p])
-		if next.generation > maxGeneration {
-			return nil, fmt.Errorf("the source topic was adopted %d times, and there is no room for more: give the pipeline new topics", maxGeneration)
+		if next.generation > offsets.MaxGeneration {
+			return nil, fmt.Errorf("the source topic was adopted %d times, and there is no room for more: give the pipeline new topics", offsets.MaxGeneration)
 		}
 		a.add(all, adopted{p, all, next, sh.loosened(all)})
 		a.Kept += len(sh.base)
@@ -132,9 +134,9 @@ func has(all []Mismatch, kind MismatchKind) bool {
 
 // adopt gives the checkpoint with which a partition begins again, marks being the group's commits and ledgerEnd where its ledger
 // ends now. It is pure.
-func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string]commitPoint, was committedGeneration, ledgerEnd int64) *checkpoint {
+func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string]offsets.Commit, was committedGeneration, ledgerEnd int64) *checkpoint {
 	if cp == nil { // the commits are all that is left, and what they belong to is not known
-		cp = now.next(&checkpoint{generation: was.now, same: was.same}, marks)
+		cp = now.next(&checkpoint{generation: was.Now, same: was.Same}, marks)
 	}
 	next := now.next(cp, nil)
 	if has(all, MismatchLedger) {
@@ -152,7 +154,7 @@ func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string
 	}
 	for topic, p := range cp.positions {
 		if id, known := now.ids[topic]; known && p.id.differs(id) {
-			next.positions[topic] = topicPosition{id, commitPoint{offset: -1}}
+			next.positions[topic] = topicPosition{id, offsets.Commit{Offset: -1}}
 		}
 	}
 	return next
@@ -175,29 +177,29 @@ func (sh *partitionState) loosened(all []Mismatch) map[string]keyState {
 
 // committedGeneration is what the commits of a partition say of the generations of its source topic.
 type committedGeneration struct {
-	generations
+	offsets.Generations
 	// source: a commit of the source topic itself says so. Brokers delete a topic's commits with the topic, so it is the same one.
 	source bool
 }
 
 // commitsOf gives the commits of a partition, by topic, and what their seals say.
-func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]commitPoint, was committedGeneration, sealed bool) {
-	marks = map[string]commitPoint{}
+func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]offsets.Commit, was committedGeneration, sealed bool) {
+	marks = map[string]offsets.Commit{}
 	first := 0
 	for topic, partitions := range committed {
 		c, ok := partitions[partition]
 		if !ok || c.At < 0 {
 			continue
 		}
-		text, g, isSealed := unseal(c.Metadata)
-		marks[topic] = commitPoint{c.At, text}
-		was.now, sealed = max(was.now, g.now), sealed || isSealed
+		text, g, isSealed := offsets.Unseal(c.Metadata)
+		marks[topic] = offsets.Commit{Offset: c.At, Metadata: text}
+		was.Now, sealed = max(was.Now, g.Now), sealed || isSealed
 		if topic == source && isSealed {
-			was.source, first = true, g.first()
+			was.source, first = true, g.First()
 		}
 	}
 	if was.source {
-		was.same = was.now - first
+		was.Same = was.Now - first
 	}
 	return marks, was, sealed
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -50,7 +51,7 @@ type checkpoint struct {
 // topicPosition is where the group stands in one topic.
 type topicPosition struct {
 	id topicID
-	at commitPoint // offset -1: nothing is finished
+	at offsets.Commit // offset -1: nothing is finished
 }
 
 // checkpointKey is the key of the checkpoint in the state topic. Keys of records that begin like it are escaped by it.
@@ -122,7 +123,7 @@ func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error)
 		Ledger: idText(cp.ledger), LedgerFrom: cp.ledgerFrom, Scale: cp.scale, ScaleFrom: cp.scaleFrom, At: make(map[string]topicPositionJSON, len(cp.positions)),
 	}
 	for topic, p := range cp.positions {
-		w.At[topic] = topicPositionJSON{idText(p.id), p.at.offset, p.at.metadata}
+		w.At[topic] = topicPositionJSON{idText(p.id), p.at.Offset, p.at.Metadata}
 	}
 	value, err := json.Marshal(checkpointRecord{firstFormat, &w})
 	if err != nil {
@@ -150,7 +151,7 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint of a later format: %w", ErrNewerState)
 	case r.Format < 1 || w == nil || w.Format < 1:
 		return nil, errors.New("checkpoint: the format is missing")
-	case w.Generation < 0 || w.Generation > maxGeneration || w.Same < 0 || w.Same > w.Generation || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPositions ||
+	case w.Generation < 0 || w.Generation > offsets.MaxGeneration || w.Same < 0 || w.Same > w.Generation || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPositions ||
 		len(w.Pipelines) > maxPipelines || len(w.Shared) > maxPositions:
 		return nil, errors.New("checkpoint: a number is out of range")
 	}
@@ -170,10 +171,10 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 		if p.Offset < -1 {
 			return nil, fmt.Errorf("checkpoint: %s: offset %d is out of range", header.Clip(topic, 80), p.Offset)
 		}
-		if _, err := decodeAhead(p.Offset, p.Ahead); err != nil {
+		if _, err := offsets.DecodeFinished(p.Offset, p.Ahead); err != nil {
 			return nil, fmt.Errorf("checkpoint: %s: %w", header.Clip(topic, 80), err)
 		}
-		cp.positions[topic] = topicPosition{id, commitPoint{p.Offset, p.Ahead}}
+		cp.positions[topic] = topicPosition{id, offsets.Commit{Offset: p.Offset, Metadata: p.Ahead}}
 	}
 	return cp, nil
 }

@@ -3,11 +3,11 @@ package retrytopics
 import (
 	"errors"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 func id(n byte) topicID { return topicID{n} }
@@ -16,9 +16,9 @@ func sample() *checkpoint {
 	return &checkpoint{
 		group: "g", source: "features", generation: 2, same: 1, ledger: id(9), ledgerFrom: 17, scale: "1a2b3c4d", scaleFrom: 5,
 		positions: map[string]topicPosition{
-			"features":          {id(1), commitPoint{42, encodeAhead(42, []span{{44, 50}})}},
-			"features.retry-2s": {id(2), commitPoint{7, ""}},
-			"features.retry-8s": {id(3), commitPoint{offset: -1}},
+			"features":          {id(1), offsets.Commit{Offset: 42, Metadata: offsets.EncodeFinished(42, []offsets.Span{{First: 44, Last: 50}})}},
+			"features.retry-2s": {id(2), offsets.Commit{Offset: 7, Metadata: ""}},
+			"features.retry-8s": {id(3), offsets.Commit{Offset: -1}},
 		},
 	}
 }
@@ -77,35 +77,6 @@ func TestStateKey_S4_14_noKeyIsTheCheckpoint(t *testing.T) {
 	}
 	if _, ok := keyOfState([]byte(checkpointKey)); ok {
 		t.Error("the checkpoint was taken for a key")
-	}
-}
-
-func TestSeal_S4_14(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"", encodeAhead(5, []span{{7, 9}, {1000, 1000}})} {
-		for _, generation := range []generations{{}, {now: 1}, {1, 1}, {5, 2}, {maxGeneration, 0}, {maxGeneration, maxGeneration}} {
-			sealed := seal(text, generation)
-			got, g, ok := unseal(sealed)
-			expect.That(t, got == text && g == generation && ok, "%q of generation %v became %q, %v, %v", text, generation, got, g, ok)
-			expect.That(t, len(sealed)-len(text) <= sealRoom, "a seal of %d bytes", len(sealed)-len(text))
-			// A version without checkpoints reads the same gaps.
-			before, err := decodeAhead(5, text)
-			if after, err2 := decodeAhead(5, sealed); err != nil || err2 != nil || !reflect.DeepEqual(before, after) {
-				t.Errorf("%q: %v, %v; %v, %v", sealed, before, after, err, err2)
-			}
-		}
-	}
-	if text, _, ok := unseal("consumer-1-uuid"); text != "consumer-1-uuid" || ok {
-		t.Errorf("another client's metadata became %q, %v", text, ok)
-	}
-	if text, g, ok := unseal("consumer-1\r"); text != "consumer-1\r" || ok || g != (generations{}) {
-		t.Errorf("another client's metadata became %q, %v", text, ok)
-	}
-	if _, g, _ := unseal(strings.Repeat("\r", 9) + "\n\n"); g != (generations{1, 1}) {
-		t.Errorf("generation %v", g)
-	}
-	if _, g, _ := unseal(strings.Repeat("\n", 1000)); g.now != maxGeneration {
-		t.Errorf("generation %v", g)
 	}
 }
 

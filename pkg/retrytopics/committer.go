@@ -8,6 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 // Delivery says what a crash may do to the outputs.
@@ -31,7 +33,7 @@ type committer interface {
 	begin() error
 	// end commits the marks, or gives the unit up. It says whether it was committed; an error means that the committer is
 	// beyond repair.
-	end(ctx context.Context, marks map[*partition]commitPoint, try kgo.TransactionEndTry) (committed bool, err error)
+	end(ctx context.Context, marks map[*partition]offsets.Commit, try kgo.TransactionEndTry) (committed bool, err error)
 	// clear forgets a rebalance that happened between two units.
 	clear(ctx context.Context) error
 	close()
@@ -44,7 +46,7 @@ func (l transactional) client() *kgo.Client { return l.session.Client() }
 func (l transactional) begin() error        { return l.session.Begin() }
 func (l transactional) close()              { l.session.Close() }
 
-func (l transactional) end(ctx context.Context, marks map[*partition]commitPoint, try kgo.TransactionEndTry) (bool, error) {
+func (l transactional) end(ctx context.Context, marks map[*partition]offsets.Commit, try kgo.TransactionEndTry) (bool, error) {
 	rewrite := func(req *kmsg.TxnOffsetCommitRequest) error {
 		ids := map[string][16]byte{}
 		for _, t := range req.Topics {
@@ -53,7 +55,7 @@ func (l transactional) end(ctx context.Context, marks map[*partition]commitPoint
 		byTopic := map[string][]kmsg.TxnOffsetCommitRequestTopicPartition{}
 		for l, m := range marks {
 			p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-			p.Partition, p.Offset, p.LeaderEpoch = l.partition, m.offset, -1
+			p.Partition, p.Offset, p.LeaderEpoch = l.partition, m.Offset, -1
 			text := l.commitText(m)
 			p.Metadata = &text
 			byTopic[l.topic] = append(byTopic[l.topic], p)
@@ -86,7 +88,7 @@ func (l plain) begin() error                { return nil }
 func (l plain) clear(context.Context) error { return nil }
 func (l plain) close()                      { l.kafka.CloseAllowingRebalance() }
 
-func (l plain) end(ctx context.Context, marks map[*partition]commitPoint, try kgo.TransactionEndTry) (bool, error) {
+func (l plain) end(ctx context.Context, marks map[*partition]offsets.Commit, try kgo.TransactionEndTry) (bool, error) {
 	if try == kgo.TryAbort {
 		return false, nil
 	}
@@ -96,7 +98,7 @@ func (l plain) end(ctx context.Context, marks map[*partition]commitPoint, try kg
 		if offsets[l.topic] == nil {
 			offsets[l.topic] = map[int32]kgo.EpochOffset{}
 		}
-		offsets[l.topic][l.partition] = from(m.offset)
+		offsets[l.topic][l.partition] = from(m.Offset)
 		metadata[l.topicPartition] = l.commitText(m)
 	}
 	if len(offsets) == 0 {

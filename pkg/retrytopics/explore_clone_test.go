@@ -83,9 +83,7 @@ func (c *copier) partition(old *partition) *partition {
 	l := *old
 	c.partitions[old] = &l
 	l.state = c.state(old.state)
-	w := *old.window
-	w.offsets, w.restored = slices.Clone(w.offsets), slices.Clone(w.restored)
-	l.window, l.stamps, l.slab = &w, nil, nil
+	l.window, l.stamps, l.slab = old.window.Clone(), nil, nil
 	l.gate.blocked = c.queue(&old.gate.blocked)
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return &l

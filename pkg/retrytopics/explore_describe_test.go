@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -120,12 +121,12 @@ func (d *describer) partition(i int) {
 	d.log(i)
 	l, base := d.st.s.partitions[d.x.partitionOf(i)], max(d.st.w.commits[i].offset, 0)
 	win := l.window
-	d.num(int64(len(win.offsets)), win.next-base, max(win.passed-base, 0))
-	for _, o := range win.offsets {
-		d.num(o.first-base, o.last-base)
-		d.flag(o.done)
+	d.num(win.Next()-base, win.End()-base)
+	for span, done := range win.Taken() {
+		d.num(span.First-base, span.Last-base)
+		d.flag(done)
 	}
-	d.spans(win.restored, base)
+	d.spans(win.Restored(), base)
 	g := &l.gate
 	if d.x.plan.room == 0 {
 		return // it never shuts
@@ -136,10 +137,10 @@ func (d *describer) partition(i int) {
 	}
 }
 
-func (d *describer) spans(spans []span, base int64) {
+func (d *describer) spans(spans []offsets.Span, base int64) {
 	d.num(int64(len(spans)))
 	for _, s := range spans {
-		d.num(s.first-base, s.last-base)
+		d.num(s.First-base, s.Last-base)
 	}
 }
 

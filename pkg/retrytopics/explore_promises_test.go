@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -28,12 +29,12 @@ func (x *explorer) attempted(r *Record) {
 func (x *explorer) hold(st *state) {
 	for i := range st.w.logs {
 		l := st.s.partitions[x.partitionOf(i)]
-		m := l.window.commitPoint()
-		if m.offset < 0 {
+		m := l.window.Commit()
+		if m.Offset < 0 {
 			continue
 		}
-		spans, err := decodeAhead(m.offset, m.metadata)
-		if ahead := l.window.ahead(); err != nil || len(ahead) != len(spans) || len(ahead) > 0 && !reflect.DeepEqual(spans, ahead) {
+		spans, err := offsets.DecodeFinished(m.Offset, m.Metadata)
+		if ahead := l.window.Finished(); err != nil || len(ahead) != len(spans) || len(ahead) > 0 && !reflect.DeepEqual(spans, ahead) {
 			x.breaks("lane %d: what is finished, %v, is read as %v (%v)", i, ahead, spans, err)
 		}
 		// Each run lies behind an unfinished record, and the last of the started ones began as one more.
@@ -59,10 +60,10 @@ func (x *explorer) committed(st *state) {
 		if err != nil {
 			x.breaks("the commit of lane %d cannot be read: %v", partition, err)
 		}
-		if l := st.s.partitions[x.partitionOf(partition)]; l.committed.offset != c.offset {
+		if l := st.s.partitions[x.partitionOf(partition)]; l.committed.Offset != c.offset {
 			x.breaks("lane %d takes %+v for committed, and %+v is", partition, l.committed, c)
 		}
-		if cp := st.s.states[0].checkpoint; cp != nil && c.offset >= 0 && cp.positions[x.partitionOf(partition).topic].at.offset != c.offset {
+		if cp := st.s.states[0].checkpoint; cp != nil && c.offset >= 0 && cp.positions[x.partitionOf(partition).topic].at.Offset != c.offset {
 			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", partition, cp.positions[x.partitionOf(partition).topic].at, c)
 		}
 		for offset, r := range log {
@@ -126,7 +127,7 @@ func (x *explorer) versions(st *state) {
 func (x *explorer) restored(st *state) {
 	for i, c := range st.w.commits {
 		l := st.s.partitions[x.partitionOf(i)]
-		if m := l.window.commitPoint(); m.offset != c.offset || m.offset >= 0 && l.commitText(m) != c.metadata {
+		if m := l.window.Commit(); m.Offset != c.offset || m.Offset >= 0 && l.commitText(m) != c.metadata {
 			x.breaks("lane %d begins from %+v, and %+v is committed", i, m, c)
 		}
 	}

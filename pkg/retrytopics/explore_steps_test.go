@@ -184,11 +184,11 @@ func (x *explorer) takeAll(st *state) {
 	x.enter(st)
 	for i := range st.w.logs {
 		l := st.s.partitions[x.partitionOf(i)]
-		for l != nil && len(l.window.restored) == 0 && x.next(st, i) < int64(len(st.w.logs[i])) {
-			before := l.window.commitPoint()
+		for l != nil && len(l.window.Restored()) == 0 && x.next(st, i) < int64(len(st.w.logs[i])) {
+			before := l.window.Commit()
 			marker := st.w.logs[i][x.next(st, i)] == nil
 			x.takeOne(st, i)
-			if after := l.window.commitPoint(); after != before && !marker && before.offset >= 0 {
+			if after := l.window.Commit(); after != before && !marker && before.Offset >= 0 {
 				x.breaks("a record that is taken moves the commit from %+v to %+v", before, after)
 			}
 		}
@@ -199,7 +199,7 @@ func (x *explorer) takeAll(st *state) {
 func (x *explorer) takeOne(st *state, partition int) {
 	at := x.next(st, partition)
 	l := st.s.partitions[x.partitionOf(partition)]
-	if !l.window.expects(at) {
+	if !l.window.Expects(at) {
 		x.breaks("lane %d does not take offset %d, the next one", partition, at)
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -173,7 +174,7 @@ func (x *explorer) begin(w *world) *state {
 	if room == 0 {
 		room = manyAhead
 	}
-	s := x.e.unconnected(context.Background(), len(aheadPrefix)+int(room+1)*runBytes+sealRoom)
+	s := x.e.unconnected(context.Background(), offsets.MetadataFor(room+1)+offsets.SealRoom)
 	s.sched.timer.Stop()
 	s.sched.flush.Stop()
 	prepare(s.sched, x.e, x.idle)
@@ -212,7 +213,7 @@ func (x *explorer) assign(st *state) {
 	for i := range w.logs {
 		for _, l := range resumed {
 			if l.topicPartition == x.partitionOf(i) {
-				w.commits[i] = commit{l.committed.offset, l.commitText(l.committed)}
+				w.commits[i] = commit{l.committed.Offset, l.commitText(l.committed)}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -77,12 +78,12 @@ func eventOf(r *kgo.Record) int {
 }
 
 // done says whether the group's commit of a partition says that the record at an offset is finished.
-func (c commit) done(spans []span, offset int64) bool {
-	return offset < c.offset || slices.ContainsFunc(spans, func(s span) bool { return s.first <= offset && offset <= s.last })
+func (c commit) done(spans []offsets.Span, offset int64) bool {
+	return offset < c.offset || slices.ContainsFunc(spans, func(s offsets.Span) bool { return s.First <= offset && offset <= s.Last })
 }
 
 // ahead reads the metadata of a commit.
-func (c commit) ahead() ([]span, error) {
-	text, _, _ := unseal(c.metadata)
-	return decodeAhead(c.offset, text)
+func (c commit) ahead() ([]offsets.Span, error) {
+	text, _, _ := offsets.Unseal(c.metadata)
+	return offsets.DecodeFinished(c.offset, text)
 }

@@ -78,8 +78,8 @@ func (s *session) purge(ctx context.Context) error {
 	before := kadm.Offsets{}
 	s.mu.Lock()
 	for tp, l := range s.partitions {
-		if l.tier != sourceTier && l.state.restored && !l.shared && l.committed.offset > 0 { // restored: shared is known
-			before.AddOffset(tp.topic, tp.partition, l.committed.offset, -1)
+		if l.tier != sourceTier && l.state.restored && !l.shared && l.committed.Offset > 0 { // restored: shared is known
+			before.AddOffset(tp.topic, tp.partition, l.committed.Offset, -1)
 		}
 	}
 	s.mu.Unlock()

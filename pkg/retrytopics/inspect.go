@@ -4,8 +4,13 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+// ErrNewerMetadata is wrapped when the metadata of a commit was written by a newer version of this library. Reading on
+// would do finished records again, so the partition is refused.
+var ErrNewerMetadata = offsets.ErrNewerMetadata
 
 // What follows reads what the engine writes, for programs that look at a pipeline from outside. It is pure.
 
@@ -23,14 +28,14 @@ type Commit struct {
 // ParseCommit reads a commit and its metadata. Metadata of other software counts as empty. The error wraps ErrNewerMetadata when a
 // newer version has written it.
 func ParseCommit(offset int64, metadata string) (Commit, error) {
-	text, g, _ := unseal(metadata)
-	spans, err := decodeAhead(offset, text)
+	text, g, _ := offsets.Unseal(metadata)
+	spans, err := offsets.DecodeFinished(offset, text)
 	if err != nil {
 		return Commit{}, err
 	}
-	c := Commit{Offset: offset, Generation: g.now, First: g.first()}
+	c := Commit{Offset: offset, Generation: g.Now, First: g.First()}
 	for _, s := range spans {
-		c.Ahead = append(c.Ahead, Run{s.first, s.last})
+		c.Ahead = append(c.Ahead, Run{s.First, s.Last})
 	}
 	return c, nil
 }
@@ -77,7 +82,7 @@ func ParseCheckpoint(r *kgo.Record) (cp Checkpoint, ok bool, err error) {
 	}
 	cp = Checkpoint{Group: read.group, Source: read.source, Generation: read.generation, First: read.generation - read.same, Positions: make(map[string]TopicCommit, len(read.positions))}
 	for topic, p := range read.positions {
-		c, err := ParseCommit(p.at.offset, p.at.metadata)
+		c, err := ParseCommit(p.at.Offset, p.at.Metadata)
 		if err != nil {
 			return Checkpoint{}, true, err
 		}

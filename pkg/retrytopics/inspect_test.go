@@ -9,20 +9,21 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 // S0-4: what is read of a commit from outside is what the engine wrote.
 func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 	t.Parallel()
-	w := newWindow(5, nil)
+	w := offsets.NewWindow(5, nil)
 	for at := range int64(8) {
-		w.add(5 + at)
+		w.Add(5 + at)
 	}
 	for _, at := range []int64{5, 7, 8, 11} {
-		w.finish(at)
+		w.Finish(at)
 	}
-	m := w.commitPoint()
-	c, err := ParseCommit(m.offset, seal(m.metadata, generations{now: 3}))
+	m := w.Commit()
+	c, err := ParseCommit(m.Offset, offsets.Seal(m.Metadata, offsets.Generations{Now: 3}))
 	if want := (Commit{Offset: 6, Ahead: []Run{{7, 8}, {11, 11}}, Generation: 3, First: 3}); err != nil || !reflect.DeepEqual(c, want) {
 		t.Fatalf("%+v, %v, want %+v", c, err, want)
 	}
@@ -42,7 +43,7 @@ func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 func TestParseCheckpoint_S0_4(t *testing.T) {
 	t.Parallel()
 	id := topicID{1, 2}
-	cp := checkpoint{group: "g", source: "s", generation: 2, positions: map[string]topicPosition{"s": {id, commitPoint{7, encodeAhead(7, []span{{9, 9}})}}}}
+	cp := checkpoint{group: "g", source: "s", generation: 2, positions: map[string]topicPosition{"s": {id, offsets.Commit{Offset: 7, Metadata: offsets.EncodeFinished(7, []offsets.Span{{First: 9, Last: 9}})}}}}
 	r := must.Get(cp.record("state", 0))(t)
 	got, ok, err := ParseCheckpoint(r)
 	want := Checkpoint{Group: "g", Source: "s", Generation: 2, First: 2, Positions: map[string]TopicCommit{"s": {id, Commit{Offset: 7, Ahead: []Run{{9, 9}}}}}}
@@ -58,7 +59,7 @@ func TestParseCheckpoint_S0_4(t *testing.T) {
 }
 
 func FuzzParseCommit(f *testing.F) {
-	f.Add(int64(7), encodeAhead(7, []span{{9, 9}})+sealMark)
+	f.Add(int64(7), offsets.EncodeFinished(7, []offsets.Span{{First: 9, Last: 9}})+"\n")
 	f.Add(int64(-1), "d1:////")
 	f.Fuzz(func(t *testing.T, offset int64, metadata string) {
 		c, err := ParseCommit(offset, metadata)

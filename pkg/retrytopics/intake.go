@@ -26,8 +26,8 @@ func (s *session) accept(fetches kgo.Fetches) error {
 		l.end = max(l.end, p.LastStableOffset)
 		s.arrive(l, &p.FetchPartition)
 		for _, r := range p.Records {
-			if !l.window.expects(r.Offset) {
-				refused = &disorderError{l.topicPartition, r.Offset, l.committed.offset}
+			if !l.window.Expects(r.Offset) {
+				refused = &disorderError{l.topicPartition, r.Offset, l.committed.Offset}
 				return
 			}
 			if s.ofOtherPipeline(l, r) {
@@ -56,12 +56,12 @@ const maxSkew = time.Second
 func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetched, ok bool) {
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
-		l.window.pass(r.Offset)
+		l.window.Pass(r.Offset)
 		s.lazy = true
 		return fetched{}, false
 	}
-	fresh := l.window.add(r.Offset)
-	t = fetched{from: l, index: l.fetched, restored: int64(len(l.window.restored))}
+	fresh := l.window.Add(r.Offset)
+	t = fetched{from: l, index: l.fetched, restored: int64(len(l.window.Restored()))}
 	l.fetched++
 	if !fresh {
 		s.lazy = true

@@ -222,7 +222,7 @@ func (s *session) endLarge(l *partition) {
 	s.mu.Lock()
 	next := l.large.next
 	l.closeLarge()
-	l.window.pass(next - 1) // compaction, or an aborted transaction, may have left nothing at its end
+	l.window.Pass(next - 1) // compaction, or an aborted transaction, may have left nothing at its end
 	s.lazy = true
 	s.mu.Unlock()
 	s.seek((*partition).nextOffset)
@@ -235,7 +235,7 @@ func (s *session) acceptLarge(l *partition, items []largeItem) {
 	now := time.Now()
 	var records []fetched
 	for _, it := range items {
-		if !l.window.expects(it.record.Offset) {
+		if !l.window.Expects(it.record.Offset) {
 			continue // taken before the session began to read the batch again
 		}
 		if t, ok := s.accepted(l, it.record, now); ok {

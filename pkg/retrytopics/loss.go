@@ -54,7 +54,7 @@ func (e *Engine) losses() map[string]int64 {
 
 // expected gives the offset that the partition's next record should have at the least, or a negative number when nobody knows.
 func (l *partition) expected() int64 {
-	if end := l.window.end(); end >= 0 {
+	if end := l.window.End(); end >= 0 {
 		return end
 	}
 	return l.began
@@ -75,8 +75,8 @@ func (s *session) skip(l *partition, to int64) {
 	if from < 0 || to <= from {
 		return
 	}
-	gone := to - from - l.window.finishedIn(from, to)
-	l.window.pass(to - 1)
+	gone := to - from - l.window.RestoredIn(from, to)
+	l.window.Pass(to - 1)
 	l.end = max(l.end, to)
 	s.lazy = true
 	if gone <= 0 {
@@ -109,18 +109,10 @@ func (s *session) arrive(l *partition, p *kgo.FetchPartition) {
 	s.skip(l, min(p.LogStartOffset, p.Records[0].Offset))
 }
 
-// finishedIn counts the offsets from one to before another that a former owner has finished.
-func (w *window) finishedIn(from, to int64) (n int64) {
-	for _, s := range w.restored {
-		n += max(0, min(s.last+1, to)-max(s.first, from))
-	}
-	return n
-}
-
 // passed gives the losses that the positions of a transaction pass over. The mutex is held.
 func (s *session) passed() (passed []Loss) {
 	for _, loss := range s.losses {
-		if l := s.partitions[topicPartition{loss.Topic, loss.Partition}]; l != nil && l.window.next >= loss.To {
+		if l := s.partitions[topicPartition{loss.Topic, loss.Partition}]; l != nil && l.window.Next() >= loss.To {
 			passed = append(passed, loss)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 // ErrMemory is wrapped when what the engine remembers does not belong to the topics and the group as they are now: a topic
@@ -129,7 +131,7 @@ func (now expectedTopics) mismatches(known evidence) []Mismatch {
 }
 
 // next gives the checkpoint that follows cp, nil at first, with the marks of a transaction. It is pure.
-func (now expectedTopics) next(cp *checkpoint, marks map[string]commitPoint) *checkpoint {
+func (now expectedTopics) next(cp *checkpoint, marks map[string]offsets.Commit) *checkpoint {
 	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, positions: map[string]topicPosition{}}
 	if cp != nil {
 		next.generation, next.same, next.ledgerFrom, next.scaleFrom = cp.generation, cp.same, cp.ledgerFrom, cp.scaleFrom
@@ -144,7 +146,7 @@ func (now expectedTopics) next(cp *checkpoint, marks map[string]commitPoint) *ch
 		next.pipelines = next.pipelines[max(0, len(next.pipelines)-maxPipelines):]
 	}
 	if _, known := next.positions[now.source]; !known {
-		next.positions[now.source] = topicPosition{now.ids[now.source], commitPoint{offset: -1}}
+		next.positions[now.source] = topicPosition{now.ids[now.source], offsets.Commit{Offset: -1}}
 	}
 	for topic, m := range marks {
 		next.positions[topic] = topicPosition{now.ids[topic], m}

@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 func around() expectedTopics {
@@ -81,12 +82,12 @@ func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
 	t.Parallel()
 	now := around()
 	delete(now.ids, "features.retry-8s") // not configured any more
-	next := now.next(sample(), map[string]commitPoint{"features": {50, ""}})
+	next := now.next(sample(), map[string]offsets.Commit{"features": {Offset: 50, Metadata: ""}})
 	want := sample()
-	want.positions["features"] = topicPosition{id(1), commitPoint{50, ""}}
+	want.positions["features"] = topicPosition{id(1), offsets.Commit{Offset: 50, Metadata: ""}}
 	expect.That(t, reflect.DeepEqual(next, want), "got %+v, want %+v", next, want)
-	first := now.next(nil, map[string]commitPoint{"features.retry-2s": {3, ""}})
-	expect.That(t, first.positions["features"] == (topicPosition{id(1), commitPoint{offset: -1}}) && first.positions["features.retry-2s"] == (topicPosition{id(2), commitPoint{3, ""}}),
+	first := now.next(nil, map[string]offsets.Commit{"features.retry-2s": {Offset: 3, Metadata: ""}})
+	expect.That(t, first.positions["features"] == (topicPosition{id(1), offsets.Commit{Offset: -1}}) && first.positions["features.retry-2s"] == (topicPosition{id(2), offsets.Commit{Offset: 3, Metadata: ""}}),
 		"the first one: %+v", first)
 }
 
@@ -94,37 +95,37 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	now := around()
 	now.ids["features"] = id(8)
-	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
-	expect.That(t, source.generation == 3 && source.ledgerFrom == 100 && source.positions["features"] == (topicPosition{id(8), commitPoint{offset: -1}}) && source.positions["features.retry-2s"].at.offset == 7,
+	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
+	expect.That(t, source.generation == 3 && source.ledgerFrom == 100 && source.positions["features"] == (topicPosition{id(8), offsets.Commit{Offset: -1}}) && source.positions["features.retry-2s"].at.Offset == 7,
 		"source: %+v", source)
 	now = around()
 	now.ids["features.retry-2s"] = id(8)
-	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
-	expect.That(t, tier.generation == 2 && tier.ledgerFrom == 17 && tier.positions["features.retry-2s"] == (topicPosition{id(8), commitPoint{offset: -1}}) && tier.positions["features"] == sample().positions["features"],
+	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
+	expect.That(t, tier.generation == 2 && tier.ledgerFrom == 17 && tier.positions["features.retry-2s"] == (topicPosition{id(8), offsets.Commit{Offset: -1}}) && tier.positions["features"] == sample().positions["features"],
 		"tier: %+v", tier)
 	now = around()
 	now.ids["features.ledger"] = id(8)
-	if ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, committedGeneration{generations: generations{now: 2}}, 100); ledger.ledger != id(8) || ledger.ledgerFrom != 0 || ledger.generation != 2 {
+	if ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100); ledger.ledger != id(8) || ledger.ledgerFrom != 0 || ledger.generation != 2 {
 		t.Errorf("ledger: %+v", ledger)
 	}
 	now = around()
 	now.group = "h"
-	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{generations: generations{now: 2}}, 100); group.group != "h" || group.generation != 2 || group.positions["features"] != sample().positions["features"] {
+	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100); group.group != "h" || group.generation != 2 || group.positions["features"] != sample().positions["features"] {
 		t.Errorf("group: %+v", group)
 	}
-	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]commitPoint{"features": {42, ""}}, committedGeneration{generations: generations{now: 2}}, 100)
-	expect.That(t, state.generation == 3 && state.positions["features"] == (topicPosition{id(1), commitPoint{42, ""}}), "state: %+v", state)
-	expect.That(t, state.same == 0, "without a commit of the source it is not known to be the same: %+v", state)
-	again := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]commitPoint{"features": {42, ""}}, committedGeneration{generations{now: 2, same: 1}, true}, 100)
+	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]offsets.Commit{"features": {Offset: 42, Metadata: ""}}, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
+	expect.That(t, state.generation == 3 && state.positions["features"] == (topicPosition{id(1), offsets.Commit{Offset: 42, Metadata: ""}}), "state: %+v", state)
+	expect.That(t, state.same == 0, "without a commit of the source it is not known to be the Same: %+v", state)
+	again := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]offsets.Commit{"features": {Offset: 42, Metadata: ""}}, committedGeneration{offsets.Generations{Now: 2, Same: 1}, true}, 100)
 	expect.That(t, again.generation == 3 && again.same == 2, "the source stayed: %+v", again)
 	if tier := now.adopt(again, []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{}, 100); tier.generation != 3 || tier.same != 2 {
 		t.Errorf("a lost tier: %+v", tier)
 	}
-	if source := now.adopt(again, []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{generations{now: 3, same: 2}, true}, 100); source.generation != 4 || source.same != 0 {
+	if source := now.adopt(again, []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{offsets.Generations{Now: 3, Same: 2}, true}, 100); source.generation != 4 || source.same != 0 {
 		t.Errorf("another source: %+v", source)
 	}
-	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, committedGeneration{generations: generations{now: 0}}, 100)
-	expect.That(t, unbound.generation == 1 && unbound.ledgerFrom == 100 && unbound.positions["features"].at.offset == -1, "unbound: %+v", unbound)
+	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, committedGeneration{Generations: offsets.Generations{Now: 0}}, 100)
+	expect.That(t, unbound.generation == 1 && unbound.ledgerFrom == 100 && unbound.positions["features"].at.Offset == -1, "unbound: %+v", unbound)
 }
 
 // An event of a later topic is newer than every one of the topic before, whatever its offset.
@@ -132,5 +133,5 @@ func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
 	t.Parallel()
 	expect.That(t, (Version{Offset: header.VersionPosition(0, 1<<40)}).Less(Version{Offset: header.VersionPosition(1, 0)}) && (Version{Offset: header.VersionPosition(1, 3)}).Less(Version{Offset: header.VersionPosition(1, 4)}),
 		"an older event counts as newer")
-	expect.That(t, header.VersionPosition(maxGeneration, 1<<48-1) >= 0, "the last generation overflows")
+	expect.That(t, header.VersionPosition(offsets.MaxGeneration, 1<<48-1) >= 0, "the last generation overflows")
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 // onOffsets starts partitions from what the group has truly committed, never from the first record that a poll returns.
@@ -44,11 +46,11 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 	if !ours || p.ErrorCode != 0 {
 		return nil
 	}
-	committed, isSealed := commitPoint{offset: -1}, false
+	committed, isSealed := offsets.Commit{Offset: -1}, false
 	if p.Offset >= 0 {
-		committed.offset = p.Offset
+		committed.Offset = p.Offset
 		if p.Metadata != nil {
-			committed.metadata, _, isSealed = unseal(*p.Metadata)
+			committed.Metadata, _, isSealed = offsets.Unseal(*p.Metadata)
 		}
 	}
 	if err := s.start(tp, tier, committed); err != nil {
@@ -59,7 +61,7 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 }
 
 // start puts a new partition in its place. The mutex is held.
-func (s *session) start(tp topicPartition, tier int, committed commitPoint) error {
+func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) error {
 	sh := s.states[tp.partition]
 	if sh == nil {
 		sh = s.e.newState(tp.partition)

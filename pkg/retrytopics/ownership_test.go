@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -145,7 +146,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	take(3, 4)
 	waits("before", 6)
 	s.partitions[tier].let(4, 0) // finished and committed ahead of the others
-	s.partitions[tier].committed = commitPoint{offset: 0, metadata: encodeAhead(0, []span{{4, 4}})}
+	s.partitions[tier].committed = offsets.Commit{Offset: 0, Metadata: offsets.EncodeFinished(0, []offsets.Span{{First: 4, Last: 4}})}
 	waits("one finished", 5)
 	must.Do(t, s.renew())
 	waits("after the abort", 5)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 // sourceTier is the tier number of a partition of the source topic.
@@ -29,8 +31,8 @@ type partition struct {
 	dead      bool // the partition is gone; what its tasks still do is not heard. The scheduler's mutex guards it
 	gate      gate
 	fetched   int64 // records taken
-	window    *window
-	committed commitPoint
+	window    *offsets.Window
+	committed offsets.Commit
 	shared    bool // of a tier: it has records of another pipeline
 	sealed    bool // the commit that the partition began with was made with a checkpoint
 	held      int  // records taken and not yet committed as finished
@@ -84,7 +86,7 @@ func (l *partition) oldest() time.Time {
 		return time.Time{}
 	}
 	passed := 0
-	for passed < len(l.stamps)-1 && l.stamps[passed+1].offset <= l.window.next {
+	for passed < len(l.stamps)-1 && l.stamps[passed+1].offset <= l.window.Next() {
 		passed++
 	}
 	l.stamps = slices.Delete(l.stamps, 0, passed)
@@ -92,12 +94,12 @@ func (l *partition) oldest() time.Time {
 }
 
 // newPartition starts a partition from what the group has committed: offset -1 when there is nothing.
-func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitionState, committed commitPoint) (*partition, error) {
-	spans, err := decodeAhead(committed.offset, committed.metadata)
+func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitionState, committed offsets.Commit) (*partition, error) {
+	spans, err := offsets.DecodeFinished(committed.Offset, committed.Metadata)
 	if err != nil {
-		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.offset, err)
+		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.Offset, err)
 	}
-	l := &partition{topicPartition: tp, tier: tier, state: sh, committed: committed, window: newWindow(committed.offset, spans), own: math.MaxInt64, began: -1}
+	l := &partition{topicPartition: tp, tier: tier, state: sh, committed: committed, window: offsets.NewWindow(committed.Offset, spans), own: math.MaxInt64, began: -1}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l, nil
 }
@@ -174,4 +176,4 @@ func (l *partition) roomy(lim limits) bool {
 }
 
 // nextOffset gives the offset after the last one that was taken, or the committed one.
-func (l *partition) nextOffset() int64 { return l.window.end() }
+func (l *partition) nextOffset() int64 { return l.window.End() }

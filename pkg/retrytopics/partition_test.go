@@ -23,7 +23,7 @@ func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 	}
 	const records = 700
 	for o := range int64(records) {
-		l.window.add(o)
+		l.window.Add(o)
 		l.stamp(&kgo.Record{Offset: o, Timestamp: at(o)})
 	}
 	if n := len(l.stamps); n > 260 {
@@ -33,6 +33,6 @@ func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 		if late := at(o).Sub(l.oldest()); late < 0 || late >= stampEvery {
 			t.Fatalf("at offset %d the time is %v off", o, late)
 		}
-		l.window.finish(o)
+		l.window.Finish(o)
 	}
 }

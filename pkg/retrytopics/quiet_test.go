@@ -31,7 +31,7 @@ func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
 		t.Errorf("%d transactions begun (%v), want none", counted.begun, err)
 	}
 	expect.That(t, !s.lazy, "the next turn tries again")
-	s.partitions[topicPartition{"in", 0}].window.pass(0) // the position moves
+	s.partitions[topicPartition{"in", 0}].window.Pass(0) // the position moves
 	if err := s.commit(t.Context()); !errors.Is(err, errNotBegun) || counted.begun != 1 {
 		t.Errorf("%d transactions begun (%v), want one", counted.begun, err)
 	}

@@ -106,3 +106,16 @@ type Event struct {
 	remaining *header.Remaining // of the whole record: what waits
 	value     []byte            // of a part: that of its dead letter
 }
+
+// generation gives that of the source topic in which the record first appeared. A header cannot make it a later one than
+// today's.
+func (r *Record) generation() int {
+	if r.task == nil {
+		return 0
+	}
+	today := r.task.from.state.generation
+	if r.Control.HasSource {
+		return min(r.Control.Generation, today)
+	}
+	return today
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -26,7 +27,7 @@ func unconnected(t *testing.T, cfg Config) *session {
 		if tier != sourceTier {
 			topic = e.cfg.Retries.Tiers[tier].Topic
 		}
-		if err := s.start(topicPartition{topic, 0}, tier, commitPoint{offset: 0}); err != nil {
+		if err := s.start(topicPartition{topic, 0}, tier, offsets.Commit{Offset: 0}); err != nil {
 			t.Fatal(err)
 		}
 	}

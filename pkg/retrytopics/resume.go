@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -46,7 +47,7 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 	s.seek((*partition).nextOffset)
 	positions := make([]string, 0, len(resumed))
 	for _, l := range resumed {
-		positions = append(positions, header.Position{Topic: l.topic, Partition: l.partition, Offset: l.committed.offset}.String())
+		positions = append(positions, header.Position{Topic: l.topic, Partition: l.partition, Offset: l.committed.Offset}.String())
 	}
 	slices.Sort(positions)
 	s.e.cfg.Logger.WarnContext(ctx, "the group has no commits for these partitions; it goes on from the checkpoint in the state topic",
@@ -63,7 +64,7 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 	for _, l := range s.partitions {
 		of := known[l.partition]
 		of.sealed = of.sealed || l.sealed
-		of.committed = of.committed || l.tier == sourceTier && l.committed.offset >= 0
+		of.committed = of.committed || l.tier == sourceTier && l.committed.Offset >= 0
 		known[l.partition] = of
 	}
 	for p, sh := range fresh {
@@ -78,11 +79,11 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 			continue
 		}
 		l.shared = l.tier != sourceTier && slices.Contains(sh.checkpoint.shared, tp.topic)
-		if l.committed.offset >= 0 {
+		if l.committed.Offset >= 0 {
 			continue
 		}
 		at, known := sh.checkpoint.positions[tp.topic]
-		if !known || at.at.offset < 0 {
+		if !known || at.at.Offset < 0 {
 			continue
 		}
 		if err := s.start(tp, l.tier, at.at); err != nil {
@@ -107,7 +108,7 @@ func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 	for _, l := range partitions {
 		text := l.commitText(l.committed)
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = l.partition, l.committed.offset, -1, &text
+		p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = l.partition, l.committed.Offset, -1, &text
 		byTopic[l.topic] = append(byTopic[l.topic], p)
 	}
 	for topic, partitions := range byTopic {
@@ -131,20 +132,20 @@ func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 
 // checkpoints gives the next checkpoints of the partitions whose positions a transaction commits; none where there is no state
 // topic. The mutex is held.
-func (s *session) checkpoints(marks map[*partition]commitPoint) map[*partitionState]*checkpoint {
+func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitionState]*checkpoint {
 	if !s.layout.states || len(marks) == 0 {
 		return nil
 	}
-	byState := map[*partitionState]map[string]commitPoint{}
+	byState := map[*partitionState]map[string]offsets.Commit{}
 	for l, m := range marks {
 		if byState[l.state] == nil {
-			byState[l.state] = map[string]commitPoint{}
+			byState[l.state] = map[string]offsets.Commit{}
 		}
 		byState[l.state][l.topic] = m
 	}
 	for _, l := range s.partitions {
 		of, moves := byState[l.state]
-		if _, set := of[l.topic]; moves && !set && l.committed.offset >= 0 {
+		if _, set := of[l.topic]; moves && !set && l.committed.Offset >= 0 {
 			of[l.topic] = l.committed
 		}
 	}
@@ -172,9 +173,9 @@ func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*checkpoint) 
 }
 
 // commitText gives the metadata of a commit of the partition: sealed when the state topic has the checkpoint.
-func (l *partition) commitText(m commitPoint) string {
+func (l *partition) commitText(m offsets.Commit) string {
 	if !l.state.promised {
-		return m.metadata
+		return m.Metadata
 	}
-	return seal(m.metadata, generations{l.state.generation, l.state.same})
+	return offsets.Seal(m.Metadata, offsets.Generations{Now: l.state.generation, Same: l.state.same})
 }

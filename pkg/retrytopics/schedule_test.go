@@ -11,11 +11,12 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 func partitionAt(t *testing.T, committed int64) *partition {
 	t.Helper()
-	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), commitPoint{offset: committed})
+	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: committed})
 	must.That(t, err == nil, "%v", err)
 	return l
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 const (
@@ -68,7 +69,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	s.sched = newScheduler(e.cfg.Timing.Commit, maxAhead(maxMetadata-sealRoom), e.cfg.Limits.HeldBytes, func() {
+	s.sched = newScheduler(e.cfg.Timing.Commit, offsets.MostUnfinished(maxMetadata-offsets.SealRoom), e.cfg.Limits.HeldBytes, func() {
 		select {
 		case s.wake <- struct{}{}:
 		default:

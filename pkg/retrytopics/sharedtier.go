@@ -35,7 +35,7 @@ func (s *session) ofOtherPipeline(l *partition, r *kgo.Record) bool {
 	writer := writerOf(r)
 	if writer == "" {
 		former := l.tier >= len(s.e.cfg.Retries.Tiers)
-		return former && (l.shared || l.committed.offset < 0)
+		return former && (l.shared || l.committed.Offset < 0)
 	}
 	return writer != s.e.cfg.Origin.Pipeline && !slices.Contains(l.state.pipelines, writer)
 }
@@ -43,7 +43,7 @@ func (s *session) ofOtherPipeline(l *partition, r *kgo.Record) bool {
 // leaveToOwner passes over a record of another pipeline, and says so once per partition. The mutex is held.
 func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 	l.end = max(l.end, r.Offset+1)
-	l.window.pass(r.Offset)
+	l.window.Pass(r.Offset)
 	s.lazy = true
 	if l.shared {
 		return

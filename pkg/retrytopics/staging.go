@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -14,7 +15,7 @@ import (
 type staged struct {
 	tasks       []*task // in the order in which they finished
 	changes     map[*partitionState][]*change
-	marks       map[*partition]commitPoint
+	marks       map[*partition]offsets.Commit
 	heads       map[*partitionState][]byte // new heads of hash chains
 	losses      []Loss                     // that the positions pass over
 	checkpoints map[*partitionState]*checkpoint
@@ -26,16 +27,16 @@ type staged struct {
 func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &staged{marks: map[*partition]commitPoint{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
+	st := &staged{marks: map[*partition]offsets.Commit{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
 	st.tasks = append(s.left(), s.sched.harvest()...) // none of a partition that is gone: forgetting one takes its tasks away
 	for _, t := range st.tasks {
-		t.from.window.finish(t.offset)
+		t.from.window.Finish(t.offset)
 		if t.change.state != nil || t.change.ledged || t.change.versioned {
 			st.changes[t.from.state] = append(st.changes[t.from.state], &t.change)
 		}
 	}
 	for _, l := range s.partitions {
-		if m := l.window.commitPoint(); m != l.committed && m.offset >= 0 {
+		if m := l.window.Commit(); m != l.committed && m.Offset >= 0 {
 			st.marks[l] = m
 		}
 	}
@@ -62,7 +63,7 @@ func (s *session) moved() bool {
 		return true
 	}
 	for _, l := range s.partitions {
-		if m := l.window.commitPoint(); m != l.committed && m.offset >= 0 {
+		if m := l.window.Commit(); m != l.committed && m.Offset >= 0 {
 			return true
 		}
 	}

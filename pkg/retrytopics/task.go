@@ -138,3 +138,12 @@ func waits(c header.Control) error {
 	}
 	return nil
 }
+
+// A source topic that is deleted and re-created gives its offsets again. Where source offsets order events, those of a later
+// topic must be the greater ones: a generation counts how often the topic was adopted (Engine.Adopt), and stands above the
+// offset. Records of the first generation carry no header for it.
+
+// versionPosition gives the offset by which the task's event is ordered: by its first appearance, in the topic of that time.
+func (t *task) versionPosition() int64 {
+	return header.VersionPosition(t.record.generation(), t.record.Source.Offset)
+}

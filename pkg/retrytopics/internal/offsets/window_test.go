@@ -1,0 +1,112 @@
+package offsets
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+)
+
+// A random walk against the plainest model: sets of offsets. At random moments the owner changes, and the next one starts
+// from the commit alone.
+func TestWindow_matchesASetOfOffsets(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			var log []int64 // offsets that hold records
+			for at := int64(rnd.IntN(5)); len(log) < 300; at += 1 + int64(rnd.IntN(3)) {
+				log = append(log, at)
+			}
+			done := map[int64]int{}
+			committed := Commit{Offset: -1}
+			for {
+				spans := must.Get(DecodeFinished(max(committed.Offset, 0), committed.Metadata))(t)
+				w := NewWindow(committed.Offset, spans)
+				w.compact = 8 // merge often
+				if walk(w, log, committed.Offset, rnd, done, &committed) {
+					break
+				}
+			}
+			for _, o := range log {
+				if done[o] != 1 {
+					t.Fatalf("offset %d finished %d times", o, done[o])
+				}
+			}
+		})
+	}
+}
+
+// walk lets one owner take and finish records for a while; what it finished counts once it is committed.
+func walk(w *Window, log []int64, from int64, rnd *rand.Rand, done map[int64]int, committed *Commit) (all bool) {
+	var open, finished []int64
+	at := 0
+	for at < len(log) && log[at] < from {
+		at++
+	}
+	for range 60 + rnd.IntN(200) {
+		switch n := rnd.IntN(10); {
+		case n < 5 && at < len(log):
+			if w.Add(log[at]) {
+				open = append(open, log[at])
+			}
+			at++
+		case n < 9 && len(open) > 0:
+			i := rnd.IntN(len(open))
+			finished = append(finished, open[i])
+			open = append(open[:i], open[i+1:]...)
+		default:
+			for _, o := range finished {
+				w.Finish(o)
+				done[o]++
+			}
+			finished = nil
+			*committed = w.Commit()
+		}
+	}
+	return committed.Offset > log[len(log)-1]
+}
+
+// Markers of transactions hold no record: they neither separate runs nor keep the position back.
+func TestWindow_passesMarkers(t *testing.T) {
+	t.Parallel()
+	w := NewWindow(0, nil)
+	w.Add(0)
+	w.Pass(1)
+	w.Add(2)
+	w.Pass(3)
+	if w.Finish(2); w.Commit().Offset != 0 || len(w.Finished()) != 1 {
+		t.Errorf("mark %+v", w.Commit())
+	}
+	if w.Finish(0); w.Commit() != (Commit{Offset: 4}) {
+		t.Errorf("mark %+v at the end, want offset 4", w.Commit())
+	}
+	expect.That(t, !w.Expects(3) && w.Expects(4), "the end of the window is not behind the marker")
+}
+
+func TestSeal_S4_14(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", EncodeFinished(5, []Span{{7, 9}, {1000, 1000}})} {
+		for _, generation := range []Generations{{}, {Now: 1}, {1, 1}, {5, 2}, {MaxGeneration, 0}, {MaxGeneration, MaxGeneration}} {
+			sealed := Seal(text, generation)
+			got, g, ok := Unseal(sealed)
+			expect.That(t, got == text && g == generation && ok, "%q of generation %v became %q, %v, %v", text, generation, got, g, ok)
+			expect.That(t, len(sealed)-len(text) <= SealRoom, "a seal of %d bytes", len(sealed)-len(text))
+		}
+	}
+	if text, _, ok := Unseal("consumer-1-uuid"); text != "consumer-1-uuid" || ok {
+		t.Errorf("another client's metadata became %q, %v", text, ok)
+	}
+	if text, g, ok := Unseal("consumer-1\r"); text != "consumer-1\r" || ok || g != (Generations{}) {
+		t.Errorf("another client's metadata became %q, %v", text, ok)
+	}
+	if _, g, _ := Unseal(strings.Repeat("\r", 9) + "\n\n"); g != (Generations{1, 1}) {
+		t.Errorf("generation %v", g)
+	}
+	if _, g, _ := Unseal(strings.Repeat("\n", 1000)); g.Now != MaxGeneration {
+		t.Errorf("generation %v", g)
+	}
+}
