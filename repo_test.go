@@ -105,13 +105,14 @@ var mayImport = map[string][]string{
 	"pkg/geometry/repair":   {"pkg/geometry/coverage", "pkg/geometry/grid", "pkg/geometry/noding", "pkg/validity"},
 
 	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
-	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/recordbatch", "pkg/retrytopics"}, // the engine keeps the ledger
+	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/keyorder", "internal/recordbatch", "pkg/retrytopics"}, // the engine keeps the ledger
 	"pkg/idempotency": {"pkg/classify"},
 
 	"pkg/retrytopics/header": {"pkg/classify"},
 	"pkg/retrytopics/policy": {"pkg/classify", "pkg/retrytopics/header"},
 
 	"internal/recordbatch": {},
+	"internal/keyorder":    {"pkg/retrytopics/header", "pkg/retrytopics/policy"},
 	"schemas":              {},
 	"examples":             {"pkg", "schemas", "examples"},
 	"internal":             {"pkg", "internal", "schemas", "examples"},

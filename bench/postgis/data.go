@@ -7,7 +7,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"github.com/switchback-geo/switchback/internal/sink"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -19,7 +19,7 @@ type event struct {
 	key     string
 	feature *transform.Feature
 	values  []any // of the attributes, as the loop by hand has them
-	version retrytopics.Version
+	version header.Version
 }
 
 // attributes are the columns of the attributes and their types.
@@ -37,7 +37,7 @@ func eventOf(i, version int) event {
 	updated := fmt.Sprintf("2026-07-01T12:%02d:%02dZ", version/60%60, version%60)
 	owner, street, note := fmt.Sprintf("owner %d of %d", version, i), fmt.Sprintf("street %d", i%1000), "a note of the length that notes have"
 	e := event{
-		key: fmt.Sprintf("parcel-%d", i), version: retrytopics.Version{Number: int64(version), Offset: int64(version)<<32 + int64(i)},
+		key: fmt.Sprintf("parcel-%d", i), version: header.Version{Number: int64(version), Offset: int64(version)<<32 + int64(i)},
 		values: []any{owner, "residential", street, note, int64(i), int64(version), float64(i) * 1.25, float64(version) * 1000.5, i%2 == 0, updated},
 	}
 	e.feature = &transform.Feature{ID: transform.StringValue(e.key), Geometry: transform.Geometry{Shape: polygon(i, version)}}

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // newest knows, for keys of dead letters, the newest event that took effect, from where the consumer itself knows it: a
@@ -23,8 +24,8 @@ import (
 // consumer has not read yet is not known to either.
 type newest struct {
 	applied map[idempotency.KeyHash]retrytopics.Latest
-	forced  map[idempotency.KeyHash]retrytopics.Version // by letters of the plan at hand
-	doubt   string                                      // why not all of it could be read; "" when it could
+	forced  map[idempotency.KeyHash]header.Version // by letters of the plan at hand
+	doubt   string                                 // why not all of it could be read; "" when it could
 }
 
 // newestFor reads the state topic, which has the newest event of each key that has an unsettled letter, since that died.
@@ -32,7 +33,7 @@ type newest struct {
 // does, a newer one can have come first; it has the newest version of every key then, and what took effect within the dedupe
 // window is in the ledger. Letters that go to another topic are held to nothing.
 func (s *Service) newestFor(ctx context.Context, keys []idempotency.KeyHash, to string) (*newest, error) {
-	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
+	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
 		return n, nil
 	}
@@ -46,7 +47,7 @@ func (s *Service) newestFor(ctx context.Context, keys []idempotency.KeyHash, to 
 		n.join(key, known)
 	}
 	if window := s.cfg.Dedupe.Window.Std(); err == nil && versioned && window > 0 {
-		ledger := ledger{keys: keys, since: s.now().Add(-window), last: map[idempotency.KeyHash]retrytopics.Version{}}
+		ledger := ledger{keys: keys, since: s.now().Add(-window), last: map[idempotency.KeyHash]header.Version{}}
 		if err = s.scanKnown(ctx, s.cfg.Topics.Ledger, n, ledger.add); err == nil {
 			n.merge(ledger.last)
 		}
@@ -109,7 +110,7 @@ func (n *newest) join(key idempotency.KeyHash, more retrytopics.Latest) {
 	n.applied[key] = more
 }
 
-func (n *newest) merge(last map[idempotency.KeyHash]retrytopics.Version) {
+func (n *newest) merge(last map[idempotency.KeyHash]header.Version) {
 	for key, v := range last {
 		n.join(key, retrytopics.Latest{Version: v})
 	}
@@ -119,7 +120,7 @@ func (n *newest) merge(last map[idempotency.KeyHash]retrytopics.Version) {
 type ledger struct {
 	keys  []idempotency.KeyHash // sorted
 	since time.Time             // what took effect before has left the window: the consumer has forgotten it
-	last  map[idempotency.KeyHash]retrytopics.Version
+	last  map[idempotency.KeyHash]header.Version
 }
 
 func (l *ledger) add(r *kgo.Record) error {
@@ -136,7 +137,7 @@ func (l *ledger) add(r *kgo.Record) error {
 			delete(l.last, c.Key)
 			continue
 		}
-		l.last[c.Key] = retrytopics.Version{Number: c.Applied.Version, Offset: c.Applied.Offset}
+		l.last[c.Key] = header.Version{Number: c.Applied.Version, Offset: c.Applied.Offset}
 	}
 	return nil
 }
@@ -161,15 +162,15 @@ func (n *newest) than(l *deadletters.Letter, tried pipeline.Tried) bool {
 
 // versionOf is the version by which the consumer holds a letter: its own, from its first appearance. A delete counts as
 // newer than the events before it, whatever their number.
-func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest retrytopics.Version) retrytopics.Version {
-	v := retrytopics.Version{Offset: l.Control.VersionOffset()} // a letter without a source is left
+func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest header.Version) header.Version {
+	v := header.Version{Offset: l.Control.VersionOffset()} // a letter without a source is left
 	switch {
 	case tried.Delete:
 		v.Number = newest.Number
 	case tried.Version != nil:
 		v.Number = *tried.Version
 	}
-	return retrytopics.VersionOf(&l.Control, v, &newest)
+	return l.Control.Compared(v, &newest)
 }
 
 // force says of a letter of a forced plan whether it goes back as one that may overwrite newer data. Not when a newer

@@ -181,13 +181,13 @@ func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
 	t.Parallel()
 	l, own := partLetter(1, 10), int64(5)
 	for name, c := range map[string]struct {
-		newest retrytopics.Version
+		newest header.Version
 		older  bool
 	}{
-		"its own record":         {retrytopics.Version{Number: 12, Offset: 40}, false},
-		"an older event":         {retrytopics.Version{Number: 7, Offset: 90}, false},
-		"a newer event":          {retrytopics.Version{Number: 11, Offset: 30}, true},
-		"a later one of its age": {retrytopics.Version{Number: 10, Offset: 90}, true},
+		"its own record":         {header.Version{Number: 12, Offset: 40}, false},
+		"an older event":         {header.Version{Number: 7, Offset: 90}, false},
+		"a newer event":          {header.Version{Number: 11, Offset: 30}, true},
+		"a later one of its age": {header.Version{Number: 10, Offset: 90}, true},
 	} {
 		n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{l.KeyHash(): {Version: c.newest}}}
 		expect.Equal(t, n.than(l, pipeline.Tried{Version: &own}), c.older, name, "superseded")

@@ -3,7 +3,7 @@
 //
 // What happens to a record is never decided here. Every failure is classified by the pipeline's classifier and decided upon by the
 // engine's own Decide, Wake and Surface. Breakers (internal/breaker), gates (internal/gates), pauses (enrich.QuotaLedger) and the order
-// of keys (retrytopics.KeyOrder) are the code that a consumer runs. What is modelled is the world around them: arrivals, answers,
+// of keys (keyorder.Key) are the code that a consumer runs. What is modelled is the world around them: arrivals, answers,
 // slots, connections, caches, and the provider's own rate limit. Every record and every request is played, one event after the other;
 // a test compares the outcome with the real engine and the real remote steps.
 //

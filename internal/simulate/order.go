@@ -1,7 +1,7 @@
 package simulate
 
 import (
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -9,7 +9,7 @@ import (
 type keyed struct {
 	busy   bool
 	chain  []*item // that wait for the running one
-	order  retrytopics.KeyOrder
+	order  keyorder.Key
 	newest int // number of the newest record that took effect, and one; 0: none did
 }
 
@@ -34,7 +34,7 @@ func (x *simulation) chained(it *item) bool {
 
 // admit asks the engine's order whether a record may run, and parks it behind its predecessor when it may not.
 func (x *simulation) admit(it *item) bool {
-	if it.key == none || x.w.sys.Ordering.Mode != retrytopics.OrderStrict {
+	if it.key == none || x.w.sys.Ordering.Mode != keyorder.Strict {
 		return true
 	}
 	d, place, run := x.keys[it.key].order.Admit(x.w.sys.Ordering, it.place, it.tier != source, x.w.sys.Tiers, x.time())
@@ -56,7 +56,7 @@ func (x *simulation) release(it *item, d policy.Decision) {
 		return
 	}
 	k := x.keys[it.key]
-	if x.w.sys.Ordering.Mode == retrytopics.OrderStrict {
+	if x.w.sys.Ordering.Mode == keyorder.Strict {
 		it.place = k.order.Ended(x.w.sys.Ordering, it.place, it.tier != source, d)
 	}
 	if d.Outcome == policy.OutcomeDelivered {
@@ -75,5 +75,5 @@ func (x *simulation) release(it *item, d policy.Decision) {
 
 // superseded says whether a newer record of the key has taken effect, so that this one must not.
 func (x *simulation) superseded(it *item) bool {
-	return it.key != none && x.w.sys.Ordering.Mode == retrytopics.OrderLatestWins && x.keys[it.key].newest > it.number
+	return it.key != none && x.w.sys.Ordering.Mode == keyorder.LatestWins && x.keys[it.key].newest > it.number
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/gates"
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -17,7 +18,7 @@ type System struct {
 	Tiers       []policy.Tier
 	Concurrency int // attempts side by side in one instance
 	Steps       []Step
-	Ordering    retrytopics.Ordering
+	Ordering    keyorder.Rules
 
 	// Decide is the engine's decision after a failed attempt.
 	Decide func(tried policy.Tried, f classify.Failure, now time.Time, uniform func() float64) policy.Decision
@@ -68,9 +69,7 @@ func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 			return policy.Wake(policies, engine.Retries.Tiers[tier], due, taken)
 		},
 		RetryAfterLimit: cfg.Pipeline.RetryPolicy.RetryAfterLimit.Std(),
-		Ordering: retrytopics.Ordering{
-			Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
-		},
+		Ordering:        keyorder.Rules{Mode: keyorder.Mode(cfg.Ordering.Mode), HoldKey: cfg.Ordering.OnDeadLetter == config.OnDeadLetterHoldKey},
 		Tolerance: gates.Limits{
 			MaxNullRate: 1, MaxTransientRate: tolerated.MaxTransientRate, MaxDeadLetterRate: tolerated.MaxDeadLetterRate,
 			Window: tolerated.Window.Std(), MinRecords: tolerated.MinRecords,

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/breaker"
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -120,7 +120,7 @@ func (w *world) keyed() bool { return w.Keys > 0 }
 
 // notModelled says what of a pipeline is not shown.
 func (w *world) notModelled() []string {
-	if w.sys.Ordering.Mode == retrytopics.OrderStrict && !w.keyed() {
+	if w.sys.Ordering.Mode == keyorder.Strict && !w.keyed() {
 		return []string{"ordering strict: the scenario has no keys, so no record waits behind another one of its key; write how many there are (keys)"}
 	}
 	return []string{}

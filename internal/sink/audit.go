@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Audit compares the table with rows as they should be. It writes a temporary table of its session and nothing else. It is not safe for
@@ -25,13 +25,13 @@ type Audit struct {
 
 // Fact is what the table and its guard say about a row that should be there, or should not.
 type Fact struct {
-	Known   bool                // the guard has the key
-	Deleted bool                // by the guard
-	Same    bool                // the guard has the same content
-	Source  string              // of what the guard has: topic/partition/offset
-	Version retrytopics.Version // the same
-	There   bool                // the table has the row
-	Differs bool                // and it is not as it should be
+	Known   bool           // the guard has the key
+	Deleted bool           // by the guard
+	Same    bool           // the guard has the same content
+	Source  string         // of what the guard has: topic/partition/offset
+	Version header.Version // the same
+	There   bool           // the table has the row
+	Differs bool           // and it is not as it should be
 }
 
 // Extra is a row of the table that was not among those that should be there.

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // S0-6: a delete that waits for another instance, which is about to write the key for the first time, deletes what that one
@@ -81,7 +81,7 @@ func TestSink_S0_6_twoFirstEventsOfOneKey(t *testing.T) {
 // repeat asks about an event that says what took effect last, and wants an answer.
 func (b *bench) repeat(key string, number, offset int64, hash string, want bool) {
 	b.t.Helper()
-	stale := must.Get(b.Repeated(b.t.Context(), &Repeat{Key: []byte(key), Version: retrytopics.Version{Number: number, Offset: offset}, ContentHash: hash, Source: "t/0/9"}))(b.t)
+	stale := must.Get(b.Repeated(b.t.Context(), &Repeat{Key: []byte(key), Version: header.Version{Number: number, Offset: offset}, ContentHash: hash, Source: "t/0/9"}))(b.t)
 	check.That(b.t, stale == want, "%s, version %d/%d, %s: stale %t", key, number, offset, hash, stale)
 }
 
@@ -134,7 +134,7 @@ func TestSink_S0_6_repeatsAreAskedTogether(t *testing.T) {
 			if i%7 == 0 {
 				hash, want = "B", true
 			}
-			stale, err := b.Repeated(t.Context(), &Repeat{Key: r.Key, Version: retrytopics.Version{Offset: 1000 + int64(i)}, ContentHash: hash, Source: "t/0/1"})
+			stale, err := b.Repeated(t.Context(), &Repeat{Key: r.Key, Version: header.Version{Offset: 1000 + int64(i)}, ContentHash: hash, Source: "t/0/1"})
 			check.That(t, err == nil && stale == want, "%s: stale %t, %v", r.Key, stale, err)
 		})
 	}
@@ -150,7 +150,7 @@ func TestSink_S3_5_aRepeatIsDeferredWithTheRest(t *testing.T) {
 	b.exec("alter table parcels_switchback rename to gone")
 	defer b.execAfter("alter table gone rename to parcels_switchback")
 	b.table.Store(nil)
-	_, err := b.Repeated(t.Context(), &Repeat{Key: []byte("k"), Version: retrytopics.Version{Offset: 2}, ContentHash: "A"})
+	_, err := b.Repeated(t.Context(), &Repeat{Key: []byte("k"), Version: header.Version{Offset: 2}, ContentHash: "A"})
 	wantHold(t, err, Dependency, "parcels_switchback")
 }
 

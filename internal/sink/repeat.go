@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Repeat is an event that says what took effect last for its key, so that nothing is to be written, unless the table has
 // something else: an event in between was written, and its answer was lost.
 type Repeat struct {
 	Key                 []byte
-	Version             retrytopics.Version
+	Version             header.Version
 	ContentHash, Source string // as those of a [Row]
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -18,7 +18,7 @@ type Row struct {
 	// RowKey finds the row with another sink.key than the record key. Nil of a delete: the guard knows which row the key has.
 	RowKey []byte
 	// Version is under which the event takes effect (see [retrytopics.Record.Version]).
-	Version retrytopics.Version
+	Version header.Version
 	// Feature is the new state; nil when the event deletes the key.
 	Feature *transform.Feature
 	// Bytes is how large the feature is, about.

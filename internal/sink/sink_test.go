@@ -18,7 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -117,7 +117,7 @@ func (b *bench) ask(sql string) string {
 // row makes the row of a feature from its properties and its geometry, "" for a delete.
 func (b *bench) row(key string, number, offset int64, properties, geometry string) *Row {
 	b.t.Helper()
-	r := &Row{Key: []byte(key), Version: retrytopics.Version{Number: number, Offset: offset}, ContentHash: "sha256:00", Source: fmt.Sprintf("t/0/%d", offset)}
+	r := &Row{Key: []byte(key), Version: header.Version{Number: number, Offset: offset}, ContentHash: "sha256:00", Source: fmt.Sprintf("t/0/%d", offset)}
 	if properties == "" {
 		return r
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -146,7 +145,7 @@ func (r *verification) item(ctx context.Context, rec *kgo.Record) (*verifiedKey,
 	}
 	loose := r.cfg.Ordering.Mode == config.OrderingNone && r.cfg.Source.Version != ""
 	it := &verifiedKey{topic: topicState{deletes: rec.Value == nil, loose: loose, source: control.Source, place: header.VersionPosition(control.Generation, control.Source.Offset)}}
-	it.row = &Row{ContentHash: control.ContentHash, Source: control.Source.String(), Version: retrytopics.Version{Offset: it.topic.place}, Bytes: len(rec.Value)}
+	it.row = &Row{ContentHash: control.ContentHash, Source: control.Source.String(), Version: header.Version{Offset: it.topic.place}, Bytes: len(rec.Value)}
 	if rec.Value != nil {
 		if it.row.Feature, err = r.o.Read(ctx, rec.Value); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // noteVersions is the note about keys whose version is not in the output topic.
@@ -25,7 +26,7 @@ func (r *verification) repairable(it *verifiedKey, f Fact) bool {
 		r.once(noteVersions)
 		return false
 	default:
-		it.row.Version = retrytopics.Version{Offset: it.topic.place}
+		it.row.Version = header.Version{Offset: it.topic.place}
 	}
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
@@ -41,7 +42,7 @@ type adopted struct {
 	partition  int32
 	mismatches []Mismatch
 	next       *checkpoint
-	loosened   map[string]keyState // keys that cannot wait for their turn any more
+	loosened   map[string]keyorder.State // keys that cannot wait for their turn any more
 }
 
 // PlanAdoption reads the memory of every partition and says what does not fit, and what Adopt would do. It changes nothing. Records
@@ -162,14 +163,14 @@ func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string
 
 // loosened gives the new states of the keys that wait in strict order when a tier is lost: the record whose turn it is may
 // be gone. What is left is held to its version.
-func (sh *partitionState) loosened(all []Mismatch) map[string]keyState {
+func (sh *partitionState) loosened(all []Mismatch) map[string]keyorder.State {
 	if !has(all, MismatchTier) {
 		return nil
 	}
-	keys := map[string]keyState{}
+	keys := map[string]keyorder.State{}
 	for k, st := range sh.base {
-		if st.waits() {
-			keys[k] = st.loosen()
+		if st.Waits() {
+			keys[k] = st.Loosen()
 		}
 	}
 	return keys

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -111,14 +112,14 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 }
 
 // startOrWait says whether a task may run now, or else where its record waits; st, the state of its key, is changed then.
-func (e *Engine) startOrWait(t *task, st *keyState) (policy.Decision, bool) {
+func (e *Engine) startOrWait(t *task, st *keyorder.State) (policy.Decision, bool) {
 	if d, due := e.surface(t); !due {
 		return d, false
 	}
 	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
 		return policy.Decision{}, true
 	}
-	next, d, sequence, run := e.cfg.Ordering.startOrWait(*st, t.arrival(), e.cfg.Retries.Tiers, t.event.At)
+	next, d, sequence, run := e.cfg.Ordering.rules().Admit(*st, t.ordered(), e.cfg.Retries.Tiers, t.event.At)
 	t.record.number(sequence)
 	if run {
 		return d, true
@@ -138,12 +139,13 @@ func (t *task) unreadable() bool {
 	return malformed
 }
 
-func (t *task) arrival() arrival {
-	a := arrival{fromTier: t.from.tier != sourceTier, sequence: t.record.Control.Sequence, deadLetterID: t.deadLetterID(), part: t.record.Control.Part}
+// ordered is what counts of the task's record for the order of its key.
+func (t *task) ordered() keyorder.Record {
+	r := keyorder.Record{FromTier: t.from.tier != sourceTier, Number: t.record.Control.Sequence, DeadLetterID: t.deadLetterID(), Part: t.record.Control.Part}
 	if t.record.Control.Remaining != nil || len(t.event.Dead) > 0 {
-		a.own = t.record.wholeDeadLetterID()
+		r.OwnDeadLetter = t.record.wholeDeadLetterID()
 	}
-	return a
+	return r
 }
 
 func (e *Engine) surface(t *task) (policy.Decision, bool) {
@@ -287,26 +289,26 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 	if event.Decision.Outcome == policy.OutcomeDeadLettered {
 		event.DeadLetterID = cmp.Or(event.Record.Control.DeadLetterID, deadLetterID(event.Record))
 	}
-	var applied Version
+	var applied header.Version
 	took := false
 	// A duplicate has said last what stands there: nothing older may take effect after it.
 	if event.took() || event.Decision.Outcome == policy.OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
 		applied, took = e.apply(t, event, before, result)
 	}
-	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
-	st = e.cfg.Ordering.lost(st, len(event.Dead))
+	st, sequence := e.cfg.Ordering.rules().After(before.state, t.ordered(), event.Decision, event.DeadLetterID, event.deadIndexes()...)
+	st = e.cfg.Ordering.rules().PartsDied(st, len(event.Dead))
 	if took {
-		st = st.applied(applied)
+		st = st.WithApplied(applied)
 		if result.Delete {
-			st = st.deleted(applied.Offset)
+			st = st.WithDelete(applied.Offset)
 		}
 	}
 	late := e.lateDelete(t, event, before, result)
 	if late >= 0 {
-		st = st.deleted(late)
+		st = st.WithDelete(late)
 	}
-	if newest := before.latestVersion(); newest != nil && st != (keyState{}) { // ledger and versions may forget it in time
-		st = st.applied(*newest)
+	if newest := before.latestVersion(); newest != nil && st != (keyorder.State{}) { // ledger and versions may forget it in time
+		st = st.WithApplied(*newest)
 		st.Deleted = max(st.Deleted, before.deleted())
 	}
 	t.record.number(sequence)
@@ -329,7 +331,7 @@ func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result)
 }
 
 // apply notes that an event took effect and gives its version; took is false when it has none.
-func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v Version, took bool) {
+func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v header.Version, took bool) {
 	v, took, _ = e.version(t, result.Version, result.Delete, before)
 	switch newest := before.latestVersion(); {
 	case event.Decision.Outcome == policy.OutcomeDuplicate && took && newest != nil && v.Less(*newest):
@@ -348,7 +350,7 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v V
 
 // remember notes what took effect in the partition, and with it the newest version of the key that is known from anywhere: the ledger
 // and the key's state may forget it in time.
-func (e *Engine) remember(t *task, before *past, applied Version, took, deletes bool, late int64) {
+func (e *Engine) remember(t *task, before *past, applied header.Version, took, deletes bool, late int64) {
 	newest, known := Latest{Deleted: max(before.deleted(), late+1)}, false
 	if v := before.latestVersion(); v != nil {
 		newest.Version, known = *v, true

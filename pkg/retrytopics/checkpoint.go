@@ -80,8 +80,7 @@ func keyOfState(key []byte) (k string, ok bool) {
 // checkpointFormat is the version of the checkpoint's form. A later one is refused.
 const checkpointFormat = 1
 
-// checkpointRecord is the value of the checkpoint's record. For a version of this library without checkpoints it is the
-// state of a key of which nothing waits.
+// checkpointRecord is the value of the checkpoint's record.
 type checkpointRecord struct {
 	Format     int             `json:"format"`
 	Checkpoint *checkpointJSON `json:"checkpoint"`
@@ -125,7 +124,7 @@ func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error)
 	for topic, p := range cp.positions {
 		w.At[topic] = topicPositionJSON{idText(p.id), p.at.Offset, p.at.Metadata}
 	}
-	value, err := json.Marshal(checkpointRecord{firstFormat, &w})
+	value, err := json.Marshal(checkpointRecord{stateFormat, &w})
 	if err != nil {
 		return nil, fmt.Errorf("encode a checkpoint: %w", err)
 	}
@@ -147,7 +146,7 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 	}
 	w := r.Checkpoint
 	switch {
-	case r.Format > firstFormat || w != nil && w.Format > checkpointFormat:
+	case r.Format > stateFormat || w != nil && w.Format > checkpointFormat:
 		return nil, fmt.Errorf("checkpoint of a later format: %w", ErrNewerState)
 	case r.Format < 1 || w == nil || w.Format < 1:
 		return nil, errors.New("checkpoint: the format is missing")

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
@@ -30,7 +31,7 @@ func TestCheckpoint_S4_14_roundTrip(t *testing.T) {
 	got, err := decodeCheckpoint(r.Value)
 	expect.That(t, err == nil && reflect.DeepEqual(got, sample()), "got %+v, %v", got, err)
 	// A version without checkpoints reads it as the state of a key of which nothing waits.
-	if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyState{}) {
+	if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyorder.State{}) {
 		t.Errorf("as a state: %+v, %v", st, err)
 	}
 	if m, ok, err := ReadRemembered(r.Key, r.Value, ScaleOffset); ok || m.Known || err != nil {

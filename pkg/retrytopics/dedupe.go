@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -52,9 +53,9 @@ func (r *Record) Judge(contentHash string, version *int64) policy.Outcome {
 // guard its write by, since such a write is not undone when the transaction is aborted, and may come late from an instance
 // that has lost the partition. number and deletes are what Result.Version and Result.Delete will say. Version is the same in
 // each attempt until a newer event of the key took effect; ok is false when the event has none, and must not be written.
-func (r *Record) Version(number *int64, deletes bool) (v Version, ok bool) {
+func (r *Record) Version(number *int64, deletes bool) (v header.Version, ok bool) {
 	if r.task == nil {
-		return Version{}, false
+		return header.Version{}, false
 	}
 	before := r.engine.past(r.task, r.engine.now())
 	v, ok, _ = r.engine.version(r.task, number, deletes || r.task.raw.Value == nil, &before)
@@ -63,7 +64,7 @@ func (r *Record) Version(number *int64, deletes bool) (v Version, ok bool) {
 
 // past is what is known of a task's key before its event takes effect. Nobody else changes it during the attempt.
 type past struct {
-	state keyState
+	state keyorder.State
 	last  idempotency.Applied // what took effect last
 	known bool                // last is
 	kept  Latest              // version of the key
@@ -90,9 +91,9 @@ func (e *Engine) past(t *task, now time.Time) past {
 }
 
 // latestVersion gives the version of the newest event that is known to have taken effect.
-func (p *past) latestVersion() *Version {
+func (p *past) latestVersion() *header.Version {
 	v := p.state.Applied
-	if last := (Version{p.last.Version, p.last.Offset}); p.known && (v == nil || v.Less(last)) {
+	if last := (header.Version{Number: p.last.Version, Offset: p.last.Offset}); p.known && (v == nil || v.Less(last)) {
 		v = &last
 	}
 	if p.keeps && (v == nil || v.Less(p.kept.Version)) {
@@ -126,11 +127,11 @@ func (e *Engine) superseded(t *task, before *past, number *int64, deletes bool) 
 		return false
 	}
 	own, ok, _ := e.version(t, number, deletes, before)
-	return ok && e.cfg.Ordering.guards(before.state, t.arrival()) && before.outdates(own)
+	return ok && e.cfg.Ordering.rules().Guards(before.state, t.ordered()) && before.outdates(own)
 }
 
 // outdates says whether an event of a version is older than what took effect.
-func (p *past) outdates(v Version) bool {
+func (p *past) outdates(v header.Version) bool {
 	newest := p.latestVersion()
 	return newest != nil && Latest{*newest, p.deleted()}.Outdates(v)
 }
@@ -138,7 +139,7 @@ func (p *past) outdates(v Version) bool {
 // version gives the version of a task's event. A delete (a tombstone, or what Result.Delete calls one) counts as newer
 // than every event of its key before it, so it takes the number of the newest one. So does a forced replay that is older
 // than that one: it counts by its own place in the source topic (see forced). ok is false when the event has no version.
-func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v Version, ok, lifted bool) {
+func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v header.Version, ok, lifted bool) {
 	v.Offset = t.versionPosition()
 	newest := before.latestVersion()
 	switch {
@@ -151,9 +152,9 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	case e.cfg.Ordering.Versioned && t.record.Control.PartVersion == nil:
 		return v, false, false
 	}
-	v = VersionOf(t.record.Control, v, newest)
+	v = t.record.Control.Compared(v, newest)
 	if e.forced(t) && before.outdates(v) {
-		return Version{max(v.Number, newest.Number), header.VersionPosition(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
+		return header.Version{Number: max(v.Number, newest.Number), Offset: header.VersionPosition(t.from.state.generation, t.record.Control.ReplaySource.Offset)}, true, true
 	}
 	return v, true, false
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
@@ -226,7 +227,7 @@ func (d *describer) change(c *change) {
 	}
 }
 
-func (d *describer) state(st keyState) {
+func (d *describer) state(st keyorder.State) {
 	d.num(st.Next, st.Last, int64(st.Tier), st.Waiting, st.DeadLetters, st.Deleted, int64(len(st.Held)))
 	d.after(st.Due)
 	if d.flag(st.Applied != nil); st.Applied != nil {

@@ -1,6 +1,8 @@
 package retrytopics
 
-import "time"
+import (
+	"time"
+)
 
 // Hurry makes the engine repeat its background work, failed transactions and failed sessions after d. Call it before Run.
 func (e *Engine) Hurry(d time.Duration) {

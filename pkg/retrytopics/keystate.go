@@ -8,13 +8,13 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// stateFormat is the version of the state record's form. A record with a later one is refused. A key that parts hold has the
-// second form, which an older version does not read: it would never let the key go.
-const stateFormat, firstFormat = 2, 1
+// stateFormat is the version of the state record's form. A record with another one is refused.
+const stateFormat = 1
 
 // ErrNewerState is wrapped when a state record was written by a newer version of this library. Without it the order of
 // the key is not known, so the partition does not start.
@@ -22,47 +22,29 @@ var ErrNewerState = errors.New("the state was written by a newer version; upgrad
 
 // stateJSON is the value of a record in the state topic.
 type stateJSON struct {
-	Format    int      `json:"format"`
-	Next      int64    `json:"next,omitempty"`
-	Last      int64    `json:"last,omitempty"`
-	Tier      int      `json:"tier,omitempty"` // index, from 0
-	Due       string   `json:"due,omitempty"`
-	Held      string   `json:"held,omitempty"`
-	Parts     partSet  `json:"held_parts,omitempty"`
-	Remaining bool     `json:"held_rest,omitempty"`
-	Waiting   int64    `json:"waiting,omitempty"`
-	Letters   int64    `json:"letters,omitempty"`
-	Applied   *Version `json:"applied,omitempty"`
-	Deleted   int64    `json:"deleted,omitempty"`
-	Scale     Scale    `json:"scale,omitempty"` // of Applied
-}
-
-// MarshalJSON and UnmarshalJSON keep the names of the record's form apart from those of the Go type.
-func (v Version) MarshalJSON() ([]byte, error) {
-	return json.Marshal([2]int64{v.Number, v.Offset})
-}
-
-// UnmarshalJSON reads [number, offset].
-func (v *Version) UnmarshalJSON(data []byte) error {
-	var pair [2]int64
-	if err := json.Unmarshal(data, &pair); err != nil {
-		return err
-	}
-	v.Number, v.Offset = pair[0], pair[1]
-	return nil
+	Format    int              `json:"format"`
+	Next      int64            `json:"next,omitempty"`
+	Last      int64            `json:"last,omitempty"`
+	Tier      int              `json:"tier,omitempty"` // index, from 0
+	Due       string           `json:"due,omitempty"`
+	Held      string           `json:"held,omitempty"`
+	Parts     keyorder.PartSet `json:"held_parts,omitempty"`
+	Remaining bool             `json:"held_rest,omitempty"`
+	Waiting   int64            `json:"waiting,omitempty"`
+	Letters   int64            `json:"letters,omitempty"`
+	Applied   *header.Version  `json:"applied,omitempty"`
+	Deleted   int64            `json:"deleted,omitempty"`
+	Scale     Scale            `json:"scale,omitempty"` // of Applied
 }
 
 // encodeState gives the record that remembers a key's state: a tombstone when there is nothing to remember.
-func encodeState(topic string, partition int32, k string, st keyState, scale Scale) (*kgo.Record, error) {
+func encodeState(topic string, partition int32, k string, st keyorder.State, scale Scale) (*kgo.Record, error) {
 	r := &kgo.Record{Topic: topic, Partition: partition, Key: stateKeyOf(k)}
-	if st == (keyState{}) {
+	if st == (keyorder.State{}) {
 		return r, nil
 	}
-	w := stateJSON{Format: firstFormat, Parts: st.HeldParts, Remaining: st.HeldRemaining, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
+	w := stateJSON{Format: stateFormat, Parts: st.HeldParts, Remaining: st.HeldRemaining, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
 		Waiting: st.Waiting, Letters: st.DeadLetters, Applied: st.Applied, Deleted: st.Deleted}
-	if st.HeldParts != "" {
-		w.Format = stateFormat
-	}
 	if !st.Due.IsZero() {
 		w.Due = header.FormatTime(st.Due)
 	}
@@ -78,25 +60,25 @@ func encodeState(topic string, partition int32, k string, st keyState, scale Sca
 }
 
 // decodeState reads the value of a state record, on the scale of the reader.
-func decodeState(value []byte, scale Scale) (keyState, error) {
+func decodeState(value []byte, scale Scale) (keyorder.State, error) {
 	var w stateJSON
 	if err := json.Unmarshal(value, &w); err != nil {
-		return keyState{}, fmt.Errorf("state record: %w", err)
+		return keyorder.State{}, fmt.Errorf("state record: %w", err)
 	}
 	switch {
 	case w.Format > stateFormat:
-		return keyState{}, fmt.Errorf("state record of format %d: %w", w.Format, ErrNewerState)
+		return keyorder.State{}, fmt.Errorf("state record of format %d: %w", w.Format, ErrNewerState)
 	case w.Format < 1 || w.Next < 0 || w.Last < 0 || w.Waiting < 0 || w.Letters < 0 || w.Deleted < 0:
-		return keyState{}, errors.New("state record: a number is out of range")
+		return keyorder.State{}, errors.New("state record: a number is out of range")
 	}
 	if _, ok := header.ParseRanges(string(w.Parts), header.MaxParts); w.Parts != "" && !ok {
-		return keyState{}, errors.New("state record: held_parts are no ascending numbers")
+		return keyorder.State{}, errors.New("state record: held_parts are no ascending numbers")
 	}
-	st := keyState{HeldParts: w.Parts, HeldRemaining: w.Remaining, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, DeadLetters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
+	st := keyorder.State{HeldParts: w.Parts, HeldRemaining: w.Remaining, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, DeadLetters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
 	if w.Due != "" {
 		due, err := time.Parse(time.RFC3339, w.Due)
 		if err != nil {
-			return keyState{}, fmt.Errorf("state record: due: %w", err)
+			return keyorder.State{}, fmt.Errorf("state record: due: %w", err)
 		}
 		st.Due = due.UTC()
 	}

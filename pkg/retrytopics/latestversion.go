@@ -6,20 +6,21 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Latest is what is remembered of the events of a key that took effect.
 type Latest struct {
-	Version Version // of the newest one
-	Deleted int64   // source offset behind the newest delete among them; 0 when there is none
+	Version header.Version // of the newest one
+	Deleted int64          // source offset behind the newest delete among them; 0 when there is none
 }
 
 // Outdates says whether an event of a version is older than what took effect. A delete is newer than every event of its key
 // before it, also than those with a greater number.
-func (n Latest) Outdates(v Version) bool { return v.Less(n.Version) || v.Offset < n.Deleted }
+func (n Latest) Outdates(v header.Version) bool { return v.Less(n.Version) || v.Offset < n.Deleted }
 
 // After is what is remembered once an event of a version took effect. It never becomes older.
-func (n Latest) After(v Version, deletes bool) Latest {
+func (n Latest) After(v header.Version, deletes bool) Latest {
 	if n.Version.Less(v) {
 		n.Version = v
 	}
@@ -44,7 +45,7 @@ func (n Latest) On(from, to Scale) Latest {
 	if !from.differs(to) {
 		return n
 	}
-	return Latest{Version{math.MinInt64, n.Version.Offset}, max(n.Deleted, n.Version.Offset+1)}
+	return Latest{header.Version{Number: math.MinInt64, Offset: n.Version.Offset}, max(n.Deleted, n.Version.Offset+1)}
 }
 
 // latestVersions holds the newest version of each key of a partition: 48 bytes and its part of a hash table, whatever the key.
@@ -60,7 +61,7 @@ func (n *latestVersions) of(k idempotency.KeyHash) (known Latest, ok bool) {
 	if !ok {
 		return Latest{}, false
 	}
-	return Latest{Version{a.Version, a.Offset}, int64(binary.BigEndian.Uint64(a.Content[:]))}, true //nolint:gosec // as it was put in
+	return Latest{header.Version{Number: a.Version, Offset: a.Offset}, int64(binary.BigEndian.Uint64(a.Content[:]))}, true //nolint:gosec // as it was put in
 }
 
 // size is the number of keys; none are known where none is kept.

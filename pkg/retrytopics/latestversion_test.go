@@ -5,24 +5,26 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // versionRule is what decides about versions.
 type versionRule struct {
-	outdates func(Latest, Version) bool
-	after    func(Latest, Version, bool) Latest
+	outdates func(Latest, header.Version) bool
+	after    func(Latest, header.Version, bool) Latest
 }
 
 var ownRule = versionRule{Latest.Outdates, Latest.After}
 
 // effect is an event that took effect. The list of them is the truth that Newest sums up.
 type effect struct {
-	version Version
+	version header.Version
 	deletes bool
 }
 
 // older says by the whole past whether an event is older than what took effect.
-func older(past []effect, v Version) bool {
+func older(past []effect, v header.Version) bool {
 	for _, e := range past {
 		if v.Less(e.version) || e.deletes && v.Offset <= e.version.Offset {
 			return true
@@ -38,7 +40,7 @@ func (rule versionRule) play(r *rand.Rand) error {
 	var past []effect
 	var newest *Latest
 	for range 12 {
-		v := Version{Number: r.Int64N(4) - 1, Offset: r.Int64N(8)}
+		v := header.Version{Number: r.Int64N(4) - 1, Offset: r.Int64N(8)}
 		deletes := r.IntN(4) == 0
 		switch {
 		case deletes && newest != nil:
@@ -91,30 +93,30 @@ func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
 func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, mutant := range map[string]versionRule{
-		"deletes count for nothing": {func(n Latest, v Version) bool { return v.Less(n.Version) }, Latest.After},
-		"an equal version is older": {func(n Latest, v Version) bool { return !n.Version.Less(v) || v.Offset < n.Deleted }, Latest.After},
-		"a delete covers one more":  {func(n Latest, v Version) bool { return v.Less(n.Version) || v.Offset <= n.Deleted }, Latest.After},
-		"numbers alone":             {func(n Latest, v Version) bool { return v.Number < n.Version.Number || v.Offset < n.Deleted }, Latest.After},
-		"offsets alone":             {func(n Latest, v Version) bool { return v.Offset < n.Version.Offset || v.Offset < n.Deleted }, Latest.After},
-		"both must be older":        {func(n Latest, v Version) bool { return v.Less(n.Version) && v.Offset < n.Deleted }, Latest.After},
-		"the last, not the newest":  {Latest.Outdates, func(n Latest, v Version, d bool) Latest { return Latest{v, n.After(v, d).Deleted} }},
-		"the first, not the newest": {Latest.Outdates, func(n Latest, v Version, d bool) Latest { return Latest{n.Version, n.After(v, d).Deleted} }},
-		"a delete does not cover itself": {Latest.Outdates, func(n Latest, v Version, d bool) Latest {
+		"deletes count for nothing": {func(n Latest, v header.Version) bool { return v.Less(n.Version) }, Latest.After},
+		"an equal version is older": {func(n Latest, v header.Version) bool { return !n.Version.Less(v) || v.Offset < n.Deleted }, Latest.After},
+		"a delete covers one more":  {func(n Latest, v header.Version) bool { return v.Less(n.Version) || v.Offset <= n.Deleted }, Latest.After},
+		"numbers alone":             {func(n Latest, v header.Version) bool { return v.Number < n.Version.Number || v.Offset < n.Deleted }, Latest.After},
+		"offsets alone":             {func(n Latest, v header.Version) bool { return v.Offset < n.Version.Offset || v.Offset < n.Deleted }, Latest.After},
+		"both must be older":        {func(n Latest, v header.Version) bool { return v.Less(n.Version) && v.Offset < n.Deleted }, Latest.After},
+		"the last, not the newest":  {Latest.Outdates, func(n Latest, v header.Version, d bool) Latest { return Latest{v, n.After(v, d).Deleted} }},
+		"the first, not the newest": {Latest.Outdates, func(n Latest, v header.Version, d bool) Latest { return Latest{n.Version, n.After(v, d).Deleted} }},
+		"a delete does not cover itself": {Latest.Outdates, func(n Latest, v header.Version, d bool) Latest {
 			return Latest{n.After(v, d).Version, max(0, n.After(v, d).Deleted-1)}
 		}},
-		"the last delete": {Latest.Outdates, func(n Latest, v Version, d bool) Latest {
+		"the last delete": {Latest.Outdates, func(n Latest, v header.Version, d bool) Latest {
 			if d {
 				n.Deleted = 0
 			}
 			return n.After(v, d)
 		}},
-		"an event ends a delete": {Latest.Outdates, func(n Latest, v Version, d bool) Latest {
+		"an event ends a delete": {Latest.Outdates, func(n Latest, v header.Version, d bool) Latest {
 			if !d {
 				n.Deleted = 0
 			}
 			return n.After(v, d)
 		}},
-		"every event is a delete": {Latest.Outdates, func(n Latest, v Version, _ bool) Latest { return n.After(v, true) }},
+		"every event is a delete": {Latest.Outdates, func(n Latest, v header.Version, _ bool) Latest { return n.After(v, true) }},
 	} {
 		if err, _ := mutant.find(); err == nil {
 			t.Errorf("%s: not found", name)
@@ -124,8 +126,8 @@ func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
 
 func TestNewest_joinKnowsBoth(t *testing.T) {
 	t.Parallel()
-	a, b := Latest{Version{5, 1}, 9}, Latest{Version{4, 7}, 3}
-	if want := (Latest{Version{5, 1}, 9}); a.Join(b) != want || b.Join(a) != want {
+	a, b := Latest{header.Version{Number: 5, Offset: 1}, 9}, Latest{header.Version{Number: 4, Offset: 7}, 3}
+	if want := (Latest{header.Version{Number: 5, Offset: 1}, 9}); a.Join(b) != want || b.Join(a) != want {
 		t.Errorf("%v and %v", a.Join(b), b.Join(a))
 	}
 }
@@ -133,14 +135,14 @@ func TestNewest_joinKnowsBoth(t *testing.T) {
 // Numbers of another scale say nothing: what lay in the source up to the newest event is older than it, all behind it is newer.
 func TestNewest_S0_6_onAnotherScaleTheOffsetDecides(t *testing.T) {
 	t.Parallel()
-	for _, n := range []Latest{{Version{1000, 7}, 0}, {Version{-3, 7}, 3}, {Version{1000, 7}, 8}} {
+	for _, n := range []Latest{{header.Version{Number: 1000, Offset: 7}, 0}, {header.Version{Number: -3, Offset: 7}, 3}, {header.Version{Number: 1000, Offset: 7}, 8}} {
 		if same := n.On("a", "a"); same != n || n.On("", "a") != n || n.On("a", "") != n {
 			t.Errorf("%v changes on its own scale, or one that is not known", n)
 		}
 		other := n.On("a", "b")
 		for number := int64(-5); number < 5; number++ {
 			for offset := range int64(15) {
-				if got, want := other.Outdates(Version{number, offset}), offset <= 7; got != want {
+				if got, want := other.Outdates(header.Version{Number: number, Offset: offset}), offset <= 7; got != want {
 					t.Errorf("%v: version %d at offset %d is outdated: %t, want %t", n, number, offset, got, want)
 				}
 			}

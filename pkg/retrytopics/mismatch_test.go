@@ -131,7 +131,7 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 // An event of a later topic is newer than every one of the topic before, whatever its offset.
 func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
 	t.Parallel()
-	expect.That(t, (Version{Offset: header.VersionPosition(0, 1<<40)}).Less(Version{Offset: header.VersionPosition(1, 0)}) && (Version{Offset: header.VersionPosition(1, 3)}).Less(Version{Offset: header.VersionPosition(1, 4)}),
+	expect.That(t, (header.Version{Offset: header.VersionPosition(0, 1<<40)}).Less(header.Version{Offset: header.VersionPosition(1, 0)}) && (header.Version{Offset: header.VersionPosition(1, 3)}).Less(header.Version{Offset: header.VersionPosition(1, 4)}),
 		"an older event counts as newer")
 	expect.That(t, header.VersionPosition(offsets.MaxGeneration, 1<<48-1) >= 0, "the last generation overflows")
 }

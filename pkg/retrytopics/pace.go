@@ -1,6 +1,8 @@
 package retrytopics
 
-import "time"
+import (
+	"time"
+)
 
 const (
 	// paceTarget is how long a transaction should take. What finishes meanwhile waits for the next one, so half of the

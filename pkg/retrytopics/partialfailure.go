@@ -249,22 +249,6 @@ func (event *Event) took() bool {
 	return o == policy.OutcomeDelivered || o == policy.OutcomeRetried && event.Parts.Delivered > 0
 }
 
-// VersionOf returns the version by which a record with the control headers c is compared with the newest event that took effect,
-// if any is known: v, that of what it says itself, unless it is a part. A part has the number of its whole record, or its own if that is
-// greater, and nothing of its own record is newer than it.
-func VersionOf(c *header.Control, v Version, newest *Version) Version {
-	if c.Part.Whole() {
-		return v
-	}
-	if c.PartVersion != nil {
-		v.Number = max(v.Number, *c.PartVersion)
-	}
-	if newest != nil && newest.Offset == v.Offset {
-		v.Number = max(v.Number, newest.Number)
-	}
-	return v
-}
-
 // checkParts refuses parts that cannot be told apart.
 func (r Result) checkParts() error {
 	if r.Parts < 0 || r.Parts > r.Of || r.Of > header.MaxParts || len(r.Outputs)+len(r.Failed) > r.Parts && (r.Parts > 0 || len(r.Failed) > 0) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
@@ -27,21 +28,21 @@ type partitionState struct {
 	// guards it
 	chains map[uint64]*task
 
-	mu     *sync.Mutex         // of the state and its successors
-	keys   map[string]keyState // as of the last attempt
-	base   map[string]keyState // as of the last commit
-	ledger *idempotency.Ledger // what took effect, as of the last attempt; nil without dedupe. Successors share it
-	latest *latestVersions     // version of each key, as of the last attempt; nil where none is kept. Successors share it
-	pushed pushedOut           // keys whose versions had no room
-	drops  bool                // versions that the state topic has are removed
-	noted  []*change           // in ledger or newest and not committed yet, in their order, some committed ones among them
-	over   bool                // it has a successor: attempts that still run leave no trace
+	mu     *sync.Mutex               // of the state and its successors
+	keys   map[string]keyorder.State // as of the last attempt
+	base   map[string]keyorder.State // as of the last commit
+	ledger *idempotency.Ledger       // what took effect, as of the last attempt; nil without dedupe. Successors share it
+	latest *latestVersions           // version of each key, as of the last attempt; nil where none is kept. Successors share it
+	pushed pushedOut                 // keys whose versions had no room
+	drops  bool                      // versions that the state topic has are removed
+	noted  []*change                 // in ledger or newest and not committed yet, in their order, some committed ones among them
+	over   bool                      // it has a successor: attempts that still run leave no trace
 }
 
 func newPartitionState(partition int32, d Dedupe) *partitionState {
 	sh := &partitionState{
-		partition: partition, chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: map[string]keyState{},
-		base: map[string]keyState{},
+		partition: partition, chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: map[string]keyorder.State{},
+		base: map[string]keyorder.State{},
 	}
 	if d.on() {
 		sh.ledger = idempotency.NewLedger(d.Window, d.MaxKeys)
@@ -122,13 +123,13 @@ func (c *change) unnote(sh *partitionState) {
 // stated is a key's state to be written.
 type stated struct {
 	key   string
-	state keyState
+	state keyorder.State
 }
 
-func (sh *partitionState) set(k []byte, st keyState) {
+func (sh *partitionState) set(k []byte, st keyorder.State) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if st == (keyState{}) {
+	if st == (keyorder.State{}) {
 		delete(sh.keys, string(k))
 		return
 	}
@@ -173,7 +174,7 @@ func (sh *partitionState) commit(changes []*change) {
 		c.lasting = true
 		switch {
 		case c.state == nil:
-		case c.state.state == (keyState{}):
+		case c.state.state == (keyorder.State{}):
 			delete(sh.base, c.state.key)
 		default:
 			sh.base[c.state.key] = c.state.state

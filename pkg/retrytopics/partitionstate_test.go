@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
@@ -13,13 +14,13 @@ import (
 func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
 	t.Parallel()
 	old := newPartitionState(0, Dedupe{Window: time.Hour, MaxKeys: 10})
-	old.base["waits"] = keyState{Next: 1, Last: 2}
+	old.base["waits"] = keyorder.State{Next: 1, Last: 2}
 	old.open()
 	next := old.successor()
 	hash := idempotency.HashKey([]byte("k"))
-	old.set([]byte("k"), keyState{DeadLetters: 1})
+	old.set([]byte("k"), keyorder.State{DeadLetters: 1})
 	old.note(&change{hash: hash, applied: idempotency.Applied{Offset: 7, At: time.Now()}})
-	if p := next.past([]byte("k"), hash, time.Now()); p.known || p.state != (keyState{}) {
+	if p := next.past([]byte("k"), hash, time.Now()); p.known || p.state != (keyorder.State{}) {
 		t.Errorf("the successor knows %+v", p)
 	}
 	expect.That(t, next.keys["waits"].Last == 2 && next.ledger == old.ledger, "the successor has lost what is committed")

@@ -1,6 +1,8 @@
 package retrytopics
 
-import "slices"
+import (
+	"slices"
+)
 
 // queue gives what was put in first, and keeps its memory.
 type queue[T any] struct {

@@ -1,6 +1,8 @@
 package retrytopics
 
-import "time"
+import (
+	"time"
+)
 
 // A session that ends for a missing permission blocks the engine, and a commit shows that the trouble is over. Where nothing comes that
 // could be committed, a later session shows it by reading for a while without being refused: brokers refuse a fetch, a heartbeat and a

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -97,15 +98,15 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	due := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
-	waits := keyState{Next: 1, Last: 2, Due: due}
+	waits := keyorder.State{Next: 1, Last: 2, Due: due}
 	inTier := header.Control{Source: header.Position{Topic: "in", Partition: 0, Offset: 7}, HasSource: true, Sequence: 2, Due: time.Unix(1, 0)}
 	for _, c := range []struct {
 		name     string
 		record   kgo.Record
 		sequence int64
-		after    keyState
+		after    keyorder.State
 	}{
-		{"from the source", kgo.Record{Topic: "in", Offset: 9}, 3, keyState{Next: 1, Last: 3, Due: due}},
+		{"from the source", kgo.Record{Topic: "in", Offset: 9}, 3, keyorder.State{Next: 1, Last: 3, Due: due}},
 		{"from a tier", kgo.Record{Topic: "in.retry-2s", Offset: 9, Headers: inTier.AppendTo(nil)}, 2, waits},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -123,7 +124,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			if st := s.states[0].keys["k"]; st != c.after {
 				t.Errorf("the key's state is %+v, want %+v", st, c.after)
 			}
-			s.states[0].set([]byte("k"), keyState{})
+			s.states[0].set([]byte("k"), keyorder.State{})
 			s.refused[header.Position{Topic: "in", Partition: 0, Offset: 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
 			if e := s.attempts(t); e.Decision.Outcome != policy.OutcomeDeadLettered {
@@ -137,7 +138,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 // that holds it, nor from earlier events that wait: put back, it would take effect before them.
 func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 	t.Parallel()
-	for name, waits := range map[string]keyState{
+	for name, waits := range map[string]keyorder.State{
 		"held by another letter":  {Next: 1, Held: "another", DeadLetters: 1},
 		"an earlier event waits":  {Next: 1, Last: 1, Due: time.Unix(2_000_000_000, 0)},
 		"nothing waits, it holds": {},
@@ -149,7 +150,7 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 			e := s.attempts(t)
 			want := waits
 			want.DeadLetters++
-			if waits == (keyState{}) {
+			if waits == (keyorder.State{}) {
 				want.Next, want.Held = 1, e.DeadLetterID
 			}
 			if st := s.states[0].keys["k"]; e.Decision.Outcome != policy.OutcomeDeadLettered || st != want {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // shardGame lets attempts end, transactions commit and abort, records be attempted again and instances take over, and holds the
@@ -32,7 +33,7 @@ func (g *shardGame) attempt(r *rand.Rand) {
 	before := g.sh.past([]byte(key), hash, time.Now())
 	c := &change{hash: hash, versioned: true, older: before.kept, kept: before.keeps}
 	g.next++
-	c.latest = Latest{Version: Version{r.Int64N(5), g.next}}
+	c.latest = Latest{Version: header.Version{Number: r.Int64N(5), Offset: g.next}}
 	if before.keeps {
 		c.latest = before.kept.After(c.latest.Version, r.IntN(4) == 0)
 	}

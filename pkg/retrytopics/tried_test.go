@@ -17,7 +17,7 @@ func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 	t.Parallel()
 	tiers := []policy.Tier{{Topic: "f.retry-2s", Delay: 2 * time.Second}, {Topic: "f.retry-8s", Delay: 8 * time.Second}, {Topic: "f.retry-60s", Delay: time.Minute}}
 	policies := policy.Policies{Default: policy.Policy{Strategy: policy.StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, MaxAttempts: 200}}
-	source, now := rand.New(rand.NewPCG(4, 7)), midday
+	source, now := rand.New(rand.NewPCG(4, 7)), time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	r := &Record{Attempt: 1, Control: &header.Control{}}
 	for ; r.Attempt < 200; r.Attempt++ {
 		last := max(tried(r).LastDelay, time.Second)

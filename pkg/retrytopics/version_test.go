@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // S0-6: a handler that writes outside Kafka hears the version by which the engine itself judges: of a delete that of the newest
@@ -18,7 +19,7 @@ import (
 func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	var heard []retrytopics.Version
+	var heard []header.Version
 	handle := f.cfg.Handler
 	f.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		_, text, _ := strings.Cut(string(r.Value), "/")
@@ -33,7 +34,7 @@ func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 	f.produce(&kgo.Record{Key: []byte("k")})
 	f.drain(f.engine(f.cfg))
 	f.replays(true)
-	want := []retrytopics.Version{{Number: 1, Offset: 0}, {Number: 5, Offset: 1}, {Number: 3, Offset: 2}, {Number: 5, Offset: 3}, {Number: 5, Offset: 4}}
+	want := []header.Version{{Number: 1, Offset: 0}, {Number: 5, Offset: 1}, {Number: 3, Offset: 2}, {Number: 5, Offset: 3}, {Number: 5, Offset: 4}}
 	expect.That(t, slices.Equal(heard, want), "got %v, want %v", heard, want)
 	if _, ok := (&retrytopics.Record{}).Version(nil, false); ok {
 		t.Error("a record that no engine made has a version")

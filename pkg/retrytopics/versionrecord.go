@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // The newest version of a key is a record of its own in the state topic, beside that of its state. It has the hash of the key
@@ -75,7 +76,7 @@ func decodeVersion(value []byte, scale Scale) (Latest, error) {
 	case w.Format < 1 || w.Version[1] < 0 || w.Version[2] < 0:
 		return Latest{}, errors.New("version record: a number is out of range")
 	}
-	return Latest{Version{w.Version[0], w.Version[1]}, w.Version[2]}.On(w.Scale, scale), nil
+	return Latest{header.Version{Number: w.Version[0], Offset: w.Version[1]}, w.Version[2]}.On(w.Scale, scale), nil
 }
 
 // scanVersion reads what encodeVersion writes; ok is false for any other text.

@@ -6,25 +6,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestVersionRecord_S0_6_roundTrip(t *testing.T) {
 	t.Parallel()
 	k := idempotency.HashKey([]byte("k"))
-	for _, n := range []Latest{{}, {Version{5, 3}, 4}, {Version{math.MinInt64, math.MaxInt64}, math.MaxInt64}, {Version{math.MaxInt64, 0}, 0}} {
+	for _, n := range []Latest{{}, {header.Version{Number: 5, Offset: 3}, 4}, {header.Version{Number: math.MinInt64, Offset: math.MaxInt64}, math.MaxInt64}, {header.Version{Number: math.MaxInt64, Offset: 0}, 0}} {
 		r := encodeVersion("s", 2, k, &n, "1a2b3c4d")
 		if _, fast := scanVersion(string(r.Value)); !fast {
 			t.Errorf("%s is not read without package json", r.Value)
 		}
 		m, ok, err := ReadRemembered(r.Key, r.Value, "1a2b3c4d")
 		expect.That(t, err == nil && ok && m.Lasting && m.Known && m.Key == k && m.Newest == n && r.Partition == 2, "%s: %+v, %t, %v", r.Value, m, ok, err)
-		// What a release without such records makes of it: the state of a key of which nothing waits.
-		if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyState{}) {
-			t.Errorf("%s: an earlier release reads %+v, %v", r.Value, st, err)
-		}
 		expect.That(t, len(r.Key)+len(r.Value) <= 180, "it takes %d bytes", len(r.Key)+len(r.Value))
 	}
 	gone := encodeVersion("s", 2, k, nil, "")
@@ -47,7 +45,7 @@ func TestVersionRecord_whatNobodyWroteIsRefused(t *testing.T) {
 	if _, err := decodeVersion([]byte(`{"format":2,"version":[1,2,3,4]}`), "x"); !errors.Is(err, ErrNewerState) {
 		t.Errorf("a later form: %v", err)
 	}
-	if n, err := decodeVersion([]byte(`{ "version": [1, 2, 3], "format": 1, "more": true }`), "x"); err != nil || n != (Latest{Version{1, 2}, 3}) {
+	if n, err := decodeVersion([]byte(`{ "version": [1, 2, 3], "format": 1, "more": true }`), "x"); err != nil || n != (Latest{header.Version{Number: 1, Offset: 2}, 3}) {
 		t.Errorf("the same in other words: %v, %v", n, err)
 	}
 }
@@ -72,9 +70,9 @@ func TestVersionRecord_noKeyOfAFeatureIsAVersion(t *testing.T) {
 
 func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T) {
 	t.Parallel()
-	st := keyState{Waiting: 1, Applied: &Version{1000, 7}, Deleted: 3}
+	st := keyorder.State{Waiting: 1, Applied: &header.Version{Number: 1000, Offset: 7}, Deleted: 3}
 	r := must.Get(encodeState("s", 0, "k", st, "a"))(t)
-	for scale, want := range map[Scale]Latest{"a": {Version{1000, 7}, 3}, "b": {Version{math.MinInt64, 7}, 8}} {
+	for scale, want := range map[Scale]Latest{"a": {header.Version{Number: 1000, Offset: 7}, 3}, "b": {header.Version{Number: math.MinInt64, Offset: 7}, 8}} {
 		m, ok, err := ReadRemembered(r.Key, r.Value, scale)
 		expect.That(t, err == nil && ok && !m.Lasting && m.Known && m.Newest == want && m.Key == idempotency.HashKey([]byte("k")), "on scale %s: %+v, %t, %v", scale, m, ok, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // windows are dedupe windows that have forgotten everything by the time the next event comes.
@@ -58,11 +59,11 @@ func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	f.sends("k/5")
-	var heard retrytopics.Version
+	var heard header.Version
 	f.hears(func(r *retrytopics.Record) { heard, _ = r.Version(nil, true) })
 	f.produce(f.deletes())
 	f.drain(f.engine(f.cfg))
-	expect.That(t, heard == (retrytopics.Version{Number: 5, Offset: 1}), "the delete is told to be %v", heard)
+	expect.That(t, heard == (header.Version{Number: 5, Offset: 1}), "the delete is told to be %v", heard)
 }
 
 // Where the source offset orders events, nothing older can come, and nothing is kept.

@@ -1,6 +1,8 @@
 package retrytopics
 
-import "testing"
+import (
+	"testing"
+)
 
 // A record that has to be alone shares its batch with none, though a record without a key may come into the batch of any partition.
 func TestWave(t *testing.T) {

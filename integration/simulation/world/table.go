@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/switchback-geo/switchback/integration/simulation/judge"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Table is a table beside Kafka. It is guarded as the one of internal/sink is, row by row: what is older than what was
@@ -18,7 +18,7 @@ type Table struct {
 
 // guard is what the table remembers of a key.
 type guard struct {
-	version retrytopics.Version
+	version header.Version
 	content int   // of what was written last, unless it was a delete
 	gone    bool  // it was one
 	deleted int64 // source offset of the newest delete; -1 when there is none
@@ -27,7 +27,7 @@ type guard struct {
 func newTable() *Table { return &Table{guard: map[string]guard{}, rows: map[string]judge.Row{}} }
 
 // Write writes one row, or deletes it. The condition is that of the statement in internal/sink.
-func (t *Table) Write(key string, v retrytopics.Version, deletes bool, row judge.Row) {
+func (t *Table) Write(key string, v header.Version, deletes bool, row judge.Row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g, known := t.guard[key]
@@ -49,7 +49,7 @@ func (t *Table) Write(key string, v retrytopics.Version, deletes bool, row judge
 
 // Repeated says whether the row of a duplicate has to be written all the same, as Sink.Repeated does. If not, the row is the
 // duplicate's from now on.
-func (t *Table) Repeated(key string, v retrytopics.Version, row judge.Row) (stale bool) {
+func (t *Table) Repeated(key string, v header.Version, row judge.Row) (stale bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g, known := t.guard[key]
@@ -67,7 +67,7 @@ func (t *Table) Repeated(key string, v retrytopics.Version, row judge.Row) (stal
 	return false
 }
 
-func (g guard) takes(v retrytopics.Version, deletes bool) bool {
+func (g guard) takes(v header.Version, deletes bool) bool {
 	return v.Offset > g.deleted && (!v.Less(g.version) || deletes && g.version.Offset <= v.Offset)
 }
 

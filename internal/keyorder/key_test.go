@@ -1,4 +1,4 @@
-package retrytopics
+package keyorder
 
 import (
 	"testing"
@@ -10,12 +10,12 @@ import (
 )
 
 // A later record waits behind the failed one of its key, and runs once that one is finished.
-func TestKeyOrder_isTheEnginesStrictOrder(t *testing.T) {
+func TestKey_waitsBehindTheFailedOne(t *testing.T) {
 	t.Parallel()
 	tiers := []policy.Tier{{Topic: "r", Delay: time.Second}}
 	now := time.Unix(100, 0)
-	strict := Ordering{Mode: OrderStrict}
-	var k KeyOrder
+	strict := Rules{Mode: Strict}
+	var k Key
 	if _, _, run := k.Admit(strict, 0, false, tiers, now); !run {
 		t.Fatal("the first record of a key must run")
 	}
@@ -39,11 +39,11 @@ func TestKeyOrder_isTheEnginesStrictOrder(t *testing.T) {
 	expect.That(t, k.Idle(), "left: %+v", k)
 }
 
-func TestKeyOrder_holdKeyHoldsForGood(t *testing.T) {
+func TestKey_holdKeyHoldsForGood(t *testing.T) {
 	t.Parallel()
 	tiers := []policy.Tier{{Topic: "r", Delay: time.Second}}
-	o := Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}
-	var k KeyOrder
+	o := Rules{Mode: Strict, HoldKey: true}
+	var k Key
 	k.Ended(o, 0, false, policy.Decision{Outcome: policy.OutcomeDeadLettered})
 	if d, _, run := k.Admit(o, 0, false, tiers, time.Unix(1, 0)); run || d.Reason != policy.ReasonKeyHeld {
 		t.Errorf("run %v, %+v", run, d)

@@ -1,4 +1,4 @@
-package retrytopics
+package keyorder
 
 import (
 	"slices"
@@ -9,47 +9,47 @@ import (
 // A key that a dead letter holds is held by each of the dead letters of one record, when its parts died by themselves: it goes on once
 // all of them are finished. Held is the id of the record's own dead letter, HeldParts say which parts hold.
 
-// partSet is a set of parts as text, such as 3-5,17; "" is the empty one.
-type partSet string
+// PartSet is a set of parts as text, such as 3-5,17; "" is the empty one.
+type PartSet string
 
-func (s partSet) indexes() []int {
+func (s PartSet) indexes() []int {
 	indexes, _ := header.ParseRanges(string(s), header.MaxParts) // of "" none
 	return indexes
 }
 
-func (s partSet) has(index int) bool { return slices.Contains(s.indexes(), index) }
+func (s PartSet) has(index int) bool { return slices.Contains(s.indexes(), index) }
 
-func (s partSet) with(more ...int) partSet {
+func (s PartSet) with(more ...int) PartSet {
 	all := append(s.indexes(), more...)
 	slices.Sort(all)
 	return setOf(slices.Compact(all))
 }
 
-func (s partSet) without(index int) partSet {
+func (s PartSet) without(index int) PartSet {
 	return setOf(slices.DeleteFunc(s.indexes(), func(i int) bool { return i == index }))
 }
 
-func setOf(indexes []int) partSet {
+func setOf(indexes []int) PartSet {
 	all := header.Remaining{Open: indexes}
-	return partSet(all.Ranges())
+	return PartSet(all.Ranges())
 }
 
 // heldFor says that a record replays a dead letter that holds the key: that of the record, or of one of its parts.
-func (st keyState) heldFor(a arrival) bool {
+func (st State) heldFor(r Record) bool {
 	switch {
-	case a.deadLetterID == "" || st.Held == "":
+	case r.DeadLetterID == "" || st.Held == "":
 		return false
-	case a.part.Whole():
-		return a.deadLetterID == st.Held && (st.HeldParts == "" || st.HeldRemaining)
+	case r.Part.Whole():
+		return r.DeadLetterID == st.Held && (st.HeldParts == "" || st.HeldRemaining)
 	}
-	return a.deadLetterID == a.part.DeadLetterID(st.Held) && st.HeldParts.has(a.part.Index)
+	return r.DeadLetterID == r.Part.DeadLetterID(st.Held) && st.HeldParts.has(r.Part.Index)
 }
 
 // heldByOthers says that a dead letter holds the key that is none of the record's own parts.
-func (st keyState) heldByOthers(a arrival) bool { return st.Held != "" && st.Held != a.own }
+func (st State) heldByOthers(r Record) bool { return st.Held != "" && st.Held != r.OwnDeadLetter }
 
 // holdParts notes dead letters of parts of a record, whose own dead letter has, or would have, the id given.
-func (st keyState) holdParts(own string, dead []int) keyState {
+func (st State) holdParts(own string, dead []int) State {
 	if len(dead) > 0 {
 		st.Held, st.HeldParts = own, st.HeldParts.with(dead...)
 	}
@@ -57,9 +57,9 @@ func (st keyState) holdParts(own string, dead []int) keyState {
 }
 
 // holdWhole notes the dead letter of a record, of which parts may have died before.
-func (st keyState) holdWhole(a arrival, deadLetter string) keyState {
+func (st State) holdWhole(r Record, deadLetter string) State {
 	switch {
-	case !a.part.Whole() && st.heldFor(a): // it holds on
+	case !r.Part.Whole() && st.heldFor(r): // it holds on
 	case st.Held == deadLetter && st.HeldParts != "":
 		st.HeldRemaining = true
 	default:
@@ -69,12 +69,12 @@ func (st keyState) holdWhole(a arrival, deadLetter string) keyState {
 }
 
 // release notes that what held the key is finished, but for the parts of it that died now.
-func (st keyState) release(a arrival, dead []int) keyState {
-	if a.part.Whole() {
+func (st State) release(r Record, dead []int) State {
+	if r.Part.Whole() {
 		st.HeldRemaining = false
 		st.HeldParts = st.HeldParts.with(dead...)
 	} else {
-		st.HeldParts = st.HeldParts.without(a.part.Index)
+		st.HeldParts = st.HeldParts.without(r.Part.Index)
 	}
 	if st.HeldParts != "" {
 		return st

@@ -1,0 +1,154 @@
+package keyorder
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+)
+
+// Mode says which order of the events of one key is kept. It has the words of retrytopics.Order.
+type Mode string
+
+// The modes.
+const (
+	None       Mode = "none"
+	LatestWins Mode = "latest_wins"
+	Strict     Mode = "strict"
+)
+
+// Rules say which order is kept.
+type Rules struct {
+	Mode    Mode
+	HoldKey bool // Strict: a dead letter holds its key until it has been replayed and is finished
+}
+
+// Record is what counts of a record for the order of its key.
+type Record struct {
+	FromTier      bool
+	Number        int64       // of a waiting record with Strict; 0 when it has none
+	DeadLetterID  string      // of the dead letter that this record replays
+	Part          header.Part // of which it is the dead letter
+	OwnDeadLetter string      // id of the record's own dead letter, where parts of it have died
+}
+
+// Admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
+// meanwhile, and number is its place in the order of its key from then on.
+func (rules Rules) Admit(st State, r Record, tiers []policy.Tier, now time.Time) (next State, d policy.Decision, number int64, run bool) {
+	if rules.Mode != Strict || st.heldFor(r) || st.leftover(r) {
+		return st, policy.Decision{}, r.Number, true
+	}
+	if r.Number > 0 {
+		if !st.heldByOthers(r) && (!st.Waits() || r.Number <= st.Next) {
+			return st, policy.Decision{}, r.Number, true
+		}
+		return st, st.behind(tiers, now), r.Number, false
+	}
+	if !st.Waits() && st.Held == "" {
+		return st, policy.Decision{}, 0, true
+	}
+	d = st.behind(tiers, now) // where the predecessor waits
+	st.Last++
+	if st.Next == 0 {
+		st.Next = st.Last
+	}
+	return st, d, st.Last, false
+}
+
+// behind says where a record waits for its predecessor.
+func (st State) behind(tiers []policy.Tier, now time.Time) policy.Decision {
+	d := policy.Decision{Outcome: policy.OutcomeParked, Reason: policy.ReasonBehind, Tier: min(max(st.Tier, 0), len(tiers)-1), Due: st.Due}
+	if st.Held != "" {
+		d.Reason, d.Tier = policy.ReasonKeyHeld, len(tiers)-1
+	}
+	if !d.Due.After(now) || st.Held != "" { // the predecessor is due or under way, or nobody knows when it comes
+		d.Due = header.RoundUp(now.Add(tiers[d.Tier].Delay))
+	}
+	return d
+}
+
+// Guards says whether a record is held to its version: it must not take effect when a newer event of its key did. In strict
+// order the numbers see to that, but for what came in by another way.
+func (rules Rules) Guards(st State, r Record) bool {
+	return rules.Mode == LatestWins || rules.Mode == Strict && (r.DeadLetterID != "" || st.leftover(r))
+}
+
+// After returns the state of the key once an attempt has ended with decision d. deadLetter is the id of the dead letter when
+// the record has died, dead are its parts that have. number is the record's from now on.
+func (rules Rules) After(st State, r Record, d policy.Decision, deadLetter string, dead ...int) (next State, number int64) {
+	died := d.Outcome == policy.OutcomeDeadLettered
+	switch {
+	case rules.Mode == Strict && st.leftover(r):
+		st = st.waited(r, d)
+	case rules.Mode == Strict:
+		st, number = rules.afterStrict(st, r, d, deadLetter, dead)
+	case rules.Mode == None && st == State{}: // nothing more is noted; what another order has noted is brought to its end
+		return st, 0
+	default:
+		st = st.Loosen().waited(r, d)
+	}
+	switch {
+	case died && r.DeadLetterID == "":
+		st.DeadLetters++
+	case r.DeadLetterID != "" && endsDeadLetter(d.Outcome):
+		st.DeadLetters = max(0, st.DeadLetters-1)
+	case r.DeadLetterID != "" && d.Outcome.Finished():
+		st.DeadLetters = max(1, st.DeadLetters) // this one
+	}
+	return st.tidy(), number
+}
+
+// PartsDied notes dead letters of parts of a record.
+func (rules Rules) PartsDied(st State, parts int) State {
+	if rules.Mode != None || st != (State{}) {
+		st.DeadLetters += int64(parts)
+	}
+	return st
+}
+
+// endsDeadLetter says whether a replay with this outcome ends its dead letter permanently. A dead letter that was closed as superseded,
+// filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
+// remembered, or the dead letter could take effect over it without anybody's word.
+func endsDeadLetter(o policy.Outcome) bool {
+	return o == policy.OutcomeDelivered || o == policy.OutcomeDuplicate
+}
+
+func (rules Rules) afterStrict(st State, r Record, d policy.Decision, deadLetter string, dead []int) (State, int64) {
+	holder := st.heldFor(r)
+	if !rules.HoldKey {
+		dead = nil
+	}
+	// Of a record whose headers cannot be read no turn is known. It dies at once, and holds nothing that belongs to others.
+	outOfTurn := r.Number == 0 && !holder && (st.Waits() || st.Held != "")
+	switch {
+	case d.Outcome == policy.OutcomeRetried && holder:
+		if r.Part.Whole() && len(dead) > 0 { // what remains of it waits for another attempt
+			st.HeldRemaining = true
+		}
+		return st.holdParts(st.Held, dead), 0
+	case d.Outcome == policy.OutcomeRetried:
+		if r.Number == 0 {
+			st.Last++
+			st.Next, r.Number = st.Last, st.Last
+		}
+		st.Tier, st.Due = d.Tier, d.Due
+		return st.holdParts(r.OwnDeadLetter, dead), r.Number
+	case d.Outcome == policy.OutcomeParked:
+		return st, r.Number
+	}
+	if r.Number > 0 && r.Number == st.Next {
+		st.Next++
+	}
+	switch {
+	case d.Outcome == policy.OutcomeDeadLettered && rules.HoldKey && !outOfTurn:
+		st = st.holdWhole(r, deadLetter)
+	case holder:
+		st = st.release(r, dead)
+	case !outOfTurn:
+		st = st.holdParts(r.OwnDeadLetter, dead)
+	}
+	if st.Held != "" && st.Next == 0 {
+		st.Next = st.Last + 1
+	}
+	return st, 0
+}
