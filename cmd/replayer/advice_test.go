@@ -66,16 +66,11 @@ func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
 		"replay with a limit": {"replay", "--limit", "4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, false)
-			for i := range 4 {
-				id := fmt.Sprintf("0-%d-aaaaaaaa", 40+i)
-				d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
-			}
+			d := newDesk(t, false).many(4)
 			var fixed atomic.Bool
 			d.consume(func(string) bool { return fixed.Load() })
 			d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "the plan.jsonl")
-			d.want(cli.ExitStopped, append(begin, how...)...)
-			d.says("2 of the 2 dead letters of wave 1 failed again", "Once the cause is fixed")
+			d.want(cli.ExitStopped, append(begin, how...)...).says("2 of the 2 dead letters of wave 1 failed again", "Once the cause is fixed")
 			fixed.Store(true)
 			d.follow(cli.ExitDone)
 			d.prints(`"reinjected":4,`, `"reprocessed":4,`)

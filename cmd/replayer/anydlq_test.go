@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +22,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -101,13 +106,10 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 		d.put(d.died("payments", int32(i%3), int64(i), fmt.Sprintf("k%d", i), fmt.Sprintf(`{"amount":%d}`, i)))
 	}
 	before := d.topics()
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	d.says("12 to put back (payments: 12)", "--origin payments --execute")
-	d.want(cli.ExitRefused, with(at, "replay", "--all", "--execute", "--reason", "fixed")...)
-	d.says("nobody has confirmed it", "--all --origin payments --execute --reason fixed")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).says("12 to put back (payments: 12)", "--origin payments --execute")
+	d.want(cli.ExitRefused, with(at, "replay", "--all", "--execute", "--reason", "fixed")...).says("nobody has confirmed it", "--all --origin payments --execute --reason fixed")
 	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "fixed", "--replay-id", "r1")
-	d.want(cli.ExitRefused, back...)
-	d.says("payments.DLT.replayer-status", "Write on transactional id switchback-replayer-payments.DLT", "--create-topics")
+	d.want(cli.ExitRefused, back...).says("payments.DLT.replayer-status", "Write on transactional id switchback-replayer-payments.DLT", "--create-topics")
 	d.unchanged(before)
 	d.want(cli.ExitDone, append(back, "--create-topics")...)
 	d.want(cli.ExitNothing, back...)
@@ -125,15 +127,11 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 		n, _ := topiclog.Header(r, header.KeyReplayCount)
 		expect.That(t, n == "1", "%s has replay count %q", r.Key, n)
 	}
-	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...)
-	d.counts(12, "\n")
-	d.want(cli.ExitDone, with(at, "show", "dlq-0-0", "-o", "json")...)
-	d.prints("put back into payments: fixed")
-	d.want(cli.ExitDone, with(at, "replays", "r1", "-o", "json")...)
-	d.prints(`"elsewhere": 12`)
+	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...).counts(12, "\n")
+	d.want(cli.ExitDone, with(at, "show", "dlq-0-0", "-o", "json")...).prints("put back into payments: fixed")
+	d.want(cli.ExitDone, with(at, "replays", "r1", "-o", "json")...).prints(`"elsewhere": 12`)
 	d.want(cli.ExitDone, with(at, "replays")...)
-	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1")...)
-	d.counts(12, `"decision":"replayed"`)
+	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1")...).counts(12, `"decision":"replayed"`)
 }
 
 // Discard and undo work without a pipeline, as everything that is known of the DLQ stays in its own topics.
@@ -149,8 +147,7 @@ func TestAnyDLQ_C4_discardAndUndo(t *testing.T) {
 	d.decode(&done)
 	d.want(cli.ExitNothing, with(at, "list", "--status", "pending")...)
 	d.want(cli.ExitDone, with(at, "undo", done.ID, "--execute", "--reason", "too soon")...)
-	d.want(cli.ExitDone, with(at, "list", "--status", "pending", "-o", "ndjson")...)
-	d.counts(2, "\n")
+	d.want(cli.ExitDone, with(at, "list", "--status", "pending", "-o", "ndjson")...).counts(2, "\n")
 	d.want(cli.ExitDone, with(at, "escalate", "--all", "--execute", "--reason", "who knows")...)
 	d.want(cli.ExitDone, with(at, "reopen", "--all", "--execute", "--reason", "we know")...)
 }
@@ -178,8 +175,7 @@ func TestAnyDLQ_C4_hostileOrigins(t *testing.T) {
 		"it is the DLQ itself": paymentsDLT, "there is no such topic": "nowhere", "that is no name of a topic": "a b", "keeps there what it knows": paymentsDLT + ".replayer-audit",
 		"it is an internal topic": "__consumer_offsets",
 	} {
-		d.want(cli.ExitUsage, with(at, "replay", "--to", to)...)
-		d.says(words)
+		d.want(cli.ExitUsage, with(at, "replay", "--to", to)...).says(words)
 	}
 	d.unchanged(before)
 	d.want(cli.ExitPartly, with(at, "replay", "--status", "pending", "--all", "--to", "by-hand", "--execute", "--reason", "x", "--create-topics")...)
@@ -200,14 +196,9 @@ func TestAnyDLQ_C4_whereADeadLetterGoes(t *testing.T) {
 	keyless := d.died("balances", 0, 1, "", "1")
 	keyless.Key = nil
 	d.put(d.died("payments", 9, 1, "k9", "9"), d.died("balances", 0, 2, "k", "2"), keyless)
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	got := d.out.String() + d.err.String()
-	expect.That(t, strings.Contains(got, "(balances: 1, payments: 1)") && strings.Contains(got, "Kafka takes no record without a key there"), "%s", got)
-	d.want(cli.ExitPartly, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
-	d.prints("which --origin does not name")
-	if len(d.read("payments")) != 1 || len(d.read("balances")) != 0 {
-		t.Errorf("%d and %d were put back", len(d.read("payments")), len(d.read("balances")))
-	}
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("(balances: 1, payments: 1)", "Kafka takes no record without a key there")
+	d.want(cli.ExitPartly, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...).prints("which --origin does not name")
+	expect.Equal(t, [2]int{len(d.read("payments")), len(d.read("balances"))}, [2]int{1, 0}, "records put back")
 }
 
 // Headers of ours that another DLQ left on a record name no letter of this one.
@@ -255,16 +246,12 @@ func TestSafety_C4_newerValuesOfACompactedTopic(t *testing.T) {
 	d.put(value("balances", "later", "2"))
 	d.want(cli.ExitPartly, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "table")...)
 	d.said("It came since the plan was made: make a new plan", "put back       1")
-	got := fmt.Sprint(d.values("balances"))
-	expect.That(t, got == "map[changed:2 deleted: later:2 still:fixed]", "the topic has %s", got)
+	expect.Equal(t, fmt.Sprint(d.values("balances")), "map[changed:2 deleted: later:2 still:fixed]", "the topic")
 	force := with(at, "replay", "--id", "dlq-0-0", "--origin", "balances", "--force-version", "--reason", "the newer one is wrong", "-o", "table")
-	d.want(cli.ExitRefused, force...)
-	d.said("overwrites newer data", "will overwrite newer data: 1, forced")
+	d.want(cli.ExitRefused, force...).said("overwrites newer data", "will overwrite newer data: 1, forced")
 	d.want(cli.ExitDone, append(force, "--execute")...)
-	d.want(cli.ExitDone, with(at, "audit")...)
-	d.said("forced: it may hide newer data")
-	got = d.values("balances")["changed"]
-	expect.That(t, got == "fixed", "forced: the topic has %s", got)
+	d.want(cli.ExitDone, with(at, "audit")...).said("forced: it may hide newer data")
+	expect.Equal(t, d.values("balances")["changed"], "fixed", "forced")
 }
 
 // Elsewhere the order is told, and a younger dead letter that went back since the plan stops an older one of its key.
@@ -272,8 +259,7 @@ func TestSafety_C4_orderWithinAKey(t *testing.T) {
 	d, at := payments(t, false)
 	d.put(d.died("payments", 0, 9, "k", "younger"), d.died("payments", 0, 5, "k", "older"), d.died("payments", 0, 7, "l", "another key"))
 	d.want(cli.ExitDone, with(at, "plan", "-f", "older.plan", "--id", "dlq-0-1")...)
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	d.said("behind a younger dead letter of the same key", "warning: out of order: 1 dead letter, each behind", "dlq-0-1")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("behind a younger dead letter of the same key", "warning: out of order: 1 dead letter, each behind", "dlq-0-1")
 	d.want(cli.ExitDone, with(at, "replay", "--id", "dlq-0-0", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
 	d.want(cli.ExitPartly, with(at, "replay", "--plan", "older.plan", "--execute", "--reason", "x", "-o", "table")...)
 	d.said("was put back into payments since the plan was made: make a new plan")
@@ -288,20 +274,95 @@ func TestSafety_C4_sizeAndAge(t *testing.T) {
 	random := make([]byte, 3000) // no compressor makes it small
 	must.Get(rand.Read(random))(t)
 	d.put(d.died("small", 0, 1, "large", string(random)), d.died("small", 0, 2, "dense", strings.Repeat("0", 5000)), d.died("small", 0, 3, "grows", `{"a":1}`))
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	d.said("topic small does not take so large a record, even compressed (max.message.bytes)", "2 to put back (small: 2)")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("topic small does not take so large a record, even compressed (max.message.bytes)", "2 to put back (small: 2)")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--id", "dlq-0-2", "--filter", `printf '"%s"' "$(head -c 3000 /dev/urandom | base64 -w 0)"`)...)
 	d.said("topic small does not take so large a record", "0 to put back")
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--keep-timestamp")...)
-	d.said("it is older than what topic \"small\" keeps or takes", "0 to put back")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--keep-timestamp")...).said("it is older than what topic \"small\" keeps or takes", "0 to put back")
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--to", "payments", "--keep-timestamp", "--execute", "--reason", "x", "--create-topics")...)
 	for _, r := range d.read("payments") {
 		expect.That(t, r.Timestamp.Equal(produced), "%s has the timestamp %s", r.Key, r.Timestamp)
 	}
 	plain := &kgo.Record{Topic: paymentsDLT, Key: []byte("plain"), Value: []byte("p"), Timestamp: start}
 	d.put(plain)
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--to", "payments", "--keep-timestamp")...)
-	d.said("no header says when it was produced")
-	own := newDesk(t, false)
-	own.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--keep-timestamp")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--to", "payments", "--keep-timestamp")...).said("no header says when it was produced")
+	newDesk(t, false).want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--keep-timestamp")
+}
+
+const paymentSchema = `{"type":"record","name":"Payment","fields":[{"name":"cents","type":"long"},{"name":"status","type":"string"},{"name":"note","type":["null","string"]}]}`
+
+// schemas is a registry that has the schema of payments under 7 and 8, and one of JSON under 9. down fails what is asked for number 8.
+func schemas(t *testing.T, down *atomic.Bool) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/schemas/ids/8") && down.Load():
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case strings.HasPrefix(r.URL.Path, "/schemas/ids/7"), strings.HasPrefix(r.URL.Path, "/schemas/ids/8"):
+			fmt.Fprintf(w, `{"schema":%q}`, paymentSchema)
+		case strings.HasPrefix(r.URL.Path, "/schemas/ids/9"):
+			fmt.Fprint(w, `{"schema":"{}","schemaType":"JSON"}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error_code":40403,"message":"Schema not found"}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// payment is a payment as an Avro serializer writes it.
+func payment(t *testing.T, schema int, text string) string {
+	t.Helper()
+	s := must.Get(avro.Parse(paymentSchema))(t)
+	value := must.Get(s.AppendText(envelope.AppendConfluent(nil, schema), []byte(text)))(t)
+	return string(value)
+}
+
+// Values of Avro are shown as JSON, rewritten as JSON and written with their own schema. The plan refuses what the schema does not take,
+// and names the field; what no schema of Avro describes is left.
+func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
+	d, at := payments(t, false)
+	var down atomic.Bool
+	registry := with(at, "--registry", schemas(t, &down))
+	d.put(d.died("payments", 0, 1, "a", payment(t, 7, `{"cents":9007199254740993,"status":"OPEN","note":null}`)))
+	for i, value := range []string{"\x00\x00\x00\x00\x63abc", "\x00\x00\x00\x00\x07\xff", "\x00\x00\x00\x00\x09{}", "\x00\x00", "plain"} {
+		d.put(d.died("payments", 0, int64(2+i), fmt.Sprint("hostile", i), value))
+	}
+	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "table"}, registry...)...).said("decoded value", `"status":"OPEN"`)
+	d.want(cli.ExitDone, append([]string{"show", "dlq-0-1", "-o", "json"}, registry...)...).said(`"decode_error"`, "99")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--set", "status=PENDING")...).said("name the registry with --registry")
+	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--set", "cents=many"}, registry...)...).said("cents", "0 to put back", "not Avro")
+	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}, registry...)...)
+	d.said(`/status: "OPEN" -> "PENDING"`, "1 to put back (payments: 1)", " --registry http")
+	d.want(cli.ExitPartly, append([]string{"replay", "--all", "--origin", "payments", "--set", "status=PENDING", "--execute", "--reason", "x", "--create-topics"}, registry...)...)
+	sent := d.read("payments")
+	expect.That(t, len(sent) == 1 && string(sent[0].Value) == payment(t, 7, `{"cents":9007199254740993,"status":"PENDING","note":null}`), "put back %v", sent)
+	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--registry", "http://x")
+}
+
+// A registry that goes away in the middle stops the replay: nothing is lost or doubled, and the command that goes on is printed.
+func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
+	d, at := payments(t, false)
+	var down atomic.Bool
+	at = append(at, "--registry", schemas(t, &down))
+	for i := range 6 {
+		d.put(d.died("payments", 0, int64(i), fmt.Sprint("k", i), payment(t, 7+i/2%2, fmt.Sprintf(`{"cents":%d,"status":"OPEN","note":null}`, i))))
+	}
+	down.Store(true)
+	d.want(cli.ExitRuntime, with(at, "plan", "-f", "down.plan", "--set", "status=PENDING")...).said("the schema registry cannot be asked")
+	down.Store(false)
+	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan", "--set", "status=PENDING")...)
+	down.Store(true)
+	back := with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "json", "--canary", "2", "--grace", "0s")
+	d.want(cli.ExitPartly, back...).said("the schema registry cannot be asked", "replayer replay --brokers", "--plan fix.plan")
+	var result struct{ Reinjected int }
+	err := json.Unmarshal(d.out.Bytes(), &result)
+	expect.That(t, err == nil && result.Reinjected == 2 && len(d.read("payments")) == 2, "%+v, %v", result, err)
+	down.Store(false)
+	d.want(cli.ExitDone, back...)
+	seen := map[string]int{}
+	for _, r := range d.read("payments") {
+		seen[string(r.Key)]++
+	}
+	expect.That(t, fmt.Sprint(seen) == "map[k0:1 k1:1 k2:1 k3:1 k4:1 k5:1]", "put back %v", seen)
 }

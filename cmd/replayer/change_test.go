@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,9 +12,11 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -22,21 +25,14 @@ import (
 func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 	d := newDesk(t, false).fill()
 	discard := []string{"discard", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa,0-43-dddddddd"}
-	d.want(cli.ExitRefused, discard...)
-	d.says("replayer discard -c pipeline.yaml --id 0-40-aaaaaaaa --id 0-43-dddddddd --execute --reason")
+	d.want(cli.ExitRefused, discard...).says("replayer discard -c pipeline.yaml --id 0-40-aaaaaaaa --id 0-43-dddddddd --execute --reason")
 	d.want(cli.ExitUsage, append(discard, "--execute")...)
 	d.want(cli.ExitNothing, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
 	d.want(cli.ExitDone, append(discard, "--execute", "--reason", "test data", "--actor", "ana")...)
-	d.want(cli.ExitPartly, append(discard, "--execute", "--reason", "again", "--actor", "bo")...)
-	d.prints(`"changed":0,"left":2`, "by ana")
-	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "no test data", "-o", "table")
-	d.prints("changed        1\n")
-	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "table", "--letter", "0-40-aaaaaaaa")
-	d.counts(2, "state_changed")
-	d.prints("no test data")
-	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--actor", "ana", "--since", "1d")
-	d.counts(3, "\n")
-	d.prints(`"chain":{"of":"operators","seq":1,"prev":"","hash":"sha256:`)
+	d.want(cli.ExitPartly, append(discard, "--execute", "--reason", "again", "--actor", "bo")...).prints(`"changed":0,"left":2`, "by ana")
+	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "no test data", "-o", "table").prints("changed        1\n")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "table", "--letter", "0-40-aaaaaaaa").counts(2, "state_changed").prints("no test data")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--actor", "ana", "--since", "1d").counts(3, "\n").prints(`"chain":{"of":"operators","seq":1,"prev":"","hash":"sha256:`)
 	d.want(cli.ExitNothing, "audit", "-c", "pipeline.yaml", "--actor", "nobody")
 }
 
@@ -56,8 +52,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 			counted += g.Count
 		}
 		expect.That(t, counted == want, "dry run of discard %s: %d dead letters, want %d", flags, counted, want)
-		d.want(cli.ExitDone, append(args, "--execute", "--reason", "x")...)
-		d.prints(fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want))
+		d.want(cli.ExitDone, append(args, "--execute", "--reason", "x")...).prints(fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want))
 		d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
 	}
 }
@@ -66,8 +61,7 @@ func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
 	d := newDesk(t, false).fill()
 	d.want(cli.ExitNothing, "prune", "-c", "pipeline.yaml")
 	d.put(deadletters.State{ID: "0-40-aaaaaaaa", Status: deadletters.Reprocessed, At: start.Add(-40 * 24 * time.Hour), By: "c"}.Record("features.dlq-status", 0))
-	d.want(cli.ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table")
-	d.prints("1 dead letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed")
+	d.want(cli.ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table").prints("1 dead letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed")
 	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--older-than", "long")
 	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--execute")
 	d.want(cli.ExitDone, "prune", "-c", "pipeline.yaml", "--execute", "--reason", "monthly", "--older-than", "30d")
@@ -77,18 +71,14 @@ func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
 func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
 	d := newDesk(t, true).fill()
 	fix := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--set", "geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0,0]]]"}
-	d.want(cli.ExitDone, fix...)
-	d.prints("/geometry/coordinates", "today's transform passes")
-	expect.That(t, strings.Contains(d.err.String(), "1 dead letter selected: 1 can be edited so, and today's transform would pass 1 of them") && strings.Contains(d.err.String(), "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates="),
-		"stderr %s", &d.err)
+	d.want(cli.ExitDone, fix...).prints("/geometry/coordinates", "today's transform passes")
+	d.says("1 dead letter selected: 1 can be edited so, and today's transform would pass 1 of them", "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates=")
 	d.want(cli.ExitDone, append(fix, "--execute", "--reason", "uncrossed")...)
 	must.Do(t, os.WriteFile("merge.json", []byte(`{"properties":{"checked":true}}`), 0o600))
 	again := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--merge", "@merge.json", "--execute", "--reason", "checked"}
-	d.want(cli.ExitPartly, again...)
-	d.prints("it was edited before")
+	d.want(cli.ExitPartly, again...).prints("it was edited before")
 	d.want(cli.ExitDone, append(again, "--from", "latest")...)
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
-	d.prints(`"checked":true`, "switchback-edit-of: features.dlq/1/")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc").prints(`"checked":true`, "switchback-edit-of: features.dlq/1/")
 }
 
 func TestEdit_exit_codes(t *testing.T) {
@@ -99,8 +89,7 @@ func TestEdit_exit_codes(t *testing.T) {
 	d.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml", "--set", "a=1", "--execute")
 	d.want(cli.ExitNothing, "edit", "-c", "pipeline.yaml", "--set", "a=1", "--code", "timeout")
 	d.want(cli.ExitNothing, "edit", "-c", "pipeline.yaml", "--patch", `[{"op":"remove","path":"/none"}]`)
-	d.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--set", "properties.a=1")
-	d.counts(5, "\n")
+	d.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--set", "properties.a=1").counts(5, "\n")
 }
 
 // actions reads what `audit --operations` prints.
@@ -131,18 +120,15 @@ func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 		expect.That(t, a.User != "" && strings.Contains(a.User, "@") && a.By == "anna", "%+v", a)
 	}
 	expect.That(t, len(all) == 2 && byReason["first"] == 1 && byReason["not wanted"] == 1, "%+v", all)
-	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
-	d.prints("anna (" + all[0].User + ")")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table").prints("anna (" + all[0].User + ")")
 }
 
 // What a person reads: own colours are whole, a dry run says "would", and the printed command has the reason that was given.
 func TestWords_S4_8(t *testing.T) {
 	d := newDesk(t, true).fill()
 	d.env.Color = true
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
-	expect.That(t, strings.Contains(d.out.String(), green+"passes (remote steps and the sink are not tried)"+reset) && !strings.Contains(d.out.String(), "\uFFFD["), "%q", &d.out)
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
-	d.prints(red + "fails: geometry_invalid (gate): " + reset)
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa").prints(green + "passes (remote steps and the sink are not tried)" + reset).hides("\uFFFD[")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc").prints(red + "fails: geometry_invalid (gate): " + reset)
 	d.env.Color = false
 	const reason = "area is an estimate; it's \"rough\""
 	for _, command := range [][]string{
@@ -160,22 +146,11 @@ func TestWords_S4_8(t *testing.T) {
 			operation = word
 		}
 	}
-	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation)
-	expect.That(t, strings.Contains(d.out.String(), "would change   1\n") && strings.Contains(d.out.String(), "would skip     0\n") && !strings.Contains(d.out.String(), "\nchanged"), "%s", &d.out)
+	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation).prints("would change   1\n", "would skip     0\n").hides("\nchanged")
 }
 
 // crowd is more dead letters than may be changed without their number.
 const crowd = replay.ManyLetters + 1
-
-func newCrowd(t *testing.T, terminal bool) *desk {
-	t.Helper()
-	d := newDesk(t, terminal)
-	for i := range crowd {
-		id := fmt.Sprintf("0-%d-aaaaaaaa", 1000+i)
-		d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
-	}
-	return d
-}
 
 // A command without a filter changes nothing.
 func TestBulk_S4_6_no_filter_is_not_everything(t *testing.T) {
@@ -183,30 +158,24 @@ func TestBulk_S4_6_no_filter_is_not_everything(t *testing.T) {
 	for _, command := range [][]string{{"discard"}, {"escalate"}, {"reopen"}, {"replay"}, {"edit", "--set", "properties.a=1"}} {
 		args := append(command, "-c", "pipeline.yaml", "--execute", "--reason", "x")
 		for _, filter := range [][]string{nil, {"--status", "pending"}} {
-			d.want(cli.ExitRefused, append(args, filter...)...)
-			d.says("--all")
+			d.want(cli.ExitRefused, append(args, filter...)...).says("--all")
 		}
 		d.want(cli.ExitUsage, append(args, "--all", "--code", "timeout")...)
 	}
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending")
-	d.counts(5, "\n")
-	d.want(cli.ExitRefused, "discard", "-c", "pipeline.yaml")
-	d.says("replayer discard -c pipeline.yaml --all --execute --reason")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending").counts(5, "\n")
+	d.want(cli.ExitRefused, "discard", "-c", "pipeline.yaml").says("replayer discard -c pipeline.yaml --all --execute --reason")
 	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
 	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--limit", "2", "--execute", "--reason", "a limit is a choice")
 }
 
 // Above 100 a script says how many it means; another number changes nothing.
 func TestBulk_S4_6_many_letters_want_their_number(t *testing.T) {
-	d := newCrowd(t, false)
+	d := newDesk(t, false).many(crowd)
 	for _, verb := range []string{"discard", "replay"} {
 		args := []string{verb, "-c", "pipeline.yaml", "--code", "geometry_invalid"}
-		d.want(cli.ExitRefused, args...)
-		d.says(fmt.Sprintf("--code geometry_invalid --expect %d --execute", crowd))
-		d.want(cli.ExitRefused, append(args, "--execute", "--reason", "x")...)
-		d.says("--expect N")
-		d.want(cli.ExitRefused, append(args, "--execute", "--reason", "x", "--expect", "100")...)
-		d.says("nothing was changed")
+		d.want(cli.ExitRefused, args...).says(fmt.Sprintf("--code geometry_invalid --expect %d --execute", crowd))
+		d.want(cli.ExitRefused, append(args, "--execute", "--reason", "x")...).says("--expect N")
+		d.want(cli.ExitRefused, append(args, "--execute", "--reason", "x", "--expect", "100")...).says("nothing was changed")
 	}
 	d.want(cli.ExitRefused, "discard", "-c", "pipeline.yaml", "--limit", "3", "--expect", "4", "--execute", "--reason", "x") // few, but not so few
 	d.want(cli.ExitNothing, "audit", "-c", "pipeline.yaml")
@@ -215,23 +184,71 @@ func TestBulk_S4_6_many_letters_want_their_number(t *testing.T) {
 
 // On a terminal the number is typed.
 func TestBulk_S4_6_a_terminal_asks_for_the_number(t *testing.T) {
-	d := newCrowd(t, true)
+	d := newDesk(t, true).many(crowd)
 	d.env.InTerminal, d.env.ErrTerminal = true, true
 	args := []string{"discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x"}
 	for _, typed := range []string{"", "\n", "yes\n", "100\n"} {
 		d.env.In = strings.NewReader(typed)
-		d.want(cli.ExitRefused, args...)
-		d.says(fmt.Sprintf("This changes %d dead letters. Type the number to go on: ", crowd), "nothing was changed")
+		d.want(cli.ExitRefused, args...).says(fmt.Sprintf("This changes %d dead letters. Type the number to go on: ", crowd), "nothing was changed")
 	}
 	d.env.In = strings.NewReader(fmt.Sprintf(" %d \n", crowd))
 	d.want(cli.ExitDone, args...)
 	operation := regexp.MustCompile(`replayer undo -c pipeline.yaml (discard-\S+) --expect 101 --execute`).FindStringSubmatch(d.err.String())
 	must.That(t, operation != nil && strings.Contains(d.out.String(), operation[1]), "stdout %s, stderr %s", &d.out, &d.err)
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "json", "--operation", operation[1])
-	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation[1], "--expect", fmt.Sprint(crowd), "--execute", "--reason", "by mistake")
-	d.prints("changed        101\n")
-	d.want(cli.ExitNothing, "undo", "-c", "pipeline.yaml", operation[1])
-	d.prints("it was changed since: it is pending")
+	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation[1], "--expect", fmt.Sprint(crowd), "--execute", "--reason", "by mistake").prints("changed        101\n")
+	d.want(cli.ExitNothing, "undo", "-c", "pipeline.yaml", operation[1]).prints("it was changed since: it is pending")
 	d.want(cli.ExitNothing, "undo", "-c", "pipeline.yaml", "discard-1")
 	d.want(cli.ExitUsage, "undo", "-c", "pipeline.yaml")
+}
+
+// status is what `replayer replays ID` says of a job.
+func (d *desk) status(id string) replay.Report {
+	d.t.Helper()
+	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "-o", "json", id)
+	var r replay.Report
+	err := json.Unmarshal(d.out.Bytes(), &r)
+	must.That(d.t, err == nil && r.Job != nil, "%v: %s", err, &d.out)
+	return r
+}
+
+// A second operator pauses, resumes and cancels a replay. The listing then shows how many dead letters were not sent, and the command it
+// names sends them.
+func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
+	d := newDesk(t, false).many(4)
+	first := &desk{t: t, env: d.env}
+	first.env.Out, first.env.Err = &first.out, &first.err
+	ended := make(chan cli.Exit, 1)
+	go func() {
+		ended <- Run(t.Context(), first.env, []string{"replay", "-c", "pipeline.yaml", "--all", "--replay-id", "fix", "--canary", "1", "--execute", "--reason", "mapped"})
+	}()
+	eventually.Until(t.Context(), t, "the canary is sent", func() (bool, string) {
+		if d.run("replays", "-c", "pipeline.yaml", "-o", "json", "fix") != cli.ExitDone {
+			return false, d.err.String()
+		}
+		return d.status("fix").Attempted == 1, d.out.String()
+	})
+	var paused control.Job
+	d.want(cli.ExitDone, "pause", "-c", "pipeline.yaml", "-o", "json", "fix")
+	err := json.Unmarshal(d.out.Bytes(), &paused)
+	expect.That(t, err == nil && paused.State == control.JobPausing, "%v: %s", err, &d.out)
+	eventually.Until(t.Context(), t, "it pauses", func() (bool, string) {
+		j := d.status("fix").Job
+		return j.State == control.JobPaused, fmt.Sprintf("%+v", j)
+	})
+	d.want(cli.ExitDone, "resume", "-c", "pipeline.yaml", "-o", "table", "fix").prints("replay fix is running: 1 of 4 dead letters put back, 3 not reached")
+	d.want(cli.ExitDone, "cancel", "-c", "pipeline.yaml", "--actor", "bo", "fix")
+	code := <-ended
+	expect.That(t, code == cli.ExitStopped && strings.Contains(first.err.String(), "STOPPED: bo cancelled it; 3 of 4 dead letters were not reached"), "exit %d: %s", code, &first.err)
+	expect.That(t, bytes.Contains(first.err.Bytes(), []byte("To go on with what is left:\n  replayer replay")), "%s", &first.err)
+	r := d.status("fix")
+	expect.That(t, r.Job.State == control.JobCancelled && r.Job.NotReached == 3 && r.UnderWay == 1, "%+v, %+v", r.Job, r)
+	d.want(cli.ExitNothing, "pause", "-c", "pipeline.yaml", "nobody's")
+	d.want(cli.ExitUsage, "pause", "-c", "pipeline.yaml")
+	d.consume(func(string) bool { return true })
+	d.want(cli.ExitNothing, "resume", "-c", "pipeline.yaml", "fix") // nothing waits
+	d.says("fix is cancelled", "go on with")
+	d.follow(cli.ExitDone)
+	r = d.status("fix")
+	expect.That(t, r.Job.State == control.JobDone && r.Job.Done == 3, "%+v", r.Job)
 }

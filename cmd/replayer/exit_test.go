@@ -76,8 +76,7 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 	lines := strings.Count(d.err.String(), "\n")
 	expect.That(t, lines == 1 && strings.Contains(d.err.String(), "cannot reach Kafka"), "%d lines: %s", lines, &d.err)
 	for _, command := range []string{"list", "replay"} { // without a pipeline file
-		d.want(cli.ExitRuntime, command, "--brokers", closed.Addr().String(), "--topic", "payments.DLT")
-		d.says("set --brokers, SWITCHBACK_KAFKA_BROKERS or the profile")
+		d.want(cli.ExitRuntime, command, "--brokers", closed.Addr().String(), "--topic", "payments.DLT").says("set --brokers, SWITCHBACK_KAFKA_BROKERS or the profile")
 	}
 }
 
@@ -206,9 +205,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("SWITCHBACK_CONFIG", c.env)
-			d.want(c.code, c.args...)
-			got := d.out.String() + d.err.String()
-			expect.That(t, strings.Contains(got, c.want), "want %s, got\n%s", c.want, got)
+			d.want(c.code, c.args...).said(c.want)
 		})
 	}
 }
@@ -222,15 +219,11 @@ func TestRewriting_S4_8_refusesWhatCannotBe(t *testing.T) {
 		"--patch: it is no JSON": {"--patch", "[{"},
 		"needs some time":        {"--filter", "cat", "--filter-timeout", "0s"},
 	} {
-		d.want(cli.ExitUsage, with(at, append([]string{"replay"}, args...)...)...)
-		d.says(want)
+		d.want(cli.ExitUsage, with(at, append([]string{"replay"}, args...)...)...).says(want)
 	}
-	own := newDesk(t, false)
-	own.fill()
-	own.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--set", "properties.a=1")
-	expect.That(t, strings.Contains(own.err.String(), "replayer edit"), "%s", &own.err)
-	own.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--expr", `value.properties.note = upper("fixed")`)
-	expect.That(t, strings.Contains(own.err.String(), "can be edited so"), "%s", &own.err)
+	own := newDesk(t, false).fill()
+	own.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--set", "properties.a=1").says("replayer edit")
+	own.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--expr", `value.properties.note = upper("fixed")`).says("can be edited so")
 	own.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml")
 }
 
@@ -248,8 +241,7 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 		said := d.err.String()
 		expect.That(t, strings.Contains(said, "dead.sqlite is damaged") && strings.Contains(said, "replayer index --rebuild") && d.out.Len() == 0, "%s: %s%s", command, &d.out, said)
 	}
-	d.want(cli.ExitDone, append([]string{"index", "--rebuild"}, file...)...)
-	d.says("dead.sqlite.damaged")
+	d.want(cli.ExitDone, append([]string{"index", "--rebuild"}, file...)...).says("dead.sqlite.damaged")
 	d.want(cli.ExitDone, append([]string{"index", "--check"}, file...)...)
 	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
 	expect.That(t, d.out.String() == figures, "%s\nbefore the damage:\n%s", &d.out, figures)

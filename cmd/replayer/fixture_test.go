@@ -79,34 +79,46 @@ func (d *desk) runIn(ctx context.Context, args ...string) cli.Exit {
 }
 
 // prints fails unless the last command wrote all parts to the standard output.
-func (d *desk) prints(parts ...string) {
+func (d *desk) prints(parts ...string) *desk {
 	d.t.Helper()
-	d.has("stdout", d.out.String(), parts)
+	return d.has("stdout", d.out.String(), parts)
 }
 
 // says is prints for the standard error.
-func (d *desk) says(parts ...string) {
+func (d *desk) says(parts ...string) *desk {
 	d.t.Helper()
-	d.has("stderr", d.err.String(), parts)
+	return d.has("stderr", d.err.String(), parts)
 }
 
 // said is prints for both outputs.
-func (d *desk) said(parts ...string) {
+func (d *desk) said(parts ...string) *desk {
 	d.t.Helper()
-	d.has("outputs", d.out.String()+d.err.String(), parts)
+	return d.has("outputs", d.out.String()+d.err.String(), parts)
 }
 
-func (d *desk) has(where, got string, parts []string) {
+func (d *desk) has(where, got string, parts []string) *desk {
 	d.t.Helper()
 	for _, part := range parts {
 		expect.That(d.t, strings.Contains(got, part), "replayer %s: want %q\n%s: %s", d.ran, part, where, got)
 	}
+	return d
 }
 
 // counts fails unless a part occurs n times in what the last command wrote to the standard output.
-func (d *desk) counts(n int, part string) {
+func (d *desk) counts(n int, part string) *desk {
 	d.t.Helper()
 	expect.Equal(d.t, strings.Count(d.out.String(), part), n, "replayer", d.ran, "occurrences of", part, "in", &d.out)
+	return d
+}
+
+// hides fails if the last command wrote one of the parts to any output.
+func (d *desk) hides(parts ...string) *desk {
+	d.t.Helper()
+	got := d.out.String() + d.err.String()
+	for _, part := range parts {
+		expect.That(d.t, !strings.Contains(got, part), "replayer %s: there is %q in %s", d.ran, part, got)
+	}
+	return d
 }
 
 // decode reads the JSON that the last command printed.
@@ -116,9 +128,10 @@ func (d *desk) decode(into any) {
 }
 
 // want fails unless a command ends with the given code.
-func (d *desk) want(code cli.Exit, args ...string) {
+func (d *desk) want(code cli.Exit, args ...string) *desk {
 	d.t.Helper()
 	expect.Equal(d.t, d.run(args...), code, "replayer", strings.Join(args, " "), "stdout", &d.out, "stderr", &d.err, "exit")
+	return d
 }
 
 // golden holds what was printed against a file: the standard output, then the standard error.
@@ -163,6 +176,15 @@ func letter(partition int32, id, value, message string) *kgo.Record {
 		Topic: "features.dlq", Partition: partition, Key: []byte(id), Value: []byte(value), Timestamp: start.Add(-time.Hour),
 		Headers: c.AppendTo([]kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}),
 	}
+}
+
+// many writes n letters that pass today.
+func (d *desk) many(n int) *desk {
+	for i := range n {
+		id := fmt.Sprintf("0-%d-aaaaaaaa", 40+i)
+		d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
+	}
+	return d
 }
 
 // fill writes the letters that most tests look at: one that passes today, its copy (the

@@ -53,14 +53,11 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	_, hasValue := listed["value"]
 	expect.That(t, len(lines) == 2 && !hasValue && listed["bytes"] == float64(50<<20+21) && strings.HasPrefix(fmt.Sprint(listed["too_large"]), "too large to index: it has 5242"),
 		"%d lines, %v", len(lines), listed)
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "table")
-	d.prints("! too large to index")
-	d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
-	d.prints("dead letters     2")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "table").prints("! too large to index")
+	d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table").prints("dead letters     2")
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "-o", "table")
 	d.prints("problem        too large to index: it has 5242", "it was not asked: the value is not at hand", "original bytes (52428821)", `{"type":"Feature","ñ    `)
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
-	d.prints(`"value":null`, `"today":null`, `"too_large":"too large`, `"value_missing":"too large`)
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa").prints(`"value":null`, `"today":null`, `"too_large":"too large`, `"value_missing":"too large`)
 	for _, format := range []string{"ndjson", "geojson", "csv"} {
 		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
 		expect.That(t, (strings.Contains(d.out.String(), "too_large") || format == "geojson") && strings.Contains(d.out.String(), "0-40-aaaaaaaa"), "%s", &d.out)
@@ -73,8 +70,7 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-41-bbbbbbbb", "--out", "-")
 	expect.That(t, d.out.String() == fmt.Sprintf(square, "b"), "%q", &d.out)
 	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
-	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "try")
-	d.prints(`"reinjected":1`, "too large to index")
+	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "try").prints(`"reinjected":1`, "too large to index")
 	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "nothing to save")
 }
 
@@ -89,16 +85,14 @@ func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) 
 	got := d.out.String()
 	expect.That(t, strings.Count(got, `"pointer":{"topic":"features","partition":1,"offset":`) == 2 && !strings.Contains(got, `"value"`), "%s", got)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--text", `"small"`)
-	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-0-aaaaaaaa", "-o", "table")
-	d.prints("original at    features/1/0 (", "passes (remote steps", `"name": "Größe"`)
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-0-aaaaaaaa", "-o", "table").prints("original at    features/1/0 (", "passes (remote steps", `"name": "Größe"`)
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "-o", "table")
 	d.prints("it was not asked", "its value has 9437", "replayer show 1-1-bbbbbbbb --out FILE writes it", "the first 1024 of them")
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "--out", "large")
 	written := must.Get(os.ReadFile("large"))(t)
 	expect.That(t, string(written) == large, "%d bytes", len(written))
 	for _, format := range []string{"ndjson", "csv"} {
-		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
-		d.prints("pointer")
+		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format).prints("pointer")
 	}
 	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 
@@ -106,8 +100,7 @@ func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) 
 	offsets.AddOffset("features", 1, 2, -1)
 	must.Get(kadm.NewClient(d.writer).DeleteRecords(t.Context(), offsets))(t)
 	for _, id := range []string{"1-0-aaaaaaaa", "1-1-bbbbbbbb"} {
-		d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", id)
-		d.prints(`"value_missing":"the payload is gone: retention took features/1/`)
+		d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", id).prints(`"value_missing":"the payload is gone: retention took features/1/`)
 		d.want(cli.ExitRuntime, "show", "-c", "pipeline.yaml", id, "--out", "gone")
 		_, err := os.Stat("gone")
 		expect.That(t, err != nil && strings.Contains(d.err.String(), "the original bytes cannot be had: retention took features/1/"), "%s", &d.err)

@@ -1,18 +1,28 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/status"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S4-8: a plan is made, looked at, applied, applied again.
@@ -35,8 +45,7 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
 	err := json.Unmarshal(d.out.Bytes(), &r)
 	expect.That(t, err == nil && r.Reinjected == 0 && r.Already == 3, "%+v, %v", r, err)
-	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "r1")
-	d.prints(`"attempted":2,"duplicates":1,"reprocessed":0,"failed_again":0,"escalated":0,"closed":0,"under_way":2`)
+	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "r1").prints(`"attempted":2,"duplicates":1,"reprocessed":0,"failed_again":0,"escalated":0,"closed":0,"under_way":2`)
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")
 }
 
@@ -52,7 +61,7 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	d.want(cli.ExitRefused, all...)
 	d.says("4 dead letters of features.dlq selected: 0 to put back into features (today's transform passes 0, refuses 4, which are left without --including-failing;",
 		"Dry run: nothing would be put back. Today's transform refuses 4 dead letters: fix the cause first, or see --including-failing.")
-	expect.That(t, !strings.Contains(d.err.String(), "--execute --reason"), "a command is printed that does nothing: %s", &d.err)
+	d.hides("--execute --reason") // it would do nothing
 	execute := append(all, "--execute", "--reason", "try", "-o", "table")
 	d.want(cli.ExitPartly, execute...)
 	if out := d.out.String(); !strings.Contains(out, "put back       0 into features\n") || strings.Count(out, "transform would refuse it") != 2 || !strings.Contains(out, "      3  0-40-aaaaaaaa  today's transform would refuse it: geometry_invalid") {
@@ -60,14 +69,11 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	}
 	d.want(cli.ExitUsage, append(execute, "--only-passing=maybe")...)
 	d.want(cli.ExitPartly, append(execute, "--only-passing")...) // the name of what is the default now
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending")
-	d.counts(4, "\n")
-	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")
-	d.says("it puts nothing back. Today's transform refuses 4 dead letters")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending").counts(4, "\n")
+	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl").says("it puts nothing back. Today's transform refuses 4 dead letters")
 	d.want(cli.ExitRefused, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--including-failing")
 	d.says("replayer replay -c pipeline.yaml --plan plan.jsonl --including-failing --execute")
-	d.want(cli.ExitDone, append(execute, "--including-failing")...)
-	d.prints("put back       4 into features\n")
+	d.want(cli.ExitDone, append(execute, "--including-failing")...).prints("put back       4 into features\n")
 }
 
 // overtaken writes a letter and says that a newer event of its key took effect since.
@@ -80,14 +86,11 @@ func (d *desk) overtaken() {
 func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {
 	d := newDesk(t, true)
 	d.overtaken()
-	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--force-version")
-	d.says("--force-version needs --reason")
+	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--force-version").says("--force-version needs --reason")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "-o", "json", "--replay-id", "r1", "--force-version", "--reason", "the newer survey is wrong")
 	d.golden("forced-json")
-	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml")
-	d.prints("superseded")
-	d.says("1 of them superseded by newer events")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml").prints("superseded").says("1 of them superseded by newer events")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--all", "--execute")
 	d.says("WARNING: --force-version: will overwrite newer data: 1, forced.")
 }
@@ -105,8 +108,7 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 	apply := func(args ...string) []string {
 		return append([]string{"replay", "-c", "pipeline.yaml", "--plan", "p.jsonl"}, args...)
 	}
-	d.want(cli.ExitRefused, apply()...)
-	d.says("WARNING")
+	d.want(cli.ExitRefused, apply()...).says("WARNING")
 	d.want(cli.ExitUsage, apply("--execute", "--reason", "agreed")...)
 	d.want(cli.ExitDone, apply("--execute", "--reason", "agreed", "--force-version")...)
 	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml")
@@ -126,8 +128,7 @@ func TestAudience_S4_8_C4(t *testing.T) {
 		must.Do(t, kadm.NewClient(d.writer).CommitAllOffsets(t.Context(), group, offsets))
 	}
 	for _, want := range []string{"No consumer group has committed an offset of payments", "payments is read by the group billing (lag 0); --watch-group", "warning: payments is read by 2 groups, and each sees the records again: billing (lag 0), fraud (lag 0)"} {
-		d.want(cli.ExitRefused, with(at, "replay")...)
-		d.says(want)
+		d.want(cli.ExitRefused, with(at, "replay")...).says(want)
 		if strings.HasPrefix(want, "No") {
 			commit("billing", 0)
 		} else {
@@ -138,6 +139,90 @@ func TestAudience_S4_8_C4(t *testing.T) {
 	d.want(cli.ExitUsage, append(back, "--watch-group", "nobody")...)
 	expect.That(t, strings.Contains(d.err.String(), "there is no such consumer group") && len(d.read("payments")) == 0, "%s", &d.err)
 	commit("billing", 100) // it is ahead of whatever comes
-	d.want(cli.ExitDone, append(back, "--watch-group", "billing", "--wait")...)
-	d.prints("consumed       1")
+	d.want(cli.ExitDone, append(back, "--watch-group", "billing", "--wait")...).prints("consumed       1")
+}
+
+// announcing is a balancer whose members say something.
+type announcing struct {
+	kgo.GroupBalancer
+	says []byte
+}
+
+func (a announcing) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+	meta := kmsg.NewConsumerMemberMetadata()
+	meta.Version, meta.Topics, meta.UserData = 1, interests, a.says
+	return meta.AppendTo(nil)
+}
+
+// member is a member of the pipeline's group until the function is called, or the test ends.
+func (d *desk) member(name string, says []byte) (leave func()) {
+	d.t.Helper()
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(d.brokers()...), kgo.ConsumerGroup("features"), kgo.ConsumeTopics("features"), kgo.ClientID(name),
+		kgo.Balancers(announcing{kgo.RangeBalancer(), says})))(d.t)
+	ctx, cancel := context.WithCancel(d.t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			client.PollFetches(ctx)
+		}
+	}()
+	leave = func() { cancel(); client.Close() }
+	d.t.Cleanup(leave)
+	return leave
+}
+
+// shows waits until a dry run says of an instance, in its first lines, what its mapping is.
+func (d *desk) shows(instance, verdict string) {
+	d.t.Helper()
+	want := regexp.MustCompile(`instance ` + instance + ` at 127\.0\.0\.1\S*( \(v1\.2\.3\))?, ` + verdict)
+	eventually.Until(d.soon(), d.t, want.String(), func() (bool, string) {
+		d.run("replay", "-c", "pipeline.yaml", "--all", "--including-failing")
+		head := strings.Join(strings.SplitN(d.err.String(), "\n", 4)[:3], "\n")
+		return want.MatchString(head), head
+	})
+}
+
+func announcement(t *testing.T, file string) []byte {
+	t.Helper()
+	m := must.Get(pipeline.NewMapping(must.Get(config.Load(file))(t)))(t)
+	return must.Get(status.Announcement{Mapping: must.Get(m.Fingerprint())(t), Software: "v1.2.3"}.Encode())(t)
+}
+
+// The trap: the mapping was corrected in the file, all passes in the dry run, and the instances still run the old one.
+func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
+	d := newDesk(t, false).fill()
+	deployed := announcement(t, "pipeline.yaml")
+	text := must.Get(os.ReadFile("pipeline.yaml"))(t)
+	must.Do(t, os.WriteFile("pipeline.yaml", append(text, "transform: { fields: [{ from: name, to: title }] }\n"...), 0o600))
+	corrected := announcement(t, "pipeline.yaml")
+
+	leave := d.member("old-1", deployed)
+	d.shows("old-1", "DIFFERENT")
+	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl", "--id", "0-40-aaaaaaaa")
+	first, _, _ := strings.Cut(d.err.String(), "\n")
+	expect.That(t, strings.HasPrefix(first, "mapping sha256:"), "the plan begins with %q", first)
+	before := d.topics()
+	for _, command := range [][]string{
+		{"replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed"},
+		{"replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed"},
+	} {
+		d.want(cli.ExitRefused, command...).says("instance old-1", "DIFFERENT", "nothing was put back", "restart all of them", "--mapping-differs")
+	}
+	d.unchanged(before)
+
+	d.member("new-1", corrected)
+	d.shows("new-1", "the same")
+	d.says("differ among themselves")
+	leave()
+	eventually.Until(d.soon(), t, "the deployment is done", func() (bool, string) {
+		d.run("replay", "-c", "pipeline.yaml", "--all", "--including-failing")
+		return !strings.Contains(d.err.String(), "DIFFERENT") && strings.Contains(d.err.String(), "the same"), d.err.String()
+	})
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed")
+}
+
+// soon bounds a wait for the group.
+func (d *desk) soon() context.Context {
+	ctx, cancel := context.WithTimeout(d.t.Context(), testrun.Patient(20*time.Second))
+	d.t.Cleanup(cancel)
+	return ctx
 }

@@ -97,8 +97,7 @@ func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
 	expect.That(t, strings.Contains(said, "--access") && strings.Contains(said, "ssh -L") && d.out.Len() == 0, "%s%s", said, &d.out)
 	d.want(cli.ExitUsage, "serve", "--listen", "127.0.0.1:0")
 	must.Do(t, os.WriteFile("dead.sqlite", []byte(strings.Repeat("no database", 4000)), 0o600))
-	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite")
-	d.says("dead.sqlite is damaged")
+	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite").says("dead.sqlite is damaged")
 }
 
 // The file says who may look from elsewhere, and is refused with what is wrong in it before anything is served.
