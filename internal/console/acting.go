@@ -131,7 +131,7 @@ func (c *Console) draftPage(ctx context.Context, q query) (page, error) {
 	v := &changeView{Verb: verbReplay, Draft: d.id, Typed: true}
 	out.Change = v
 	if !d.ended() {
-		out.Live = true
+		out.Live = liveWork
 		return out, nil
 	}
 	if d.err != nil {
@@ -315,7 +315,7 @@ func (c *Console) acting(id string, report ReplayAnswer, unknown error) (page, e
 		return page{}, a.err
 	case a != nil && !a.ended():
 		report.Replay.ReplayID = id
-		out.Live = true
+		out.Live = liveWork
 		return out, nil
 	case unknown != nil:
 		return page{}, unknown
@@ -323,7 +323,9 @@ func (c *Console) acting(id string, report ReplayAnswer, unknown error) (page, e
 		_, said := c.explain(a.err)
 		out.ActError = said.Error()
 	}
-	out.Live = report.Replay.UnderWay > 0 || report.Replay.Job != nil && !report.Replay.Job.State.Ended()
+	if report.Replay.UnderWay > 0 || report.Replay.Job != nil && !report.Replay.Job.State.Ended() {
+		out.Live = liveWork
+	}
 	return out, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -191,52 +190,4 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 	if log := p.Log(); len(log) > 0 {
 		t.Errorf("the console of the browser is not empty: %.3000s", strings.Join(log, "\n"))
 	}
-}
-
-// Every page passes the checks of axe-core for people who do not see, or see little contrast, or use no mouse.
-func TestBrowser_S4_6_pages_are_accessible(t *testing.T) {
-	testrun.Nightly(t)
-	browser := chromium.Start(t)
-	axe := chromium.Script(t, "NPM_DIR", "axe-core/axe.min.js")
-	d := newDeskOf(t, &Changes{}, letter("a", 0), letter("b", 1), replaying("b", "fix-1"), event("a", "op-1", 3))
-	group := read[GroupsAnswer](d, "/api/groups").Groups[0].ID
-	address := listening(d)
-	p := browser.Open(address+"/", 1280, 800)
-	check := func(page string) {
-		t.Helper()
-		for _, dark := range []bool{false, true} {
-			p.Dark(dark)
-			var loaded bool
-			if err := p.Eval(axe+"\n;true", &loaded); err != nil {
-				t.Fatal(err)
-			}
-			var found []struct{ ID, Help string }
-			if err := p.Eval(`axe.run().then(r => r.violations.map(v => ({ID: v.id, Help: v.help + " " + v.nodes.map(n => n.html).join(" ")})))`, &found); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range found {
-				t.Errorf("%s (dark: %t): %s: %.600s", page, dark, v.ID, v.Help)
-			}
-		}
-	}
-	for _, path := range []string{
-		"/", "/?group=" + group, "/?text=none", "/map", "/map?bbox=10,10,11,11", "/letters/a", "/letters/nobody", "/replays", "/replays/fix-1", "/audit", "/audit?operation=op-1",
-		"/audit?operation=none", "/change?verb=discard", "/change?verb=discard&code=none",
-	} {
-		p.Go(address + path)
-		check(path)
-	}
-	p.Go(address + "/change?verb=replay&id=a")
-	check("the page before a dry run")
-	p.Click("Dry run of 1 dead letter")
-	p.AwaitText("Would fail again")
-	check("a dry run")
-	p.Go(address + "/change?verb=discard&id=a")
-	p.Type("input[name=reason]", "gone for good")
-	p.Click("Discard 1 dead letter")
-	p.Await(`document.querySelector(".badge.done")`)
-	check("an operation")
-	p.Click("Undo…")
-	p.AwaitText("Take back 1 dead letter")
-	check("the page of an undo")
 }

@@ -60,9 +60,7 @@ func whoAsks(r *http.Request) access.Identity {
 }
 
 // forEveryone reports whether a path is served before anybody signs in.
-func forEveryone(path string) bool {
-	return path == signInPath || path == "/style.css" || path == "/live.js"
-}
+func forEveryone(path string) bool { return path == signInPath || assets()[path] != "" }
 
 // deny answers a request of nobody, or of somebody who may not. A browser is led to the page where people sign in.
 func (c *Console) deny(w http.ResponseWriter, r *http.Request, err error) {

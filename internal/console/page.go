@@ -26,14 +26,19 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-//go:embed page/*.html
+//go:embed page/*.html page/*.css page/*.js
 var pageFiles embed.FS
 
-//go:embed page/style.css
-var styleSheet []byte
+// assets are the files that pages load, and their types. They say nothing of dead letters.
+func assets() map[string]string {
+	return map[string]string{"/style.css": "text/css; charset=utf-8", "/live.js": "text/javascript; charset=utf-8", "/keys.js": "text/javascript; charset=utf-8"}
+}
 
-//go:embed page/live.js
-var liveScript []byte
+// How many milliseconds a page waits before it is brought up to date.
+const (
+	liveHome = 5000
+	liveWork = 1500
+)
 
 const (
 	pageRows   = 50       // dead letters on a page
@@ -83,7 +88,7 @@ type page struct {
 	CanEdit   bool
 	SignIn    *signInView // instead of all else
 	Token     string      // of the forms
-	Live      bool        // the browser asks again and again while something moves
+	Live      int         // milliseconds after which the browser asks again; 0 is never
 	ActError  string      // what ended an operation of this process
 
 	Error *ErrorBody // instead of all else
@@ -129,7 +134,7 @@ func (c *Console) homePage(ctx context.Context, q query) (page, error) {
 	}
 	selected.Limit = pageRows
 	out := c.blank("/", "Dead letters")
-	out.Query = q.values
+	out.Query, out.Live = q.values, liveHome
 	if out.Fresh, err = c.index.fresh(ctx); err != nil {
 		return page{}, err
 	}

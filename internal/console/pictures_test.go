@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
@@ -35,61 +36,157 @@ func parcels(d *desk) {
 	}
 }
 
-// No page is wider than its window, in either theme, on the narrowest screen that is supported and on a usual one. PICTURES_DIR keeps
-// what they look like: the pictures of docs/console.md.
-func TestBrowser_S4_6_pages_fit_their_window(t *testing.T) {
-	testrun.Nightly(t)
-	browser := chromium.Start(t)
-	d := newDeskOf(t, &Changes{})
-	parcels(d)
-	consuming(d)
-	address := listening(d)
-	p := browser.Open(address+"/", 1280, 800)
-	look := func(name string) {
-		t.Helper()
-		for _, theme := range []string{"light", "dark"} {
-			p.Dark(theme == "dark")
-			for _, width := range []int{1024, 1280} {
-				p.Resize(width, 800)
-				var over bool
-				if err := p.Eval("document.documentElement.scrollWidth > document.documentElement.clientWidth", &over); err != nil || over {
-					t.Errorf("%s is wider than a window of %d (%v)", name, width, err)
-				}
+// tour visits pages in a browser.
+type tour struct {
+	*chromium.Page
+	t    *testing.T
+	axe  string // script
+	site string // address
+	kept string // folder of the pictures; empty keeps none
+}
+
+// look holds what is shown against what every page has to be, in either theme: no wider than the narrowest window that is supported, nor
+// than a wide one, and without a violation that axe-core knows, for people who do not see, or see little contrast, or use no mouse.
+func (v *tour) look(name string) {
+	v.t.Helper()
+	for _, theme := range []string{"light", "dark"} {
+		v.Dark(theme == "dark")
+		for _, width := range []int{1024, 1600, 1280} {
+			v.Resize(width, 800)
+			var over []string
+			if err := v.Eval(`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest("pre,svg,dialog:not([open])")).map(e => e.outerHTML.slice(0, 200))`, &over); err != nil || len(over) > 0 {
+				v.t.Errorf("%s is wider than a window of %d: %q (%v)", name, width, over, err)
 			}
-			if dir := os.Getenv("PICTURES_DIR"); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, name+"-"+theme+".webp"), p.Picture(), 0o600); err != nil {
-					t.Fatal(err)
-				}
+		}
+		var found []struct{ ID, Help string }
+		if err := v.Eval(v.axe+"\n"+`axe.run().then(r => r.violations.map(v => ({ID: v.id, Help: v.help + " " + v.nodes.map(n => n.html).join(" ")})))`, &found); err != nil {
+			v.t.Fatal(err)
+		}
+		for _, one := range found {
+			v.t.Errorf("%s (%s): %s: %.600s", name, theme, one.ID, one.Help)
+		}
+		if v.kept != "" {
+			if err := os.WriteFile(filepath.Join(v.kept, name+"-"+theme+".webp"), v.Picture(), 0o600); err != nil {
+				v.t.Fatal(err)
 			}
 		}
 	}
-	p.AwaitText("64 pending dead letters")
-	look("home")
-	p.Click("geometry_invalid")
-	p.AwaitText("Refused values")
-	p.ClickOn("main tr td.id a[href^='/letters/']")
-	p.Await("document.querySelector('svg .fault')")
-	look("dead-letter")
-	p.Click("Map")
-	p.AwaitText("64 dead letters on the map")
-	look("map")
-	p.Click("Dead letters")
-	p.Click("http_timeout")
-	p.Click("Replay…")
-	p.Await(`[...document.querySelectorAll("button")].some(b => b.innerText.startsWith("Dry run of "))`)
-	p.ClickOn("form button")
-	p.AwaitText("Would pass")
-	p.Type("input[name=reason]", "the registry answers again")
-	look("dry-run")
-	var letters string
-	if err := p.Eval(`document.querySelector("input[name=expect]").value`, &letters); err != nil {
-		t.Fatal(err)
+}
+
+// at loads a page, and looks at it.
+func (v *tour) at(path, name string) {
+	v.t.Helper()
+	v.Go(v.site + path)
+	v.look(name)
+}
+
+// Every page fits its window and is accessible, with dead letters and without. PICTURES_DIR keeps what they look like; some of them are the
+// pictures of docs/console.md.
+func TestBrowser_S4_6_pages_fit_and_are_accessible(t *testing.T) {
+	testrun.Nightly(t)
+	v := &tour{t: t, axe: chromium.Script(t, "NPM_DIR", "axe-core/axe.min.js"), kept: os.Getenv("PICTURES_DIR")}
+	access := strings.Replace(tokenFile, "role: replay", "role: edit", 1)
+	o := withAccess(t, access, 0)
+	parcels(o.desk)
+	consuming(o.desk)
+	v.site = listening(o.desk, func(address string) {
+		o.console.gate = gateOf(t, strings.Replace(access, "http://127.0.0.1:8480", address, 1))
+	})
+	v.Page = chromium.Start(t).Open(v.site+"/", 1280, 800)
+	v.signIn()
+	v.lookAround()
+	v.edit()
+	v.replay()
+	v.discard()
+	v.site = listening(newDeskOf(t, &Changes{}))
+	for path, name := range map[string]string{"/": "empty-home", "/map": "empty-map", "/replays": "empty-replays", "/audit": "empty-audit", "/change?verb=discard": "empty-change"} {
+		v.at(path, name)
 	}
-	p.Type("input[name=typed]", letters)
-	p.ClickOn("button.do")
-	p.Await(`document.querySelector(".badge.done") && !document.querySelector("main[data-live]")`)
-	look("replay")
-	p.Click("Audit")
-	p.AwaitText("the registry answers again")
-	look("audit")
+}
+
+func (v *tour) signIn() {
+	v.AwaitText("Your token")
+	v.look("sign-in")
+	v.Type("input[name=secret]", "not-this-one")
+	v.ClickOn("main button")
+	v.AwaitText("nobody has this token")
+	v.look("sign-in-refused")
+	v.Type("input[name=secret]", annasToken)
+	v.ClickOn("main button")
+}
+
+func (v *tour) lookAround() {
+	v.AwaitText("64 pending dead letters")
+	v.look("home")
+	v.Click("geometry_invalid")
+	v.AwaitText("Refused values")
+	v.look("group")
+	v.ClickOn("main tr td.id a[href^='/letters/']")
+	v.Await("document.querySelector('svg .fault')")
+	v.look("dead-letter")
+	v.Click("Map")
+	v.AwaitText("64 dead letters on the map")
+	v.look("map")
+	v.at("/map?bbox=10,10,11,11", "map-nothing")
+	v.at("/?text=none", "home-nothing")
+	v.at("/letters/nobody", "not-found")
+	v.at("/?since=yesterday", "wrong")
+	v.at("/audit?operation=none", "audit-nothing")
+	v.at("/change?verb=discard&code=none", "change-nothing")
+}
+
+func (v *tour) edit() {
+	v.Go(v.site + "/?code=invalid_number")
+	v.ClickOn("main tr td.id a[href^='/letters/']")
+	v.Click("Edit…")
+	v.AwaitText("The whole value")
+	v.look("edit")
+	v.Type("input[name='to:/properties/use']", " of land")
+	v.ClickOn("main form button")
+	v.AwaitText("What would be different")
+	v.look("edit-shown")
+	v.Type("input[name=reason]", "the use as the registry has it")
+	v.Click("Save as a new version")
+	v.Await(`document.querySelector(".badge.done")`)
+	v.look("operation-edit")
+}
+
+func (v *tour) replay() {
+	v.Click("Dead letters")
+	v.Click("http_timeout")
+	v.Click("Replay…")
+	v.Await(`[...document.querySelectorAll("button")].some(b => b.innerText.startsWith("Dry run of "))`)
+	v.look("change-replay")
+	v.ClickOn("main form button")
+	v.AwaitText("Would pass")
+	v.Type("input[name=reason]", "the registry answers again")
+	v.look("dry-run")
+	var letters string
+	if err := v.Eval(`document.querySelector("input[name=expect]").value`, &letters); err != nil {
+		v.t.Fatal(err)
+	}
+	v.Type("input[name=typed]", letters)
+	v.ClickOn("button.do")
+	v.Await(`document.querySelector(".badge.done") && !document.querySelector("main[data-live]")`)
+	v.look("replay")
+	v.at("/replays", "replays")
+	v.at("/audit", "audit")
+	v.AwaitText("the registry answers again")
+}
+
+func (v *tour) discard() {
+	v.Click("Dead letters")
+	v.Click("geometry_invalid")
+	v.Click("Discard…")
+	v.look("change-discard")
+	v.Type("input[name=reason]", "surveyed anew")
+	v.ClickOn("button.do")
+	v.Await(`document.querySelector(".badge.done")`)
+	v.look("operation")
+	v.Click("What it did")
+	v.look("audit-operation")
+	v.Go(v.site + "/replays")
+	v.ClickOn("main tr:nth-child(2) td.id a")
+	v.Click("Undo…")
+	v.look("undo")
 }

@@ -1,23 +1,39 @@
-// Brings a page up to date while something on it moves: <main data-live>. The page is asked for again, and its main part exchanged.
+// Brings a page up to date: <main data-live="MILLISECONDS">. The page is asked for again, and its main part exchanged. It waits while
+// somebody works with what is shown: rows are selected, a field is written in, or text is marked.
 "use strict"
-const every = 1500
+const atWork = (shown) =>
+  document.hidden || !getSelection().isCollapsed || document.querySelector("[popover]:popover-open") || shown.querySelector("input:checked") ||
+  shown.contains(document.activeElement) && document.activeElement.matches("input, select, textarea") ||
+  [...shown.querySelectorAll("input:not([type=checkbox]), textarea")].some((field) => field.value !== field.defaultValue)
+const notice = (text) => {
+  const fresh = document.querySelector("header .fresh")
+  if (fresh) fresh.textContent = text
+}
+// Answers that come of the server's or the brokers' absence: what is shown stays until there is a better one.
+const absent = [429, 502, 503, 504]
+async function ask(shown) {
+  const answer = await fetch(location.href)
+  if (answer.redirected) return location.reload() // the session has ended
+  if (absent.includes(answer.status)) return notice("no answer at present")
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html")
+  const next = page.querySelector("main"), fresh = page.querySelector("header .fresh")
+  if (!next || atWork(shown)) return
+  if (fresh) document.querySelector("header .fresh")?.replaceWith(document.adoptNode(fresh))
+  if (next.innerHTML === shown.innerHTML && next.dataset.live === shown.dataset.live) return
+  const focus = document.activeElement
+  const same = focus?.id ? (e) => e.id === focus.id : (e) => e.getAttribute("href") === focus.getAttribute("href")
+  const held = shown.contains(focus) && focus.matches("a, button")
+  shown.replaceWith(document.adoptNode(next))
+  if (held) [...next.querySelectorAll("a, button")].find(same)?.focus({ preventScroll: true })
+}
 async function look() {
   const shown = document.querySelector("main[data-live]")
   if (!shown) return
-  if (!document.hidden) {
-    try {
-      const answer = await fetch(location.href)
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html")
-      const next = page.querySelector("main")
-      if (next && next.innerHTML !== shown.innerHTML) {
-        const focus = document.activeElement?.id
-        shown.replaceWith(document.adoptNode(next))
-        if (focus) document.getElementById(focus)?.focus()
-      }
-    } catch {
-      // The server is away: what is shown stays, and says when it was read.
-    }
+  try {
+    if (!atWork(shown)) await ask(shown)
+  } catch {
+    notice("the server does not answer")
   }
-  setTimeout(look, every)
+  setTimeout(look, Number(shown.dataset.live))
 }
-setTimeout(look, every)
+setTimeout(look, Number(document.querySelector("main[data-live]")?.dataset.live ?? 0))

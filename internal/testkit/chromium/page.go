@@ -196,8 +196,24 @@ func (p *Page) Type(selector, text string) {
 func (p *Page) Enter(selector string) {
 	p.b.t.Helper()
 	p.Await("(e => { e?.focus(); return document.readyState == 'complete' && e && document.activeElement == e })(document.querySelector(" + quote(selector) + "))")
-	for _, kind := range []string{"keyDown", "keyUp"} {
-		p.must("Input.dispatchKeyEvent", params{"type": kind, "key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}, nil)
+	p.Press("Enter")
+}
+
+// Press presses keys where the focus is, one after the other: characters, Enter, Escape and the arrows.
+func (p *Page) Press(names ...string) {
+	p.b.t.Helper()
+	codes := map[string]int{"Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
+	for _, name := range names {
+		text, code := name, codes[name]
+		switch {
+		case name == "Enter":
+			text = "\r"
+		case code != 0:
+			text = ""
+		}
+		for _, kind := range []string{"keyDown", "keyUp"} {
+			p.must("Input.dispatchKeyEvent", params{"type": kind, "key": name, "windowsVirtualKeyCode": code, "text": text}, nil)
+		}
 	}
 }
 
