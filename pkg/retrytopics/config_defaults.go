@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -48,7 +49,7 @@ func (r Retries) withDefaults(source string, unknown classify.Class) Retries {
 	if r.Classify == nil {
 		r.Classify = classify.New(classify.Options{Unknown: unknown}).Of
 	}
-	r.Classify = classified(r.Classify)
+	r.Classify = kafka.Classified(r.Classify)
 	return r
 }
 

@@ -111,3 +111,17 @@ type Client struct {
 	Options   []kgo.Opt // TLS, SASL, client id and the like
 	Principal string    // whom the cluster takes this client for, such as User:orders; named when it refuses something
 }
+
+// Delivery says what a crash may do to the outputs.
+type Delivery string
+
+const (
+	// ExactlyOnce commits outputs, retry records, dead letters, journal, memory and offsets in one transaction.
+	ExactlyOnce Delivery = "exactly_once"
+	// AtLeastOnce is for clusters without transactions: everything is produced and acknowledged before the offsets are
+	// committed. Order and tiers are the same; a crash or a rebalance in between produces some records again.
+	AtLeastOnce Delivery = "at_least_once"
+)
+
+// Deliveries lists every delivery.
+func Deliveries() []Delivery { return []Delivery{ExactlyOnce, AtLeastOnce} }

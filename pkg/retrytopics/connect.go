@@ -6,20 +6,22 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
 // rebalanceTimeout is how long a member may take to rejoin. It restores the memory of its partitions meanwhile, which takes as long
 // as reading the ledger does.
 const rebalanceTimeout = 5 * time.Minute
 
-func (s *session) connect(ctx context.Context) (committer, error) {
+func (s *session) connect(ctx context.Context) (kafka.Committer, error) {
 	cfg := &s.e.cfg
 	if cfg.Delivery == AtLeastOnce {
 		client, err := kgo.NewClient(append(s.options(), kgo.DisableAutoCommit())...)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errOptions, err)
 		}
-		return plain{client}, nil
+		return kafka.Plain(client), nil
 	}
 	session, err := kgo.NewGroupTransactSession(append(s.options(),
 		kgo.TransactionalID(cfg.transactionalID()),
@@ -37,7 +39,7 @@ func (s *session) connect(ctx context.Context) (committer, error) {
 		session.Close()
 		return nil, fmt.Errorf("take transactional id: %w", s.e.denial("Write", "transactional id "+cfg.transactionalID(), err))
 	}
-	return transactional{session}, nil
+	return kafka.Transactional(session), nil
 }
 
 func (s *session) options() []kgo.Opt {
@@ -51,13 +53,13 @@ func (s *session) options() []kgo.Opt {
 		kgo.InstanceID(cfg.Membership.Instance),
 		kgo.WithHooks(&s.e.pulse),
 		kgo.ConsumeTopics(s.e.consumed()...),
-		kgo.Balancers(balancer{cfg.Source, cfg.Membership.Announce, s.onAssignment}),
+		kgo.Balancers(kafka.Balancer{Source: cfg.Source, Announce: cfg.Membership.Announce, OnAssigned: s.onAssignment}),
 		kgo.SessionTimeout(cfg.Membership.Session),
 		kgo.HeartbeatInterval(cfg.heartbeat()),
 		kgo.RebalanceTimeout(s.e.intervals.rejoin),
 		kgo.RecordPartitioner(s.partitioner),
 		kgo.ProducerBatchMaxBytes(int32(cfg.Limits.RecordBytes+largeRoom)), // the size of batches is our business, see sending
-		kgo.WithCompressor(s.layout.sizes.compressor),
+		kgo.WithCompressor(s.layout.limits.Compressor()),
 		kgo.ProducerLinger(5*time.Millisecond),
 		kgo.MaxBufferedRecords(1<<20), // a transaction is produced in one go; its size is bounded by what partitions hold
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
@@ -71,4 +73,13 @@ func (s *session) options() []kgo.Opt {
 		kgo.OnPartitionsRevoked(s.onGone),
 		kgo.OnPartitionsLost(s.onLost),
 	)
+}
+
+// partitioner keeps the records of co-partitioned topics in their partitions.
+func (c *Config) partitioner() *kafka.Partitioner {
+	keeps := append([]string{c.DLQ, c.Ordering.StateTopic, c.Dedupe.LedgerTopic, c.Journal.HashChain.HeadTopic}, c.Journal.KeepPartition...)
+	for _, t := range c.Retries.Tiers {
+		keeps = append(keeps, t.Topic)
+	}
+	return kafka.NewPartitioner(keeps...)
 }

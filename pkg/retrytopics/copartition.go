@@ -2,9 +2,9 @@ package retrytopics
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
 // All partitions of one number are worked on by one member or by none. Two things could tear them apart while the members of a group consume different
@@ -14,31 +14,6 @@ import (
 //     Such a partition is left alone until the source's partition comes with it.
 //   - A static member comes back with further topics and gets its old assignment, since the coordinator does not look at what it
 //     subscribes to (KIP-345), and the leader may not assign again (KIP-814). Such a member asks for a rebalance.
-
-// coPartitioned leaves out the partitions whose source partition belongs to another member.
-func coPartitioned(assigned map[string][]int32, source string) map[string][]int32 {
-	whole := map[string][]int32{}
-	for topic, partitions := range assigned {
-		own := slices.DeleteFunc(slices.Clone(partitions), func(p int32) bool { return !slices.Contains(assigned[source], p) })
-		if len(own) > 0 {
-			whole[topic] = own
-		}
-	}
-	return whole
-}
-
-// lacking gives a topic of which a partition is missing in the assignment although the source's is there; "" when none is.
-// partitions has the count of each consumed topic.
-func lacking(assigned map[string][]int32, source string, partitions map[string]int) string {
-	for _, topic := range slices.Sorted(maps.Keys(partitions)) {
-		for _, p := range assigned[source] {
-			if int(p) < partitions[topic] && !slices.Contains(assigned[topic], p) {
-				return topic
-			}
-		}
-	}
-	return ""
-}
 
 // A rebalance is asked for at most so often: it helps at once or, when a topic is gone, not at all.
 const claimMin, claimMax = 5 * time.Second, 5 * time.Minute
@@ -54,7 +29,7 @@ func (s *session) claim(ctx context.Context, c *claims) {
 	s.mu.Lock()
 	topic := ""
 	if s.told {
-		topic = lacking(s.assigned, s.e.cfg.Source, s.layout.counts)
+		topic = kafka.Lacking(s.assigned, s.e.cfg.Source, s.layout.counts)
 	}
 	s.mu.Unlock()
 	switch now := time.Now(); {
@@ -64,6 +39,6 @@ func (s *session) claim(ctx context.Context, c *claims) {
 		c.wait = min(max(2*c.wait, claimMin), claimMax)
 		c.next = now.Add(c.wait)
 		s.e.cfg.Logger.InfoContext(ctx, "the group has assigned some partitions without those of other topics with their number; asking for a rebalance", "missing", topic)
-		s.committer.client().ForceRebalance()
+		s.committer.Client().ForceRebalance()
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -91,7 +92,7 @@ func (e *Engine) failed(event *Event) header.Control {
 	f := event.Failure
 	c.ErrorClass, c.ErrorCode, c.ErrorStage = string(f.Class), string(f.Code), string(f.Stage)
 	c.ErrorMessage = f.Err.Error()
-	err := numbered(f.Err)
+	err := kafka.Numbered(f.Err)
 	c.ErrorRequest, c.ErrorResponse = classify.RequestOf(err), classify.ResponseOf(err)
 	c.Generation = r.generation()
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
 // Engine runs a handler over a topic with tiered retry topics and a DLQ, exactly once. Make one with New, run it once or
@@ -23,14 +24,14 @@ type Engine struct {
 	cfg       Config
 	current   atomic.Pointer[session]
 	last      atomic.Pointer[Stats]        // of the session that ended
-	sizes     atomic.Pointer[sizes]        // of the latest session
+	limits    atomic.Pointer[kafka.Limits] // of the latest session
 	former    atomic.Pointer[[]FormerTier] // as the latest session found them
 	running   atomic.Bool                  // Run or RunUntilEnd is under way
 	results   *results
 	intervals intervals
 	health    commitHealth
 	lost      lost
-	pulse     pulse
+	pulse     kafka.Pulse
 	member    atomic.Pointer[string] // id in the group, of the latest session
 	skewed    atomic.Int64
 
@@ -51,7 +52,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
 	e := &Engine{cfg: cfg, intervals: productionIntervals(), health: commitHealth{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
-	e.sizes.Store(newSizes(topicLimits{}, e.topics()))
+	e.limits.Store(kafka.NewLimits(kafka.Told{}, e.topics()))
 	return e, nil
 }
 
@@ -70,7 +71,7 @@ func (e *Engine) skew() time.Duration {
 func (c *Config) transactionalID() string { return c.Group + "-" + c.Membership.Instance }
 
 func (e *Engine) clientOptions() []kgo.Opt {
-	opts := []kgo.Opt{kgo.WithHooks(new(fetchBrake))}
+	opts := []kgo.Opt{kgo.WithHooks(new(kafka.FetchBrake))}
 	if len(e.cfg.Brokers) > 0 {
 		opts = append(opts, kgo.SeedBrokers(e.cfg.Brokers...))
 	}
@@ -113,7 +114,7 @@ func (e *Engine) Run(ctx context.Context) error { return e.run(ctx, false) }
 // session there is nothing to do: the next one joins.
 func (e *Engine) Rejoin() {
 	if s := e.current.Load(); s != nil && s.committer != nil {
-		s.committer.client().ForceRebalance()
+		s.committer.Client().ForceRebalance()
 	}
 }
 

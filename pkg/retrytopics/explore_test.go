@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -179,7 +180,7 @@ func (x *explorer) begin(w *world) *state {
 	s.sched.flush.Stop()
 	prepare(s.sched, x.e, x.idle)
 	s.sched.most = 1 << 20
-	s.committer, s.layout, st.s = plain{x.client}, x.layout, s
+	s.committer, s.layout, st.s = kafka.Plain(x.client), x.layout, s
 	x.assign(st)
 	return st
 }

@@ -25,7 +25,7 @@ func (s *session) pauseFetch(ctx context.Context, fe kgo.FetchError) {
 			l.fetchTold = now
 		}
 		l.paused, l.fetchAt = true, now.Add(fetchPause)
-		s.committer.client().PauseFetchPartitions(map[string][]int32{fe.Topic: {fe.Partition}})
+		s.committer.Client().PauseFetchPartitions(map[string][]int32{fe.Topic: {fe.Partition}})
 	}
 	s.mu.Unlock()
 	if tell {

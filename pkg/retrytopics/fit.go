@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -47,38 +48,38 @@ func (e *keylessError) Unwrap() error { return e.err }
 func (r *Record) Fits(outputs ...*kgo.Record) error {
 	switch {
 	case r.engine != nil:
-		return r.engine.sizes.Load().fits(outputs)
+		return fits(r.engine.limits.Load(), outputs)
 	case r.Limits != nil:
-		return r.Limits.sizes.fits(outputs)
+		return fits(r.Limits.limits, outputs)
 	}
 	return nil
 }
 
 // TopicLimits are what topics take, for who judges a record without an engine, such as a dry run.
-type TopicLimits struct{ sizes *sizes }
+type TopicLimits struct{ limits *kafka.Limits }
 
 // ReadLimits asks the cluster what topics take. It is an error when it does not tell of one.
 func ReadLimits(ctx context.Context, client *kgo.Client, topics ...string) (*TopicLimits, error) {
-	told, err := readLimits(ctx, kadm.NewClient(client), topics)
+	told, err := kafka.ReadLimits(ctx, kadm.NewClient(client), topics)
 	if err != nil {
 		return nil, fmt.Errorf("read the limits of topics: %w", err)
 	}
 	for _, topic := range topics {
-		if _, ok := told.bytes[topic]; !ok {
+		if _, ok := told.Bytes[topic]; !ok {
 			return nil, fmt.Errorf("the settings of topic %s cannot be read: is it there, and may they be described (DescribeConfigs)?", topic)
 		}
 	}
-	return &TopicLimits{newSizes(told, topics)}, nil
+	return &TopicLimits{kafka.NewLimits(told, topics)}, nil
 }
 
 // fits returns an error if the topics of outputs do not take them.
-func (s *sizes) fits(outputs []*kgo.Record) error {
+func fits(limits *kafka.Limits, outputs []*kgo.Record) error {
 	for _, out := range outputs {
-		if compacted, _ := s.compacts(out.Topic); compacted && out.Key == nil {
+		if compacted, _ := limits.Compacts(out.Topic); compacted && out.Key == nil {
 			return &outputError{&keylessError{topic: out.Topic}}
 		}
-		limit, told := s.limit(out.Topic)
-		if told && !s.compressor.Fits(out, limit-min(headersReserve, limit/smallShare)) {
+		limit, told := limits.Of(out.Topic)
+		if told && !limits.Compressor().Fits(out, limit-min(headersReserve, limit/smallShare)) {
 			return &outputError{fmt.Errorf("%d bytes, even compressed, are more than topic %s takes (max.message.bytes is %d): raise it, or map less",
 				recordbatch.Bytes(out), out.Topic, limit)}
 		}
@@ -120,9 +121,9 @@ func (e *Engine) holds(topic string, t *task) bool {
 	if t.pointer != nil || t.pointerOnly {
 		return false
 	}
-	sizes := e.sizes.Load()
-	limit, told := sizes.limit(topic)
-	return !told || t.weight+header.MaxBytes <= limit || sizes.compressor.Fits(t.raw, limit-header.MaxBytes)
+	limits := e.limits.Load()
+	limit, told := limits.Of(topic)
+	return !told || t.weight+header.MaxBytes <= limit || limits.Compressor().Fits(t.raw, limit-header.MaxBytes)
 }
 
 // orDeadLetter changes a decision that would put a record where it does not fit: it becomes a dead letter at once.

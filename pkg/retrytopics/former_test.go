@@ -1,7 +1,6 @@
 package retrytopics
 
 import (
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -51,28 +50,4 @@ func TestFormerTiers_S3_1_areThoseThatNobodyNames(t *testing.T) {
 	got := FormerTiers("a.retry-", []string{"a.retry-1s", "a.retry-5s"}, details)
 	want := []FormerTier{{Tier: policy.Tier{Topic: "a.retry-4s", Delay: 4 * time.Second}, Partitions: 2}, {Tier: policy.Tier{Topic: "a.retry-9s", Delay: 9 * time.Second}, Partitions: 3}}
 	expect.That(t, slices.Equal(got, want), "got %v, want %v", got, want)
-}
-
-// S0-4: of a partition that is with another member, nothing is taken; of an own one, nothing is left out.
-func TestWholeShards_S0_4(t *testing.T) {
-	t.Parallel()
-	counts := map[string]int{"src": 4, "r1": 4, "r5": 4, "old": 2}
-	for _, c := range []struct {
-		name           string
-		assigned, want map[string][]int32
-		lacks          string
-	}{
-		{"whole", map[string][]int32{"src": {0, 3}, "r1": {0, 3}, "r5": {0, 3}, "old": {0}}, map[string][]int32{"src": {0, 3}, "r1": {0, 3}, "r5": {0, 3}, "old": {0}}, ""},
-		{"a tier before its shard", map[string][]int32{"src": {0}, "r1": {0}, "r5": {0, 1}, "old": {0, 1}}, map[string][]int32{"src": {0}, "r1": {0}, "r5": {0}, "old": {0}}, ""},
-		{"only tiers", map[string][]int32{"r5": {0, 1}}, map[string][]int32{}, ""},
-		{"a tier is missing", map[string][]int32{"src": {0, 1}, "r1": {0, 1}, "r5": {1}, "old": {0, 1}}, map[string][]int32{"src": {0, 1}, "r1": {0, 1}, "r5": {1}, "old": {0, 1}}, "r5"},
-		{"a former tier is missing", map[string][]int32{"src": {1, 2}, "r1": {1, 2}, "r5": {1, 2}}, map[string][]int32{"src": {1, 2}, "r1": {1, 2}, "r5": {1, 2}}, "old"},
-		{"nothing", map[string][]int32{}, map[string][]int32{}, ""},
-	} {
-		got := coPartitioned(c.assigned, "src")
-		expect.That(t, maps.EqualFunc(got, c.want, slices.Equal), "%s: %v, want %v", c.name, got, c.want)
-		if lacks := lacking(got, "src", counts); lacks != c.lacks {
-			t.Errorf("%s: lacks %q, want %q", c.name, lacks, c.lacks)
-		}
-	}
 }

@@ -192,9 +192,9 @@ func (s *session) balance(source bool) {
 		}
 	}
 	if len(pause) > 0 {
-		s.committer.client().PauseFetchPartitions(pause)
+		s.committer.Client().PauseFetchPartitions(pause)
 	}
 	if len(resume) > 0 {
-		s.committer.client().ResumeFetchPartitions(resume)
+		s.committer.Client().ResumeFetchPartitions(resume)
 	}
 }

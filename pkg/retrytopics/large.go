@@ -193,7 +193,7 @@ func (read *largeRead) refuse() (items []largeItem) {
 func (s *session) fetchLarge(ctx context.Context, l *partition) error {
 	ctx, cancel := context.WithTimeout(ctx, largeTimeout)
 	defer cancel()
-	client := s.committer.client()
+	client := s.committer.Client()
 	leader, _, err := client.PartitionLeader(l.topic, l.partition)
 	if err != nil {
 		return err

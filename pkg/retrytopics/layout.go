@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
 // headerRoom is how much larger a message the tiers and the DLQ must take than the source, so that a maximal record still
@@ -36,7 +38,7 @@ type layout struct {
 	partitions  int
 	counts      map[string]int // partitions of each consumed topic
 	former      []FormerTier
-	sizes       *sizes
+	limits      *kafka.Limits
 	maxMetadata int
 	states      bool // orders of keys are remembered, or were by an earlier engine
 }
@@ -81,7 +83,7 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrTopics, strings.Join(faults, "; "))
 	}
-	l.sizes = e.readSizes(ctx, adm, append(names, e.cfg.Outputs...))
+	l.limits = e.readLimits(ctx, adm, append(names, e.cfg.Outputs...))
 	l.maxMetadata = e.readMaxMetadata(ctx, adm, details[e.cfg.Source])
 	l.states, err = e.remembers(ctx, adm, l.partitions)
 	return l, err
@@ -131,19 +133,19 @@ func fix(topic string, have, want int) string {
 	return "kafka-topics.sh --alter --topic " + topic + " --partitions " + strconv.Itoa(want)
 }
 
-// readSizes learns the size limits. They make batches fit, so a cluster that does not tell them (an ACL, say) is no reason
+// readLimits learns what the topics take. Limits make batches fit, so a cluster that does not tell them (an ACL, say) is no reason
 // to stop.
-func (e *Engine) readSizes(ctx context.Context, adm *kadm.Client, topics []string) *sizes {
-	told, err := readLimits(ctx, adm, topics)
+func (e *Engine) readLimits(ctx context.Context, adm *kadm.Client, topics []string) *kafka.Limits {
+	told, err := kafka.ReadLimits(ctx, adm, topics)
 	if err != nil {
 		e.cfg.Logger.WarnContext(ctx, "topic limits unknown, Kafka's defaults assumed", "error", err)
-		told = topicLimits{}
+		told = kafka.Told{}
 	}
 	own := e.topics()
-	s := newSizes(told, own)
-	source, _ := s.limit(e.cfg.Source)
+	s := kafka.NewLimits(told, own)
+	source, _ := s.Of(e.cfg.Source)
 	for _, name := range own[1:] {
-		if limit, _ := s.limit(name); limit < source+headerRoom {
+		if limit, _ := s.Of(name); limit < source+headerRoom {
 			e.cfg.Logger.WarnContext(ctx, "a maximal record would not fit with its headers", "topic", name,
 				"max_message_bytes", limit, "wanted", source+headerRoom)
 		}
@@ -156,23 +158,13 @@ func (e *Engine) readMaxMetadata(ctx context.Context, adm *kadm.Client, source k
 	for _, p := range source.Partitions {
 		brokers, err := adm.DescribeBrokerConfigs(ctx, p.Leader)
 		if err == nil && len(brokers) == 1 {
-			if n, ok := number(brokers[0].Configs, "offset.metadata.max.bytes"); ok {
+			if n, ok := kafka.Number(brokers[0].Configs, "offset.metadata.max.bytes"); ok {
 				return n
 			}
 		}
 		break
 	}
 	return defaultMaxMetadata
-}
-
-func number(configs []kadm.Config, key string) (int, bool) {
-	for _, c := range configs {
-		if c.Key == key && c.Value != nil {
-			n, err := strconv.Atoi(*c.Value)
-			return n, err == nil && n > 0
-		}
-	}
-	return 0, false
 }
 
 // topics lists the source, the tiers and the DLQ, in this order.
@@ -223,7 +215,7 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 	if !present(details, e.cfg.Source) {
 		return fmt.Errorf("create topics: the source topic %s does not exist: create it first", e.cfg.Source)
 	}
-	most, _ := e.readSizes(ctx, adm, all[:1]).limit(e.cfg.Source)
+	most, _ := e.readLimits(ctx, adm, all[:1]).Of(e.cfg.Source)
 	limit := strconv.Itoa(most + headerRoom)
 	for _, name := range all[1:] {
 		if present(details, name) {

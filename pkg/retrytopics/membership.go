@@ -3,7 +3,6 @@ package retrytopics
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -14,32 +13,6 @@ import (
 // An instance is a static member of its group, under its name: when it comes back after a crash, a lost broker or a kill, it
 // takes over its own membership and partitions at once, where a new member would wait for the old one's session timeout. It
 // leaves the group when Run returns, unless Membership.Static says that its partitions wait for it.
-
-// pulse notes when the group's coordinator last answered a client of this instance.
-type pulse struct{ last atomic.Int64 } // Unix nanoseconds; 0 before the first answer
-
-var _ kgo.HookBrokerE2E = (*pulse)(nil)
-
-// OnBrokerE2E sees every request and its answer.
-func (p *pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) {
-	if e2e.Err() != nil {
-		return
-	}
-	switch kmsg.Key(key) {
-	case kmsg.Heartbeat, kmsg.JoinGroup, kmsg.SyncGroup:
-		p.last.Store(time.Now().UnixNano())
-	default:
-	}
-}
-
-// silence gives how long the coordinator has not answered.
-func (p *pulse) silence(now time.Time) time.Duration {
-	last := p.last.Load()
-	if last == 0 {
-		return 0
-	}
-	return now.Sub(time.Unix(0, last))
-}
 
 // heartbeat gives how often an instance shows the group that it lives.
 func (c *Config) heartbeat() time.Duration { return min(3*time.Second, c.Membership.Session/3) }

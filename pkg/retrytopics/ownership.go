@@ -133,7 +133,7 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 func (s *session) reconcile() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(s.committer.client(), func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
+	s.forget(s.committer.Client(), func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
 }
 
 // onAssignment notes what the leader of the group assigned to this instance.
@@ -153,7 +153,7 @@ func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 	if !rebalanced {
 		return false, nil
 	}
-	if err := s.committer.clear(context.WithoutCancel(ctx)); err != nil {
+	if err := s.committer.Clear(context.WithoutCancel(ctx)); err != nil {
 		return false, fmt.Errorf("clear transaction: %w", err)
 	}
 	s.reconcile()
@@ -190,7 +190,7 @@ func (s *session) seek(at func(*partition) int64) {
 		offsets[tp.topic][tp.partition] = offset
 	}
 	s.mu.Unlock()
-	s.committer.client().SetOffsets(offsets)
+	s.committer.Client().SetOffsets(offsets)
 }
 
 // rewind forgets all that was done since the last commit: it is taken from the broker again.
@@ -221,6 +221,6 @@ func (s *session) renew() error {
 		s.partitions[l.topicPartition].succeed(l)
 	}
 	s.lazy, s.losses = false, nil
-	s.committer.client().ResumeFetchPartitions(resume)
+	s.committer.Client().ResumeFetchPartitions(resume)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,7 +19,7 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 	t.Parallel()
 	client := disconnected(t)
 	s := unconnected(t, Config{Handler: nothing})
-	s.committer = plain{client}
+	s.committer = kafka.Plain(client)
 	tp := topicPartition{"in", 0}
 	s.partitions[tp].held = 1 << 20
 	s.balance(true)
@@ -107,7 +108,7 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := unconnected(t, Config{Handler: nothing})
-			s.committer = plain{client}
+			s.committer = kafka.Plain(client)
 			s.onAssignment(all)
 			s.partitions[topicPartition{"in", 0}].held = 7
 			c.end(s)
@@ -125,7 +126,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	t.Parallel()
 	client := disconnected(t)
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
-	s.committer = plain{client}
+	s.committer = kafka.Plain(client)
 	tier := topicPartition{"in.retry-2s", 0}
 	now := time.Now()
 	take := func(offsets ...int64) {

@@ -128,7 +128,7 @@ func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string 
 		return fmt.Sprintf("more than the %d that one attempt makes dead letters of their own", maxDeadParts)
 	}
 	bytes := 0
-	limit, told := e.sizes.Load().limit(e.cfg.DLQ)
+	limit, told := e.limits.Load().Of(e.cfg.DLQ)
 	for _, d := range dead {
 		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.Part })
 		d.value = failed[at].Value()
@@ -137,7 +137,7 @@ func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string 
 		if bytes += n; bytes > maxDeadPartBytes {
 			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
 		}
-		if told && n > limit && !e.sizes.Load().compressor.Fits(r, limit-header.MaxBytes) {
+		if told && n > limit && !e.limits.Load().Compressor().Fits(r, limit-header.MaxBytes) {
 			return "and the topic " + e.cfg.DLQ + " does not take each of them"
 		}
 	}

@@ -5,18 +5,19 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
 // counting is a committer that begins nothing, and counts who asked.
 type counting struct {
-	committer
+	kafka.Committer
 
 	begun int
 }
 
 var errNotBegun = errors.New("no transaction here")
 
-func (c *counting) begin() error {
+func (c *counting) Begin() error {
 	c.begun++
 	return errNotBegun
 }

@@ -99,7 +99,7 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 // recommit gives the group back the positions that it has lost, so that lag and tools show them. It is no part of a
 // transaction: nothing goes with it.
 func (s *session) recommit(ctx context.Context, partitions []*partition) error {
-	client := s.committer.client()
+	client := s.committer.Client()
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group = s.e.cfg.Group
 	req.MemberID, req.Generation = client.GroupMetadata()

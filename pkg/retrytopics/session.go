@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
@@ -23,11 +24,22 @@ const (
 	lazyAfter = 200 * time.Millisecond // a position that moved without results is committed after it
 )
 
+// Bounds of memory, in bytes.
+const (
+	// fetchedBytes is how much of one fetch response is decompressed at once. A batch beyond it is read record by record.
+	fetchedBytes = 16 << 20
+	// largeRoom is what an output or a kept record may have on top of the largest record that is read: headers, and what the
+	// mapping adds.
+	largeRoom = 16 << 20
+	// maxRecordBytes keeps a record and its room within what a client writes to a broker at once (100 MiB).
+	maxRecordBytes = 80 << 20
+)
+
 // session is one client's life: one group member and one transactional producer. What goes wrong beyond repair ends the
 // session; Run starts another.
 type session struct {
 	e         *Engine
-	committer committer
+	committer kafka.Committer
 	adm       *kadm.Client
 	layout    *layout
 	sched     *scheduler
@@ -49,7 +61,7 @@ type session struct {
 	abortedAt time.Time // of the first such transaction since something was committed; zero when there was none
 
 	budget      *recordbatch.Budget // of what the client decompresses
-	partitioner *partitioner
+	partitioner *kafka.Partitioner
 	seeks       int32                        // so many times the client was told where to go on
 	refused     map[header.Position]*refused // records that a broker will never take in the form that they had
 	suspects    map[*kgo.Record]bool         // what the broker has refused together with others
@@ -66,7 +78,7 @@ type session struct {
 func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
 		e: e, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[header.Position]*refused{}, suspects: map[*kgo.Record]bool{},
-		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
+		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), partitioner: e.cfg.partitioner(), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
 	s.sched = newScheduler(e.cfg.Timing.Commit, offsets.MostUnfinished(maxMetadata-offsets.SealRoom), e.cfg.Limits.HeldBytes, func() {
@@ -100,7 +112,7 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 	e.former.Store(&layout.former)
 	s := e.unconnected(ctx, layout.maxMetadata)
 	s.adm, s.layout = adm, layout
-	e.sizes.Store(layout.sizes)
+	e.limits.Store(layout.limits)
 	if s.committer, err = s.connect(ctx); err != nil {
 		adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
@@ -163,11 +175,11 @@ const closeTimeout = 2 * time.Second
 
 // hangUp closes the client. One that waits for a broker that does not answer is left behind.
 func (s *session) hangUp() {
-	if member, _ := s.committer.client().GroupMetadata(); member != "" {
+	if member, _ := s.committer.Client().GroupMetadata(); member != "" {
 		s.e.member.Store(&member)
 	}
 	closed := make(chan struct{})
-	go func() { s.committer.close(); close(closed) }()
+	go func() { s.committer.Close(); close(closed) }()
 	select {
 	case <-closed:
 	case <-time.After(closeTimeout):
@@ -207,7 +219,7 @@ func (s *session) workLoop(w *worker) {
 // turn polls once, hands out what came, and commits what has finished. Rebalances wait meanwhile.
 func (s *session) turn(ctx context.Context) error {
 	fetches := s.poll(ctx)
-	defer s.committer.client().AllowRebalance()
+	defer s.committer.Client().AllowRebalance()
 	if err := s.failed(ctx, fetches); err != nil {
 		return err
 	}
@@ -285,14 +297,14 @@ func (s *session) poll(ctx context.Context) kgo.Fetches {
 		case <-polled:
 		}
 	}()
-	return s.committer.client().PollRecords(ctx, room)
+	return s.committer.Client().PollRecords(ctx, room)
 }
 
 // pollNothing only blocks rebalances.
 func (s *session) pollNothing(ctx context.Context) kgo.Fetches {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	return s.committer.client().PollRecords(over, 1)
+	return s.committer.Client().PollRecords(over, 1)
 }
 
 // failed gives the first error of the fetches that a new session might fix, or that must end the engine.

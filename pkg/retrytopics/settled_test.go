@@ -4,17 +4,19 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
 // clearing is a committer whose clear fails after a look at the session.
 type clearing struct {
-	committer
+	kafka.Committer
 	look func()
 }
 
 var errClear = errors.New("cannot clear")
 
-func (c clearing) clear(context.Context) error {
+func (c clearing) Clear(context.Context) error {
 	c.look()
 	return errClear
 }

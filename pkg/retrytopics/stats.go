@@ -72,9 +72,9 @@ func (e *Engine) emptyStats() Stats {
 
 func (s *session) stats(now time.Time) Stats {
 	stats := s.known(now)
-	_, generation := s.committer.client().GroupMetadata()
+	_, generation := s.committer.Client().GroupMetadata()
 	stats.Joined = generation > 0
-	stats.Silence = s.e.pulse.silence(now)
+	stats.Silence = s.e.pulse.Silence(now)
 	stats.Uncommitted = s.uncommitted(now)
 	return stats
 }

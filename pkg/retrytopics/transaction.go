@@ -11,6 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
@@ -23,7 +25,7 @@ func (s *session) commit(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	if err := s.committer.begin(); err != nil {
+	if err := s.committer.Begin(); err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
 	// From here on the client notes a rebalance and aborts; so what is staged now either commits as a whole or not at all.
@@ -38,10 +40,10 @@ func (s *session) commit(ctx context.Context) error {
 		return err
 	}
 	try := kgo.TryCommit
-	if sent.broken() {
+	if sent.Broken() {
 		try = kgo.TryAbort
 	}
-	committed, err := s.committer.end(endCtx, st.marks, try)
+	committed, err := s.committer.End(endCtx, commitPoints(st.marks), try)
 	if err != nil {
 		s.salvage(st.tasks)
 		return fmt.Errorf("end transaction: %w", s.e.commitDenial(err))
@@ -70,8 +72,17 @@ func (s *session) ending(ctx context.Context) (context.Context, context.CancelFu
 // lastCommit is how much of the time for its end an engine keeps for its last transaction.
 func (c *Config) lastCommit() time.Duration { return min(c.Timing.Transaction, c.Timing.Shutdown/4) }
 
+// commitPoints are the marks of a transaction as they are committed.
+func commitPoints(marks map[*partition]offsets.Commit) []kafka.CommitPoint {
+	points := make([]kafka.CommitPoint, 0, len(marks))
+	for l, m := range marks {
+		points = append(points, kafka.CommitPoint{Topic: l.topic, Partition: l.partition, Commit: offsets.Commit{Offset: m.Offset, Metadata: l.commitText(m)}})
+	}
+	return points
+}
+
 func (s *session) void(ctx context.Context) error {
-	if _, err := s.committer.end(ctx, nil, kgo.TryAbort); err != nil {
+	if _, err := s.committer.End(ctx, nil, kgo.TryAbort); err != nil {
 		return fmt.Errorf("abort transaction: %w", err)
 	}
 	return nil
@@ -79,11 +90,11 @@ func (s *session) void(ctx context.Context) error {
 
 // produce writes the records of a transaction. The error is for what ends the session; what the broker answered is in the
 // sending.
-func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
-	sent := &sending{client: s.committer.client(), sizes: s.layout.sizes, partitioner: s.partitioner, suspects: s.suspects, topics: map[string]error{}}
+func (s *session) produce(ctx context.Context, st *staged) (*kafka.Sending, error) {
+	sent := kafka.NewSending(s.committer.Client(), s.layout.limits, s.partitioner, s.suspects)
 	records := st.outputs()
 	if s.e.cfg.Delivery == AtLeastOnce { // what is remembered of an event must not outlive its output
-		if err := sent.send(ctx, records); err != nil || sent.broken() {
+		if err := sent.Send(ctx, records); err != nil || sent.Broken() {
 			return sent, err
 		}
 		records = nil
@@ -96,12 +107,12 @@ func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
 	if err != nil {
 		return sent, err
 	}
-	return sent, sent.send(ctx, slices.Concat(records, memories, trails, s.lossRecords(ctx, st.losses)))
+	return sent, sent.Send(ctx, slices.Concat(records, memories, trails, s.lossRecords(ctx, st.losses)))
 }
 
 // undo goes back to what is committed after an aborted transaction. What it carried stays finished, and goes into the next
 // one; but a record whose output the broker will never take is attempted again, to become a dead letter.
-func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
+func (s *session) undo(ctx context.Context, st *staged, sent *kafka.Sending) error {
 	log := s.e.cfg.Logger
 	blamed := s.blame(ctx, st, sent)
 	failure := s.named(sent)
@@ -115,7 +126,7 @@ func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 			return fmt.Errorf("%w: %w", errAborts, failure)
 		}
 	case blamed:
-		log.InfoContext(ctx, "transaction aborted: the broker refused a record for what it is", "records", len(st.tasks), "error", sent.failed[0].err)
+		log.InfoContext(ctx, "transaction aborted: the broker refused a record for what it is", "records", len(st.tasks), "error", sent.Refusals()[0].Err)
 		unsend(st.tasks)
 		s.keepResults(st.tasks)
 		err := s.rewind()
@@ -138,11 +149,12 @@ var errUnexplained = errors.New("its offsets were not committed: the group rebal
 
 // named gives why the broker took no records that another try may bring through, with the permission that is missing if it
 // is one.
-func (s *session) named(sent *sending) error {
-	for topic, err := range sent.topics {
-		sent.topics[topic] = s.e.produceDenial(topic, err)
+func (s *session) named(sent *kafka.Sending) error {
+	failures := sent.Topics()
+	for topic, err := range failures {
+		failures[topic] = s.e.produceDenial(topic, err)
 	}
-	return sent.failure()
+	return sent.Failure()
 }
 
 // salvage keeps finished tasks of a transaction that did not end. Their outputs are copied, and so are those in the result
@@ -199,21 +211,21 @@ func (s *session) block() {
 
 // blame finds whose fault it is that the broker refused records for what they are. One that was not alone in its batch is
 // only suspected: it will be alone in the next transaction. It says whether somebody is to blame.
-func (s *session) blame(ctx context.Context, st *staged, sent *sending) (blamed bool) {
-	if len(sent.failed) == 0 {
+func (s *session) blame(ctx context.Context, st *staged, sent *kafka.Sending) (blamed bool) {
+	if len(sent.Refusals()) == 0 {
 		return false
 	}
-	s.relearn(ctx, sent.failed)
-	for _, f := range sent.failed {
-		t := st.owner(f.record)
+	s.relearn(ctx, sent.Refusals())
+	for _, f := range sent.Refusals() {
+		t := st.owner(f.Record)
 		switch {
-		case !f.alone && t != nil:
-			s.suspects[f.record] = true
+		case !f.Alone && t != nil:
+			s.suspects[f.Record] = true
 		case t == nil, t.event.Decision.Outcome == policy.OutcomeDeadLettered && t.pointer != nil:
-			sent.failAt(f.record.Topic, &refusedError{f.record.Topic, f.err})
+			sent.FailAt(f.Record.Topic, &refusedError{f.Record.Topic, f.Err})
 		default:
-			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.record.Topic}, s.explain(f))
-			s.refused[t.record.Position] = &refused{err: err, output: t.wrote(f.record, s.e.cfg.DLQ)}
+			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.Record.Topic}, s.explain(f))
+			s.refused[t.record.Position] = &refused{err: err, output: t.wrote(f.Record, s.e.cfg.DLQ)}
 			blamed = true
 		}
 	}
@@ -222,29 +234,29 @@ func (s *session) blame(ctx context.Context, st *staged, sent *sending) (blamed 
 
 // explain names what a compacted topic refuses: the broker's answer does not. A topic that does not tell whether it is compacted is taken
 // for one that is.
-func (s *session) explain(f refusal) error {
-	compacted, told := s.layout.sizes.compacts(f.record.Topic)
-	if errors.Is(f.err, kerr.InvalidRecord) && f.record.Key == nil && (compacted || !told) {
-		return &keylessError{f.record.Topic, f.err}
+func (s *session) explain(f kafka.Refusal) error {
+	compacted, told := s.layout.limits.Compacts(f.Record.Topic)
+	if errors.Is(f.Err, kerr.InvalidRecord) && f.Record.Key == nil && (compacted || !told) {
+		return &keylessError{f.Record.Topic, f.Err}
 	}
-	return f.err
+	return f.Err
 }
 
 // relearn asks again what the topics take that have refused a batch: somebody may have changed it.
-func (s *session) relearn(ctx context.Context, failed []refusal) {
+func (s *session) relearn(ctx context.Context, failed []kafka.Refusal) {
 	var topics []string
 	for _, f := range failed {
-		topics = append(topics, f.record.Topic)
-		if !f.alone {
-			s.layout.sizes.refused(f.record.Topic)
+		topics = append(topics, f.Record.Topic)
+		if !f.Alone {
+			s.layout.limits.Refused(f.Record.Topic)
 		}
 	}
-	told, err := readLimits(ctx, s.adm, topics)
+	told, err := kafka.ReadLimits(ctx, s.adm, topics)
 	if err != nil {
 		s.e.cfg.Logger.WarnContext(ctx, "cannot read what the topics take", "topics", topics, "error", err)
 		return
 	}
-	s.layout.sizes.learn(told)
+	s.layout.limits.Learn(told)
 }
 
 // refused is why a broker will never take what a record became: an output, or the record itself in a topic that was to

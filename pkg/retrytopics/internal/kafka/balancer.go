@@ -1,4 +1,4 @@
-package retrytopics
+package kafka
 
 import (
 	"cmp"
@@ -9,30 +9,30 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// balancer assigns partitions by their number: partition p of the source and of every tier go to one member together. It is
+// Balancer assigns partitions by their number: partition p of the source and of every tier go to one member together. It is
 // cooperative and sticky: a rebalance moves as few partitions as an even spread allows, and those that stay are not stopped.
 // (Kafka's cooperative-sticky balancer would spread the partitions of one number over members; its range balancer keeps them
 // together but stops everything.)
-type balancer struct {
-	source     string
-	announce   func() []byte            // nil for nothing
-	onAssigned func(map[string][]int32) // is told this member's whole assignment
+type Balancer struct {
+	Source     string                   // topic
+	Announce   func() []byte            // what the members tell the leader of themselves; nil for nothing
+	OnAssigned func(map[string][]int32) // is told this member's whole assignment
 }
 
 // ProtocolName gives the name under which all members of the group must know the balancer.
-func (balancer) ProtocolName() string { return "switchback-shards" }
+func (Balancer) ProtocolName() string { return "switchback-shards" }
 
 // IsCooperative says that members keep what they own during a rebalance.
-func (balancer) IsCooperative() bool { return true }
+func (Balancer) IsCooperative() bool { return true }
 
 // JoinGroupMetadata tells the leader what this member wants and owns.
-func (s balancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+func (s Balancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
 	meta := kmsg.NewConsumerMemberMetadata()
 	meta.Version = 3
 	meta.Topics = slices.Sorted(slices.Values(interests))
 	meta.Generation = generation
-	if s.announce != nil {
-		meta.UserData = s.announce()
+	if s.Announce != nil {
+		meta.UserData = s.Announce()
 	}
 	for _, topic := range slices.Sorted(maps.Keys(owned)) {
 		o := kmsg.NewConsumerMemberMetadataOwnedPartition()
@@ -43,33 +43,33 @@ func (s balancer) JoinGroupMetadata(interests []string, owned map[string][]int32
 }
 
 // ParseSyncAssignment reads what the leader assigned, without the partitions whose source partition another member has.
-func (s balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
+func (s Balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
 	assigned, err := kgo.ParseConsumerSyncAssignment(assignment)
 	if err != nil {
 		return nil, err
 	}
-	assigned = coPartitioned(assigned, s.source)
-	s.onAssigned(maps.Clone(assigned))
+	assigned = coPartitioned(assigned, s.Source)
+	s.OnAssigned(maps.Clone(assigned))
 	return assigned, nil
 }
 
 // MemberBalancer prepares a balance of the given members.
-func (s balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+func (s Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
 	b, err := kgo.NewConsumerBalancer(s, members)
 	return b, b.MemberTopics(), err
 }
 
 // Balance makes the leader's plan. A partition whose owner changes is first taken away and given in the rebalance that
 // follows, as the cooperative protocol wants it.
-func (s balancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) kgo.IntoSyncAssignment {
+func (s Balancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) kgo.IntoSyncAssignment {
 	var members []balancedMember
 	b.EachMember(func(m *kmsg.JoinGroupResponseMember, meta *kmsg.ConsumerMemberMetadata) {
-		if !slices.Contains(meta.Topics, s.source) {
+		if !slices.Contains(meta.Topics, s.Source) {
 			return
 		}
 		sm := balancedMember{generation: meta.Generation}
 		for _, o := range meta.OwnedPartitions {
-			if o.Topic == s.source {
+			if o.Topic == s.Source {
 				sm.owned = o.Partitions
 			}
 		}
@@ -83,7 +83,7 @@ func (s balancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) 
 		members = append(members, sm)
 	})
 	plan := b.NewPlan()
-	for i, own := range spread(members, partitions[s.source]) {
+	for i, own := range spread(members, partitions[s.Source]) {
 		for _, partition := range own {
 			members[i].give(plan, partition)
 		}
@@ -162,4 +162,29 @@ func keepOwned(members []balancedMember, n int32) [][]int32 {
 		}
 	}
 	return out
+}
+
+// coPartitioned leaves out the partitions whose source partition belongs to another member.
+func coPartitioned(assigned map[string][]int32, source string) map[string][]int32 {
+	whole := map[string][]int32{}
+	for topic, partitions := range assigned {
+		own := slices.DeleteFunc(slices.Clone(partitions), func(p int32) bool { return !slices.Contains(assigned[source], p) })
+		if len(own) > 0 {
+			whole[topic] = own
+		}
+	}
+	return whole
+}
+
+// Lacking gives a topic of which a partition is missing in the assignment although the source's is there; "" when none is.
+// partitions has the count of each consumed topic.
+func Lacking(assigned map[string][]int32, source string, partitions map[string]int) string {
+	for _, topic := range slices.Sorted(maps.Keys(partitions)) {
+		for _, p := range assigned[source] {
+			if int(p) < partitions[topic] && !slices.Contains(assigned[topic], p) {
+				return topic
+			}
+		}
+	}
+	return ""
 }

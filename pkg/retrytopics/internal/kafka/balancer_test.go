@@ -1,10 +1,14 @@
-package retrytopics
+package kafka
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
@@ -64,6 +68,30 @@ func TestSpreadGivesEveryShardOnceAndEvenly(t *testing.T) {
 		}
 		if len(seen) != int(n) || most-least > 1 {
 			t.Fatal(fmt.Sprintf("seed %d: %d of %d shards, between %d and %d a member", seed, len(seen), n, least, most))
+		}
+	}
+}
+
+// S0-4: of a partition that is with another member, nothing is taken; of an own one, nothing is left out.
+func TestCoPartitioned_S0_4(t *testing.T) {
+	t.Parallel()
+	counts := map[string]int{"src": 4, "r1": 4, "r5": 4, "old": 2}
+	for _, c := range []struct {
+		name           string
+		assigned, want map[string][]int32
+		lacks          string
+	}{
+		{"whole", map[string][]int32{"src": {0, 3}, "r1": {0, 3}, "r5": {0, 3}, "old": {0}}, map[string][]int32{"src": {0, 3}, "r1": {0, 3}, "r5": {0, 3}, "old": {0}}, ""},
+		{"a tier before its source", map[string][]int32{"src": {0}, "r1": {0}, "r5": {0, 1}, "old": {0, 1}}, map[string][]int32{"src": {0}, "r1": {0}, "r5": {0}, "old": {0}}, ""},
+		{"only tiers", map[string][]int32{"r5": {0, 1}}, map[string][]int32{}, ""},
+		{"a tier is missing", map[string][]int32{"src": {0, 1}, "r1": {0, 1}, "r5": {1}, "old": {0, 1}}, map[string][]int32{"src": {0, 1}, "r1": {0, 1}, "r5": {1}, "old": {0, 1}}, "r5"},
+		{"a former tier is missing", map[string][]int32{"src": {1, 2}, "r1": {1, 2}, "r5": {1, 2}}, map[string][]int32{"src": {1, 2}, "r1": {1, 2}, "r5": {1, 2}}, "old"},
+		{"nothing", map[string][]int32{}, map[string][]int32{}, ""},
+	} {
+		got := coPartitioned(c.assigned, "src")
+		expect.That(t, maps.EqualFunc(got, c.want, slices.Equal), "%s: %v, want %v", c.name, got, c.want)
+		if lacks := Lacking(got, "src", counts); lacks != c.lacks {
+			t.Errorf("%s: lacks %q, want %q", c.name, lacks, c.lacks)
 		}
 	}
 }

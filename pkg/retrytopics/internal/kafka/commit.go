@@ -1,4 +1,4 @@
-package retrytopics
+package kafka
 
 import (
 	"context"
@@ -12,53 +12,46 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
-// Delivery says what a crash may do to the outputs.
-type Delivery string
-
-const (
-	// ExactlyOnce commits outputs, retry records, dead letters, journal, memory and offsets in one transaction.
-	ExactlyOnce Delivery = "exactly_once"
-	// AtLeastOnce is for clusters without transactions: everything is produced and acknowledged before the offsets are
-	// committed. Order and tiers are the same; a crash or a rebalance in between produces some records again.
-	AtLeastOnce Delivery = "at_least_once"
-)
-
-// Deliveries lists every delivery.
-func Deliveries() []Delivery { return []Delivery{ExactlyOnce, AtLeastOnce} }
-
-// committer is how a session's group member makes results and positions lasting together.
-type committer interface {
-	client() *kgo.Client
-	// begin opens a unit of work: what is staged after it either commits as a whole or is told not to be.
-	begin() error
-	// end commits the marks, or gives the unit up. It says whether it was committed; an error means that the committer is
-	// beyond repair.
-	end(ctx context.Context, marks map[*partition]offsets.Commit, try kgo.TransactionEndTry) (committed bool, err error)
-	// clear forgets a rebalance that happened between two units.
-	clear(ctx context.Context) error
-	close()
+// CommitPoint is what is committed of one partition.
+type CommitPoint struct {
+	Topic     string
+	Partition int32
+	offsets.Commit
 }
 
-// transactional is the committer of ExactlyOnce.
+// Committer is how a group member makes results and positions lasting together.
+type Committer interface {
+	Client() *kgo.Client
+	// Begin opens a unit of work: what is produced after it either commits as a whole or is told not to be.
+	Begin() error
+	// End commits the points, or gives the unit up. It says whether it was committed; an error means that the committer is
+	// beyond repair.
+	End(ctx context.Context, points []CommitPoint, try kgo.TransactionEndTry) (committed bool, err error)
+	// Clear forgets a rebalance that happened between two units.
+	Clear(ctx context.Context) error
+	Close()
+}
+
+// Transactional returns the committer that commits records and positions in one transaction.
+func Transactional(session *kgo.GroupTransactSession) Committer { return transactional{session} }
+
 type transactional struct{ session *kgo.GroupTransactSession }
 
-func (l transactional) client() *kgo.Client { return l.session.Client() }
-func (l transactional) begin() error        { return l.session.Begin() }
-func (l transactional) close()              { l.session.Close() }
+func (c transactional) Client() *kgo.Client { return c.session.Client() }
+func (c transactional) Begin() error        { return c.session.Begin() }
+func (c transactional) Close()              { c.session.Close() }
 
-func (l transactional) end(ctx context.Context, marks map[*partition]offsets.Commit, try kgo.TransactionEndTry) (bool, error) {
+func (c transactional) End(ctx context.Context, points []CommitPoint, try kgo.TransactionEndTry) (bool, error) {
 	rewrite := func(req *kmsg.TxnOffsetCommitRequest) error {
 		ids := map[string][16]byte{}
 		for _, t := range req.Topics {
 			ids[t.Topic] = t.TopicID
 		}
 		byTopic := map[string][]kmsg.TxnOffsetCommitRequestTopicPartition{}
-		for l, m := range marks {
+		for i := range points {
 			p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-			p.Partition, p.Offset, p.LeaderEpoch = l.partition, m.Offset, -1
-			text := l.commitText(m)
-			p.Metadata = &text
-			byTopic[l.topic] = append(byTopic[l.topic], p)
+			p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = points[i].Partition, points[i].Offset, -1, &points[i].Metadata
+			byTopic[points[i].Topic] = append(byTopic[points[i].Topic], p)
 		}
 		req.Topics = req.Topics[:0] // the client would commit all that was polled
 		for topic, partitions := range byTopic {
@@ -68,54 +61,56 @@ func (l transactional) end(ctx context.Context, marks map[*partition]offsets.Com
 		}
 		return nil
 	}
-	return l.session.End(kgo.PreTxnCommitFnContext(ctx, rewrite), try)
+	return c.session.End(kgo.PreTxnCommitFnContext(ctx, rewrite), try)
 }
 
-// clear ends an empty transaction: the session would abort the first one after a rebalance otherwise.
-func (l transactional) clear(ctx context.Context) error {
-	if err := l.session.Begin(); err != nil {
+// Clear ends an empty transaction: the session would abort the first one after a rebalance otherwise.
+func (c transactional) Clear(ctx context.Context) error {
+	if err := c.session.Begin(); err != nil {
 		return err
 	}
-	_, err := l.session.End(ctx, kgo.TryAbort)
+	_, err := c.session.End(ctx, kgo.TryAbort)
 	return err
 }
 
-// plain is the committer of AtLeastOnce.
-type plain struct{ kafka *kgo.Client }
+// Plain returns the committer for clusters without transactions: positions are committed after the records.
+func Plain(client *kgo.Client) Committer { return plain{client} }
 
-func (l plain) client() *kgo.Client         { return l.kafka }
-func (l plain) begin() error                { return nil }
-func (l plain) clear(context.Context) error { return nil }
-func (l plain) close()                      { l.kafka.CloseAllowingRebalance() }
+type plain struct{ client *kgo.Client }
 
-func (l plain) end(ctx context.Context, marks map[*partition]offsets.Commit, try kgo.TransactionEndTry) (bool, error) {
+func (c plain) Client() *kgo.Client         { return c.client }
+func (c plain) Begin() error                { return nil }
+func (c plain) Clear(context.Context) error { return nil }
+func (c plain) Close()                      { c.client.CloseAllowingRebalance() }
+
+func (c plain) End(ctx context.Context, points []CommitPoint, try kgo.TransactionEndTry) (bool, error) {
 	if try == kgo.TryAbort {
 		return false, nil
 	}
-	offsets := map[string]map[int32]kgo.EpochOffset{}
-	metadata := map[topicPartition]string{}
-	for l, m := range marks {
-		if offsets[l.topic] == nil {
-			offsets[l.topic] = map[int32]kgo.EpochOffset{}
-		}
-		offsets[l.topic][l.partition] = from(m.Offset)
-		metadata[l.topicPartition] = l.commitText(m)
-	}
-	if len(offsets) == 0 {
+	if len(points) == 0 {
 		return true, nil
+	}
+	at := map[string]map[int32]kgo.EpochOffset{}
+	metadata := map[string]map[int32]string{}
+	for _, p := range points {
+		if at[p.Topic] == nil {
+			at[p.Topic], metadata[p.Topic] = map[int32]kgo.EpochOffset{}, map[int32]string{}
+		}
+		at[p.Topic][p.Partition] = kgo.EpochOffset{Epoch: -1, Offset: p.Offset}
+		metadata[p.Topic][p.Partition] = p.Metadata
 	}
 	describe := func(req *kmsg.OffsetCommitRequest) error {
 		for i := range req.Topics {
 			for j := range req.Topics[i].Partitions {
 				p := &req.Topics[i].Partitions[j]
-				text := metadata[topicPartition{req.Topics[i].Topic, p.Partition}]
+				text := metadata[req.Topics[i].Topic][p.Partition]
 				p.Metadata = &text
 			}
 		}
 		return nil
 	}
 	var failure error
-	l.kafka.CommitOffsetsSync(kgo.PreCommitFnContext(ctx, describe), offsets,
+	c.client.CommitOffsetsSync(kgo.PreCommitFnContext(ctx, describe), at,
 		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 			failure = commitError(resp, err)
 		})

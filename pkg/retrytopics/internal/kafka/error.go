@@ -1,4 +1,4 @@
-package retrytopics
+package kafka
 
 import (
 	"errors"
@@ -19,9 +19,9 @@ type brokerError struct {
 func (e *brokerError) Unwrap() error         { return e.error }
 func (e *brokerError) KafkaErrorCode() int16 { return e.code }
 
-// numbered gives err with the number of the Kafka error in it, if there is one. The client's own giving up after its
+// Numbered gives err with the number of the Kafka error in it, if there is one. The client's own giving up after its
 // timeout or its retries counts as a request that timed out.
-func numbered(err error) error {
+func Numbered(err error) error {
 	if broker, ok := errors.AsType[*kerr.Error](err); ok {
 		return &brokerError{err, broker.Code}
 	}
@@ -31,10 +31,10 @@ func numbered(err error) error {
 	return err
 }
 
-// classified lets a classifier see the numbers of Kafka errors. The failure keeps the error as it was given.
-func classified(classifier func(error) classify.Failure) func(error) classify.Failure {
+// Classified lets a classifier see the numbers of Kafka errors. The failure keeps the error as it was given.
+func Classified(classifier func(error) classify.Failure) func(error) classify.Failure {
 	return func(err error) classify.Failure {
-		f := classifier(numbered(err))
+		f := classifier(Numbered(err))
 		f.Err = err
 		return f
 	}

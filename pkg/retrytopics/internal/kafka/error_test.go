@@ -1,4 +1,4 @@
-package retrytopics
+package kafka
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func TestClassified_S4_3_everyKafkaError(t *testing.T) {
 		"ILLEGAL_GENERATION": true, "UNKNOWN_MEMBER_ID": true, "REBALANCE_IN_PROGRESS": true, "INVALID_PRODUCER_EPOCH": true,
 		"CONCURRENT_TRANSACTIONS": true, "FENCED_INSTANCE_ID": true, "PRODUCER_FENCED": true,
 	}
-	of, known := classified(classify.Of), 0
+	of, known := Classified(classify.Of), 0
 	for code := int16(-1); code < 300; code++ {
 		broker, ok := kerr.ErrorForCode(code).(*kerr.Error) //nolint:errorlint // the list itself
 		if !ok || broker.Code != code {

@@ -1,4 +1,4 @@
-package retrytopics
+package kafka
 
 import (
 	"sync"
@@ -18,32 +18,32 @@ const (
 	fetchIdle = 20 * time.Millisecond
 )
 
-// fetchBrake slows a client that asks a broker again and again and is answered at once, with nothing. The client backs off by itself
+// FetchBrake slows a client that asks a broker again and again and is answered at once, with nothing. The client backs off by itself
 // from most errors, not from all: a partition of which it has read nothing yet, and whose leader has a newer epoch than the client
 // knows (FENCED_LEADER_EPOCH), is asked for a thousand times a second until the client reads metadata again, some seconds after an
 // outage (franz-go 1.22.2, source.handleReqResp; simulated world 14990). The session cannot pause such a partition: it never learns
 // of the error.
 //
 // The hooks run on the goroutine that reads fetch responses of one connection, and nothing else; each broker has its own.
-type fetchBrake struct {
+type FetchBrake struct {
 	mu    sync.Mutex // owns empty
 	empty map[int32]int
 }
 
 var (
-	_ kgo.HookBrokerRead     = (*fetchBrake)(nil)
-	_ kgo.HookFetchBatchRead = (*fetchBrake)(nil)
+	_ kgo.HookBrokerRead     = (*FetchBrake)(nil)
+	_ kgo.HookFetchBatchRead = (*FetchBrake)(nil)
 )
 
 // OnBrokerRead rests after too many answers at once.
-func (b *fetchBrake) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int, _, took time.Duration, err error) {
+func (b *FetchBrake) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int, _, took time.Duration, err error) {
 	if key == int16(kmsg.Fetch) && b.count(broker.NodeID, took, err) > fetchRun {
 		<-time.After(emptyFetchPause) // a hook has no context; the client closes the connection first, and the rest is short
 	}
 }
 
 // OnFetchBatchRead says that a broker had something, be it a marker of a transaction.
-func (b *fetchBrake) OnFetchBatchRead(broker kgo.BrokerMetadata, _ string, _ int32, _ kgo.FetchBatchMetrics) {
+func (b *FetchBrake) OnFetchBatchRead(broker kgo.BrokerMetadata, _ string, _ int32, _ kgo.FetchBatchMetrics) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.empty, broker.NodeID)
@@ -51,7 +51,7 @@ func (b *fetchBrake) OnFetchBatchRead(broker kgo.BrokerMetadata, _ string, _ int
 
 // count gives how many answers in a row came at once and brought nothing so far. The client waits by itself after an error of the
 // connection.
-func (b *fetchBrake) count(broker int32, took time.Duration, err error) int {
+func (b *FetchBrake) count(broker int32, took time.Duration, err error) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil || took >= fetchIdle {

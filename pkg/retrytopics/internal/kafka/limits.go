@@ -1,8 +1,9 @@
-package retrytopics
+package kafka
 
 import (
 	"context"
 	"maps"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -17,9 +18,9 @@ const defaultMaxMessage = 1048588
 // minLimit is the least that is assumed of a topic that keeps refusing batches without telling its limit.
 const minLimit = 16 << 10
 
-// sizes knows how large a batch each topic takes on the wire. A broker compares compressed bytes, so a record that is
+// Limits knows how large a batch each topic takes on the wire. A broker compares compressed bytes, so a record that is
 // larger than the limit may fit all the same. Safe for concurrent use.
-type sizes struct {
+type Limits struct {
 	compressor *recordbatch.Compressor
 
 	mu        sync.RWMutex
@@ -28,76 +29,80 @@ type sizes struct {
 	compacted map[string]bool // by the cluster: whether a topic is compacted, so that it takes no record without a key
 }
 
-func newSizes(told topicLimits, own []string) *sizes {
-	s := &sizes{told: map[string]int{}, assumed: map[string]int{}, compacted: map[string]bool{}}
-	s.learn(told)
+// NewLimits returns the limits of topics. own are those whose records are compressed to see whether they fit.
+func NewLimits(told Told, own []string) *Limits {
+	l := &Limits{told: map[string]int{}, assumed: map[string]int{}, compacted: map[string]bool{}}
+	l.Learn(told)
 	smallest := 0
 	for _, topic := range own {
-		if limit, _ := s.limit(topic); smallest == 0 || limit < smallest {
+		if limit, _ := l.Of(topic); smallest == 0 || limit < smallest {
 			smallest = limit
 		}
 	}
-	s.compressor = recordbatch.NewCompressor(smallest)
-	return s
+	l.compressor = recordbatch.NewCompressor(smallest)
+	return l
 }
 
-// limit gives what a topic takes. When the cluster has not told it, it is an assumption to make batches by, and no reason
+// Of gives what a topic takes. When the cluster has not told it, it is an assumption to make batches by, and no reason
 // to refuse a record.
-func (s *sizes) limit(topic string) (bytes int, told bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if n, ok := s.told[topic]; ok {
+func (l *Limits) Of(topic string) (bytes int, told bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if n, ok := l.told[topic]; ok {
 		return n, true
 	}
-	if n, ok := s.assumed[topic]; ok {
+	if n, ok := l.assumed[topic]; ok {
 		return n, false
 	}
 	return defaultMaxMessage, false
 }
 
-// compacts reports whether a topic is compacted, as far as the cluster has told it.
-func (s *sizes) compacts(topic string) (compacted, told bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	compacted, told = s.compacted[topic]
+// Compacts reports whether a topic is compacted, as far as the cluster has told it.
+func (l *Limits) Compacts(topic string) (compacted, told bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	compacted, told = l.compacted[topic]
 	return compacted, told
 }
 
-// learn takes in what the cluster tells now.
-func (s *sizes) learn(told topicLimits) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.Copy(s.told, told.bytes)
-	maps.Copy(s.compacted, told.compacted)
+// Learn takes in what the cluster tells now.
+func (l *Limits) Learn(told Told) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.Copy(l.told, told.Bytes)
+	maps.Copy(l.compacted, told.compacted)
 }
 
-// refused notes that a topic that tells no limit has refused a batch within the assumed one.
-func (s *sizes) refused(topic string) {
-	limit, told := s.limit(topic)
+// Refused notes that a topic that tells no limit has refused a batch within the assumed one.
+func (l *Limits) Refused(topic string) {
+	limit, told := l.Of(topic)
 	if told {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.assumed[topic] = max(limit/2, minLimit)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.assumed[topic] = max(limit/2, minLimit)
 }
 
-// topicLimits are what topics take, by topic, as far as the cluster tells it.
-type topicLimits struct {
-	bytes     map[string]int // of a batch
+// Compressor compresses as the client does, so that what fits is known before it is sent.
+func (l *Limits) Compressor() *recordbatch.Compressor { return l.compressor }
+
+// Told is what topics take, by topic, as far as the cluster tells it.
+type Told struct {
+	Bytes     map[string]int // of a batch
 	compacted map[string]bool
 }
 
-// readLimits asks the cluster for the limits of topics.
-func readLimits(ctx context.Context, adm *kadm.Client, topics []string) (told topicLimits, err error) {
+// ReadLimits asks the cluster for the limits of topics.
+func ReadLimits(ctx context.Context, adm *kadm.Client, topics []string) (told Told, err error) {
 	configs, err := adm.DescribeTopicConfigs(ctx, topics...)
 	if err != nil {
-		return topicLimits{}, err
+		return Told{}, err
 	}
-	told = topicLimits{map[string]int{}, map[string]bool{}}
+	told = Told{map[string]int{}, map[string]bool{}}
 	for _, topic := range configs {
-		if n, ok := number(topic.Configs, "max.message.bytes"); ok {
-			told.bytes[topic.Name] = n
+		if n, ok := Number(topic.Configs, "max.message.bytes"); ok {
+			told.Bytes[topic.Name] = n
 		}
 		for _, c := range topic.Configs {
 			if c.Key == "cleanup.policy" && c.Value != nil {
@@ -108,13 +113,13 @@ func readLimits(ctx context.Context, adm *kadm.Client, topics []string) (told to
 	return told, nil
 }
 
-// Bounds of memory, in bytes.
-const (
-	// fetchedBytes is how much of one fetch response is decompressed at once. A batch beyond it is read record by record.
-	fetchedBytes = 16 << 20
-	// largeRoom is what an output or a kept record may have on top of the largest record that is read: headers, and what the
-	// mapping adds.
-	largeRoom = 16 << 20
-	// maxRecordBytes keeps a record and its room within what a client writes to a broker at once (100 MiB).
-	maxRecordBytes = 80 << 20
-)
+// Number reads a positive number among settings.
+func Number(configs []kadm.Config, key string) (int, bool) {
+	for _, c := range configs {
+		if c.Key == key && c.Value != nil {
+			n, err := strconv.Atoi(*c.Value)
+			return n, err == nil && n > 0
+		}
+	}
+	return 0, false
+}

@@ -1,4 +1,4 @@
-package retrytopics
+package kafka
 
 import (
 	"sync"
@@ -7,40 +7,35 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// partitioner keeps a record of a co-partitioned topic in its partition, and partitions all else by key as Kafka's own clients
+// Partitioner keeps a record of a co-partitioned topic in its partition, and partitions all else by key as Kafka's own clients
 // do.
-type partitioner struct {
+type Partitioner struct {
 	keeps  map[string]bool
 	manual kgo.Partitioner
 	keyed  kgo.Partitioner
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards topics
 	topics map[string]*byKey
 }
 
-func newPartitioner(cfg *Config) *partitioner {
-	p := &partitioner{
-		keeps:  map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Journal.HashChain.HeadTopic: true},
-		manual: kgo.ManualPartitioner(), keyed: kgo.StickyKeyPartitioner(nil), topics: map[string]*byKey{},
-	}
-	for _, t := range cfg.Retries.Tiers {
-		p.keeps[t.Topic] = true
-	}
-	for _, t := range cfg.Journal.KeepPartition {
-		p.keeps[t] = true
+// NewPartitioner returns a partitioner that keeps the records of these topics where they are.
+func NewPartitioner(keeps ...string) *Partitioner {
+	p := &Partitioner{keeps: map[string]bool{}, manual: kgo.ManualPartitioner(), keyed: kgo.StickyKeyPartitioner(nil), topics: map[string]*byKey{}}
+	for _, topic := range keeps {
+		p.keeps[topic] = true
 	}
 	return p
 }
 
 // ForTopic gives the partitioner of one topic.
-func (p *partitioner) ForTopic(topic string) kgo.TopicPartitioner {
+func (p *Partitioner) ForTopic(topic string) kgo.TopicPartitioner {
 	if p.keeps[topic] {
 		return p.manual.ForTopic(topic)
 	}
 	return p.of(topic)
 }
 
-func (p *partitioner) of(topic string) *byKey {
+func (p *Partitioner) of(topic string) *byKey {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.topics[topic]
@@ -55,7 +50,7 @@ func (p *partitioner) of(topic string) *byKey {
 const unknownPartition = -1
 
 // partition gives where a record will go, or unknownPartition.
-func (p *partitioner) partition(r *kgo.Record) int32 {
+func (p *Partitioner) partition(r *kgo.Record) int32 {
 	if p.keeps[r.Topic] {
 		return r.Partition
 	}

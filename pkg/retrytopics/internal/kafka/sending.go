@@ -1,4 +1,4 @@
-package retrytopics
+package kafka
 
 import (
 	"context"
@@ -14,30 +14,35 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// sending produces the records of one transaction. The client's bound of a batch is that of a single record, which may be
+// Sending produces the records of one transaction. The client's bound of a batch is that of a single record, which may be
 // far beyond what its topic takes uncompressed, so the batches are made here: in waves, each of which brings a partition
 // no more than its topic takes. A record that is larger, or that is suspected of being what the broker refuses, has a
 // wave of its partition for itself.
-type sending struct {
+type Sending struct {
 	client      *kgo.Client
-	sizes       *sizes
-	partitioner *partitioner
+	limits      *Limits
+	partitioner *Partitioner
 	suspects    map[*kgo.Record]bool
 
-	mu     sync.Mutex
-	failed []refusal
+	mu     sync.Mutex       // guards failed and topics
+	failed []Refusal        // records that the broker refused for what they are
 	topics map[string]error // by topic: the first error that another try may not meet
 }
 
-// refusal is a record that the broker refused for what it is.
-type refusal struct {
-	record *kgo.Record
-	alone  bool // in its batch: it is to blame
-	err    error
+// NewSending begins a transaction's records. suspects are those of which one may be what the broker refused before.
+func NewSending(client *kgo.Client, limits *Limits, partitioner *Partitioner, suspects map[*kgo.Record]bool) *Sending {
+	return &Sending{client: client, limits: limits, partitioner: partitioner, suspects: suspects, topics: map[string]error{}}
 }
 
-// send produces records and waits until the broker has answered for each. The order within a partition is kept.
-func (s *sending) send(ctx context.Context, records []*kgo.Record) error {
+// Refusal is a record that the broker refused for what it is.
+type Refusal struct {
+	Record *kgo.Record
+	Alone  bool // in its batch: it is to blame
+	Err    error
+}
+
+// Send produces records and waits until the broker has answered for each. The order within a partition is kept.
+func (s *Sending) Send(ctx context.Context, records []*kgo.Record) error {
 	waves := map[string]*wave{}
 	for len(records) > 0 {
 		clear(waves)
@@ -46,7 +51,7 @@ func (s *sending) send(ctx context.Context, records []*kgo.Record) error {
 			w := waves[r.Topic]
 			if w == nil {
 				w = &wave{bytes: map[int32]int{}, shut: map[int32]bool{}}
-				w.limit, _ = s.sizes.limit(r.Topic)
+				w.limit, _ = s.limits.Of(r.Topic)
 				waves[r.Topic] = w
 			}
 			size := recordbatch.Bytes(r)
@@ -60,7 +65,7 @@ func (s *sending) send(ctx context.Context, records []*kgo.Record) error {
 		if err := s.client.Flush(ctx); err != nil {
 			return fmt.Errorf("flush transaction: %w", err)
 		}
-		if s.broken() {
+		if s.Broken() {
 			return nil // the transaction is aborted anyway
 		}
 		records = later
@@ -113,38 +118,44 @@ func (w *wave) fits(partition int32, size int, alone bool) bool {
 	}
 }
 
-func (s *sending) promise(alone bool) func(*kgo.Record, error) {
+func (s *Sending) promise(alone bool) func(*kgo.Record, error) {
 	if alone {
 		return s.answeredAlone
 	}
 	return s.answered
 }
 
-func (s *sending) answered(r *kgo.Record, err error)      { s.answer(r, err, false) }
-func (s *sending) answeredAlone(r *kgo.Record, err error) { s.answer(r, err, true) }
+func (s *Sending) answered(r *kgo.Record, err error)      { s.answer(r, err, false) }
+func (s *Sending) answeredAlone(r *kgo.Record, err error) { s.answer(r, err, true) }
 
-func (s *sending) answer(r *kgo.Record, err error, alone bool) {
+func (s *Sending) answer(r *kgo.Record, err error, alone bool) {
 	if err == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if refusedForItself(err) {
-		s.failed = append(s.failed, refusal{r, alone, err})
+		s.failed = append(s.failed, Refusal{r, alone, err})
 		return
 	}
-	s.failAt(r.Topic, fmt.Errorf("produce to %s: %w", r.Topic, err))
+	s.FailAt(r.Topic, fmt.Errorf("produce to %s: %w", r.Topic, err))
 }
 
-// failAt notes the failure of a topic. What follows it says the same. The mutex is held, or all answers are in.
-func (s *sending) failAt(topic string, err error) {
+// Refusals gives the records that the broker refused for what they are. All answers must be in.
+func (s *Sending) Refusals() []Refusal { return s.failed }
+
+// Topics gives the topics whose records were not taken, with the first error of each. All answers must be in.
+func (s *Sending) Topics() map[string]error { return s.topics }
+
+// FailAt notes the failure of a topic. What follows it says the same. The mutex is held, or all answers are in.
+func (s *Sending) FailAt(topic string, err error) {
 	if s.topics[topic] == nil {
 		s.topics[topic] = err
 	}
 }
 
-// failure gives the errors that another try may not meet, nil when there are none. All answers must be in.
-func (s *sending) failure() error {
+// Failure gives the errors that another try may not meet, nil when there are none. All answers must be in.
+func (s *Sending) Failure() error {
 	var all []error
 	for _, topic := range slices.Sorted(maps.Keys(s.topics)) {
 		all = append(all, s.topics[topic])
@@ -152,7 +163,8 @@ func (s *sending) failure() error {
 	return errors.Join(all...)
 }
 
-func (s *sending) broken() bool {
+// Broken says that something was refused. The transaction is to be aborted.
+func (s *Sending) Broken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.topics) > 0 || len(s.failed) > 0

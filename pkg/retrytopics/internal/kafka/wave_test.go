@@ -1,4 +1,4 @@
-package retrytopics
+package kafka
 
 import (
 	"testing"
