@@ -11,7 +11,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
-	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -47,7 +46,9 @@ func testRunAtLeastOnce(t *testing.T, kafka *guarded) {
 		outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
 		return outputs == 3 && letters == 1, fmt.Sprint(outputs, " outputs, ", letters, " dead letters")
 	})
-	must.That(t, !ended, "the consumer has ended: %s", d.process.Wait(d.ctx, t))
+	if ended {
+		t.Fatalf("the consumer has ended: %s", d.process.Wait(d.ctx, t))
+	}
 	d.stop(d.process)
 	w.asAdmin(func() { wantTotals(t, w.verify(), 4, conservation.Place{Output: 3, Letters: 1}) })
 }
