@@ -33,6 +33,7 @@ those that a reverse proxy signs in.`,
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8480", "where to listen, as host:port; port 0 is any that is free")
 	cmd.Flags().BoolVar(&f.changes, "allow-changes", false, "let the pages change dead letters: for everybody at this machine, or with --access for the role replay")
 	cmd.Flags().StringVar(&f.access, "access", "", "file that says who may use the console from elsewhere (see docs/console.md)")
+	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "host:port of instances of the pipeline: the first page shows their circuit breakers")
 	mustComplete(cmd.MarkFlagFilename("access", "yaml", "yml"))
 	return cmd
 }
@@ -42,6 +43,7 @@ type serveFlags struct {
 	reading
 	listen, access string
 	changes        bool
+	metrics        []string
 }
 
 // gate reads who may use the console.
@@ -85,7 +87,7 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	if a.alone(&f.reading) || f.topic == "" {
 		replays = letters.Replays()
 	}
-	o := console.Options{DeadLetters: letters, Replays: replays, Access: gate, Explain: a.explain, Now: a.env.Now}
+	o := console.Options{DeadLetters: letters, Replays: replays, Access: gate, Metrics: f.metrics, Explain: a.explain, Now: a.env.Now}
 	may := "read-only; --allow-changes lets its pages change them"
 	if f.changes {
 		if replays == nil {

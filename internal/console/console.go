@@ -19,6 +19,7 @@ type Options struct {
 	Replays     *replay.Service // nil for a DLQ besides the pipeline's own
 	Changes     *Changes        // nil is read-only; needs Replays
 	Access      *access.Gate    // who asks, and what they may
+	Metrics     []string        // host:port of the instances that are asked for their breakers
 	Now         func() time.Time
 
 	// Explain returns the exit code and the words of an error, as the command line has them.
@@ -49,6 +50,7 @@ type Console struct {
 	openAPI  []byte
 	changes  *workbench // nil when it is read-only
 	gate     *access.Gate
+	metrics  []string // of instances
 	shapes   *template.Template
 	world    []outline
 	stop     context.CancelFunc // ends what runs in the background
@@ -56,7 +58,7 @@ type Console struct {
 
 // New prepares a console. Close it; ctx ends what runs in the background before that.
 func New(ctx context.Context, o Options) (*Console, error) {
-	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, gate: o.Access, slots: make(chan struct{}, maxRequests)}
+	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, gate: o.Access, metrics: o.Metrics, slots: make(chan struct{}, maxRequests)}
 	if o.Replays != nil {
 		c.pipeline = newPipeline(o.Replays)
 	}

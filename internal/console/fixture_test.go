@@ -40,6 +40,7 @@ type desk struct {
 	now     time.Time
 	console *Console
 	changes *Changes            // nil is read-only
+	metrics []string            // of instances
 	begin   func() *access.Gate // as each start of the command does
 	gate    *access.Gate
 	stop    func() // ends the console, as the end of the command does
@@ -71,7 +72,7 @@ func (d *desk) open() {
 		d.t.Fatal(err)
 	}
 	d.gate = d.begin()
-	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: letters.Replays(), Changes: d.changes, Access: d.gate, Now: now, Explain: Explain})
+	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: letters.Replays(), Changes: d.changes, Access: d.gate, Metrics: d.metrics, Now: now, Explain: Explain})
 	if err != nil {
 		d.t.Fatal(err)
 	}

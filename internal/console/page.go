@@ -271,6 +271,10 @@ func (c *Console) words() template.FuncMap {
 		"undoable": func(j *control.Job) bool { return !j.IsReplay() && j.State.Ended() && j.Done > 0 },
 		"changes":  func(a replay.Action) bool { return a.Done[audit.Replayed] == 0 }, // what was sent cannot be undone
 		"span":     func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
+		"due": func(at *time.Time) template.HTML {
+			text, late := dueText(*at, c.now())
+			return template.HTML(map[bool]string{true: `<span class="warn">`, false: `<span class="soft">`}[late] + text + "</span>") //nolint:gosec // no text of a record
+		},
 		"ago": func(text string) string {
 			at, err := time.Parse(time.RFC3339, text)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/status"
 )
 
 // pipeline asks the topics of a pipeline besides its DLQ. One request at a time reads them: each reads a whole topic.
@@ -45,6 +46,8 @@ type AuditAnswer struct {
 type FlowAnswer struct {
 	Fresh Freshness    `json:"fresh"`
 	Flow  *replay.Flow `json:"flow"`
+	// Instances are those that replayer serve --metrics names, with their breakers.
+	Instances []status.Instance `json:"instances,omitempty"`
 }
 
 // ask waits for the caller's turn to read the pipeline's topics and calls fn. Its answer is at least as fresh as ask says.
@@ -78,7 +81,13 @@ func (c *Console) replays(ctx context.Context, _ query) (ReplaysAnswer, error) {
 
 func (c *Console) flow(ctx context.Context, _ query) (FlowAnswer, error) {
 	flow, fresh, err := ask(ctx, c, func(p *pipeline) (*replay.Flow, error) { return p.service.Flow(ctx) })
-	return FlowAnswer{fresh, flow}, err
+	out := FlowAnswer{Fresh: fresh, Flow: flow}
+	if err == nil && flow != nil {
+		for _, address := range c.metrics {
+			out.Instances = append(out.Instances, status.Ask(ctx, address, flow.Pipeline))
+		}
+	}
+	return out, err
 }
 
 func (c *Console) replay(ctx context.Context, q query) (ReplayAnswer, error) {

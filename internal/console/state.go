@@ -3,11 +3,13 @@ package console
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/status"
 )
 
 // state is what the first line of the home page says about the pipeline.
@@ -23,13 +25,15 @@ type flowView struct {
 	replay.Flow
 	Others  []string // instances with another mapping than the pipeline file
 	Unknown []string // instances of which that is not known
+	Asked   []status.Instance
 }
 
-func newFlowView(f *replay.Flow) *flowView {
+func newFlowView(of FlowAnswer) *flowView {
+	f := of.Flow
 	if f == nil {
 		return nil
 	}
-	v := &flowView{Flow: *f}
+	v := &flowView{Flow: *f, Asked: of.Instances}
 	for _, m := range f.Members {
 		switch m.Mapping {
 		case f.Mapping:
@@ -48,6 +52,18 @@ func (v *flowView) Names() (names []string) {
 		names = append(names, m.Name)
 	}
 	return names
+}
+
+// dueText says when the first record of a retry topic is due. Some seconds late are those in which it is taken.
+func dueText(due, now time.Time) (text string, late bool) {
+	switch in := due.Sub(now); {
+	case in > 0:
+		return "next due in " + span(in), false
+	case in > -10*time.Second:
+		return "due now", false
+	default:
+		return "overdue for " + span(-in), true
+	}
 }
 
 // flow says in a word whether records flow. It is a closed list.
@@ -113,7 +129,7 @@ func (c *Console) state(ctx context.Context) *state {
 		_, err = c.explain(err)
 		out.Why = append(out.Why, "it is not known what is on its way: "+err.Error())
 	}
-	out.Flow = newFlowView(moves.Flow)
+	out.Flow = newFlowView(moves)
 	return out
 }
 

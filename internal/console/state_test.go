@@ -3,9 +3,11 @@ package console
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -138,12 +140,45 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 		page := d.get("/").Body.String()
 		return strings.Contains(page, "<dd>0 of features</dd>") && strings.Contains(page, "<dt>Mapping</dt><dd>that of this pipeline file</dd>"), page
 	})
-	v := newFlowView(&replay.Flow{Mapping: "a", Flow: status.Flow{Members: []status.Member{{Name: "x", Mapping: "a"}, {Name: "y", Mapping: "b"}, {Name: "z"}}}})
-	if fmt.Sprint(v.Others, v.Unknown) != "[y] [z]" || newFlowView(nil) != nil {
+	v := newFlowView(FlowAnswer{Flow: &replay.Flow{Mapping: "a", Flow: status.Flow{Members: []status.Member{{Name: "x", Mapping: "a"}, {Name: "y", Mapping: "b"}, {Name: "z"}}}}})
+	if fmt.Sprint(v.Others, v.Unknown) != "[y] [z]" || newFlowView(FlowAnswer{}) != nil {
 		t.Errorf("%+v", v)
 	}
 	d.broker.Close()
 	if page := d.get("/").Body.String(); strings.Contains(page, "of features</dd>") || !strings.Contains(page, "not known") {
 		t.Error("without a broker something is known")
+	}
+}
+
+// The first page says when what waits is due, and that it is overdue; of instances that are named, which breaker is open. A record that
+// does not say when it is due, and an instance that is gone, hide nothing else.
+func TestPage_S4_6_what_is_due_and_which_breaker_is_open(t *testing.T) {
+	d := newDesk(t)
+	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
+	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "# TYPE switchback_build_info gauge\nswitchback_build_info{pipeline=\"features\"} 1\n# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"<b>place\"} 1\n",
+			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"<b>place\"} 1200\n")
+	}))
+	d.stop()
+	d.metrics = []string{strings.TrimPrefix(metrics.URL, "http://"), "127.0.0.1:1"}
+	d.open()
+	waits := func(topic string, partition int32, due time.Duration) *kgo.Record {
+		c := header.Control{Attempt: 1, MaxAttempts: 5, Due: start.Add(due), FailedAt: start, SourceTimestamp: start, ErrorClass: "row", ErrorCode: "timeout", ErrorStage: "gate", ErrorMessage: "no answer", Source: header.Position{Topic: "features"}, HasSource: true}
+		return &kgo.Record{Topic: topic, Partition: partition, Headers: c.AppendTo(nil), Value: []byte("1")}
+	}
+	d.put(waits("features.retry-2s", 0, -5*time.Minute), waits("features.retry-2s", 0, time.Hour), waits("features.retry-2s", 1, time.Hour), waits("features.retry-8s", 0, 7*time.Second),
+		&kgo.Record{Topic: "features.retry-60s", Value: []byte("1"), Headers: []kgo.RecordHeader{{Key: header.KeyDue, Value: []byte("<b>soon")}}})
+	page := shown(d, "/", http.StatusOK)
+	for _, want := range []string{
+		`3 <span class="soft">features.retry-2s</span> <span class="warn">overdue for 5 min</span>`, `1 <span class="soft">features.retry-8s</span> <span class="soft">next due in 7 s</span>`,
+		`1 <span class="soft">features.retry-60s</span></span>`, `&lt;b&gt;place <span class="badge attention">open</span> 1,200 held`, `127.0.0.1:1 does not answer`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %s", want, page)
+		}
+	}
+	metrics.Close() // the instance goes away
+	if page := shown(d, "/", http.StatusOK); strings.Contains(page, "1,200 held") || !strings.Contains(page, "overdue for 5 min") {
+		t.Error(page)
 	}
 }

@@ -24,12 +24,13 @@ const (
 	metricHeld        = "switchback_pipeline_held"
 	metricHeldRecords = "switchback_held_records"
 	metricCircuit     = "switchback_circuit_open"
+	metricProvider    = "switchback_provider_circuit"
 	metricBuild       = "switchback_build_info"
 )
 
-// ask reads the metrics of one instance of the pipeline. Whatever else answers there, another pipeline on the same machine for
+// Ask reads the metrics of one instance of the pipeline. Whatever else answers there, another pipeline on the same machine for
 // one, says nothing about this one.
-func ask(ctx context.Context, address, pipeline string) Instance {
+func Ask(ctx context.Context, address, pipeline string) Instance {
 	i := Instance{Metrics: address, Dependencies: []Dependency{}}
 	families, err := scrape(ctx, address)
 	if err != nil {
@@ -54,6 +55,11 @@ func ask(ctx context.Context, address, pipeline string) Instance {
 	}
 	for _, m := range families[metricCircuit].GetMetric() {
 		of(label(m, "dependency")).CircuitOpen = m.GetGauge().GetValue() > 0
+	}
+	for _, m := range families[metricProvider].GetMetric() {
+		if label(m, "state") == "half_open" && m.GetGauge().GetValue() > 0 {
+			of(label(m, "step") + "/" + label(m, "provider")).HalfOpen = true
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		i.Dependencies = append(i.Dependencies, *found[name])

@@ -30,7 +30,7 @@ func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view co
 	}
 	r := Report{Flow: flow, Instances: []Instance{}, DeadLetters: deadLetters(ctx, letters)}
 	for _, address := range metrics {
-		r.Instances = append(r.Instances, ask(ctx, address, cfg.Pipeline.ID))
+		r.Instances = append(r.Instances, Ask(ctx, address, cfg.Pipeline.ID))
 	}
 	return r, nil
 }
@@ -80,6 +80,7 @@ func (f *Flow) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Clie
 	f.Lag = all[0].Lag()
 	for _, t := range all[1:] {
 		f.Tiers = append(f.Tiers, Tier{Topic: t.Topic, Waiting: t.Lag(), Former: t.Former, Unread: t.Former && !t.Consumed()})
+		f.waits = append(f.waits, t.Partitions)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Report is how a pipeline is.
@@ -24,6 +25,8 @@ type Flow struct {
 	Shards   []Shard  `json:"shards"` // by partition
 	Lag      int64    `json:"lag"`    // of all shards
 	Tiers    []Tier   `json:"tiers"`  // in the order of their delays, then the former ones
+
+	waits [][]kafka.PartitionLag // in Tiers
 }
 
 // DeadLetters is how many dead letters wait for a person.
@@ -74,7 +77,9 @@ type Tier struct {
 	Topic   string `json:"topic"`
 	Waiting int64  `json:"waiting"`          // at most
 	Former  bool   `json:"former,omitempty"` // not in the tier list (any more); the group drains what is its own
-	Unread  bool   `json:"unread,omitempty"` // a former one of which the group has consumed nothing: it may be another pipeline's
+	// Due is when the first of the waiting records is due; nil when it is not known.
+	Due    *time.Time `json:"next_due,omitempty"`
+	Unread bool       `json:"unread,omitempty"` // a former one of which the group has consumed nothing: it may be another pipeline's
 }
 
 // Instance is what one instance says of itself.
@@ -89,6 +94,7 @@ type Instance struct {
 type Dependency struct {
 	Name        string `json:"name"`
 	CircuitOpen bool   `json:"circuit_open"`
+	HalfOpen    bool   `json:"half_open,omitempty"` // single requests probe
 	HeldRecords int64  `json:"held_records"`
 }
 

@@ -97,7 +97,8 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, ofPipeline("parcels"), "# TYPE switchback_pipeline_held gauge\nswitchback_pipeline_held 1\n",
 			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"place\"} 40\n",
-			"# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"place\"} 1\nswitchback_circuit_open{dependency=\"zone\"} 0\n")
+			"# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"place\"} 1\nswitchback_circuit_open{dependency=\"zone\"} 0\n",
+			"# TYPE switchback_provider_circuit gauge\nswitchback_provider_circuit{step=\"zone\",provider=\"backup\",state=\"half_open\"} 1\n")
 	}))
 	defer answers.Close()
 	broken := httptest.NewServer(http.NotFoundHandler())
@@ -115,13 +116,13 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	if want := []status.Tier{{Topic: "parcels.retry-2s", Waiting: 2}, {Topic: "parcels.retry-8s"}, {Topic: "parcels.retry-9s", Waiting: 2, Former: true, Unread: true}}; !reflect.DeepEqual(r.Tiers, want) {
 		t.Errorf("tiers %+v", r.Tiers)
 	}
-	if want := []status.Dependency{{"place", true, 40}, {"zone", false, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {
+	if want := []status.Dependency{{"place", true, false, 40}, {"zone", false, false, 0}, {"zone/backup", false, true, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {
 		t.Errorf("instance %+v", r.Instances[0])
 	}
 	expect.That(t, r.Instances[1].Error != "", "an instance that answers 404: %+v", r.Instances[1])
 	var text bytes.Buffer
 	must.Do(t, r.Text(&text))
-	for _, want := range []string{"state", "held", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "40", "does not answer", "perhaps another pipeline's"} {
+	for _, want := range []string{"state", "held", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "half-open", "40", "does not answer", "perhaps another pipeline's"} {
 		expect.That(t, strings.Contains(text.String(), want), "no word of %q in\n%s", want, text.String())
 	}
 }

@@ -128,6 +128,9 @@ func (i Instance) text(w io.Writer) {
 		if d.CircuitOpen {
 			circuit = "open"
 		}
+		if d.HalfOpen {
+			circuit = "half-open"
+		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", i.Metrics, d.Name, circuit, d.HeldRecords)
 	}
 }
