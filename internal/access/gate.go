@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,19 @@ func (i Identity) MayChange() bool { return i.Role == config.RoleReplay || i.Rol
 // MayEdit reports whether the role is one that changes the bytes of dead letters, too.
 func (i Identity) MayEdit() bool { return i.Role == config.RoleEdit }
 
+// Hides returns the paths of the fields that somebody may not see; nil is none.
+func (g *Gate) Hides(who Identity) [][]string {
+	if who.MayEdit() {
+		return nil
+	}
+	return g.hides
+}
+
+// MayExport reports whether somebody may take dead letters out, as JSON and bytes.
+func (g *Gate) MayExport(who Identity) bool {
+	return slices.Index(config.Roles(), who.Role) >= slices.Index(config.Roles(), g.exports)
+}
+
 // Gate decides about each request. It is owned by one console and safe for concurrent use.
 type Gate struct {
 	local    *Identity // everybody at this machine; nil when there are people
@@ -41,7 +55,9 @@ type Gate struct {
 	proxies  []netip.Prefix
 	header   string // in which a proxy names who asks
 	others   config.Role
-	keys     *keyPair // nil without a certificate
+	exports  config.Role // the least that takes dead letters out
+	hides    [][]string  // members of the paths that only the role edit sees
+	keys     *keyPair    // nil without a certificate
 	now      func() time.Time
 	log      *slog.Logger
 	formKey  [32]byte
@@ -64,7 +80,10 @@ const minToken = 22
 // New returns the gate that a file describes. It reads the tokens and the certificate; all that is wrong with them is in the error.
 func New(c *config.Access, now func() time.Time, log *slog.Logger) (*Gate, error) {
 	g := newGate(now, log)
-	g.header, g.others = c.Proxy.UserHeader, c.Proxy.Others
+	g.header, g.others, g.exports = c.Proxy.UserHeader, c.Proxy.Others, c.Export
+	for _, path := range c.Mask {
+		g.hides = append(g.hides, config.PathMembers(path))
+	}
 	var wrong []error
 	note := func(err error) {
 		if err != nil {

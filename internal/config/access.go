@@ -23,6 +23,11 @@ type Access struct {
 	Proxy Proxy `yaml:"proxy"`
 	// People lists who may use the console.
 	People []Person `jsonschema:"maxItems=1000" yaml:"people"`
+	// Mask lists fields of values that only the role edit sees, such as /properties/owner, wherever that occurs in a value. Messages,
+	// headers, keys, feature ids and hashes are hidden with them, since they could tell. Defaults to none.
+	Mask []string `jsonschema:"uniqueItems=true,maxItems=100" yaml:"mask"`
+	// Export is the least role that takes dead letters out of the console, as JSON and original bytes. Defaults to read.
+	Export Role `yaml:"export"`
 }
 
 // ServerTLS is the certificate that the console shows.
@@ -90,7 +95,7 @@ func LoadAccess(path string) (*Access, error) {
 
 // ParseAccess reads who may use the console from a text; name stands before each fault, and the error is a [*Faults]. It is pure.
 func ParseAccess(name string, text []byte) (*Access, error) {
-	access := &Access{Proxy: Proxy{Others: RoleNone}}
+	access := &Access{Proxy: Proxy{Others: RoleNone}, Export: RoleRead}
 	of := &Config{origins: newOrigins()}
 	faults := &Faults{Name: name}
 	d := &decoder{faults: faults, origins: of.origins}
@@ -102,6 +107,7 @@ func ParseAccess(name string, text []byte) (*Access, error) {
 		c.tls()
 		c.proxy()
 		c.people()
+		c.masks()
 	}
 	if err := faults.err(); err != nil {
 		return nil, err
@@ -171,6 +177,30 @@ func (c accessChecker) proxy() {
 	if !isHeaderName(p.UserHeader) || slices.Contains(reserved, strings.ToLower(p.UserHeader)) {
 		c.fault("proxy.user_header", show(p.UserHeader)+" is no header that can name who asks", "write the one that the proxy sets, such as X-Forwarded-User")
 	}
+}
+
+func (c accessChecker) masks() {
+	for i, path := range c.access.Mask {
+		if slices.Contains(PathMembers(path), "") {
+			c.fault("mask["+strconv.Itoa(i)+"]", show(path)+" is no path of a field", "write it as /properties/owner")
+		}
+	}
+	if c.access.Export == RoleNone {
+		c.fault("export", "none has no meaning here", "write edit for the role that changes values anyway")
+	}
+}
+
+// PathMembers returns the names in a path (RFC 6901); one is empty where it is no path of a field.
+func PathMembers(path string) []string {
+	rest, is := strings.CutPrefix(path, "/")
+	if !is {
+		return []string{""}
+	}
+	names := strings.Split(rest, "/")
+	for i, name := range names {
+		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	}
+	return names
 }
 
 // ParseNetwork reads an address, or a network with its length.

@@ -39,6 +39,11 @@ func TestParseAccess_S4_6_says_what_is_wrong_and_where(t *testing.T) {
 		{site + "proxy: {addresses: [10.0.0.7], user_header: Cookie, others: read}\n", "proxy.user_header: "},
 		{site + "proxy: {addresses: [10.0.0.7], user_header: 'X User', others: read}\n", "proxy.user_header: "},
 		{site + tls + anna + "persons: []\n", "f.yaml:4:1: persons: "},
+		{site + tls + anna + "mask: [/properties/owner, properties/phone]\n", "mask[1]: "},
+		{site + tls + anna + "mask: ['']\n", "mask[0]: "},
+		{site + tls + anna + "mask: [/properties//x]\n", "mask[0]: "},
+		{site + tls + anna + "export: none\n", "export: none has no meaning"},
+		{site + tls + anna + "export: admin\n", "f.yaml:4:9: export: "},
 		{"url: [", "f.yaml:1:"},
 	} {
 		if _, err := ParseAccess("f.yaml", []byte(c[0])); err == nil || !strings.Contains(err.Error(), c[1]) || strings.Contains(err.Error(), "pipeline") {

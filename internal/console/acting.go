@@ -86,6 +86,9 @@ func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filte
 	if out.Fresh, err = c.reached(ctx); err != nil {
 		return page{}, err
 	}
+	if err := c.maskOf(ctx).filter(f); err != nil {
+		return page{}, err
+	}
 	v := &changeView{Verb: verb}
 	if v.Missing, err = c.missing(ctx); err != nil {
 		return page{}, err
@@ -108,6 +111,7 @@ func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filte
 			v.Groups = append(v.Groups, dlq.NewGroupJSON(g))
 		}
 	}
+	c.maskOf(ctx).groups(v.Groups)
 	v.Typed = verb == verbReplay || numberIsTyped(v.Letters)
 	encoded, err := json.Marshal(f)
 	v.Filter, out.Change = string(encoded), v
@@ -139,6 +143,7 @@ func (c *Console) draftPage(ctx context.Context, q query) (page, error) {
 	}
 	summary := d.plan.Summary()
 	v.Planned, v.Summary, v.Outlook, v.Letters = true, &summary, d.plan.Outlook(), d.Sends()
+	c.maskOf(ctx).outcomes(v.Outlook)
 	v.Differs, v.Mapping, v.Targets = d.differs, d.mappings, d.plan.Targets()
 	if v.Letters > 20 {
 		v.Canary = 10
@@ -182,6 +187,7 @@ func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 			break
 		}
 	}
+	c.maskOf(ctx).job(&job)
 	verb := string(job.Kind)
 	known := len(actions) > 0 && (job.IsReplay() || slices.Contains(replay.Verbs(), replay.Verb(verb)))
 	if !known {
@@ -214,7 +220,7 @@ func posted(r *http.Request) (consent, error) {
 }
 
 // selectedBy reads the filter of a form.
-func selectedBy(r *http.Request) (f deadletters.Filter, err error) {
+func (c *Console) selectedBy(r *http.Request) (f deadletters.Filter, err error) {
 	d := json.NewDecoder(strings.NewReader(r.PostForm.Get("filter")))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
@@ -223,11 +229,11 @@ func selectedBy(r *http.Request) (f deadletters.Filter, err error) {
 	if err := f.Check(); err != nil {
 		return f, usage("%w", err)
 	}
-	return f, nil
+	return f, c.maskOf(r.Context()).filter(f)
 }
 
 func (c *Console) doDryRun(r *http.Request) (string, error) {
-	f, err := selectedBy(r)
+	f, err := c.selectedBy(r)
 	if err != nil {
 		return "", err
 	}
@@ -256,7 +262,7 @@ func (c *Console) doChange(r *http.Request) (string, error) {
 	if !slices.Contains(replay.Verbs(), verb) {
 		return "", usage("verb: %q; use one of %v", string(verb), replay.Verbs())
 	}
-	f, err := selectedBy(r)
+	f, err := c.selectedBy(r)
 	if err != nil {
 		return "", err
 	}

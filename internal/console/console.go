@@ -131,12 +131,25 @@ func (c *Console) Handler() http.Handler {
 	return c.guard(mux)
 }
 
+// parse reads a request that its sender may make.
+func (c *Console) parse(r route, req *http.Request) (query, error) {
+	who := whoAsks(req)
+	if r.exports && !c.gate.MayExport(who) {
+		return query{}, &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: "role", text: fmt.Sprintf("%s may not take dead letters out of the console: the role is %s", who.Name, who.Role)}
+	}
+	q, err := r.parse(req)
+	if err == nil {
+		err = c.maskOf(req.Context()).allows(r, q)
+	}
+	return q, err
+}
+
 // serve answers the requests of one route.
 func (c *Console) serve(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), answerTimeout)
 		defer cancel()
-		q, err := r.parse(req)
+		q, err := c.parse(r, req)
 		if err != nil {
 			c.refuse(w, err)
 			return

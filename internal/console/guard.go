@@ -55,8 +55,7 @@ type identityKey struct{}
 
 // whoAsks returns who sent a request; before the sign-in nobody, who may do nothing.
 func whoAsks(r *http.Request) access.Identity {
-	who, _ := r.Context().Value(identityKey{}).(access.Identity)
-	return who
+	return whoIn(r.Context())
 }
 
 // forEveryone reports whether a path is served before anybody signs in.

@@ -64,6 +64,7 @@ func (c *Console) groupsOf(ctx context.Context, fresh Freshness, selected dlqind
 	for _, g := range groups[:min(len(groups), limit)] {
 		out.Groups = append(out.Groups, dlq.NewGroupJSON(g))
 	}
+	c.maskOf(ctx).groups(out.Groups)
 	return out, err
 }
 
@@ -100,7 +101,9 @@ func (c *Console) pageOf(ctx context.Context, fresh Freshness, selected dlqindex
 		}
 		for i := range part.Letters {
 			bytes += listedSize(&part.Letters[i])
-			out.Letters = append(out.Letters, dlq.NewLetterJSON(part.Letters[i]))
+			l := dlq.NewLetterJSON(part.Letters[i])
+			c.maskOf(ctx).letter(&l)
+			out.Letters = append(out.Letters, l)
 		}
 		if out.Next, after = "", part.Next; after == nil {
 			break
@@ -137,5 +140,7 @@ func (c *Console) letter(ctx context.Context, q query) (LetterAnswer, error) {
 	if err != nil {
 		return LetterAnswer{}, err
 	}
-	return LetterAnswer{fresh, dlq.NewDetailJSON(d)}, nil
+	out := LetterAnswer{fresh, dlq.NewDetailJSON(d)}
+	c.maskOf(ctx).detail(&out.Letter)
+	return out, nil
 }

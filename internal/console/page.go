@@ -86,6 +86,8 @@ type page struct {
 	Who       access.Identity // who looks
 	CanChange bool
 	CanEdit   bool
+	CanExport bool
+	Masked    bool        // fields of values are hidden from who looks
 	SignIn    *signInView // instead of all else
 	Token     string      // of the forms
 	Live      int         // milliseconds after which the browser asks again; 0 is never
@@ -215,7 +217,7 @@ func (c *Console) pages(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), answerTimeout)
 		defer cancel()
-		q, err := r.parse(req)
+		q, err := c.parse(r, req)
 		if err != nil {
 			c.failed(w, req, err)
 			return
@@ -243,6 +245,7 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, show
 	shown.Who = whoAsks(r)
 	shown.CanChange = c.changes != nil && shown.Who.MayChange()
 	shown.CanEdit = c.changes != nil && shown.Who.MayEdit() && !c.letters.Alone()
+	shown.CanExport, shown.Masked = c.gate.MayExport(shown.Who), c.maskOf(r.Context()) != nil
 	if shown.CanChange || shown.Who.SignedIn {
 		shown.Token = c.gate.FormToken(w, r, shown.Who)
 	}

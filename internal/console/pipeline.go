@@ -75,7 +75,10 @@ func ask[T any](ctx context.Context, c *Console, fn func(*pipeline) (T, error)) 
 
 func (c *Console) replays(ctx context.Context, _ query) (ReplaysAnswer, error) {
 	look, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Look, error) { return p.overview.Look(ctx) })
-	look.Replays = append([]replay.Underway{}, look.Replays...)
+	look.Replays, look.Jobs = append([]replay.Underway{}, look.Replays...), slices.Clone(look.Jobs)
+	for i := range look.Jobs {
+		c.maskOf(ctx).job(&look.Jobs[i])
+	}
 	return ReplaysAnswer{fresh, look}, err
 }
 
@@ -92,6 +95,7 @@ func (c *Console) flow(ctx context.Context, _ query) (FlowAnswer, error) {
 
 func (c *Console) replay(ctx context.Context, q query) (ReplayAnswer, error) {
 	report, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Report, error) { return p.service.Status(ctx, q.id) })
+	c.maskOf(ctx).job(report.Job)
 	return ReplayAnswer{fresh, report}, err
 }
 
@@ -112,6 +116,7 @@ func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
 		slices.Reverse(out.Actions) // the oldest came first
 		out.LeftOut = max(len(out.Actions)-limit, 0)
 		out.Actions = out.Actions[:len(out.Actions)-out.LeftOut]
+		c.maskOf(ctx).actions(out.Actions)
 		return out, err
 	}
 	newest, fresh, err := ask(ctx, c, func(p *pipeline) (*newestEvents, error) {
@@ -123,6 +128,7 @@ func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
 	if err != nil {
 		return AuditAnswer{}, err
 	}
+	c.maskOf(ctx).events(newest.events)
 	return AuditAnswer{Fresh: fresh, Events: append(out.Events, newest.events...), LeftOut: newest.leftOut}, nil
 }
 

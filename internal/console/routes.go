@@ -29,6 +29,7 @@ type route struct {
 	params     []param
 	answer     func(c *Console, ctx context.Context, q query) (any, error)
 	answerType reflect.Type // of the answer
+	exports    bool         // it takes dead letters out of the console
 	// raw writes an answer that is not JSON. It has written nothing when it returns an error.
 	raw func(c *Console, ctx context.Context, q query, w http.ResponseWriter) error
 }
@@ -41,14 +42,20 @@ func answering[T any](path, summary string, params []param, answer func(*Console
 	}
 }
 
+// exporting marks a route.
+func (r route) exporting() route {
+	r.exports = true
+	return r
+}
+
 // routes lists all paths with JSON answers and bytes.
 func routes() []route {
 	return []route{
 		answering("/api/stats", "Dead letters by status and day, the oldest pending one, and when retention deletes it", nil, (*Console).stats),
 		answering("/api/groups", "Groups of dead letters by what they died of, the largest first", append(filterParams(), limitParam()), (*Console).groups),
-		answering("/api/letters", "A page of dead letters without their values", append(filterParams(), limitParam(), orderParam(), cursorParam()), (*Console).page),
-		answering("/api/letters/{id}", "One dead letter with headers, value, the decoded feature, today's verdict and its hops", nil, (*Console).letter),
-		{path: "/api/letters/{id}/value", summary: "The original bytes of one dead letter", raw: (*Console).value},
+		answering("/api/letters", "A page of dead letters without their values", append(filterParams(), limitParam(), orderParam(), cursorParam()), (*Console).page).exporting(),
+		answering("/api/letters/{id}", "One dead letter with headers, value, the decoded feature, today's verdict and its hops", nil, (*Console).letter).exporting(),
+		{path: "/api/letters/{id}/value", summary: "The original bytes of one dead letter", exports: true, raw: (*Console).value},
 		answering("/api/flow", "How records move: what the group has not taken, what waits in the retry topics, and which instances run which mapping", nil, (*Console).flow),
 		answering("/api/replays", "Replays that are in progress or stopped, and who changes dead letters", nil, (*Console).replays),
 		answering("/api/replays/{id}", "What became of the dead letters of one replay", nil, (*Console).replay),

@@ -148,6 +148,7 @@ func (c *Console) chosenOf(ctx context.Context, groups []dlq.GroupJSON, id strin
 			out := &chosen{GroupJSON: g}
 			var values dlq.Values
 			values, out.ValuesErr = c.refused(ctx, dlqindex.Query{}, g.ID, g.Code)
+			c.maskOf(ctx).values(values.Each)
 			out.Values, out.Places = withoutPlaces(values.Each)
 			return out
 		}

@@ -1,0 +1,245 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/access"
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// masked stands for what somebody may not see.
+const masked = "masked"
+
+// mask hides fields of values from who asks; nil hides nothing. Messages, headers, keys and requests may repeat any value, so that they are
+// hidden as a whole.
+type mask [][]string // members of a path each
+
+// maskOf returns what is hidden from who asks.
+func (c *Console) maskOf(ctx context.Context) mask { return c.gate.Hides(whoIn(ctx)) }
+
+// whoIn returns who sent the request of a context.
+func whoIn(ctx context.Context) access.Identity {
+	who, _ := ctx.Value(identityKey{}).(access.Identity)
+	return who
+}
+
+// allows refuses questions by which somebody could guess what is hidden, and answers that would show it.
+func (m mask) allows(r route, q query) error {
+	if m == nil {
+		return nil
+	}
+	places := slices.ContainsFunc(m, func(rule []string) bool {
+		return slices.Contains(rule, "geometry") || slices.Contains(rule, "coordinates")
+	})
+	for name, tells := range map[string]bool{"text": true, "header": true, "feature": true, "bbox": places} {
+		if tells && slices.ContainsFunc(q.values[name], func(v string) bool { return v != "" }) {
+			return hidden("filters by " + name)
+		}
+	}
+	if places && (r.path == "/map" || r.path == "/api/map") {
+		return hidden("the map")
+	}
+	if r.raw != nil {
+		return hidden("the original bytes")
+	}
+	return nil
+}
+
+// filter refuses what the form of a change could guess with.
+func (m mask) filter(f deadletters.Filter) error {
+	q := query{values: url.Values{"text": {f.Text}, "feature": f.Features, "header": {}}}
+	if len(f.Headers) > 0 {
+		q.values.Set("header", "x")
+	}
+	if f.BBox != nil {
+		q.values.Set("bbox", "x")
+	}
+	return m.allows(route{}, q)
+}
+
+func hidden(what string) error {
+	return &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: masked, text: what + ": fields of the values are masked for your role; ask somebody with the role edit"}
+}
+
+// single reports whether what stands at a path of a value may be shown: it is one value, and no rule covers it.
+func (m mask) single(path, text string) bool {
+	return path != "" && !m.covers(path) && !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[")
+}
+
+// covers reports whether a path in a value is hidden: a rule counts wherever it occurs, also in collections and envelopes. Numbers in a path
+// may be places in lists, which rules do not count.
+func (m mask) covers(path string) bool {
+	members := strings.Split(path, "/")
+	for i, member := range members {
+		members[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(member)
+	}
+	if m.within(members) {
+		return true
+	}
+	isIndex := func(name string) bool { return strings.Trim(name, "0123456789") == "" }
+	var names mask
+	for _, rule := range m {
+		names = append(names, slices.DeleteFunc(slices.Clone(rule), isIndex))
+	}
+	return names.within(slices.DeleteFunc(members, isIndex))
+}
+
+// within reports whether a rule is a part of a path.
+func (m mask) within(path []string) bool {
+	for i := range path {
+		for _, rule := range m {
+			if i+len(rule) <= len(path) && slices.Equal(path[i:i+len(rule)], rule) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// value hides fields of JSON; what is no JSON is hidden as a whole.
+func (m mask) value(text []byte) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.Decode(new(any)) != io.EOF {
+		return json.RawMessage(`"` + masked + `"`)
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(m.under(v, nil)) // what was decoded has JSON
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// under hides fields of a part of a value.
+func (m mask) under(v any, path []string) any {
+	for _, rule := range m {
+		if len(path) >= len(rule) && slices.Equal(path[len(path)-len(rule):], rule) {
+			return masked
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			v[name] = m.under(member, append(path, name))
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = m.under(element, path)
+		}
+	}
+	return v
+}
+
+// hide replaces texts that say something.
+func hide(texts ...*string) {
+	for _, text := range texts {
+		if *text != "" {
+			*text = masked
+		}
+	}
+}
+
+func (m mask) letter(l *dlq.LetterJSON) {
+	if m == nil {
+		return
+	}
+	if l.Value != nil {
+		text := string(m.value([]byte(*l.Value)))
+		l.Value = &text
+	}
+	if l.Key != nil || l.KeyBase64 != nil {
+		text := masked
+		l.Key = &text
+	}
+	l.KeyBase64, l.ValueBase64, l.Error.Request, l.Error.Response, l.Pointer = nil, nil, nil, nil, nil
+	hide(&l.Error.Message, &l.ContentHash, &l.FeatureID)
+	for i := range l.Problems {
+		hide(&l.Problems[i])
+	}
+}
+
+func (m mask) detail(d *dlq.DetailJSON) {
+	if m == nil {
+		return
+	}
+	m.letter(&d.LetterJSON)
+	for _, text := range []*json.RawMessage{&d.Feature, &d.Text} {
+		if len(*text) > 0 {
+			*text = m.value(*text)
+		}
+	}
+	for i := range d.Headers {
+		text := masked
+		d.Headers[i].Value, d.Headers[i].ValueBase64 = &text, nil
+	}
+	if d.Today != nil {
+		hide(&d.Today.Message)
+	}
+	if r := d.Refused; r != nil && !m.single(r.Path, r.Value) {
+		r.Value, r.Place = masked, nil
+	}
+	hide(&d.DecodeError, &d.HopsError, &d.Kept, &d.Unheld)
+	m.events(d.Hops)
+}
+
+func (m mask) groups(groups []dlq.GroupJSON) {
+	for i := range groups {
+		if m != nil {
+			hide(&groups[i].Message, &groups[i].Example.Message)
+		}
+	}
+}
+
+func (m mask) events(events []audit.Event) {
+	for i := range events {
+		if e := &events[i]; m != nil {
+			hide(&e.Message, &e.FeatureID, &e.ContentHash, &e.Before, &e.After, &e.Filter)
+		}
+	}
+}
+
+func (m mask) outcomes(outcomes []plan.Outcome) {
+	for i := range outcomes {
+		if o := &outcomes[i]; m != nil {
+			hide(&o.Message, &o.Change, &o.Shape)
+		}
+	}
+}
+
+// job hides the command that goes on with an operation: it has filters.
+func (m mask) job(j *control.Job) {
+	if m != nil && j != nil {
+		hide(&j.Command)
+	}
+}
+
+func (m mask) actions(actions []replay.Action) {
+	for i := range actions {
+		if m != nil {
+			hide(&actions[i].Filter)
+		}
+	}
+}
+
+// values hides values that are refused.
+func (m mask) values(values []dlq.Value) {
+	for i := range values {
+		if v := &values[i]; m != nil && !m.single(v.Path, v.Text) {
+			hide(&v.Text)
+		}
+	}
+}
