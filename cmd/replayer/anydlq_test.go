@@ -5,12 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,8 +19,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/switchback-geo/switchback/pkg/envelope"
-	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -286,83 +281,4 @@ func TestSafety_C4_sizeAndAge(t *testing.T) {
 	d.put(plain)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--to", "payments", "--keep-timestamp")...).said("no header says when it was produced")
 	newDesk(t, false).want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--keep-timestamp")
-}
-
-const paymentSchema = `{"type":"record","name":"Payment","fields":[{"name":"cents","type":"long"},{"name":"status","type":"string"},{"name":"note","type":["null","string"]}]}`
-
-// schemas is a registry that has the schema of payments under 7 and 8, and one of JSON under 9. down fails what is asked for number 8.
-func schemas(t *testing.T, down *atomic.Bool) string {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case strings.HasPrefix(r.URL.Path, "/schemas/ids/8") && down.Load():
-			w.WriteHeader(http.StatusServiceUnavailable)
-		case strings.HasPrefix(r.URL.Path, "/schemas/ids/7"), strings.HasPrefix(r.URL.Path, "/schemas/ids/8"):
-			fmt.Fprintf(w, `{"schema":%q}`, paymentSchema)
-		case strings.HasPrefix(r.URL.Path, "/schemas/ids/9"):
-			fmt.Fprint(w, `{"schema":"{}","schemaType":"JSON"}`)
-		default:
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"error_code":40403,"message":"Schema not found"}`)
-		}
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
-// payment is a payment as an Avro serializer writes it.
-func payment(t *testing.T, schema int, text string) string {
-	t.Helper()
-	s := must.Get(avro.Parse(paymentSchema))(t)
-	value := must.Get(s.AppendText(envelope.AppendConfluent(nil, schema), []byte(text)))(t)
-	return string(value)
-}
-
-// Values of Avro are shown as JSON, rewritten as JSON and written with their own schema. The plan refuses what the schema does not take,
-// and names the field; what no schema of Avro describes is left.
-func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
-	d, at := payments(t, false)
-	var down atomic.Bool
-	registry := with(at, "--registry", schemas(t, &down))
-	d.put(d.died("payments", 0, 1, "a", payment(t, 7, `{"cents":9007199254740993,"status":"OPEN","note":null}`)))
-	for i, value := range []string{"\x00\x00\x00\x00\x63abc", "\x00\x00\x00\x00\x07\xff", "\x00\x00\x00\x00\x09{}", "\x00\x00", "plain"} {
-		d.put(d.died("payments", 0, int64(2+i), fmt.Sprint("hostile", i), value))
-	}
-	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "table"}, registry...)...).said("decoded value", `"status":"OPEN"`)
-	d.want(cli.ExitDone, append([]string{"show", "dlq-0-1", "-o", "json"}, registry...)...).said(`"decode_error"`, "99")
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--set", "status=PENDING")...).said("name the registry with --registry")
-	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--set", "cents=many"}, registry...)...).said("cents", "0 to put back", "not Avro")
-	d.want(cli.ExitRefused, append([]string{"replay", "-o", "table", "--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}, registry...)...)
-	d.said(`/status: "OPEN" -> "PENDING"`, "1 to put back (payments: 1)", " --registry http")
-	d.want(cli.ExitPartly, append([]string{"replay", "--all", "--origin", "payments", "--set", "status=PENDING", "--execute", "--reason", "x", "--create-topics"}, registry...)...)
-	sent := d.read("payments")
-	expect.That(t, len(sent) == 1 && string(sent[0].Value) == payment(t, 7, `{"cents":9007199254740993,"status":"PENDING","note":null}`), "put back %v", sent)
-	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--registry", "http://x")
-}
-
-// A registry that goes away in the middle stops the replay: nothing is lost or doubled, and the command that goes on is printed.
-func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
-	d, at := payments(t, false)
-	var down atomic.Bool
-	at = append(at, "--registry", schemas(t, &down))
-	for i := range 6 {
-		d.put(d.died("payments", 0, int64(i), fmt.Sprint("k", i), payment(t, 7+i/2%2, fmt.Sprintf(`{"cents":%d,"status":"OPEN","note":null}`, i))))
-	}
-	down.Store(true)
-	d.want(cli.ExitRuntime, with(at, "plan", "-f", "down.plan", "--set", "status=PENDING")...).said("the schema registry cannot be asked")
-	down.Store(false)
-	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan", "--set", "status=PENDING")...)
-	down.Store(true)
-	back := with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "json", "--canary", "2", "--grace", "0s")
-	d.want(cli.ExitPartly, back...).said("the schema registry cannot be asked", "replayer replay --brokers", "--plan fix.plan")
-	var result struct{ Reinjected int }
-	err := json.Unmarshal(d.out.Bytes(), &result)
-	expect.That(t, err == nil && result.Reinjected == 2 && len(d.read("payments")) == 2, "%+v, %v", result, err)
-	down.Store(false)
-	d.want(cli.ExitDone, back...)
-	seen := map[string]int{}
-	for _, r := range d.read("payments") {
-		seen[string(r.Key)]++
-	}
-	expect.That(t, fmt.Sprint(seen) == "map[k0:1 k1:1 k2:1 k3:1 k4:1 k5:1]", "put back %v", seen)
 }

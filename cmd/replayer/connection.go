@@ -19,7 +19,7 @@ type connection struct {
 
 func (x *connection) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&x.brokers, "brokers", nil, "host:port of some brokers, for a DLQ (--topic) without a pipeline file")
-	flags.StringVar(&x.registry, "registry", "", "URL of the schema registry of Avro values, for a DLQ without a pipeline file")
+	flags.StringVar(&x.registry, "registry", "", "URL of the schema registry of the values, for a DLQ without a pipeline file")
 	flags.StringVar(&x.profile, "profile", "", "how the brokers are reached, by its name in the file of profiles; instead of a pipeline file")
 	flags.StringVar(&x.profiles, "profiles", "", "the file of profiles (default: switchback/profiles.yaml in the user's configuration folder)")
 }

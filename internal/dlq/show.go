@@ -21,7 +21,7 @@ type Detail struct {
 	replay.Detail
 
 	Unasked bool          // there is no pipeline whose transform could be asked: nothing is said of the feature either
-	Text    []byte        // of a DLQ without a pipeline: the value as JSON, when it is Avro and a registry is known; else nil
+	Text    []byte        // of a DLQ without a pipeline: the value as JSON, when it names a schema of a registry that is known; else nil
 	Unheld  string        // why the letter's value is not shown and was not judged; empty when it was
 	Kept    string        // what the index has of the original (raw_record), for a letter that is gone; else empty
 	Hops    []audit.Event // what was decided about it, in order; nil when nothing is known

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/registry"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -14,34 +15,47 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Document is a record's value as JSON, for a person to edit: the text itself, or what an Avro datum is in Avro's own
-// JSON encoding.
+// Document is a record's value as JSON, for a person to edit: the text itself, what follows the id of a JSON Schema, or what an Avro
+// datum is in Avro's own JSON encoding.
 type Document struct {
 	JSON []byte
 	back func(text []byte) ([]byte, error)
 }
 
-// Value writes an edited document in the format that it came from, with the schema that it came with.
+// Value writes an edited document in the format that it came from, with the schema that it came with. The error names the field that
+// the schema does not take.
 func (d Document) Value(text []byte) ([]byte, error) { return d.back(text) }
 
-// Document gives a record's value as JSON. The error says why a value has none: a delete, or Avro whose schema is not known.
+// Document gives a record's value as JSON. The error says why a value has none: a delete, or one whose schema is not known.
 func (m *Mapping) Document(ctx context.Context, value []byte) (Document, error) {
 	if value == nil {
 		return Document{}, fmt.Errorf("a delete has no value to edit")
 	}
-	if !envelope.IsAvro(value) {
+	if !envelope.IsFramed(value) {
 		return Document{JSON: value, back: func(text []byte) ([]byte, error) { return text, nil }}, nil
 	}
-	schema, datum, err := m.opener.Frame(ctx, value)
+	schema, body, err := m.schemaOf(ctx, value)
 	if err != nil {
 		return Document{}, err
 	}
-	text, err := schema.Text(datum)
+	text, err := schema.Text(body)
 	if err != nil {
 		return Document{}, err
 	}
-	frame := bytes.Clone(value[:len(value)-len(datum)])
+	frame := bytes.Clone(value[:len(value)-len(body)])
 	return Document{JSON: text, back: func(text []byte) ([]byte, error) { return schema.AppendText(bytes.Clone(frame), text) }}, nil
+}
+
+// schemaOf finds the schema that a framed value names.
+func (m *Mapping) schemaOf(ctx context.Context, value []byte) (schema registry.Schema, body []byte, err error) {
+	id, body, ok := envelope.CutConfluent(value)
+	if !ok || m.schemas == nil {
+		return m.opener.Frame(ctx, value)
+	}
+	if schema, err = m.schemas.Schema(ctx, id); err != nil {
+		return nil, nil, fmt.Errorf("schema %d: %w", id, err)
+	}
+	return schema, body, nil
 }
 
 // Identify says what a record is about, as the consumer does: of one that cannot be opened, only that its bytes are these.

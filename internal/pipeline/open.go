@@ -29,6 +29,7 @@ type Mapping struct {
 	transformer *transform.Transformer
 	opener      *envelope.Opener
 	encoder     *encoder
+	schemas     *registry.Client // nil when the pipeline file names none
 	sets        *refdata.Store
 	governance  governance.Policy
 	now         func() time.Time
@@ -44,13 +45,12 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 		return nil, err
 	}
 	m := &Mapping{cfg: cfg, transformer: transformer, sets: sets, governance: governance.NewPolicy(cfg.Governance), now: time.Now}
-	var schemas *registry.Client
 	if cfg.SchemaRegistry.Enabled() {
-		if schemas, err = registry.Open(cfg.SchemaRegistry); err != nil {
+		if m.schemas, err = registry.Open(cfg.SchemaRegistry); err != nil {
 			return nil, err
 		}
 	}
-	options, err := openOptions(cfg.Source, schemas)
+	options, err := openOptions(cfg.Source, m.schemas)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 	if m.opener, err = envelope.New(transformer, options); err != nil {
 		return nil, err
 	}
-	m.encoder, err = newEncoder(cfg.Output, transformer, schemas)
+	m.encoder, err = newEncoder(cfg.Output, transformer, m.schemas)
 	return m, err
 }
 

@@ -2,8 +2,8 @@
 // speak too) for the schemas that records were written with, and registers those
 // that this project writes with.
 //
-// An id means one schema for ever, so what was found is kept, and what is no Avro
-// too; an id that the registry does not know is asked for again after a while.
+// An id means one schema for ever, so what was found is kept, and what cannot
+// be used too; an id that the registry does not know is asked for again after a while.
 // However many records wait for one schema, it is asked for once, and one that
 // gives up does not fail the others.
 //
@@ -15,6 +15,6 @@
 // transient; an answer beyond every bound is an outage at once; a refused
 // password is the pipeline's fault.
 //
-// It refuses to deal with schemas that are no Avro, and compares no versions:
+// It knows schemas of Avro and JSON Schemas, and compares no versions:
 // compatibility is the registry's to check.
 package registry

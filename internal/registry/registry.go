@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/switchback-geo/switchback/internal/jsonschema"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
@@ -62,7 +63,7 @@ type Client struct {
 
 // answer is what an id stands for: a schema, or why it is none that can be used.
 type answer struct {
-	schema *avro.Schema
+	schema Schema
 	err    error
 }
 
@@ -121,6 +122,18 @@ func New(o Options) (*Client, error) {
 // whose schema cannot be used, *retrytopics.UnavailableError while the registry has not
 // answered several times in a row, or the context's.
 func (c *Client) SchemaByID(ctx context.Context, id int) (*avro.Schema, error) {
+	schema, err := c.Schema(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if schema, ok := schema.(*avro.Schema); ok {
+		return schema, nil
+	}
+	return nil, &avro.SchemaError{Message: "it is a JSON Schema, not Avro"}
+}
+
+// Schema is [Client.SchemaByID] for schemas of Avro and JSON Schemas alike.
+func (c *Client) Schema(ctx context.Context, id int) (Schema, error) {
 	if known, ok := c.known(id); ok {
 		return known.schema, known.err
 	}
@@ -135,7 +148,7 @@ func (c *Client) SchemaByID(ctx context.Context, id int) (*avro.Schema, error) {
 	})
 	select {
 	case result := <-flight:
-		schema, _ := result.Val.(*avro.Schema)
+		schema, _ := result.Val.(Schema)
 		return schema, result.Err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("schema registry: wait for schema %d: %w", id, ctx.Err())
@@ -159,7 +172,7 @@ func (c *Client) known(id int) (answer, bool) {
 }
 
 // fetch asks for a schema and remembers what it is.
-func (c *Client) fetch(ctx context.Context, id int) (*avro.Schema, error) {
+func (c *Client) fetch(ctx context.Context, id int) (Schema, error) {
 	if known, ok := c.known(id); ok { // by a flight that landed in between
 		return known.schema, known.err
 	}
@@ -193,7 +206,7 @@ func (c *Client) miss(id int, a absence) {
 }
 
 // load asks for a schema and for those that it refers to.
-func (c *Client) load(ctx context.Context, id int) (*avro.Schema, error) {
+func (c *Client) load(ctx context.Context, id int) (Schema, error) {
 	schema, err := c.client.SchemaByID(ctx, id)
 	if err != nil {
 		return nil, failed(err, "get schema "+strconv.Itoa(id), id)
@@ -201,14 +214,21 @@ func (c *Client) load(ctx context.Context, id int) (*avro.Schema, error) {
 	if schema.Schema == "" {
 		return nil, noAnswer("get schema "+strconv.Itoa(id)+": the answer has no schema", classify.StageDecode, nil)
 	}
-	if schema.Type != sr.TypeAvro {
-		return nil, &avro.SchemaError{Message: "it is of type " + schema.Type.String() + ", not Avro"}
+	if schema.Type != sr.TypeAvro && schema.Type != sr.TypeJSON {
+		return nil, &avro.SchemaError{Message: "it is of type " + schema.Type.String() + ", neither Avro nor JSON Schema"}
 	}
 	r := references{client: c.client, seen: map[sr.SchemaReference]bool{}}
 	if err := r.follow(ctx, schema.References); err != nil {
 		return nil, err
 	}
-	parsed, err := avro.Parse(schema.Schema, r.texts...)
+	if schema.Type == sr.TypeJSON {
+		return compileJSON(schema.Schema, r.found)
+	}
+	texts := make([]string, len(r.found))
+	for i, f := range r.found {
+		texts[i] = f.Text
+	}
+	parsed, err := avro.Parse(schema.Schema, texts...)
 	if err != nil {
 		return nil, fmt.Errorf("schema %d: %w", id, err)
 	}
@@ -218,12 +238,12 @@ func (c *Client) load(ctx context.Context, id int) (*avro.Schema, error) {
 // maxReferences bounds the schemas that one schema refers to.
 const maxReferences = 32
 
-// references collects the texts that a schema refers to, each after those that
+// references collects the schemas that a schema refers to, each after those that
 // it refers to itself.
 type references struct {
 	client *sr.Client
 	seen   map[sr.SchemaReference]bool
-	texts  []string
+	found  []jsonschema.Reference
 	bytes  int // of the texts
 }
 
@@ -251,7 +271,7 @@ func (r *references) follow(ctx context.Context, list []sr.SchemaReference) erro
 		if err := r.follow(ctx, schema.References); err != nil {
 			return err
 		}
-		r.texts = append(r.texts, schema.Schema.Schema)
+		r.found = append(r.found, jsonschema.Reference{Name: reference.Name, Text: schema.Schema.Schema})
 	}
 	return nil
 }

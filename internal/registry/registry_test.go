@@ -144,7 +144,7 @@ func TestSchemaByID_failures(t *testing.T) {
 	}
 }
 
-// TestSchemaByID_unusable: a schema that is no Avro stays so, and is not asked
+// TestSchemaByID_unusable: a schema that cannot be used stays so, and is not asked
 // for again.
 func TestSchemaByID_unusable(t *testing.T) {
 	fake, asked, c := counted(t)
@@ -152,9 +152,31 @@ func TestSchemaByID_unusable(t *testing.T) {
 	for range 3 {
 		_, err := c.SchemaByID(t.Context(), 8)
 		var unusable *avro.SchemaError
-		must.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "not Avro"), "got %v", err)
+		must.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "neither Avro nor JSON Schema"), "got %v", err)
 	}
 	expect.Equal(t, asked.Load(), 1, "requests to the registry")
+}
+
+// A JSON Schema reads and writes values, with what it refers to. To who reads Avro alone it is none.
+func TestSchema_C4_jsonSchema(t *testing.T) {
+	fake, asked, c := counted(t)
+	fake.SeedSchema("status", 1, 1, sr.Schema{Schema: `{"enum":["PAID"]}`, Type: sr.TypeJSON})
+	fake.SeedSchema("payment", 1, 2, sr.Schema{
+		Schema: `{"properties":{"status":{"$ref":"status.json"}}}`, Type: sr.TypeJSON,
+		References: []sr.SchemaReference{{Name: "status.json", Subject: "status", Version: 1}},
+	})
+	fake.SeedSchema("broken", 1, 3, sr.Schema{Schema: `{"$ref":"file:///etc/passwd"}`, Type: sr.TypeJSON})
+	schema := must.Get(c.Schema(t.Context(), 2))(t)
+	value, err := schema.AppendText([]byte("id"), []byte(`{"status": "PAID"}`))
+	expect.That(t, err == nil && string(value) == `id{"status": "PAID"}`, "%q, %v", value, err)
+	_, err = schema.AppendText(nil, []byte(`{"status":"OPEN"}`))
+	expect.That(t, err != nil && strings.Contains(err.Error(), "/status: value must be"), "%v", err)
+	before := asked.Load()
+	_, err = c.SchemaByID(t.Context(), 2)
+	var unusable *avro.SchemaError
+	expect.That(t, errors.As(err, &unusable) && asked.Load() == before, "%v after %d requests", err, asked.Load()-before)
+	_, err = c.Schema(t.Context(), 3)
+	expect.That(t, errors.As(err, &unusable) && strings.Contains(err.Error(), "/etc/passwd, which is not given"), "%v", err)
 }
 
 // TestSchemaByID_unknown is not asked for again for a while, and then is.

@@ -59,7 +59,7 @@ var ErrRegistry = errors.New("the schema registry cannot be asked")
 
 // document gives a value as JSON.
 func (s *Service) document(ctx context.Context, value []byte) (pipeline.Document, error) {
-	if s.alone && !s.cfg.SchemaRegistry.Enabled() && envelope.IsAvro(value) {
+	if s.alone && !s.cfg.SchemaRegistry.Enabled() && envelope.IsFramed(value) {
 		return pipeline.Document{}, fmt.Errorf("it names a schema of a registry, or is in Avro: name the registry with --registry")
 	}
 	doc, err := s.mapping.Document(ctx, value)
@@ -72,9 +72,9 @@ func (s *Service) document(ctx context.Context, value []byte) (pipeline.Document
 	return doc, err
 }
 
-// Text gives a value of Avro as JSON, in the form in which it can be rewritten; nil of any other value, and where no registry is known.
+// Text gives a value that names its schema as JSON, in the form in which it can be rewritten; nil of any other value, and where no registry is known.
 func (s *Service) Text(ctx context.Context, value []byte) ([]byte, error) {
-	if !s.cfg.SchemaRegistry.Enabled() || !envelope.IsAvro(value) {
+	if !s.cfg.SchemaRegistry.Enabled() || !envelope.IsFramed(value) {
 		return nil, nil
 	}
 	doc, err := s.document(ctx, value)

@@ -51,8 +51,16 @@ func (o *Opener) datum(ctx context.Context, value []byte) (*avro.Schema, transfo
 	return schema, datum, avroFault(err)
 }
 
-// IsAvro reports whether a value begins with one of the marks of Avro's framings. No JSON text does.
-func IsAvro(value []byte) bool { return isFramed(value) }
+// IsFramed reports whether a value begins with the id of a schema or one of the marks of Avro's framings. No JSON text does.
+func IsFramed(value []byte) bool { return isFramed(value) }
+
+// CutConfluent splits a value in the Confluent wire format into the id of its schema and what follows.
+func CutConfluent(value []byte) (id int, body []byte, ok bool) {
+	if len(value) < confluentHeader || value[0] != confluentMagic {
+		return 0, value, false
+	}
+	return int(binary.BigEndian.Uint32(value[1:])), value[confluentHeader:], true
+}
 
 // Frame finds the schema of an Avro value and where its datum begins. The errors are those of [Opener.Open].
 func (o *Opener) Frame(ctx context.Context, value []byte) (schema *avro.Schema, datum []byte, err error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/jsonschema"
 	"github.com/switchback-geo/switchback/internal/replay/patch"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -45,7 +46,7 @@ type Rewrite struct {
 	edit        *patch.Edit // of Set, Patch and Merge
 	assignments []assignment
 	program     *program
-	schema      *schema
+	schema      *jsonschema.Schema
 }
 
 // New reads a spec. The error wraps [ErrRewrite] or [patch.ErrEdit].
@@ -72,7 +73,9 @@ func New(s Spec) (*Rewrite, error) {
 		err = fmt.Errorf("%w: it changes nothing and checks nothing", ErrRewrite)
 	}
 	if err == nil && len(s.Schema) > 0 {
-		r.schema, err = newSchema(s.Schema)
+		if r.schema, err = jsonschema.Compile(s.Schema); err != nil {
+			err = fmt.Errorf("%w: %w", ErrRewrite, err)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -105,7 +108,9 @@ func (r *Rewrite) Apply(ctx context.Context, of Record) ([]byte, error) {
 		}
 	}
 	if err == nil && r.schema != nil {
-		err = r.schema.check(value)
+		if err = r.schema.Check(value); err != nil {
+			err = fmt.Errorf("%w: the result %w", ErrRewrite, err)
+		}
 	}
 	return value, err
 }

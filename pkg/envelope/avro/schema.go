@@ -78,7 +78,7 @@ type SchemaError struct {
 
 // Error returns one line.
 func (e *SchemaError) Error() string {
-	text := "the Avro schema cannot be used: " + e.Message
+	text := "the schema cannot be used: " + e.Message
 	if e.Path != "" {
 		text += " at " + e.Path
 	}

@@ -1,0 +1,3 @@
+// Package jsonschema compiles JSON Schemas of operators and of schema registries, and names the first field of a value that does not
+// satisfy one. It reads neither files nor the network: a schema refers to nothing but the schemas that it is given with.
+package jsonschema
