@@ -51,6 +51,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 	sel.register(cmd)
 	going.register(cmd)
 	rewriting.register(cmd, "What they become (without a pipeline)")
+	rewriting.registerSubject(cmd, "What they become (without a pipeline)")
 	a.named.registerIndex(cmd)
 	a.named.registerDLQ(cmd)
 	forcing.register(cmd)

@@ -36,7 +36,8 @@ content hash go back once, no matter who runs this, how often, and whatever cras
 
 With --brokers (or --profile) and --topic no pipeline is needed: dead letters of other software go back to the topic that
 their headers name, which --origin confirms, or all to --to. Their values can be changed on the way (--set, --expr, --patch, --merge,
---filter) and held against a JSON Schema (--schema); the dry run shows what becomes of them.
+--filter) and held against a JSON Schema (--schema) or written with the latest schema of a
+subject (--subject); the dry run shows what becomes of them.
 
 With --plan, exactly the dead letters of a plan that replayer plan wrote go back. One that changed its
 state since then is left as it is, with the reason, and the rest goes on. A replay that stopped (by
@@ -68,6 +69,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	f.forcing.register(cmd)
 	f.going.register(cmd)
 	f.rewriting.register(cmd, "What they become (without a pipeline)")
+	f.rewriting.registerSubject(cmd, "What they become (without a pipeline)")
 	f.creating.register(cmd)
 	a.named.registerIndex(cmd)
 	a.named.registerDLQ(cmd)

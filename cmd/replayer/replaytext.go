@@ -102,7 +102,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		if s.Reinject > 0 {
 			into = " (" + targetsText(p) + ")"
 		}
-		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left) + risks(p)
+		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left) + writtenWith(p) + risks(p)
 	}
 	back, refused := p.Back(includingFailing), ""
 	if s.WouldFail > 0 && back < s.Reinject {
@@ -120,6 +120,14 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 	}
 	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps and the sink not tried), %s, %d left as they are",
 		count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left)
+}
+
+// writtenWith says which schema of the registry a plan writes values with.
+func writtenWith(p *plan.Plan) string {
+	if p.Rewrite.Subject == "" {
+		return ""
+	}
+	return fmt.Sprintf("\nwritten with schema %d, the latest of subject %s", p.Rewrite.SchemaID, cli.CleanText(p.Rewrite.Subject, cli.OneLine))
 }
 
 // risks says what an operator should know before dead letters of a DLQ without a pipeline go back, in lines of their own.

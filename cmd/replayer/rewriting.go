@@ -18,6 +18,7 @@ import (
 type rewriting struct {
 	set, exprs           []string
 	patch, merge, schema string
+	subject              string
 	program              string
 	timeout              time.Duration
 	network              bool
@@ -41,9 +42,16 @@ func (r *rewriting) register(cmd *cobra.Command, heading string) {
 	})
 }
 
+// registerSubject adds the flag for values that go back.
+func (r *rewriting) registerSubject(cmd *cobra.Command, heading string) {
+	cli.GroupFlags(cmd, heading, func() {
+		cmd.Flags().StringVar(&r.subject, "subject", "", "write each result with the latest schema of this subject of the registry (Avro or JSON Schema), or leave the dead letter")
+	})
+}
+
 // spec reads the flags and their files.
 func (r *rewriting) spec() (rewrite.Spec, error) {
-	s := rewrite.Spec{Set: r.set, Exprs: r.exprs, Program: r.program, Network: r.network && r.program != ""}
+	s := rewrite.Spec{Set: r.set, Exprs: r.exprs, Program: r.program, Network: r.network && r.program != "", Subject: r.subject}
 	if r.program != "" {
 		if r.timeout <= 0 {
 			return s, usage("--filter-timeout: %s; a program needs some time", r.timeout)
@@ -107,5 +115,5 @@ func (r *rewriting) flags() string {
 	if r.network {
 		b.WriteString(" --filter-network")
 	}
-	return b.String() + again("schema", r.schema)
+	return b.String() + again("schema", r.schema) + again("subject", r.subject)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/registry"
 	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -44,6 +45,27 @@ func (m *Mapping) Document(ctx context.Context, value []byte) (Document, error) 
 	}
 	frame := bytes.Clone(value[:len(value)-len(body)])
 	return Document{JSON: text, back: func(text []byte) ([]byte, error) { return schema.AppendText(bytes.Clone(frame), text) }}, nil
+}
+
+// LatestSchema returns the id of the latest schema of a subject of the registry.
+func (m *Mapping) LatestSchema(ctx context.Context, subject string) (id int, err error) {
+	return m.schemas.Latest(ctx, subject)
+}
+
+// AppendWith appends the value that a document describes to the id of a schema of the registry. Fields of Avro that are missing get their
+// defaults. The error names the field that the schema
+// does not take.
+func (m *Mapping) AppendWith(ctx context.Context, id int, text []byte) ([]byte, error) {
+	schema, err := m.schemas.Schema(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("schema %d: %w", id, err)
+	}
+	if schema, ok := schema.(*avro.Schema); ok {
+		if text, err = schema.Complete(text); err != nil {
+			return nil, err
+		}
+	}
+	return schema.AppendText(envelope.AppendConfluent(nil, id), text)
 }
 
 // schemaOf finds the schema that a framed value names.

@@ -1,10 +1,13 @@
 package registry
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 
 	"github.com/switchback-geo/switchback/internal/jsonschema"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
 
@@ -15,6 +18,26 @@ type Schema interface {
 	// AppendText appends the value that a JSON text describes. The error names the field that the schema does not take.
 	AppendText(dst, text []byte) ([]byte, error)
 }
+
+// Latest returns the id of the latest schema of a subject. It is asked for at each call. The errors are those of [Client.Schema].
+func (c *Client) Latest(ctx context.Context, subject string) (id int, err error) {
+	if err := c.outage.refusal(); err != nil {
+		return 0, err
+	}
+	what := "get the latest schema of " + strconv.Quote(subject)
+	ctx, asked := recorded(ctx)
+	found, err := c.client.SchemaByVersion(ctx, subject, latest)
+	switch {
+	case err != nil:
+		err = failed(err, what, 0)
+	case found.ID <= 0:
+		err = noAnswer(what+": the answer has no id", classify.StageEncode, nil)
+	}
+	return found.ID, c.outage.note(asked.mark(err))
+}
+
+// latest is how the client is asked for the latest version of a subject.
+const latest = -1
 
 // jsonSchema is the [Schema] of values that are JSON themselves.
 type jsonSchema struct{ *jsonschema.Schema }

@@ -55,10 +55,13 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	}
 	op.plan, op.force = p.Checksum, p.Force
 	r := &replaying{plan: p, to: to, rewrite: rewrite, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
+	r.execution = execution{service: s, task: r, letters: p.Letters, op: op}
+	if err := r.checkSubject(ctx); err != nil {
+		return Result{}, err
+	}
 	if o.WatchGroup != "" {
 		r.watch = s.newWatch(o.WatchGroup)
 	}
-	r.execution = execution{service: s, task: r, letters: p.Letters, op: op}
 	err = r.run(ctx)
 	r.result.Transactions, r.result.Untouched = r.transactions, r.left.sorted()
 	if r.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
@@ -87,6 +90,7 @@ type replaying struct {
 	plan     *plan.Plan
 	to       destination
 	rewrite  *rewrite.Rewrite // nil leaves values as they are
+	subject  bool             // has the latest schema that the plan says, as of the transaction at hand
 	options  ExecuteOptions
 	watch    *watch // nil watches no group
 	consumed bool   // the watched group has passed all that was put back, and the grace is over
@@ -128,6 +132,7 @@ func (r *replaying) openKeys(ctx context.Context) error {
 
 func (r *replaying) limits() limits {
 	r.newer.expire()
+	r.subject = false
 	most := limits{letters: r.rate.Batch(batchLetters), alone: r.options.Rate > 0 || r.options.Ramp.Gates()}
 	if r.wave.size > 0 {
 		most.sends = max(r.wave.size-r.wave.sent, 1)

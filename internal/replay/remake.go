@@ -24,7 +24,8 @@ import (
 type remade struct {
 	value   []byte
 	changes []patch.Change
-	more    int // changes besides
+	more    int  // changes besides
+	schema  bool // another one than before is named
 }
 
 // remake rewrites the value of a letter that has its content. [refusal] tells an error that says why that cannot be from one of the system.
@@ -48,10 +49,15 @@ func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters
 	if out.changes, out.more, err = differences(ctx, doc.JSON, text); err != nil {
 		return remade{}, err
 	}
-	if out.value, err = doc.Value(text); err != nil {
-		return remade{}, fmt.Errorf("%w: %w", rewrite.ErrRewrite, err)
+	if id := r.SchemaID(); id == 0 {
+		out.value, err = doc.Value(text)
+	} else if out.value, err = s.mapping.AppendWith(ctx, id, text); err == nil {
+		out.schema = !bytes.Equal(out.value, l.Content.Value)
 	}
-	return out, nil
+	if err = registryFault(err); err != nil && !errors.Is(err, ErrRegistry) {
+		err = fmt.Errorf("%w: %w", rewrite.ErrRewrite, err)
+	}
+	return out, err
 }
 
 // ErrRegistry marks a schema registry that does not answer, or refuses who asks. No dead letter is to blame for it.
@@ -63,13 +69,18 @@ func (s *Service) document(ctx context.Context, value []byte) (pipeline.Document
 		return pipeline.Document{}, fmt.Errorf("it names a schema of a registry, or is in Avro: name the registry with --registry")
 	}
 	doc, err := s.mapping.Document(ctx, value)
+	return doc, registryFault(err)
+}
+
+// registryFault marks an error with [ErrRegistry] when the registry is to blame.
+func registryFault(err error) error {
 	if err == nil {
-		return doc, nil
+		return nil
 	}
 	if _, refused := errors.AsType[*classify.HTTPError](err); refused || classify.Of(err).Code == classify.CodeRegistryUnavailable {
-		return doc, fmt.Errorf("%w: %w", ErrRegistry, err)
+		return fmt.Errorf("%w: %w", ErrRegistry, err)
 	}
-	return doc, err
+	return err
 }
 
 // Text gives a value that names its schema as JSON, in the form in which it can be rewritten; nil of any other value, and where no registry is known.
@@ -132,6 +143,9 @@ func (s *Service) foretell(ctx context.Context, r *rewrite.Rewrite, line *plan.L
 
 // remadeAsPlanned gives the value that a plan foretold, or says why it is another one.
 func (r *replaying) remadeAsPlanned(ctx context.Context, p *plan.Letter, l *deadletters.Letter) (value []byte, why string, err error) {
+	if err := r.checkSubject(ctx); err != nil {
+		return nil, "", err
+	}
 	made, err := r.service.remake(ctx, r.rewrite, l)
 	if err != nil {
 		why, err = refusal(err)
@@ -157,7 +171,10 @@ const unchanged = "nothing"
 
 // shapeOf names the fields that are different, whatever their values; elements of lists count as one.
 func shapeOf(made remade) string {
-	if len(made.changes) == 0 {
+	switch {
+	case len(made.changes) == 0 && made.schema:
+		return "the schema"
+	case len(made.changes) == 0:
 		return unchanged
 	}
 	var paths []string

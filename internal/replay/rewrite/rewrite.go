@@ -16,7 +16,7 @@ import (
 // ErrRewrite marks a rewrite that cannot be read, or that gives no value for a record. Match it with errors.Is.
 var ErrRewrite = errors.New("rewrite")
 
-// Spec is a rewrite as an operator writes it: at most one way to change a value, and perhaps a schema for what comes out. It is kept in
+// Spec is a rewrite as an operator writes it: at most one way to change a value, and perhaps schemas for what comes out. It is kept in
 // plans.
 type Spec struct {
 	Set     []string        `json:"set,omitzero"`     // field=value, see [patch.Source]
@@ -27,11 +27,15 @@ type Spec struct {
 	Network bool            `json:"network,omitzero"` // the program may use the network
 	Seconds float64         `json:"seconds,omitzero"` // that the program may take for one value; 0 is 10
 	Schema  json.RawMessage `json:"schema,omitzero"`  // JSON Schema that each result satisfies
+
+	// Subject is one of a schema registry, with whose latest schema results are written. SchemaID is that of a plan.
+	Subject  string `json:"subject,omitzero"`
+	SchemaID int    `json:"schema_id,omitzero"`
 }
 
 // Empty reports whether a spec leaves values as they are, and holds them against nothing.
 func (s *Spec) Empty() bool {
-	return len(s.Set)+len(s.Patch)+len(s.Merge)+len(s.Exprs)+len(s.Program)+len(s.Schema) == 0
+	return len(s.Set)+len(s.Patch)+len(s.Merge)+len(s.Exprs)+len(s.Program)+len(s.Schema)+len(s.Subject) == 0
 }
 
 // Record is what a rewrite reads.
@@ -47,6 +51,7 @@ type Rewrite struct {
 	assignments []assignment
 	program     *program
 	schema      *jsonschema.Schema
+	schemaID    int
 }
 
 // New reads a spec. The error wraps [ErrRewrite] or [patch.ErrEdit].
@@ -60,16 +65,18 @@ func New(s Spec) (*Rewrite, error) {
 	if ways > 1 {
 		return nil, fmt.Errorf("%w: give one of assignments, a JSON Patch, a Merge Patch, expressions and a program", ErrRewrite)
 	}
-	r := &Rewrite{}
+	r := &Rewrite{schemaID: s.SchemaID}
 	var err error
 	switch {
+	case s.SchemaID < 0 || s.SchemaID > 0 && s.Subject == "":
+		err = fmt.Errorf("%w: %d is no schema of a subject", ErrRewrite, s.SchemaID)
 	case len(s.Exprs) > 0:
 		r.assignments, err = parseAssignments(s.Exprs)
 	case s.Program != "":
 		r.program, err = newProgram(s)
 	case ways > 0:
 		r.edit, err = patch.Parse(patch.Source{Set: s.Set, Patch: s.Patch, Merge: s.Merge})
-	case len(s.Schema) == 0:
+	case len(s.Schema) == 0 && s.Subject == "":
 		err = fmt.Errorf("%w: it changes nothing and checks nothing", ErrRewrite)
 	}
 	if err == nil && len(s.Schema) > 0 {
@@ -85,6 +92,9 @@ func New(s Spec) (*Rewrite, error) {
 
 // Changes reports whether the rewrite makes other values, and does not only check them.
 func (r *Rewrite) Changes() bool { return r.edit != nil || len(r.assignments) > 0 || r.program != nil }
+
+// SchemaID is the schema of the registry that results are written with; 0 is the one that each value had.
+func (r *Rewrite) SchemaID() int { return r.schemaID }
 
 // Isolated reports whether its program has no network. Without a program it is true.
 func (r *Rewrite) Isolated(ctx context.Context) bool {

@@ -60,8 +60,9 @@ type node struct {
 }
 
 type field struct {
-	name string
-	node *node
+	name     string
+	node     *node
+	fallback []byte // JSON of the default; nil when there is none
 }
 
 // SchemaError says why a schema cannot be used.

@@ -124,7 +124,11 @@ func (p *parser) fields(v transform.Value, namespace, path string, depth int) ([
 		if err != nil {
 			return nil, err
 		}
-		fields = append(fields, field{name.Text(), n})
+		f := field{name: name.Text(), node: n}
+		if fallback, ok := item.Member("default"); ok {
+			f.fallback = fallback.AppendJSON(nil)
+		}
+		fields = append(fields, f)
 	}
 	return fields, nil
 }
