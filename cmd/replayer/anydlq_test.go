@@ -142,9 +142,34 @@ func TestAnyDLQ_C4_discardAndUndo(t *testing.T) {
 	d.decode(&done)
 	d.want(cli.ExitNothing, with(at, "list", "--status", "pending")...)
 	d.want(cli.ExitDone, with(at, "undo", done.ID, "--execute", "--reason", "too soon")...)
+	for _, order := range []string{"pause", "resume", "cancel"} {
+		d.want(cli.ExitNothing, with(at, order, done.ID)...).says(done.ID)
+	}
 	d.want(cli.ExitDone, with(at, "list", "--status", "pending", "-o", "ndjson")...).counts(2, "\n")
 	d.want(cli.ExitDone, with(at, "escalate", "--all", "--execute", "--reason", "who knows")...)
 	d.want(cli.ExitDone, with(at, "reopen", "--all", "--execute", "--reason", "we know")...)
+}
+
+// What was put back long ago leaves a DLQ without a pipeline and its states. A dead letter that is still open keeps what lies behind it. One
+// that dies again after that is open.
+func TestAnyDLQ_C4_prune(t *testing.T) {
+	d, at := payments(t, false)
+	older := with(at, "prune", "--older-than", "1h", "-o", "json")
+	d.want(cli.ExitNothing, older...)
+	d.want(cli.ExitDone, with(at, "prune", "--older-than", "1h", "--execute", "--reason", "monthly")...)
+	for i := range 4 {
+		d.put(d.died("payments", 0, int64(i), fmt.Sprint("k", i), fmt.Sprint(i)))
+	}
+	d.want(cli.ExitDone, with(at, "replay", "--id", "dlq-0-0", "--id", "dlq-0-1", "--id", "dlq-0-3", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
+	d.want(cli.ExitNothing, older...)
+	d.env.Now = func() time.Time { return start.Add(2 * time.Hour) }
+	d.want(cli.ExitRefused, older...).said(`"records": 2`, `"kept": 1`, `"id": "dlq-0-2"`, "replayer prune --brokers "+at[1]+" --topic payments.DLT --older-than")
+	d.want(cli.ExitDone, append(older, "--execute", "--reason", "monthly")...).said(`"letters": 2`)
+	d.want(cli.ExitDone, with(at, "list", "-o", "table")...).hides("dlq-0-0", "dlq-0-1").prints("dlq-0-2", "dlq-0-3")
+	dies := d.died("payments", 0, 4, "k0", "0")
+	dies.Headers = append(dies.Headers, d.read("payments")[0].Headers...)
+	d.put(dies)
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--id", "dlq-0-0")...).said("1 to put back (payments: 1)")
 }
 
 // What headers name is input: nothing goes to a topic that no dead letter can have come from, and --to takes what is left.

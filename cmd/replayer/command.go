@@ -109,9 +109,6 @@ Two different files are an error.
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
 			return unknownCommand(cmd, words[0]) // the flags are those of the command that was meant
 		}
-		if name, ok := ownOnly(cmd, err); ok {
-			return usage("%s takes no --%s: %s", cmd.CommandPath(), name, needsPipeline)
-		}
 		if hint := cli.FlagHint(cmd, err); hint != "" {
 			return usage("%w; %s", err, hint)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/switchback-geo/switchback/internal/cli"
@@ -39,18 +38,6 @@ func (x *connection) flags() string {
 
 // alone reports whether there is no pipeline: the brokers are named by themselves.
 func (a *app) alone(r *reading) bool { return a.configFile == "" && r.connection.given() }
-
-const needsPipeline = "it is for a pipeline's own dead letters (-c); those of a DLQ without a pipeline are looked at, put back, discarded, escalated and reopened"
-
-// ownOnly reports whether an unknown flag is one of those that name a DLQ of other software, at a command for a pipeline's own.
-func ownOnly(cmd *cobra.Command, err error) (flag string, ok bool) {
-	for _, name := range []string{"brokers", "profile", "profiles", "registry", "topic", "dialect"} {
-		if cmd.Flags().Lookup(name) == nil && err.Error() == "unknown flag: --"+name {
-			return name, cmd.HasParent()
-		}
-	}
-	return "", false
-}
 
 // pipeline loads the pipeline file.
 func (a *app) pipeline() (*config.Config, error) {

@@ -81,9 +81,8 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 	d := newDesk(t, false)
 	at := d.alone()
 	before := d.topics()
-	for _, args := range [][]string{{"edit", "--all", "--set", "a=1"}, {"prune"}} {
-		d.want(cli.ExitUsage, append(slices.Clone(at), args...)...).says("it is for a pipeline's own dead letters (-c)")
-	}
+	d.want(cli.ExitUsage, append(slices.Clone(at), "edit", "--topic", "orders-dlt", "--id", "dlq-0-1", "--set", "a=b c")...)
+	d.says("the DLQ of other software is not written to", "replayer replay --brokers "+at[1]+" --topic orders-dlt --id dlq-0-1 --set 'a=b c'")
 	for words, args := range map[string][]string{
 		"--topic: no DLQ is named":      {"list"},
 		"no DLQ is named; give its":     {"replay"},

@@ -33,7 +33,9 @@ Patch (RFC 6902), a Merge Patch (RFC 7396), expressions, or a program. What is n
 edited in Avro's JSON encoding and written again with its own schema.
 
 The original stays in the DLQ; the edited dead letter lies behind it under the same id, and is what a replay
-puts back. A dead letter that was edited before is only edited from the bytes that --from names.`,
+puts back. A dead letter that was edited before is only edited from the bytes that --from names.
+
+The DLQ of other software is not written to: replayer replay changes its dead letters on the way back, with the same flags.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.sel.ids = append(f.sel.ids, args...)
 			return a.runEdit(cmd.Context(), &f)
@@ -44,6 +46,7 @@ puts back. A dead letter that was edited before is only edited from the bytes th
 	f.consent.register(cmd)
 	f.bulk.register(cmd)
 	a.named.registerIndex(cmd)
+	a.named.registerDLQ(cmd)
 	f.rewriting.register(cmd, "What they become")
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "content hash of the bytes that the edit starts from, or latest (default: the original)")
@@ -68,6 +71,10 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	}
 	if edit == nil || !edit.Changes() {
 		return usage("what do they become? Say it with --set, --expr, --patch, --merge or --filter")
+	}
+	if a.alone(&a.named) {
+		return usage("the DLQ of other software is not written to, and replay changes its dead letters on the way back (dry run without --execute):\n  replayer replay %s%s%s%s",
+			a.place(), flagsOf(filter), allFlag(filter), f.rewriting.flags())
 	}
 	s, err := a.service(ctx)
 	if err != nil {

@@ -29,7 +29,7 @@ that goes on with it is printed.`, control.ResumeJob},
 			`End a running or waiting replay or change after the transaction at hand. What it committed stays. Its process says what was not
 reached and ends with exit code 6; replayer replays shows the command that goes on.`, control.CancelJob},
 	} {
-		out = append(out, &cobra.Command{
+		cmd := &cobra.Command{
 			Use: c.name + " JOB", Short: c.short,
 			Long: c.long + "\n\nIt acts at once, without --execute, from any machine. replayer replays lists the jobs.",
 			Args: func(_ *cobra.Command, args []string) error {
@@ -40,7 +40,9 @@ reached and ends with exit code 6; replayer replays shows the command that goes 
 			},
 			ValidArgsFunction: cobra.NoFileCompletions,
 			RunE:              func(cmd *cobra.Command, args []string) error { return a.runJobOrder(cmd.Context(), c.order, args[0]) },
-		})
+		}
+		a.named.registerDLQ(cmd)
+		out = append(out, cmd)
 	}
 	return out
 }

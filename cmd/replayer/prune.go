@@ -23,7 +23,7 @@ func (a *app) prune() *cobra.Command {
 		Short: "Remove what was resolved long ago (dry run without --execute)",
 		Long: `Remove dead letters that were reprocessed, discarded, or closed as duplicate or superseded longer ago than
 dead_letters.keep_resolved (30 days): their records leave the DLQ, their states the status topic.
-This cannot be taken back.
+This cannot be taken back. The DLQ of other software is named by --brokers (or --profile) and --topic.
 
 Kafka deletes only from the beginning of a partition: a dead letter that is still open keeps what lies
 behind it. The answer names these dead letters.`,
@@ -31,6 +31,8 @@ behind it. The answer names these dead letters.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPrune(cmd.Context(), olderThan, &consent) },
 	}
 	consent.register(cmd)
+	a.named.registerIndex(cmd)
+	a.named.registerDLQ(cmd)
 	cmd.Flags().StringVar(&olderThan, "older-than", "", "resolved before this: a time, a date, or an age such as 30d (default: dead_letters.keep_resolved)")
 	return cmd
 }
@@ -51,18 +53,21 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 			return usage("--older-than: %w", err)
 		}
 	}
+	result, err := s.PreviewPrune(ctx, before)
+	if err != nil {
+		return err
+	}
+	nothing := result.Letters == 0 && result.Records == 0
 	if consent.execute {
-		result, err := s.Prune(ctx, before, a.call(consent.reason))
+		if !nothing { // else there may be no topics for the lease yet
+			result, err = s.Prune(ctx, before, a.call(consent.reason))
+		}
 		if err != nil {
 			return err
 		}
 		return a.writePrune("pruned", result)
 	}
-	result, err := s.PreviewPrune(ctx, before)
-	if err != nil {
-		return err
-	}
-	if result.Letters == 0 && result.Records == 0 {
+	if nothing {
 		err := a.writePrune("would prune", result)
 		return errors.Join(err, exit(cli.ExitNothing, errors.New("no dead letter can be pruned")))
 	}

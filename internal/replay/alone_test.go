@@ -117,6 +117,25 @@ func TestAlone_C4_aPermissionThatGoesMissing(t *testing.T) {
 	}
 }
 
+// A DLQ whose records may not be deleted keeps its states, too; the same call prunes once it may.
+func TestPrune_C4_aPermissionThatIsMissing(t *testing.T) {
+	t.Parallel()
+	w := anyDLQ(t)
+	w.dieOfSpring(5)
+	s := w.aloneService(atStart)
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	later := w.aloneService(func() time.Time { return atStart().Add(2 * time.Hour) })
+	before := atStart().Add(time.Hour)
+	fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DeleteRecords}, Topic: dlt, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	_, err := later.Prune(w.ctx(), before, ana("x"))
+	expect.That(t, errors.Is(err, kerr.TopicAuthorizationFailed) && strings.Contains(err.Error(), "Delete topic "+dlt), "%v", err)
+	r := must.Get(later.PreviewPrune(w.ctx(), before))(t)
+	expect.That(t, r.Records == 5 && r.Letters == 5, "after the refusal: %+v", r)
+	fault.Remove()
+	r = must.Get(later.Prune(w.ctx(), before, ana("x")))(t)
+	expect.That(t, r.Records == 5 && r.Letters == 5 && r.Statuses[deadletters.Discarded] == 5, "%+v", r)
+}
+
 // reads commits for a group that it has read so many records of each partition of a topic.
 func (w *world) reads(group, topic string, offset int64) {
 	w.t.Helper()

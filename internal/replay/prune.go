@@ -185,7 +185,7 @@ func (p *pruning) deleteRecords(ctx context.Context) error {
 // each calls fn for every letter that has a state but no record any more, once.
 func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.Letter, deadletters.State) error) error {
 	topic := p.service.cfg.Topics.DLQStatus
-	spans, err := kafka.Spans(ctx, p.service.client, topic)
+	spans, err := p.service.statusSpans(ctx)
 	if err != nil {
 		return err
 	}
