@@ -43,7 +43,8 @@ type desk struct {
 	metrics []string            // of instances
 	begin   func() *access.Gate // as each start of the command does
 	gate    *access.Gate
-	stop    func() // ends the console, as the end of the command does
+	stop    func()                                         // ends the console, as the end of the command does
+	answers func(*http.Request) *httptest.ResponseRecorder // by another server than console; nil is by it
 }
 
 // newDesk starts a broker with records, and a console whose clock stands still. Every request refreshes the index.
@@ -86,7 +87,15 @@ func (d *desk) open() {
 
 func (d *desk) configure() *config.Config {
 	d.t.Helper()
-	text := fmt.Sprintf(`
+	cfg, err := config.Parse("pipeline.yaml", []byte(d.pipelineFile()), func(string) string { return "" })
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return cfg
+}
+
+func (d *desk) pipelineFile() string {
+	return fmt.Sprintf(`
 pipeline:
   id: features
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
@@ -95,11 +104,6 @@ kafka: { brokers: [%s] }
 metrics: { listen: "" }
 transform: { geometry: { source_crs: "%s" } }
 `, strings.Join(d.broker.ListenAddrs(), ", "), cmp.Or(d.source, "EPSG:4326"))
-	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return cfg
 }
 
 func (d *desk) put(records ...*kgo.Record) {
@@ -149,6 +153,9 @@ func request(path string) *http.Request {
 }
 
 func (d *desk) ask(r *http.Request) *httptest.ResponseRecorder {
+	if d.answers != nil {
+		return d.answers(r)
+	}
 	w := httptest.NewRecorder()
 	d.console.Handler().ServeHTTP(w, r.WithContext(d.t.Context()))
 	return w
