@@ -139,13 +139,14 @@ type chosen struct {
 	Values    []dlq.Value // the most frequent first
 	Places    int         // dead letters beside them that are refused for another place in their geometry
 	ValuesErr string
+	Trend     *trend
 }
 
 // chosenOf finds a group among all, with the values that are refused. It is nil when there is none: a link may be old.
 func (c *Console) chosenOf(ctx context.Context, groups []dlq.GroupJSON, id string) *chosen {
 	for _, g := range groups {
 		if g.ID == id {
-			out := &chosen{GroupJSON: g}
+			out := &chosen{GroupJSON: g, Trend: c.trendOf(ctx, g)}
 			var values dlq.Values
 			values, out.ValuesErr = c.refused(ctx, dlqindex.Query{}, g.ID, g.Code)
 			c.maskOf(ctx).values(values.Each)

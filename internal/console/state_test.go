@@ -182,3 +182,22 @@ func TestPage_S4_6_what_is_due_and_which_breaker_is_open(t *testing.T) {
 		t.Error(page)
 	}
 }
+
+// The trend of a group counts each dead letter once, from the first death until now.
+func TestTrend_S4_6_counts_each_dead_letter_once(t *testing.T) {
+	d := newDesk(t, letter("a", 0), letter("b", 1), letter("c", 1), letter("d", 1800), letter("now", 3600), letter("other", 60, func(c *header.Control) { c.ErrorCode = "timeout" }))
+	for _, g := range read[GroupsAnswer](d, "/api/groups").Groups {
+		got := d.console.trendOf(t.Context(), g)
+		want := map[string]string{"geometry_invalid": "[{0 0 32 3} {110 22 10 1} {230 22 10 1}]", "timeout": "[{0 0 32 1}]"}[g.Code]
+		if fmt.Sprint(got.Bars) != want {
+			t.Errorf("%s: %+v", g.Code, got)
+		}
+		if page := shown(d, "/?group="+g.ID, http.StatusOK); strings.Count(page, "<rect") != len(got.Bars) {
+			t.Error(page)
+		}
+	}
+	d.console.letters.Close()
+	if got := d.console.trendOf(t.Context(), dlq.GroupJSON{ID: "x", FirstSeen: "2026-11-03T04:00:00Z"}); got != nil {
+		t.Errorf("without an index: %+v", got)
+	}
+}

@@ -1,0 +1,25 @@
+package dlq
+
+import (
+	"context"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+)
+
+// Trend counts the letters of a query that died last in each of some parts of a time, which are equally long and begin at from.
+func (s *Service) Trend(ctx context.Context, q dlqindex.Query, from time.Time, part time.Duration, parts int) ([]int, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int, parts)
+	for i := range out {
+		q.Since = from.Add(time.Duration(i) * part)
+		q.Until = q.Since.Add(part)
+		if out[i], err = d.Count(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
