@@ -70,9 +70,8 @@ func turnOf(p permission) int {
 func (d *duty) works() {
 	d.t.Helper()
 	for _, args := range d.tried() {
-		if r := d.do(args); !worked(r) || slices.Contains(args, "--execute") && r.Code != 0 {
-			d.t.Errorf("%s with all that is printed for it: %s", strings.Join(args, " "), r)
-		}
+		r := d.do(args)
+		expect.That(d.t, worked(r) && (!slices.Contains(args, "--execute") || r.Code == 0), "%s with all that is printed for it: %s", strings.Join(args, " "), r)
 	}
 }
 
@@ -121,9 +120,7 @@ func dutyRows() []row {
 func testTopicsDuty(t *testing.T, kafka *guarded) {
 	w := newWard(t, kafka)
 	former := w.set.ID + ".retry-7s" // of an earlier configuration, and a record waits in it
-	if err := w.log.Create(w.ctx, former, 1, map[string]string{"retention.ms": "-1"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.log.Create(w.ctx, former, 1, map[string]string{"retention.ms": "-1"}))
 	w.sendRecords(&kgo.Record{Topic: former, Value: []byte(feature("a"))})
 	d := &duty{ward: w, role: acls.RoleTopics, commands: [][]string{{"consumer", "topics", "ensure"}}}
 	d.before = func(p permission) {
@@ -156,9 +153,7 @@ func testAdoptDuty(t *testing.T, kafka *guarded) {
 		w.send(ids("b", 5)...)
 		w.drain()
 	})
-	if n := len(w.read(w.topics.Output)); n != 10 {
-		t.Errorf("%d outputs, want 10", n)
-	}
+	expect.Equal(t, len(w.read(w.topics.Output)), 10, "outputs")
 }
 
 // An order that cannot be written is an error, and no order.
@@ -167,14 +162,12 @@ func testControlDuty(t *testing.T, kafka *guarded) {
 	d := &duty{ward: w, role: acls.RoleControl, commands: [][]string{{"consumer", "pause", "--reason", "a test"}}}
 	w.asAdmin(func() {
 		for _, order := range []string{"pause", "resume"} { // an empty topic is not read
-			w.order(order, "--reason", "a test")
+			w.does(order, "--reason", "a test")
 		}
 	})
 	orders := len(w.read(w.set.ID + ".control"))
 	d.before = func(permission) {
-		if n := len(w.read(w.set.ID + ".control")); n != orders {
-			t.Errorf("%d records in the control topic after an order that was refused, want %d", n, orders)
-		}
+		expect.Equal(t, len(w.read(w.set.ID+".control")), orders, "records in the control topic after an order that was refused")
 	}
 	d.test()
 	d.commands = [][]string{{"consumer", "resume", "--reason", "a test"}}
@@ -225,4 +218,121 @@ func (w *ward) verify(seen ...*kgo.Record) (account *conservation.Account) {
 	w.t.Helper()
 	w.asAdmin(func() { account = w.pipe.verify(seen...) })
 	return account
+}
+
+// replayerRows are the commands of the replayer, and a replay that loses each of its permissions while it runs.
+func replayerRows(t *testing.T, kafka *guarded) []row {
+	t.Helper()
+	rows := []row{{"replayer/read", testReplayerReads}, {"replayer/write", testReplayerWrites}, {"replayer/any DLQ", testAnyDLQ}}
+	all, names := tableOf(t, kafka, acls.RoleReplayerWrite)
+	for i, p := range all {
+		if p.op == acls.Write && p.grant.When(p.op) == acls.Always && !strings.HasSuffix(p.grant.Name, ".dlq") { // edits alone write to the DLQ
+			rows = append(rows, row{"replayer/running, " + names[i], func(t *testing.T, kafka *guarded) { testReplayLoses(t, kafka, i) }})
+		}
+	}
+	return rows
+}
+
+// testReplayerReads runs every command that changes nothing.
+func testReplayerReads(t *testing.T, kafka *guarded) {
+	w := newWard(t, kafka)
+	w.asAdmin(func() {
+		w.dead(4)
+		w.replay("--execute", "--limit", "1", "--replay-id", "first")
+	})
+	id := value(w.read(w.topics.DLQ)[3], "switchback-dead-letter-id")
+	d := &duty{ward: w, role: acls.RoleReplayerRead}
+	d.further = func() [][]string {
+		file := filepath.Join(t.TempDir(), "plan.jsonl")
+		return [][]string{
+			{"replayer", "groups"},
+			{"replayer", "list", "--details"},
+			{"replayer", "show", id},
+			{"replayer", "stats"},
+			{"replayer", "replays", "first"},
+			{"replayer", "audit"},
+			{"replayer", "export"},
+			{"replayer", "plan", "-f", file},
+			{"replayer", "replay"},
+			{"replayer", "replay", "--plan", file},
+			{"replayer", "discard"},
+			{"replayer", "reopen", "--status", "discarded"},
+			{"replayer", "edit", "--set", "properties.level=4"},
+			{"replayer", "prune", "--older-than", "30d"},
+			{"replayer", "acls", "--principal", "User:somebody"},
+		}
+	}
+	d.test()
+	wantTotals(t, w.verify(), 4, conservation.Place{Letters: 4, Replays: 1, Unread: 1})
+}
+
+// testReplayerWrites runs every command that changes something.
+func testReplayerWrites(t *testing.T, kafka *guarded) {
+	const n = 200
+	w := newWard(t, kafka)
+	w.asAdmin(func() {
+		w.dead(n)
+		if err := w.log.Delete(w.ctx, w.set.ID+".control"); err != nil { // the first replay makes a key
+			t.Fatal(err)
+		}
+		w.log = topiclog.Connect(t, w.log.Addrs())
+		w.run("consumer", "topics", "ensure", "-c", w.file)
+	})
+	letters := w.read(w.topics.DLQ)
+	d := &duty{ward: w, role: acls.RoleReplayerWrite}
+	last := len(letters)
+	next := func() string {
+		last--
+		return value(letters[last], "switchback-dead-letter-id")
+	}
+	d.further = func() [][]string {
+		reopened, file := next(), filepath.Join(t.TempDir(), "plan.jsonl")
+		return [][]string{
+			{"replayer", "replay", "--execute", "--reason", "a test", "--id", next()},
+			{"replayer", "discard", "--execute", "--reason", "a test", "--status", "pending", "--limit", "1"},
+			{"replayer", "prune", "--execute", "--reason", "a test", "--older-than", "1ms"},
+			{"replayer", "discard", "--execute", "--reason", "a test", "--id", reopened},
+			{"replayer", "reopen", "--execute", "--reason", "a test", "--id", reopened},
+			{"replayer", "reopen", "--lost"},
+			{"replayer", "edit", "--execute", "--reason", "a test", "--set", "properties.level=4", "--id", next()},
+			{"replayer", "plan", "-f", file, "--id", next()},
+			{"replayer", "replay", "--plan", file, "--execute", "--reason", "a test"},
+		}
+	}
+	d.test()
+	w.asAdmin(func() {
+		w.does("verify", "audit")
+	})
+}
+
+// testReplayLoses takes a permission from a replay that runs. It says so and ends; given again once the permission is back, it puts back what
+// is left, and nothing twice.
+func testReplayLoses(t *testing.T, kafka *guarded, i int) {
+	const n = 30
+	w := newWard(t, kafka)
+	w.asAdmin(func() { w.dead(n) })
+	all := w.printed(acls.RoleReplayerWrite)
+	w.grant(all...)
+	source := w.log.Tail(t, w.topics.Source)
+	args := []string{"replay", "-c", w.file, "--all", "--execute", "--reason", "a test"}
+	p := proc.Start(t, w.spec("replayer", append(slices.Clone(args), "--rate", "4/s")...))
+	source.UntilCount(w.ctx, t, "some replays", n+1)
+	w.take(all[i])
+	r := p.Wait(w.ctx, t)
+	wanted := w.denial(all[i])
+	expect.That(t, r.Code == exitPartly && wanted.MatchString(r.Stderr), "it does not say %q: %s", wanted, r)
+	w.grant(all[i])
+	if r := w.run("replayer", args...); r.Code != 0 {
+		t.Errorf("once more: %s", r)
+	}
+	times := map[string]int{}
+	source.Until(w.ctx, t, "every replay", func(seen []*kgo.Record) bool { return len(seen) >= 2*n })
+	for _, r := range source.Seen() {
+		times[string(r.Key)]++
+	}
+	for key, k := range times {
+		expect.That(t, k == 2, "%s is in the source %d times, want the event and its replay", key, k)
+	}
+	w.asAdmin(func() { w.drain() })
+	wantTotals(t, w.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
 }

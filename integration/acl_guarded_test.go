@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -47,9 +48,7 @@ func guardedKafka(t *testing.T) *guarded {
 	client := must.Get(kgo.NewClient(kgo.SeedBrokers(kafka.Addr)))(t)
 	t.Cleanup(func() {
 		client.Close()
-		if err := kafka.Close(false); err != nil {
-			t.Error(err)
-		}
+		expect.Do(t, kafka.Close(false))
 	})
 	return &guarded{Owned: kafka, admin: kadm.NewClient(client)}
 }
@@ -96,9 +95,7 @@ func prepareWard(t *testing.T, kafka *guarded, change ...func(*settings)) *ward 
 func (w *ward) create() *ward {
 	w.t.Helper()
 	w.ensure()
-	if err := w.log.Create(w.ctx, w.set.ID+".known", 1, map[string]string{"cleanup.policy": "compact"}); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.log.Create(w.ctx, w.set.ID+".known", 1, map[string]string{"cleanup.policy": "compact"}))
 	w.sendRecords(&kgo.Record{Topic: w.set.ID + ".known", Key: []byte("x"), Value: []byte("x")})
 	return w.confine()
 }
@@ -139,9 +136,8 @@ func (w *ward) printed(roles ...acls.Role) (all []permission) {
 func (w *ward) permissions(r proc.Result) (all []permission) {
 	w.t.Helper()
 	var said acls.Allowed
-	if err := json.Unmarshal([]byte(r.Stdout), &said); err != nil || r.Code != 0 {
-		w.t.Fatalf("%v: %s", err, r)
-	}
+	err := json.Unmarshal([]byte(r.Stdout), &said)
+	must.That(w.t, err == nil && r.Code == 0, "%v: %s", err, r)
 	for _, set := range said.Roles {
 		for _, g := range set.Grants {
 			for _, op := range g.Operations {
@@ -185,9 +181,7 @@ func (w *ward) grant(all ...permission) {
 					err = m.Err
 				}
 			}
-			if err != nil {
-				w.t.Errorf("grant %v: %v", p, err)
-			}
+			expect.That(w.t, err == nil, "grant %v: %v", p, err)
 		})
 	}
 	wg.Wait()
@@ -219,9 +213,7 @@ func (w *ward) take(p permission) {
 		}
 		n += len(g.Deleted)
 	}
-	if err != nil || n != 1 {
-		w.t.Fatalf("take %v: %d rules, %v", p, n, err)
-	}
+	must.That(w.t, err == nil && n == 1, "take %v: %d rules, %v", p, n, err)
 	w.inForce(p, 0)
 }
 

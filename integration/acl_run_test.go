@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -46,9 +46,7 @@ func testRunAtLeastOnce(t *testing.T, kafka *guarded) {
 		outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
 		return outputs == 3 && letters == 1, fmt.Sprint(outputs, " outputs, ", letters, " dead letters")
 	})
-	if ended {
-		t.Fatalf("the consumer has ended: %s", d.process.Wait(d.ctx, t))
-	}
+	must.That(t, !ended, "the consumer has ended: %s", d.process.Stderr)
 	d.stop(d.process)
 	w.asAdmin(func() { wantTotals(t, w.verify(), 4, conservation.Place{Output: 3, Letters: 1}) })
 }
@@ -62,10 +60,8 @@ type deprived struct {
 	letters *topiclog.Tail
 	address string // of its health
 	rounds  []string
-	beyond  int       // records beside the rounds, all of which die
-	said    int       // how much of the log was there when the permission was taken away
-	aborted int       // transactions, then
-	since   time.Time // the permission was taken away, or the consumer was started without it
+	beyond  int // records beside the rounds, all of which die
+	said    int // how much of the log was there when the permission was taken away
 }
 
 // testRun takes the nth printed permission away from a consumer that runs, and then from one that starts: where the memory is empty,
@@ -131,9 +127,7 @@ func (d *deprived) round() {
 // delivered waits until all rounds have come to their end.
 func (d *deprived) delivered() {
 	d.t.Helper()
-	if ended := d.until(d.everything); ended {
-		d.t.Fatalf("the consumer has ended: %s", d.process.Wait(d.ctx, d.t))
-	}
+	must.That(d.t, !d.until(d.everything), "the consumer has ended: %s", d.process.Stderr)
 	d.address = d.pipe.address(d.process)
 	d.untilReady(d.address, http.StatusOK)
 }
@@ -205,14 +199,13 @@ func (d *deprived) holdsItself() {
 	}
 	d.send(ids("gone", d.beyond)...)
 	d.wantDenial()
-	d.wantNoLoop()
 	d.ward.grant(d.perm)
 	d.asAdmin(func() {
 		eventually.Until(d.ctx, d.t, "the order in the control topic", func() (bool, string) {
 			s := d.state()
 			return s.State.State == "held", fmt.Sprintf("%+v", s)
 		})
-		d.order("resume", "--reason", "a test")
+		d.does("resume", "--reason", "a test")
 	})
 	d.delivered()
 }
@@ -232,15 +225,11 @@ func (d *deprived) atStart() {
 	d.t.Helper()
 	d.take(d.perm)
 	d.round()
-	d.since = time.Now()
-	d.process, d.said, d.aborted, d.address = d.start("it"), 0, 0, ""
+	d.process, d.said, d.address = d.start("it"), 0, ""
 	d.wantDenial()
-	d.wantNoLoop()
 	d.ward.grant(d.perm)
 	if ended := d.until(d.everything); ended {
-		if r := d.process.Wait(d.ctx, d.t); r.Code != 1 {
-			d.t.Errorf("exit code %d, want 1: %s", r.Code, r)
-		}
+		expect.Equal(d.t, d.process.Wait(d.ctx, d.t).Code, 1, "exit code")
 		d.begin()
 	}
 	d.delivered()
@@ -249,15 +238,13 @@ func (d *deprived) atStart() {
 // deprive takes the permission away, and notes what was said before.
 func (d *deprived) deprive() {
 	d.t.Helper()
-	d.since = time.Now()
-	d.said, d.aborted = len(d.process.Stderr.String()), d.aborts(d.address)
+	d.said = len(d.process.Stderr.String())
 	d.take(d.perm)
 }
 
-// wantBlocked wants that the consumer says what is missing, is not ready, and tries again with pauses.
+// wantBlocked wants that the consumer says what is missing and is not ready.
 func (d *deprived) wantBlocked() {
 	d.t.Helper()
 	d.wantDenial()
 	d.untilReady(d.address, http.StatusServiceUnavailable)
-	d.wantNoLoop()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/jars"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
@@ -40,9 +41,7 @@ func example(t *testing.T, name, version string) java {
 // C-4: payments that Spring Kafka gave up after an enum was renamed are rewritten and put back, while the replayer is killed again and
 // again. The consumer that gave them up books each once, and its group says so.
 func TestAnyDLQ_C4_springKafka(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
-	needRealKafka(t)
+	beside(t, testrun.Proof, needRealKafka)
 	letters, kills, slowly := 400, 3, []string{"--rate", "200"} // else one transaction has all of them
 	if testrun.IsNightly(t) {
 		letters, kills, slowly = 23_000, 20, nil
@@ -58,18 +57,15 @@ func TestAnyDLQ_C4_springKafka(t *testing.T) {
 	at := []string{"--brokers", strings.Join(p.set.Brokers, ","), "--topic", topic + "-dlt"}
 	file := filepath.Join(t.TempDir(), "plan.jsonl")
 	plan := append([]string{"plan", "-f", file, "-o", "table", "--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}, at...)
-	if r := p.run("replayer", plan...); r.Code != 0 || !strings.Contains(r.Stdout, `/status: "OPEN" -> "PENDING"`) || !strings.Contains(r.Stderr, fmt.Sprintf("%s: %d", topic, letters)) {
-		t.Fatalf("plan: %s", r)
-	}
+	r := p.run("replayer", plan...)
+	must.That(t, r.Code == 0 && strings.Contains(r.Stdout, `/status: "OPEN" -> "PENDING"`) && strings.Contains(r.Stderr, fmt.Sprintf("%s: %d", topic, letters)), "plan: %s", r)
 	replay := append([]string{"replay", "--plan", file, "--execute", "--reason", "OPEN is PENDING now", "--create-topics", "--take-over"}, at...)
 	p.killReplays(topic, letters, kills, slices.Concat(replay, slowly))
-	r := p.run("replayer", append(replay, "--watch-group", topic, "--wait", "--grace", "2s", "-o", "table")...)
+	r = p.run("replayer", append(replay, "--watch-group", topic, "--wait", "--grace", "2s", "-o", "table")...)
 	must.That(t, r.Code == 0 && strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", letters)), "the last replay: %s", r)
 	p.wantEach(topic, letters, letters) // the first time each died
 	p.wantEach(topic+"-booked", letters, 0)
-	if n := written(p.ctx, t, p.log, topic+"-dlt"); n != letters {
-		t.Errorf("%d dead letters, want the %d from before", n, letters)
-	}
+	expect.Equal(t, written(p.ctx, t, p.log, topic+"-dlt"), letters, "dead letters")
 }
 
 // written counts the records of a topic.
@@ -105,9 +101,7 @@ func (p *pipe) killReplays(topic string, letters, kills int, replay []string) {
 		}
 	}
 	p.t.Logf("%d of %d kills met a running replayer, with %d records in %s, committed or not", hit, kills, len(uncommitted.Seen()), topic)
-	if hit == 0 {
-		p.t.Errorf("none of %d kills met a running replayer", kills)
-	}
+	expect.That(p.t, hit != 0, "none of %d kills met a running replayer", kills)
 }
 
 // wantEach fails unless a topic has one record of each payment behind the first ones.
@@ -121,11 +115,7 @@ func (p *pipe) wantEach(topic string, letters, first int) {
 		}
 	}
 	for i := range letters {
-		if n := seen[fmt.Sprint("p-", i)]; n != 1 {
-			p.t.Errorf("%s has p-%d %d times", topic, i, n)
-		}
+		expect.Equal(p.t, seen[fmt.Sprint("p-", i)], 1, topic, "has p-", i, "times")
 	}
-	if len(records) != letters+first || len(seen) != letters {
-		p.t.Errorf("%s has %d records of %d payments, want %d of %d", topic, len(records), len(seen), letters+first, letters)
-	}
+	expect.That(p.t, len(records) == letters+first && len(seen) == letters, "%s has %d records of %d payments, want %d of %d", topic, len(records), len(seen), letters+first, letters)
 }

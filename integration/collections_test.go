@@ -55,9 +55,7 @@ func (p *pipe) wantFeatures(n int, left ...int) {
 		seen[string(r.Key)]++
 		name := string(r.Key)
 		part, _ := topiclog.Header(r, "switchback-part")
-		if want := fmt.Sprintf("%s/%d", name[strings.LastIndexByte(name, '-')+1:], partsOf); part != want {
-			p.t.Errorf("output %s says that it is part %q, want %s", name, part, want)
-		}
+		expect.Equal(p.t, fmt.Sprintf("%s/%d", name[strings.LastIndexByte(name, '-')+1:], partsOf), part, "output", name, "says that it is part")
 	}
 	want := map[string]int{}
 	for _, name := range ids("c", n) {
@@ -67,9 +65,7 @@ func (p *pipe) wantFeatures(n int, left ...int) {
 			}
 		}
 	}
-	if !maps.Equal(seen, want) {
-		p.t.Errorf("%d features in the output, want %d, each once: %v", len(seen), len(want), seen)
-	}
+	expect.That(p.t, maps.Equal(seen, want), "%d features in the output, want %d, each once: %v", len(seen), len(want), seen)
 }
 
 // serves lets the service take what it refused.
@@ -98,9 +94,7 @@ func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
 			p.wantFeatures(n, 1, 7)
 			for _, name := range ids("c", n) {
 				for i, want := range map[int]int{0: 1, 1: 1, 4: 2, 6: 3, 7: 0} {
-					if got := len(p.places.Arrivals(fmt.Sprintf("%s-%d", name, i))); got != want {
-						t.Errorf("the service was asked %d times for feature %d of %s, want %d", got, i, name, want)
-					}
+					expect.Equal(t, len(p.places.Arrivals(fmt.Sprintf("%s-%d", name, i))), want, "the service was asked", i, name)
 				}
 			}
 			p.putBack(t, n)
@@ -118,9 +112,8 @@ func (p *pipe) putBack(t *testing.T, n int) {
 	}
 	must.That(t, len(codes) == 2, "dead letters of the parts %v", codes)
 	p.serves(n)
-	if code, out := p.replay("--execute", "--including-failing", "--code", codes["1/9"]); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, out)
-	}
+	code, out := p.replay("--execute", "--including-failing", "--code", codes["1/9"])
+	must.That(t, code == 0, "exit code %d\n%s", code, out)
 	p.drain()
 	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, Letters: 2 * n, Replays: n})
 	p.wantFeatures(n, 7)
@@ -135,9 +128,7 @@ func (p *pipe) putBack(t *testing.T, n int) {
 
 // S3-1, S4-14: consumers that are killed while features of collections wait, die and are delivered lose none and double none.
 func TestPerFeatureKilled_S3_1_S4_14(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	needRealKafka(t)
+	beside(t, testrun.Nightly, needRealKafka)
 	for _, order := range []string{"none", "latest_wins", "strict"} {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
@@ -48,9 +49,7 @@ func readOverlay(t *testing.T, bound time.Duration) *overlay {
 	o := &overlay{pipe: newPipe(t, bound), server: server, services: map[string]composeService{}, id: topiclog.Unique("features")}
 	for _, name := range []string{"compose.yaml", "compose.sink.yaml"} {
 		var file struct{ Services map[string]composeService }
-		if err := yaml.Unmarshal([]byte(deployed(t, name)), &file); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.Do(t, yaml.Unmarshal([]byte(deployed(t, name)), &file))
 		for service, s := range file.Services {
 			both := o.services[service]
 			if len(s.Command) > 0 {
@@ -82,13 +81,9 @@ func deployed(t *testing.T, name string) string {
 func (o *overlay) spec(service, program string) proc.Spec {
 	o.t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", "deploy"))
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Do(o.t, err)
 	host, port, err := net.SplitHostPort(o.server.Addr)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must.Do(o.t, err)
 	here := strings.NewReplacer("/etc/switchback/pipeline.yaml", root+"/config.compose.yaml", "/etc/switchback/table.sql", root+"/sink.sql", "@postgis:5432/", "@"+o.server.Addr+"/")
 	s := proc.Spec{Path: program, Dir: o.t.TempDir(), Env: []string{
 		"SWITCHBACK_KAFKA_BROKERS=" + strings.Join(o.world.kafka.Addrs, ","), "SWITCHBACK_PIPELINE_ID=" + o.id, "SWITCHBACK_METRICS_LISTEN=127.0.0.1:0", "PGPORT=" + port,
@@ -111,9 +106,7 @@ var documented = regexp.MustCompile(`(?m)^#   docker compose .* exec postgis (ps
 // S0-6: whoever follows deploy/compose.sink.yaml word by word has every feature of the example in the table: no dead letter, heights
 // and all. The commands are those of the file, on a real Kafka and a real PostGIS.
 func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	needRealKafka(t)
+	beside(t, testrun.Nightly, needRealKafka)
 	o := readOverlay(t, 2*time.Minute)
 	psql := must.Get(o.server.Program("psql"))(t)
 	admin := connect(o.ctx, t, "postgres://switchback@"+o.server.Addr+"/postgres")
@@ -143,9 +136,7 @@ func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
 	if letters := o.read(o.id + ".dlq"); len(letters) > 0 {
 		t.Errorf("%d dead letters, such as %s: %s", len(letters), letters[0].Key, value(letters[0], "switchback-error-message"))
 	}
-	if n := count(o.ctx, t, db, "select count(*) from features where st_zmflag(geom) = 2 and st_srid(geom) = 4326"); n != earthquakes {
-		t.Errorf("%d features with a depth", n)
-	}
+	expect.Equal(t, count(o.ctx, t, db, "select count(*) from features where st_zmflag(geom) = 2 and st_srid(geom) = 4326"), earthquakes, "features with a depth")
 	said := documented.FindStringSubmatch(deployed(t, "compose.sink.yaml"))
 	must.That(t, said != nil, "deploy/compose.sink.yaml does not say how to look at the table")
 	host, port, _ := net.SplitHostPort(o.server.Addr)
@@ -157,9 +148,7 @@ func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
 
 func count(ctx context.Context, t *testing.T, db *pgx.Conn, sql string) (n int) {
 	t.Helper()
-	if err := db.QueryRow(ctx, sql).Scan(&n); err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
+	must.Do(t, db.QueryRow(ctx, sql).Scan(&n))
 	return n
 }
 
@@ -167,8 +156,6 @@ func count(ctx context.Context, t *testing.T, db *pgx.Conn, sql string) (n int) 
 func (o *overlay) succeed(spec proc.Spec) string {
 	o.t.Helper()
 	r := proc.Run(o.ctx, o.t, spec)
-	if r.Code != 0 {
-		o.t.Fatalf("%s %v: %s", spec.Path, spec.Args, r)
-	}
+	must.That(o.t, r.Code == 0, "%s %v: %s", spec.Path, spec.Args, r)
 	return r.Stdout
 }

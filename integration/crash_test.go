@@ -1,16 +1,25 @@
 package integration
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // needRealKafka skips a test whose claim counts only on a real broker. Where one
@@ -31,9 +40,7 @@ func needRealKafka(t *testing.T) {
 // S3-1, S4-14, C-1: consumers killed in mid-flow, several times, lose nothing and
 // double nothing for a reader with read_committed.
 func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
-	needRealKafka(t)
+	beside(t, testrun.Proof, needRealKafka)
 	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n, kills = 6000, 5
 	all := ids("k", n)
@@ -51,9 +58,8 @@ func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 	p.drain()
 	wantTotals(t, p.verify(tiers.Seen()...), n, conservation.Place{Output: n - n/100, Letters: n / 100})
 	// How many failures reach a tier depends on the kills: an attempt that dies with its consumer has used up an answer.
-	if held := p.neverEarly(tiers.Seen()); held < n/100 {
-		t.Errorf("%d tier records were seen: too few to prove anything", held)
-	}
+	held := p.neverEarly(tiers.Seen())
+	expect.That(t, held >= n/100, "%d tier records were seen: too few to prove anything", held)
 }
 
 // killAmid starts consumers, one after the other, and kills each once it has added
@@ -73,9 +79,204 @@ func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
 			}
 			return len(seen) >= mark
 		})
-		if !consumer.Kill() {
-			p.t.Fatalf("kill %d hit a consumer that had already ended", kill+1)
-		}
+		must.That(p.t, consumer.Kill(), "kill %d hit a consumer that had already ended", kill+1)
 	}
 	p.places.Budget(-1)
+}
+
+// S3-1: brokers that are restarted one after the other, as in an upgrade, interrupt a consumer for as long as
+// leaders and coordinators move, not for a session. Each node leads some partitions and coordinates some group or transaction.
+func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
+	beside(t, testrun.Nightly, needRealKafka)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
+	defer cancel()
+	nodes := must.Get(broker.OwnCluster(ctx, 3))(t)
+	t.Cleanup(func() {
+		expect.Do(t, nodes.Close())
+	})
+	p := newPipeOn(t, nodes.Addrs(), 5*time.Minute, heldSession, func(s *settings) { s.Replicas = 3 }).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	first, second := p.start("one"), p.start("two")
+	sent := 0
+	deliver := func(since string) {
+		t.Helper()
+		for range 12 { // over all partitions
+			sent++
+			p.send(fmt.Sprintf("k%d", sent))
+		}
+		output.UntilCount(p.ctx, t, "the results after "+since, sent)
+	}
+	deliver("the start")
+	for i, node := range nodes.Nodes {
+		must.Do(t, node.Stop(p.ctx))
+		deliver(fmt.Sprintf("the stop of node %d", i+1))
+		must.Do(t, node.Start(p.ctx))
+		deliver(fmt.Sprintf("the return of node %d", i+1))
+		must.Do(t, nodes.Whole(p.ctx))
+	}
+	p.stop(first)
+	p.stop(second)
+	wantTotals(t, p.verify(), sent, conservation.Place{Output: sent})
+}
+
+// heldSession sets the longest session timeout. It is longer than the time limit of a test, so a consumer that waits for a
+// session to time out never goes on.
+func heldSession(s *settings) { s.Session = "30m" }
+
+// ownKafka starts a broker that the test may kill and freeze.
+func ownKafka(t *testing.T) *broker.Owned {
+	t.Helper()
+	needRealKafka(t)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
+	defer cancel()
+	kafka := must.Get(broker.Own(ctx, broker.OwnOptions{}))(t)
+	t.Cleanup(func() {
+		expect.Do(t, kafka.Close(false))
+	})
+	return kafka
+}
+
+// S4-12: a consumer whose brokers hang becomes unready. After SIGTERM it waits for them until engine.shutdown_timeout and ends,
+// while they still hang.
+func TestBrokerHangs_S4_12_unreadyAndEndsInTime(t *testing.T) {
+	beside(t, testrun.Nightly)
+	kafka := ownKafka(t)
+	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, func(s *settings) { s.Metrics, s.Session = "127.0.0.1:0", "6s" }).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	spec := p.spec("consumer", "run", "-c", p.file)
+	spec.Env = append(spec.Env, "SWITCHBACK_ENGINE_INSTANCE=it", "SWITCHBACK_ENGINE_SHUTDOWN_TIMEOUT=4s")
+	consumer := proc.Start(t, spec)
+	address := p.address(consumer)
+	p.send("a")
+	output.UntilCount(p.ctx, t, "the first result", 1)
+	p.untilReady(address, http.StatusOK)
+	must.Do(t, kafka.Freeze())
+	body := p.untilReady(address, http.StatusServiceUnavailable)
+	expect.That(t, strings.Contains(body, "coordinator") || strings.Contains(body, "control topic") || strings.Contains(body, "member"), "/readyz does not say why: %s", body)
+	consumer.Signal(t, syscall.SIGTERM)
+	consumer.Wait(p.ctx, t)
+	must.Do(t, kafka.Thaw())
+	p.send("b")
+	p.drain()
+	wantTotals(t, p.verify(), 2, conservation.Place{Output: 2})
+}
+
+// untilReady waits for a status of /readyz and returns what it says.
+func (p *pipe) untilReady(address string, status int) (said string) {
+	p.t.Helper()
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("/readyz to say %d", status), func() (bool, string) {
+		code, body := p.get(address, "/readyz")
+		said = body
+		return code == status, fmt.Sprint(code, " ", body)
+	})
+	return said
+}
+
+// S3-1: a consumer that was killed and comes back under its name takes its partitions over at once. It does not wait for the
+// session of the killed process to time out.
+func TestKilled_S3_1_takesOverUnderItsName(t *testing.T) {
+	beside(t, testrun.Nightly, needRealKafka)
+	p := newPipe(t, 2*time.Minute, heldSession).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	p.send("a", "b", "c")
+	first := p.start("it")
+	output.UntilCount(p.ctx, t, "the first results", 3)
+	first.Kill()
+	p.send("d", "e", "f")
+	second := p.start("it")
+	output.UntilCount(p.ctx, t, "the results after the kill", 6)
+	p.stop(second)
+	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
+}
+
+// S3-1: a broker that is killed and started again interrupts a consumer for as long as it is away, not for a session.
+func TestBrokerRestarts_S3_1_itsMembersStayMembers(t *testing.T) {
+	beside(t, testrun.Nightly)
+	kafka := ownKafka(t)
+	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, heldSession).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	consumer := p.start("it")
+	p.send("a", "b", "c")
+	output.UntilCount(p.ctx, t, "the first results", 3)
+	must.Do(t, kafka.Kill())
+	must.Do(t, kafka.Start(p.ctx))
+	p.send("d", "e", "f")
+	output.UntilCount(p.ctx, t, "the results after the restart", 6)
+	p.stop(consumer)
+	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
+}
+
+// members waits until the group is stable with n members, each with partitions,
+// or has no member any more when n is 0.
+func (p *pipe) members(n int) {
+	p.t.Helper()
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("a stable group of %d members", n), func() (bool, string) {
+		groups, err := p.log.Admin().DescribeGroups(p.ctx, p.topics.Group)
+		if err != nil {
+			return false, err.Error()
+		}
+		group := groups[p.topics.Group]
+		working := 0
+		for _, m := range group.Members {
+			if assigned, ok := m.Assigned.AsConsumer(); ok && len(assigned.Topics) > 0 {
+				working++
+			}
+		}
+		if n == 0 {
+			return len(group.Members) == 0, fmt.Sprintf("%d members", len(group.Members))
+		}
+		return group.State == "Stable" && len(group.Members) == n && working == n,
+			fmt.Sprintf("%s with %d members, %d of them with partitions, error %v", group.State, len(group.Members), working, group.Err)
+	})
+}
+
+// stop ends a consumer as an operator does, and wants it to end well.
+func (p *pipe) stop(consumer *proc.Process) proc.Result {
+	p.t.Helper()
+	consumer.Signal(p.t, syscall.SIGTERM)
+	r := consumer.Wait(p.ctx, p.t)
+	expect.That(p.t, r.Code == 0, "after SIGTERM: %s", r)
+	return r
+}
+
+// S0-4, S3-1: a second consumer joins and leaves while records wait in a tier:
+// each is tried once more, not early, not stuck, and delivered once.
+func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
+	beside(t, testrun.Proof)
+	wait := 8 * time.Second
+	for !rebalanceWhileWaiting(t, wait) {
+		if wait *= 3; wait > 2*time.Minute {
+			t.Fatalf("records that wait for %v were due before the group was done", wait/3)
+		}
+	}
+}
+
+// rebalanceWhileWaiting is false, and proves nothing, when all records were delivered before the group was done: the wait is too
+// short for this machine.
+func rebalanceWhileWaiting(t *testing.T, wait time.Duration) bool {
+	t.Helper()
+	p := newPipe(t, 2*time.Minute, tiers(wait), func(s *settings) { s.Partitions = 6 }).ensure()
+	const n = 120
+	all := ids("r", n)
+	for _, id := range all {
+		p.places.Script(id, misbehave.Status(503))
+	}
+	waiting, output := p.log.Tail(t, p.topics.Tiers...), p.log.Tail(t, p.topics.Output)
+	first := p.start("first")
+	p.send(all...)
+	seen := waiting.UntilCount(p.ctx, t, "every record in the tier", n)
+	second := p.start("second")
+	p.members(2)
+	third := p.start("third")
+	p.members(3)
+	p.stop(second)
+	p.members(2)
+	early := len(output.Seen())
+	output.UntilCount(p.ctx, t, "every record delivered", n)
+	p.stop(first)
+	p.stop(third)
+
+	wantTotals(t, p.verify(seen...), n, conservation.Place{Output: n})
+	expect.Equal(t, p.neverEarly(waiting.Seen()), n, "tier records")
+	return early < n
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -123,9 +124,7 @@ type foreignError struct {
 func (d *foreignDesk) replayer(command, dlq string, args ...string) []string {
 	d.t.Helper()
 	r := d.run("replayer", append([]string{command, "-c", d.file, "--topic", d.topic(dlq), "--dialect", "auto", "-o", "ndjson"}, args...)...)
-	if r.Code != 0 {
-		d.t.Fatalf("replayer %s: %s", command, r)
-	}
+	must.That(d.t, r.Code == 0, "replayer %s: %s", command, r)
 	return strings.Split(strings.TrimSpace(r.Stdout), "\n")
 }
 
@@ -135,9 +134,7 @@ func (d *foreignDesk) letters(dlq string) map[foreignPlace]foreignLetter {
 	out := map[foreignPlace]foreignLetter{}
 	for _, line := range d.replayer("list", dlq, "--details") {
 		var l foreignLetter
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			d.t.Fatalf("%v: %s", err, line)
-		}
+		must.Do(d.t, json.Unmarshal([]byte(line), &l))
 		out[l.DLQ] = l
 	}
 	return out
@@ -183,9 +180,7 @@ func (d *foreignDesk) compare(want death, got foreignLetter) {
 	}
 	w.Key, w.KeyBase64 = textOrBytes(want.of.Key)
 	w.Value, w.ValueBase64 = textOrBytes(want.of.Value)
-	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", w) {
-		d.t.Errorf("dead letter %d of %s in %s:\n got %+v\nwant %+v", want.nth, want.key, want.dlq, got, w)
-	}
+	expect.That(d.t, fmt.Sprintf("%+v", got) == fmt.Sprintf("%+v", w), "dead letter %d of %s in %s:\n got %+v\nwant %+v", want.nth, want.key, want.dlq, got, w)
 }
 
 func textOrBytes(b []byte) (string, []byte) {
@@ -205,29 +200,20 @@ func (d *foreignDesk) shows(want death, r *kgo.Record, listed map[foreignPlace]f
 		}
 	}
 	id := listed[foreignPlace{r.Topic, r.Partition, r.Offset}].ID
-	if err := json.Unmarshal([]byte(d.replayer("show", want.dlq, id)[0]), &detail); err != nil {
-		d.t.Fatal(err)
-	}
-	if len(detail.Headers) != len(r.Headers) {
-		d.t.Fatalf("show gives %d headers of %d", len(detail.Headers), len(r.Headers))
-	}
+	must.Do(d.t, json.Unmarshal([]byte(d.replayer("show", want.dlq, id)[0]), &detail))
+	must.That(d.t, len(detail.Headers) == len(r.Headers), "show gives %d headers of %d", len(detail.Headers), len(r.Headers))
 	for i, h := range r.Headers {
 		text, bytes := textOrBytes(h.Value)
-		if got := detail.Headers[i]; got.Key != h.Key || got.Value != text || string(got.ValueBase64) != string(bytes) {
-			d.t.Errorf("show gives header %d as %+v, it is %s=%q", i, got, h.Key, h.Value)
-		}
+		got := detail.Headers[i]
+		expect.That(d.t, got.Key == h.Key && got.Value == text && string(got.ValueBase64) == string(bytes), "show gives header %d as %+v, it is %s=%q", i, got, h.Key, h.Value)
 	}
 	count := 0
 	for _, line := range d.replayer("groups", want.dlq) {
 		var group struct{ Count int }
-		if err := json.Unmarshal([]byte(line), &group); err != nil {
-			d.t.Fatal(err)
-		}
+		must.Do(d.t, json.Unmarshal([]byte(line), &group))
 		count += group.Count
 	}
-	if count != len(listed) {
-		d.t.Errorf("groups count %d dead letters of %d", count, len(listed))
-	}
+	expect.That(d.t, count == len(listed), "groups count %d dead letters of %d", count, len(listed))
 }
 
 // goldenHeaders is a golden file of internal/dialects: the headers of a real letter, and which record died.
@@ -271,14 +257,9 @@ func (d *foreignDesk) keep(want death, r *kgo.Record) {
 		}
 		g.Headers = append(g.Headers, header)
 	}
-	text, err := json.MarshalIndent(g, "", "  ")
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	text := must.Get(json.MarshalIndent(g, "", "  "))(d.t)
 	file := filepath.Join("..", "internal", "dialects", "testdata", want.golden+".json")
-	if err := os.WriteFile(file, append(text, '\n'), 0o644); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, os.WriteFile(file, append(text, '\n'), 0o644))
 }
 
 // libraries names what writes each dialect here.

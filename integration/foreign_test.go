@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +13,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/jars"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -20,8 +25,7 @@ import (
 // C-4, S4-8: dead letters that the real libraries wrote are told by their headers and read right, down to which of doubled
 // headers counts; when Spring fails again on one that was put back, the loop closes. The programs are in the folder foreign.
 func TestForeign_C4_letters_of_the_real_libraries(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
+	beside(t, testrun.Nightly)
 	j := theJava(t, theWorld(t))
 	t.Run("spring", func(t *testing.T) { t.Parallel(); springLetters(t, j) })
 	t.Run("spring_beside_a_pipeline", func(t *testing.T) { t.Parallel(); springBesideAPipeline(t, j) })
@@ -83,9 +87,8 @@ func springBesideAPipeline(t *testing.T, j java) {
 		error: foreignError{Class: springWrapper, Code: "IllegalStateException", CauseClass: "java.lang.IllegalStateException", Message: "Listener failed; no room for this feature"},
 	}
 	d.wants(first)
-	if code, out := d.replay("--execute"); code != 0 {
-		t.Fatalf("exit code %d\n%s", code, out)
-	}
+	code, out := d.replay("--execute")
+	must.That(t, code == 0, "exit code %d\n%s", code, out)
 	back := d.read(d.topics.Source)[1]
 	theirs := slices.DeleteFunc(slices.Clone(back.Headers), func(h kgo.RecordHeader) bool { return strings.HasPrefix(h.Key, "switchback-") })
 	if string(back.Value) != string(sent.Value) || back.Partition != sent.Partition || !slices.EqualFunc(theirs, sent.Headers, sameHeader) {
@@ -94,9 +97,9 @@ func springBesideAPipeline(t *testing.T, j java) {
 	was, again := d.written("dlq", "f-3", 1), d.written("dlq", "f-3", 2)
 	letter := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
 	source := foreignPlace{back.Topic, back.Partition, back.Offset}
-	if id := fmt.Sprintf("dlq-%d-%d", was.Partition, was.Offset); letter.Dialect != "spring" || letter.ID != id || letter.Source != source || letter.Error != first.error {
-		t.Errorf("dead again: %+v, want %s, which is Spring's and died at %v", letter, id, source)
-	}
+	id := fmt.Sprintf("dlq-%d-%d", was.Partition, was.Offset)
+	expect.That(t, letter.Dialect == "spring" && letter.ID == id && letter.Source == source && letter.Error == first.error,
+		"dead again: %+v, want %s, which is Spring's and died at %v", letter, id, source)
 	d.closesTheLoop(letter.ID, again)
 }
 
@@ -124,23 +127,17 @@ func (d *foreignDesk) closesTheLoop(id string, again *kgo.Record) {
 				report.UnderWay+report.Reprocessed != 0 || report.Reasons["failed again: IllegalStateException"] != 1 {
 				d.t.Errorf("status of replay %d: %s", replay, r)
 			}
-			if got := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]; got.ID != id || got.Status != want {
-				d.t.Errorf("after replay %d: %+v, want it %s", replay, got, want)
-			}
+			got := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
+			expect.That(d.t, got.ID == id && got.Status == want, "after replay %d: %+v, want it %s", replay, got, want)
 		}
-		if r := d.run("replayer", "index", "-c", d.file, "--check"); r.Code != 0 {
-			d.t.Errorf("the index: %s", r)
-		}
+		r := d.run("replayer", "index", "-c", d.file, "--check")
+		expect.That(d.t, r.Code == 0, "the index: %s", r)
 		code, out := d.replay("--execute")
 		if replay == 3 {
-			if code != exitNothing {
-				d.t.Errorf("a replay takes an escalated letter: exit code %d\n%s", code, out)
-			}
+			expect.That(d.t, code == exitNothing, "a replay takes an escalated letter: exit code %d\n%s", code, out)
 			break
 		}
-		if code != 0 {
-			d.t.Fatalf("exit code %d\n%s", code, out)
-		}
+		must.That(d.t, code == 0, "exit code %d\n%s", code, out)
 		again = d.written("dlq", "f-3", replay+2)
 	}
 	if states, _ := d.states(); states[id].Status != "replaying" || states[id].ReprocessCount != 2 {
@@ -225,4 +222,75 @@ func streamsLetters(t *testing.T, j java) {
 	// Put back with all headers, every one of them is doubled: the last counts.
 	redriven := d.again("streams", d.written("streams-dlq", "divided", 1))
 	d.wants(death{dlq: "streams-dlq", key: "divided", nth: 2, of: redriven, dialect: "streams", error: byZero, golden: "streams-redriven"})
+}
+
+// The libraries whose dead letters are read. foreign/pom.xml lists them for Maven.
+const (
+	springKafka  = "4.1.1"
+	foreignKafka = "4.2.1" // Kafka Connect and Kafka Streams
+)
+
+// java is a class path with the programs of the folder foreign, compiled.
+type java struct {
+	bin, classes, libs string
+}
+
+// theJava compiles the programs of the folder foreign against the real libraries. Where a real
+// broker is demanded, so are they.
+func theJava(t *testing.T, w *world) java {
+	t.Helper()
+	if !w.kafka.Real() {
+		t.Skip("Java's libraries are tried against a real broker only: " + broker.EnvForce + "=kafka demands one")
+	}
+	pom := must.Get(os.ReadFile(filepath.Join("foreign", "pom.xml")))(t)
+	for _, version := range []string{"<artifactId>spring-kafka</artifactId><version>" + springKafka + "<", "<artifactId>kafka-streams</artifactId><version>" + foreignKafka + "<"} {
+		must.That(t, strings.Contains(string(pom), version), "foreign/pom.xml does not hold %s", version)
+	}
+	missing := t.Skipf
+	if broker.Forced() {
+		missing = t.Fatalf
+	}
+	if _, err := exec.LookPath("javac"); err != nil {
+		missing("the dead letters of Java's libraries cannot be made: %v", err)
+	}
+	libs, err := jars.Set{Name: "foreign-spring-kafka-" + springKafka + "-kafka-" + foreignKafka, POM: pom}.Fetch(t.Context(), broker.Forced())
+	if err != nil {
+		missing("the dead letters of Java's libraries cannot be made: %v", err)
+	}
+	j := java{classes: t.TempDir(), libs: filepath.Join(libs, "*")}
+	if j.bin, err = exec.LookPath("java"); err != nil {
+		t.Fatalf("javac is there and java is not: %v", err)
+	}
+	j.compile(t)
+	said := must.Get(exec.CommandContext(t.Context(), j.bin, "-version").CombinedOutput())(t)
+	version, _, _ := strings.Cut(string(said), "\n")
+	fmt.Printf("dead letters by: Spring Kafka %s, Kafka Connect %s, Kafka Streams %s on %s\n",
+		springKafka, foreignKafka, foreignKafka, strings.ReplaceAll(version, `"`, ""))
+	return j
+}
+
+// compileAll compiles the programs that a pattern matches.
+func (j java) compileAll(t *testing.T, pattern string) {
+	t.Helper()
+	sources, err := filepath.Glob(pattern)
+	must.That(t, err == nil && len(sources) != 0, "no programs at %s: %v", pattern, err)
+	args := append([]string{"-d", j.classes, "-cp", j.libs, "--release", "17", "-proc:none", "-parameters"}, sources...)
+	out, err := exec.CommandContext(t.Context(), "javac", args...).CombinedOutput()
+	must.That(t, err == nil, "javac: %v\n%s", err, out)
+}
+
+func (j java) compile(t *testing.T) {
+	t.Helper()
+	j.compileAll(t, filepath.Join("foreign", "*.java"))
+	must.Do(t, os.CopyFS(filepath.Join(j.classes, "META-INF"), os.DirFS(filepath.Join("foreign", "META-INF"))))
+}
+
+// start starts a program that runs until the test ends.
+func (j java) start(t *testing.T, class string, args ...string) *proc.Process {
+	t.Helper()
+	flags := []string{
+		"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-cp", j.classes + string(os.PathListSeparator) + j.libs, class,
+	}
+	return proc.Start(t, proc.Spec{Path: j.bin, Args: append(flags, args...), Dir: t.TempDir()})
 }

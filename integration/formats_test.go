@@ -61,8 +61,7 @@ type codec struct {
 
 func newCodec(t *testing.T) codec {
 	t.Helper()
-	decoder, err := transform.New(transform.Config{})
-	must.That(t, err == nil, "%v", err)
+	decoder := must.Get(transform.New(transform.Config{}))(t)
 	encoder := must.Get(envelope.NewEventEncoder())(t)
 	return codec{decoder, encoder}
 }
@@ -71,8 +70,7 @@ func newCodec(t *testing.T) codec {
 func (c codec) avro(t *testing.T, id string, schema int) []byte {
 	t.Helper()
 	f := must.Get(c.decoder.Decode([]byte(feature(id))))(t)
-	value := must.Get(c.encoder.Append(envelope.AppendConfluent(nil, schema), f))(t)
-	return value
+	return must.Get(c.encoder.Append(envelope.AppendConfluent(nil, schema), f))(t)
 }
 
 // geojson reads an output.
@@ -82,8 +80,7 @@ func (c codec) geojson(t *testing.T, r *kgo.Record) string {
 		t.Fatalf("output %s is not framed: %x", r.Key, r.Value[:min(len(r.Value), 8)])
 	}
 	single := append(envelope.AppendSingleObject(nil, c.encoder.Schema()), r.Value[5:]...)
-	opener, err := envelope.New(c.decoder, envelope.Options{Format: envelope.Avro})
-	must.That(t, err == nil, "%v", err)
+	opener := must.Get(envelope.New(c.decoder, envelope.Options{Format: envelope.Avro}))(t)
 	content := must.Get(opener.Open(t.Context(), nil, single))(t)
 	text := must.Get(c.decoder.Encode(content.Feature))(t)
 	return string(text)
@@ -104,8 +101,7 @@ func cloudEvent(id string, left ...string) []kgo.RecordHeader {
 // and no record; a schema that nobody knows, or an event without its attributes, is a dead letter with the bytes that came;
 // and once the schema is there, the replayer says so and puts the letters back.
 func TestFormats_C1_C7(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	const n, bad = 40, 5
 	registry, codec := registryServer(t, 2), newCodec(t)
 	p := newPipe(t, 2*time.Minute, func(s *settings) {
@@ -142,9 +138,8 @@ func TestFormats_C1_C7(t *testing.T) {
 		registry.SeedSchema("producer-value", 2, lostSchema, eventSchema(t))
 		code, out := p.replay("--code", "schema_unknown")
 		expect.That(t, code == exitRefused && strings.Contains(out, fmt.Sprint(bad)) && !strings.Contains(out, "fails:"), "the dry run: exit code %d\n%s", code, out)
-		if code, out := p.replay("--code", "schema_unknown", "--execute"); code != 0 {
-			t.Fatalf("exit code %d\n%s", code, out)
-		}
+		code, out = p.replay("--code", "schema_unknown", "--execute")
+		must.That(t, code == 0, "exit code %d\n%s", code, out)
 		p.drain()
 		wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3*n + bad, Letters: 2 * bad, Replays: bad})
 	})
@@ -158,25 +153,20 @@ func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Regis
 	for _, r := range p.read(p.topics.Output) {
 		id := string(r.Key)
 		want := fmt.Sprintf(`{"type":"Feature","id":%q,"geometry":{"type":"Point","coordinates":[11.5,48.1]},"properties":{"id":%q,"level":3,"place_name":%q}}`, id, id, misbehave.PlaceName(id))
-		if got := codec.geojson(t, r); got != want {
-			t.Errorf("output %s is %s, want %s", id, got, want)
-		}
+		expect.Equal(t, codec.geojson(t, r), want, "output", id)
 		if header := envelope.AppendConfluent(nil, registered.ID); string(r.Value[:5]) != string(header) {
 			t.Errorf("output %s begins with %x, want %x", id, r.Value[:5], header)
 		}
-		if value, n := topiclog.Header(r, "content-type"); n != 1 || value != "application/avro" {
-			t.Errorf("output %s has %d content types, %q", id, n, value)
-		}
-		if _, n := topiclog.Header(r, "ce_id"); n != map[bool]int{true: 1}[strings.HasPrefix(id, "event")] {
-			t.Errorf("output %s has %d headers ce_id", id, n)
-		}
+		value, n := topiclog.Header(r, "content-type")
+		expect.That(t, n == 1 && value == "application/avro", "output %s has %d content types, %q", id, n, value)
+		_, n = topiclog.Header(r, "ce_id")
+		expect.That(t, n == map[bool]int{true: 1}[strings.HasPrefix(id, "event")], "output %s has %d headers ce_id", id, n)
 	}
 }
 
 // C-1, C-3: a FeatureCollection becomes one output per feature, or one dead letter with the bytes that came.
 func TestSplit_C1_C3(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	const n, parts = 20, 7
 	p := newPipe(t, time.Minute, func(s *settings) { s.Source = "split: features\n  collections: all_or_nothing" }).ensure()
 	collection := func(name string, last string) *kgo.Record {
@@ -200,14 +190,12 @@ func TestSplit_C1_C3(t *testing.T) {
 	for _, r := range p.read(p.topics.Output) {
 		from, _ := topiclog.Header(r, "switchback-source")
 		part, _ := topiclog.Header(r, "switchback-part")
-		if id, _ := topiclog.Header(r, "switchback-feature-id"); id != string(r.Key) || seen[id] || strings.HasPrefix(id, "bad") {
-			t.Errorf("output %s of %s, part %s, says it is %q", r.Key, from, part, id)
-		}
+		id, _ := topiclog.Header(r, "switchback-feature-id")
+		expect.That(t, id == string(r.Key) && !seen[id] && !strings.HasPrefix(id, "bad"), "output %s of %s, part %s, says it is %q", r.Key, from, part, id)
 		seen[string(r.Key)] = true
 	}
 	expect.That(t, len(seen) == n*parts, "%d features in the output, want %d", len(seen), n*parts)
 	letter := p.read(p.topics.DLQ)[0]
-	if message, _ := topiclog.Header(letter, "switchback-error-message"); string(letter.Value) != string(bad.Value) || !strings.Contains(message, fmt.Sprintf("/features/%d/properties/level", parts-1)) {
-		t.Errorf("the dead letter says %q", message)
-	}
+	message, _ := topiclog.Header(letter, "switchback-error-message")
+	expect.That(t, string(letter.Value) == string(bad.Value) && strings.Contains(message, fmt.Sprintf("/features/%d/properties/level", parts-1)), "the dead letter says %q", message)
 }

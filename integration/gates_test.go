@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -10,12 +11,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 func tolerance(keys string) func(*settings) {
@@ -25,8 +28,7 @@ func tolerance(keys string) func(*settings) {
 // S4-1, S1-8: a gate holds the pipeline at the first failure with a listed code. All instances die and are started again: it
 // is still held. After the cause is fixed and the pipeline resumed, everything is delivered at its first attempt.
 func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	p := newPipe(t, 2*time.Minute, killed, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_forbidden]")).ensure()
 	all := ids("g", 300)
 	for i, id := range all {
@@ -53,24 +55,20 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	for _, id := range all {
 		p.places.Script(id) // fixed
 	}
-	p.order("resume", "--reason", "permission granted")
+	p.does("resume", "--reason", "permission granted")
 	p.finish(again...)
 	wantTotals(t, p.verify(), len(all), conservation.Place{Output: len(all)})
 	p.triedOnce(p.topics.Output)
-	if letters := p.read(p.topics.DLQ); len(letters) != 0 {
-		t.Errorf("%d dead letters", len(letters))
-	}
-	if trail := p.ordersTrail(); !strings.Contains(trail, "held: ") || !strings.HasSuffix(trail, "state_changed: permission granted") {
-		t.Errorf("audit trail of the orders: %s", trail)
-	}
+	expect.Equal(t, len(p.read(p.topics.DLQ)), 0, "dead letters")
+	trail := p.ordersTrail()
+	expect.That(t, strings.Contains(trail, "held: ") && strings.HasSuffix(trail, "state_changed: permission granted"), "audit trail of the orders: %s", trail)
 }
 
 // S4-1: a batch beyond a tolerance goes to the DLQ as a group, also after a restart of everything, and the rest flows on.
 // What was delivered of it is in the audit trail. Its letters can be replayed, and what comes later is let through once a
 // person says so.
 func TestBatchQuarantine_S4_1(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, killed, tolerance("max_null_rate: 0.2, halt_on_geometry_invalid: false, min_records: 20")).ensure()
 	batch := func(id string, names []string, level string) {
 		var records []*kgo.Record
@@ -92,9 +90,9 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	batch("b-17", ids("y", 40), good) // the rest of it, good or not
 	batch("fine", ids("g", 40), good)
 	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
-	if s := readSummary(t, r.Stdout); r.Code != exitPartly || fmt.Sprint(s["quarantined_batches"]) != "[b-17]" || !strings.Contains(fmt.Sprint(s["limits_exceeded"]), "batch b-17") {
-		t.Errorf("a run that leaves a quarantined batch behind: %s", r)
-	}
+	s := readSummary(t, r.Stdout)
+	expect.That(t, r.Code == exitPartly && fmt.Sprint(s["quarantined_batches"]) == "[b-17]" && strings.Contains(fmt.Sprint(s["limits_exceeded"]), "batch b-17"),
+		"a run that leaves a quarantined batch behind: %s", r)
 	quarantined := map[string]int{}
 	for _, r := range p.read(p.topics.DLQ) {
 		quarantined[value(r, "batch-id")+" "+value(r, "switchback-error-code")]++
@@ -106,14 +104,12 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	if s := p.state(); s.State.State != "running" || len(s.Batches) != 1 || s.Batches[0].ID != "b-17" {
 		t.Errorf("status: %+v", s)
 	}
-	if r := p.run("replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "accepted as it is"); r.Code != 0 {
-		t.Fatalf("replay: %s", r)
-	}
+	r = p.run("replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "accepted as it is")
+	must.That(t, r.Code == 0, "replay: %s", r)
 	p.drain()
-	if r := p.run("consumer", "resume", "-c", p.file, "--batch", "b-18", "--reason", "x"); r.Code != 3 {
-		t.Errorf("a batch that is not quarantined: %s", r)
-	}
-	p.order("resume", "--batch", "b-17", "--reason", "fixed")
+	r = p.run("consumer", "resume", "-c", p.file, "--batch", "b-18", "--reason", "x")
+	expect.That(t, r.Code == 3, "a batch that is not quarantined: %s", r)
+	p.does("resume", "--batch", "b-17", "--reason", "fixed")
 	batch("b-17", ids("z", 10), good)
 	p.drain()
 	wantTotals(t, p.verify(), 210, conservation.Place{Output: 210, Letters: n, Replays: n})
@@ -135,8 +131,7 @@ func reported(t *testing.T, trail []*kgo.Record) (n int) {
 // Each rate that is too high ends a bounded run with the exit code 6, and the next run as well, until a person resumes it.
 // What is not finished by then is processed after it.
 func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	noLevel := func(id string) string {
 		return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{"id":%q},"geometry":{"type":"Point","coordinates":[11.5,48.1]}}`, id, id)
 	}
@@ -174,20 +169,131 @@ func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
 			p.sendRecords(records...)
 			for range 2 {
 				r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
-				if s := readSummary(t, r.Stdout); r.Code != 6 || s["status"] != "held" || !strings.Contains(fmt.Sprint(s["reason"]), c.code) {
-					t.Fatalf("a bounded run beyond a tolerance: %s", r)
-				}
+				s := readSummary(t, r.Stdout)
+				must.That(t, r.Code == 6 && s["status"] == "held" && strings.Contains(fmt.Sprint(s["reason"]), c.code), "a bounded run beyond a tolerance: %s", r)
 			}
 			letters := len(p.read(p.topics.DLQ))
 			expect.That(t, (letters > 0) == c.letters, "%d dead letters when it was held", letters)
 			p.set.Tolerance = tolerant
 			p.write() // what a person decides who accepts the data as they are
-			p.order("resume", "--reason", "accepted")
+			p.does("resume", "--reason", "accepted")
 			p.drain()
 			account := p.verify()
-			if n, sum := account.Totals(); n != len(all) || sum.Waiting+sum.Unread > 0 || sum.Output+sum.Letters != len(all) {
-				t.Errorf("%d inputs in %+v", n, sum)
-			}
+			n, sum := account.Totals()
+			expect.That(t, n == len(all) && sum.Waiting+sum.Unread <= 0 && sum.Output+sum.Letters == len(all), "%d inputs in %+v", n, sum)
 		})
 	}
+}
+
+// S3-8, S3-3: consumers are killed while they refuse records that may not be used. Each refusal stands in the ledger once, and
+// its chain is whole: no kill leaves a gap, a fork or an entry of a transaction that was never committed.
+func TestGovernanceLedgerKilled_S3_8_S3_3(t *testing.T) {
+	beside(t, testrun.Nightly, needRealKafka)
+	p := newPipe(t, 3*time.Minute, killed, func(s *settings) {
+		s.More = "governance: { care: { header: care, deny: [ceremonial] } }\n"
+	}).ensure()
+	const n, every, kills = 3000, 10, 3
+	records := make([]*kgo.Record, n)
+	for i, id := range ids("g", n) {
+		care := "open"
+		if i%every == 0 {
+			care = "open, ceremonial"
+		}
+		records[i] = &kgo.Record{
+			Topic: p.topics.Source, Key: []byte(id), Value: []byte(feature(id)), Headers: []kgo.RecordHeader{{Key: "care", Value: []byte(care)}},
+		}
+	}
+	letters := p.log.Tail(t, p.topics.DLQ)
+	p.sendRecords(records...)
+	for kill := range kills {
+		// The service answers for a part only, so that the kill meets work in flight on the fastest machine too.
+		p.places.Budget(n / (kills + 2))
+		consumer := p.start("it")
+		letters.UntilCount(p.ctx, t, fmt.Sprintf("refusals before kill %d", kill+1), len(letters.Seen())+n/every/(4*kills))
+		must.That(t, consumer.Kill(), "kill %d hit a consumer that had already ended", kill+1)
+	}
+	p.places.Budget(-1)
+	p.drain()
+	wantTotals(t, p.verify(), n, conservation.Place{Output: n - n/every, Letters: n / every})
+	r := p.run("consumer", "verify", "audit", "-c", p.file, "-o", "json")
+	var found struct{ Chains []audit.Report }
+	err := json.Unmarshal([]byte(r.Stdout), &found)
+	must.That(t, err == nil && r.Code == 0, "%v: %s", err, r)
+	entries := int64(0)
+	for _, c := range found.Chains {
+		entries += c.Entries
+	}
+	expect.That(t, entries == n/every, "the ledger has %d entries, want %d: %s", entries, n/every, r)
+}
+
+// forged is a record of a producer that claims to be a replay.
+func (p *pipe) forged(id string, level int, headers map[string]string) *kgo.Record {
+	r := &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))}
+	for name, value := range headers {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	}
+	return r
+}
+
+// warned drains, and fails unless the consumer warned of a record whose headers it did not believe.
+func (p *pipe) warned(reason string) {
+	p.t.Helper()
+	r := p.start("it", "--until-end").Wait(p.ctx, p.t)
+	must.That(p.t, r.Code == 0, "consumer run --until-end: %s", r)
+	for line := range strings.Lines(r.Stderr) {
+		if strings.Contains(line, `"level":"WARN"`) && strings.Contains(line, `"reason":"`+reason+`"`) && strings.Contains(line, `"topic":"`+p.topics.Source+`"`) {
+			return
+		}
+	}
+	p.t.Errorf("no warning with the reason %s:\n%s", reason, r.Stderr)
+}
+
+// S4-6: a producer cannot close a dead letter: neither with forged headers, nor with a replay that it has read and changed.
+func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
+	beside(t, testrun.Fast)
+	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
+	p.dead(1)
+	letter := p.read(p.topics.DLQ)[0]
+	id, _ := topiclog.Header(letter, "switchback-dead-letter-id")
+	source, _ := topiclog.Header(letter, "switchback-source")
+	p.sendRecords(p.forged("other", 4, map[string]string{
+		"switchback-dead-letter-id": id, "switchback-source": source, "switchback-replay-id": "forged", "switchback-replay-count": "1",
+	}))
+	p.warned("missing")
+	states, _ := p.states()
+	expect.That(t, len(states) == 0, "a forged replay changed the state of a dead letter: %+v", states)
+	p.places.Default(misbehave.Status(404))
+	code, out := p.replay("--execute")
+	must.That(t, code == 0, "exit code %d\n%s", code, out)
+	replay := p.read(p.topics.Source)[2]
+	proof, n := topiclog.Header(replay, "switchback-replay-proof")
+	expect.That(t, n == 1 && proof != "", "the replay has %d proofs", n)
+	p.drain()
+	p.wantStates(1, "pending") // it failed again
+	p.places.Default(misbehave.OK())
+	changed := &kgo.Record{Topic: replay.Topic, Key: []byte("another"), Value: []byte(featureAt("another", 9)), Headers: replay.Headers}
+	p.sendRecords(changed)
+	p.warned("invalid")
+	p.wantStates(1, "pending")
+	code, out = p.replay("--execute")
+	must.That(t, code == 0, "exit code %d\n%s", code, out)
+	p.drain()
+	p.wantStates(1, "reprocessed")
+	p.sendRecords(&kgo.Record{Topic: replay.Topic, Key: replay.Key, Value: replay.Value, Headers: replay.Headers}) // a copy, its proof is valid
+	p.drain()
+	r := p.run("replayer", "replays", "-c", p.file)
+	expect.That(t, r.Code == 0 && strings.Contains(r.Stderr, "1 outcome not counted"), "replayer replays: %s", r)
+	wantChains(t, p)
+	r = p.run("replayer", "list", "-c", p.file, "-o", "json")
+	expect.That(t, strings.Contains(r.Stdout, `"reprocessed"`), "the copy of an earlier replay changed the state: %s", r)
+}
+
+// wantChains holds the audit trail against its chains, and shows that an event which somebody adds breaks one.
+func wantChains(t *testing.T, p *pipe) {
+	t.Helper()
+	p.does("verify", "audit")
+	p.sendRecords(&kgo.Record{Topic: p.topics.Audit, Value: []byte(
+		`{"time":"2026-11-03T04:05:06.000Z","pipeline":"x","source":"","decision":"state_changed","attempt":0,"by":"mallory","chain":{"of":"operators","seq":9,"prev":"","hash":"sha256:00"}}`)})
+	r := p.run("consumer", "verify", "audit", "-c", p.file)
+	expect.That(t, r.Code == 4 && strings.Contains(r.Stdout, "BROKEN"), "consumer verify audit with a forged event: %s", r)
 }

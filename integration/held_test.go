@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
@@ -21,13 +22,11 @@ import (
 // holds is what an instance says once it obeys an order to hold.
 var holds = regexp.MustCompile(`"msg":"pipeline paused"`)
 
-// order runs a command that orders something for the pipeline.
-func (p *pipe) order(args ...string) proc.Result {
+// does runs a command of the consumer, which must succeed.
+func (p *pipe) does(args ...string) proc.Result {
 	p.t.Helper()
 	r := p.run("consumer", append(args, "-c", p.file)...)
-	if r.Code != 0 {
-		p.t.Fatalf("consumer %s: %s", strings.Join(args, " "), r)
-	}
+	must.That(p.t, r.Code == 0, "consumer %s: %s", strings.Join(args, " "), r)
 	return r
 }
 
@@ -45,10 +44,8 @@ type pipelineStatus struct {
 
 func (p *pipe) state() (s pipelineStatus) {
 	p.t.Helper()
-	r := p.order("status", "-o", "json")
-	if err := json.Unmarshal([]byte(r.Stdout), &s); err != nil {
-		p.t.Fatalf("status is not JSON: %v\n%s", err, r.Stdout)
-	}
+	r := p.does("status", "-o", "json")
+	must.Do(p.t, json.Unmarshal([]byte(r.Stdout), &s))
 	return s
 }
 
@@ -73,9 +70,7 @@ func (p *pipe) holding(names ...string) []*proc.Process {
 func (p *pipe) kill(instances ...*proc.Process) {
 	p.t.Helper()
 	for _, i := range instances {
-		if !i.Kill() {
-			p.t.Error("an instance ended by itself")
-		}
+		expect.That(p.t, i.Kill(), "an instance ended by itself")
 	}
 }
 
@@ -87,9 +82,7 @@ func (p *pipe) finish(instances ...*proc.Process) {
 	}
 	for _, i := range instances {
 		i.Signal(p.t, syscall.SIGTERM)
-		if r := i.Wait(p.ctx, p.t); r.Code != 0 {
-			p.t.Errorf("an instance that was held and resumed: %s", r)
-		}
+		expect.Equal(p.t, i.Wait(p.ctx, p.t).Code, 0, "an instance that was held and resumed code")
 	}
 	p.drain()
 }
@@ -114,9 +107,8 @@ func (p *pipe) triedOnce(topics ...string) {
 	p.t.Helper()
 	for _, topic := range topics {
 		for _, r := range p.read(topic) {
-			if n, err := strconv.Atoi(value(r, "switchback-attempt")); err == nil && n > 1 {
-				p.t.Errorf("%s/%d/%d took %d attempts", r.Topic, r.Partition, r.Offset, n)
-			}
+			n, err := strconv.Atoi(value(r, "switchback-attempt"))
+			expect.That(p.t, err != nil || n <= 1, "%s/%d/%d took %d attempts", r.Topic, r.Partition, r.Offset, n)
 		}
 	}
 }
@@ -133,32 +125,25 @@ func value(r *kgo.Record, header string) string {
 // S1-8, S4-12: what a person orders holds in every instance and over the death of all of them. Nothing is lost or spent
 // meanwhile.
 func TestPause_S1_8_S4_12(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, killed).ensure()
 	first, second := ids("a", 120), ids("b", 120)
 	p.places.Script(first[7], misbehave.Status(503)) // one waits in a tier for a while
 	p.send(first...)
 	p.drain()
-	p.order("pause", "--reason", "maintenance of the target", "--actor", "ana")
+	p.does("pause", "--reason", "maintenance of the target", "--actor", "ana")
 	p.send(second...)
 	p.kill(p.holding("one", "two")...)
 	again := p.holding("one", "two", "three")
 	s := p.state()
 	expect.That(t, s.State.State == "held" && s.State.Reason == "maintenance of the target" && s.State.By == "ana" && s.State.Code == "operator" && s.Lag >= len(second), "status: %+v", s)
-	if n := len(p.read(p.topics.Output)); n != len(first) {
-		t.Errorf("%d outputs while held, want %d", n, len(first))
-	}
-	if r := p.start("bounded", "--until-end", "--summary", "-").Wait(p.ctx, t); r.Code != 6 || readSummary(t, r.Stdout)["status"] != "held" {
-		t.Errorf("a bounded run of a held pipeline: %s", r)
-	}
-	p.order("resume", "--reason", "target is back", "--actor", "ben")
+	expect.Equal(t, len(p.read(p.topics.Output)), len(first), "outputs while held")
+	r := p.start("bounded", "--until-end", "--summary", "-").Wait(p.ctx, t)
+	expect.That(t, r.Code == 6 && readSummary(t, r.Stdout)["status"] == "held", "a bounded run of a held pipeline: %s", r)
+	p.does("resume", "--reason", "target is back", "--actor", "ben")
 	p.finish(again...)
-	if s := p.state(); s.State.State != "running" || s.State.By != "ben" || s.Lag != 0 {
-		t.Errorf("status: %+v", s)
-	}
+	s = p.state()
+	expect.That(t, s.State.State == "running" && s.State.By == "ben" && s.Lag == 0, "status: %+v", s)
 	wantTotals(t, p.verify(), 240, conservation.Place{Output: 240})
-	if got := p.ordersTrail(); got != "held: maintenance of the target; state_changed: target is back" {
-		t.Errorf("audit trail of the orders: %s", got)
-	}
+	expect.Equal(t, p.ordersTrail(), "held: maintenance of the target; state_changed: target is back", "audit trail of the orders")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -25,10 +26,7 @@ func (p *pipe) unnamed() *proc.Process {
 // names lists the instances in the group, in alphabetical order.
 func (p *pipe) names() []string {
 	p.t.Helper()
-	groups, err := p.log.Admin().DescribeGroups(p.ctx, p.topics.Group)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	groups := must.Get(p.log.Admin().DescribeGroups(p.ctx, p.topics.Group))(p.t)
 	var names []string
 	for _, m := range groups[p.topics.Group].Members {
 		if m.InstanceID != nil {
@@ -42,9 +40,7 @@ func (p *pipe) names() []string {
 // S3-1: a second consumer of the same file on the same host works beside the first, which never notices. One that is killed
 // comes back under its own name.
 func TestInstances_S3_1_twoOfOneHost(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	needRealKafka(t)
+	beside(t, testrun.Nightly, needRealKafka)
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 4 }).ensure()
 	host := must.Get(os.Hostname())(t)
 	output := p.log.Tail(t, p.topics.Output)
@@ -55,9 +51,8 @@ func TestInstances_S3_1_twoOfOneHost(t *testing.T) {
 	p.members(1)
 	second := p.unnamed()
 	p.members(2)
-	if got := p.names(); !slices.Equal(got, both) {
-		t.Errorf("the group has %v, want %v", got, both)
-	}
+	got := p.names()
+	expect.That(t, slices.Equal(got, both), "the group has %v, want %v", got, both)
 	p.send(ids("a", n)...)
 	output.UntilCount(p.ctx, t, "results of two", n)
 	if !first.Kill() {
@@ -68,15 +63,13 @@ func TestInstances_S3_1_twoOfOneHost(t *testing.T) {
 	p.send(ids("b", n)...)
 	output.UntilCount(p.ctx, t, "results of one that came back and one that stayed", 2*n)
 	p.members(2)
-	if got := p.names(); !slices.Equal(got, both) {
-		t.Errorf("after a kill the group has %v, want %v", got, both)
-	}
+	got = p.names()
+	expect.That(t, slices.Equal(got, both), "after a kill the group has %v, want %v", got, both)
 	p.stop(second)
 	p.stop(again)
 	for name, c := range map[string]*proc.Process{"first": first, "second": second, "again": again} {
-		if log := c.Stderr.String(); strings.Contains(log, "FENCED") || strings.Contains(log, "session ended") {
-			t.Errorf("the %s consumer was fenced: %s", name, log)
-		}
+		log := c.Stderr.String()
+		expect.That(t, !strings.Contains(log, "FENCED") && !strings.Contains(log, "session ended"), "the %s consumer was fenced: %s", name, log)
 	}
 	wantTotals(t, p.verify(), 2*n, conservation.Place{Output: 2 * n})
 }

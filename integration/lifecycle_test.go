@@ -1,17 +1,27 @@
 package integration
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -20,8 +30,7 @@ import (
 var stopping = regexp.MustCompile(`(?m)^consumer: stopping`)
 
 func TestSigterm_S4_12(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()
 	release := make(chan struct{})
 	p.places.Script("slow", misbehave.Answer{Status: 200, Hold: release})
@@ -30,20 +39,15 @@ func TestSigterm_S4_12(t *testing.T) {
 	p.places.UntilArrivals(p.ctx, t, "slow", 1)
 	consumer.Signal(t, syscall.SIGTERM)
 	close(release)
-	if r := consumer.Wait(p.ctx, t); r.Code != 0 {
-		t.Errorf("after SIGTERM: %s", r)
-	}
+	expect.Equal(t, consumer.Wait(p.ctx, t).Code, 0, "after SIGTERM code")
 	wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
-	if n := len(p.places.Arrivals("slow")); n != 1 {
-		t.Errorf("%d requests, want 1: the work in flight was thrown away and done again", n)
-	}
+	expect.Equal(t, len(p.places.Arrivals("slow")), 1, "requests")
 	p.members(0)
 }
 
 // S2-7: a port in use is named, with the flag or key that changes it.
 func TestPortInUse_S2_7(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = taken.Addr().String() }).ensure()
@@ -56,8 +60,7 @@ func TestPortInUse_S2_7(t *testing.T) {
 // S4-12: a second signal leaves at once, whatever is in flight, with the exit
 // code that shells give a signal; nothing is lost.
 func TestSecondSignal_S4_12(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	for name, c := range map[string]struct {
 		signal syscall.Signal
 		code   int
@@ -76,11 +79,159 @@ func TestSecondSignal_S4_12(t *testing.T) {
 				return time.Since(stopped) > 200*time.Millisecond, ""
 			})
 			consumer.Signal(t, c.signal)
-			if r := consumer.Wait(p.ctx, t); r.Code != c.code {
-				t.Errorf("want exit code %d: %s", c.code, r)
-			}
+			expect.Equal(t, consumer.Wait(p.ctx, t).Code, c.code, "want exit code")
 			p.drain()
 			wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
 		})
 	}
+}
+
+// S4-12, S4-5: SIGHUP takes up what can change in a running consumer, names what needs a restart, and never ends it.
+func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
+	beside(t, testrun.Fast)
+	p := newPipe(t, time.Minute).ensure()
+	rewrite := func(old, changed string) {
+		t.Helper()
+		text, err := os.ReadFile(p.file)
+		must.That(t, err == nil && strings.Contains(string(text), old), "no %q in the file: %v", old, err)
+		must.Do(t, os.WriteFile(p.file, []byte(strings.Replace(string(text), old, changed, 1)), 0o600))
+	}
+	rewrite("retry_after: record }", "retry_after: record, rate: { per_second: 100, burst: 10 } }")
+	consumer := p.start("it")
+	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"msg":"consumer started"`))
+
+	rewrite("per_second: 100", "per_second: 200")
+	rewrite("timeout: 30s, allow", "timeout: 31s, allow")
+	rewrite("audit: all", "audit: all\nlog: { level: debug }")
+	consumer.Signal(t, syscall.SIGHUP)
+	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`this change needs a restart".*"key":"enrich\[0\]\.http\.timeout"`))
+	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"configuration reloaded".*"changed":"enrich\[0\]\.http\.rate\.per_second, log\.level","needs_restart":1`))
+
+	output := p.log.Tail(t, p.topics.Output)
+	p.send("a")
+	output.UntilCount(p.ctx, t, "output", 1)
+	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"level":"DEBUG","msg":"decision"`))
+
+	rewrite("max_attempts: 5", "max_attempts: none")
+	consumer.Signal(t, syscall.SIGHUP)
+	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`SIGHUP: the configuration is not reloaded.*pipeline\.retry_policy\.max_attempts`))
+	p.send("b")
+	output.Until(p.ctx, t, "output after a file with a fault", func(seen []*kgo.Record) bool { return len(seen) == 2 })
+	p.stop(consumer)
+}
+
+// S4-12: two bounded runs of one group share the work; each ends when the group
+// as a whole is done, with a summary of its own part.
+func TestTwoBoundedRuns_S4_12(t *testing.T) {
+	beside(t, testrun.Fast)
+	p := newPipe(t, time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
+	const n = 400
+	all := ids("s", n)
+	for i, id := range all {
+		if i%20 == 0 {
+			p.places.Script(id, misbehave.Status(503))
+		}
+	}
+	p.send(all...)
+	dir := t.TempDir()
+	runs := map[string]*proc.Process{}
+	for _, name := range []string{"one", "two"} {
+		runs[filepath.Join(dir, name)] = p.start(name, "--until-end", "--summary", filepath.Join(dir, name))
+	}
+	delivered := 0
+	for file, run := range runs {
+		expect.Equal(t, run.Wait(p.ctx, t).Code, 0, "a bounded run code")
+		text := must.Get(os.ReadFile(file))(t)
+		s := readSummary(t, string(text))
+		delivered += s.number(t, "delivered")
+		expect.That(t, s["status"] == "completed" && s.number(t, "waiting") == 0, "summary: %v", s)
+	}
+	expect.That(t, delivered == n, "the summaries tell of %d deliveries, want %d", delivered, n)
+	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
+}
+
+// S4-12, S4-13: a run that is done, but with too many dead letters or too late, ends with a code of its own, and its log
+// tells counts, limits and checkpoint.
+func TestRunLimits_S4_12_S4_13(t *testing.T) {
+	beside(t, testrun.Fast)
+	p := newPipe(t, time.Minute).ensure()
+	all := ids("l", 40)
+	for _, id := range all[:8] {
+		p.places.Script(id, misbehave.Status(404))
+	}
+	p.send(all...)
+	r := p.start("it", "--until-end", "--run-id", "night-7", "--summary", "-", "--max-dlq-rate", "0.1", "--sla", "1ms").Wait(p.ctx, t)
+	s := readSummary(t, r.Stdout)
+	expect.That(t, r.Code == 4 && s["status"] == "completed" && s["run_id"] == "night-7" && s["max_dlq_rate"] == 0.1 && s["sla_missed"] == true && s["sla_seconds"] == 0.001,
+		"a run beyond its limits: %s", r)
+	for _, part := range []string{
+		"8 of 40 records are dead letters", "the service level is 0.001 s", `"msg":"service level missed`, `"msg":"batch complete"`,
+		`"dead_lettered_total":8`, `"dlq_rate_tolerated":0.1`, `"checkpoint":{`, `"run_id":"night-7"`,
+	} {
+		expect.That(t, strings.Contains(r.Stderr, part), "no word of %s in\n%s", part, r.Stderr)
+	}
+	r = p.start("it", "--until-end", "--max-dlq-rate", "0.1", "--sla", "5m").Wait(p.ctx, t)
+	expect.That(t, r.Code == 0, "a run with nothing to do is within its limits: %s", r)
+	wantTotals(t, p.verify(), 40, conservation.Place{Output: 32, Letters: 8})
+}
+
+var served = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)
+
+// S2-7: the running consumer says how it is and what it has done; the figures are
+// those of the topics.
+func TestMetrics_S2_7(t *testing.T) {
+	beside(t, testrun.Fast)
+	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
+	p.places.Script("once", misbehave.Status(503))
+	p.places.Script("gone", misbehave.Status(404))
+	consumer := p.start("it")
+	address := p.address(consumer)
+	if code, body := p.get(address, "/healthz"); code != http.StatusOK {
+		t.Errorf("/healthz: %d %s", code, body)
+	}
+	eventually.Until(p.ctx, t, "/readyz to say 200", func() (bool, string) {
+		code, body := p.get(address, "/readyz")
+		return code == http.StatusOK, fmt.Sprint(code, " ", body)
+	})
+	p.send("well", "once", "gone")
+	for _, line := range []string{
+		`switchback_records_consumed_total{pipeline="[^"]+"} 3`,
+		`switchback_records_delivered_total{pipeline="[^"]+"} 2`,
+		`switchback_records_retried_total{pipeline="[^"]+",tier="` + regexp.QuoteMeta(p.topics.Tiers[0]) + `"} 1`,
+		`switchback_records_dead_lettered_total{category="request",code="http_not_found",pipeline="[^"]+",priority="P4"} 1`,
+		`switchback_dead_letters_pending{pipeline="[^"]+"} 1`,
+		`go_goroutines{pipeline="[^"]+"} \d+`,
+	} {
+		whole := regexp.MustCompile("(?m)^" + line + "$")
+		eventually.Until(p.ctx, t, "the metric "+line, func() (bool, string) {
+			_, body := p.get(address, "/metrics")
+			return whole.MatchString(body), body
+		})
+	}
+	p.stop(consumer)
+}
+
+// get asks the consumer's HTTP server; a failure is an answer with code 0.
+func (p *pipe) get(address, path string) (code int, body string) {
+	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		return 0, err.Error()
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(text)
+}
+
+// address is where a consumer serves its metrics.
+func (p *pipe) address(consumer *proc.Process) (address string) {
+	p.t.Helper()
+	must.Do(p.t, json.Unmarshal([]byte(consumer.WaitFor(p.ctx, p.t, consumer.Stderr, served)[1]), &address))
+	return address
 }

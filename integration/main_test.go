@@ -79,3 +79,13 @@ func (w *world) end() error {
 	}
 	return errors.Join(closed, os.RemoveAll(w.dir))
 }
+
+// beside marks a test by its tier, lets it run beside others, and looks for what it needs.
+func beside(t *testing.T, tier func(testing.TB), needs ...func(*testing.T)) {
+	t.Helper()
+	tier(t)
+	t.Parallel()
+	for _, need := range needs {
+		need(t)
+	}
+}

@@ -21,8 +21,7 @@ import (
 // S3-1, S4-14: a source topic that is deleted and re-created has offsets that the ledger and the state remember from the topic
 // before. The consumer stops and says so. After the adoption every new event is delivered, and so is what waited.
 func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	for _, mode := range []string{"latest_wins", "strict", "none"} {
 		t.Run(mode, func(t *testing.T) {
 			if mode != "latest_wins" {
@@ -45,28 +44,20 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 			refused := p.start("it", "--until-end").Wait(p.ctx, t)
 			must.That(t, refused.Code == 1 && strings.Contains(refused.Stderr, "topics adopt -c") && strings.Contains(refused.Stderr, "was deleted and re-created"),
 				"want exit code 1 and the command that adopts the topic: %s", refused)
-			if got := len(p.read(p.topics.Output)); got != before {
-				t.Errorf("%d outputs before the adoption, want none new to %d", got, before)
-			}
+			expect.Equal(t, len(p.read(p.topics.Output)), before, "outputs before the adoption")
 
 			plan := p.run("consumer", "topics", "adopt", "-c", p.file)
 			must.That(t, plan.Code == 0 && strings.Contains(plan.Stdout, "was deleted and re-created") && strings.Contains(plan.Stdout, "--execute"), "the plan: %s", plan)
 			expect.That(t, mode == "none" || strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)), "the plan does not say that %d keys are forgotten: %s", before, plan.Stdout)
-			if again := p.start("it", "--until-end").Wait(p.ctx, t); again.Code != 1 {
-				t.Fatalf("a plan must change nothing: %s", again)
-			}
-			if done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute"); done.Code != 0 {
-				t.Fatalf("adopt: %s", done)
-			}
-			if s := p.drain(); s.number(t, "superseded") != 0 || s.number(t, "duplicates") != 0 {
-				t.Errorf("new events are closed: %v", s)
-			}
-			if got := len(p.read(p.topics.Output)); got != before+len(all)+waiting {
-				t.Errorf("%d outputs, want %d: each new event, and the record that waited", got, before+len(all)+waiting)
-			}
-			if done := p.run("consumer", "topics", "adopt", "-c", p.file); done.Code != 0 || !strings.Contains(done.Stdout, "nothing to adopt") {
-				t.Errorf("a second plan: %s", done)
-			}
+			again := p.start("it", "--until-end").Wait(p.ctx, t)
+			must.That(t, again.Code == 1, "a plan must change nothing: %s", again)
+			done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute")
+			must.That(t, done.Code == 0, "adopt: %s", done)
+			s := p.drain()
+			expect.That(t, s.number(t, "superseded") == 0 && s.number(t, "duplicates") == 0, "new events are closed: %v", s)
+			expect.Equal(t, len(p.read(p.topics.Output)), before+len(all)+waiting, "outputs")
+			done = p.run("consumer", "topics", "adopt", "-c", p.file)
+			expect.That(t, done.Code == 0 && strings.Contains(done.Stdout, "nothing to adopt"), "a second plan: %s", done)
 		})
 	}
 }
@@ -86,21 +77,16 @@ func (p *pipe) leaveWaiting(waits string, delivered ...string) (waiting int) {
 // recreateSource deletes the source topic and makes one of the same name, as an operator does.
 func (p *pipe) recreateSource() {
 	p.t.Helper()
-	if err := p.log.Delete(p.ctx, p.topics.Source); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.log.Delete(p.ctx, p.topics.Source))
 	p.log = topiclog.Connect(p.t, p.set.Brokers) // a client takes the topic for the one that it knows
 	settings := map[string]string{"max.message.bytes": fmt.Sprint(12 << 20)}
-	if err := p.log.Create(p.ctx, p.topics.Source, int32(p.set.Partitions), settings); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.log.Create(p.ctx, p.topics.Source, int32(p.set.Partitions), settings))
 }
 
 // S3-1, S4-14: a group that was empty for longer than offsets.retention.minutes has no commits any more. The memory knows where
 // it was: nothing is delivered twice, nothing out of its order.
 func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	own, err := broker.Own(t.Context(), broker.OwnOptions{Settings: map[string]string{
 		"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "1000",
 	}})
@@ -109,9 +95,7 @@ func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
 	}
 	must.That(t, err == nil, "%v", err)
 	t.Cleanup(func() {
-		if err := own.Close(false); err != nil {
-			t.Error(err)
-		}
+		expect.Do(t, own.Close(false))
 	})
 	p := newPipe(t, 3*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Brokers, s.Dedupe = []string{own.Addr}, "0s" })
 	p.log = topiclog.Connect(t, []string{own.Addr})
@@ -126,8 +110,6 @@ func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
 	p.send(ids("n", 20)...)
 	r := p.start("it", "--until-end").Wait(p.ctx, t)
 	must.That(t, r.Code == 0 && strings.Contains(r.Stderr, "goes on from the checkpoint"), "want a run that says from where it goes on: %s", r)
-	if out := p.read(p.topics.Output); len(out) != len(all)+20+1 {
-		t.Errorf("%d outputs, want %d", len(out), len(all)+20+1)
-	}
+	expect.Equal(t, len(p.read(p.topics.Output)), len(all)+20+1, "outputs")
 	wantTotals(t, p.verify(), len(all)+20+1, conservation.Place{Output: len(all) + 20 + 1})
 }

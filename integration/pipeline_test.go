@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -151,13 +152,9 @@ func tiers(delays ...time.Duration) func(*settings) {
 func (p *pipe) write() {
 	p.t.Helper()
 	var text bytes.Buffer
-	if err := pipelineFile.Execute(&text, p.set); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, pipelineFile.Execute(&text, p.set))
 	p.file = filepath.Join(p.t.TempDir(), "pipeline.yaml")
-	if err := os.WriteFile(p.file, text.Bytes(), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, os.WriteFile(p.file, text.Bytes(), 0o644))
 }
 
 // ensure creates the source, which is the producer's, and then has the consumer
@@ -165,12 +162,8 @@ func (p *pipe) write() {
 func (p *pipe) ensure() *pipe {
 	p.t.Helper()
 	settings := map[string]string{"max.message.bytes": fmt.Sprint(12 << 20)}
-	if err := p.log.Create(p.ctx, p.topics.Source, int32(p.set.Partitions), settings); err != nil {
-		p.t.Fatal(err)
-	}
-	if r := p.run("consumer", "topics", "ensure", "-c", p.file); r.Code != 0 {
-		p.t.Fatalf("consumer topics ensure: %s", r)
-	}
+	must.Do(p.t, p.log.Create(p.ctx, p.topics.Source, int32(p.set.Partitions), settings))
+	p.does("topics", "ensure")
 	return p
 }
 
@@ -199,9 +192,7 @@ func (p *pipe) start(instance string, args ...string) *proc.Process {
 func (p *pipe) drain() summary {
 	p.t.Helper()
 	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, p.t)
-	if r.Code != 0 {
-		p.t.Fatalf("consumer run --until-end: %s", r)
-	}
+	must.That(p.t, r.Code == 0, "consumer run --until-end: %s", r)
 	return readSummary(p.t, r.Stdout)
 }
 
@@ -241,33 +232,22 @@ func (p *pipe) records(ids ...string) []*kgo.Record {
 
 func (p *pipe) sendRecords(records ...*kgo.Record) []*kgo.Record {
 	p.t.Helper()
-	if err := p.log.Produce(p.ctx, records...); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.log.Produce(p.ctx, records...))
 	return records
 }
 
 // read returns the records of one topic.
 func (p *pipe) read(topic string) []*kgo.Record {
 	p.t.Helper()
-	records, err := p.log.Read(p.ctx, topic)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return records
+	return must.Get(p.log.Read(p.ctx, topic))(p.t)
 }
 
 // verify proves conservation over the topics as they are now, and wants the command that operators have to find nothing wrong either.
 func (p *pipe) verify(seen ...*kgo.Record) *conservation.Account {
 	p.t.Helper()
-	account, err := conservation.Take(p.ctx, p.log, p.topics, seen...)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	account := must.Get(conservation.Take(p.ctx, p.log, p.topics, seen...))(p.t)
 	account.Verify(p.t)
-	if r := p.run("consumer", "verify", "records", "-c", p.file); r.Code != 0 {
-		p.t.Errorf("consumer verify records: %s", r)
-	}
+	p.does("verify", "records")
 	return account
 }
 
@@ -284,9 +264,7 @@ type summary map[string]any
 func readSummary(t *testing.T, text string) summary {
 	t.Helper()
 	var s summary
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		t.Fatalf("the summary is not one JSON object: %v\n%s", err, text)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &s))
 	for _, key := range []string{"run_id", "pipeline", "status", "consumed", "delivered", "retried", "dead_lettered", "duplicates",
 		"superseded", "filtered", "waiting", "dlq_rate", "checkpoint", "duration_seconds"} {
 		if _, ok := s[key]; !ok {
@@ -313,8 +291,6 @@ func (s summary) balances(t *testing.T) summary {
 	for _, key := range []string{"delivered", "dead_lettered", "duplicates", "superseded", "filtered", "waiting"} {
 		sum += s.number(t, key)
 	}
-	if consumed := s.number(t, "consumed"); consumed != sum {
-		t.Errorf("the summary does not balance: consumed %d, accounted for %d: %v", consumed, sum, s)
-	}
+	expect.Equal(t, s.number(t, "consumed"), sum, "the summary does", s)
 	return s
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -51,9 +52,7 @@ func (p *pipe) replay(args ...string) (code int, stdout string) {
 		args = append(args, p.consent(args)...)
 	}
 	r := p.run("replayer", args...)
-	if r.Code != 0 && r.Code != exitNothing && r.Code != exitRefused {
-		p.t.Fatalf("replayer replay %v: %s", args, r)
-	}
+	must.That(p.t, r.Code == 0 || r.Code == exitNothing || r.Code == exitRefused, "replayer replay %v: %s", args, r)
 	return r.Code, r.Stdout
 }
 
@@ -105,16 +104,13 @@ func (p *pipe) wantStates(n int, status string) {
 	for _, s := range states {
 		count[s.Status]++
 	}
-	if count[status] != n || len(states) != n {
-		p.t.Errorf("states of the dead letters: %v, want %d %s", count, n, status)
-	}
+	expect.That(p.t, count[status] == n && len(states) == n, "states of the dead letters: %v, want %d %s", count, n, status)
 }
 
 // C-4, S4-8: a dry run changes nothing; a replay puts each letter back once; a
 // second one finds nothing to do.
 func TestReplay_C4_S4_8(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	const n = 40
 	p := newPipe(t, 90*time.Second).ensure()
 	p.dead(n)
@@ -126,16 +122,14 @@ func TestReplay_C4_S4_8(t *testing.T) {
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n})
 	})
 	t.Run("execute_puts_each_back_once", func(t *testing.T) {
-		if code, out := p.replay("--execute"); code != 0 {
-			t.Fatalf("exit code %d\n%s", code, out)
-		}
+		code, out := p.replay("--execute")
+		must.That(t, code == 0, "exit code %d\n%s", code, out)
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
 		p.wantStates(n, "replaying")
 	})
 	t.Run("sent_is_not_processed", func(t *testing.T) {
-		if code, out := p.replay("--execute"); code != exitNothing {
-			t.Errorf("exit code %d, want %d: the dead letters are on their way\n%s", code, exitNothing, out)
-		}
+		code, out := p.replay("--execute")
+		expect.That(t, code == exitNothing, "exit code %d, want %d: the dead letters are on their way\n%s", code, exitNothing, out)
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
 	})
 	t.Run("the_consumer_closes_the_loop", func(t *testing.T) {
@@ -144,9 +138,8 @@ func TestReplay_C4_S4_8(t *testing.T) {
 		p.wantStates(n, "reprocessed")
 	})
 	t.Run("again_finds_nothing", func(t *testing.T) {
-		if code, out := p.replay("--execute"); code != exitNothing {
-			t.Errorf("exit code %d, want %d\n%s", code, exitNothing, out)
-		}
+		code, out := p.replay("--execute")
+		expect.That(t, code == exitNothing, "exit code %d, want %d\n%s", code, exitNothing, out)
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
 	})
 }
@@ -154,8 +147,7 @@ func TestReplay_C4_S4_8(t *testing.T) {
 // C-4, S4-8: letters that die again are pending again, under the same id, and can be replayed once more. One that fails again after every
 // replay is escalated after the third, and no replay takes it then.
 func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	const n = 10
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.dead(n)
@@ -185,19 +177,16 @@ func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 	for _, s := range states {
 		count[s.Status]++
 	}
-	if want := map[string]int{"reprocessed": n / 2, "escalated": n / 2}; !maps.Equal(count, want) {
-		t.Errorf("states %v, want %v", count, want)
-	}
-	if code, _ := p.replay("--execute"); code != exitNothing {
-		t.Errorf("a replay takes escalated dead letters (exit code %d)", code)
-	}
+	want := map[string]int{"reprocessed": n / 2, "escalated": n / 2}
+	expect.That(t, maps.Equal(count, want), "states %v, want %v", count, want)
+	code, _ := p.replay("--execute")
+	expect.That(t, code == exitNothing, "a replay takes escalated dead letters (exit code %d)", code)
 }
 
 // C-4, decision 0033: A, B, A is three changes, also when one or both of the A died. What came before is closed for what came
 // after it, never the other way round; a repetition that the replayer cannot tell from a change is closed by the consumer.
 func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	const n = 5
 	for name, c := range map[string]struct {
 		replayed bool // the first letter, before anything else came
@@ -243,8 +232,7 @@ func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
 // C-4: a repetition that died is put back after the letter that it repeats, in a plan of its own: the consumer, which knows
 // what came between, closes it.
 func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()
 	p.places.Default(misbehave.Status(404))
 	p.at(1, "x")
@@ -264,17 +252,14 @@ func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
 		states[s.Source] = s.Status
 	}
 	source := p.topics.Source + "/" + strconv.Itoa(int(p.read(p.topics.DLQ)[0].Partition)) + "/"
-	if want := map[string]string{source + "0": "reprocessed", source + "1": "duplicate"}; !maps.Equal(states, want) {
-		t.Errorf("states %v, want %v", states, want)
-	}
+	want := map[string]string{source + "0": "reprocessed", source + "1": "duplicate"}
+	expect.That(t, maps.Equal(states, want), "states %v, want %v", states, want)
 }
 
 // C-4: a replay killed at random moments, in an open transaction or between two, and done again puts each letter back
 // once.
 func TestReplayKilled_C4(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
-	needRealKafka(t)
+	beside(t, testrun.Proof, needRealKafka)
 	type size struct {
 		letters, kills, within int
 		pace                   []string
@@ -306,9 +291,7 @@ func TestReplayKilled_C4(t *testing.T) {
 			p.drain().balances(t)
 			wantTotals(t, p.verify(), c.letters, conservation.Place{Letters: c.letters, Replays: c.letters, Output: c.letters})
 			p.wantStates(c.letters, "reprocessed")
-			if r := p.run("consumer", "verify", "audit", "-c", p.file); r.Code != 0 {
-				t.Errorf("the audit trail after %d kills: %s", c.kills, r)
-			}
+			p.does("verify", "audit")
 		})
 	}
 }
@@ -336,8 +319,7 @@ func (p *pipe) killReplayer(n, at int, pace ...string) bool {
 
 // C-4: two operators apply plans that overlap, at once, in processes of their own: each letter goes back once.
 func TestReplayTwoOperators_C4(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	const n = 1200
 	rounds := 1
 	if testrun.IsNightly(t) {
@@ -347,9 +329,8 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 	p.dead(n)
 	plan := func(name string, args ...string) string {
 		file := filepath.Join(t.TempDir(), name)
-		if r := p.run("replayer", append([]string{"plan", "-c", p.file, "-f", file}, args...)...); r.Code != 0 {
-			t.Fatalf("replayer plan: %s", r)
-		}
+		r := p.run("replayer", append([]string{"plan", "-c", p.file, "-f", file}, args...)...)
+		must.That(t, r.Code == 0, "replayer plan: %s", r)
 		return file
 	}
 	apply := func(file string, args ...string) *proc.Process {
@@ -368,9 +349,8 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 			expect.That(t, r.Code == 0 || r.Code == 4 || r.Code == 1 && fenced || r.Code == exitRefused && told, "an operator: %s", r)
 		}
 	}
-	if r := apply(all).Wait(p.ctx, t); r.Code != 0 && r.Code != 4 {
-		t.Errorf("the last: %s", r)
-	}
+	r := apply(all).Wait(p.ctx, t)
+	expect.That(t, r.Code == 0 || r.Code == 4, "the last: %s", r)
 	p.replay("--execute")
 	p.drain().balances(t)
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})

@@ -3,22 +3,24 @@ package integration
 import (
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // C-2, S0-4: a transient failure goes to the tier of its attempt and is
 // delivered from there, never before it is due.
 func TestTransient_C2_S0_4(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	p := newPipe(t, time.Minute).ensure()
 	failures := map[string]int{"never": 0, "once": 1, "twice": 2, "thrice": 3, "four-times": 4}
 	for id, n := range failures {
@@ -32,12 +34,8 @@ func TestTransient_C2_S0_4(t *testing.T) {
 	s := p.drain().balances(t)
 	seen := tail.UntilCount(p.ctx, t, "the tier records of all failures", 10)
 	wantTotals(t, p.verify(seen...), len(failures), conservation.Place{Output: len(failures)})
-	if got := s.number(t, "retried"); got != 10 {
-		t.Errorf("summary: retried %d, want 10", got)
-	}
-	if n := p.neverEarly(seen); n != 10 {
-		t.Errorf("%d tier records, want 10", n)
-	}
+	expect.Equal(t, s.number(t, "retried"), 10, "summary: retried")
+	expect.Equal(t, p.neverEarly(seen), 10, "tier records")
 	// Attempt n goes to tier n, and to the last one beyond that. Each says so in its headers, as text.
 	visits := map[string][]string{}
 	for _, r := range seen {
@@ -59,17 +57,15 @@ func TestTransient_C2_S0_4(t *testing.T) {
 	}
 	for _, r := range p.read(p.topics.Output) {
 		attempts, n := topiclog.Header(r, "switchback-attempt")
-		if want := failures[string(r.Key)]; (want == 0) != (n == 0) || (want > 0 && attempts != strconv.Itoa(want+1)) {
-			t.Errorf("%s: attempts %q, %d headers, after %d failures", r.Key, attempts, n, want)
-		}
+		want := failures[string(r.Key)]
+		expect.That(t, (want == 0) == (n == 0) && (want <= 0 || attempts == strconv.Itoa(want+1)), "%s: attempts %q, %d headers, after %d failures", r.Key, attempts, n, want)
 	}
 }
 
 // S1-6: Retry-After overrides the computed delay; beyond the longest tier the
 // record is parked, which is no attempt.
 func TestRetryAfter_S1_6(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, time.Minute, func(s *settings) { s.RetryAfterLimit = "3s" }).ensure()
 	after := func(value string) misbehave.Answer { return misbehave.Answer{Status: 429, RetryAfter: value} }
 	p.places.Script("within", after("1"))
@@ -97,23 +93,20 @@ func TestRetryAfter_S1_6(t *testing.T) {
 		if attempts, _ := topiclog.Header(r, "switchback-attempt"); attempts != "1" {
 			t.Errorf("parking counted as an attempt: %s", topiclog.Describe(r))
 		}
-		if longest := p.topics.Tiers[2]; parked[key] == 1 && r.Topic != longest { // what is left on a slow machine may be short
-			t.Errorf("%s waits in %s first, want %s", key, r.Topic, longest)
-		}
+		longest := p.topics.Tiers[2]
+		expect.That(t, parked[key] != 1 || r.Topic == longest, "%s waits in %s first, want %s", key, r.Topic, longest) // what is left on a slow machine may be short
 	}
 	expect.That(t, parked["within"] == 1, "tier records %v, want 1 of within", parked)
 	for _, r := range p.read(p.topics.Output) {
-		if attempts, _ := topiclog.Header(r, "switchback-attempt"); attempts != "2" {
-			t.Errorf("%s took %q attempts, want 2", r.Key, attempts)
-		}
+		attempts, _ := topiclog.Header(r, "switchback-attempt")
+		expect.That(t, attempts == "2", "%s took %q attempts, want 2", r.Key, attempts)
 	}
 }
 
 // Guarantee 4 under many records at once: none of them is tried too early, and
 // one that waits long does not hold up another.
 func TestNeverEarly_S3_1(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	p := newPipe(t, 90*time.Second).ensure()
 	const n = 200
 	all := ids("e", n)
@@ -129,9 +122,7 @@ func TestNeverEarly_S3_1(t *testing.T) {
 	}
 	seen := tail.UntilCount(p.ctx, t, "every tier record", want)
 	wantTotals(t, p.verify(seen...), n, conservation.Place{Output: n})
-	if got := p.neverEarly(seen); got != want {
-		t.Errorf("%d tier records, want %d", got, want)
-	}
+	expect.Equal(t, p.neverEarly(seen), want, "tier records")
 	for i, id := range all {
 		p.wantGaps(id, p.set.Tiers[:1+i%3]...)
 	}
@@ -144,4 +135,142 @@ func byKey(records []*kgo.Record) map[string][]*kgo.Record {
 		out[string(r.Key)] = append(out[string(r.Key)], r)
 	}
 	return out
+}
+
+// neverEarly proves with the service's own clock readings that no attempt was
+// made between a failure and the due time that its tier record carries
+// (architecture, section 1, guarantee 4). It returns how many tier records it
+// held against arrivals, so that a test can tell that it proved something.
+func (p *pipe) neverEarly(tierRecords []*kgo.Record) int {
+	p.t.Helper()
+	for _, r := range tierRecords {
+		failed, due := headerTime(p.t, r, "switchback-failed-at"), headerTime(p.t, r, "switchback-due")
+		failed = failed.Add(time.Millisecond) // the header has whole milliseconds, cut off
+		for i, at := range p.places.Arrivals(string(r.Key)) {
+			if at.After(failed) && at.Before(due) {
+				p.t.Errorf("request %d for %s came %v before it was due:\n%s", i+1, r.Key, due.Sub(at), topiclog.Describe(r))
+			}
+		}
+	}
+	return len(tierRecords)
+}
+
+// headerTime reads a time as the contract writes it: RFC 3339 in UTC.
+func headerTime(t *testing.T, r *kgo.Record, key string) time.Time {
+	t.Helper()
+	text, n := topiclog.Header(r, key)
+	at, err := time.Parse(time.RFC3339, text)
+	if n != 1 || err != nil || at.Location() != time.UTC {
+		t.Fatalf("header %s is %q, %d times, want one RFC 3339 time in UTC (%v):\n%s", key, text, n, err, topiclog.Describe(r))
+	}
+	return at
+}
+
+// wantGaps holds the times between a key's requests against the delays that must
+// lie between them. The times are differences of one monotonic clock.
+func (p *pipe) wantGaps(key string, delays ...time.Duration) {
+	p.t.Helper()
+	arrivals := p.places.Arrivals(key)
+	if len(arrivals) != len(delays)+1 {
+		p.t.Errorf("%d requests for %s, want %d", len(arrivals), key, len(delays)+1)
+		return
+	}
+	for i, want := range delays {
+		gap := arrivals[i+1].Sub(arrivals[i])
+		expect.That(p.t, gap >= want, "request %d for %s came %v after the one before, want at least %v", i+2, key, gap, want)
+	}
+}
+
+// retier gives the pipeline another tier list, as an operator does who edits the file. What is verified later includes every
+// tier that there was.
+func (p *pipe) retier(delays ...time.Duration) {
+	p.t.Helper()
+	p.set.Tiers = delays
+	for _, d := range delays {
+		if topic := p.topics.Source + ".retry-" + d.String(); !slices.Contains(p.topics.Tiers, topic) {
+			p.topics.Tiers = append(p.topics.Tiers, topic)
+		}
+	}
+	p.write()
+	p.does("topics", "ensure")
+}
+
+// tier gives the name of a tier's topic.
+func (p *pipe) tier(delay time.Duration) string { return p.topics.Source + ".retry-" + delay.String() }
+
+// failing lets the service answer 503 the first n times for each id.
+func (p *pipe) failing(n int, ids ...string) {
+	for _, id := range ids {
+		p.places.Script(id, slices.Repeat([]misbehave.Answer{misbehave.Status(503)}, n)...)
+	}
+}
+
+// S3-1: an operator deletes an empty former tier while consumers run: nothing stops, and a bounded run ends.
+func TestTiersChanged_S3_1_anEmptyFormerTierIsDeleted(t *testing.T) {
+	beside(t, testrun.Fast)
+	p := newPipe(t, 2*time.Minute, tiers(200*time.Millisecond, 700*time.Millisecond)).ensure()
+	former := p.tier(700 * time.Millisecond)
+	p.send(ids("z", 5)...)
+	p.drain().balances(t)
+	p.retier(200 * time.Millisecond)
+	running := p.start("it")
+	output := p.log.Tail(t, p.topics.Output)
+	p.send(ids("a", 20)...)
+	output.UntilCount(p.ctx, t, "delivered before", 25)
+	must.Do(t, p.log.Delete(p.ctx, former))
+	b := ids("b", 20)
+	p.failing(1, b...)
+	p.send(b...)
+	output.UntilCount(p.ctx, t, "delivered after", 45)
+	p.stop(running)
+	p.send(ids("c", 5)...)
+	p.topics.Tiers = p.topics.Tiers[:1]
+	p.drain().balances(t)
+	wantTotals(t, p.verify(), 50, conservation.Place{Output: 50})
+}
+
+// S3-1, S0-4: a rolling deploy that changes the tiers: while instances with the old and the new list share the group, each drains
+// what the other wrote; nothing is stranded, doubled or tried early.
+func TestTiersChanged_S0_4_rollingDeploy(t *testing.T) {
+	beside(t, testrun.Proof)
+	for _, c := range []struct{ mode, stop string }{{"latest_wins", "term"}, {"strict", "term"}, {"latest_wins", "kill"}, {"strict", "static"}} {
+		t.Run(c.mode+"_"+c.stop, func(t *testing.T) {
+			if c.mode != "latest_wins" || c.stop != "kill" {
+				testrun.Nightly(t)
+			}
+			t.Parallel()
+			p := newPipe(t, 3*time.Minute, tiers(time.Second, 4*time.Second, 9*time.Second), killed, func(s *settings) {
+				s.Ordering, s.Partitions, s.Static = c.mode, 6, c.stop == "static"
+			}).ensure()
+			const n = 600
+			all := ids("r", n)
+			for i, id := range all {
+				p.failing(i%4, id)
+			}
+			one, two := p.start("one"), p.start("two")
+			p.members(2)
+			for part := range slices.Chunk(all[:n/2], 50) {
+				p.send(part...)
+			}
+			p.retier(time.Second, 5*time.Second)
+			signal := syscall.SIGTERM
+			if c.stop == "kill" {
+				signal = syscall.SIGKILL
+			}
+			one.Signal(t, signal)
+			one.Wait(p.ctx, t)
+			one = p.start("one")
+			p.send(all[n/2 : 3*n/4]...)
+			p.members(2)
+			two.Signal(t, signal)
+			two.Wait(p.ctx, t)
+			two = p.start("two")
+			p.send(all[3*n/4:]...)
+			output := p.log.Tail(t, p.topics.Output)
+			output.UntilCount(p.ctx, t, "every event delivered", n)
+			p.stop(one)
+			p.stop(two)
+			wantTotals(t, p.verify(), n, conservation.Place{Output: n})
+		})
+	}
 }

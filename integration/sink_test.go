@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
@@ -37,12 +38,9 @@ func withTable(t *testing.T, server *postgis.Server, bound time.Duration, change
 	p := newPipe(t, bound, append(change, func(s *settings) {
 		s.More += fmt.Sprintf("sink: { key: %s, %s }\n", cmp.Or(s.SinkKey, "record_key"), sink)
 	})...)
-	ddl := p.run("consumer", "sink", "ddl", "-c", p.file)
-	must.That(t, ddl.Code == 0, "consumer sink ddl: %s", ddl)
+	ddl := p.does("sink", "ddl")
 	db := must.Get(pgx.Connect(p.ctx, dsn))(t)
-	if _, err := db.Exec(p.ctx, ddl.Stdout); err != nil {
-		t.Fatalf("%s: %v", ddl.Stdout, err)
-	}
+	must.Get(db.Exec(p.ctx, ddl.Stdout))(t)
 	must.Do(t, db.Close(p.ctx))
 	p.ensure()
 	return &table{p: p, db: connect(p.ctx, t, dsn)}
@@ -64,16 +62,11 @@ type placed struct {
 
 func (tab *table) rows() map[string]placed {
 	tab.p.t.Helper()
-	rows, err := tab.db.Query(tab.p.ctx, `select id, level, place_name #>> '{}', st_astext(geom) from places`)
-	if err != nil {
-		tab.p.t.Fatal(err)
-	}
+	rows := must.Get(tab.db.Query(tab.p.ctx, `select id, level, place_name #>> '{}', st_astext(geom) from places`))(tab.p.t)
 	out := map[string]placed{}
 	var key string
 	var s placed
-	if _, err := pgx.ForEachRow(rows, []any{&key, &s.Level, &s.Place, &s.Point}, func() error { out[key] = s; return nil }); err != nil {
-		tab.p.t.Fatal(err)
-	}
+	must.Get(pgx.ForEachRow(rows, []any{&key, &s.Level, &s.Place, &s.Point}, func() error { out[key] = s; return nil }))(tab.p.t)
 	return out
 }
 
@@ -93,9 +86,7 @@ func (tab *table) newest() map[string]placed {
 			}
 			Geometry struct{ Coordinates []float64 }
 		}
-		if err := json.Unmarshal(r.Value, &f); err != nil {
-			tab.p.t.Fatal(err)
-		}
+		must.Do(tab.p.t, json.Unmarshal(r.Value, &f))
 		c := f.Geometry.Coordinates
 		out[string(r.Key)] = placed{f.Properties.Level, f.Properties.Place, fmt.Sprintf("POINT(%v %v)", c[0], c[1])}
 	}
@@ -106,9 +97,7 @@ func (tab *table) newest() map[string]placed {
 func (tab *table) verify() {
 	tab.p.t.Helper()
 	got, want := tab.rows(), tab.newest()
-	if len(got) != len(want) {
-		tab.p.t.Errorf("%d rows, the output topic has %d keys", len(got), len(want))
-	}
+	expect.That(tab.p.t, len(got) == len(want), "%d rows, the output topic has %d keys", len(got), len(want))
 	for key, w := range want {
 		if got[key] != w {
 			tab.p.t.Errorf("%s: the table has %+v, the output topic %+v", key, got[key], w)
@@ -119,9 +108,7 @@ func (tab *table) verify() {
 // S0-6, S2-4, S3-1: consumers die at any moment, some of them between the commit of the database and Kafka's. The table is
 // what the output topic says: nothing of it is lost, or older than it.
 func TestSinkKilled_S0_6_S2_4_S3_1(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
-	needRealKafka(t)
+	beside(t, testrun.Proof, needRealKafka)
 	tab := withTable(t, postgis.Need(t), 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 })
 	p := tab.p
 	const n, levels, kills = 400, 4, 4
@@ -147,16 +134,13 @@ func TestSinkKilled_S0_6_S2_4_S3_1(t *testing.T) {
 	p.drain()
 	p.verify()
 	tab.verify()
-	if got := len(tab.rows()); got != n-(n+6)/7 {
-		t.Errorf("%d rows, want %d", got, n-(n+6)/7)
-	}
+	expect.Equal(t, len(tab.rows()), n-(n+6)/7, "rows")
 }
 
 // S3-5: a database that is gone for a while is no fault of a record: none becomes a dead letter, and all are written once it
 // is back.
 func TestSinkOutage_S3_5(t *testing.T) {
-	testrun.Proof(t)
-	t.Parallel()
+	beside(t, testrun.Proof)
 	server, err := postgis.Own(t.Context())
 	postgis.OrSkip(t, err)
 	t.Cleanup(func() { _ = server.Close() })

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
@@ -46,9 +49,7 @@ func parcelRow(pk, level int) map[string]any {
 func jsonConnector(t *testing.T) connector {
 	t.Helper()
 	text := func(payload any) []byte {
-		out, err := json.Marshal(map[string]any{"schema": map[string]any{"type": "struct", "optional": false}, "payload": payload})
-		must.That(t, err == nil, "%v", err)
-		return out
+		return must.Get(json.Marshal(map[string]any{"schema": map[string]any{"type": "struct", "optional": false}, "payload": payload}))(t)
 	}
 	row := func(r map[string]any) any {
 		if r == nil {
@@ -81,8 +82,7 @@ func avroConnector(t *testing.T, registry *srfake.Registry) connector {
 		registry.SeedSchema(fmt.Sprintf("parcel-%d", id), 1, id, sr.Schema{Schema: text, Type: sr.TypeAvro})
 		schema := must.Get(avro.Parse(text))(t)
 		return func(native any) []byte {
-			out := must.Get(schema.Encode(envelope.AppendConfluent(nil, id), native))(t)
-			return out
+			return must.Get(schema.Encode(envelope.AppendConfluent(nil, id), native))(t)
 		}
 	}
 	key, value := encode(parcelKeyID, parcelKeySchema), encode(parcelID, parcelSchema)
@@ -123,8 +123,7 @@ func (c connector) changes(topic string) []*kgo.Record {
 // S0-6, C-1: change events of Debezium, through JSON and through Avro with a registry, leave the table as the watched one is: rows are found by
 // the primary key or by the feature's id, and tombstones, which have neither, find them too.
 func TestSinkDebezium_S0_6_C1(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
+	beside(t, testrun.Nightly)
 	server := postgis.Need(t)
 	for _, c := range []struct{ name, sinkKey, serialization string }{
 		{"json_by_path", "key.pk", "json"},
@@ -161,10 +160,93 @@ func TestSinkDebezium_S0_6_C1(t *testing.T) {
 func (tab *table) wantLevels(want string) {
 	tab.p.t.Helper()
 	var got string
-	if err := tab.db.QueryRow(tab.p.ctx, "select coalesce(string_agg(id || ':' || level, ' ' order by length(id), id), '') from places").Scan(&got); err != nil {
-		tab.p.t.Fatal(err)
+	must.Do(tab.p.t, tab.db.QueryRow(tab.p.ctx, "select coalesce(string_agg(id || ':' || level, ' ' order by length(id), id), '') from places").Scan(&got))
+	expect.That(tab.p.t, got == want, "the table has %s, want %s", got, want)
+}
+
+// compared is what `consumer verify table -o json` prints.
+type compared struct {
+	Verdict  string
+	Rows     int
+	Keys     int
+	Found    map[string]int
+	Repaired int
+	Findings []struct{ Kind, Key, Output, Source, Guard string }
+	Notes    []string
+}
+
+// compare runs the command, which must end with the code.
+func (tab *table) compare(code int, args ...string) (c compared) {
+	tab.p.t.Helper()
+	r := tab.p.run("consumer", append([]string{"verify", "table", "-c", tab.p.file, "-o", "json"}, args...)...)
+	must.That(tab.p.t, r.Code == code, "exit code %d, want %d: %s", r.Code, code, r)
+	must.Do(tab.p.t, json.Unmarshal([]byte(r.Stdout), &c))
+	return c
+}
+
+func (tab *table) sql(text string) {
+	tab.p.t.Helper()
+	must.Get(tab.db.Exec(tab.p.ctx, text))(tab.p.t)
+}
+
+// S0-6: everything that can be wrong with a table is found, named with its positions, and repaired; what is newer than the topic stays.
+func TestSinkVerify_S0_6(t *testing.T) {
+	beside(t, testrun.Nightly)
+	server := postgis.Need(t)
+	for _, rule := range []string{"record_key", "feature_id"} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			tab := withTable(t, server, 2*time.Minute, func(s *settings) { s.SinkKey = rule })
+			p := tab.p
+			all := ids("v", 40)
+			p.send(all...)
+			p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte(all[0])})
+			p.drain()
+			c := tab.compare(0)
+			must.That(t, c.Verdict == "proven" && c.Rows == 39 && c.Keys == 40 && len(c.Found) <= 0, "%+v", c)
+			tab.sql("delete from places where id in ('v-1', 'v-2')")
+			tab.sql("delete from places_switchback where key = 'v-3'")
+			tab.sql("update places set level = 99 where id = 'v-4'")
+			tab.sql("update places set geom = st_translate(geom, 0, 0.0001) where id = 'v-5'")
+			tab.sql("update places_switchback set content_hash = 'sha256:00', source_offset = -1, source = regexp_replace(source, '[0-9]+$', '0') where key = 'v-6'; update places set level = 1 where id = 'v-6'")
+			tab.sql("insert into places select 'nobody', geom, level, place_name from places where id = 'v-7'; insert into places select 'v-0', geom, level, place_name from places where id = 'v-7'")
+			tab.sql("update places_switchback set content_hash = 'sha256:00', source_offset = source_offset + 1000, source = regexp_replace(source, '[0-9]+$', '100000') where key = 'v-8'; update places set level = 77 where id = 'v-8'")
+			want := map[string]int{"missing": 3, "changed": 2, "stale": 1, "extra": 2, "ahead": 1}
+			c = tab.compare(4)
+			must.That(t, c.Verdict == "violated" && maps.Equal(c.Found, want) && c.Repaired == 0, "%+v, want %v", c, want)
+			for _, f := range c.Findings {
+				expect.That(t, f.Kind == "extra" || strings.HasPrefix(f.Output, p.topics.Output+"/") && strings.HasPrefix(f.Source, p.topics.Source+"/"), "%+v names no positions", f)
+			}
+			c = tab.compare(0, "--repair")
+			expect.That(t, maps.Equal(c.Found, want) && c.Repaired == 8, "the repair: %+v", c)
+			c = tab.compare(0)
+			expect.That(t, c.Verdict == "unknown" && maps.Equal(c.Found, map[string]int{"ahead": 1}), "after the repair: %+v", c)
+			expect.Equal(t, tab.rows()["v-8"].Level, 77, "an older version was written over a newer one: level")
+			tab.sql("update places set level = 3 where id = 'v-8'")
+			tab.verify()
+		})
 	}
-	if got != want {
-		tab.p.t.Errorf("the table has %s, want %s", got, want)
+}
+
+// S0-6: the comparison gives no false alarm, and a repair no harm, while consumers write.
+func TestSinkVerify_S0_6_whileThePipelineRuns(t *testing.T) {
+	beside(t, testrun.Nightly)
+	tab := withTable(t, postgis.Need(t), 2*time.Minute)
+	p := tab.p
+	const n, levels = 60, 5
+	consumer := p.start("one")
+	output := p.log.Tail(t, p.topics.Output)
+	for level := range levels {
+		var records []*kgo.Record
+		for _, id := range ids("r", n) {
+			records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))})
+		}
+		p.sendRecords(records...)
+		expect.Equal(t, tab.compare(0, "--repair").Repaired, 0, "level repaired")
 	}
+	output.UntilCount(p.ctx, t, "outputs", n)
+	eventually.Until(p.ctx, t, "no lag", func() (bool, string) { lag := p.state().Lag; return lag == 0, fmt.Sprint(lag) })
+	p.stop(consumer)
+	expect.Equal(t, tab.compare(0).Verdict, "proven", "at the end verdict")
+	tab.verify()
 }

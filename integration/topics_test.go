@@ -1,25 +1,31 @@
 package integration
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // C-6: `topics ensure` creates every topic of the design, and `check` is then
 // content; a second `ensure` changes nothing.
 func TestTopicsEnsure_C6(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, time.Minute).ensure()
-	if r := p.run("consumer", "topics", "check", "-c", p.file); r.Code != 0 {
-		t.Errorf("consumer topics check: %s", r)
-	}
-	if r := p.run("consumer", "topics", "ensure", "-c", p.file); r.Code != 0 {
-		t.Errorf("consumer topics ensure, again: %s", r)
-	}
+	p.does("topics", "check")
+	p.does("topics", "ensure")
 	id := p.set.ID
 	want := map[string]int{id: 3, id + ".out": 3, id + ".dlq": 3, id + ".state": 3, id + ".audit": 3, id + ".dlq-status": 3, id + ".control": 1}
 	for _, tier := range p.topics.Tiers {
@@ -27,35 +33,196 @@ func TestTopicsEnsure_C6(t *testing.T) {
 	}
 	listed := must.Get(p.log.Admin().ListTopics(p.ctx))(t)
 	for topic, partitions := range want {
-		if got := len(listed[topic].Partitions); got != partitions {
-			t.Errorf("%s has %d partitions, want %d", topic, got, partitions)
-		}
+		expect.Equal(t, len(listed[topic].Partitions), partitions, topic, "partitions")
 	}
 	for _, topic := range append([]string{id + ".dlq"}, p.topics.Tiers...) {
-		if got := p.setting(topic, "retention.ms"); got != "-1" {
-			t.Errorf("%s has retention.ms %s, want -1: what waits must not expire", topic, got)
-		}
-		if got := p.setting(topic, "max.message.bytes"); got != "12599296" {
-			t.Errorf("%s takes %s bytes, want 16 KiB more than the source's 12 MiB", topic, got)
-		}
+		expect.Equal(t, p.setting(topic, "retention.ms"), "-1", topic, "has retention.ms")
+		expect.Equal(t, p.setting(topic, "max.message.bytes"), "12599296", topic, "takes")
 	}
 	for _, topic := range []string{id + ".state", id + ".dlq-status", id + ".control"} {
-		if got := p.setting(topic, "cleanup.policy"); got != "compact" {
-			t.Errorf("%s has cleanup.policy %s, want compact", topic, got)
-		}
+		expect.Equal(t, p.setting(topic, "cleanup.policy"), "compact", topic, "has cleanup.policy")
 	}
 }
 
 func (p *pipe) setting(topic, key string) string {
 	p.t.Helper()
-	configs, err := p.log.Admin().DescribeTopicConfigs(p.ctx, topic)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	configs := must.Get(p.log.Admin().DescribeTopicConfigs(p.ctx, topic))(p.t)
 	for _, c := range configs[0].Configs {
 		if c.Key == key {
 			return c.MaybeValue()
 		}
 	}
 	return ""
+}
+
+// grow adds partitions to topics, as an operator does.
+func (p *pipe) grow(n int, topics ...string) {
+	p.t.Helper()
+	answers, err := p.log.Admin().UpdatePartitions(p.ctx, n, topics...)
+	if err == nil {
+		err = answers.Error()
+	}
+	must.Do(p.t, err)
+	eventually.Until(p.ctx, p.t, "the new partitions", func() (bool, string) {
+		found, err := p.log.Admin().ListTopics(p.ctx, topics...)
+		fits := err == nil
+		for _, topic := range topics {
+			fits = fits && len(found[topic].Partitions) == n
+		}
+		return fits, fmt.Sprint(found.Names(), err)
+	})
+	p.log = topiclog.Connect(p.t, p.set.Brokers) // a client learns of them late
+}
+
+// S3-1, S4-14: somebody adds partitions to the source while a consumer runs. It stops at once and says what to type, instead of
+// leaving the new partitions unread for minutes; after that every record is delivered once, also those of the new partitions
+// that have to wait.
+func TestSourceGrows_S3_1_S4_14(t *testing.T) {
+	beside(t, testrun.Nightly)
+	for _, mode := range []string{"latest_wins", "strict"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := newPipe(t, 2*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Ordering, s.Partitions = mode, 2 }).ensure()
+			first, second := ids("a", 20), ids("b", 40)
+			p.send(first...)
+			consumer := p.start("it")
+			p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "the outputs", len(first))
+			p.grow(4, p.topics.Source)
+			p.send(second...)
+			stopped := consumer.Wait(p.ctx, t)
+			for _, word := range []string{"has 2 partitions, the source " + p.topics.Source + " has 4", "kafka-topics.sh --alter --topic " + p.topics.DLQ + " --partitions 4"} {
+				must.That(t, stopped.Code == 1 && strings.Contains(stopped.Stderr, word), "want exit code 1 and %q: %s", word, stopped)
+			}
+			refused := p.start("it", "--until-end").Wait(p.ctx, t)
+			must.That(t, refused.Code == 1, "want exit code 1 until the topics fit: %s", refused)
+			p.grow(4, append(p.topics.Tiers, p.topics.DLQ, p.status, p.topics.Source+".state", p.topics.Source+".ledger")...)
+			p.does("topics", "check")
+			for _, id := range second {
+				p.places.Script(id, misbehave.Status(503), misbehave.OK())
+			}
+			p.drain()
+			wantTotals(t, p.verify(), len(first)+len(second), conservation.Place{Output: len(first) + len(second)})
+			expect.That(t, anyBeyond(p.read(p.topics.Source), 2), "no record lies in a new partition")
+		})
+	}
+}
+
+// anyBeyond says whether a record lies in a partition with this number or a higher one.
+func anyBeyond(records []*kgo.Record, partition int32) bool {
+	for _, r := range records {
+		if r.Partition >= partition {
+			return true
+		}
+	}
+	return false
+}
+
+// S0-4: somebody deletes a topic that a running consumer writes to, and makes it again. The consumer goes on by itself, and no
+// result is made twice for it.
+func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
+	beside(t, testrun.Nightly)
+	const n = 80
+	for _, which := range []string{"dlq", "output"} {
+		t.Run(which, func(t *testing.T) {
+			t.Parallel()
+			p := newPipe(t, 2*time.Minute).ensure()
+			topic, answer := p.topics.Output, misbehave.OK()
+			if which == "dlq" {
+				topic, answer = p.topics.DLQ, misbehave.Status(404)
+			}
+			p.places.Default(answer)
+			consumer := p.start("it")
+			p.send(ids("before", 10)...)
+			p.log.Tail(t, topic).UntilCount(p.ctx, t, "what was there before", 10)
+
+			must.Do(t, p.log.Delete(p.ctx, topic))
+			p.send(ids("meanwhile", n/2)...)
+			p.log = topiclog.Connect(t, p.set.Brokers) // a client takes the topic for the one that it knows
+			p.does("topics", "ensure")
+			p.send(ids("after", n/2)...)
+			p.log.Tail(t, topic).UntilCount(p.ctx, t, "what came since", n)
+			for _, id := range append(ids("meanwhile", n/2), ids("after", n/2)...) {
+				expect.That(t, len(p.places.Arrivals(id)) >= 1, "no request for %s", id)
+			}
+			p.stop(consumer)
+			expect.Equal(t, len(p.read(topic)), n, "records in", topic)
+		})
+	}
+}
+
+// deleteAll deletes the records of a topic up to its end, as retention does, and gives how many offsets went.
+func (p *pipe) deleteAll(topic string) (n int) {
+	p.t.Helper()
+	starts, err := p.log.Admin().ListStartOffsets(p.ctx, topic)
+	must.Do(p.t, err)
+	ends, err := p.log.Admin().ListEndOffsets(p.ctx, topic)
+	must.Do(p.t, err)
+	ends.Each(func(o kadm.ListedOffset) {
+		start, _ := starts.Lookup(topic, o.Partition)
+		n += int(o.Offset - start.Offset)
+	})
+	deleted, err := p.log.Admin().DeleteRecords(p.ctx, ends.Offsets())
+	if err == nil {
+		err = deleted.Error()
+	}
+	must.Do(p.t, err)
+	return n
+}
+
+// wantLost wants the log, the audit trail and the summary of a run to tell of a gap in a topic.
+func (p *pipe) wantLost(t *testing.T, said, topic string) {
+	t.Helper()
+	expect.That(t, strings.Contains(said, "records were deleted before they were consumed") && strings.Contains(said, `"topic":"`+topic+`"`),
+		"the log does not tell of the gap in %s:\n%s", topic, said)
+	if !slices.ContainsFunc(p.auditValues(), func(v string) bool {
+		return strings.Contains(v, `"decision":"lost"`) && strings.Contains(v, `"source":"`+topic+"/")
+	}) {
+		t.Errorf("the audit trail does not tell of the gap in %s", topic)
+	}
+}
+
+func (p *pipe) auditValues() (values []string) {
+	for _, r := range p.read(p.topics.Audit) {
+		values = append(values, string(r.Value))
+	}
+	return values
+}
+
+// S4-10, S0-4: records of the source that were deleted while no consumer ran, and others while one was paused, are counted once.
+func TestLost_S4_10_ofTheSource(t *testing.T) {
+	beside(t, testrun.Proof)
+	p := newPipe(t, 2*time.Minute).ensure()
+	p.send(ids("a", 30)...)
+	p.drain().balances(t)
+	p.send(ids("b", 9)...)
+	must.Equal(t, p.deleteAll(p.topics.Source), 39, "offsets deleted")
+	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
+	s := readSummary(t, r.Stdout)
+	expect.That(t, r.Code == 0 && s["lost_to_retention"] == 9.0 && s.number(t, "consumed") == 0, "after 9 records were deleted: %s", r)
+	p.wantLost(t, r.Stderr, p.topics.Source)
+	p.send(ids("c", 6)...)
+	s = p.drain()
+	expect.That(t, s["lost_to_retention"] == nil && s.number(t, "delivered") == 6, "the gap counts again: %v", s)
+
+	r = p.run("consumer", "pause", "-c", p.file, "--reason", "test")
+	must.That(t, r.Code == 0, "pause: %s", r)
+	held := p.start("held")
+	p.members(1)
+	p.send(ids("d", 3)...)
+	p.deleteAll(p.topics.Source)
+	p.send(ids("e", 4)...)
+	eventually.Until(p.ctx, t, "a second gap in the audit trail", func() (bool, string) {
+		gone := 0
+		for _, v := range p.auditValues() {
+			if strings.Contains(v, `"decision":"lost"`) {
+				gone++
+			}
+		}
+		return gone > 3, "" // at most one for each partition of the first gap
+	})
+	r = p.run("consumer", "resume", "-c", p.file, "--reason", "test")
+	must.That(t, r.Code == 0, "resume: %s", r)
+	p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "what was left", 40)
+	r = p.stop(held)
+	expect.That(t, strings.Contains(r.Stderr, `"lost_to_retention":3`), "after 3 records were deleted while paused: %s", r)
 }

@@ -33,9 +33,8 @@ type proof struct {
 func (p *pipe) proves(t *testing.T, code int, verdict string, args ...string) (said proof) {
 	t.Helper()
 	r := p.run("consumer", append([]string{"verify", "records", "-c", p.file, "-o", "json"}, args...)...)
-	if err := json.Unmarshal([]byte(r.Stdout), &said); err != nil || r.Code != code || said.Verdict != verdict {
-		t.Fatalf("want exit code %d and %s (%v): %s", code, verdict, err, r)
-	}
+	err := json.Unmarshal([]byte(r.Stdout), &said)
+	must.That(t, err == nil && r.Code == code && said.Verdict == verdict, "want exit code %d and %s (%v): %s", code, verdict, err, r)
 	sum := int64(0)
 	for _, where := range []string{"delivered", "dead_lettered", "duplicates", "superseded", "filtered", "waiting", "unread", "in_flight", "unknown", "missing"} {
 		sum += said.All[where]
@@ -69,8 +68,7 @@ func positions(records []*kgo.Record) (all []string) {
 
 // S0-4: while it runs, with retries, dead letters, duplicates and replays, a healthy pipeline is proven every time.
 func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
+	beside(t, testrun.Nightly)
 	p := newPipe(t, 2*time.Minute).ensure()
 	one, two := p.start("one"), p.start("two")
 	output := p.log.Tail(t, p.topics.Output)
@@ -113,8 +111,7 @@ func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
 
 // S0-4: records that wait in a former tier which no running instance consumes are named, each of them (as issue 14, point 1, had it).
 func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()
 	const n = 20
 	all := ids("s", n)
@@ -135,16 +132,14 @@ func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
 	p.members(1)
 	s := p.proves(t, 4, "violated", "--limit", "100")
 	s.names(t, "stranded", positions(sent)...)
-	if s := p.proves(t, 4, "violated", "--limit", "3"); len(s.Findings) != 3 || s.Found["stranded"] != n {
-		t.Errorf("limit: %+v", s)
-	}
+	s = p.proves(t, 4, "violated", "--limit", "3")
+	expect.That(t, len(s.Findings) == 3 && s.Found["stranded"] == n, "limit: %+v", s)
 }
 
 // S0-4: an output that is deleted by hand hides what was delivered: that is said, and not called missing. One that is put there by hand is
 // named, and so is a record that was skipped by a commit.
 func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
 	p.failing(1, "a-0")
 	p.send(ids("a", 10)...)

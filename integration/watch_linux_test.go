@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,11 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -36,9 +40,7 @@ func newScreen(t *testing.T, columns, rows uint16) *screen {
 	n := must.Get(unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN))(t)
 	terminal := must.Get(os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|syscall.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { _ = terminal.Close() })
-	if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}))
 	s := &screen{terminal: terminal}
 	go func() {
 		buffer := make([]byte, 4096)
@@ -75,8 +77,7 @@ func (s *screen) shown() []string {
 // S2-7: consumer status --watch draws the pipeline in place: no instance runs, one starts, the lag shrinks to nothing. The view never
 // exceeds the terminal, and an interrupt ends it.
 func TestStatusWatch_S2_7(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
+	beside(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.send(ids("w", 50)...)
 	s := p.watches(80, 24, "consumer", "status")
@@ -104,9 +105,7 @@ func (p *pipe) watches(columns, rows uint16, program string, args ...string) *li
 		return strings.HasPrefix(v, "SWITCHBACK_")
 	})
 	w.command.Stdout, w.command.Stderr = w.terminal, w.terminal
-	if err := w.command.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, w.command.Start())
 	return w
 }
 
@@ -115,13 +114,10 @@ func (w *liveView) see(what string, pattern *regexp.Regexp) {
 	w.pipe.t.Helper()
 	eventually.Until(w.pipe.ctx, w.pipe.t, what, func() (bool, string) {
 		lines := w.shown()
-		if len(lines) > w.rows-1 {
-			w.pipe.t.Fatalf("%d lines on %d rows", len(lines), w.rows)
-		}
+		must.That(w.pipe.t, len(lines) <= w.rows-1, "%d lines on %d rows", len(lines), w.rows)
 		for _, line := range lines {
-			if n := len([]rune(line)); n > w.columns {
-				w.pipe.t.Fatalf("%d characters in %d columns: %q", n, w.columns, line)
-			}
+			n := len([]rune(line))
+			must.That(w.pipe.t, n <= w.columns, "%d characters in %d columns: %q", n, w.columns, line)
 		}
 		text := strings.Join(lines, "\n")
 		return pattern.MatchString(text), text
@@ -131,10 +127,48 @@ func (w *liveView) see(what string, pattern *regexp.Regexp) {
 // interrupt ends the command, which is no failure.
 func (w *liveView) interrupt() {
 	w.pipe.t.Helper()
-	if err := w.command.Process.Signal(syscall.SIGINT); err != nil {
-		w.pipe.t.Fatal(err)
-	}
+	must.Do(w.pipe.t, w.command.Process.Signal(syscall.SIGINT))
 	if err := w.command.Wait(); err != nil {
 		w.pipe.t.Errorf("after an interrupt: %v\n%s", err, w.written())
+	}
+}
+
+// S3-3: idle connections to the metrics port and a process without descriptors cost no attempt and make no dead letter.
+func TestFiles_S3_3_aShortageCostsNoAttempt(t *testing.T) {
+	beside(t, testrun.Nightly)
+	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
+	spec := p.spec("consumer")
+	spec.Env = []string{"SWITCHBACK_ENGINE_INSTANCE=it"}
+	spec.Args = []string{"-c", `ulimit -n 256; exec "$0" "$@"`, spec.Path, "run", "-c", p.file}
+	spec.Path = "/bin/sh"
+	consumer := proc.Start(t, spec)
+	address := consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"msg":"metrics served".*"address":"([^"]+)"`))[1]
+	for range 400 {
+		conn := must.Get((&net.Dialer{}).DialContext(p.ctx, "tcp", address))(t)
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	output := p.log.Tail(t, p.topics.Output)
+	p.send(ids("idle", 100)...)
+	output.UntilCount(p.ctx, t, "outputs beside 400 idle connections", 100)
+
+	// Nothing more can be opened now. The connections to the service are closed by it, so each attempt needs a new one.
+	p.places.Disconnect()
+	limit(t, consumer.Pid(), 4)
+	p.send(ids("short", 100)...)
+	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`the machine is short of a resource.*file descriptors of the process`))
+	limit(t, consumer.Pid(), 256)
+	output.UntilCount(p.ctx, t, "outputs once there are descriptors again", 200)
+	p.stop(consumer)
+	wantTotals(t, p.verify(), 200, conservation.Place{Output: 200})
+	p.triedOnce(p.topics.Output)
+}
+
+// limit sets how many descriptors a process may have open.
+func limit(t *testing.T, pid int, files uint64) {
+	t.Helper()
+	want := syscall.Rlimit{Cur: files, Max: 256}
+	const sysPrlimit64, nofile = syscall.SYS_PRLIMIT64, syscall.RLIMIT_NOFILE
+	if _, _, errno := syscall.Syscall6(sysPrlimit64, uintptr(pid), nofile, uintptr(unsafe.Pointer(&want)), 0, 0, 0); errno != 0 {
+		t.Fatal(os.NewSyscallError("prlimit", errno))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/integration/chaos/worker"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
@@ -59,10 +60,7 @@ func (f *fleet) start(name string) {
 	if f.running[name] != nil {
 		return
 	}
-	m, err := f.launch(name)
-	if err != nil {
-		f.t.Fatalf("start worker %s: %v", name, err)
-	}
+	m := must.Get(f.launch(name))(f.t)
 	f.running[name] = m
 	go f.await(m)
 }
@@ -253,16 +251,10 @@ func (f *fleet) signal(name string, sig syscall.Signal, frozen bool) bool {
 
 // said counts the lines of all workers' logs that hold the text.
 func (f *fleet) said(text string) int {
-	files, err := filepath.Glob(f.log("*"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(f.log("*")))(f.t)
 	n := 0
 	for _, file := range files {
-		log, err := os.ReadFile(file)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		log := must.Get(os.ReadFile(file))(f.t)
 		n += strings.Count(string(log), text)
 	}
 	return n

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proxy"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -195,9 +196,7 @@ func (sc *scene) create() {
 
 func (sc *scene) must(err error) {
 	sc.t.Helper()
-	if err != nil {
-		sc.t.Fatalf("seed %d: %v", sc.seed, err)
-	}
+	must.That(sc.t, err == nil, "seed %d: %v", sc.seed, err)
 }
 
 // pause lets the machinery run for a while: what is waited for has no sign of its
@@ -331,23 +330,17 @@ func (sc *scene) judge() *check.History {
 	history, err := check.Read(ctx, sc.log, p)
 	sc.must(err)
 	faults := history.Faults()
-	if len(faults) > 0 {
-		sc.t.Errorf("seed %d: %d faults", sc.seed, len(faults))
-	}
+	expect.That(sc.t, len(faults) <= 0, "seed %d: %d faults", sc.seed, len(faults))
 	const mostShown = 5
 	for _, f := range faults[:min(len(faults), mostShown)] {
 		sc.t.Errorf("seed %d: %s: %s\n%s%s", sc.seed, f.Source, f.What, history.Journey(f.Source), places.Journey(f.Source))
 	}
 	inputs, sum := places.Totals()
-	if inputs != sc.sent {
-		sc.t.Errorf("seed %d: %d records are in the source, %d were acknowledged", sc.seed, inputs, sc.sent)
-	}
+	expect.That(sc.t, inputs == sc.sent, "seed %d: %d records are in the source, %d were acknowledged", sc.seed, inputs, sc.sent)
 	p50, retries := history.Lateness(.5)
 	p99, _ := history.Lateness(.99)
 	sc.t.Logf("%d records: %d delivered, %d dead, %d closed; %d retries, late p50 %v p99 %v",
 		inputs, sum.Output, sum.Letters, sum.Closed, retries, p50.Round(time.Millisecond), p99.Round(time.Millisecond))
-	if sum.Letters == 0 || sum.Closed == 0 || retries == 0 {
-		sc.t.Errorf("seed %d: too little happened to prove anything", sc.seed)
-	}
+	expect.That(sc.t, sum.Letters != 0 && sum.Closed != 0 && retries != 0, "seed %d: too little happened to prove anything", sc.seed)
 	return history
 }

@@ -12,7 +12,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/internal/testkit/topojson"
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -86,9 +89,7 @@ func (p *passage) pass(shapes []orb.Geometry) {
 	tr := p.mapping()
 	for _, shape := range shapes {
 		record, err := tr.Encode(&transform.Feature{Geometry: transform.Geometry{Shape: shape}})
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		must.Do(p.t, err)
 		out, err := tr.Apply(p.t.Context(), record)
 		if e, ok := errors.AsType[*transform.Error](err); ok && strings.Contains(e.Message, "nothing is left of it") {
 			p.empty.add(shape, orb.MultiPolygon{})
@@ -131,11 +132,7 @@ func (p *passage) mapping() *transform.Transformer {
 	if p.decimals >= 0 {
 		config.Geometry.RoundDecimals = &p.decimals
 	}
-	tr, err := transform.New(config)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return tr
+	return must.Get(transform.New(config))(p.t)
 }
 
 // sort keeps a geometry with others that are held against the same measure.
@@ -269,4 +266,45 @@ func strip(way orb.Ring) float64 {
 		}
 	}
 	return area
+}
+
+// readTopology returns the polygons of an object of a TopoJSON file, decoded as
+// topojson-client does: rings of fewer than four positions are filled up with their
+// first one.
+func readTopology(t *testing.T, file, object string) []orb.Geometry {
+	t.Helper()
+	topology := topojson.Parse(t, must.Get(os.ReadFile(file))(t))
+	var out []orb.Geometry
+	for _, s := range topology.Shapes(t, object) {
+		var shape orb.MultiPolygon
+		for _, rings := range s.Polygons {
+			shape = append(shape, stitched(topology, rings))
+		}
+		if s.Multi {
+			out = append(out, shape)
+		} else {
+			out = append(out, shape[0])
+		}
+	}
+	return out
+}
+
+// stitched makes a polygon of the numbers of its arcs.
+func stitched(topology *topojson.Topology, rings [][]int) orb.Polygon {
+	var out orb.Polygon
+	for _, numbers := range rings {
+		var ring orb.Ring
+		for _, n := range numbers {
+			line := topology.Line(n)
+			if len(ring) > 0 {
+				line = line[1:]
+			}
+			ring = append(ring, line...)
+		}
+		for len(ring) < 4 {
+			ring = append(ring, ring[0])
+		}
+		out = append(out, ring)
+	}
+	return out
 }

@@ -1,12 +1,21 @@
 package postgis
 
 import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
 	"math"
+	"os"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry"
@@ -79,12 +88,68 @@ func meetings(t *testing.T, db *pgx.Conn, shapes []orb.Geometry, faults []*valid
 	var wkb [][]byte
 	var x, y []float64
 	for i, shape := range shapes {
-		bytes, err := geometry.Append(nil, geometry.WKB, geometry.Geometry{Shape: shape})
-		must.That(t, err == nil, "%v", err)
+		bytes := must.Get(geometry.Append(nil, geometry.WKB, geometry.Geometry{Shape: shape}))(t)
 		wkb, x, y = append(wkb, bytes), append(x, faults[i].At[0]), append(y, faults[i].At[1])
 	}
 	rows := must.Get(db.Query(t.Context(), meetingWith+meeting, wkb, x, y, near))(t)
 	out := must.Get(pgx.CollectRows(rows, pgx.RowToStructByName[ways]))(t)
 	must.That(t, len(out) == len(shapes), "%d answers for %d places", len(out), len(shapes))
 	return out
+}
+
+var seedFlag = flag.Uint64("postgis.seed", 0, "seed of the random geometries; 0: that of SWITCHBACK_TEST_SEED")
+
+// shared is the server of all tests, which the first that asks starts.
+var shared struct {
+	sync.Once
+	server *postgis.Server
+	err    error
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if shared.server != nil {
+		if err := shared.server.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "integration/postgis:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// database is a connection to a database of the test's own, or skips the test
+// where there is no PostGIS and none is demanded.
+func database(t *testing.T) *pgx.Conn {
+	t.Helper()
+	shared.Do(func() {
+		if shared.server, shared.err = postgis.Start(t.Context()); shared.err == nil {
+			fmt.Println(shared.server)
+		}
+	})
+	postgis.OrSkip(t, shared.err)
+	db := must.Get(pgx.Connect(t.Context(), shared.server.Database(t)))(t)
+	t.Cleanup(func() {
+		err := db.Close(context.WithoutCancel(t.Context()))
+		expect.That(t, err == nil || errors.Is(err, context.Canceled), "%v", err)
+	})
+	return db
+}
+
+// seed returns the seed of the flag, or that of the test run.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	if *seedFlag != 0 {
+		return *seedFlag
+	}
+	return testrun.Seed(t)
+}
+
+// sized returns how many geometries a test draws: 200 in the gate, n in the tier nightly.
+func sized(t *testing.T, n int) int {
+	t.Helper()
+	if testrun.IsNightly(t) || *countFlag > 0 {
+		return n
+	}
+	return 200
 }

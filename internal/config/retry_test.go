@@ -75,9 +75,7 @@ func TestDuration_text(t *testing.T) {
 		expect.That(t, err == nil && string(out) == want, "%s: got %s, %v; want %s", text, out, err, want)
 	}
 	var d Duration
-	if err := d.UnmarshalText([]byte("2")); err == nil {
-		t.Error("a number without a unit is taken")
-	}
+	expect.That(t, d.UnmarshalText([]byte("2")) != nil, "a number without a unit is taken")
 }
 
 // S3-2: a policy per category, and its strategy.
@@ -244,6 +242,5 @@ func TestRules_reach_the_classifier(t *testing.T) {
 	c := classify.New(p.Classification())
 	f := c.Of(&classify.HTTPError{Status: 409})
 	expect.That(t, f.Class == classify.RetryBackoff && f.Category == classify.CategoryConflict, "%+v", f)
-	f = c.Of(&classify.HTTPError{Status: 503})
-	expect.That(t, f.Class == classify.Permanent, "an empty list of retryable statuses makes 503 %s", f.Class)
+	expect.Equal(t, c.Of(&classify.HTTPError{Status: 503}).Class, classify.Permanent, "an empty list of retryable statuses makes 503 class")
 }

@@ -305,7 +305,6 @@ func golden(t *testing.T, path, got string) {
 		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
-	want, err := os.ReadFile(path)
-	must.That(t, err == nil, "%v (run the test with -update)", err)
+	want := must.Get(os.ReadFile(path))(t)
 	expect.That(t, got == string(want), "%s\n got:\n%s\nwant:\n%s", path, got, want)
 }

@@ -71,16 +71,14 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 		"S0-2 halts on a geometry not simple":      {halts, classify.CodeGeometryNotSimple, classify.LevelRow, true},
 		"S0-2 halts on nothing else":               {halts, classify.CodeMissingRequired, classify.LevelRow, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := parse(t, "")
-			if c.keys == halts {
-				cfg.Pipeline.Tolerance.HaltOnGeometryInvalid = true
-			} else if c.keys != "" {
-				cfg = parseTolerance(t, c.keys)
-			}
-			f := classify.Failure{Code: c.code, Level: c.level, Err: errors.New("x")}
-			expect.Equal(t, cfg.Pipeline.Tolerance.HoldsAtOnce(f), c.want, "it holds at once")
-		})
+		cfg := parse(t, "")
+		if c.keys == halts {
+			cfg.Pipeline.Tolerance.HaltOnGeometryInvalid = true
+		} else if c.keys != "" {
+			cfg = parseTolerance(t, c.keys)
+		}
+		f := classify.Failure{Code: c.code, Level: c.level, Err: errors.New("x")}
+		expect.Equal(t, cfg.Pipeline.Tolerance.HoldsAtOnce(f), c.want, name, "it holds at once")
 	}
 }
 
@@ -194,14 +192,12 @@ func TestRead_S0_9_noFloorIsAMetric(t *testing.T) {
 // S4-1: a batch below the floor is quarantined, and the record that shows it is not delivered.
 func TestRead_S4_1_batchBelowTheFloor(t *testing.T) {
 	for on, code := range map[string]classify.Code{"quarantine": classify.CodeBatchQuarantined, "hold": classify.CodePrecisionDegraded} {
-		t.Run(on, func(t *testing.T) {
-			c := newConsumer(t, fmt.Sprintf("precision_decimal_threshold: 6, on_batch: %s", on))
-			err, n := readAll(c, 1000, 4, header.Control{}, kgo.RecordHeader{Key: batchHeader, Value: []byte("b-17")})
-			var e *transform.Error
-			expect.That(t, errors.As(err, &e) && e.Code == code && n <= 26 && strings.Contains(err.Error(), "of batch b-17"), "after %d: %v", n, err)
-			err, n = readAll(c, 1000, 7, header.Control{})
-			expect.That(t, err == nil, "record %d of no batch: %v", n, err)
-		})
+		c := newConsumer(t, fmt.Sprintf("precision_decimal_threshold: 6, on_batch: %s", on))
+		err, n := readAll(c, 1000, 4, header.Control{}, kgo.RecordHeader{Key: batchHeader, Value: []byte("b-17")})
+		var e *transform.Error
+		expect.That(t, errors.As(err, &e) && e.Code == code && n <= 26 && strings.Contains(err.Error(), "of batch b-17"), "%v: after %d: %v", on, n, err)
+		err, n = readAll(c, 1000, 7, header.Control{})
+		expect.That(t, err == nil, "%v: record %d of no batch: %v", on, n, err)
 	}
 }
 
@@ -336,14 +332,12 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	}
 	c.orders.take(t.Context(), view(1, off(now, time.Hour)))
 	defer c.orders.off.stop()
-	if err, n := readAll(c, 100, 4, header.Control{}); err != nil || end(50) {
-		t.Fatalf("the gates are off; point %d below the floor: %v", n, err)
-	}
+	err, n := readAll(c, 100, 4, header.Control{})
+	must.That(t, err == nil && !end(50), "the gates are off; point %d below the floor: %v", n, err)
 	now = until
 	expect.That(t, !end(9), "what was counted while they were off counts after it")
-	if err, n := readAll(c, 100, 4, header.Control{}); err == nil || n < 20 {
-		t.Errorf("the floor is judged from an empty window on; point %d: %v", n, err)
-	}
+	err, n = readAll(c, 100, 4, header.Control{})
+	expect.That(t, err != nil && n >= 20, "the floor is judged from an empty window on; point %d: %v", n, err)
 	expect.That(t, end(1), "they judge again from ten records on")
 	other := newConsumer(t, "hold_on: [http_forbidden]")
 	now = time.Now().UTC()
@@ -352,7 +346,6 @@ func TestGates_S1_8_S4_9_offForAWhile(t *testing.T) {
 	e := event(policy.OutcomeRetried, 1, header.Control{})
 	e.Failure.Code = classify.CodeHTTPForbidden
 	other.failed(e)
-	if _, held := other.orders.held(); !held {
-		t.Error("a code of hold_on does not pause the pipeline while the rate gates are off")
-	}
+	_, held := other.orders.held()
+	expect.That(t, held, "a code of hold_on does not pause the pipeline while the rate gates are off")
 }

@@ -24,13 +24,10 @@ func TestReserveInstance_S3_1_names(t *testing.T) {
 	group := t.Name() + "/" + strings.Repeat("long", 60)
 	first, second := takeName(t, group), takeName(t, group)
 	expect.That(t, first.Name == "host" && second.Name == "host-2" && second.Taken == 1, "got %s and %s", first.Name, second.Name)
-	other := takeName(t, "another group")
-	expect.That(t, other.Name == "host", "another group got %s", other.Name)
+	expect.Equal(t, takeName(t, "another group").Name, "host", "another group got name")
 	must.Do(t, first.Release())
-	again := takeName(t, group)
-	expect.That(t, again.Name == "host", "after the first ended: %s", again.Name)
-	third := takeName(t, group)
-	expect.That(t, third.Name == "host-3", "beside two: %s", third.Name)
+	expect.Equal(t, takeName(t, group).Name, "host", "after the first ended name")
+	expect.Equal(t, takeName(t, group).Name, "host-3", "beside two name")
 }
 
 func TestReserveInstance_S3_1_full(t *testing.T) {

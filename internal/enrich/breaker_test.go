@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -48,9 +49,8 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 				places, cooldown := services[0], c.Cooldown.Std()
 				places.is(status(503))
 				for range c.Failures - 1 {
-					if got := outcome(t.Context(), steps); got != "http_unavailable" || open(steps) != nil {
-						t.Fatalf("%s, open %v; a failure before the breaker opens is the record's own", got, open(steps))
-					}
+					got := outcome(t.Context(), steps)
+					must.That(t, got == "http_unavailable" && open(steps) == nil, "%s, open %v; a failure before the breaker opens is the record's own", got, open(steps))
 				}
 				wantHold(t, steps, cooldown, "503 Service Unavailable") // this one opens it
 				places.asked()
@@ -60,9 +60,8 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 				}
 				time.Sleep(cooldown / 2) //nolint:forbidigo // the time of a bubble
 				wantHold(t, steps, cooldown, "503 Service Unavailable")
-				if n := places.asked(); n != 1 || !slices.Equal(open(steps), []string{"a"}) {
-					t.Errorf("%d requests in a cooldown and a probe, open %v", n, open(steps))
-				}
+				n := places.asked()
+				expect.That(t, n == 1 && slices.Equal(open(steps), []string{"a"}), "%d requests in a cooldown and a probe, open %v", n, open(steps))
 				time.Sleep(cooldown) //nolint:forbidigo // the time of a bubble
 				places.is(status(200))
 				for range c.Successes {
@@ -104,17 +103,15 @@ func TestBreaker_counts_what_the_rules_say(t *testing.T) {
 		steps, services := guarded(t, rules, s35())
 		services[0].is(status(code))
 		meet(t, steps, 3)
-		opened := open(steps) != nil
-		expect.That(t, opened == opens, "%d opens it: %v", code, opened)
+		expect.Equal(t, open(steps) != nil, opens)
 	}
 	steps, services := guarded(t, Options{}, s35())
 	services[0].is(hangs)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 10 {
-		if got := outcome(ctx, steps); got != "canceled" || open(steps) != nil {
-			t.Fatalf("%s, open %v", got, open(steps))
-		}
+		got := outcome(ctx, steps)
+		must.That(t, got == "canceled" && open(steps) == nil, "%s, open %v", got, open(steps))
 	}
 }
 
@@ -153,9 +150,8 @@ func TestBreaker_S4_5_one_probe_at_a_time(t *testing.T) {
 			got := meet(t, steps, 50)
 			expect.That(t, got["hold"] == 49 && got["ok"] == 1 && services[0].asked() == 1, "outcomes %v of a probe that succeeds", got)
 		}
-		if got := meet(t, steps, 50); got["ok"] != 50 {
-			t.Errorf("outcomes %v once it is closed", got)
-		}
+		got := meet(t, steps, 50)
+		expect.That(t, got["ok"] == 50, "outcomes %v once it is closed", got)
 	})
 }
 
@@ -169,18 +165,16 @@ func TestBreaker_probe_canceled(t *testing.T) {
 		services[0].is(hangs)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
-		if got := outcome(ctx, steps); got != "canceled" || len(open(steps)) != 1 {
-			t.Errorf("%s, open %v", got, open(steps))
-		}
+		got := outcome(ctx, steps)
+		expect.That(t, got == "canceled" && len(open(steps)) == 1, "%s, open %v", got, open(steps))
 		services[0].is(func(*http.Request) (*http.Response, error) { panic("a bug") })
 		func() {
 			defer func() { _ = recover() }()
 			_ = steps.Apply(t.Context(), parcel(), "")
 		}()
 		services[0].is(status(200))
-		if got := outcome(t.Context(), steps); got != "ok" || open(steps) != nil {
-			t.Errorf("%s, open %v", got, open(steps))
-		}
+		got = outcome(t.Context(), steps)
+		expect.That(t, got == "ok" && open(steps) == nil, "%s, open %v", got, open(steps))
 	})
 }
 
@@ -195,8 +189,7 @@ func TestBreaker_of_a_later_step(t *testing.T) {
 		expect.That(t, held != nil && held.Dependency == "b" && services[0].asked() == 0 && slices.Equal(open(steps), []string{"b"}), "hold %v, open %v", held, open(steps))
 		bad := parcel()
 		bad.ID = bad.Properties[2].Value // null
-		f := classify.Of(steps.Apply(t.Context(), bad, ""))
-		expect.That(t, f.Code == classify.CodeMissingRequired, "a feature without an id is %s", f.Code)
+		expect.Equal(t, classify.Of(steps.Apply(t.Context(), bad, "")).Code, classify.CodeMissingRequired, "a feature without an id is code")
 	})
 }
 
@@ -221,9 +214,8 @@ func TestBreaker_a_probe_that_gets_no_answer_does_not_close(t *testing.T) {
 				if got := outcome(t.Context(), steps); got != c.probe {
 					t.Errorf("the probe's own outcome is %s", got) // it is no hold: this record alone may be the cause, and another one must probe next
 				}
-				if got := meet(t, steps, 50); got["hold"] != 50 || services[0].asked() != 1 {
-					t.Errorf("outcomes %v after the probe", got)
-				}
+				got := meet(t, steps, 50)
+				expect.That(t, got["hold"] == 50 && services[0].asked() == 1, "outcomes %v after the probe", got)
 				services[0].is(status(200))
 				time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
 				if got := outcome(t.Context(), steps); got != "ok" || open(steps) != nil {
@@ -257,11 +249,115 @@ func TestRetune_S4_5_changesRatesOfStepsThatWork(t *testing.T) {
 	steps := must.Get(New(step(&config.Rate{PerSecond: 1, Burst: 2}, &rule), Options{}))(t)
 	defer steps.Close()
 	steps.Retune(step(&config.Rate{PerSecond: 7, Burst: 9}, &rule))
-	if l := steps.steps[0].providers[0].limiter; l.Limit() != rate.Limit(7) || l.Burst() != 9 {
-		t.Errorf("the rate is %v, burst %d", l.Limit(), l.Burst())
-	}
+	l := steps.steps[0].providers[0].limiter
+	expect.That(t, l.Limit() == rate.Limit(7) && l.Burst() == 9, "the rate is %v, burst %d", l.Limit(), l.Burst())
 	steps.Retune(step(nil, nil))
-	if l := steps.steps[0].providers[0].limiter; l.Limit() != rate.Limit(7) {
-		t.Errorf("a configuration without a rate took it away: %v", l.Limit())
-	}
+	l = steps.steps[0].providers[0].limiter
+	expect.That(t, l.Limit() == rate.Limit(7), "a configuration without a rate took it away: %v", l.Limit())
 }
+
+// chain makes one step with a provider for each breaker, each with a service of its own that names itself.
+func chain(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*service) {
+	t.Helper()
+	c := config.EnrichStep{Name: "a", Set: map[string]string{"name": "/name"}, SetProvider: "by", Required: true, Retries: 3}
+	for i, b := range breakers {
+		c.Providers = append(c.Providers, config.Provider{Name: fmt.Sprintf("p%d", i), HTTP: &config.HTTPLookup{
+			URL: fmt.Sprintf("http://p%d/{id}", i), Method: config.HTTPMethodGet, Timeout: config.Duration(time.Minute),
+			MaxConnections: 64, MaxResponseBytes: 1 << 20, Breaker: b,
+		}})
+	}
+	steps := must.Get(New([]config.EnrichStep{c}, o))(t)
+	services := make([]*service, len(breakers))
+	for i := range services {
+		services[i] = &service{act: status(200)}
+		steps.steps[0].providers[i].lookup.(*httpLookup).client.Transport = services[i]
+	}
+	return steps, services
+}
+
+// answeredBy runs the steps once and says who answered, or how it failed.
+func answeredBy(t *testing.T, steps *Steps) string {
+	t.Helper()
+	f := parcel()
+	err := steps.Apply(t.Context(), f, "")
+	if by, ok := f.Property("by"); ok {
+		return by.Text()
+	}
+	if isHeld(err) {
+		return "hold"
+	}
+	return string(classify.Of(err).Code)
+}
+
+// S4-5: while the first is down, the fallback answers, and nobody is held until both are down; then the one that may be
+// asked first is asked first.
+func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := chain(t, Options{}, s35(), s45())
+		services[0].is(status(503))
+		for n := range 20 {
+			got := answeredBy(t, steps)
+			must.That(t, got == "p1", "record %d: %s", n, got)
+		}
+		expect.Equal(t, services[0].asked(), 3, "the first was asked")
+		s := steps.Status()
+		expect.That(t, s[0].Fallbacks == 0 && s[1].Fallbacks == 20, "status %+v", s)
+		services[1].is(status(503))
+		for n := range 5 {
+			got := answeredBy(t, steps)
+			must.That(t, got == "hold", "record %d: %s; with the first down a failing fallback spends no attempt", n, got)
+		}
+		held := isHold(steps.Apply(t.Context(), parcel(), ""))
+		expect.That(t, held != nil && held.Dependency == "a" && held.RetryAt.Equal(time.Now().Add(30*time.Second)), "got %+v, want a hold until the second may be asked", held)
+		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
+		services[1].is(status(200))
+		expect.Equal(t, answeredBy(t, steps), "p1", "the probe of the second")
+		time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
+		services[0].is(status(200))
+		expect.Equal(t, answeredBy(t, steps), "p0", "once the first is back")
+	})
+}
+
+// A feature that a fallback cannot be asked for is no failure as long as the first can be.
+func TestFallback_cannot_be_asked_for_this_feature(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := chain(t, Options{}, nil, nil)
+		nowhere := must.Get(parseTemplate("http://p1/{properties.nowhere}"))(t)
+		steps.steps[0].providers[1].lookup.(*httpLookup).target = nowhere.fill
+		expect.Equal(t, answeredBy(t, steps), "p0")
+		services[0].is(status(503))
+		expect.Equal(t, answeredBy(t, steps), "http_unavailable")
+	})
+}
+
+// S3-4: a step that collided is asked again at once; the steps before it are not, and the record's attempt is one.
+func TestRetry_S3_4_one_stage_alone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conflict := sqlError("40P01")
+		steps, services := guarded(t, Options{}, nil, nil)
+		for _, step := range steps.steps {
+			step.providers[0].retry = immediate(step.providers[0], 3)
+		}
+		failures := 2
+		services[1].is(func(r *http.Request) (*http.Response, error) {
+			if failures--; failures >= 0 {
+				return nil, conflict
+			}
+			return status(200)(r)
+		})
+		expect.Equal(t, outcome(t.Context(), steps), "ok")
+		first, second := services[0].asked(), services[1].asked()
+		expect.That(t, first == 1 && second == 3, "the first step was asked %d times, the second %d", first, second)
+		services[1].is(broken(conflict))
+		err := steps.Apply(t.Context(), parcel(), "")
+		f := classify.Of(err)
+		expect.That(t, f.Class == classify.RetryBackoff && f.Code == classify.CodeDBConflict && services[1].asked() == 4,
+			"got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
+	})
+}
+
+// sqlError is an error with an SQLSTATE, as drivers have it.
+type sqlError string
+
+func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
+func (e sqlError) SQLState() string { return string(e) }

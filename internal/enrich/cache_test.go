@@ -40,9 +40,8 @@ func TestCache_keeps_an_answer_for_its_time(t *testing.T) {
 		s := steps.Status()[0]
 		expect.That(t, s.Requests[OutcomeAnswered] == 2 && s.Requests[OutcomeCached] == 4, "status %+v", s)
 		time.Sleep(11 * time.Minute) //nolint:forbidigo // the time of a bubble
-		if got := outcome(t.Context(), steps); got != "ok" || places.asked() != 1 {
-			t.Errorf("%s; what is old was not asked again", got)
-		}
+		got := outcome(t.Context(), steps)
+		expect.That(t, got == "ok" && places.asked() == 1, "%s; what is old was not asked again", got)
 	})
 }
 
@@ -57,8 +56,7 @@ func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
 		other.ID = other.Properties[0].Value
 		places.is(status(503))
 		for range 4 {
-			f := classify.Of(steps.Apply(t.Context(), other, ""))
-			expect.That(t, f.Code == classify.CodeHTTPUnavailable, "got %s", f.Code)
+			expect.Equal(t, classify.Of(steps.Apply(t.Context(), other, "")).Code, classify.CodeHTTPUnavailable, "got code")
 		}
 		expect.That(t, isHold(steps.Apply(t.Context(), other, "")) != nil, "the breaker is not open")
 		expect.Equal(t, outcome(t.Context(), steps), "ok", "what is kept")
@@ -77,8 +75,7 @@ func TestCache_a_panic_is_the_record_s_own(t *testing.T) {
 		steps, places := cached(t, s35(), minutes(10))
 		defer steps.Close()
 		places.is(func(*http.Request) (*http.Response, error) { panic("a bug") })
-		f := classify.Of(steps.Apply(t.Context(), parcel(), ""))
-		expect.That(t, f.Code == classify.CodePanic, "got %s", f.Code)
+		expect.Equal(t, classify.Of(steps.Apply(t.Context(), parcel(), "")).Code, classify.CodePanic, "got code")
 		places.is(status(200))
 		expect.Equal(t, outcome(t.Context(), steps), "ok")
 	})

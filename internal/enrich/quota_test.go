@@ -158,9 +158,7 @@ func TestReadQuotaAdvice_S2_2(t *testing.T) {
 			"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(quotaClock.Add(-4*time.Minute).Unix(), 10)), QuotaAdvice{Known: true, Reset: time.Minute, Pause: time.Minute, Given: true}},
 		{"reset_in_milliseconds", 200, quotaHeader("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(quotaClock.Add(30*time.Second).UnixMilli(), 10)), left(0, 0, 30*time.Second)},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			expect.Equal(t, ReadQuotaAdvice(c.status, c.header, quotaClock), c.want)
-		})
+		expect.Equal(t, ReadQuotaAdvice(c.status, c.header, quotaClock), c.want, c.name)
 	}
 }
 

@@ -213,19 +213,17 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 		{"too_large", "select repeat(name, 1000) as name from places where id = $1", nil, classify.RetryBackoff, classify.CodeBadResponse, "2000 bytes"},
 		{"value_is_missing", "select n from places where id = $1", nil, classify.Row, classify.CodeMissingRequired, "no /name"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			err := b.steps(c.query, []string{"id"}, c.change).Apply(t.Context(), parcel(), "")
-			class := c.class
-			if class == "" {
-				class = classify.Of(err).Class // what disk_full asks for is the taxonomy's business
-			}
-			wantFailure(t, err, class, c.code, c.says)
-			request, response := exchange(err)
-			expect.That(t, strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) && strings.Contains(request, "/"+name+`"`) && !strings.Contains(request, "@"),
-				"S2-5: request %s", request)
-			state := fmt.Sprintf(`{"sqlstate":%q}`, c.says)
-			expect.That(t, len(c.says) != 5 || response == state, "S2-5: response %s, want %s", response, state)
-		})
+		err := b.steps(c.query, []string{"id"}, c.change).Apply(t.Context(), parcel(), "")
+		class := c.class
+		if class == "" {
+			class = classify.Of(err).Class // what disk_full asks for is the taxonomy's business
+		}
+		wantFailure(t, err, class, c.code, c.says)
+		request, response := exchange(err)
+		expect.That(t, strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) && strings.Contains(request, "/"+name+`"`) && !strings.Contains(request, "@"),
+			"%v: S2-5: request %s", c.name, request)
+		state := fmt.Sprintf(`{"sqlstate":%q}`, c.says)
+		expect.That(t, len(c.says) != 5 || response == state, "%v: S2-5: response %s, want %s", c.name, response, state)
 	}
 	eventually.Until(t.Context(), t, "the end of the statement that took too long", func() (bool, string) {
 		n := one[int](b, "select count(*) from pg_stat_activity where application_name = 'switchback' and datname = current_database() and state = 'active'")
@@ -283,9 +281,7 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	steps := b.steps("select 'Ulm' as name where $1 <> ''", []string{"id"}, func(s *config.EnrichStep) {
 		s.SQL.Breaker = &config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(2 * time.Second), Successes: 1}
 	})
-	if got := outcome(t.Context(), steps); got != "ok" {
-		t.Fatal(got)
-	}
+	must.Equal(t, outcome(t.Context(), steps), "ok")
 	must.Do(t, server.Crash())
 	var got []string
 	for range 4 {

@@ -65,12 +65,8 @@ func TestFilter(t *testing.T) {
 		strings.Replace(lineFeature("d"), `"updated":7`, `"updated":7,"N":"seven"`, 1), lineFeature("e"),
 	}, "\n")
 	summary, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: filterHandler(t, file), MaxLine: 400}, in)
-	if want := lineMapped("a") + "\n" + lineMapped("b") + "\n" + lineMapped("e") + "\n"; out != want {
-		t.Errorf("features\n got %s\nwant %s", out, want)
-	}
-	if want := (pipeline.FilterSummary{Read: 7, Passed: 3, Rejected: 4}); summary != want {
-		t.Errorf("got %+v, want %+v", summary, want)
-	}
+	expect.Equal(t, lineMapped("a")+"\n"+lineMapped("b")+"\n"+lineMapped("e")+"\n", out, "features")
+	expect.Equal(t, (pipeline.FilterSummary{Read: 7, Passed: 3, Rejected: 4}), summary)
 	var got []string
 	for text := range strings.Lines(rejects) {
 		var r struct {
@@ -138,10 +134,8 @@ func TestFilter_lines(t *testing.T) {
 		{"white_space_counts_too", "  " + a + "  \n", len(a), pipeline.FilterSummary{Read: 1, Rejected: 1}},
 		{"longer_than_every_buffer", strings.Repeat("x", 1<<20) + "\n" + a + "\n", len(a), pipeline.FilterSummary{Read: 2, Passed: 1, Rejected: 1}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, out, _ := runFilter(t, pipeline.FilterOptions{Handle: echo, MaxLine: c.limit}, c.in)
-			expect.That(t, got == c.want && strings.Count(out, "\n") == c.want.Passed, "got %+v, %d lines", got, strings.Count(out, "\n"))
-		})
+		got, out, _ := runFilter(t, pipeline.FilterOptions{Handle: echo, MaxLine: c.limit}, c.in)
+		expect.That(t, got == c.want && strings.Count(out, "\n") == c.want.Passed, "%v: got %+v, %d lines", c.name, got, strings.Count(out, "\n"))
 	}
 }
 
@@ -171,14 +165,11 @@ func TestFilter_outcomes(t *testing.T) {
 		return retrytopics.Result{}, nil
 	}
 	got, out, rejects := runFilter(t, pipeline.FilterOptions{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\nheld\nparts\n")
-	if want := (pipeline.FilterSummary{Read: 8, Rejected: 5, Left: 3}); got != want || out != "{}\n" {
-		t.Errorf("got %+v, %q", got, out)
-	}
+	expect.That(t, got == (pipeline.FilterSummary{Read: 8, Rejected: 5, Left: 3}) && out == "{}\n", "got %+v, %q", got, out)
 	expect.That(t, strings.Count(rejects, `"line":8,`) == 2 && strings.Contains(rejects, `"path":"/features/0"`) && strings.Contains(rejects, `"path":"/features/2"`),
 		"of the features of a collection it says %s", rejects)
-	if want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); fix it","path":"","value":"","rule":"fields[1]"`; !strings.Contains(rejects, want) {
-		t.Errorf("got %s, want %s", rejects, want)
-	}
+	want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); fix it","path":"","value":"","rule":"fields[1]"`
+	expect.That(t, strings.Contains(rejects, want), "got %s, want %s", rejects, want)
 	expect.That(t, strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) && strings.Contains(rejects, `"line":2,"code":"timeout"`) && strings.Contains(rejects, `"line":7,"code":"held","message":"place is held back`) && !strings.Contains(rejects, "goroutine"),
 		"got %s", rejects)
 }
@@ -218,9 +209,8 @@ func TestFilter_in_a_pipe(t *testing.T) {
 	got := <-out.written
 	expect.That(t, got == lineMapped("a")+"\n", "got %q", got)
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	err := <-done
+	expect.That(t, errors.Is(err, context.Canceled), "got %v", err)
 	close(in.closed)
 }
 

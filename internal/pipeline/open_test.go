@@ -163,11 +163,9 @@ func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
 		"avro_null":           {"{ format: avro }", nil, nil},
 		"with_a_version_also": {"{ format: debezium, version: properties.updated }", nil, []byte(`{"op":"d","before":{"id":7}}`)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			result := must.Get(build(t, "source: "+f.source+"\n").Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)}))(t)
-			expect.That(t, result.Delete && len(result.Outputs) == 1 && result.Outputs[0].Value == nil && string(result.Outputs[0].Key) == "k", "got %+v", result)
-			expect.That(t, result.ContentHash == tombstone.ContentHash, "the same delete in another format has another content hash: it would not be a duplicate")
-		})
+		result := must.Get(build(t, "source: "+f.source+"\n").Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)}))(t)
+		expect.That(t, result.Delete && len(result.Outputs) == 1 && result.Outputs[0].Value == nil && string(result.Outputs[0].Key) == "k", "%v: got %+v", name, result)
+		expect.That(t, result.ContentHash == tombstone.ContentHash, "%v: the same delete in another format has another content hash: it would not be a duplicate", name)
 	}
 }
 
@@ -218,13 +216,11 @@ func TestHandle_S1_2_registryFailures(t *testing.T) {
 		"not framed":       {"", []byte(parcel), classify.CodeAvroDecode, false},
 		"empty, no delete": {"", []byte{}, classify.CodeAvroDecode, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			result, err := build(t, "source: { format: avro }\n"+c.rest).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: c.value})
-			must.That(t, err != nil, "no error")
-			f := classify.Of(err)
-			expect.That(t, f.Code == c.code && f.Transient() == c.transient && f.Stage == classify.StageDecode, "got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
-			expect.That(t, result.ContentHash != "" && len(result.Outputs) == 0, "got %+v", result)
-		})
+		result, err := build(t, "source: { format: avro }\n"+c.rest).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: c.value})
+		must.That(t, err != nil, "%v: no error", name)
+		f := classify.Of(err)
+		expect.That(t, f.Code == c.code && f.Transient() == c.transient && f.Stage == classify.StageDecode, "%v: got %s, %s, %s: %v", name, f.Code, f.Class, f.Stage, err)
+		expect.That(t, result.ContentHash != "" && len(result.Outputs) == 0, "%v: got %+v", name, result)
 	}
 }
 

@@ -72,8 +72,7 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 
 	p := w.plan(s, deadletters.Filter{})
 	expect.That(t, p.Summary().WouldPass == 1 && p.Letters == 1, "plan %+v", p.Summary())
-	result := w.execute(s, p)
-	expect.That(t, result.Reinjected == 1, "%+v", result)
+	expect.Equal(t, w.execute(s, p).Reinjected, 1, "reinjected")
 	back := w.read("features")
 	must.That(t, len(back) == 1 && string(back[0].Value) == string(edited.Value), "%d records went back", len(back))
 	_, n := topiclog.Header(back[0], deadletters.HeaderEditOf)
@@ -91,12 +90,10 @@ func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
 	expect.That(t, r.Changed == 0 && strings.Contains(r.Skipped[0].Why, "--from "+first), "without --from: %+v", r)
 	r = w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: "sha256:00"})
 	expect.That(t, r.Changed == 0 && strings.Contains(r.Skipped[0].Why, first), "from something else: %+v", r)
-	r = w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: first})
-	expect.That(t, r.Changed == 1, "from the latest: %+v", r)
+	expect.Equal(t, w.edit(only, EditOptions{Rewrite: set(t, "properties.name=x"), From: first}).Changed, 1, "from the latest changed")
 	r = w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=y")})
 	expect.That(t, r.Changed == 1 && r.Left == 1, "a group of which one was edited: %+v", r)
-	r = w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=z"), From: FromLatest})
-	expect.That(t, r.Changed == 2, "from whatever is latest: %+v", r)
+	expect.Equal(t, w.edit(deadletters.Filter{}, EditOptions{Rewrite: set(t, "properties.name=z"), From: FromLatest}).Changed, 2, "from whatever is latest changed")
 	last := w.read("features.dlq")
 	expect.Equal(t, len(last), 7, "records in the DLQ")
 }
@@ -151,7 +148,7 @@ func payment(i int, value string) *kgo.Record {
 
 func (w *world) rewritten(spec rewrite.Spec) (*Service, *plan.Plan) {
 	w.t.Helper()
-	s := w.aloneService(atStart)
+	s := w.service()
 	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "fix-1", By: "ana", Rewrite: spec}))(w.t)
 	return s, p
 }

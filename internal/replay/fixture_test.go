@@ -39,7 +39,8 @@ type world struct {
 	log    *topiclog.Cluster
 	writer *kgo.Client
 	cfg    *config.Config
-	dead   int // letters written so far
+	alone  bool // its DLQ belongs to no pipeline
+	dead   int  // letters written so far
 	plans  int
 }
 
@@ -78,7 +79,7 @@ kafka: { brokers: [%s] }
 
 func (w *world) service(opts ...kgo.Opt) *Service {
 	w.t.Helper()
-	s := must.Get(New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts, Index: inMemory()}))(w.t)
+	s := must.Get(New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts, Alone: w.alone, Index: inMemory()}))(w.t)
 	s.leaseLife, s.leaseRenewal, s.lastWord = testrun.Patient(10*time.Second), 50*time.Millisecond, testrun.Patient(10*time.Second)
 	s.transactionTimeout = testrun.Patient(20 * time.Second)
 	w.t.Cleanup(s.Close)
@@ -151,12 +152,21 @@ func (w *world) read(topic string) []*kgo.Record {
 	return must.Get(w.log.Read(w.ctx(), topic))(w.t)
 }
 
+// source is the topic that dead letters go back to.
+func (w *world) source() string {
+	if w.alone {
+		return "payments"
+	}
+	return "features"
+}
+
 // sent counts how often each letter stands in the source topic, for a reader with read_committed.
 func (w *world) sent() map[string]int {
 	w.t.Helper()
 	n := map[string]int{}
-	for _, r := range w.read("features") {
+	for _, r := range w.read(w.source()) {
 		id, _ := topiclog.Header(r, header.KeyDeadLetterID)
+		id, _, _ = strings.Cut(id, "@") // of the DLQ
 		n[id]++
 	}
 	return n
@@ -176,7 +186,7 @@ func (w *world) sentOnce(ids ...string) {
 func (w *world) states() map[string]deadletters.State {
 	w.t.Helper()
 	out := map[string]deadletters.State{}
-	for _, r := range w.read("features.dlq-status") {
+	for _, r := range w.read(w.cfg.Topics.DLQStatus) {
 		if deadletters.IsChainHead(r.Key) {
 			continue
 		}
@@ -203,7 +213,7 @@ func (w *world) operations() []audit.Event {
 func (w *world) trail() []audit.Event {
 	w.t.Helper()
 	var out []audit.Event
-	for _, r := range w.read("features.audit") {
+	for _, r := range w.read(w.cfg.Topics.Audit) {
 		e := must.Get(audit.Parse(r.Value))(w.t)
 		expect.That(w.t, e.Place.Seq >= 1, "an event of an operator without a place in the chain: %s", r.Value)
 		e.Place = audit.Place{}

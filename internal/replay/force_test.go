@@ -114,16 +114,13 @@ func TestPlan_S4_8_predicts_by_offset_in_both_orders_that_guard(t *testing.T) {
 func TestPlan_S4_8_says_when_the_prediction_is_a_guess(t *testing.T) {
 	w := parallel(t)
 	w.dieMany(1)
-	p := w.plan(w.service(), deadletters.Filter{})
-	expect.That(t, p.Doubt == "there is no topic features.state", "doubt %q", p.Doubt)
+	expect.Equal(t, w.plan(w.service(), deadletters.Filter{}).Doubt, "there is no topic features.state", "doubt")
 	w = newWorld(t, kfake.SeedTopics(3, "features.state"))
 	w.cfg.Source.Version = "properties.rev"
 	w.dieMany(1)
-	p = w.plan(w.service(), deadletters.Filter{})
-	expect.That(t, p.Doubt == "there is no topic features.ledger", "doubt %q", p.Doubt)
+	expect.Equal(t, w.plan(w.service(), deadletters.Filter{}).Doubt, "there is no topic features.ledger", "doubt")
 	w.cfg.Dedupe.Window = 0 // then there is nothing in it, for the consumer either
-	p = w.plan(w.service(), deadletters.Filter{})
-	expect.That(t, p.Doubt == "", "doubt %q", p.Doubt)
+	expect.Equal(t, w.plan(w.service(), deadletters.Filter{}).Doubt, "", "doubt")
 	w.die(&kgo.Record{Topic: "features.state", Key: []byte("k"), Value: []byte(`{"format":99}`)})
 	_, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{})
 	expect.That(t, errors.Is(err, retrytopics.ErrNewerState) && strings.Contains(err.Error(), "features.state/0/0"), "got %v", err)

@@ -189,9 +189,8 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 		})
 		end <- err
 	}()
-	if j := w.jobIs(op.id, control.JobPaused); j.Done != batchLetters || j.NotReached != behind {
-		w.t.Errorf("while it pauses: %+v", j)
-	}
+	j := w.jobIs(op.id, control.JobPaused)
+	expect.That(w.t, j.Done == batchLetters && j.NotReached == behind, "while it pauses: %+v", j)
 	return op.id, decided, end
 }
 

@@ -88,15 +88,13 @@ func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
 	expect.That(t, sent[ids[0]] == 3 && sent[ids[1]] == 1, "put back: %v", sent)
 	r = w.report(s, "r3")
 	expect.That(t, r.FailedAgain == 1 && r.Escalated == 1, "after the third replay: %+v", r)
-	p := w.plan(s, deadletters.Filter{})
-	expect.That(t, p.Letters == 0, "an escalated dead letter is planned")
+	expect.Equal(t, w.plan(s, deadletters.Filter{}).Letters, 0, "an escalated dead letter is planned")
 	reopened := w.change(Reopen, deadletters.Filter{})
 	expect.That(t, reopened.Changed == 1, "reopened: %+v", reopened)
 	if s := w.states()[ids[0]]; s.Status != deadletters.Pending || s.ReprocessCount != 3 || s.ReplayID != "r3" {
 		t.Errorf("%+v", s)
 	}
-	p = w.plan(s, deadletters.Filter{})
-	expect.That(t, p.Letters == 1, "a reopened dead letter is not pending: %d planned", p.Letters)
+	expect.Equal(t, w.plan(s, deadletters.Filter{}).Letters, 1, "a reopened dead letter is pending")
 }
 
 // What nobody hears of is shown so after a while, and an operator ends the wait for it, with a reason. When it fails after
@@ -108,9 +106,8 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 	late := must.Get(New(w.cfg, Options{Now: func() time.Time { return start.Add(2 * time.Hour) }, Index: inMemory()}))(t)
 	t.Cleanup(late.Close)
-	if r := w.report(late, "r1"); r.Unheard != 3 || r.UnderWay != 0 || !r.UnheardSince.Equal(start) || r.Reprocessed != 0 {
-		t.Errorf("two hours later: %+v", r)
-	}
+	r := w.report(late, "r1")
+	expect.That(t, r.Unheard == 3 && r.UnderWay == 0 && r.UnheardSince.Equal(start) && r.Reprocessed == 0, "two hours later: %+v", r)
 	if r, err := late.Await(w.ctx(), "r1", nil); err != nil || r.Unheard != 3 { // it ends
 		t.Errorf("awaited: %+v, %v", r, err)
 	}
@@ -123,22 +120,18 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	if r := w.change(Reopen, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Replaying}, Limit: 1}); r.Changed != 1 {
 		t.Errorf("reopen: %+v", r)
 	}
-	if r := w.report(late, "r1"); r.Ended != 2 || r.Unheard != 1 || r.FailedAgain != 0 {
-		t.Errorf("ended: %+v", r)
-	}
+	r = w.report(late, "r1")
+	expect.That(t, r.Ended == 2 && r.Unheard == 1 && r.FailedAgain == 0, "ended: %+v", r)
 	w.failsAgain(ids[0], start.Add(time.Minute))
-	if r := w.report(late, "r1"); r.Ended != 1 || r.Unheard != 1 || r.FailedAgain != 1 {
-		t.Errorf("failed after all: %+v", r)
-	}
-	p := w.plan(s, deadletters.Filter{})
-	expect.That(t, p.Letters == 2, "%d dead letters are pending, want the one that failed and the one that was reopened", p.Letters)
+	r = w.report(late, "r1")
+	expect.That(t, r.Ended == 1 && r.Unheard == 1 && r.FailedAgain == 1, "failed after all: %+v", r)
+	expect.Equal(t, w.plan(s, deadletters.Filter{}).Letters, 2, "letters")
 	if r := w.change(Discard, deadletters.Filter{IDs: ids[:1]}); r.Changed != 1 { // in view of its failure
 		t.Errorf("discard: %+v", r)
 	}
-	r := w.report(late, "r1")
+	r = w.report(late, "r1")
 	expect.That(t, r.FailedAgain == 1 && r.Ended == 1, "given up: %+v", r)
-	p = w.plan(s, deadletters.Filter{})
-	expect.That(t, p.Letters == 1, "%d dead letters are pending, want 1", p.Letters)
+	expect.Equal(t, w.plan(s, deadletters.Filter{}).Letters, 1, "letters")
 	given := func(e audit.Event) bool {
 		return e.Letter == ids[0] && e.Reason == "because" && strings.Contains(e.Message, "pending -> discarded by ana")
 	}

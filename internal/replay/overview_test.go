@@ -111,8 +111,7 @@ func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 	look = w.look(s.Overview())
 	expect.That(t, strings.Contains(look.AtWork, "no sign of life since"), "at work: %q", look.AtWork)
 	lease.release(w.ctx())
-	look = w.look(s.Overview())
-	expect.That(t, look.AtWork == "", "at work: %q", look.AtWork)
+	expect.Equal(t, w.look(s.Overview()).AtWork, "", "at work")
 }
 
 // Before the first change of a DLQ without a pipeline there is no status topic: nothing is under way.
@@ -120,8 +119,8 @@ func TestOverview_S4_10_beforeTheFirstChangeWithoutAPipeline(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, kfake.SeedTopics(3, dlt))
 	cfg := must.Get(config.ParseDLQ(config.DLQ{Topic: dlt, Brokers: w.broker.ListenAddrs()}, nil, nil))(t)
-	w.cfg = cfg
-	o := w.aloneService(atStart).Overview()
+	w.cfg, w.alone = cfg, true
+	o := w.service().Overview()
 	for range 2 {
 		look := w.look(o)
 		expect.That(t, len(look.Replays) == 0 && look.Finished == 0 && look.AtWork == "", "%+v", look)

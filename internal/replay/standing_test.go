@@ -264,9 +264,8 @@ func lostWorld(t *testing.T, n int) (*world, *kadm.Client) {
 func (w *world) deleteSource(admin *kadm.Client) {
 	w.t.Helper()
 	ends := must.Get(admin.ListEndOffsets(w.ctx(), "features"))(w.t)
-	if deleted, err := admin.DeleteRecords(w.ctx(), ends.Offsets()); err != nil || deleted.Error() != nil {
-		w.t.Fatal(err, deleted.Error())
-	}
+	deleted, err := admin.DeleteRecords(w.ctx(), ends.Offsets())
+	must.That(w.t, err == nil && deleted.Error() == nil, "%v, %v", err, deleted.Error())
 }
 
 // wantReopening fails unless lost replays cannot be reopened, for that reason.

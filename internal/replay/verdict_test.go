@@ -102,10 +102,8 @@ func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 	w := parallel(t)
 	w.dieMany(7)
 	s := w.service()
-	p := w.plan(s, deadletters.Filter{Limit: 2})
-	expect.That(t, p.Letters == 2, "limit 2: %d dead letters", p.Letters)
-	p = w.plan(s, deadletters.Filter{Codes: []string{"timeout"}})
-	expect.That(t, p.Letters == 0, "other code: %d dead letters", p.Letters)
+	expect.Equal(t, w.plan(s, deadletters.Filter{Limit: 2}).Letters, 2, "limit 2 letters")
+	expect.Equal(t, w.plan(s, deadletters.Filter{Codes: []string{"timeout"}}).Letters, 0, "other code letters")
 	_, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{})
 	expect.That(t, err != nil, "an unknown status is accepted")
 }

@@ -3,9 +3,13 @@ package sink
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,6 +18,7 @@ import (
 	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -21,8 +26,7 @@ import (
 // S0-6: a delete that waits for another instance, which is about to write the key for the first time, deletes what that one
 // wrote: it does not go by what it saw when it began.
 func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
+	b := beside(t, "")
 	known := must.Get(b.read(t.Context()))(t)
 	other := &encoder{} // the other instance, between its statement and the end of its transaction
 	other.rows(&known.table, []*Row{b.row("k", 0, 1, `{"name":"old"}`, point)})
@@ -32,8 +36,7 @@ func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
 	go func() { done <- b.write(b.row("k", 0, 2, "", point)) }()
 	awaitBlocked(t, b, 1)
 	b.exec("commit")
-	err := <-done
-	must.That(t, err == nil, "%v", err)
+	must.Do(t, <-done)
 	check.Equal(t, b.ask("select string_agg(name, ',') from parcels"), "null", "the key was deleted last, and")
 	s := b.Status()
 	check.That(t, s.Deleted == 1, "%+v", s)
@@ -94,8 +97,7 @@ func (b *bench) says(key string, number, offset int64, name string) *Row {
 
 // S0-6: A is there. B was written and its answer lost. A comes again: its row is written again, and B stays out when it comes late.
 func TestSink_S0_6_aRepeatFindsWhatALostAnswerLeft(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
+	b := beside(t, "")
 	name := func(want string) {
 		t.Helper()
 		check.Equal(t, b.ask("select coalesce((select name from parcels where id = 'k'), 'none')"), want)
@@ -120,8 +122,7 @@ func TestSink_S0_6_aRepeatFindsWhatALostAnswerLeft(t *testing.T) {
 
 // A file that is sent again is nothing but repeats: they go to the database together, and each gets its own answer.
 func TestSink_S0_6_repeatsAreAskedTogether(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
+	b := beside(t, "")
 	var rows []*Row
 	for i := range 400 {
 		rows = append(rows, b.says(string(rune('a'+i%26))+string(rune('a'+i/26)), 0, int64(i), "A"))
@@ -144,8 +145,7 @@ func TestSink_S0_6_repeatsAreAskedTogether(t *testing.T) {
 
 // A repeat waits for the database as a write does.
 func TestSink_S3_5_aRepeatIsDeferredWithTheRest(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
+	b := beside(t, "")
 	b.must(b.says("k", 0, 1, "A"))
 	b.exec("alter table parcels_switchback rename to gone")
 	defer b.execAfter("alter table gone rename to parcels_switchback")
@@ -167,8 +167,7 @@ func (b *bench) rows(from, n int, offset int64, name string) []*Row {
 // S0-6: the upsert takes over a row that the table has and the guard does not. A unique constraint of the team's own refuses only the rows
 // that break it, and no other row is lost.
 func TestSink_S0_6_rowsThatTheGuardDoesNotKnow(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
+	b := beside(t, "")
 	b.exec("insert into parcels (id, name) values ('k025', 'by hand')")
 	b.must(b.rows(20, 10, 20, "new")...)
 	check.Equal(t, b.ask("select count(*) || name from parcels where id between 'k020' and 'k029' group by name"), "10new")
@@ -208,12 +207,167 @@ func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
 
 // S0-6: a state that is the same byte by byte is not written again: no trigger fires, no dead row is left.
 func TestSink_S0_6_aDuplicateTouchesNoRow(t *testing.T) {
-	t.Parallel()
-	b := open(t, postgis.Need(t), "")
+	b := beside(t, "")
 	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
 	before := b.ask("select xmin || '/' || ctid from parcels")
 	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
 	check.Equal(t, b.ask("select xmin || '/' || ctid from parcels"), before)
 	b.must(b.row("a", 0, 1, `{"name":"X","tags":[1]}`, point)) // the same event, made differently by a later attempt
 	check.Equal(t, b.ask("select name from parcels"), "X")
+}
+
+// S4-3, S0-4: a batch fails as a whole, is halved, and only the bad records fail: by what the column cannot hold, by what the
+// table forbids, by what has no column.
+func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
+	b := beside(t, ", rest_column: rest, max_connections: 1")
+	b.exec("alter table parcels add constraint positive check (area > 0)")
+	bad := map[int]string{3: `{"seen":"the day before"}`, 40: `{"area":-1}`, 41: `{"area":-2}`, 99: `{"name":"a\u0000b"}`}
+	errs := make([]error, 100)
+	batch := make([]*job, 100)
+	for i := range batch {
+		properties := bad[i]
+		if properties == "" {
+			properties = fmt.Sprintf(`{"name":"n","area":%d}`, i+1)
+		}
+		batch[i] = &job{ctx: t.Context(), rows: []*Row{b.row(fmt.Sprint("k", i), 0, int64(i), properties, point)}, done: make(chan error, 1)}
+	}
+	jobs := append([]*job{}, batch...)
+	b.Sink.write(batch)
+	for i, j := range jobs {
+		errs[i] = <-j.done
+	}
+	for i, err := range errs {
+		check.That(t, (err != nil) == (bad[i] != ""), "record %d: %v", i, err)
+		f := classify.Of(err)
+		check.That(t, err == nil || f.Level == classify.LevelRow && (f.Code == classify.CodeDBData || f.Code == classify.CodeDBConstraint),
+			"record %d is taken for %s, %s: %v", i, f.Code, f.Level, err)
+	}
+	check.Equal(t, b.ask("select count(*) from parcels"), "96")
+	s := b.Status()
+	check.That(t, s.Batches <= 60, "%d statements for 4 bad records of 100", s.Batches)
+}
+
+// All rows of one record are written, or none.
+func TestSink_aRecordOfSeveralRowsIsWrittenWholeOrNotAtAll(t *testing.T) {
+	b := beside(t, ", rest_column: rest")
+	err := b.write(b.row("a", 0, 1, `{"area":1}`, point), b.row("b", 0, 1, `{"seen":"never"}`, point))
+	check.That(t, err != nil && b.ask("select count(*) from parcels") == "0" && b.ask("select count(*) from parcels_switchback") == "0",
+		"%v, and the table has %s rows", err, b.ask("select count(*) from parcels"))
+}
+
+// writeShuffled lets many writers write each row twice, in any order, by one of the sinks.
+func writeShuffled(t *testing.T, rows []*Row, sinks ...*Sink) {
+	t.Helper()
+	for _, r := range rows {
+		again := *r
+		rows = append(rows, &again)
+	}
+	rand.New(rand.NewPCG(testrun.Seed(t), 0)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	var wg sync.WaitGroup
+	work := make(chan *Row)
+	for i := range 32 {
+		wg.Go(func() {
+			for r := range work {
+				check.Do(t, sinks[i%len(sinks)].Write(t.Context(), []*Row{r}))
+			}
+		})
+	}
+	for _, r := range rows {
+		work <- r
+	}
+	close(work)
+	wg.Wait()
+}
+
+// S0-6: many writers of two instances, in every order, leave the newest state of each key.
+func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
+	t.Parallel()
+	server := postgis.Need(t)
+	one := open(t, server, ", max_batch: 20")
+	two := must.Get(Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of}))(t)
+	t.Cleanup(two.Close)
+	const keys, versions = 40, 12
+	var rows []*Row
+	for k := range keys {
+		for v := range versions {
+			properties := fmt.Sprintf(`{"name":"v%d"}`, v)
+			if v == versions-1 && k%4 == 0 {
+				properties = "" // ends deleted
+			}
+			rows = append(rows, one.row(fmt.Sprint("k", k), int64(v), int64(v), properties, point))
+		}
+	}
+	writeShuffled(t, rows, one.Sink, two)
+	check.Equal(t, one.ask("select count(*) || ' ' || count(*) filter (where name = 'v11') from parcels"), "30 30", "rows, and those in their newest state")
+}
+
+// A caller that goes away leaves nothing behind that blocks.
+func TestSink_aCallerMayGoAway(t *testing.T) {
+	b := beside(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := b.Write(ctx, []*Row{b.row("a", 0, 1, `{"name":"x"}`, point)})
+	check.That(t, err == nil || errors.Is(err, context.Canceled), "%v", err)
+	b.must(b.row("b", 0, 1, `{"name":"x"}`, point))
+}
+
+// A property that nothing names and that has no column is the record's own failure, and a column that is added is used without a
+// restart.
+func TestSink_aColumnThatIsAddedIsUsed(t *testing.T) {
+	b := beside(t, "")
+	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
+	more := b.row("a", 0, 2, `{"name":"x","colour":"red"}`, point)
+	if err := b.write(more); err == nil || classify.Of(err).Code != classify.CodeDBSchema || !strings.Contains(err.Error(), `parcels has no column "colour"`) {
+		t.Errorf("a property without a column: %v", err)
+	}
+	b.exec("alter table parcels add column colour text")
+	eventually.Until(t.Context(), t, "the new column", func() (bool, string) {
+		err := b.write(more)
+		return err == nil, fmt.Sprint(err)
+	})
+	check.Equal(t, b.ask("select colour from parcels"), "red")
+}
+
+// Columns of others are left alone, and a key may be a number.
+func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
+	b := beside(t, ", keep_columns: [note]")
+	b.exec("drop table parcels; create table parcels (id bigint primary key, note text default 'mine', name text, made text generated always as (upper(name)) stored, geom geography)")
+	b.must(b.row("7", 0, 1, `{"id":7,"name":"x"}`, point))
+	b.exec("update parcels set note = 'yours'")
+	b.must(b.row("7", 0, 2, `{"id":"7","name":"y"}`, point))
+	check.Equal(t, b.ask("select concat_ws(',', id, note, name, made, st_astext(geom)) from parcels"), "7,yours,y,Y,POINT(11.5 48.25)")
+	err := b.write(b.row("seven", 0, 3, `{"name":"z"}`, point))
+	check.That(t, classify.Of(err).Level == classify.LevelRow, "a key that is no number: %v", err)
+}
+
+// S0-6: two instances write a property into the rest column. After somebody adds a column for the property, both instances
+// use the column without a restart, and the rest column no longer holds the value.
+func TestSink_S0_6_everyInstanceUsesAColumnThatIsAdded(t *testing.T) {
+	t.Parallel()
+	one := open(t, postgis.Need(t), ", rest_column: rest")
+	instances := make([]*Sink, 2)
+	for i := range instances {
+		var err error
+		instances[i], err = Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of, refreshAge: 200 * time.Millisecond})
+		must.Do(t, err)
+		t.Cleanup(instances[i].Close)
+	}
+	offset := int64(0)
+	write := func(ctx context.Context, instance int) {
+		offset++
+		must.Do(t, instances[instance].Write(ctx, []*Row{one.row(fmt.Sprint("k", instance), 0, offset, fmt.Sprintf(`{"colour":"c%d"}`, offset), point)}))
+	}
+	for i := range instances {
+		write(t.Context(), i)
+	}
+	one.exec("alter table parcels add column colour text")
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
+	defer cancel()
+	for i := range instances {
+		eventually.Until(ctx, t, fmt.Sprintf("instance %d to use the column", i), func() (bool, string) {
+			write(ctx, i)
+			got := one.ask(fmt.Sprintf("select concat_ws(' ', colour, rest) from parcels where id = 'k%d'", i))
+			return got == fmt.Sprintf("c%d {}", offset), got
+		})
+	}
 }

@@ -212,8 +212,7 @@ func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
 		"slow":     "create function f() returns trigger language plpgsql as $$ begin if new.id = 'k7' then perform pg_sleep(60); end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, postgis.Need(t), ", timeout: 4s, breaker: {preset: standard, failures: 50, cooldown: 100ms, successes: 1}")
+			b := beside(t, ", timeout: 4s, breaker: {preset: standard, failures: 50, cooldown: 100ms, successes: 1}")
 			b.exec(fault)
 			var rows []*Row
 			for i := range 10 {

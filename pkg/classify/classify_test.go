@@ -9,11 +9,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -111,8 +113,7 @@ func TestStatusLists(t *testing.T) {
 		{"S0-3_408_listed", classify.Options{RetryableStatus: []int{408}}, 408, classify.RetryBackoff},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			f := classify.New(r.options).Of(status(r.status))
-			expect.That(t, f.Class == r.class, "%d is %s, want %s", r.status, f.Class, r.class)
+			expect.Equal(t, classify.New(r.options).Of(status(r.status)).Class, r.class, "class")
 		})
 	}
 }
@@ -154,9 +155,7 @@ func TestStage(t *testing.T) {
 		{"its_own_word_is_none", classify.WithStage(classify.StageEnrich, coded{code: classify.CodeNotJSON}), classify.StageEnrich},
 		{"a_mark_outside_the_list", classify.WithStage("lunch", inner), classify.StageHandler},
 	} {
-		t.Run(r.name, func(t *testing.T) {
-			expect.Equal(t, classify.Of(r.err).Stage, r.want, "stage")
-		})
+		expect.Equal(t, classify.Of(r.err).Stage, r.want, r.name, "stage")
 	}
 	marked := classify.WithStage(classify.StageEnrich, inner)
 	expect.That(t, errors.Is(marked, inner) && marked.Error() == inner.Error(), "a mark must change neither the chain nor the message")
@@ -169,11 +168,9 @@ func TestWithClass(t *testing.T) {
 	expect.That(t, f.Transient() && f.Level == classify.LevelTransient && f.Code == classify.CodeUnknown, "a marked error is %+v", f)
 	f = classify.Of(classify.WithClass(classify.Row, status(503)))
 	expect.That(t, f.Class == classify.Row && f.Code == classify.CodeHTTPUnavailable, "a mark must win over the table: %+v", f)
-	f = classify.Of(classify.WithClass("maybe", quota))
-	expect.That(t, f.Class == classify.Permanent, "a class outside the list must not count: %+v", f)
+	expect.Equal(t, classify.Of(classify.WithClass("maybe", quota)).Class, classify.Permanent, "a class outside the list must not count")
 	stopped := classify.WithClass(classify.Permanent, &classify.HTTPError{Status: 429, RetryAfter: time.Minute})
-	f = classify.Of(stopped)
-	expect.That(t, f.RetryAfter == 0, "what is not tried again needs no delay: %v", f.RetryAfter)
+	expect.Equal(t, classify.Of(stopped).RetryAfter, 0, "what is not tried again needs no delay retry after")
 }
 
 // coherent proves what must hold for every failure.
@@ -189,5 +186,127 @@ func coherent(t *testing.T, f classify.Failure) {
 		t.Errorf("class %s with level %s", f.Class, f.Level)
 	case !f.Transient() && f.RetryAfter != 0, f.RetryAfter < 0:
 		t.Errorf("class %s with a delay of %v", f.Class, f.RetryAfter)
+	}
+}
+
+// S4-10: what a failure is counted by is known before it happens, whatever the lists of statuses and the rules say.
+func TestPossible_S4_10_hasWhatFailuresHave(t *testing.T) {
+	rules := []classify.Rule{
+		{Status: 418, Class: classify.Permanent, Alert: classify.AlertP1},
+		{Status: 409, Class: classify.RetryBackoff, Category: classify.CategoryConflict, Alert: classify.AlertP2},
+		{SQLState: "23", Class: classify.Row, Alert: classify.AlertP2},
+		{Kafka: 10, Class: classify.Permanent, Alert: classify.AlertP4},
+		{Code: classify.CodeTLS, Class: classify.RetryBackoff},
+	}
+	options := classify.Options{RetryableStatus: []int{404, 500, 503}, TerminalStatus: []int{400}, Rules: rules}
+	var errs []error
+	for status := 300; status < 600; status++ {
+		errs = append(errs, &classify.HTTPError{Status: status})
+	}
+	for _, state := range []string{"23505", "22003", "40P01", "57014", "99999"} {
+		errs = append(errs, sqlError(state))
+	}
+	for _, code := range classify.Codes() {
+		errs = append(errs, coded{code: code})
+	}
+	possible, c := options.Possible(), classify.New(options)
+	for _, err := range errs {
+		f := c.Of(err)
+		if !slices.ContainsFunc(possible, func(e classify.Entry) bool {
+			return e.Code == f.Code && e.Category == f.Category && e.Alert == f.Alert
+		}) {
+			t.Errorf("%v: %s, %s, %s is not foreseen", err, f.Code, f.Category, f.Alert)
+		}
+	}
+	n, plain := len(possible), len(classify.Taxonomy())
+	expect.That(t, n <= plain+20, "%d are foreseen, of a table of %d: each is a time series", n, plain)
+	if got := (classify.Options{}).Possible(); !slices.Equal(got, classify.Taxonomy()) {
+		t.Errorf("without options it is the taxonomy, got %d of %d", len(got), len(classify.Taxonomy()))
+	}
+}
+
+func TestRules_come_first(t *testing.T) {
+	c := classify.New(classify.Options{Rules: []classify.Rule{
+		{Status: 409, Class: classify.RetryBackoff, Category: classify.CategoryConflict},
+		{Code: classify.CodeHTTPNotFound, Stage: classify.StageEnrich, Class: classify.RetryAfter},
+		{SQLState: "57014", Class: classify.Row, Alert: classify.AlertP3},
+		{SQLState: "57", Class: classify.Permanent},
+		{Kafka: 42, Class: classify.RetryBackoff},
+		{Code: classify.CodeHTTPUnavailable, Class: classify.Permanent},
+		{Code: classify.CodeConnectionRefused, Class: classify.Permanent, Alert: classify.AlertP1},
+	}})
+	for _, r := range []struct {
+		name     string
+		err      error
+		class    classify.Class
+		category classify.Category
+		alert    classify.Alert
+	}{
+		{"a status, with the category of the rule", status(409), classify.RetryBackoff, classify.CategoryConflict, classify.AlertP3},
+		{"another status of the same code", status(418), classify.Permanent, classify.CategoryRequest, classify.AlertP3},
+		{"a code in its stage", classify.WithStage(classify.StageEnrich, status(404)), classify.RetryAfter, classify.CategoryServer, classify.AlertP4},
+		{"a code in another stage", status(404), classify.Row, classify.CategoryRequest, classify.AlertP4},
+		{"the first of two SQLSTATE rules", sqlError("57014"), classify.Row, classify.CategoryTimeout, classify.AlertP3},
+		{"a class of SQLSTATEs", sqlError("57P01"), classify.Permanent, classify.CategoryDatabase, classify.AlertP2},
+		{"a Kafka error", kafkaError(42), classify.RetryBackoff, classify.CategoryOther, classify.AlertP1},
+		{"over the list of statuses", status(503), classify.Permanent, classify.CategoryServer, classify.AlertP2},
+		{"over a mark", classify.WithClass(classify.RetryNow, syscall.ECONNREFUSED), classify.Permanent, classify.CategoryNetwork, classify.AlertP1},
+		{"no rule", syscall.ECONNRESET, classify.RetryBackoff, classify.CategoryNetwork, classify.AlertP2},
+	} {
+		f := c.Of(fmt.Errorf("x: %w", r.err))
+		expect.That(t, f.Class == r.class && f.Category == r.category && f.Alert == r.alert, "%v: %s %s %s, want %s %s %s", r.name, f.Class, f.Category, f.Alert, r.class, r.category, r.alert)
+		coherent(t, f)
+	}
+	expect.Equal(t, c.Of(&classify.HTTPError{Status: 503, RetryAfter: time.Minute}).RetryAfter, 0, "what a rule makes permanent has a delay of retry after")
+}
+
+func TestRule_Fault(t *testing.T) {
+	const again = classify.RetryBackoff
+	for _, r := range []struct {
+		name      string
+		rule      classify.Rule
+		forbidden bool
+		says      string
+	}{
+		{"good", classify.Rule{Status: 409, Class: again}, false, ""},
+		{"a token that is renewed", classify.Rule{Status: 401, Class: again}, false, ""},
+		{"never again is always allowed", classify.Rule{Code: classify.CodeNotJSON, Class: classify.Permanent}, false, ""},
+		{"names nothing", classify.Rule{Stage: classify.StageEnrich, Class: again}, false, "names no failure"},
+		{"no class", classify.Rule{Status: 409}, false, `class "" is none of`},
+		{"S3-6 retrying validation failures", classify.Rule{Code: classify.CodeMissingRequired, Class: again}, true, "failed validation"},
+		{"S3-6 retrying validation failures of the database", classify.Rule{SQLState: "23", Class: again}, true, "db_constraint"},
+		{"S3-6 retrying validation failures of a service", classify.Rule{Status: 422, Class: again}, true, "422 says"},
+		{"S3-6 retrying schema failures", classify.Rule{Code: classify.CodeSchemaMismatch, Class: again}, true, "structures"},
+		{"S3-6 retrying schema failures of the database", classify.Rule{SQLState: "42P01", Class: again}, true, "db_schema"},
+		{"S3-6 a class of SQLSTATEs with schema failures in it", classify.Rule{SQLState: "42", Class: again}, true, "db_schema"},
+		{"an SQLSTATE that the table does not have", classify.Rule{SQLState: "72000", Class: again}, false, ""},
+		{"half a class of SQLSTATEs", classify.Rule{SQLState: "4", Class: again}, false, "five characters"},
+		{"S3-6 retrying governance failures", classify.Rule{Code: classify.CodeGovernanceDenied, Class: again}, true, "who may use"},
+		{"S3-6 retrying what the law forbids", classify.Rule{Status: 451, Class: again}, true, "the law"},
+		{"S3-6 ignoring Retry-After", classify.Rule{Status: 429, Class: classify.RetryNow}, true, "Retry-After"},
+		{"S3-6 ignoring Retry-After by code", classify.Rule{Code: classify.CodeHTTPUnavailable, Class: classify.RetryNow}, true, "Retry-After"},
+		{"S1-9 retrying local computation", classify.Rule{Code: classify.CodeTimeout, Stage: classify.StageTransform, Class: again}, true, "S1-9"},
+		{"S4-2 retrying the unknown", classify.Rule{Code: classify.CodeUnknown, Class: again}, true, "unknown error"},
+		{"a category that never passes", classify.Rule{Status: 409, Class: again, Category: classify.CategoryDefect}, true, "unknown error"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			err := r.rule.Fault()
+			if r.says == "" {
+				expect.That(t, err == nil, "refused: %v", err)
+				return
+			}
+			must.That(t, err != nil && strings.Contains(err.Error(), r.says), "got %v, want %q", err, r.says)
+			_, forbidden := errors.AsType[*classify.ForbiddenError](err)
+			expect.That(t, forbidden == r.forbidden, "forbidden is %v: %v", forbidden, err)
+		})
+	}
+}
+
+// Every category that never passes says why, and no other does.
+func TestNeverRetried_S3_6_gives_a_reason(t *testing.T) {
+	for _, c := range classify.Categories() {
+		if without := strings.Contains(classify.NeverRetried(c), "is no category"); without != c.Retried() {
+			t.Errorf("%s: %s", c, classify.NeverRetried(c))
+		}
 	}
 }

@@ -149,12 +149,10 @@ func TestTaxonomy_S4_3_every_condition(t *testing.T) {
 		{"S3-3 CARE enforcement", coded{code: classify.CodeGovernanceDenied}, "governance_denied", answered{classify.Row, classify.LevelRow, classify.CategoryGovernance, classify.AlertP1}},
 		{"S4-1 batch", coded{code: classify.CodeBatchQuarantined}, "batch_quarantined", answered{classify.Permanent, classify.LevelBatch, classify.CategoryValidation, classify.AlertP1}},
 	} {
-		t.Run(r.name, func(t *testing.T) {
-			f := classify.Of(fmt.Errorf("place: %w", r.err))
-			got := (answered{f.Class, f.Level, f.Category, f.Alert})
-			expect.That(t, f.Code == r.code && got == r.want, "%v is %s %+v, want %s %+v", r.err, f.Code, got, r.code, r.want)
-			coherent(t, f)
-		})
+		f := classify.Of(fmt.Errorf("place: %w", r.err))
+		got := (answered{f.Class, f.Level, f.Category, f.Alert})
+		expect.That(t, f.Code == r.code && got == r.want, "%v: %v is %s %+v, want %s %+v", r.name, r.err, f.Code, got, r.code, r.want)
+		coherent(t, f)
 	}
 }
 

@@ -110,10 +110,8 @@ func TestOpenGrids_refuses(t *testing.T) {
 		"the_way_back":    {folderWith(t, "ntf_r93.gsb", forth), wrong},
 		"another_format":  {folderWith(t, "BETA2007.gsb", []byte("II*\x00")), "byte 0: the file ends after 4 bytes: it is truncated"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g, err := crs.OpenGrids(c.folder)
-			expect.That(t, err != nil && strings.Contains(err.Error(), c.has), "got %v, %v; want %q", g, err, c.has)
-		})
+		g, err := crs.OpenGrids(c.folder)
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.has), "%v: got %v, %v; want %q", name, g, err, c.has)
 	}
 }
 
@@ -180,17 +178,15 @@ func TestGrids_missing(t *testing.T) {
 		{"EPSG:31467", "EPSG:4314", nil},
 	} {
 		from, to := mustLookup(t, c.from), mustLookup(t, c.to)
-		if got := g.Missing(from, to); !slices.Equal(got, c.files) {
-			t.Errorf("%s to %s: missing %q, want %q", c.from, c.to, got, c.files)
-		}
+		got := g.Missing(from, to)
+		expect.That(t, slices.Equal(got, c.files), "%s to %s: missing %q, want %q", c.from, c.to, got, c.files)
 		_, err := g.NewTransform(from, to, crs.OutsideRefuse)
 		missing := new(crs.MissingGridError)
 		if got := errors.As(err, &missing); got != (c.files != nil) || got && !strings.Contains(err.Error(), "add "+strings.Join(c.files, " or ")) {
 			t.Errorf("%s to %s: %v", c.from, c.to, err)
 		}
-		if _, err := g.NewTransform(from, to, crs.OutsideParameters); err != nil {
-			t.Errorf("%s to %s by parameters: %v", c.from, c.to, err)
-		}
+		_, err = g.NewTransform(from, to, crs.OutsideParameters)
+		expect.That(t, err == nil, "%s to %s by parameters: %v", c.from, c.to, err)
 	}
 }
 
@@ -211,5 +207,137 @@ func TestKnownGrids(t *testing.T) {
 	}
 	for _, want := range []string{"OSTN15_NTv2_OSGBtoETRS.gsb", "BETA2007.gsb", "rdtrans2018.gsb", "CHENyx06a.gsb"} {
 		expect.That(t, names[want], "%s is not known", want)
+	}
+}
+
+// TestOSTN15 compares the National Grid with the test points that the Ordnance
+// Survey published with its grid transformation, which is the definition of
+// OSGB36. A grid is what this package does without, so the answer is in metres.
+func TestOSTN15(t *testing.T) {
+	var file struct{ Points [][5]any }
+	readJSON(t, "testdata/ostn15.json", &file)
+	must.That(t, len(file.Points) == 40, "%d points", len(file.Points))
+	tr := mustTransform(t, "EPSG:4258", "EPSG:27700")
+	var worst, sum float64
+	for _, p := range file.Points {
+		var n [4]float64
+		for i := range n {
+			n[i] = p[i+1].(float64)
+		}
+		x, y, err := tr.Forward(n[1], n[0])
+		must.Do(t, err)
+		off := metres(crs.Metre, x, y, n[2], n[3])
+		worst, sum = max(worst, off), sum+off
+	}
+	mean := sum / float64(len(file.Points))
+	expect.That(t, worst <= 5 && mean <= 2, "worst %.2f m, mean %.2f m: more than the accuracy of EPSG:1314 says", worst, mean)
+}
+
+func newHeights(t testing.TB, places, from, to string) *crs.Heights {
+	t.Helper()
+	return must.Get(openGrids(t, testGrids).NewHeights(mustLookup(t, places), from, to, crs.OutsideParameters))(t)
+}
+
+// TestHeights_against_PROJ compares the heights of geoids, also between the last and the
+// first column of a grid that goes round the Earth.
+func TestHeights_against_PROJ(t *testing.T) {
+	var v gridVectors
+	readJSON(t, "testdata/grids.json", &v)
+	for name, c := range map[string][2]string{"egm96_15.gtx": {"EPSG:4326", "EPSG:5773"}, "nlgeo2018.gtx": {"EPSG:4258", "EPSG:5709"}} {
+		up, down := newHeights(t, c[0], c[1], "EPSG:4937"), newHeights(t, c[0], "EPSG:4979", c[1])
+		var worst float64
+		for _, p := range v.Sets[name] {
+			shift := must.Get(up.Shift(p[0], p[1]))(t)
+			back, err := down.Shift(p[0], p[1])
+			expect.That(t, err == nil && back == -shift, "%s: %v up, %v down, %v", name, shift, back, err)
+			worst = max(worst, math.Abs(shift-p[2]))
+		}
+		expect.That(t, len(v.Sets[name]) >= 100 && worst <= 1e-6, "%s: off by %.3g m at %d points", name, worst, len(v.Sets[name]))
+	}
+}
+
+func TestHeights_at_the_edges_of_the_world(t *testing.T) {
+	h := newHeights(t, "EPSG:4326", "EPSG:5773", "EPSG:4979")
+	for _, lat := range []float64{-90, 0, 90} {
+		west, err := h.Shift(-180, lat)
+		east, err2 := h.Shift(180, lat)
+		expect.That(t, err == nil && err2 == nil && math.Abs(west-east) <= 1e-6, "latitude %v: %v, %v; %v, %v", lat, west, err, east, err2)
+	}
+	_, err := h.Shift(math.NaN(), 0)
+	expect.That(t, err != nil, "NaN is a place")
+}
+
+// Places come in any system: the geoid is looked up on its own datum.
+func TestHeights_of_projected_places(t *testing.T) {
+	direct, projected := newHeights(t, "EPSG:4258", "EPSG:5709", "EPSG:4937"), newHeights(t, "EPSG:28992", "EPSG:5709", "EPSG:4937")
+	x, y, err := mustTransform(t, "EPSG:4258", "EPSG:28992").Forward(5.2, 52.1)
+	must.Do(t, err)
+	a, err := direct.Shift(5.2, 52.1)
+	b, err2 := projected.Shift(x, y)
+	expect.That(t, err == nil && err2 == nil && math.Abs(a-b) <= 1e-6 && a >= 40, "%v, %v; %v, %v", a, err, b, err2)
+	got := direct.Accuracy()
+	expect.That(t, got.Metres == 0.001 && strings.Contains(got.Source, "EPSG:9283 ETRS89 to NAP height (2) (geoid file nlgeo2018.gtx): 0.001 m"), "accuracy %+v", got)
+	both := newHeights(t, "EPSG:4258", "EPSG:5709", "EPSG:5773")
+	got = both.Accuracy()
+	expect.That(t, got.Metres == 1.001 && strings.Contains(got.Source, "; EPSG:10084"), "accuracy of two geoids %+v", got)
+}
+
+func TestHeights_refuse(t *testing.T) {
+	h := newHeights(t, "EPSG:4258", "EPSG:5709", "EPSG:4937")
+	for name, p := range map[string][2]float64{"outside": {9, 52}, "no_height": {7.8, 53.9}, "beside_no_height": {7.3, 53.8}} {
+		_, err := h.Shift(p[0], p[1])
+		outside := new(crs.RangeError)
+		expect.That(t, errors.As(err, &outside) && outside.Reason == crs.ReasonOutsideGeoid && strings.Contains(err.Error(), "the geoid file has no height"), "%s: %v", name, err)
+	}
+	same := newHeights(t, "EPSG:4258", "EPSG:5709", "EPSG:5709")
+	shift, err := same.Shift(1e9, 1e9)
+	expect.That(t, shift == 0 && err == nil, "the same system shifts by %v, %v", shift, err)
+}
+
+func TestNewHeights_refuses(t *testing.T) {
+	g, place := openGrids(t, testGrids), mustLookup(t, "EPSG:4326")
+	unknown, missing := new(crs.UnknownHeightsError), new(crs.MissingFileError)
+	_, err := g.NewHeights(place, "EPSG:5709", "EPSG:4326", crs.OutsideRefuse)
+	expect.That(t, errors.As(err, &unknown) && strings.Contains(err.Error(), "EPSG:5773 (EGM96 height)"), "a plane system: %v", err)
+	_, err = g.NewHeights(place, "EPSG:3855", "EPSG:4979", crs.OutsideRefuse)
+	expect.That(t, errors.As(err, &missing) && missing.File == "egm08_25.gtx", "a file that is not there: %v", err)
+	_, err = (*crs.Grids)(nil).NewHeights(place, "EPSG:5773", "EPSG:4979", crs.OutsideRefuse)
+	expect.That(t, errors.As(err, &missing), "no folder: %v", err)
+	_, err = g.NewHeights(nil, "EPSG:5773", "EPSG:4979", crs.OutsideRefuse)
+	expect.That(t, err != nil, "no system of the places")
+	for _, code := range crs.HeightCodes() {
+		expect.Do(t, crs.CheckHeights(code))
+	}
+	expect.Do(t, crs.CheckHeights("urn:ogc:def:crs:EPSG::5773"))
+}
+
+func TestNewHeights_refuses_damaged_files(t *testing.T) {
+	good := must.Get(os.ReadFile(filepath.Join(testGrids, "egm96_15.gtx")))(t)
+	change := func(at int, b ...byte) []byte {
+		out := append([]byte(nil), good...)
+		copy(out[at:], b)
+		return out
+	}
+	for name, c := range map[string]struct {
+		raw []byte
+		has string
+	}{
+		"empty":        {nil, "byte 0: the file has 0 bytes"},
+		"head_only":    {good[:40], "after its head"},
+		"truncated":    {good[:len(good)-1], "byte 32: it has 19 rows and 36 columns, which are 2736 bytes, and the file has 2735"},
+		"longer":       {append(change(0), 0), "after its head"},
+		"giant_counts": {change(32, 0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff), "2147483647 rows and 2147483647 columns"},
+		"negative":     {change(32, 0xff, 0xff, 0xff, 0xff), "-1 rows"},
+		"one_row":      {change(32, 0, 0, 0, 1), "1 rows"},
+		"nan_origin":   {change(0, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0), "which is no grid"},
+		"zero_step":    {change(16, 0, 0, 0, 0, 0, 0, 0, 0), "which is no grid"},
+		"infinite":     {change(24, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0), "which is no grid"},
+		"nan_node":     {change(44, 0x7f, 0xc0, 0, 0), "byte 44: a node has the height NaN m"},
+		"huge_node":    {change(48, 0x7f, 0x7f, 0xff, 0xff), "byte 48: a node has the height"},
+	} {
+		g := openGrids(t, folderWith(t, "egm96_15.gtx", c.raw))
+		_, err := g.NewHeights(mustLookup(t, "EPSG:4326"), "EPSG:5773", "EPSG:4979", crs.OutsideRefuse)
+		damaged := new(crs.GridError)
+		expect.That(t, errors.As(err, &damaged) && strings.Contains(err.Error(), c.has) && strings.HasSuffix(damaged.File, "egm96_15.gtx"), "%v: got %v, want %q", name, err, c.has)
 	}
 }

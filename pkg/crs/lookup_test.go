@@ -2,6 +2,7 @@ package crs_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -93,4 +94,89 @@ func TestCodes(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestGuess(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		x, y float64
+		want []string // texts of the first candidates, in their order
+	}{
+		{"degrees", 12, 55, []string{"EPSG:4326, OGC:CRS84 (longitude and latitude)"}},
+		{"latitude_first", 55, 120, []string{"EPSG:4326 (longitude and latitude, latitude first)"}},
+		{"utm", 691875.63, 6098907.83, []string{
+			"EPSG:2154 (RGF93 v1 / Lambert-93)", "EPSG:25828-25836 (ETRS89 / UTM north)", "EPSG:26910-26919 (NAD83 / UTM north)",
+			"EPSG:32601-32660 (WGS 84 / UTM north)", "EPSG:32701-32760 (WGS 84 / UTM south)",
+			"EPSG:3857 (WGS 84 / Pseudo-Mercator)",
+		}},
+		{"swiss", 2600000, 1200000, []string{
+			"EPSG:2056 (CH1903+ / LV95)", "EPSG:3035 (ETRS89-extended / LAEA Europe)",
+			"EPSG:5070 (NAD83 / Conus Albers)", "EPSG:3857 (WGS 84 / Pseudo-Mercator)",
+		}},
+		{"british", 530000, 180000, []string{
+			"EPSG:27700 (OSGB36 / British National Grid)", "EPSG:5070 (NAD83 / Conus Albers)",
+			"EPSG:32601-32660 (WGS 84 / UTM north)", "EPSG:3857 (WGS 84 / Pseudo-Mercator)",
+		}},
+		{"longitude_from_0_to_360", 351.2, 51, nil},
+		{"nothing", 1e9, 1e9, nil},
+		{"no_number", math.NaN(), 1, nil},
+		{"infinite", math.Inf(1), math.Inf(-1), nil},
+	} {
+		var got []string
+		for _, candidate := range crs.Guess(c.x, c.y) {
+			got = append(got, candidate.String())
+		}
+		expect.That(t, (c.want != nil || len(got) == 0) && len(got) >= len(c.want) && slices.Equal(got[:len(c.want)], c.want), "%v: got  %q\nwant %q first", c.name, got, c.want)
+	}
+}
+
+// Each point of the area of use of a projected system is guessed to be of it.
+func TestGuess_names_the_system_that_it_was(t *testing.T) {
+	for _, set := range readVectors(t) {
+		if mustLookup(t, set.Code).Unit() == crs.Degree {
+			continue
+		}
+		for _, p := range set.Points[:20] {
+			if math.Abs(p[2]) < 360 && math.Abs(p[3]) < 90 {
+				continue
+			}
+			found := false
+			for _, candidate := range crs.Guess(p[2], p[3]) {
+				found = found || slices.Contains(candidate.Codes, set.Code)
+			}
+			if !found {
+				// The edge of the area in WGS 84 is not quite that of another datum.
+				c := mustLookup(t, set.Code)
+				expect.That(t, !c.Contains(p[2], p[3]), "%s does not recognise %v", set.Code, p)
+			}
+		}
+	}
+}
+
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		name, first string
+		why         crs.Nearness
+	}{
+		{"EPSG:3785", "EPSG:3857", crs.NearReplaces},
+		{"EPSG:5676", "EPSG:31466", crs.NearDatum},
+		{"EPSG:5243", "EPSG:4647", crs.NearDatum},
+		{"ESRI:102008", "EPSG:4269", crs.NearArea},
+		{"LV95", "EPSG:2056", crs.NearName},
+		{"EPSG:2583", "EPSG:25830", crs.NearCode},
+		{"EPSG:225832", "EPSG:25832", crs.NearCode},
+		{"EPSG:52832", "EPSG:25832", crs.NearCode},
+		{"EPSG:32762", "EPSG:32761", crs.NearCode},
+	} {
+		got := crs.Near(c.name, 3)
+		switch {
+		case c.why == "" && len(got) == 0:
+		case len(got) == 0 || len(got) > 3:
+			t.Errorf("%s: %v", c.name, got)
+		case c.why != "" && (got[0].Why != c.why || c.first != got[0].Code):
+			t.Errorf("%s: %v, want %s first because of %s", c.name, got, c.first, c.why)
+		}
+	}
+	got := crs.Near("EPSG:25382", 0)
+	expect.That(t, len(got) == 0, "none were asked for: %v", got)
 }

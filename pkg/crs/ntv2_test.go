@@ -82,11 +82,9 @@ func TestDecodeNTv2_refuses_damaged_files(t *testing.T) {
 		"its_own_parent":      {change(good, second+24, 'M', 'I', 'D', 'D', 'L', 'E', ' ', ' '), `has the parent "MIDDLE"`, second + 16},
 		"the_same_name_twice": {change(good, second+8, 'A', 'L', 'L', ' ', ' ', ' ', ' ', ' '), `has the name "ALL" of an earlier one`, second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := decodeNTv2(bytes.NewReader(c.raw), int64(len(c.raw)), true)
-			fault := new(gridFault)
-			expect.That(t, errors.As(err, &fault) && strings.Contains(err.Error(), c.has) && fault.offset == c.at, "got %v at %+v, want %q at %d", err, fault, c.has, c.at)
-		})
+		_, err := decodeNTv2(bytes.NewReader(c.raw), int64(len(c.raw)), true)
+		fault := new(gridFault)
+		expect.That(t, errors.As(err, &fault) && strings.Contains(err.Error(), c.has) && fault.offset == c.at, "%v: got %v at %+v, want %q at %d", name, err, fault, c.has, c.at)
 	}
 }
 
@@ -129,9 +127,8 @@ func TestOpenGrids_does_not_wait_for_a_pipe(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if damaged := new(GridError); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "not a regular file") {
-			t.Errorf("got %v", err)
-		}
+		_, damaged := errors.AsType[*GridError](err)
+		expect.That(t, damaged && strings.Contains(err.Error(), "not a regular file"), "got %v", err)
 	case <-time.After(time.Minute):
 		t.Fatal("it waits")
 	}

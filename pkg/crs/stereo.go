@@ -34,7 +34,9 @@ func (p *obliqueStereographic) forward(lon, lat float64) (x, y float64) {
 func (p *obliqueStereographic) inverse(x, y float64) (lon, lat float64) {
 	dx, dy := (x-p.x0)/p.diameter, (y-p.y0)/p.diameter
 	square := dx*dx + dy*dy // tan² of half the angle from the origin
-	sin := (p.sin0*(1-square) + 2*dy*p.cos0) / (1 + square)
+
+	// At a pole the sine may be beyond 1 by its last digit.
+	sin := max(-1, min(1, (p.sin0*(1-square)+2*dy*p.cos0)/(1+square)))
 	l := math.Atan2(2*dx, p.cos0*(1-square)-2*dy*p.sin0)
 	return l / p.alpha, p.latitude(math.Atanh(sin))
 }

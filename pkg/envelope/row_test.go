@@ -37,8 +37,7 @@ func rowOf(geometry any) map[string]any {
 // has one.
 func ewkb(t testing.TB, format geometry.Format) []byte {
 	t.Helper()
-	g, err := geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25 440)"), geometry.Limits{})
-	must.Do(t, err)
+	g := must.Get(geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25 440)"), geometry.Limits{}))(t)
 	if format == geometry.WKB || format == geometry.WKBHex || format == geometry.WKBBase64 || format == geometry.WKT {
 		g.SRID = 0
 	}
@@ -50,31 +49,29 @@ func TestAvroRow(t *testing.T) {
 	const want = `{"type":"Feature","id":9007199254740993,"geometry":{"type":"Point","coordinates":[8.5,47.25,440]},` +
 		`"properties":{"at":"2026-11-03T04:05:06.789Z","area":"12.50"}}`
 	for _, format := range envelope.GeometryFormats() {
-		t.Run(string(format), func(t *testing.T) {
-			kind := `"string"`
-			var native any
-			switch format {
-			case envelope.GeometryGeoJSON:
-				native = ` {"type":"Point","coordinates":[8.5,47.25,440]}`
-			case envelope.GeometryStruct:
-				kind = `["null",{"type":"record","name":"Geometry","namespace":"io.debezium.data.geometry","fields":[{"name":"srid","type":["null","int"]},{"name":"wkb","type":"bytes"}]}]`
-				native = goavro.Union("io.debezium.data.geometry.Geometry", map[string]any{"srid": goavro.Union("int", 4326), "wkb": ewkb(t, geometry.EWKB)})
-			case envelope.GeometryWKB, envelope.GeometryEWKB:
-				kind, native = `"bytes"`, ewkb(t, geometry.Format(format))
-			default:
-				native = string(ewkb(t, geometry.Format(format)))
-			}
-			s := schema(t, rowSchema(kind))
-			o := opener(t, envelope.Options{Format: envelope.Avro, Row: envelope.Row{GeometryFormat: format}, Registry: registry{7: s}, Schemas: []*avro.Schema{s}})
-			single := must.Get(s.Encode(envelope.AppendSingleObject(nil, s), rowOf(native)))(t)
-			for name, value := range map[string][]byte{"confluent": confluent(t, s, 7, rowOf(native)), "single_object": single} {
-				c := must.Get(o.Open(t.Context(), nil, value))(t)
-				got := text(t, c)
-				expect.That(t, got == want && c.FeatureID == "9007199254740993", "%s:\n got %s\nwant %s", name, got, want)
-				_, err := transformer(t).Gate(t.Context(), c.Feature)
-				expect.That(t, err == nil, "%s: gate: %v", name, err)
-			}
-		})
+		kind := `"string"`
+		var native any
+		switch format {
+		case envelope.GeometryGeoJSON:
+			native = ` {"type":"Point","coordinates":[8.5,47.25,440]}`
+		case envelope.GeometryStruct:
+			kind = `["null",{"type":"record","name":"Geometry","namespace":"io.debezium.data.geometry","fields":[{"name":"srid","type":["null","int"]},{"name":"wkb","type":"bytes"}]}]`
+			native = goavro.Union("io.debezium.data.geometry.Geometry", map[string]any{"srid": goavro.Union("int", 4326), "wkb": ewkb(t, geometry.EWKB)})
+		case envelope.GeometryWKB, envelope.GeometryEWKB:
+			kind, native = `"bytes"`, ewkb(t, geometry.Format(format))
+		default:
+			native = string(ewkb(t, geometry.Format(format)))
+		}
+		s := schema(t, rowSchema(kind))
+		o := opener(t, envelope.Options{Format: envelope.Avro, Row: envelope.Row{GeometryFormat: format}, Registry: registry{7: s}, Schemas: []*avro.Schema{s}})
+		single := must.Get(s.Encode(envelope.AppendSingleObject(nil, s), rowOf(native)))(t)
+		for name, value := range map[string][]byte{"confluent": confluent(t, s, 7, rowOf(native)), "single_object": single} {
+			c := must.Get(o.Open(t.Context(), nil, value))(t)
+			got := text(t, c)
+			expect.That(t, got == want && c.FeatureID == "9007199254740993", "%v: %s:\n got %s\nwant %s", string(format), name, got, want)
+			_, err := transformer(t).Gate(t.Context(), c.Feature)
+			expect.That(t, err == nil, "%v: %s: gate: %v", string(format), name, err)
+		}
 	}
 }
 

@@ -22,9 +22,7 @@ func collectionOf(features ...string) string {
 
 func plain(t testing.TB) *Transformer {
 	t.Helper()
-	tr, err := New(Config{})
-	must.Do(t, err)
-	return tr
+	return must.Get(New(Config{}))(t)
 }
 
 // Each feature of a collection is what it would be as a record of its own.
@@ -35,16 +33,14 @@ func TestDecodeCollection(t *testing.T) {
 		"other order":   `{"features":[` + some("a") + "\n, " + some("b") + `], "title":{"a":[1]}, "bbox":[0,0,4,4],"type":"FeatureCollection"}`,
 		"whole of text": " " + collectionOf(some("a"), some("b")) + "\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			expect.That(t, IsCollection([]byte(text)), "it is not seen as one")
-			c, err := tr.DecodeCollection([]byte(text), 2)
-			must.That(t, err == nil && len(c.Features) == 2, "got %+v, %v", c, err)
-			for i, f := range c.Features {
-				alone, err := tr.Decode([]byte(some(string("ab"[i]))))
-				expect.That(t, err == nil && bytes.Equal(Canonical(f), Canonical(alone)), "feature %d is %s", i, Canonical(f))
-			}
-			expect.That(t, (len(c.Foreign) == 1) == (name == "other order"), "foreign members %v", c.Foreign)
-		})
+		expect.That(t, IsCollection([]byte(text)), "%v: it is not seen as one", name)
+		c, err := tr.DecodeCollection([]byte(text), 2)
+		must.That(t, err == nil && len(c.Features) == 2, "%v: got %+v, %v", name, c, err)
+		for i, f := range c.Features {
+			alone, err := tr.Decode([]byte(some(string("ab"[i]))))
+			expect.That(t, err == nil && bytes.Equal(Canonical(f), Canonical(alone)), "%v: feature %d is %s", name, i, Canonical(f))
+		}
+		expect.That(t, (len(c.Foreign) == 1) == (name == "other order"), "%v: foreign members %v", name, c.Foreign)
 	}
 	c, err := tr.DecodeCollection([]byte(collectionOf()), 1)
 	expect.That(t, err == nil && c.Features != nil && len(c.Features) == 0, "an empty one: %+v, %v", c, err)
@@ -107,18 +103,16 @@ func TestDecodeCollectionRefuses(t *testing.T) {
 		{"empty", " ", classify.CodeEmptyValue, RuleEmptyValue, "", ""},
 		{"no object", "[]", classify.CodeNotAFeature, RuleFeatureObject, "", ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			most := 3
-			if c.name == "too many" {
-				most = 2
-			}
-			_, err := tr.DecodeCollection([]byte(c.text), most)
-			var e *Error
-			must.That(t, errors.As(err, &e), "got %v", err)
-			checkError(t, err, len(c.text))
-			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && strings.HasPrefix(e.Path, c.path) && (c.path != "" || e.Path == "") && e.Feature == c.feature,
-				"got %s, %s, %q, feature %q: %v", e.Code, e.Rule, e.Path, e.Feature, e)
-		})
+		most := 3
+		if c.name == "too many" {
+			most = 2
+		}
+		_, err := tr.DecodeCollection([]byte(c.text), most)
+		var e *Error
+		must.That(t, errors.As(err, &e), "%v: got %v", c.name, err)
+		checkError(t, err, len(c.text))
+		expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && strings.HasPrefix(e.Path, c.path) && (c.path != "" || e.Path == "") && e.Feature == c.feature,
+			"%v: got %s, %s, %q, feature %q: %v", c.name, e.Code, e.Rule, e.Path, e.Feature, e)
 	}
 }
 

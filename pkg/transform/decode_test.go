@@ -1,11 +1,20 @@
 package transform
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/paulmach/orb"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -43,13 +52,11 @@ func TestDecodeAccepts(t *testing.T) {
 		{"S0-8_escaped_names_and_strings", withProperties(`{"\u0061":"\ud83d\ude00\n"}`), withProperties("{\"a\":\"😀\\n\"}")},
 		{"S0-8_deep_enough", withProperties(`{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}`), ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			want := c.want
-			if want == "" {
-				want = c.in
-			}
-			expect.Equal(t, mustEncode(t, tr, mustDecode(t, tr, c.in)), want)
-		})
+		want := c.want
+		if want == "" {
+			want = c.in
+		}
+		expect.Equal(t, mustEncode(t, tr, mustDecode(t, tr, c.in)), want, c.name)
 	}
 }
 
@@ -201,4 +208,159 @@ func TestDecodeKeepsNothingOfTheRecord(t *testing.T) {
 		record[i] = 'X'
 	}
 	expect.Equal(t, mustEncode(t, tr, f), want, "the feature changed with the record")
+}
+
+// TestEncodeRefuses: what RFC 7946 has no form for is an error, not bad JSON.
+func TestEncodeRefuses(t *testing.T) {
+	tr := mustNew(t, Config{})
+	for _, c := range []struct {
+		name string
+		f    Feature
+		rule Rule
+	}{
+		{"nan", Feature{Geometry: Geometry{Shape: orb.Point{math.NaN(), 1}}}, RuleNotFinite},
+		{"infinite_height", Feature{Geometry: Geometry{Shape: orb.Point{1, 1}, Z: []float64{math.Inf(1)}}}, RuleNotFinite},
+		{"infinite_bbox", Feature{BBox: []float64{0, 0, 1, math.Inf(1)}}, RuleNotFinite},
+		{"bare_ring", Feature{Geometry: Geometry{Shape: orb.Ring{{0, 0}}}}, RuleTypeWord},
+		{"bound", Feature{Geometry: Geometry{Shape: orb.Collection{orb.Bound{}}}}, RuleTypeWord},
+		{"heights_missing", Feature{Geometry: Geometry{Shape: orb.LineString{{0, 0}, {1, 1}}, Z: []float64{1}}}, RulePositionSize},
+	} {
+		t.Run("S0-8_"+c.name, func(t *testing.T) {
+			text, err := tr.Encode(&c.f)
+			must.That(t, err != nil, "it becomes %s", text)
+			e := asError(t, err)
+			expect.That(t, e.Stage == classify.StageEncode && e.Rule == string(c.rule), "got %s of %s: %v", e.Rule, e.Stage, err)
+		})
+	}
+}
+
+// TestCanonical: what counts for the content hash, and what does not.
+func TestCanonical(t *testing.T) {
+	base := `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`
+	tr := mustNew(t, Config{})
+	want := string(Canonical(mustDecode(t, tr, base)))
+	for _, c := range []struct {
+		name, record string
+		same         bool
+	}{
+		{"order_and_space", ` {"properties":{"b":{"d":"\u00e9","c":[1, 2]},"a":1}, "geometry":{"coordinates":[1,2],"type":"Point"},"id":"x","type":"Feature"}`, true},
+		{"number_forms", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1.0,2e0]},"properties":{"a":1.0,"b":{"c":[10e-1,2],"d":"é"}}}`, true},
+		{"bbox_and_foreign_members", `{"type":"Feature","id":"x","bbox":[1,2,1,2],"x":1,"geometry":{"type":"Point","coordinates":[1,2],"y":1},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`, true},
+		{"other_id", `{"type":"Feature","id":"y","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`, false},
+		{"no_id", `{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`, false},
+		{"other_geometry", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,3]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`, false},
+		{"other_type", `{"type":"Feature","id":"x","geometry":{"type":"MultiPoint","coordinates":[[1,2]]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`, false},
+		{"a_height", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2,0]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"}}}`, false},
+		{"array_order", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[2,1],"d":"é"}}}`, false},
+		{"string_for_number", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":"1","b":{"c":[1,2],"d":"é"}}}`, false},
+		{"null_for_missing", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1,"b":{"c":[1,2],"d":"é"},"e":null}}`, false},
+	} {
+		t.Run("S2-4_"+c.name, func(t *testing.T) {
+			got := string(Canonical(mustDecode(t, tr, c.record)))
+			expect.That(t, (got == want) == c.same, "got  %s\nbase %s", got, want)
+		})
+	}
+}
+
+// TestCanonicalIsExact: two 64-bit ids that are one double stay two.
+func TestCanonicalIsExact(t *testing.T) {
+	tr := mustNew(t, Config{})
+	for _, pair := range [][2]string{
+		{`9007199254740993`, `9007199254740992`},
+		{`0.12345678901234567`, `0.123456789012345671`},
+		{`1`, `"1"`},
+	} {
+		a := string(Canonical(mustDecode(t, tr, `{"type":"Feature","id":`+pair[0]+`,"geometry":null,"properties":null}`)))
+		b := string(Canonical(mustDecode(t, tr, `{"type":"Feature","id":`+pair[1]+`,"geometry":null,"properties":null}`)))
+		expect.That(t, a != b, "S2-4: the ids %s and %s have one form: %s", pair[0], pair[1], a)
+	}
+	null, empty := Canonical(mustDecode(t, tr, withProperties("null"))), Canonical(mustDecode(t, tr, withProperties("{}")))
+	expect.That(t, string(null) == string(empty), "S2-4: null properties give %s, empty ones %s", null, empty)
+}
+
+// hostile are geometries that are dear to repair: edges that cross in very many
+// places, or run very near to each other, or over each other.
+func hostile() map[string]orb.Geometry {
+	random := rand.New(rand.NewPCG(1, 0))
+	chords := func(n int) orb.Polygon {
+		var ring orb.Ring
+		for range n {
+			ring = append(ring, orb.Point{random.Float64() * 10, random.Float64() * 10})
+		}
+		return orb.Polygon{rings.Closed(ring...)}
+	}
+	comb := func(x, y float64) orb.Ring { // teeth of two combs cross each other all over
+		var ring orb.Ring
+		for i := range 500 {
+			ring = append(ring, orb.Point{float64(2*i) * x, float64(2*i) * y}, orb.Point{float64(2*i+1)*x + y*60, float64(2*i+1)*y + x*60})
+		}
+		return rings.Closed(append(ring, orb.Point{60 * x, -y}, orb.Point{-x, -y})...)
+	}
+	triangles, holes := orb.MultiPolygon{}, orb.Polygon{rings.Box(5, 5, 4)}
+	for i := range 2_000 {
+		d := float64(i) / 10_000
+		triangles = append(triangles, orb.Polygon{{{-50 + d, -50}, {50 + d, -50}, {d, 50 + d}, {-50 + d, -50}}})
+		holes = append(holes, rings.Box(5, 5, 1+d))
+	}
+	var nested orb.Ring
+	for i := range 5_000 {
+		nested = append(nested, orb.Point{0, 0}, orb.Point{float64(i+1) / 1_000, 0})
+	}
+	return map[string]orb.Geometry{
+		"few_chords": chords(560), "chords": chords(2_000), "triangles": triangles, "overlapping_holes": holes,
+		"combs": orb.Polygon{comb(0.05, 0), comb(0, 0.05)}, "nested": orb.Polygon{rings.Closed(append(nested, orb.Point{0, 5})...)},
+	}
+}
+
+// Whatever a geometry does to a repair, what it takes is bounded, and what it exceeds
+// is named in code, rule and message.
+func TestRepair_S1_9_hostile_geometries_are_bounded(t *testing.T) {
+	six, two := 6, 2
+	repair := GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut}
+	for _, decimals := range []*int{nil, &six, &two} {
+		tr := mustNew(t, Config{Geometry: roundedTo(repair, decimals)})
+		for name, shape := range hostile() {
+			record := []byte(mustEncode(t, tr, &Feature{Geometry: Geometry{Shape: shape}}))
+			t.Run(name, func(t *testing.T) { bounded(t, tr, record) })
+		}
+	}
+}
+
+// bounded applies a mapping to a record: it ends, with a valid geometry or with the limit that is at fault.
+func bounded(t *testing.T, tr *Transformer, record []byte) {
+	t.Helper()
+	out, err := tr.Apply(t.Context(), record)
+	if err != nil {
+		e := asError(t, err)
+		expect.That(t, e.Code == classify.CodeLimitExceeded && strings.Contains(e.Message, "limits."+e.Rule) && strings.Contains(e.Fix, "limits."+e.Rule),
+			"got %s, %s: %v", e.Code, e.Rule, e)
+	} else if v, err := violationOf(t.Context(), out.Geometry.Shape, ""); v != nil || err != nil {
+		t.Errorf("became invalid: %v, %v", v, err)
+	}
+}
+
+// A deadline ends a repair whose limits would let it go on.
+func TestRepair_S1_9_ends_with_its_deadline(t *testing.T) {
+	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityRepair}, Limits: Limits{MaxCrossings: 1 << 30}})
+	for name, shape := range hostile() {
+		if name != "chords" && name != "triangles" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := tr.Apply(ctx, []byte(mustEncode(t, tr, &Feature{Geometry: Geometry{Shape: shape}})))
+			expect.That(t, errors.Is(err, context.DeadlineExceeded) && classify.Of(err).Transient(), "got %v", err)
+		})
+	}
+}
+
+// The text that is written is bounded, too.
+func TestEncode_S1_9_output_is_bounded(t *testing.T) {
+	tr := mustNew(t, Config{Limits: Limits{MaxOutputBytes: 100}, Constants: map[string]any{"long": strings.Repeat("x", 100)}})
+	f, err := tr.Apply(t.Context(), []byte(withProperties(`{}`)))
+	must.Do(t, err)
+	_, err = tr.Encode(f)
+	e := asError(t, err)
+	expect.That(t, e.Code == classify.CodeLimitExceeded && e.Rule == string(RuleOutputBytes) && strings.Contains(e.Message, fmt.Sprint("limits.", RuleOutputBytes)), "got %v", e)
 }

@@ -37,11 +37,9 @@ func TestExpressions_S0_10(t *testing.T) {
 		{`{"a": properties.n, "b": nil}`, `{"a":3,"b":null}`},
 		{`keys(properties)[0] in ["h","n","big","name","tags","o","odd name"]`, `true`},
 	} {
-		t.Run(c.expr, func(t *testing.T) {
-			got, err := apply(t, Config{Fields: []Field{{To: "first", Expr: "properties.h * 2"}, {To: "x", Expr: c.expr}}, Unmapped: UnmappedDrop}, record)
-			want := `{"first":25,"x":` + c.want + `}`
-			expect.That(t, err == nil && got == want, "got %s, %v, want %s", got, err, want)
-		})
+		got, err := apply(t, Config{Fields: []Field{{To: "first", Expr: "properties.h * 2"}, {To: "x", Expr: c.expr}}, Unmapped: UnmappedDrop}, record)
+		want := `{"first":25,"x":` + c.want + `}`
+		expect.That(t, err == nil && got == want, "%v: got %s, %v, want %s", c.expr, got, err, want)
 	}
 }
 
@@ -53,15 +51,13 @@ func TestExpressions_S1_9_failures(t *testing.T) {
 		`let b = properties.a + properties.a; b + b + b`, `join([properties.a, properties.a], "")`,
 		`replace(properties.a, "x", "yyyyyyyyyyyyyyyy")`, `map(properties.list, map(properties.list, #))`, `string(properties.list)`,
 	} {
-		t.Run(text, func(t *testing.T) {
-			rule := Field{To: "x", Expr: text}
-			_, err := apply(t, Config{Fields: []Field{rule}}, record)
-			e := asError(t, err)
-			expect.That(t, e.Code == classify.CodeExpressionFailed && e.Rule == "fields[0]" && e.Path == "" && !strings.Contains(e.Message, "\n"), "got %s by %s: %v", e.Code, e.Rule, e)
-			rule.OnError, rule.Default = OnErrorDefault, "none"
-			got, err := apply(t, Config{Fields: []Field{rule}, Unmapped: UnmappedDrop}, record)
-			expect.That(t, err == nil && got == `{"x":"none"}`, "on_error default gives %s, %v", got, err)
-		})
+		rule := Field{To: "x", Expr: text}
+		_, err := apply(t, Config{Fields: []Field{rule}}, record)
+		e := asError(t, err)
+		expect.That(t, e.Code == classify.CodeExpressionFailed && e.Rule == "fields[0]" && e.Path == "" && !strings.Contains(e.Message, "\n"), "%v: got %s by %s: %v", text, e.Code, e.Rule, e)
+		rule.OnError, rule.Default = OnErrorDefault, "none"
+		got, err := apply(t, Config{Fields: []Field{rule}, Unmapped: UnmappedDrop}, record)
+		expect.That(t, err == nil && got == `{"x":"none"}`, "%v: on_error default gives %s, %v", text, got, err)
 	}
 }
 
@@ -182,12 +178,114 @@ func TestExpressions_S1_9_endSoon(t *testing.T) {
 		`count(properties.list, count(properties.list, # > 2) > 1)`, `count(split(properties.text, ""), count(split(properties.text, ""), # == "y") > 1)`,
 		`map(properties.list, len(split(properties.text, "")))`, `sum(properties.list, count(properties.list, # == 1)) > 0`,
 	} {
-		t.Run(expression, func(t *testing.T) {
-			tr := mustNew(t, Config{Fields: []Field{{To: "x", Expr: expression}}})
-			_, err := tr.Apply(t.Context(), []byte(long))
-			expect.That(t, err != nil && asError(t, err).Code == classify.CodeExpressionFailed && strings.Contains(err.Error(), "steps"), "a long record: %v", err)
-			_, err = tr.Apply(t.Context(), []byte(short))
-			expect.That(t, err == nil, "a short record: %v", err)
-		})
+		tr := mustNew(t, Config{Fields: []Field{{To: "x", Expr: expression}}})
+		_, err := tr.Apply(t.Context(), []byte(long))
+		expect.That(t, err != nil && asError(t, err).Code == classify.CodeExpressionFailed && strings.Contains(err.Error(), "steps"), "%v: a long record: %v", expression, err)
+		_, err = tr.Apply(t.Context(), []byte(short))
+		expect.That(t, err == nil, "%v: a short record: %v", expression, err)
+	}
+}
+
+func TestRecordExpression(t *testing.T) {
+	value, err := ParseValue([]byte(`{"status":"open","n":9223372036854775807,"big":92233720368547758070,"list":[1,2,3],"deep":{"a":null}}`))
+	must.Do(t, err)
+	facts := RecordFacts{Value: value, Key: "k-1", Headers: map[string]string{"tenant": "acme"}}
+	for text, want := range map[string]string{
+		`upper(value.status)`:                `"OPEN"`,
+		`value.missing ?? "none"`:            `"none"`,
+		`key + "/" + headers["tenant"]`:      `"k-1/acme"`,
+		`headers["absent"] == nil`:           `true`,
+		`map(value.list, # * 2)`:             `[2,4,6]`,
+		`value.big`:                          `92233720368547758070`,
+		`{"b": 1, "a": value.deep}`:          `{"a":{"a":null},"b":1}`,
+		`value.deep?.a?.b`:                   `null`,
+		`len(filter(value.list, # > 1)) > 1`: `true`,
+	} {
+		e := must.Get(CompileRecordExpression(text))(t)
+		got, err := e.Eval(facts)
+		expect.That(t, err == nil && string(got.AppendJSON(nil)) == want, "%s: %s, %v; want %s", text, got.AppendJSON(nil), err, want)
+	}
+	for text, want := range map[string]string{
+		`value.n + 1`:        "64 bits",
+		`value.deep.a.b`:     "nil",
+		`upper(value.n)`:     "",
+		`value.list[9]`:      "out of range",
+		`value.big + 1`:      "64 bits",
+		`value.status * "x"`: "cannot be multiplied",
+	} {
+		e := must.Get(CompileRecordExpression(text))(t)
+		got, err := e.Eval(facts)
+		expect.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "\n"), "%s: %s, %v; want an error with %q", text, got.AppendJSON(nil), err, want)
+	}
+	for _, text := range []string{"", "value.", "properties.a", "$env", "1..1000000000", "now()", `map(value.list, map(value.list, map(value.list, 1)))`} {
+		_, err := CompileRecordExpression(text)
+		expect.That(t, err != nil, "%q is accepted", text)
+	}
+}
+
+// A loop over a hostile list ends.
+func TestRecordExpression_S0_8_endsSoon(t *testing.T) {
+	value := must.Get(ParseValue([]byte("[" + strings.Repeat("1,", 99_999) + "1]")))(t)
+	e := must.Get(CompileRecordExpression(`count(value, any(value, # == 2))`))(t)
+	_, err := e.Eval(RecordFacts{Value: value})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "2 million steps"), "%v", err)
+}
+
+// S0-10: whole numbers beyond 64 bits keep their digits, or the expression fails. None becomes a double in silence.
+func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
+	record := withProperties(`{"s2":10203040506070809090,"other":10203040506070809091,"least":-10203040506070809090,"two":18446744073709551616,
+		"list":[10203040506070809090,1],"in":{"id":10203040506070809091},"half":1.5}`)
+	for text, want := range map[string]string{
+		`properties.s2`:                               `10203040506070809090`,
+		`properties.least`:                            `-10203040506070809090`,
+		`string(properties.s2)`:                       `"10203040506070809090"`,
+		`properties.s2 == properties.other`:           `false`,
+		`properties.s2 != properties.other`:           `true`,
+		`properties.other == properties.in.id`:        `true`,
+		`properties.two == 18446744073709551616.0`:    `true`,
+		`18446744073709551616.0 == properties.two`:    `true`,
+		`properties.two == 18446744073709551615.0`:    `true`, // one double
+		`properties.s2 == 1`:                          `false`,
+		`properties.s2 == "10203040506070809090"`:     `false`,
+		`properties.other in properties.list`:         `false`,
+		`properties.s2 in properties.list`:            `true`,
+		`properties.list`:                             `[10203040506070809090,1]`,
+		`properties.s2 ?? 0`:                          `10203040506070809090`,
+		`join(properties.list, "-")`:                  `"10203040506070809090-1"`,
+		`float(properties.two)`:                       `18446744073709552000`,
+		`type(properties.s2)`:                         `"int"`,
+		`properties.half == 1.5 ? properties.s2 : 0`:  `10203040506070809090`,
+		`filter(properties.list, # == properties.s2)`: `[10203040506070809090]`,
+		`{"a": properties.s2}`:                        `{"a":10203040506070809090}`,
+	} {
+		t.Run(text, func(t *testing.T) { checkExpression(t, record, text, want, "") })
+	}
+	for _, text := range []string{
+		`properties.s2 + 0`, `0 + properties.s2`, `properties.s2 - properties.other`, `properties.s2 * 1`, `properties.s2 / 2`, `properties.s2 % 2`, `properties.s2 ** 2`,
+		`-properties.s2`, `properties.s2 < properties.other`, `properties.s2 >= 0`, `1.5 > properties.s2`, `properties.s2 + "x"`,
+		`max(properties.s2, properties.other)`, `min(properties.list)`, `max(1, properties.s2)`, `sum(properties.list)`, `abs(properties.s2)`, `round(properties.s2)`, `floor(properties.s2)`,
+		`ceil(properties.s2)`, `int(properties.s2)`, `properties.s2 matches "^1"`, `len(properties.s2)`, `properties.s2 contains "1"`, `split(properties.s2, "1")`, `properties.s2[0:2]`, `not properties.s2`,
+	} {
+		t.Run(text, func(t *testing.T) { checkExpression(t, record, text, "", "") })
+	}
+}
+
+// S0-10: a whole number that is written with decimals, all of them zeros, is the same number: 18446744073709551615.0 is no double.
+func TestExpressions_S0_10_wholeNumbersWithZerosBehindThePoint(t *testing.T) {
+	record := withProperties(`{"a":18446744073709551615.0,"b":18446744073709551614.00,"c":18446744073709551615,"power":18446744073709551616.0,"double":1.8446744073709552e19,"least":-10203040506070809091.0}`)
+	for text, want := range map[string]string{
+		`properties.a`:                          `18446744073709551615`,
+		`properties.least`:                      `-10203040506070809091`,
+		`properties.a == properties.b`:          `false`,
+		`properties.a == properties.c`:          `true`,
+		`string(properties.a)`:                  `"18446744073709551615"`,
+		`properties.power + 0`:                  `18446744073709552000`, // exactly a double, as a program writes it
+		`properties.power == properties.double`: `true`,
+		`properties.double * 2`:                 `36893488147419103000`,
+	} {
+		t.Run(text, func(t *testing.T) { checkExpression(t, record, text, want, "") })
+	}
+	for _, text := range []string{`properties.a + 0`, `properties.a < properties.b`, `max(properties.a, 1)`, `-properties.a`, `int(properties.a)`} {
+		t.Run(text, func(t *testing.T) { checkExpression(t, record, text, "", "more than 64 bits") })
 	}
 }

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -40,5 +41,79 @@ func TestIDString_S0_6(t *testing.T) {
 	for id, want := range map[string]string{`1`: "1", `1.0`: "1", `1e0`: "1", `10`: "10", `1e1`: "10", `1.50`: "1.5", `-2.0`: "-2", `10203040506070809091`: "10203040506070809091", `"1.0"`: "1.0", `-0`: "0", `-0.0`: "0", `-0e5`: "0", `"-0"`: "-0"} {
 		f := mustDecode(t, tr, `{"type":"Feature","id":`+id+`,"geometry":null,"properties":null}`)
 		expect.Equal(t, f.IDString(), want, "the id", id)
+	}
+}
+
+// What of a feature counts for its content hash: all that a mapping lets into its result, and nothing that it does not.
+func TestContent_S2_4_countsWhatTheMappingLetsThrough(t *testing.T) {
+	const (
+		plain = `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"a":1}}`
+		begin = `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"a":1},`
+		named = `"crs":{"type":"name","properties":{"name":"`
+	)
+	use := GeometryRules{DeclaredCRS: DeclaredUse}
+	for name, c := range map[string]struct {
+		config   Config
+		one, two string
+		same     bool
+	}{
+		"foreign_member_kept":           {Config{}, begin + `"time":{"date":"2026-01-01"}}`, begin + `"time":{"date":"2026-01-02"}}`, false},
+		"foreign_member_new":            {Config{}, plain, begin + `"featureType":"road"}`, false},
+		"foreign_member_dropped":        {Config{Unmapped: UnmappedDrop}, plain, begin + `"written":"now"}`, true},
+		"foreign_members_in_order":      {Config{}, begin + `"a":1,"b":2}`, begin + `"b":2.0,"a":1}`, true},
+		"bbox_kept":                     {Config{}, begin + `"bbox":[8,47,8,47]}`, begin + `"bbox":[7,46,9,48]}`, false},
+		"bbox_written_otherwise":        {Config{}, begin + `"bbox":[8,47,8,47]}`, begin + `"bbox":[8.0,47,8e0,47.00]}`, true},
+		"bbox_checked":                  {Config{Geometry: GeometryRules{BBox: BBoxCheck}}, plain, begin + `"bbox":[8,47,8,47]}`, false},
+		"bbox_computed":                 {Config{Geometry: GeometryRules{BBox: BBoxCompute}}, plain, begin + `"bbox":[7,46,9,48]}`, true},
+		"bbox_dropped":                  {Config{Geometry: GeometryRules{BBox: BBoxDrop}}, plain, begin + `"bbox":[7,46,9,48]}`, true},
+		"crs_used":                      {Config{Geometry: use}, begin + named + `EPSG:25832"}}}`, begin + named + `EPSG:25833"}}}`, false},
+		"crs_used_or_not":               {Config{Geometry: use}, plain, begin + named + `EPSG:3857"}}}`, false},
+		"crs_that_is_the_same":          {Config{}, plain, begin + named + `urn:ogc:def:crs:OGC:1.3:CRS84"}}}`, true},
+		"crs_that_contradicts":          {Config{}, plain, begin + named + `EPSG:25832"}}}`, false},
+		"crs_not_known":                 {Config{}, begin + named + `EPSG:1"}}}`, begin + named + `EPSG:2"}}}`, false},
+		"crs_that_turns_the_axes":       {Config{Geometry: GeometryRules{SourceCRS: "urn:ogc:def:crs:EPSG::4326"}}, plain, begin + named + `EPSG:4326"}}}`, false},
+		"bbox_is_no_foreign_member":     {Config{}, begin + `"bbox":[1,2,3,4]}`, begin + `"box":[1,2,3,4]}`, false},
+		"crs_is_no_foreign_member":      {Config{Geometry: use}, begin + named + `EPSG:3857"}}}`, begin + `"x":"EPSG:3857"}`, false},
+		"members_of_the_geometry_alone": {Config{}, plain, `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[8,47],"y":1},"properties":{"a":1}}`, true},
+	} {
+		tr := mustNew(t, c.config)
+		one, two := tr.Content(mustDecode(t, tr, c.one)), tr.Content(mustDecode(t, tr, c.two))
+		expect.That(t, bytes.Equal(one, two) == c.same, "%v: same content is %v:\n%q\n%q", name, !c.same, one, two)
+		f := mustDecode(t, tr, plain)
+		expect.That(t, bytes.Equal(tr.Content(f), Canonical(f)), "%v: a feature without such members has another content than its canonical form: every hash of old letters would change", name)
+	}
+}
+
+func TestReads_S0_6(t *testing.T) {
+	flat := &Flatten{}
+	for name, c := range map[string]struct {
+		config     Config
+		note, tags bool // whether the properties note and tags are read
+	}{
+		"nothing":                {Config{Unmapped: UnmappedDrop}, false, false},
+		"unmapped_kept":          {Config{Unmapped: UnmappedKeep}, true, true},
+		"from":                   {Config{Fields: []Field{{To: "x", From: "note"}}}, true, false},
+		"the_name_of_the_field":  {Config{Fields: []Field{{To: "note"}}}, true, false},
+		"a_longer_name":          {Config{Fields: []Field{{To: "x", From: "notes"}, {To: "y", From: "tags_b"}}}, false, false},
+		"a_path":                 {Config{Fields: []Field{{To: "x", From: "tags.a.b"}}}, false, true},
+		"a_flattened_name":       {Config{Flatten: flat, Fields: []Field{{To: "x", From: "tags_b"}}}, false, true},
+		"expr":                   {Config{Fields: []Field{{To: "x", Expr: `properties.note ?? "none"`}}}, true, false},
+		"expr_by_index":          {Config{Fields: []Field{{To: "x", Expr: `properties["tags"] == nil`}}}, false, true},
+		"expr_of_all":            {Config{Fields: []Field{{To: "x", Expr: `len(properties)`}}}, true, true},
+		"expr_of_another":        {Config{Fields: []Field{{To: "note", Expr: `properties.area`}}}, false, false},
+		"target":                 {Config{Fields: []Field{{To: "x", From: "area"}, {To: "note", Expr: `target.x`}}}, false, false},
+		"filter":                 {Config{Filter: `properties.note != ""`, Unmapped: UnmappedDrop}, true, false},
+		"id_from":                {Config{ID: &IDRule{From: "properties.tags.a"}, Unmapped: UnmappedDrop}, false, true},
+		"id_expr":                {Config{ID: &IDRule{Expr: `properties.note`}, Unmapped: UnmappedDrop}, true, false},
+		"id_hash_of_all":         {Config{ID: &IDRule{Hash: true}, Unmapped: UnmappedDrop}, true, true},
+		"id_from_the_source's":   {Config{ID: &IDRule{Expr: `string(id)`}, Unmapped: UnmappedDrop}, false, false},
+		"constants_read_nothing": {Config{Constants: map[string]any{"note": 1}, Unmapped: UnmappedDrop}, false, false},
+	} {
+		if c.config.Unmapped == "" {
+			c.config.Unmapped = UnmappedDrop
+		}
+		tr := mustNew(t, c.config)
+		note, tags := tr.Reads("note"), tr.Reads("tags")
+		expect.That(t, note == c.note && tags == c.tags, "%v: note %v, tags %v; want %v, %v", name, note, tags, c.note, c.tags)
 	}
 }

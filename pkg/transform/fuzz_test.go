@@ -99,9 +99,7 @@ func FuzzApply(f *testing.F) {
 		}
 		text := must.Get(tr.Encode(out))(t)
 		again := must.Get(tr.Decode(text))(t)
-		if err := tr.checkRange(again, tr.systems.source, again.Geometry); err != nil {
-			t.Fatalf("%s became %s: %v", record, text, err)
-		}
+		must.Do(t, tr.checkRange(again, tr.systems.source, again.Geometry))
 		must.That(t, !needsWinding(again.Geometry.Shape), "%s became %s, wound wrong", record, text)
 		must.That(t, bytes.Equal(hash, Canonical(source)), "%s: mapping changed its source", record)
 	})
@@ -153,9 +151,8 @@ func checkPolicies(t *testing.T, tr *Transformer, record []byte) {
 		checkError(t, err, len(record))
 		return
 	}
-	if v, err := violationOf(t.Context(), out.Geometry.Shape, "/geometry"); v != nil || err != nil {
-		t.Fatalf("%s became invalid: %v, %v", record, v, err)
-	}
+	v, err := violationOf(t.Context(), out.Geometry.Shape, "/geometry")
+	must.That(t, v == nil && err == nil, "%s became invalid: %v, %v", record, v, err)
 	must.That(t, !repair.Crosses(out.Geometry.Shape), "%s still crosses the meridian", record)
 	text := must.Get(tr.Encode(out))(t)
 	again := must.Get(tr.Apply(t.Context(), text))(t)

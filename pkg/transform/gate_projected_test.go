@@ -96,9 +96,8 @@ func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 			}
 			f := &Feature{Geometry: Geometry{Shape: orb.Polygon{metres}}}
 			out := must.Get(applyTo(t, tr, f))(t)
-			if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil {
-				t.Fatalf("%s %v is written as %v: %v %v", name, degrees, out.Geometry.Shape, fault, err)
-			}
+			fault, err := validity.Valid(t.Context(), out.Geometry.Shape)
+			must.That(t, fault == nil && err == nil, "%s %v is written as %v: %v %v", name, degrees, out.Geometry.Shape, fault, err)
 			if repair.Crosses(orb.Polygon{degrees}) {
 				crossed++
 			}
@@ -154,14 +153,12 @@ func TestSnap_S0_8_whatCannotBeRoundedStays(t *testing.T) {
 		tr := mustNew(t, Config{Geometry: GeometryRules{Validity: policy, RoundDecimals: &six}})
 		out, err := applyTo(t, tr, mustDecode(t, tr, feature(in)))
 		if policy == ValidityReject {
-			e := asError(t, err)
-			expect.That(t, e.Code == classify.CodeGeometryInvalid, "%s: %v", policy, err)
+			expect.Equal(t, asError(t, err).Code, classify.CodeGeometryInvalid, "code")
 			continue
 		}
 		must.That(t, err == nil, "%s: %v", policy, err)
-		if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil {
-			t.Errorf("%s: %v is written, which is not valid: %v %v", policy, out.Geometry.Shape, fault, err)
-		}
+		fault, err := validity.Valid(t.Context(), out.Geometry.Shape)
+		expect.That(t, fault == nil && err == nil, "%s: %v is written, which is not valid: %v %v", policy, out.Geometry.Shape, fault, err)
 		text := mustEncode(t, tr, out)
 		expect.That(t, strings.Contains(text, "not rounded"), "%s: the flag property does not say why: %s", policy, text)
 	}

@@ -46,9 +46,8 @@ func TestGrids_S1_4(t *testing.T) {
 		t.Errorf("outside: %+v", e)
 	}
 	rules.Grids.Outside = crs.OutsideParameters
-	if _, err := apply(rules, outside); err != nil {
-		t.Errorf("outside, by parameters: %v", err)
-	}
+	_, err = apply(rules, outside)
+	expect.That(t, err == nil, "outside, by parameters: %v", err)
 }
 
 // A record may name a system of its own, for which no file is there.
@@ -102,28 +101,22 @@ func TestGrids_config(t *testing.T) {
 		"heights_of_nothing": {GeometryRules{SourceHeights: "EPSG:5773", TargetHeights: "EPSG:4979", Grids: folder, Dimension: DimensionDropZ},
 			"geometry.target_heights", "leaves no height"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			faults := new(ConfigError)
-			err := Check(Config{Geometry: c.rules})
-			expect.That(t, errors.As(err, &faults) && faults.Faults[0].Path == c.path && strings.Contains(err.Error(), c.has), "got %v, want %s: %s", err, c.path, c.has)
-		})
+		faults := new(ConfigError)
+		err := Check(Config{Geometry: c.rules})
+		expect.That(t, errors.As(err, &faults) && faults.Faults[0].Path == c.path && strings.Contains(err.Error(), c.has), "%v: got %v, want %s: %s", name, err, c.path, c.has)
 	}
 	rules := GeometryRules{SourceCRS: "EPSG:31467", Grids: folder}
 	expect.Do(t, Check(Config{Geometry: rules}), "Check")
-	if _, err := New(Config{Geometry: rules}); err == nil || !strings.Contains(err.Error(), "were not read") {
-		t.Errorf("without the files: %v", err)
-	}
-	if _, err := New(Config{Geometry: rules, Grids: openGrids(t, t.TempDir())}); err == nil || !strings.Contains(err.Error(), "add BETA2007.gsb or") {
-		t.Errorf("an empty folder: %v", err)
-	}
+	_, err := New(Config{Geometry: rules})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "were not read"), "without the files: %v", err)
+	_, err = New(Config{Geometry: rules, Grids: openGrids(t, t.TempDir())})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "add BETA2007.gsb or"), "an empty folder: %v", err)
 	rules.Grids.Outside = crs.OutsideParameters
-	if _, err := New(Config{Geometry: rules, Grids: openGrids(t, t.TempDir())}); err == nil || !strings.Contains(err.Error(), "add BETA2007.gsb or") {
-		t.Errorf("an empty folder, by parameters: %v", err)
-	}
+	_, err = New(Config{Geometry: rules, Grids: openGrids(t, t.TempDir())})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "add BETA2007.gsb or"), "an empty folder, by parameters: %v", err)
 	high := GeometryRules{SourceHeights: "EPSG:3855", TargetHeights: "EPSG:4979", Grids: folder}
-	if _, err := New(Config{Geometry: high, Grids: openGrids(t, testGrids)}); err == nil || !strings.Contains(err.Error(), "egm08_25.gtx is not in") {
-		t.Errorf("no geoid: %v", err)
-	}
+	_, err = New(Config{Geometry: high, Grids: openGrids(t, testGrids)})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "egm08_25.gtx is not in"), "no geoid: %v", err)
 }
 
 func TestCheckGrids_says_how_exact_the_output_is(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/switchback-geo/switchback/integration/chaos/feed"
 	"github.com/switchback-geo/switchback/integration/chaos/journal"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // story is a small true history that a test may falsify.
@@ -102,41 +104,31 @@ func (s *story) faults(t *testing.T) []Fault {
 	t.Helper()
 	logs := map[string][]*kgo.Record{"s": s.source, "t1": s.waited}
 	for i, step := range s.steps {
-		r, err := step.Record("j", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(step.Record("j", 0))(t)
 		r.Offset = int64(i)
 		logs["j"] = append(logs["j"], r)
 	}
 	for i, position := range s.outputs {
 		var n int
-		if _, err := fmt.Sscanf(position, "s/0/%d", &n); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscanf(position, "s/0/%d", &n))(t)
 		out := &kgo.Record{Topic: "o", Key: []byte("k"), Offset: int64(i), Headers: []kgo.RecordHeader{{Key: "switchback-source", Value: []byte(position)}}}
 		if n < len(s.source) {
 			out.Value = s.source[n].Value
 		}
 		logs["o"] = append(logs["o"], out)
 	}
-	h, err := newHistory(s.p, logs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(newHistory(s.p, logs))(t)
 	for _, f := range h.Faults() {
-		if j := h.Journey(f.Source); h.inputs[f.Source] != nil && !strings.Contains(j, f.Source) {
-			t.Errorf("journey of %s does not tell of it: %s", f.Source, j)
-		}
+		j := h.Journey(f.Source)
+		expect.That(t, h.inputs[f.Source] == nil || strings.Contains(j, f.Source), "journey of %s does not tell of it: %s", f.Source, j)
 	}
 	return h.Faults()
 }
 
 func TestTrueStoriesHaveNoFaults(t *testing.T) {
 	for _, s := range []*story{strictStory(), latestStory()} {
-		if faults := s.faults(t); len(faults) > 0 {
-			t.Errorf("%s: %v", s.p.Order, faults)
-		}
+		faults := s.faults(t)
+		expect.That(t, len(faults) <= 0, "%s: %v", s.p.Order, faults)
 	}
 }
 
@@ -182,24 +174,17 @@ func TestEveryBreachIsSeen(t *testing.T) {
 			s := c.story()
 			c.falsify(s)
 			faults := s.faults(t)
-			if !slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.What, c.want) }) {
-				t.Errorf("no fault says %q: %v", c.want, faults)
-			}
+			expect.That(t, slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.What, c.want) }), "no fault says %q: %v", c.want, faults)
 		})
 	}
 }
 
 func TestLateness(t *testing.T) {
 	s := strictStory()
-	h, err := newHistory(s.p, map[string][]*kgo.Record{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, n := h.Lateness(.5); n != 0 {
-		t.Errorf("%d attempts where there were none", n)
-	}
+	h := must.Get(newHistory(s.p, map[string][]*kgo.Record{}))(t)
+	_, n := h.Lateness(.5)
+	expect.That(t, n == 0, "%d attempts where there were none", n)
 	h.steps = s.steps
-	if late, n := h.Lateness(1); n != 3 || late != 5*time.Millisecond {
-		t.Errorf("late %v over %d attempts, want 5ms over 3", late, n)
-	}
+	late, n := h.Lateness(1)
+	expect.That(t, n == 3 && late == 5*time.Millisecond, "late %v over %d attempts, want 5ms over 3", late, n)
 }

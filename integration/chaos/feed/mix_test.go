@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"math"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // S2-9: the shares of the load are what they say, and a seed gives the same load again.
@@ -14,9 +17,7 @@ func TestMaker_S2_9_shares(t *testing.T) {
 	seen := map[string]bool{}
 	for range n {
 		r, same := a.Next(), b.Next()
-		if !bytes.Equal(r.Key, same.Key) || !bytes.Equal(r.Value, same.Value) {
-			t.Fatalf("one seed, two loads: %q %q", r.Value, same.Value)
-		}
+		must.That(t, bytes.Equal(r.Key, same.Key) && bytes.Equal(r.Value, same.Value), "one seed, two loads: %q %q", r.Value, same.Value)
 		if r.Key == nil {
 			keyless++
 		}
@@ -30,10 +31,7 @@ func TestMaker_S2_9_shares(t *testing.T) {
 		}
 		seen[string(r.Value)] = true
 		fresh++
-		e, err := Parse(r.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(Parse(r.Value))(t)
 		if e.Fails > 0 {
 			transient++
 		}
@@ -51,8 +49,7 @@ func TestMaker_S2_9_shares(t *testing.T) {
 		{"duplicates", duplicates, n, .30, .01}, {"tombstones", tombstones, n, .005, .001}, {"without a key", keyless, n, .005, .001},
 		{"transient", transient, fresh, .10, .01}, {"permanent", permanent, fresh, .009, .002}, {"exhausted", exhausted, transient, .008, .004},
 	} {
-		if share := float64(c.got) / float64(c.of); math.Abs(share-c.want) > c.tol {
-			t.Errorf("%s: %d of %d, %.4f; want %.4f", c.what, c.got, c.of, share, c.want)
-		}
+		share := float64(c.got) / float64(c.of)
+		expect.That(t, math.Abs(share-c.want) <= c.tol, "%s: %d of %d, %.4f; want %.4f", c.what, c.got, c.of, share, c.want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -21,10 +22,7 @@ func (m *made) next(topic string) int64 { return m.e.Committed[topic][0] }
 
 // saysLost lets an engine say that offsets of the source are lost.
 func (m *made) saysLost(from, to, records int64) {
-	value, err := json.Marshal(retrytopics.Loss{Topic: "s", From: from, To: to, Records: records})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	value := must.Get(json.Marshal(retrytopics.Loss{Topic: "s", From: from, To: to, Records: records}))(m.t)
 	m.e.Logs["l"] = append(m.e.Logs["l"], &kgo.Record{Topic: "l", Offset: int64(len(m.e.Logs["l"])), Value: value})
 }
 
@@ -71,4 +69,15 @@ func TestVerdict_findsWhatIsWrongWithALoss(t *testing.T) {
 			t.Errorf("found %v, want %q", Verdict(m.e), c.want)
 		})
 	}
+}
+
+func linkOf(t *testing.T, r *kgo.Record) (link Link) {
+	t.Helper()
+	must.Do(t, json.Unmarshal(r.Value, &link))
+	return link
+}
+
+func textOf(t *testing.T, link Link) []byte {
+	t.Helper()
+	return must.Get(json.Marshal(link))(t)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -123,10 +124,7 @@ func (m *made) step(source, position, decision string, attempt int, change ...fu
 
 // log writes a step into the journal, and a link of the trail.
 func (m *made) log(s journal.Step) {
-	r, err := s.Record("j", 0)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	r := must.Get(s.Record("j", 0))(m.t)
 	r.Offset = int64(len(m.e.Logs["j"]))
 	m.e.Logs["j"] = append(m.e.Logs["j"], r)
 	link := Link{Number: 1, Steps: []string{Step(s.Position, s.Decision)}}

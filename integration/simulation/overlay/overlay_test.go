@@ -6,30 +6,20 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The patches fit the versions in use: an upgrade fails here, and whoever makes it learns which of them are upstream by now.
 func TestPrepare_thePatchesFitTheVersionsInUse(t *testing.T) {
 	dir := t.TempDir()
-	build, err := Prepare(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	build := must.Get(Prepare(t.Context(), dir))(t)
 	if build.Unrepeatable != nil {
 		t.Errorf("runs are not repeatable with %s: %v", runtime.Version(), build.Unrepeatable)
 	}
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(mod), "replace "+kfakeModule+" => "+dir) {
-		t.Error("kfake is not replaced")
-	}
-	overlay, err := os.ReadFile(filepath.Join(dir, "overlay.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(overlay), "src/runtime/"); n != 2*6 {
-		t.Errorf("%d paths of the runtime, want 6 files: %s", n, overlay)
-	}
+	mod := must.Get(os.ReadFile(filepath.Join(dir, "go.mod")))(t)
+	expect.That(t, strings.Contains(string(mod), "replace "+kfakeModule+" => "+dir), "kfake is not replaced")
+	overlay := must.Get(os.ReadFile(filepath.Join(dir, "overlay.json")))(t)
+	expect.Equal(t, strings.Count(string(overlay), "src/runtime/"), 2*6, "paths of the runtime", overlay)
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func kinds() []Kind {
@@ -18,34 +21,23 @@ func TestDraw_aSeedDrawsOnePlan(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(200) {
 		p, again := Draw(seed, kinds()), Draw(seed, kinds())
-		if p.Text() != again.Text() {
-			t.Fatalf("seed %d draws two plans:\n%s\n%s", seed, p, again)
-		}
+		must.That(t, p.Text() == again.Text(), "seed %d draws two plans:\n%s\n%s", seed, p, again)
 		seen[p.Text()] = true
-		if !slices.IsSortedFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) }) || len(p.Faults) == 0 {
-			t.Fatalf("seed %d: faults %v", seed, p.Faults)
-		}
+		must.That(t, slices.IsSortedFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) }) && len(p.Faults) != 0, "seed %d: faults %v", seed, p.Faults)
 		for n := range p.Load.Records {
-			if p.Event(n) != again.Event(n) {
-				t.Fatalf("seed %d: event %d is two", seed, n)
-			}
+			must.That(t, p.Event(n) == again.Event(n), "seed %d: event %d is two", seed, n)
 		}
 	}
-	if len(seen) != 200 {
-		t.Errorf("200 seeds draw %d plans", len(seen))
-	}
+	expect.That(t, len(seen) == 200, "200 seeds draw %d plans", len(seen))
 }
 
 func TestPlan_readsBackWhatItWrites(t *testing.T) {
 	p := Draw(7, kinds())
 	p.Load.Left = []Range{{3, 5}}
 	back, err := Parse(p.Text())
-	if err != nil || back.Text() != p.Text() || back.String() != p.String() {
-		t.Errorf("%v:\n%s\nbecame\n%s", err, p.Text(), back.Text())
-	}
-	if _, err := Parse(`{"sead":1}`); err == nil {
-		t.Error("a plan with a field that there is not is read")
-	}
+	expect.That(t, err == nil && back.Text() == p.Text() && back.String() == p.String(), "%v:\n%s\nbecame\n%s", err, p.Text(), back.Text())
+	_, err = Parse(`{"sead":1}`)
+	expect.That(t, err != nil, "a plan with a field that there is not is read")
 }
 
 // The shrinker's own world: it fails as long as one fault and two events are in the plan. What is left must be no more.
@@ -55,9 +47,7 @@ func TestSmaller_leavesWhatIsNeeded(t *testing.T) {
 	}
 	p := Draw(3, kinds())
 	p.Load.Records = 200
-	if !fails(p) {
-		t.Fatal("the plan does not fail at first")
-	}
+	must.That(t, fails(p), "the plan does not fail at first")
 	played := 0
 	for again := true; again; {
 		again = false
@@ -74,23 +64,19 @@ func TestSmaller_leavesWhatIsNeeded(t *testing.T) {
 			sent++
 		}
 	}
-	if len(p.Faults) != 1 || sent > 2 || p.Engine.Instances != 1 || p.Cluster.Partitions != 1 || played > 2000 {
-		t.Errorf("after %d plays there are left %d events and\n%s", played, sent, p)
-	}
+	expect.That(t, len(p.Faults) == 1 && sent <= 2 && p.Engine.Instances == 1 && p.Cluster.Partitions == 1 && played <= 2000,
+		"after %d plays there are left %d events and\n%s", played, sent, p)
 }
 
 func TestLoad_leavesOutWhatIsNamed(t *testing.T) {
 	l := Load{Records: 10, Left: leave([]Range{{2, 4}}, []int{4, 5, 9})}
-	if want := []Range{{2, 6}, {9, 10}}; !slices.Equal(l.Left, want) {
-		t.Errorf("left out %v, want %v", l.Left, want)
-	}
+	want := []Range{{2, 6}, {9, 10}}
+	expect.That(t, slices.Equal(l.Left, want), "left out %v, want %v", l.Left, want)
 	var sent []int
 	for n := range 12 {
 		if l.Sends(n) {
 			sent = append(sent, n)
 		}
 	}
-	if !slices.Equal(sent, []int{0, 1, 6, 7, 8}) {
-		t.Errorf("sends %v", sent)
-	}
+	expect.That(t, slices.Equal(sent, []int{0, 1, 6, 7, 8}), "sends %v", sent)
 }

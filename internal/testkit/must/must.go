@@ -1,6 +1,9 @@
 package must
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // Do ends the test if err is not nil.
 func Do(t testing.TB, err error) {
@@ -28,5 +31,13 @@ func That(t testing.TB, ok bool, format string, args ...any) {
 	t.Helper()
 	if !ok {
 		t.Fatalf(format, args...)
+	}
+}
+
+// Equal ends the test unless got is want. What it is of stands before both in the message.
+func Equal[T comparable](t testing.TB, got, want T, of ...any) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("%sgot %+v, want %+v", fmt.Sprintln(of...), got, want)
 	}
 }
