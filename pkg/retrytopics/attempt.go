@@ -307,9 +307,8 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 	if late >= 0 {
 		st = st.WithDelete(late)
 	}
-	if newest := before.latestVersion(); newest != nil && st != (keyorder.State{}) { // ledger and versions may forget it in time
-		st = st.WithApplied(*newest)
-		st.Deleted = max(st.Deleted, before.deleted())
+	if newest := before.latestVersion(); newest != nil { // ledger and versions may forget it in time
+		st = st.WithApplied(*newest).WithDelete(before.deleted() - 1)
 	}
 	t.record.number(sequence)
 	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == policy.OutcomeParked {
