@@ -82,16 +82,16 @@ func ParseControl(headers []kgo.RecordHeader) (Control, error) {
 	}
 	var c Control
 	var seen uint32
-	fields := c.fields()
+	table := c.table()
 	for _, h := range headers {
 		if !IsControl(h.Key) {
 			continue
 		}
 		i := 0
-		for i < len(fields) && fields[i].key != h.Key {
+		for i < len(table) && table[i].key != h.Key {
 			i++
 		}
-		if i == len(fields) {
+		if i == len(table) {
 			continue
 		}
 		value := string(h.Value)
@@ -99,7 +99,7 @@ func ParseControl(headers []kgo.RecordHeader) (Control, error) {
 			return c, Malformed(h.Key, value, "it stands twice")
 		}
 		seen |= 1 << i
-		if reason := setField(fields[i].value, value); reason != "" {
+		if reason := setField(table[i].value, value); reason != "" {
 			return c, Malformed(h.Key, value, reason)
 		}
 		if h.Key == KeySource {
@@ -117,29 +117,6 @@ func AnyControl(headers []kgo.RecordHeader) bool {
 // Malformed returns the error about a header that cannot be read, with the reason.
 func Malformed(key, value, reason string) *Error {
 	return &Error{Header: key, Value: strings.ToValidUTF8(Clip(value, 80), "\uFFFD"), Reason: reason}
-}
-
-// fields lists the headers in the order in which AppendTo writes them, each with the place that holds its value.
-func (c *Control) fields() [mostHeaders]struct {
-	key   string
-	value any
-} {
-	return [mostHeaders]struct {
-		key   string
-		value any
-	}{
-		{KeyAttempt, &c.Attempt}, {KeyMaxAttempts, &c.MaxAttempts}, {KeyDue, &c.Due},
-		{KeyFirstFailedAt, &c.FirstFailedAt}, {KeyFailedAt, &c.FailedAt},
-		{KeyErrorClass, &c.ErrorClass}, {KeyErrorCode, &c.ErrorCode}, {KeyErrorStage, &c.ErrorStage},
-		{KeyErrorMessage, &c.ErrorMessage}, {KeyErrorRequest, &c.ErrorRequest}, {KeyErrorResponse, &c.ErrorResponse},
-		{KeySource, &c.Source}, {KeyGeneration, &c.Generation}, {KeySourceTimestamp, &c.SourceTimestamp},
-		{KeyContentHash, &c.ContentHash}, {KeyFeatureID, &c.FeatureID}, {KeyBBox, &c.BBox},
-		{KeySequence, &c.Sequence}, {KeyRunID, &c.RunID}, {KeyPipeline, &c.Pipeline},
-		{KeyDeadLetterID, &c.DeadLetterID}, {KeyReplayID, &c.ReplayID}, {KeyReplayCount, &c.ReplayCount},
-		{KeyForceVersion, &c.ForceVersion}, {KeyReplaySource, &c.ReplaySource},
-		{KeyLineage, &c.Lineage}, {KeyCare, &c.Care}, {KeySovereignty, &c.Sovereignty},
-		{KeyPart, &c.Part}, {KeyPartVersion, &c.PartVersion}, {KeyRemaining, &c.Remaining},
-	}
 }
 
 // setField parses value into field and gives the reason when it cannot.

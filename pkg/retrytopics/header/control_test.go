@@ -40,9 +40,9 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 	got, err := ParseControl(c.AppendTo(nil))
 	expect.That(t, err == nil && reflect.DeepEqual(got, c), "got %+v, %v", got, err)
 	written := c.AppendTo(nil)
-	for i, f := range c.fields() {
+	for i, e := range c.table() {
 		h := written[i]
-		expect.That(t, h.Key == f.key && IsControl(h.Key), "header %d is %s, want %s", i, h.Key, f.key)
+		expect.That(t, h.Key == e.key && IsControl(h.Key), "header %d is %s, want %s", i, h.Key, e.key)
 		expect.That(t, cap(h.Value) == len(h.Value), "appending to the value of %s would write into the next one", h.Key)
 	}
 }
@@ -68,9 +68,8 @@ func TestControlKnowsEveryHeaderConstant(t *testing.T) {
 	t.Parallel()
 	file := must.Get(parser.ParseFile(token.NewFileSet(), "key.go", nil, 0))(t)
 	known := map[string]bool{KeyReplayProof: true} // what the verification reads
-	var c Control
-	for _, f := range c.fields() {
-		known[f.key] = true
+	for _, e := range new(Control).table() {
+		known[e.key] = true
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

@@ -50,9 +50,9 @@ const headerPrefix = "switchback-"
 
 // Header limits (all of them together stay under 8 KiB, but for KeyRemaining, see maxRemainingBytes).
 const (
-	maxMessageBytes = 1024 // switchback-error-message
-	maxWordBytes    = 64   // switchback-error-class, -code and -stage, whose words are those of closed lists
-	maxTextBytes    = 448  // every other free text; a request and a response bound themselves, see classify.MaxExchange
+	maxMessageBytes = 1024
+	maxWordBytes    = 64  // of words of closed lists
+	maxTextBytes    = 448 // every other free text; a request and a response bound themselves, see classify.MaxExchange
 )
 
 // MaxText is how many bytes a free text, such as a feature id, has in a control header; what is longer is cut.

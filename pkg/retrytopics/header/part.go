@@ -59,14 +59,3 @@ func setPart(field any, value string) (reason string) {
 	}
 	return reason
 }
-
-// writePart writes what is said of parts.
-func (c *Control) writePart(w *headerWriter) {
-	w.bounded(KeyPart, c.Part.String())
-	if c.PartVersion != nil {
-		w.bounded(KeyPartVersion, strconv.FormatInt(*c.PartVersion, 10))
-	}
-	if c.Remaining != nil {
-		w.bounded(KeyRemaining, c.Remaining.String())
-	}
-}

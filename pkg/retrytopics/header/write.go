@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // AppendTo appends the headers whose value is set and returns the extended slice. The error message is cut to 1 KiB,
@@ -23,51 +25,16 @@ func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
 
 // write gives the writer all headers whose value is set.
 func (c *Control) write(w *headerWriter) {
-	w.number(KeyAttempt, int64(c.Attempt))
-	w.number(KeyMaxAttempts, int64(c.MaxAttempts))
-	w.time(KeyDue, c.Due)
-	w.time(KeyFirstFailedAt, c.FirstFailedAt)
-	w.time(KeyFailedAt, c.FailedAt)
-	w.string(KeyErrorClass, c.ErrorClass)
-	w.string(KeyErrorCode, c.ErrorCode)
-	w.string(KeyErrorStage, c.ErrorStage)
-	w.string(KeyErrorMessage, c.ErrorMessage)
-	if c.ErrorRequest != nil {
-		w.bounded(KeyErrorRequest, c.ErrorRequest.Text())
+	table := c.table()
+	for i := range table {
+		if e := &table[i]; e.key != KeySource || c.HasSource {
+			w.field(e)
+		}
 	}
-	if c.ErrorResponse != nil {
-		w.bounded(KeyErrorResponse, c.ErrorResponse.Text())
-	}
-	if c.HasSource {
-		w.position(KeySource, &c.Source)
-	}
-	w.number(KeyGeneration, int64(c.Generation))
-	w.time(KeySourceTimestamp, c.SourceTimestamp)
-	w.string(KeyContentHash, c.ContentHash)
-	w.string(KeyFeatureID, c.FeatureID)
-	w.string(KeyBBox, c.BBox)
-	w.number(KeySequence, c.Sequence)
-	w.string(KeyRunID, c.RunID)
-	w.string(KeyPipeline, c.Pipeline)
-	w.string(KeyDeadLetterID, c.DeadLetterID)
-	w.string(KeyReplayID, c.ReplayID)
-	w.number(KeyReplayCount, int64(c.ReplayCount))
-	if c.ForceVersion {
-		w.string(KeyForceVersion, trueText)
-	}
-	if c.ReplaySource.Topic != "" {
-		w.position(KeyReplaySource, &c.ReplaySource)
-	}
-	w.string(KeyLineage, c.Lineage)
-	w.string(KeyCare, c.Care)
-	w.string(KeySovereignty, c.Sovereignty)
-	c.writePart(w)
 }
 
-const (
-	usualHeaders = 5  // control headers of an output
-	mostHeaders  = 31 // that there are, see fields
-)
+// usualHeaders is how many control headers an output has.
+const usualHeaders = 5
 
 // usualBytes is about what the values of an output's headers take.
 func (c *Control) usualBytes() int {
@@ -88,7 +55,7 @@ const (
 
 // Append is Control.AppendTo in the buffer.
 func (s *Buffer) Append(headers []kgo.RecordHeader, c *Control) []kgo.RecordHeader {
-	if most := len(headers) + mostHeaders; cap(s.headers)-len(s.headers) < most {
+	if most := len(headers) + controlHeaders; cap(s.headers)-len(s.headers) < most {
 		s.headers = make([]kgo.RecordHeader, 0, max(slabHeaders, most))
 	}
 	from := len(s.headers)
@@ -117,9 +84,43 @@ func (w *headerWriter) end(name string, from int) {
 	w.headers = append(w.headers, kgo.RecordHeader{Key: name, Value: w.text[from:len(w.text):len(w.text)]})
 }
 
-func (w *headerWriter) string(name, value string) {
-	if value != "" {
-		w.bounded(name, cleanText(value, name))
+// field writes one header, unless its value is the zero one.
+func (w *headerWriter) field(e *entry) {
+	switch v := e.value.(type) {
+	case *string:
+		if *v != "" {
+			w.bounded(e.key, cleanText(*v, e.limit))
+		}
+	case *int:
+		w.number(e.key, int64(*v))
+	case *int64:
+		w.number(e.key, *v)
+	case *bool:
+		if *v {
+			w.bounded(e.key, trueText)
+		}
+	case *time.Time:
+		w.time(e.key, *v)
+	case *Position:
+		w.position(e.key, v)
+	case *Part:
+		w.bounded(e.key, v.String())
+	case **int64:
+		if *v != nil {
+			w.bounded(e.key, strconv.FormatInt(**v, 10))
+		}
+	case **Remaining:
+		if *v != nil {
+			w.bounded(e.key, (*v).String())
+		}
+	case **classify.Request:
+		if *v != nil {
+			w.bounded(e.key, (*v).Text())
+		}
+	case **classify.Response:
+		if *v != nil {
+			w.bounded(e.key, (*v).Text())
+		}
 	}
 }
 
@@ -155,19 +156,16 @@ func (w *headerWriter) time(name string, value time.Time) {
 }
 
 func (w *headerWriter) position(name string, p *Position) {
+	if p.Topic == "" {
+		return
+	}
 	from := w.room(len(p.Topic) + 2*(1+maxNumber))
 	w.text = p.append(w.text)
 	w.end(name, from)
 }
 
-func cleanText(text, key string) string {
-	limit := maxTextBytes
-	switch key {
-	case KeyErrorMessage:
-		limit = maxMessageBytes
-	case KeyErrorClass, KeyErrorCode, KeyErrorStage:
-		limit = maxWordBytes
-	}
+// cleanText cuts a text and makes it valid UTF-8.
+func cleanText(text string, limit int) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}

@@ -1,0 +1,49 @@
+package header
+
+// entry is one control header: its name, how many bytes its text may have (0 where its form bounds it), and the place of its value.
+type entry struct {
+	key   string
+	limit int
+	value any
+}
+
+// controlHeaders is how many control headers there are.
+const controlHeaders = 31
+
+// table lists the control headers in the order in which they are written, each with its place in c. Reader, writer and limits
+// follow it.
+func (c *Control) table() [controlHeaders]entry {
+	return [controlHeaders]entry{
+		{KeyAttempt, 0, &c.Attempt},
+		{KeyMaxAttempts, 0, &c.MaxAttempts},
+		{KeyDue, 0, &c.Due},
+		{KeyFirstFailedAt, 0, &c.FirstFailedAt},
+		{KeyFailedAt, 0, &c.FailedAt},
+		{KeyErrorClass, maxWordBytes, &c.ErrorClass},
+		{KeyErrorCode, maxWordBytes, &c.ErrorCode},
+		{KeyErrorStage, maxWordBytes, &c.ErrorStage},
+		{KeyErrorMessage, maxMessageBytes, &c.ErrorMessage},
+		{KeyErrorRequest, 0, &c.ErrorRequest},
+		{KeyErrorResponse, 0, &c.ErrorResponse},
+		{KeySource, 0, &c.Source},
+		{KeyGeneration, 0, &c.Generation},
+		{KeySourceTimestamp, 0, &c.SourceTimestamp},
+		{KeyContentHash, maxTextBytes, &c.ContentHash},
+		{KeyFeatureID, maxTextBytes, &c.FeatureID},
+		{KeyBBox, maxTextBytes, &c.BBox},
+		{KeySequence, 0, &c.Sequence},
+		{KeyRunID, maxTextBytes, &c.RunID},
+		{KeyPipeline, maxTextBytes, &c.Pipeline},
+		{KeyDeadLetterID, maxTextBytes, &c.DeadLetterID},
+		{KeyReplayID, maxTextBytes, &c.ReplayID},
+		{KeyReplayCount, 0, &c.ReplayCount},
+		{KeyForceVersion, 0, &c.ForceVersion},
+		{KeyReplaySource, 0, &c.ReplaySource},
+		{KeyLineage, maxTextBytes, &c.Lineage},
+		{KeyCare, maxTextBytes, &c.Care},
+		{KeySovereignty, maxTextBytes, &c.Sovereignty},
+		{KeyPart, 0, &c.Part},
+		{KeyPartVersion, 0, &c.PartVersion},
+		{KeyRemaining, 0, &c.Remaining},
+	}
+}
