@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,9 @@ func example(t *testing.T, name, version string) java {
 	return j
 }
 
+// renamed rewrites payments of a producer that still says OPEN.
+var renamed = []string{"--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}
+
 // C-4: payments that Spring Kafka gave up after an enum was renamed are rewritten and put back, while the replayer is killed again and
 // again. The consumer that gave them up books each once, and its group says so.
 func TestAnyDLQ_C4_springKafka(t *testing.T) {
@@ -47,25 +51,77 @@ func TestAnyDLQ_C4_springKafka(t *testing.T) {
 		letters, kills, slowly = 23_000, 20, nil
 	}
 	p := newPipe(t, 10*time.Minute)
-	j := example(t, "spring", springKafka)
+	p.proveExample(runnable{start: example(t, "spring", springKafka).payments, dlq: "-dlt", change: renamed, shows: `/status: "OPEN" -> "PENDING"`}, letters, kills, slowly)
+}
+
+// C-4: what Kafka Connect, Kafka Streams and watermill gave up goes back by the same commands, and each books it once.
+func TestAnyDLQ_C4_otherLibraries(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
+	needRealKafka(t)
+	for name, ex := range map[string]runnable{
+		"connect":   {start: example(t, "connect", foreignKafka).payments, dlq: "-dlq", group: "connect-", change: []string{"--filter", `sed 's/,}$/}/'`}},
+		"streams":   {start: example(t, "streams", foreignKafka).payments, dlq: "-dlq", change: renamed, shows: `/status: "OPEN" -> "PENDING"`},
+		"watermill": {start: watermill(t), dlq: "-poison", change: renamed, shows: `/status: "OPEN" -> "PENDING"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPipe(t, 5*time.Minute)
+			p.proveExample(ex, 400, 3, []string{"--rate", "200"})
+		})
+	}
+}
+
+// runnable is an example of examples/any-dlq.
+type runnable struct {
+	start  func(t *testing.T, args ...string) *proc.Process // with brokers, how many payments to send, and the topic
+	dlq    string                                           // the name of its DLQ behind the topic's
+	group  string                                           // the name of its consumer group before the topic's
+	change []string                                         // flags that mend a payment
+	shows  string                                           // what the dry run says of the change
+}
+
+// payments starts the program of an example.
+func (j java) payments(t *testing.T, args ...string) *proc.Process {
+	return j.start(t, "payments.Payments", args...)
+}
+
+// watermill builds the example that has a module of its own.
+func watermill(t *testing.T) func(t *testing.T, args ...string) *proc.Process {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "payments")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
+	build.Dir = filepath.Join("..", "examples", "any-dlq", "watermill")
+	out, err := build.CombinedOutput()
+	must.That(t, err == nil, "go build: %v\n%s", err, out)
+	return func(t *testing.T, args ...string) *proc.Process {
+		return proc.Start(t, proc.Spec{Path: binary, Args: args, Dir: t.TempDir()})
+	}
+}
+
+// proveExample puts back what an example gave up, while the replayer is killed, and fails unless it books each once.
+func (p *pipe) proveExample(ex runnable, letters, kills int, slowly []string) {
+	p.t.Helper()
 	topic := p.set.ID + ".payments"
-	spring := j.start(t, "payments.Payments", strings.Join(p.set.Brokers, ","), fmt.Sprint(letters), topic)
-	eventually.Until(p.ctx, t, fmt.Sprintf("%d dead payments", letters), func() (bool, string) {
-		n := written(p.ctx, t, p.log, topic+"-dlt")
-		return n == letters, fmt.Sprintf("%d\n%s", n, spring.Stderr.Tail(500))
+	consumer := ex.start(p.t, strings.Join(p.set.Brokers, ","), fmt.Sprint(letters), topic)
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d dead payments", letters), func() (bool, string) {
+		n := written(p.ctx, p.t, p.log, topic+ex.dlq)
+		return n == letters, fmt.Sprintf("%d\n%s", n, consumer.Stderr.Tail(500))
 	})
-	at := []string{"--brokers", strings.Join(p.set.Brokers, ","), "--topic", topic + "-dlt"}
-	file := filepath.Join(t.TempDir(), "plan.jsonl")
-	plan := append([]string{"plan", "-f", file, "-o", "table", "--expr", `value.status = value.status == "OPEN" ? "PENDING" : value.status`}, at...)
+	at := []string{"--brokers", strings.Join(p.set.Brokers, ","), "--topic", topic + ex.dlq}
+	file := filepath.Join(p.t.TempDir(), "plan.jsonl")
+	plan := slices.Concat([]string{"plan", "-f", file, "-o", "table"}, ex.change, at)
 	r := p.run("replayer", plan...)
-	must.That(t, r.Code == 0 && strings.Contains(r.Stdout, `/status: "OPEN" -> "PENDING"`) && strings.Contains(r.Stderr, fmt.Sprintf("%s: %d", topic, letters)), "plan: %s", r)
-	replay := append([]string{"replay", "--plan", file, "--execute", "--reason", "OPEN is PENDING now", "--create-topics", "--take-over"}, at...)
+	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, ex.shows) && strings.Contains(r.Stderr, fmt.Sprintf("%s: %d", topic, letters)), "plan: %s", r)
+	replay := append([]string{"replay", "--plan", file, "--execute", "--reason", "mended", "--create-topics", "--take-over"}, at...)
+	if ex.change[0] == "--filter" {
+		replay = append(replay, ex.change...)
+	}
 	p.killReplays(topic, letters, kills, slices.Concat(replay, slowly))
-	r = p.run("replayer", append(replay, "--watch-group", topic, "--wait", "--grace", "2s", "-o", "table")...)
-	must.That(t, r.Code == 0 && strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", letters)), "the last replay: %s", r)
-	p.wantEach(topic, letters, letters) // the first time each died
-	p.wantEach(topic+"-booked", letters, 0)
-	expect.Equal(t, written(p.ctx, t, p.log, topic+"-dlt"), letters, "dead letters")
+	r = p.run("replayer", append(replay, "--watch-group", ex.group+topic, "--wait", "--grace", "2s", "-o", "table")...)
+	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", letters)), "the last replay: %s", r)
+	p.wantEach(topic, `"PENDING"}`, letters, letters) // the first time each died
+	p.wantEach(topic+"-booked", "PENDING", letters, 0)
+	expect.Equal(p.t, written(p.ctx, p.t, p.log, topic+ex.dlq), letters, "dead letters")
 }
 
 // written counts the records of a topic.
@@ -104,14 +160,17 @@ func (p *pipe) killReplays(topic string, letters, kills int, replay []string) {
 	expect.That(p.t, hit != 0, "none of %d kills met a running replayer", kills)
 }
 
-// wantEach fails unless a topic has one record of each payment behind the first ones.
-func (p *pipe) wantEach(topic string, letters, first int) {
+// paymentID is how a payment is called, in its key or its value.
+var paymentID = regexp.MustCompile(`p-[0-9]+`)
+
+// wantEach fails unless a topic has one record of each payment behind the first ones, by a part of its value.
+func (p *pipe) wantEach(topic, part string, letters, first int) {
 	p.t.Helper()
 	seen := map[string]int{}
 	records := p.read(topic)
 	for _, r := range records {
-		if strings.Contains(string(r.Value), "PENDING") {
-			seen[string(r.Key)]++
+		if strings.Contains(string(r.Value), part) {
+			seen[paymentID.FindString(string(r.Key)+" "+string(r.Value))]++
 		}
 	}
 	for i := range letters {
