@@ -27,7 +27,7 @@ var mutants = []mutant{
 	{"the commit goes one too far", "internal/offsets/window.go", "w.next = w.taken[0].First", "w.next = w.taken[0].First + 1"},
 	{"the commit names what is finished beyond the position alone", "internal/offsets/window.go", "w.next = w.taken[n].Last + 1", "w.next = w.taken[n].Last"},
 	{"what a former owner finished is done again", "internal/offsets/window.go", "fresh bool) {\n\tfor len", "fresh bool) {\n\tw.restored = nil\n\tfor len"},
-	{"what a former owner finished is not committed again", "internal/offsets/window.go", "for _, s := range w.restored {", "for _, s := range w.restored[:0] {"},
+	{"what a former owner finished is not committed again", "internal/offsets/window.go", "for _, s := range w.restored {\n\t\tif", "for _, s := range w.restored[:0] {\n\t\tif"},
 	{"a run of finished offsets is one too long", "internal/offsets/metadata.go", "uint64(s.Last-s.First+1)", "uint64(s.Last-s.First+2)"},
 	{"gaps are counted from the last offset of a run", "internal/offsets/metadata.go", "at = s.Last + 1", "at = s.Last"},
 	{"the metadata is not read", "partition.go", "offsets.DecodeFinished(committed.Offset, committed.Metadata)", `offsets.DecodeFinished(committed.Offset, "")`},
