@@ -53,21 +53,18 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 			return usage("--older-than: %w", err)
 		}
 	}
-	result, err := s.PreviewPrune(ctx, before)
-	if err != nil {
-		return err
-	}
-	nothing := result.Letters == 0 && result.Records == 0
 	if consent.execute {
-		if !nothing { // else there may be no topics for the lease yet
-			result, err = s.Prune(ctx, before, a.call(consent.reason))
-		}
+		result, err := s.Prune(ctx, before, a.call(consent.reason))
 		if err != nil {
 			return err
 		}
 		return a.writePrune("pruned", result)
 	}
-	if nothing {
+	result, err := s.PreviewPrune(ctx, before)
+	if err != nil {
+		return err
+	}
+	if result.Letters == 0 && result.Records == 0 {
 		err := a.writePrune("would prune", result)
 		return errors.Join(err, exit(cli.ExitNothing, errors.New("no dead letter can be pruned")))
 	}

@@ -67,6 +67,9 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c Call) (PruneRes
 	if err != nil {
 		return PruneResult{}, err
 	}
+	if spans, err := s.statusSpans(ctx); err != nil || len(spans) == 0 {
+		return p.result, err // no dead letter was ever resolved, and there may be no topic for the lease yet
+	}
 	op, err := s.operation("prune", c, deadletters.Filter{Statuses: deadletters.Resolved(), Until: p.result.Before})
 	if err != nil {
 		return PruneResult{}, err
