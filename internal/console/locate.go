@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // locate finds the bytes of the value at an RFC 6901 path in a JSON text.
@@ -13,8 +15,7 @@ func locate(text []byte, path string) (from, to int, found bool) {
 		return 0, 0, false
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	for name := range strings.SplitSeq(path[1:], "/") {
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+	for _, name := range config.PathMembers(path) {
 		if !enter(d, name) {
 			return 0, 0, false
 		}

@@ -53,8 +53,7 @@ func (m *Mapping) LatestSchema(ctx context.Context, subject string) (id int, err
 }
 
 // AppendWith appends the value that a document describes to the id of a schema of the registry. Fields of Avro that are missing get their
-// defaults. The error names the field that the schema
-// does not take.
+// defaults. The error names the field that the schema does not take.
 func (m *Mapping) AppendWith(ctx context.Context, id int, text []byte) ([]byte, error) {
 	schema, err := m.schemas.Schema(ctx, id)
 	if err != nil {

@@ -69,6 +69,7 @@ func (o *Opener) Frame(ctx context.Context, value []byte) (schema *avro.Schema, 
 
 // frame finds the schema and where the datum begins.
 func (o *Opener) frame(ctx context.Context, value []byte) (*avro.Schema, []byte, error) {
+	id, body, confluent := CutConfluent(value)
 	switch {
 	case len(value) >= singleObjectSize && string(value[:2]) == singleObjectMark:
 		fingerprint := avro.Fingerprint(value[2:singleObjectSize])
@@ -77,8 +78,7 @@ func (o *Opener) frame(ctx context.Context, value []byte) (*avro.Schema, []byte,
 		}
 		return nil, nil, classify.WithClass(classify.Row, withValue(fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "no schema has the fingerprint "+fingerprint.String(),
 			"add the schema that the producer writes with to source.avro.schemas"), fingerprint.String()))
-	case len(value) >= confluentHeader && value[0] == confluentMagic:
-		id := int(binary.BigEndian.Uint32(value[1:]))
+	case confluent:
 		if o.options.Registry == nil {
 			return nil, nil, classify.WithClass(classify.Row, withValue(fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "the record names schema "+strconv.Itoa(id)+" of a registry, and there is none",
 				"set schema_registry.url"), strconv.Itoa(id)))
@@ -87,7 +87,7 @@ func (o *Opener) frame(ctx context.Context, value []byte) (*avro.Schema, []byte,
 		if err != nil {
 			return nil, nil, schemaFault(err, id)
 		}
-		return schema, value[confluentHeader:], nil
+		return schema, body, nil
 	case len(value) > 0 && value[0] == 1:
 		return nil, nil, fault(classify.CodeAvroDecode, RuleFraming, "", "the value begins with 1: the framing with a GUID of the schema is not read",
 			"let the serializer write the schema id before the value")

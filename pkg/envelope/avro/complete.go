@@ -84,8 +84,8 @@ func (n *node) completeFields(object map[string]any, depth int) {
 func (n *node) completeUnion(value any, depth int) any {
 	if object, ok := value.(map[string]any); ok && len(object) == 1 {
 		for _, b := range n.branches {
-			if inner, named := object[b.branchName()]; named {
-				object[b.branchName()] = b.complete(inner, depth)
+			if inner, named := object[b.word()]; named {
+				object[b.word()] = b.complete(inner, depth)
 				return object
 			}
 		}
@@ -111,14 +111,7 @@ func (n *node) named(value any) any {
 	if n.kind == kindNull {
 		return nil
 	}
-	return map[string]any{n.branchName(): value}
-}
-
-func (n *node) branchName() string {
-	if n.name != "" {
-		return n.name
-	}
-	return string(n.kind)
+	return map[string]any{n.word(): value}
 }
 
 // holds reports whether the type can hold a JSON value, by its kind alone.
