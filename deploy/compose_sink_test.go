@@ -19,8 +19,7 @@ func TestCompose_S0_6_theTableIsThatOfTheConsumers(t *testing.T) {
 	statements := must.Get(os.ReadFile("sink.sql"))(t)
 	for _, name := range []string{"consumer-1", "consumer-2"} {
 		s := file.Services[name]
-		cfg, err := config.Parse("config.compose.yaml", pipeline, func(variable string) string { return s.Environment[variable] })
-		must.Do(t, err)
+		cfg := must.Get(config.Parse("config.compose.yaml", pipeline, func(variable string) string { return s.Environment[variable] }))(t)
 		must.That(t, cfg.Sink.PostGIS != nil && s.Environment[cfg.Sink.PostGIS.DSNEnv] != "" && s.DependsOn["table"].Condition == "service_completed_successfully",
 			"%s has no table, no connection string for it, or does not wait for it: %+v", name, s)
 		want := must.Get(sink.DDL(cfg))(t)

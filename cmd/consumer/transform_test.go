@@ -261,7 +261,6 @@ func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
 	code, stdout, stderr := filtered(t, lines(200, 7)+round+lines(200, 6), "-c", name)
 	expect.That(t, code == 0 && strings.Count(stdout, "\n") == 401, "honest ones and a round one: exit %d, %s", code, stderr)
 	code, stdout, stderr = filtered(t, lines(100, 4), "-c", name)
-	if code != 4 || strings.Count(stdout, "\n") != 25 || strings.Count(stderr, `"code":"precision_degraded"`) != 75 {
-		t.Errorf("cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
-	}
+	expect.That(t, code == 4 && strings.Count(stdout, "\n") == 25 && strings.Count(stderr, `"code":"precision_degraded"`) == 75,
+		"cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -80,17 +81,12 @@ func TestOf_S4_15_followsTheConfiguration(t *testing.T) {
 		{"replayer prunes", plain, RoleReplayerWrite, Topic, "parcels.dlq", "Read Write Delete DescribeConfigs"},
 		{"replayer's transaction", plain, RoleReplayerWrite, TransactionalID, "switchback-replayer-parcels", "Write"},
 	} {
-		if got := line(Of(c.cfg, c.role), c.resource, c.name); got != c.want {
-			t.Errorf("%s: %s %s %s needs %q, want %q", c.what, c.role, c.resource, c.name, got, c.want)
-		}
+		expect.Equal(t, line(Of(c.cfg, c.role), c.resource, c.name), c.want, c.what, c.role, c.resource, c.name, "needs")
 	}
 }
 
 func TestOfDLQ_S4_15_namesWhatTheReplayerKeepsAndWhereLettersGo(t *testing.T) {
-	cfg, err := config.ParseDLQ(config.DLQ{Topic: "payments.DLT", Brokers: []string{"a:1"}}, nil, func(string) string { return "" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(config.ParseDLQ(config.DLQ{Topic: "payments.DLT", Brokers: []string{"a:1"}}, nil, func(string) string { return "" }))(t)
 	to := Targets{Topics: []string{"payments", "refunds"}, Groups: []string{"app"}}
 	for _, c := range []struct {
 		role     Role
@@ -110,9 +106,7 @@ func TestOfDLQ_S4_15_namesWhatTheReplayerKeepsAndWhereLettersGo(t *testing.T) {
 		{RoleReplayerWrite, TransactionalID, "switchback-replayer-payments.DLT", "Write"},
 		{RoleRun, Topic, "payments.DLT", ""},
 	} {
-		if got := line(OfDLQ(cfg, c.role, to), c.resource, c.name); got != c.want {
-			t.Errorf("%s %s %s needs %q, want %q", c.role, c.resource, c.name, got, c.want)
-		}
+		expect.Equal(t, line(OfDLQ(cfg, c.role, to), c.resource, c.name), c.want, c.role, c.resource, c.name, "needs")
 	}
 }
 
@@ -124,18 +118,13 @@ func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 	must.Do(t, allowed.WriteCommands(&text, cfg.Kafka))
 	script := "kafka-acls.sh() { printf '%s\\n' \"$@\"; }\n" + strings.ReplaceAll(text.String(), "kafka-acls.sh ", "call ")
 	script = strings.Replace(script, "kafka-acls.sh()", "call()", 1)
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput())(t)
 	words := strings.Split(strings.TrimSpace(string(out)), "\n")
 	for _, want := range []string{
 		"--bootstrap-server", "a:1,b:2", "--allow-principal=User:CN=o'neil $(id), O=x", "--allow-host=*", "--group=it's $HOME; rm -rf x",
 		"--transactional-id=it's $HOME; rm -rf x-", "--topic=parcels.retry-60s", "prefixed",
 	} {
-		if !slices.Contains(words, want) {
-			t.Errorf("no word %q among %q", want, words)
-		}
+		expect.That(t, slices.Contains(words, want), "no word %q among %q", want, words)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // standard, patient and steady are the presets.
@@ -100,9 +101,7 @@ func TestSteady_opens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := NewCircuit(steady())
 			ask(b, 0, c.every, c.good, never)
-			if got := ask(b, time.Duration(c.good)*c.every, c.every, 3000, c.fails); got != c.want {
-				t.Errorf("opened after %d requests, want %d", got, c.want)
-			}
+			expect.Equal(t, ask(b, time.Duration(c.good)*c.every, c.every, 3000, c.fails), c.want, "opened after")
 		})
 	}
 }
@@ -112,12 +111,9 @@ func TestSteady_opens(t *testing.T) {
 func TestSteady_S4_5_doesNotOpenForAHealthyServiceThatIsAskedOften(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	rare := func(int) bool { return random.Float64() < 0.001 }
-	if opened := ask(NewCircuit(steady()), 0, time.Millisecond, 3_600_000, rare); opened != 0 {
-		t.Errorf("opened after %d requests in an hour of 1000 a second", opened)
-	}
-	if opened := ask(NewCircuit(standard()), 0, time.Millisecond, 3_600_000, rare); opened == 0 || opened > 60_000 {
-		t.Errorf("by number alone: opened after %d requests", opened)
-	}
+	expect.Equal(t, ask(NewCircuit(steady()), 0, time.Millisecond, 3_600_000, rare), 0, "opened after")
+	opened := ask(NewCircuit(standard()), 0, time.Millisecond, 3_600_000, rare)
+	expect.That(t, opened != 0 && opened <= 60_000, "by number alone: opened after %d requests", opened)
 }
 
 func TestLeave_silenceSaysNothing(t *testing.T) {
@@ -145,9 +141,8 @@ func TestRetune_S4_5_anotherRuleCountsFromTheStart(t *testing.T) {
 		t.Error("two failures did not open it")
 	}
 	b.Retune(rule)
-	if _, held := b.Held(0); !held {
-		t.Error("a new rule closed an open breaker")
-	}
+	_, held := b.Held(0)
+	expect.That(t, held, "a new rule closed an open breaker")
 }
 
 // A request that began before the breaker opened neither closes it nor opens it again.

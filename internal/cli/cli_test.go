@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -47,17 +48,11 @@ func TestOf(t *testing.T) {
 				cmd.Flags().Bool("execute", false, "")
 			}
 			err := cmd.ParseFlags(c.args)
-			if err == nil {
-				t.Fatal("it was taken")
-			}
-			if got := FlagHint(cmd, err); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			must.That(t, err != nil, "it was taken")
+			expect.Equal(t, FlagHint(cmd, err), c.want)
 		})
 	}
-	if got := FlagHint(&cobra.Command{}, errors.New("unknown flag: --dry-run")); got != "" {
-		t.Errorf("of an error of another kind: %q", got)
-	}
+	expect.Equal(t, FlagHint(&cobra.Command{}, errors.New("unknown flag: --dry-run")), "", "of an error of another kind")
 }
 
 const full = "0123456789abcdef0123456789abcdef01234567"
@@ -97,42 +92,34 @@ func TestOf_everyWayToBuild(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.build.GoVersion = "go1.99"
 			c.want.Go, c.want.Platform = "go1.99", runtime.GOOS+"/"+runtime.GOARCH
-			if got := buildOf(&c.build, c.version, c.commit); got != c.want {
-				t.Errorf("got  %+v\nwant %+v", got, c.want)
-			}
+			expect.Equal(t, buildOf(&c.build, c.version, c.commit), c.want)
 		})
 	}
 }
 
 func TestRead_ofThisBinary(t *testing.T) {
-	if got := ReadBuild(); got.Version == "" || got.Go != runtime.Version() {
-		t.Errorf("got %+v", got)
-	}
+	got := ReadBuild()
+	expect.That(t, got.Version != "" && got.Go == runtime.Version(), "got %+v", got)
 }
 
 func TestLogger_S0_7_writesOneJSONObjectALine(t *testing.T) {
 	var out bytes.Buffer
 	log, _, err := NewLogger(&out, "warn")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	log.Info("not told")
 	log.Warn("told", "due", time.Date(2026, 7, 1, 12, 0, 0, 0, time.FixedZone("x", 3600)))
 	var line map[string]any
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["msg"] != "told" || line["due"] != "2026-07-01T11:00:00Z" {
-		t.Errorf("line %s, %v", out.String(), err)
-	}
-	if _, _, err := NewLogger(&out, "loud"); err == nil {
-		t.Error("a level that does not exist was taken")
-	}
+	err = json.Unmarshal(out.Bytes(), &line)
+	expect.That(t, err == nil && line["msg"] == "told" && line["due"] == "2026-07-01T11:00:00Z", "line %s, %v", out.String(), err)
+	_, _, err = NewLogger(&out, "loud")
+	expect.That(t, err != nil, "a level that does not exist was taken")
 }
 
 func TestLogger_S0_7_isTextOnATerminal(t *testing.T) {
 	var out bytes.Buffer
 	slog.New(logHandler(&out, slog.LevelInfo, true)).Info("told", "id", "x\x1b[2J")
-	if got := out.String(); !strings.Contains(got, " level=INFO msg=told id=") || strings.Contains(got, "\x1b") {
-		t.Errorf("%q", got)
-	}
+	got := out.String()
+	expect.That(t, strings.Contains(got, " level=INFO msg=told id=") && !strings.Contains(got, "\x1b"), "%q", got)
 }
 
 func TestChoose(t *testing.T) {
@@ -165,14 +152,11 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := c.named.Choose()
-			if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
-				t.Errorf("got %+v, %v; want %+v, %q", got, err, c.want, c.err)
-			}
+			expect.That(t, got == c.want && (err == nil) == (c.err == "") && (err == nil || strings.Contains(err.Error(), c.err)), "got %+v, %v; want %+v, %q", got, err, c.want, c.err)
 		})
 	}
-	if _, err := (NamedPipelineFile{}).Choose(); !errors.Is(err, ErrNoPipelineFile) {
-		t.Errorf("of none: %v", err)
-	}
+	_, err := (NamedPipelineFile{}).Choose()
+	expect.That(t, errors.Is(err, ErrNoPipelineFile), "of none: %v", err)
 }
 
 func TestWrapText_S4_12_breaksAtSpaces(t *testing.T) {
@@ -189,11 +173,7 @@ func TestWrapText_S4_12_breaksAtSpaces(t *testing.T) {
 		{"", 5, ""},
 	} {
 		got := WrapText(c.line, c.width, "  ")
-		if got != c.want {
-			t.Errorf("%q in %d: %q, want %q", c.line, c.width, got, c.want)
-		}
-		if strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(c.line), " ") {
-			t.Errorf("%q lost a word: %q", c.line, got)
-		}
+		expect.That(t, got == c.want, "%q in %d: %q, want %q", c.line, c.width, got, c.want)
+		expect.That(t, strings.Join(strings.Fields(got), " ") == strings.Join(strings.Fields(c.line), " "), "%q lost a word: %q", c.line, got)
 	}
 }

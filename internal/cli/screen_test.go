@@ -9,25 +9,21 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // S2-7: nothing is drawn beyond the terminal, and no text steers it.
 func TestFit_S2_7_nothingBeyondTheTerminal(t *testing.T) {
 	lines := cli.FitScreen(strings.Repeat("a line that is long\n", 30)+"\x1b[2Jthe end\n", 10, 8)
-	if len(lines) != 7 || !strings.HasPrefix(lines[6], "… 25 line") {
-		t.Errorf("%q", lines)
-	}
+	expect.That(t, len(lines) == 7 && strings.HasPrefix(lines[6], "… 25 line"), "%q", lines)
 	for _, line := range lines {
-		if n := len([]rune(line)); n > 10 {
-			t.Errorf("%d columns: %q", n, line)
-		}
+		n := len([]rune(line))
+		expect.That(t, n <= 10, "%d columns: %q", n, line)
 	}
-	if got := cli.FitScreen("a\x1b[2Jb\n", 0, 0); len(got) != 1 || strings.Contains(got[0], "\x1b") {
-		t.Errorf("%q", got)
-	}
-	if got := cli.FitScreen("a\nb\n", 80, 24); !reflect.DeepEqual(got, []string{"a", "b"}) {
-		t.Errorf("%q", got)
-	}
+	got := cli.FitScreen("a\x1b[2Jb\n", 0, 0)
+	expect.That(t, len(got) == 1 && !strings.Contains(got[0], "\x1b"), "%q", got)
+	got = cli.FitScreen("a\nb\n", 80, 24)
+	expect.That(t, reflect.DeepEqual(got, []string{"a", "b"}), "%q", got)
 }
 
 func ExampleStaleLine() {
@@ -44,11 +40,7 @@ func TestClean_leavesNothingThatSteersATerminal(t *testing.T) {
 		{"\x1b[31mred\a", "\uFFFD[31mred\uFFFD", "\uFFFD[31mred\uFFFD"},
 		{"a\u202eb\u200bc\r", "a\uFFFDb\uFFFDc\uFFFD", "a\uFFFDb\uFFFDc\uFFFD"},
 	} {
-		if got := cli.CleanText(c.in, cli.OneLine); got != c.line {
-			t.Errorf("%q on one line: %q, want %q", c.in, got, c.line)
-		}
-		if got := cli.CleanText(c.in, cli.KeepLines); got != c.lines {
-			t.Errorf("%q: %q, want %q", c.in, got, c.lines)
-		}
+		expect.Equal(t, cli.CleanText(c.in, cli.OneLine), c.line, c.in, "on one line")
+		expect.Equal(t, cli.CleanText(c.in, cli.KeepLines), c.lines, c.in)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -54,9 +55,8 @@ func TestParseAccess_S4_6_says_what_is_wrong_and_where(t *testing.T) {
 
 func TestParseAccess_S4_6_reads_who_may(t *testing.T) {
 	a := must.Get(ParseAccess("f.yaml", []byte("url: http://localhost:8480\npeople: [{name: anna, role: replay, token_env: ANNA}]\n")))(t)
-	if p := a.People[0]; a.URL != "http://localhost:8480" || p.Name != "anna" || p.Role != RoleReplay || p.TokenEnv != "ANNA" || a.Proxy.Enabled() || a.Proxy.Others != RoleNone {
-		t.Errorf("%+v", a)
-	}
+	p := a.People[0]
+	expect.That(t, a.URL == "http://localhost:8480" && p.Name == "anna" && p.Role == RoleReplay && p.TokenEnv == "ANNA" && !a.Proxy.Enabled() && a.Proxy.Others == RoleNone, "%+v", a)
 	a = must.Get(ParseAccess("f.yaml", []byte("url: https://d.example/\nproxy: {addresses: [10.0.0.7, 'fd00::/64'], user_header: X-User, others: read}\n")))(t)
 	if p := a.Proxy; !p.Enabled() || p.UserHeader != "X-User" || p.Others != RoleRead {
 		t.Errorf("%+v", a)

@@ -123,9 +123,7 @@ func cut(t *testing.T, w *Writer, topic string, before int64) {
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(topic, chainPartition, before, -1)
 	deleted, err := kadm.NewClient(client).DeleteRecords(t.Context(), offsets)
-	if err != nil || deleted.Error() != nil {
-		t.Fatal(err, deleted.Error())
-	}
+	must.That(t, err == nil && deleted.Error() == nil, "%v, %v", err, deleted.Error())
 }
 
 // Processes that make a key at the same time sign with one, and a later one finds it.

@@ -113,9 +113,7 @@ func TestRun(t *testing.T) {
 	must.That(t, console != nil, "the screen does not say where the console is:\n%s", out)
 	t.Run("console", func(t *testing.T) { checkConsole(t, console[1]) })
 	cancel()
-	if err := <-ended; err != nil {
-		t.Errorf("after Ctrl-C at the end: %v, want nil", err)
-	}
+	expect.Do(t, <-ended, "after Ctrl-C at the end")
 	for what, address := range map[string]string{"broker": cfg.Kafka.Brokers[0], "console": console[1]} {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			conn.Close()

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -34,13 +35,9 @@ func create(t *testing.T, cl *kgo.Client, topic string) {
 func port(t *testing.T, addr string) int {
 	t.Helper()
 	_, p, err := net.SplitHostPort(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	n, err := strconv.Atoi(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return n
 }
 
@@ -49,22 +46,16 @@ func TestStart_port_in_use_says_which_and_the_flag(t *testing.T) {
 	taken := port(t, first.Addr())
 	_, err := devbroker.Start(devbroker.Options{Port: taken})
 	var fault *devbroker.PortError
-	if !errors.As(err, &fault) || !fault.InUse() || fault.Port != taken {
-		t.Fatalf("Start on a taken port = %v, want a *PortError that says so", err)
-	}
+	must.That(t, errors.As(err, &fault) && fault.InUse() && fault.Port == taken, "Start on a taken port = %v, want a *PortError that says so", err)
 	for _, want := range []string{strconv.Itoa(taken), "is in use", "--port"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
-		}
+		expect.That(t, strings.Contains(err.Error(), want), "%q does not say %q", err, want)
 	}
 }
 
 func TestStart_refuses_when_real_brokers_are_configured(t *testing.T) {
 	_, err := devbroker.Start(devbroker.Options{ConfiguredBrokers: []string{"", "kafka-1.example:9092"}})
 	var refused *devbroker.RealBrokersError
-	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "kafka-1.example:9092") {
-		t.Fatalf("Start = %v, want a *RealBrokersError that names the broker", err)
-	}
+	must.That(t, errors.As(err, &refused) && strings.Contains(err.Error(), "kafka-1.example:9092"), "Start = %v, want a *RealBrokersError that names the broker", err)
 }
 
 func TestStart_an_empty_broker_entry_is_none(t *testing.T) {
@@ -73,30 +64,23 @@ func TestStart_an_empty_broker_entry_is_none(t *testing.T) {
 
 func TestBroker_listens_on_the_loopback_only(t *testing.T) {
 	b, _ := start(t, devbroker.Options{})
-	if host, _, _ := net.SplitHostPort(b.Addr()); host != "127.0.0.1" {
-		t.Errorf("listens on %s, want 127.0.0.1", host)
-	}
+	host, _, _ := net.SplitHostPort(b.Addr())
+	expect.That(t, host == "127.0.0.1", "listens on %s, want 127.0.0.1", host)
 }
 
 func TestBroker_creates_no_topic_by_itself(t *testing.T) {
 	_, cl := start(t, devbroker.Options{}, kgo.AllowAutoTopicCreation(), kgo.UnknownTopicRetries(0))
 	err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "never-made", Value: []byte("x")}).FirstErr()
-	if err == nil {
-		t.Error("a record to a topic that nobody created was taken")
-	}
+	expect.That(t, err != nil, "a record to a topic that nobody created was taken")
 }
 
 func TestBroker_hides_the_request_that_breaks_the_Java_admin(t *testing.T) {
 	_, cl := start(t, devbroker.Options{})
 	res := must.Get(kmsg.NewPtrApiVersionsRequest().RequestWith(t.Context(), cl))(t)
 	for _, key := range res.ApiKeys {
-		if key.ApiKey == 75 {
-			t.Error("DescribeTopicPartitions is offered")
-		}
+		expect.That(t, key.ApiKey != 75, "DescribeTopicPartitions is offered")
 	}
-	if len(res.ApiKeys) < 40 {
-		t.Errorf("only %d kinds of request are offered", len(res.ApiKeys))
-	}
+	expect.That(t, len(res.ApiKeys) >= 40, "only %d kinds of request are offered", len(res.ApiKeys))
 }
 
 func TestBroker_data_folder_survives_a_restart_on_another_port(t *testing.T) {
@@ -107,9 +91,8 @@ func TestBroker_data_folder_survives_a_restart_on_another_port(t *testing.T) {
 	cl.Close()
 	b.Close()
 	again, _ := start(t, devbroker.Options{DataDir: dir})
-	if got := readAll(t, again.Addr(), "features"); len(got) != 1 || got[0] != "kept" {
-		t.Errorf("after the restart: %q", got)
-	}
+	got := readAll(t, again.Addr(), "features")
+	expect.That(t, len(got) == 1 && got[0] == "kept", "after the restart: %q", got)
 }
 
 // readAll returns the values of the committed records of a topic.

@@ -46,9 +46,7 @@ func TestMapped_S0_9_nullRatePerFieldAndWindow(t *testing.T) {
 		got := g.Mapped(now, "", feature(true, i != 3))
 		must.That(t, len(got) == 0, "after %d: %s", i+1, short(got))
 	}
-	if got := short(g.Mapped(now, "", feature(true, false))); got != "null_rate zone 2/11" {
-		t.Errorf("two of eleven: %s", got)
-	}
+	expect.Equal(t, short(g.Mapped(now, "", feature(true, false))), "null_rate zone 2/11", "two of eleven")
 	if got := g.Mapped(start.Add(65*time.Second), "", feature(true, true)); len(got) != 0 {
 		t.Errorf("the window did not slide: %s", short(got))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -24,12 +25,9 @@ func TestNamed_S4_15_saysWhoLacksWhatAndWhatPrintsIt(t *testing.T) {
 	} {
 		wrapped := fmt.Errorf("x: %w", c.err)
 		got := NamedDenial("User:app", "consumer topics acls", wrapped)
-		if want := c.want + "; an administrator of the cluster must grant it: `consumer topics acls` prints what is needed"; got.Error() != want {
-			t.Errorf("%s\n got %s\nwant %s", c.name, got, want)
-		}
-		if denied, ok := errors.AsType[*retrytopics.DeniedError](got); !ok || denied.Operation == "" {
-			t.Errorf("%s: the kind of the error is gone", c.name)
-		}
+		expect.Equal(t, c.want+"; an administrator of the cluster must grant it: `consumer topics acls` prints what is needed", got.Error(), c.name, got)
+		denied, ok := errors.AsType[*retrytopics.DeniedError](got)
+		expect.That(t, ok && denied.Operation != "", "%s: the kind of the error is gone", c.name)
 	}
 	for _, other := range []error{nil, errors.New("other"), DeniedTopic("Read", "a", kerr.UnknownTopicOrPartition)} {
 		if got := NamedDenial("User:app", "c", other); got != other { //nolint:errorlint // the very same
@@ -47,15 +45,12 @@ func TestTopics_S4_15_findsTheTopicThatWasRefused(t *testing.T) {
 	}
 	got := DeniedTopics("Describe", []string{"a", "b", "c"}, kerr.TopicAuthorizationFailed, ask)
 	denied, ok := errors.AsType[*retrytopics.DeniedError](got)
-	if !ok || denied.Resource != "topic b" || denied.Operation != "Describe" {
-		t.Errorf("%v", got)
-	}
+	expect.That(t, ok && denied.Resource == "topic b" && denied.Operation == "Describe", "%v", got)
 	for _, other := range []error{nil, errors.New("other"), DeniedTopic("Read", "a", kerr.TopicAuthorizationFailed)} {
 		if got := DeniedTopics("Describe", []string{"b"}, other, ask); got != other { //nolint:errorlint // the very same
 			t.Errorf("%v became %v", other, got)
 		}
 	}
-	if got := DeniedTopics("Describe", []string{"a"}, kerr.TopicAuthorizationFailed, ask); !errors.Is(got, kerr.TopicAuthorizationFailed) {
-		t.Errorf("granted meanwhile: %v", got)
-	}
+	got = DeniedTopics("Describe", []string{"a"}, kerr.TopicAuthorizationFailed, ask)
+	expect.That(t, errors.Is(got, kerr.TopicAuthorizationFailed), "granted meanwhile: %v", got)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -37,20 +38,16 @@ func TestReachable(t *testing.T) {
 		address := closedPort(t)
 		err := reach(t, config.Kafka{Brokers: []string{address}})
 		want := "cannot reach Kafka at " + address + ": connection refused; is the broker running? set kafka.brokers or SWITCHBACK_KAFKA_BROKERS"
-		if err == nil || err.Error() != want {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
-		if _, ok := errors.AsType[*UnreachableError](err); !ok {
-			t.Errorf("the error is a %T", err)
-		}
+		expect.That(t, err != nil && err.Error() == want, "got  %v\nwant %s", err, want)
+		_, ok := errors.AsType[*UnreachableError](err)
+		expect.That(t, ok, "the error is a %T", err)
 	})
 	t.Run("canceled_is_not_unreachable", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		client := connect(t, config.Kafka{Brokers: start(t).ListenAddrs()})
-		if err := Reachable(ctx, client); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
-		}
+		err := Reachable(ctx, client)
+		expect.That(t, errors.Is(err, context.Canceled), "got %v", err)
 	})
 }
 
@@ -76,16 +73,12 @@ func TestReachable_SASL(t *testing.T) {
 			err := reach(t, config.Kafka{Brokers: broker.ListenAddrs(), SASL: config.SASL{
 				Mechanism: mechanism, Username: "pipeline", PasswordEnv: "CLUSTER_TEST_PASSWORD",
 			}})
-			if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, err != nil && !strings.Contains(err.Error(), "hunter2") && !strings.Contains(err.Error(), "\n"), "got %v", err)
 		})
 	}
 	t.Run("missing_SASL_says_what_to_check", func(t *testing.T) {
 		err := reach(t, config.Kafka{Brokers: broker.ListenAddrs()})
-		if err == nil || !strings.Contains(err.Error(), "kafka.sasl") {
-			t.Errorf("got %v", err)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), "kafka.sasl"), "got %v", err)
 	})
 }
 
@@ -111,13 +104,9 @@ func TestOptions_faults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ClientOptions(c.kafka)
-			if err == nil {
-				t.Fatal("no error")
-			}
+			must.That(t, err != nil, "no error")
 			for _, part := range c.want {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q does not name %q", err, part)
-				}
+				expect.That(t, strings.Contains(err.Error(), part), "%q does not name %q", err, part)
 			}
 		})
 	}
@@ -131,9 +120,7 @@ func TestCredentials_are_read_for_each_connection(t *testing.T) {
 	for _, now := range []string{"old", "new"} {
 		t.Setenv("CLUSTER_TEST_PASSWORD", now)
 		_, first, err := mechanism.Authenticate(t.Context(), "")
-		if err != nil || string(first) != "\x00u\x00"+now {
-			t.Errorf("with password %q the client sends %q, %v", now, first, err)
-		}
+		expect.That(t, err == nil && string(first) == "\x00u\x00"+now, "with password %q the client sends %q, %v", now, first, err)
 	}
 }
 
@@ -153,9 +140,7 @@ func TestExplain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			what, remedy := explain(c.err)
-			if !strings.Contains(what, c.what) || !strings.Contains(remedy, c.remedy) {
-				t.Errorf("got %q; %q", what, remedy)
-			}
+			expect.That(t, strings.Contains(what, c.what) && strings.Contains(remedy, c.remedy), "got %q; %q", what, remedy)
 		})
 	}
 }
@@ -200,10 +185,7 @@ func TestReachable_says_that_the_broker_wants_a_certificate(t *testing.T) {
 		Certificates: donor.TLS.Certificates, ClientCAs: trusted, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12,
 	}))
 	err := reach(t, config.Kafka{Brokers: broker.ListenAddrs(), TLS: config.TLS{Enabled: true, CAFile: authority, ServerName: "example.com"}})
-	if err == nil {
-		t.Fatal("no error")
-	}
-	if text := err.Error(); !strings.Contains(text, "kafka.tls.cert_file") || strings.Contains(text, "is the broker running") {
-		t.Errorf("the message sends to the wrong place: %s", text)
-	}
+	must.That(t, err != nil, "no error")
+	text := err.Error()
+	expect.That(t, strings.Contains(text, "kafka.tls.cert_file") && !strings.Contains(text, "is the broker running"), "the message sends to the wrong place: %s", text)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -106,9 +107,8 @@ func TestScan_ends_at_the_last_stable_offset(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			broker := cluster(t)
 			c.write(t, client(t, broker), client(t, broker, kgo.TransactionalID("a")), client(t, broker, kgo.TransactionalID("b")))
-			if got := scanAll(t, client(t, broker), "t"); !slices.Equal(got, c.want) {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			got := scanAll(t, client(t, broker), "t")
+			expect.That(t, slices.Equal(got, c.want), "got %v, want %v", got, c.want)
 		})
 	}
 }
@@ -133,24 +133,19 @@ func TestScan_starts_where_retention_left_off(t *testing.T) {
 	cl := client(t, c)
 	produce(t, cl, "t", 0, "1", "2", "3")
 	before, err := Spans(t.Context(), cl, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	offsets := kadm.Offsets{}
 	offsets.Add(kadm.Offset{Topic: "t", Partition: 0, At: 2})
 	must.Get(kadm.NewClient(cl).DeleteRecords(t.Context(), offsets))(t)
-	if got := scanAll(t, cl, "t"); !slices.Equal(got, []string{"0:3"}) {
-		t.Errorf("after deletion: %v", got)
-	}
+	got := scanAll(t, cl, "t")
+	expect.That(t, slices.Equal(got, []string{"0:3"}), "after deletion: %v", got)
 	outOfRange(c)
 	var seen []string
 	err = Scan(t.Context(), cl, "t", before, func(r *kgo.Record) error {
 		seen = append(seen, string(r.Value))
 		return nil
 	})
-	if err != nil || !slices.Equal(seen, []string{"3"}) {
-		t.Errorf("deleted while it was being read: %v, %v", seen, err)
-	}
+	expect.That(t, err == nil && slices.Equal(seen, []string{"3"}), "deleted while it was being read: %v, %v", seen, err)
 }
 
 func TestScan_gives_back_the_error_of_its_callback(t *testing.T) {
@@ -158,9 +153,8 @@ func TestScan_gives_back_the_error_of_its_callback(t *testing.T) {
 	produce(t, cl, "t", 0, "1")
 	spans := must.Get(Spans(t.Context(), cl, "t"))(t)
 	stop := errors.New("enough")
-	if err := Scan(t.Context(), cl, "t", spans, func(*kgo.Record) error { return stop }); err != stop {
-		t.Errorf("got %v", err)
-	}
+	err := Scan(t.Context(), cl, "t", spans, func(*kgo.Record) error { return stop })
+	expect.That(t, err == stop, "got %v", err)
 }
 
 func TestScan_stops_when_canceled(t *testing.T) {
@@ -169,15 +163,13 @@ func TestScan_stops_when_canceled(t *testing.T) {
 	spans := must.Get(Spans(t.Context(), cl, "t"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Scan(ctx, cl, "t", spans, func(*kgo.Record) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	err := Scan(ctx, cl, "t", spans, func(*kgo.Record) error { return nil })
+	expect.That(t, errors.Is(err, context.Canceled), "got %v", err)
 }
 
 func TestSpans_names_a_topic_that_does_not_exist(t *testing.T) {
-	if _, err := Spans(t.Context(), client(t, cluster(t)), "missing.dlq"); !errors.Is(err, ErrNoTopic) {
-		t.Errorf("got %v", err)
-	}
+	_, err := Spans(t.Context(), client(t, cluster(t)), "missing.dlq")
+	expect.That(t, errors.Is(err, ErrNoTopic), "got %v", err)
 }
 
 func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
@@ -186,21 +178,15 @@ func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
 	must.Get(bombs.Produce(t.Context(), cl, "t", 0, bombs.Batch(kgo.CodecGzip, time.UnixMilli(1_790_000_000_000), bomb)))(t)
 	h := sha256.New()
 	l, err := CopyValue(t.Context(), cl, header.Position{Topic: "t"}, h)
-	if err != nil || l.Bytes != 200<<20+17 || string(l.Key) != "k" {
-		t.Fatalf("%v, %v", l, err)
-	}
+	must.That(t, err == nil && l.Bytes == 200<<20+17 && string(l.Key) == "k", "%v, %v", l, err)
 	want := sha256.New()
 	_, _ = want.Write([]byte(`{"type":"Feature"`))
 	for range 200 {
 		_, _ = want.Write(bytes.Repeat([]byte(" "), 1<<20))
 	}
-	if !bytes.Equal(h.Sum(nil), want.Sum(nil)) {
-		t.Error("other bytes were written")
-	}
+	expect.That(t, bytes.Equal(h.Sum(nil), want.Sum(nil)), "other bytes were written")
 	_, err = CopyValue(t.Context(), cl, header.Position{Topic: "t"}, failing{})
-	if !errors.Is(err, errFull) || errors.Is(err, recordbatch.ErrNoRecord) || !strings.HasPrefix(err.Error(), "read t/0/0: ") {
-		t.Errorf("%v", err)
-	}
+	expect.That(t, errors.Is(err, errFull) && !errors.Is(err, recordbatch.ErrNoRecord) && strings.HasPrefix(err.Error(), "read t/0/0: "), "%v", err)
 	if _, err = CopyValue(t.Context(), cl, header.Position{Topic: "one", Partition: 4}, io.Discard); fmt.Sprint(err) != "topic one has no partition 4" {
 		t.Errorf("%v", err)
 	}

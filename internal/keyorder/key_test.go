@@ -16,21 +16,18 @@ func TestKey_waitsBehindTheFailedOne(t *testing.T) {
 	now := time.Unix(100, 0)
 	strict := Rules{Mode: Strict}
 	var k Key
-	if _, _, run := k.Admit(strict, 0, false, tiers, now); !run {
-		t.Fatal("the first record of a key must run")
-	}
+	_, _, run := k.Admit(strict, 0, false, tiers, now)
+	must.That(t, run, "the first record of a key must run")
 	first := k.Ended(strict, 0, false, policy.Decision{Outcome: policy.OutcomeRetried, Due: now.Add(time.Second)})
 	d, second, run := k.Admit(strict, 0, false, tiers, now)
 	must.That(t, !run && d.Outcome == policy.OutcomeParked && d.Reason == policy.ReasonBehind && d.Due.Equal(now.Add(time.Second)) && first == 1 && second == 2,
 		"the second record: %+v, numbers %d and %d", d, first, second)
 	k.Ended(strict, second, false, d)
 	now = now.Add(time.Second)
-	if _, _, run := k.Admit(strict, second, true, tiers, now); run {
-		t.Error("the second record runs before the first one")
-	}
-	if _, _, run := k.Admit(strict, first, true, tiers, now); !run {
-		t.Fatal("the first record must run when it is due")
-	}
+	_, _, run = k.Admit(strict, second, true, tiers, now)
+	expect.That(t, !run, "the second record runs before the first one")
+	_, _, run = k.Admit(strict, first, true, tiers, now)
+	must.That(t, run, "the first record must run when it is due")
 	k.Ended(strict, first, true, policy.Decision{Outcome: policy.OutcomeDelivered})
 	if _, _, run := k.Admit(strict, second, true, tiers, now); !run || k.Idle() {
 		t.Errorf("the second record must run now: %v, idle %v", run, k.Idle())
@@ -45,7 +42,6 @@ func TestKey_holdKeyHoldsForGood(t *testing.T) {
 	o := Rules{Mode: Strict, HoldKey: true}
 	var k Key
 	k.Ended(o, 0, false, policy.Decision{Outcome: policy.OutcomeDeadLettered})
-	if d, _, run := k.Admit(o, 0, false, tiers, time.Unix(1, 0)); run || d.Reason != policy.ReasonKeyHeld {
-		t.Errorf("run %v, %+v", run, d)
-	}
+	d, _, run := k.Admit(o, 0, false, tiers, time.Unix(1, 0))
+	expect.That(t, !run && d.Reason == policy.ReasonKeyHeld, "run %v, %+v", run, d)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -98,9 +99,7 @@ func TestVerify_S4_6_holdsForOneRecord(t *testing.T) {
 			if e, ok := errors.AsType[*retrytopics.DoubtError](err); ok {
 				got = e.Doubt
 			}
-			if got != c.want || (err == nil) != (c.want == "") {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			expect.That(t, got == c.want && (err == nil) == (c.want == ""), "got %v, want %q", err, c.want)
 		})
 	}
 }
@@ -109,21 +108,15 @@ func TestVerify_S4_6_holdsForOneRecord(t *testing.T) {
 func TestSign_writesTheSameForm(t *testing.T) {
 	r := replay(key(t, 1))
 	const want = "1/f2d26cd4d07c5606/9cbf58d392676da5e3dc5b712251a7c148d2e5e317cb26f02d501ca3c9f04d58" // computed with Python's hmac
-	if got := string(r.Headers[len(r.Headers)-1].Value); got != want {
-		t.Errorf("got %s", got)
-	}
+	expect.Equal(t, string(r.Headers[len(r.Headers)-1].Value), want)
 }
 
 // Without keys nothing is signed and nothing believed.
 func TestKeyring_withoutKeysBelievesNothing(t *testing.T) {
 	var ring Keyring
 	r := replay(key(t, 1))
-	if err := ring.Verify(r); err == nil {
-		t.Error("a proof was believed without a key")
-	}
-	if ring.Sign(r) {
-		t.Error("signed without a key")
-	}
+	expect.That(t, ring.Verify(r) != nil, "a proof was believed without a key")
+	expect.That(t, !ring.Sign(r), "signed without a key")
 }
 
 // The first key signs, so that a new one comes into use when every process has both.
@@ -132,21 +125,15 @@ func TestKeyring_theFirstKeySigns(t *testing.T) {
 	ring.Set([]Key{key(t, 1), key(t, 2)})
 	old.Set([]Key{key(t, 2)})
 	r := replay(key(t, 2))
-	if err := ring.Verify(r); err != nil {
-		t.Errorf("signed with the earlier key: %v", err)
-	}
-	if !ring.Sign(r) || ring.Verify(r) != nil || old.Verify(r) == nil {
-		t.Error("not signed with the first key")
-	}
+	expect.Do(t, ring.Verify(r), "signed with the earlier key")
+	expect.That(t, ring.Sign(r) && ring.Verify(r) == nil && old.Verify(r) != nil, "not signed with the first key")
 }
 
 func TestParseKeys(t *testing.T) {
 	const hexKey = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 	const base64Key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	keys, err := ParseKeys(" " + hexKey + " ," + base64Key + "," + strings.TrimRight(base64Key, "="))
-	if err != nil || len(keys) != 3 || keys[0].ID() != keys[1].ID() || keys[1].ID() != keys[2].ID() || keys[0].Reveal()[31] != 31 {
-		t.Errorf("%d keys, %v", len(keys), err)
-	}
+	expect.That(t, err == nil && len(keys) == 3 && keys[0].ID() == keys[1].ID() && keys[1].ID() == keys[2].ID() && keys[0].Reveal()[31] == 31, "%d keys, %v", len(keys), err)
 	for name, text := range map[string]string{
 		"empty": "", "a comma too many": hexKey + ",", "short": hexKey[2:], "no encoding": "?" + hexKey[1:], "short base64": base64Key[4:],
 		"long": strings.Repeat("00", maxKeyBytes+1),
@@ -170,9 +157,8 @@ func TestKey_showsNoSecret(t *testing.T) {
 	asJSON := must.Get(json.Marshal(map[string]any{"key": k, "keys": []Key{k}}))(t)
 	text.Write(asJSON)
 	fmt.Fprintf(&text, "%v %+v %#v %s %q %x %v %+v %#v", k, k, k, k, k, k, []Key{k}, struct{ K Key }{k}, &ring)
-	if s := text.String(); strings.Contains(s, "secret of") || strings.Contains(s, fmt.Sprintf("%x", "secret of")) || strings.Contains(s, "97 32 115") {
-		t.Errorf("printed as %s", s)
-	}
+	s := text.String()
+	expect.That(t, !strings.Contains(s, "secret of") && !strings.Contains(s, fmt.Sprintf("%x", "secret of")) && !strings.Contains(s, "97 32 115"), "printed as %s", s)
 }
 
 // Whatever is in the header, it is an error or a proof that is written back as the same text.
@@ -182,9 +168,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("1/0/0")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse(text)
-		if err == nil && p.String() != text {
-			t.Errorf("%q was read as %q", text, p)
-		}
+		expect.That(t, err != nil || p.String() == text, "%q was read as %q", text, p)
 	})
 }
 
@@ -199,8 +183,6 @@ func FuzzSign(f *testing.F) {
 		k.Sign(r)
 		must.Do(t, ring.Verify(r))
 		r.Value = append([]byte{change}, r.Value...)
-		if ring.Verify(r) == nil {
-			t.Error("a changed value has a valid proof")
-		}
+		expect.That(t, ring.Verify(r) != nil, "a changed value has a valid proof")
 	})
 }

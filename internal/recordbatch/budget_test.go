@@ -94,16 +94,14 @@ func TestCompressor_compressesHarderWhereItMust(t *testing.T) {
 		must.That(t, err == nil && bytes.Equal(back, raw), "target %d: does not come back: %v", target, err)
 		return len(out), codec
 	}
-	if _, codec := size(len(raw)); codec != kgo.CodecSnappy {
-		t.Errorf("what fits as it is was compressed by codec %d", codec)
-	}
+	_, codec := size(len(raw))
+	expect.That(t, codec == kgo.CodecSnappy, "what fits as it is was compressed by codec %d", codec)
 	fast, codec := size(len(raw) - 1)
 	expect.That(t, codec == kgo.CodecZstd && fast < len(raw)-1, "what does not fit: %d bytes by codec %d", fast, codec)
 	best, _ := size(fast - 1)
 	expect.That(t, best < fast, "%d bytes where %d were too many", best, fast)
-	if _, codec := NewCompressor(10).Compress(new(bytes.Buffer), raw, kgo.CompressDisableZstd); codec != kgo.CodecSnappy {
-		t.Errorf("a broker that knows no zstd gets codec %d", codec)
-	}
+	_, codec = NewCompressor(10).Compress(new(bytes.Buffer), raw, kgo.CompressDisableZstd)
+	expect.That(t, codec == kgo.CodecSnappy, "a broker that knows no zstd gets codec %d", codec)
 	r := &kgo.Record{Key: []byte("k"), Value: raw}
 	c := NewCompressor(1000)
 	for limit, want := range map[int]bool{Bytes(r): true, fast + 1000: true, best + 1000: true, best - 1000: false} {

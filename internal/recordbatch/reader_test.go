@@ -239,9 +239,8 @@ func TestEach_ends_with_its_context_and_with_the_error_of_a_callback(t *testing.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	nothing := func(*kgo.Record) error { return nil }
-	if next, err := r.Each(ctx, a, 0, math.MaxInt64, nothing, func(*Large) error { return nil }); !errors.Is(err, context.Canceled) || next != 0 {
-		t.Errorf("next %d, %v", next, err)
-	}
+	next, err := r.Each(ctx, a, 0, math.MaxInt64, nothing, func(*Large) error { return nil })
+	expect.That(t, errors.Is(err, context.Canceled) && next == 0, "next %d, %v", next, err)
 	stop := errors.New("stop")
 	if next, err := r.Each(t.Context(), a, 0, math.MaxInt64, nothing, func(*Large) error { return stop }); err != stop || next != 0 { //nolint:errorlint // as it is
 		t.Errorf("next %d, %v", next, err)
@@ -355,9 +354,7 @@ func FuzzEach(f *testing.F) {
 				return nil
 			})
 		if want.Err != nil || int32(len(want.Records)) != n || err != nil || len(h.large) > 0 {
-			if err == nil && got == 40 && n > 0 && delta >= 0 {
-				t.Fatalf("neither read nor named: %+v", h)
-			}
+			must.That(t, err != nil || got != 40 || n <= 0 || delta < 0, "neither read nor named: %+v", h)
 			return
 		}
 		must.That(t, got == next && len(h.records) == len(want.Records), "%d records up to %d, want %d up to %d", len(h.records), got, len(want.Records), next)

@@ -138,14 +138,13 @@ func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
 		line, _, _ := strings.Cut(text.String(), "\n")
 		return r, line
 	}
-	if r, line := first(); len(r.Members) != 0 || !strings.HasSuffix(line, "parcels, no instance is running") {
-		t.Errorf("%+v: %s", r.Members, line)
-	}
+	r, line := first()
+	expect.That(t, len(r.Members) == 0 && strings.HasSuffix(line, "parcels, no instance is running"), "%+v: %s", r.Members, line)
 	member := fakekafka.Client(t, cluster, kgo.ConsumerGroup(cfg.Source.Group), kgo.ConsumeTopics(cfg.Source.Topic), kgo.InstanceID("a"))
 	if fetches := member.PollFetches(t.Context()); fetches.Err() != nil {
 		t.Fatal(fetches.Err())
 	}
-	r, line := first()
+	r, line = first()
 	expect.That(t, len(r.Members) == 1 && r.Members[0].Name == "a" && slices.Equal(r.Members[0].Partitions, []int32{0, 1}) && strings.HasSuffix(line, "1 instance is running"), "%+v: %s", r.Members, line)
 }
 
@@ -262,9 +261,7 @@ func TestSince_S2_7_countsWhatMoved(t *testing.T) {
 			expect.That(t, got.In == c.in && got.Done == c.done && left == c.left, "%v in, %v done, %v left; want %v, %v, %v", got.In, got.Done, left, c.in, c.done, c.left)
 		})
 	}
-	if got := shards(5, 5).Since(shards(0, 5), 0); got != (status.Rates{}) {
-		t.Errorf("within no time: %+v", got)
-	}
+	expect.Equal(t, shards(5, 5).Since(shards(0, 5), 0), (status.Rates{}), "within no time")
 }
 
 // S2-7: a broker that is away is shown with the age of what is known, and does not end a watch; the first look does.

@@ -20,6 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/enrich"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -87,22 +88,18 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 		`switchback_retry_delay_seconds_sum{tier="f.retry-2s"} 2.5`, `switchback_transactions_total{outcome="aborted"} 0`, `switchback_build_info{version="v1"} 1`,
 		`switchback_run_info{run_id="night-7"} 1`, // S4-11
 	} {
-		if !strings.Contains(body, want+"\n") {
-			t.Errorf("no line %q", want)
-		}
+		expect.That(t, strings.Contains(body, want+"\n"), "no line %q", want)
 	}
 }
 
 // S4-10: a run without a service level exports none, or it would be missed from the start.
 func TestMetrics_S4_10_theDeadlineOfABoundedRun(t *testing.T) {
 	address, m := serve(t, func() string { return "" })
-	if _, body := get(t, "http://"+address+"/metrics"); strings.Contains(body, "deadline") {
-		t.Error("a run without a service level has a deadline")
-	}
+	_, body := get(t, "http://"+address+"/metrics")
+	expect.That(t, !strings.Contains(body, "deadline"), "a run without a service level has a deadline")
 	m.Deadline(time.UnixMilli(1_782_907_200_500))
-	if _, body := get(t, "http://"+address+"/metrics"); !strings.Contains(body, "switchback_run_deadline_timestamp_seconds 1.7829072005e+09\n") {
-		t.Errorf("no deadline in %s", body)
-	}
+	_, body = get(t, "http://"+address+"/metrics")
+	expect.That(t, strings.Contains(body, "switchback_run_deadline_timestamp_seconds 1.7829072005e+09\n"), "no deadline in %s", body)
 }
 
 func TestProviders_S4_5_S2_7_stateAndOutcomes(t *testing.T) {
@@ -138,16 +135,11 @@ func TestProviders_S4_5_S2_7_stateAndOutcomes(t *testing.T) {
 		`switchback_sink_rows_total{outcome="older",table="parcels"} 2`,
 		`switchback_sink_rows_total{outcome="written",table="parcels"} 5`,
 	} {
-		if !strings.Contains(text, series+"\n") {
-			t.Errorf("no series %s in\n%s", series, text)
-		}
+		expect.That(t, strings.Contains(text, series+"\n"), "no series %s in\n%s", series, text)
 	}
-	if strings.Contains(text, `dependency="place/mirror"`) || strings.Count(text, "switchback_provider_quota_remaining{") != 1 {
-		t.Errorf("a provider without a breaker, or one that says nothing of a quota, has a series\n%s", text)
-	}
-	if n := testutil.CollectAndCount(collector, "switchback_provider_requests_total"); n != 3*len(enrich.Outcomes()) {
-		t.Errorf("%d series of requests", n)
-	}
+	expect.That(t, !strings.Contains(text, `dependency="place/mirror"`) && strings.Count(text, "switchback_provider_quota_remaining{") == 1,
+		"a provider without a breaker, or one that says nothing of a quota, has a series\n%s", text)
+	expect.Equal(t, testutil.CollectAndCount(collector, "switchback_provider_requests_total"), 3*len(enrich.Outcomes()), "series of requests")
 }
 
 // Each series has the pipeline that it is of, those of the process and of the Go runtime too.
@@ -178,17 +170,11 @@ func TestRegistry_S4_10_eachSeriesNamesItsPipeline(t *testing.T) {
 			}
 		}
 		for _, want := range []string{"go_goroutines", "switchback_build_info", "switchback_records_consumed_total"} {
-			if !names[want] {
-				t.Errorf("no %s", want)
-			}
+			expect.That(t, names[want], "no %s", want)
 		}
 		for name := range names {
-			if strings.HasPrefix(name, "switchback_dead_letters_") && !known {
-				t.Errorf("%s is there though nothing was counted", name)
-			}
+			expect.That(t, !strings.HasPrefix(name, "switchback_dead_letters_") || known, "%s is there though nothing was counted", name)
 		}
-		if known && (!names["switchback_dead_letters_pending"] || !names["switchback_dead_letters_escalated"] || !names["switchback_dead_letters_oldest_pending_seconds"]) {
-			t.Errorf("%v", names)
-		}
+		expect.That(t, !known || names["switchback_dead_letters_pending"] && names["switchback_dead_letters_escalated"] && names["switchback_dead_letters_oldest_pending_seconds"], "%v", names)
 	}
 }

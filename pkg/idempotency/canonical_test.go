@@ -46,22 +46,19 @@ func TestCanonicalRefuses(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run("S2-4_"+c.name, func(t *testing.T) {
-			if got, err := Canonical([]byte(c.in)); err == nil {
-				t.Errorf("Canonical(%q) = %s, want an error", c.in, got)
-			}
+			got, err := Canonical([]byte(c.in))
+			expect.That(t, err != nil, "Canonical(%q) = %s, want an error", c.in, got)
 		})
 	}
-	if _, err := Canonical([]byte(`[1e400]`)); !errors.Is(err, ErrNumberRange) {
-		t.Errorf("1e400 gives %v, want ErrNumberRange", err)
-	}
+	_, err := Canonical([]byte(`[1e400]`))
+	expect.That(t, errors.Is(err, ErrNumberRange), "1e400 gives %v, want ErrNumberRange", err)
 }
 
 func TestCanonicalLeavesItsInputAlone(t *testing.T) {
 	in := []byte(`{"b":-0,"a":1.0}`)
 	before := bytes.Clone(in)
-	if _, err := Canonical(in); err != nil || !bytes.Equal(in, before) {
-		t.Errorf("input became %s (%v)", in, err)
-	}
+	_, err := Canonical(in)
+	expect.That(t, err == nil && bytes.Equal(in, before), "input became %s (%v)", in, err)
 }
 
 // FuzzCanonical checks that a canonical form is a fixed point, that it is

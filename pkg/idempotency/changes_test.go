@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -81,18 +82,15 @@ func TestAppendChanges_round_trip(t *testing.T) {
 		value := AppendChanges([]byte("before"), changes)
 		must.That(t, bytes.HasPrefix(value, []byte("before")), "what dst held is gone")
 		value = value[len("before"):]
-		if limit := (n + 1) * MaxChangeSize; len(value) > limit {
-			t.Fatalf("%d changes take %d bytes, at most %d", n, len(value), limit)
-		}
+		limit := (n + 1) * MaxChangeSize
+		must.That(t, len(value) <= limit, "%d changes take %d bytes, at most %d", n, len(value), limit)
 		l := NewLedger(0, 0)
 		must.Do(t, l.Restore(value, start))
 		sameAs(t, l, changes)
-		if read, err := readChanges(value); err != nil || len(read) != n {
-			t.Fatalf("the second reader finds %d changes, %v; want %d", len(read), err, n)
-		}
-		if read, err := ReadChanges(value); err != nil || !slices.Equal(read, changes) {
-			t.Fatalf("read as %v, %v; want %v", read, err, changes)
-		}
+		read, err := readChanges(value)
+		must.That(t, err == nil && len(read) == n, "the second reader finds %d changes, %v; want %d", len(read), err, n)
+		read, err = ReadChanges(value)
+		must.That(t, err == nil && slices.Equal(read, changes), "read as %v, %v; want %v", read, err, changes)
 	}
 }
 
@@ -135,12 +133,10 @@ func TestRestore_refuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := NewLedger(time.Hour, 10)
 			l.Note(keyOf(-1), appliedAt(1, start))
-			if err := l.Restore(c.value, start); !errors.Is(err, c.want) {
-				t.Errorf("Restore(%x) = %v, want %v", c.value, err, c.want)
-			}
-			if got, ok := l.Last(keyOf(-1), start); l.Len() != 1 || !ok || got != appliedAt(1, start) {
-				t.Errorf("a record that is refused has left its mark: %d keys", l.Len())
-			}
+			err := l.Restore(c.value, start)
+			expect.That(t, errors.Is(err, c.want), "Restore(%x) = %v, want %v", c.value, err, c.want)
+			got, ok := l.Last(keyOf(-1), start)
+			expect.That(t, l.Len() == 1 && ok && got == appliedAt(1, start), "a record that is refused has left its mark: %d keys", l.Len())
 		})
 	}
 }
@@ -157,9 +153,8 @@ func TestRestore_sweeps_what_left_the_window(t *testing.T) {
 		must.That(t, l.Len() <= 61*100, "batch %d: %d keys", batch, l.Len())
 	}
 	for i := range 100_000 {
-		if _, known := l.Last(keyOf(i), start.Add(999*time.Minute)); known != (i/100 >= 999-60) {
-			t.Fatalf("key %d known = %v", i, known)
-		}
+		_, known := l.Last(keyOf(i), start.Add(999*time.Minute))
+		must.That(t, known == (i/100 >= 999-60), "key %d known = %v", i, known)
 	}
 }
 
@@ -177,9 +172,7 @@ func FuzzRestore(f *testing.F) {
 		err := l.Restore(value, start)
 		direct, readErr := ReadChanges(value)
 		must.That(t, fmt.Sprint(readErr) == fmt.Sprint(err), "restored with %v, read with %v", err, readErr)
-		if limit := empty + 16*1024 + 4*len(value); l.Bytes() > limit {
-			t.Fatalf("%d bytes for a record of %d", l.Bytes(), len(value))
-		}
+		must.That(t, l.Bytes() <= (empty+16*1024+4*len(value)), "%d bytes for a record of %d", l.Bytes(), len(value))
 		if err != nil {
 			must.That(t, (errors.Is(err, ErrNewerLedger) || errors.Is(err, ErrBrokenLedger)) && l.Len() <= 0, "%v, and %d keys", err, l.Len())
 			return
@@ -187,8 +180,7 @@ func FuzzRestore(f *testing.F) {
 		changes := must.Get(readChanges(value))(t)
 		must.That(t, slices.Equal(direct, changes), "read as %v, the second reader says %v", direct, changes)
 		sameAs(t, l, changes)
-		if again := AppendChanges(nil, changes); !bytes.Equal(again, value) {
-			t.Fatalf("%x comes back as %x", value, again)
-		}
+		again := AppendChanges(nil, changes)
+		must.That(t, bytes.Equal(again, value), "%x comes back as %x", value, again)
 	})
 }

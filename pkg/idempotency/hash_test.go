@@ -26,9 +26,7 @@ func TestOf(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := equal(c.a, c.b); got != c.same {
-				t.Errorf("equal = %v, want %v", got, c.same)
-			}
+			expect.Equal(t, equal(c.a, c.b), c.same, "equal")
 		})
 	}
 }
@@ -72,11 +70,9 @@ func TestHashAsJSON(t *testing.T) {
 	want := Of([]byte("x"))
 	text := must.Get(json.Marshal(want))(t)
 	var got Hash
-	if err := json.Unmarshal(text, &got); err != nil || got != want {
-		t.Errorf("%s came back as %v, %v", text, got, err)
-	}
-	if err := json.Unmarshal([]byte(`"sha256:0"`), &got); !errors.Is(err, ErrMalformed) {
-		t.Errorf("a malformed hash gives %v", err)
-	}
+	err := json.Unmarshal(text, &got)
+	expect.That(t, err == nil && got == want, "%s came back as %v, %v", text, got, err)
+	err = json.Unmarshal([]byte(`"sha256:0"`), &got)
+	expect.That(t, errors.Is(err, ErrMalformed), "a malformed hash gives %v", err)
 	expect.That(t, (Hash{}).IsZero() && !want.IsZero(), "IsZero does not tell the zero hash from another")
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // model is the ledger as anybody would write it first: a map and a list.
@@ -90,17 +92,13 @@ func drive(t *testing.T, r *rand.Rand, keys, maxKeys int, jumps bool) {
 				m.pass(now)
 			}
 			got, known := l.Last(k, now)
-			must, may := m.must(k, now)
-			if known && !may || !known && must || !jumps && known != must {
-				t.Fatalf("step %d: known = %v, must %v, may %v", step, known, must, may)
-			}
+			least, most := m.must(k, now)
+			must.That(t, (!known || most) && (known || !least) && (jumps || known == least), "step %d: known = %v, must %v, may %v", step, known, least, most)
 			if known && got != m.last[k] {
 				t.Fatalf("step %d: %+v, want %+v", step, got, m.last[k])
 			}
 		}
-		if l.Len() > maxKeys {
-			t.Fatalf("step %d: %d keys, at most %d", step, l.Len(), maxKeys)
-		}
+		must.That(t, l.Len() <= maxKeys, "step %d: %d keys, at most %d", step, l.Len(), maxKeys)
 		if step%1000 == 0 {
 			checkLedger(t, l)
 		}
@@ -119,14 +117,11 @@ func TestLedger_as_a_plain_map_at_size(t *testing.T) {
 		l.Note(keyOf(k), appliedAt(i, start))
 		want[k] = i
 	}
-	if l.Len() != len(want) {
-		t.Fatalf("%d keys, want %d", l.Len(), len(want))
-	}
+	must.That(t, l.Len() == len(want), "%d keys, want %d", l.Len(), len(want))
 	for k := range keys + 1000 {
 		i, noted := want[k]
-		if got, known := l.Last(keyOf(k), start); known != noted || known && got != appliedAt(i, start) {
-			t.Fatalf("key %d: %+v, %v; want number %d, %v", k, got, known, i, noted)
-		}
+		got, known := l.Last(keyOf(k), start)
+		must.That(t, known == noted && (!known || got == appliedAt(i, start)), "key %d: %+v, %v; want number %d, %v", k, got, known, i, noted)
 	}
 	checkLedger(t, l)
 }

@@ -15,9 +15,7 @@ func checkLedger(t *testing.T, l *Ledger) {
 	for at := l.oldest; at != none; at = l.entries.at(at).newer {
 		e := l.entries.at(at)
 		must.That(t, e.older == before, "entry %d: the older one is %d, want %d", at, e.older, before)
-		if found := l.table.find(l.hash(&e.key), &e.key, &l.entries); found != at {
-			t.Fatalf("entry %d is found at %d", at, found)
-		}
+		must.Equal(t, l.table.find(l.hash(&e.key), &e.key, &l.entries), at, "entry")
 		if count++; count > l.Len() {
 			t.Fatalf("the list is longer than %d keys", l.Len())
 		}

@@ -25,9 +25,7 @@ func appliedAt(i int, at time.Time) Applied {
 }
 
 func TestHashKey(t *testing.T) {
-	if got := fmt.Sprintf("%x", HashKey([]byte("abc"))); got != "ba7816bf8f01cfea414140de" {
-		t.Errorf("HashKey(abc) = %s, want the first 12 bytes of its SHA-256", got)
-	}
+	expect.Equal(t, fmt.Sprintf("%x", HashKey([]byte("abc"))), "ba7816bf8f01cfea414140de", "HashKey(abc")
 }
 
 func TestContentOf(t *testing.T) {
@@ -51,9 +49,11 @@ func TestContentOf(t *testing.T) {
 		t.Run("S2-4_"+c.name, func(t *testing.T) {
 			content, ok := ContentOf(c.text)
 			must.That(t, ok == c.ok, "ContentOf(%q) ok = %v, want %v", c.text, ok, c.ok)
-			if want := Of([]byte("x")); ok && content != [8]byte(want[:8]) || !ok && content != [8]byte{} {
-				t.Errorf("ContentOf(%q) = %x", c.text, content)
+			var want [8]byte
+			if hash := Of([]byte("x")); ok {
+				want = [8]byte(hash[:8])
 			}
+			expect.Equal(t, content, want, c.text)
 		})
 	}
 }
@@ -78,12 +78,10 @@ func TestLedger_keeps_what_was_noted_last(t *testing.T) {
 			l := NewLedger(0, 0)
 			l.Note(keyOf(1), Applied{Version: 5, Offset: 5, At: start})
 			l.Note(keyOf(1), c.in)
-			if got, ok := l.Last(keyOf(1), start); !ok || got != c.want {
-				t.Errorf("Last = %+v, %v; want %+v", got, ok, c.want)
-			}
-			if _, ok := l.Last(keyOf(2), start); ok || l.Len() != 1 {
-				t.Errorf("a key that was never noted is known; %d keys", l.Len())
-			}
+			got, ok := l.Last(keyOf(1), start)
+			expect.That(t, ok && got == c.want, "Last = %+v, %v; want %+v", got, ok, c.want)
+			_, ok = l.Last(keyOf(2), start)
+			expect.That(t, !ok && l.Len() == 1, "a key that was never noted is known; %d keys", l.Len())
 		})
 	}
 }
@@ -109,9 +107,8 @@ func TestLedger_window(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := NewLedger(c.window, 0)
 			l.Note(keyOf(1), appliedAt(1, start))
-			if _, ok := l.Last(keyOf(1), start.Add(c.age)); ok != c.known {
-				t.Errorf("known = %v after %v with a window of %v", ok, c.age, c.window)
-			}
+			_, ok := l.Last(keyOf(1), start.Add(c.age))
+			expect.That(t, ok == c.known, "known = %v after %v with a window of %v", ok, c.age, c.window)
 		})
 	}
 }
@@ -123,15 +120,13 @@ func TestLedger_sweeps_what_left_the_window(t *testing.T) {
 		l.Note(keyOf(i), appliedAt(i, start))
 	}
 	later := start.Add(time.Hour + time.Second)
-	if _, ok := l.Last(keyOf(1), later); ok {
-		t.Error("a key older than the window is known")
-	}
+	_, ok := l.Last(keyOf(1), later)
+	expect.That(t, !ok, "a key older than the window is known")
 	for calls := 1; l.Len() > 0; calls++ {
 		before := l.Len()
 		l.Last(keyOf(-1), later)
-		if swept := before - l.Len(); swept == 0 || swept > sweepSteps+1 {
-			t.Fatalf("call %d removed %d keys", calls, swept)
-		}
+		swept := before - l.Len()
+		must.That(t, swept != 0 && swept <= sweepSteps+1, "call %d removed %d keys", calls, swept)
 	}
 	checkLedger(t, l)
 }
@@ -148,9 +143,8 @@ func TestLedger_sweeps_behind_a_time_out_of_order(t *testing.T) {
 	for range 2 * keys {
 		l.Last(keyOf(-2), later)
 	}
-	if _, ok := l.Last(keyOf(-1), later); !ok || l.Len() != 1 {
-		t.Errorf("%d keys are left after two rounds, want the one that is within the window", l.Len())
-	}
+	_, ok := l.Last(keyOf(-1), later)
+	expect.That(t, ok && l.Len() == 1, "%d keys are left after two rounds, want the one that is within the window", l.Len())
 	checkLedger(t, l)
 }
 
@@ -171,9 +165,7 @@ func TestLedger_Forget(t *testing.T) {
 			want = 7
 		}
 		got, known := l.Last(keyOf(i), start)
-		if still := i == 0 || i%2 == 1; known != still || known && got != appliedAt(want, start) {
-			t.Fatalf("key %d: %+v, known %v", i, got, known)
-		}
+		must.That(t, known == (i == 0 || i%2 == 1) && (!known || got == appliedAt(want, start)), "key %d: %+v, known %v", i, got, known)
 	}
 	expect.That(t, l.Len() == keys/2+1, "%d keys are left", l.Len())
 	checkLedger(t, l)

@@ -45,16 +45,9 @@ func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
 // abort produces records in a transaction that is aborted.
 func (b *broker) abort(records ...*kgo.Record) {
 	b.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.TransactionalID("aborts"))
-	must.That(b.t, err == nil, "%v", err)
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.TransactionalID("aborts")))(b.t)
 	defer client.Close()
-	if err := client.BeginTransaction(); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := client.ProduceSync(b.t.Context(), records...).FirstErr(); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := client.EndTransaction(b.t.Context(), kgo.TryAbort); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, client.BeginTransaction())
+	must.Do(b.t, client.ProduceSync(b.t.Context(), records...).FirstErr())
+	must.Do(b.t, client.EndTransaction(b.t.Context(), kgo.TryAbort))
 }

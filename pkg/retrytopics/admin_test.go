@@ -15,9 +15,7 @@ import (
 // administers calls do with an administrative client. An error of do ends the test.
 func (b *broker) administers(do func(context.Context, *kadm.Client) error) {
 	b.t.Helper()
-	if err := do(b.t.Context(), kadm.NewClient(b.client)); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, do(b.t.Context(), kadm.NewClient(b.client)))
 }
 
 // creates creates a topic of a number of partitions that keeps its records.
@@ -65,8 +63,7 @@ func (b *broker) expires(group string) {
 // byPartition makes the client produce each record to the partition that the record names.
 func (b *broker) byPartition() {
 	b.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	must.That(b.t, err == nil, "%v", err)
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner())))(b.t)
 	b.t.Cleanup(client.Close)
 	b.client = client
 }

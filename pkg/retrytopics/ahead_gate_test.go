@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
@@ -39,9 +40,7 @@ func TestGate_keepsTheMetadataSmall(t *testing.T) {
 				t.Fatalf("seed %d: %d bytes of metadata, limit %d, %d runs, gate %d/%d blocked %d %v", seed, len(m.Metadata), metadata, len(l.window.Finished()), l.gate.started, l.gate.finished, l.gate.blocked.len(), s.ahead)
 			}
 		}
-		if m := l.window.Commit(); m != (offsets.Commit{Offset: 2999*3 + 1}) {
-			t.Errorf("seed %d: mark %+v at the end", seed, m)
-		}
+		expect.Equal(t, l.window.Commit(), (offsets.Commit{Offset: 2999*3 + 1}), "seed", seed, "mark")
 		s.close()
 	}
 }

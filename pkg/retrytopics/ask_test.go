@@ -46,9 +46,8 @@ func TestMarks_S4_2_aRuleHurriesNothing(t *testing.T) {
 	t.Parallel()
 	for class, want := range map[classify.Class]classify.Class{classify.RetryNow: classify.RetryAfter, classify.Permanent: classify.Permanent} {
 		c := classify.New(classify.Options{Rules: []classify.Rule{{Code: classify.CodeUnknown, Class: class}}})
-		if f := c.Of(retrytopics.RetryAfter(time.Minute, errSlow)); f.Class != want {
-			t.Errorf("rule %s: got %+v", class, f)
-		}
+		f := c.Of(retrytopics.RetryAfter(time.Minute, errSlow))
+		expect.That(t, f.Class == want, "rule %s: got %+v", class, f)
 	}
 }
 
@@ -61,9 +60,8 @@ func TestDecide_S4_4_retryAfterIsNeverEarly(t *testing.T) {
 	for d, tier := range map[time.Duration]int{1: 0, 2 * time.Second: 0, 2*time.Second + 1: 1, 9 * time.Second: 1, 300 * time.Hour: 1, math.MaxInt64: 1} {
 		got := policy.Decide(policies, tiers, policy.Tried{Attempts: 1}, classify.Of(retrytopics.RetryAfter(d, errSlow)), now, func() float64 { return 0.5 })
 		expect.That(t, got.Outcome == policy.OutcomeRetried && got.Tier == tier && !got.Due.Before(now.Add(d)), "%v: got %+v", d, got)
-		if again, due := policy.Surface(tiers, got.Due, got.Due.Add(-time.Millisecond)); due || again.Due != got.Due {
-			t.Errorf("%v: surfaces early, or is due at another time: %+v", d, again)
-		}
+		again, due := policy.Surface(tiers, got.Due, got.Due.Add(-time.Millisecond))
+		expect.That(t, !due && again.Due == got.Due, "%v: surfaces early, or is due at another time: %+v", d, again)
 	}
 }
 
@@ -86,9 +84,8 @@ func TestEngine_S4_2_unknownErrors(t *testing.T) {
 			})
 			cfg.Unknown = unknown
 			b.drain(b.engine(cfg))
-			if dead := len(b.read(source + ".dlq")); attempts != want || dead != 2-want {
-				t.Errorf("%d attempts and %d dead letters", attempts, dead)
-			}
+			dead := len(b.read(source + ".dlq"))
+			expect.That(t, attempts == want && dead == 2-want, "%d attempts and %d dead letters", attempts, dead)
 		})
 	}
 }
@@ -103,7 +100,6 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	})
 	cfg.Unknown = classify.RetryBackoff
 	b.drain(b.engine(cfg))
-	if deadLetters := b.read(source + ".dlq"); len(deadLetters) != 1 || headerOf(deadLetters[0], header.KeyAttempt) != "1" {
-		t.Errorf("dead letters %v", deadLetters)
-	}
+	deadLetters := b.read(source + ".dlq")
+	expect.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyAttempt) == "1", "dead letters %v", deadLetters)
 }

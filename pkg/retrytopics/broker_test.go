@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -63,11 +64,8 @@ func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
 
 func (b *broker) engine(cfg retrytopics.Config) *retrytopics.Engine {
 	b.t.Helper()
-	e, err := retrytopics.New(cfg)
-	must.That(b.t, err == nil, "%v", err)
-	if err := e.CreateTopics(b.t.Context()); err != nil {
-		b.t.Fatal(err)
-	}
+	e := must.Get(retrytopics.New(cfg))(b.t)
+	must.Do(b.t, e.CreateTopics(b.t.Context()))
 	return e
 }
 
@@ -76,9 +74,7 @@ func (b *broker) drain(e *retrytopics.Engine) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(30*time.Second))
 	defer cancel()
-	if err := e.RunUntilEnd(ctx); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, e.RunUntilEnd(ctx))
 }
 
 // runs starts an engine. The context limits the wait for a state of the engine. end stops the engine, which must not have failed.
@@ -89,9 +85,7 @@ func (b *broker) runs(e *retrytopics.Engine) (ctx context.Context, end func()) {
 	go func() { ended <- e.Run(ctx) }()
 	end = sync.OnceFunc(func() {
 		stop()
-		if err := <-ended; err != nil {
-			b.t.Error(err)
-		}
+		expect.Do(b.t, <-ended)
 	})
 	b.t.Cleanup(end)
 	return ctx, end
@@ -104,9 +98,7 @@ func (b *broker) produce(records ...*kgo.Record) {
 			r.Topic = source
 		}
 	}
-	if err := b.client.ProduceSync(b.t.Context(), records...).FirstErr(); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, b.client.ProduceSync(b.t.Context(), records...).FirstErr())
 }
 
 // read gives all committed records of a topic.
@@ -135,9 +127,7 @@ func (b *broker) read(topic string) []*kgo.Record {
 	var all []*kgo.Record
 	for len(left) > 0 {
 		fetches := consumer.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			b.t.Fatalf("read %s: %v; unread partitions %v", topic, err, left)
-		}
+		must.Do(b.t, fetches.Err())
 		fetches.EachRecord(func(r *kgo.Record) {
 			if !r.Attrs.IsControl() {
 				all = append(all, r)
@@ -162,8 +152,7 @@ func headerOf(r *kgo.Record, key string) string {
 // cacheIDs notes the ids of topics, by which newer requests name them.
 func (b *broker) cacheIDs(topics ...string) {
 	b.t.Helper()
-	details, err := kadm.NewClient(b.client).ListTopics(b.t.Context(), topics...)
-	must.That(b.t, err == nil, "%v", err)
+	details := must.Get(kadm.NewClient(b.client).ListTopics(b.t.Context(), topics...))(b.t)
 	b.ids = map[string][16]byte{}
 	for _, d := range details {
 		b.ids[d.Topic] = d.ID

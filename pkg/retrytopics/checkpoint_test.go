@@ -31,12 +31,10 @@ func TestCheckpoint_S4_14_roundTrip(t *testing.T) {
 	got, err := decodeCheckpoint(r.Value)
 	expect.That(t, err == nil && reflect.DeepEqual(got, sample()), "got %+v, %v", got, err)
 	// A version without checkpoints reads it as the state of a key of which nothing waits.
-	if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyorder.State{}) {
-		t.Errorf("as a state: %+v, %v", st, err)
-	}
-	if m, ok, err := ReadRemembered(r.Key, r.Value, ScaleOffset); ok || m.Known || err != nil {
-		t.Errorf("as a version: %v, %v", ok, err)
-	}
+	st, err := decodeState(r.Value, ScaleOffset)
+	expect.That(t, err == nil && st == (keyorder.State{}), "as a state: %+v, %v", st, err)
+	m, ok, err := ReadRemembered(r.Key, r.Value, ScaleOffset)
+	expect.That(t, !ok && !m.Known && err == nil, "as a version: %v, %v", ok, err)
 }
 
 func TestCheckpoint_S4_14_refuses(t *testing.T) {
@@ -72,13 +70,11 @@ func TestCheckpoint_S4_14_refuses(t *testing.T) {
 func TestStateKey_S4_14_noKeyIsTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	for _, k := range []string{"", "k", "\x00", checkpointKey, checkpointKey + "k", checkpointKey + checkpointKey, checkpointKey[:5]} {
-		if got, ok := keyOfState(stateKeyOf(k)); !ok || got != k {
-			t.Errorf("%q became %q, %v", k, got, ok)
-		}
+		got, ok := keyOfState(stateKeyOf(k))
+		expect.That(t, ok && got == k, "%q became %q, %v", k, got, ok)
 	}
-	if _, ok := keyOfState([]byte(checkpointKey)); ok {
-		t.Error("the checkpoint was taken for a key")
-	}
+	_, ok := keyOfState([]byte(checkpointKey))
+	expect.That(t, !ok, "the checkpoint was taken for a key")
 }
 
 func FuzzCheckpoint(f *testing.F) {

@@ -33,13 +33,11 @@ func TestDeadline(t *testing.T) {
 				defer cancel(nil)
 				d := &deadline{Context: parent, at: time.Now().Add(time.Second)}
 				defer d.end()
-				if at, ok := d.Deadline(); !ok || !at.Equal(d.at) {
-					t.Errorf("Deadline = %v, %v, want %v", at, ok, d.at)
-				}
+				at, ok := d.Deadline()
+				expect.That(t, ok && at.Equal(d.at), "Deadline = %v, %v, want %v", at, ok, d.at)
 				c.do(d, cancel)
-				if err, cause := d.Err(), context.Cause(d); !errors.Is(err, c.err) || !errors.Is(cause, c.cause) {
-					t.Errorf("Err = %v, cause %v, want %v and %v", err, cause, c.err, c.cause)
-				}
+				err, cause := d.Err(), context.Cause(d)
+				expect.That(t, errors.Is(err, c.err) && errors.Is(cause, c.cause), "Err = %v, cause %v, want %v and %v", err, cause, c.err, c.cause)
 				expect.That(t, d.Value(name{}) == "lane", "the parent's values are lost")
 			})
 		})
@@ -51,13 +49,11 @@ func TestDeadline_children_end_with_it(t *testing.T) {
 	d := &deadline{Context: t.Context(), at: time.Now().Add(time.Hour)}
 	child, cancel := context.WithTimeout(d, 2*time.Hour)
 	defer cancel()
-	if at, _ := child.Deadline(); !at.Equal(d.at) {
-		t.Errorf("the child's deadline is %v, want the parent's %v", at, d.at)
-	}
+	at, _ := child.Deadline()
+	expect.That(t, at.Equal(d.at), "the child's deadline is %v, want the parent's %v", at, d.at)
 	d.end()
 	<-child.Done()
 	late := &deadline{Context: child, at: time.Now().Add(3 * time.Hour)}
-	if at, _ := late.Deadline(); !at.Equal(d.at) {
-		t.Errorf("deadline %v, want that of the parent, which comes before: %v", at, d.at)
-	}
+	at, _ = late.Deadline()
+	expect.That(t, at.Equal(d.at), "deadline %v, want that of the parent, which comes before: %v", at, d.at)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -44,9 +45,8 @@ func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
 	afterDeniedRead(t, func(ctx context.Context, b *broker, e *retrytopics.Engine) {
 		b.produce(numbered("second", 1)...)
 		b.until(ctx, func() bool { return len(b.read(output)) == 2 })
-		if blocked, yes := e.Blocked(); yes {
-			t.Errorf("it commits and is blocked: %+v", blocked)
-		}
+		blocked, yes := e.Blocked()
+		expect.That(t, !yes, "it commits and is blocked: %+v", blocked)
 	})
 }
 
@@ -81,7 +81,5 @@ func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
 	denied.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 2 })
 	end()
-	if n := asked.Load(); n != 2 {
-		t.Errorf("the handler was asked %d times for two records", n)
-	}
+	expect.Equal(t, asked.Load(), 2, "the handler was asked")
 }

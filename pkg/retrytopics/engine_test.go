@@ -71,9 +71,8 @@ func TestEngine_C1_deliversEveryRecordOnce(t *testing.T) {
 	seen := map[string]int{}
 	for _, r := range out {
 		seen[string(r.Value)]++
-		if got := headerOf(r, header.KeySource); !strings.HasPrefix(got, source+"/") {
-			t.Fatalf("output has %s %q", header.KeySource, got)
-		}
+		got := headerOf(r, header.KeySource)
+		must.That(t, strings.HasPrefix(got, source+"/"), "output has %s %q", header.KeySource, got)
 	}
 	expect.That(t, len(out) == 500 && len(seen) == 500, "%d outputs of %d events, want 500 of 500", len(out), len(seen))
 }
@@ -87,9 +86,8 @@ func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T
 	var committed []*retrytopics.Event
 	cfg.Hooks.OnCommit = func(e []*retrytopics.Event) { committed = append(committed, e...) }
 	b.drain(b.engine(cfg))
-	if out := b.read(output); len(out) != 40 || headerOf(out[0], header.KeyAttempt) != "4" {
-		t.Fatalf("%d outputs, want 40 with attempt 4", len(out))
-	}
+	out := b.read(output)
+	must.That(t, len(out) == 40 && headerOf(out[0], header.KeyAttempt) == "4", "%d outputs, want 40 with attempt 4", len(out))
 	for k, began := range f.began {
 		for i := range began {
 			if began[i].Before(f.due[k][i]) {
@@ -132,9 +130,8 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 			t.Errorf("letter %q=%q differs from its source %+v", l.Key, l.Value, o)
 			continue
 		}
-		if got := header.ProducerHeaders(l.Headers); len(got) != len(o.Headers) || len(got) > 0 && !reflect.DeepEqual(got, o.Headers) {
-			t.Errorf("producer headers %v, want %v", got, o.Headers)
-		}
+		got := header.ProducerHeaders(l.Headers)
+		expect.That(t, len(got) == len(o.Headers) && (len(got) <= 0 || reflect.DeepEqual(got, o.Headers)), "producer headers %v, want %v", got, o.Headers)
 		c, err := header.ParseControl(l.Headers)
 		expect.That(t, err == nil && c.ErrorCode == string(classify.CodeUnknown) && c.DeadLetterID != "" && c.Attempt == 1 && c.Due.IsZero(), "control headers %+v, %v", c, err)
 	}
@@ -168,9 +165,8 @@ func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 	if len(deadLetters) != 1 || headerOf(deadLetters[0], header.KeyErrorCode) != string(classify.CodePanic) || len(b.read(output)) != 19 {
 		t.Fatalf("letters %v, %d outputs", deadLetters, len(b.read(output)))
 	}
-	if msg := headerOf(deadLetters[0], header.KeyErrorMessage); strings.Contains(msg, "goroutine") {
-		t.Errorf("the message holds a stack: %s", msg)
-	}
+	msg := headerOf(deadLetters[0], header.KeyErrorMessage)
+	expect.That(t, !strings.Contains(msg, "goroutine"), "the message holds a stack: %s", msg)
 }
 
 func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *testing.T) {
@@ -242,15 +238,12 @@ func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) 
 			dead := b.read(source + ".dlq")
 			must.That(t, len(dead) == 1 && headerOf(dead[0], header.KeyErrorCode) == string(classify.CodeOutputTooLarge) && string(dead[0].Value) == "v3", "dead letters %v", dead)
 			if outputs == nil {
-				if request, response := headerOf(dead[0], header.KeyErrorRequest), headerOf(dead[0], header.KeyErrorResponse); request != `{"method":"produce","topic":"features.out"}` || response != `{"kafka_error":10}` {
-					t.Errorf("S2-5: request %s, response %s", request, response)
-				}
+				request, response := headerOf(dead[0], header.KeyErrorRequest), headerOf(dead[0], header.KeyErrorResponse)
+				expect.That(t, request == `{"method":"produce","topic":"features.out"}` && response == `{"kafka_error":10}`, "S2-5: request %s, response %s", request, response)
 			} else if text := headerOf(dead[0], header.KeyErrorMessage); !strings.Contains(text, "features.out") || !strings.Contains(text, "max.message.bytes") {
 				t.Errorf("the message does not say what to do: %s", text)
 			}
-			if out := b.read(output); len(out) != 29 {
-				t.Errorf("%d outputs, want 29", len(out))
-			}
+			expect.Equal(t, len(b.read(output)), 29, "outputs")
 		})
 	}
 }
@@ -261,9 +254,8 @@ func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
 	cfg := b.config(copied)
 	cfg.DLQ = "nowhere"
 	e := must.Get(retrytopics.New(cfg))(t)
-	if err := e.Run(t.Context()); !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), "nowhere") {
-		t.Errorf("got %v", err)
-	}
+	err := e.Run(t.Context())
+	expect.That(t, errors.Is(err, retrytopics.ErrTopics) && strings.Contains(err.Error(), "nowhere"), "got %v", err)
 }
 
 func TestNewReportsEveryFault(t *testing.T) {

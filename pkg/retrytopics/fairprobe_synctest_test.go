@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -40,9 +41,8 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 					}
 					s.hold(asked, failure)
 				}
-				if took := time.Since(begin); took > 2*cooldown {
-					t.Errorf("the good record was asked for after %v", took)
-				}
+				took := time.Since(begin)
+				expect.That(t, took <= 2*cooldown, "the good record was asked for after %v", took)
 				for range bad {
 					asked := s.next()
 					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
@@ -50,9 +50,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 					asked.down = failure
 					s.done(asked)
 				}
-				if got := s.harvest(); len(got) != bad+1 {
-					t.Errorf("%d of %d finished", len(got), bad+1)
-				}
+				expect.Equal(t, len(s.harvest()), bad+1, "of")
 			})
 		})
 	}
@@ -76,9 +74,8 @@ func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 		began := time.Now()
 		s.done(probe)
 		next := s.next()
-		if took := time.Since(began); took != time.Minute || next == probe {
-			t.Errorf("the next one was asked for after %v", took)
-		}
+		took := time.Since(began)
+		expect.That(t, took == time.Minute && next != probe, "the next one was asked for after %v", took)
 		s.done(next)
 		s.done(s.next())
 	})

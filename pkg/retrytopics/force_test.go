@@ -89,9 +89,7 @@ func (f *forcing) replays(force bool) {
 
 func (f *forcing) want(took ...string) {
 	f.t.Helper()
-	if !slices.Equal(f.took, took) {
-		f.t.Errorf("got  %q\nwant %q", f.took, took)
-	}
+	expect.That(f.t, slices.Equal(f.took, took), "got  %q\nwant %q", f.took, took)
 	f.took = nil
 }
 
@@ -151,9 +149,8 @@ func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
 			f.want("k/2 superseded")
 			replay(true)
 			f.want("k/2 delivered by force")
-			if left := compacted(f.read(source + ".state")); len(left) != 0 {
-				t.Errorf("the state still knows %v", left)
-			}
+			left := compacted(f.read(source + ".state"))
+			expect.That(t, len(left) == 0, "the state still knows %v", left)
 		})
 	}
 }
@@ -171,9 +168,8 @@ func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing
 	f.want("k/w retried", "k/a delivered by force", "k/w superseded")
 	f.sends("k/n")
 	f.want("k/n delivered")
-	if left := compacted(f.read(source + ".state")); len(left) != 0 {
-		t.Errorf("the state still knows %v", left)
-	}
+	left := compacted(f.read(source + ".state"))
+	expect.That(t, len(left) == 0, "the state still knows %v", left)
 }
 
 // The flag goes through the tiers with the place of the replay: a retry overwrites what was there when it was put back, and
@@ -206,9 +202,7 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	f.want("k/2 dead_lettered", "k/5 delivered", "k/2 dead_lettered")
 	dead := f.read(source + ".dlq")
 	must.That(t, len(dead) == 2 && headerOf(dead[0], header.KeyDeadLetterID) == headerOf(dead[1], header.KeyDeadLetterID), "%d records in the DLQ, want two of one letter", len(dead))
-	if got := headerOf(dead[1], header.KeyForceVersion) + headerOf(dead[1], header.KeyReplaySource); got != "" {
-		t.Errorf("the letter still has %q", got)
-	}
+	expect.Equal(t, headerOf(dead[1], header.KeyForceVersion)+headerOf(dead[1], header.KeyReplaySource), "", "the letter still")
 	delete(f.fail, "k/2 1")
 	f.produce(f.letters(false)[1])
 	f.drain(f.engine(f.cfg))
@@ -228,9 +222,7 @@ func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
 		&kgo.Record{Key: []byte("k"), Value: []byte("k/9"), Headers: []kgo.RecordHeader{{Key: header.KeyForceVersion, Value: []byte("maybe")}}})
 	f.drain(f.engine(f.cfg))
 	f.want("k/5 delivered", "k/2 superseded", "k/9 dead_lettered")
-	if code := headerOf(f.read(source + ".dlq")[0], header.KeyErrorCode); code != "malformed_header" {
-		t.Errorf("code %q", code)
-	}
+	expect.Equal(t, headerOf(f.read(source + ".dlq")[0], header.KeyErrorCode), "malformed_header", "code")
 }
 
 // Engines are stopped in the middle of forced replays again and again: each takes effect once, and once only.

@@ -48,7 +48,5 @@ func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 	b.produce(&kgo.Record{Key: []byte("b"), Value: []byte("v")})
 	eventually.Until(ctx, t, "the record after the refusal", func() (bool, string) { n := delivered.Load(); return n == 2, fmt.Sprint(n) })
 	end()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	expect.Do(t, <-ended)
 }

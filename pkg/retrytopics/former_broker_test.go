@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -52,9 +53,7 @@ func (b *broker) park(n int, tiers []policy.Tier, change ...func(*retrytopics.Co
 	for i := range n {
 		b.produce(&kgo.Record{Key: []byte{byte(i)}, Value: []byte("v")})
 	}
-	if err := e.Run(ctx); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, e.Run(ctx))
 }
 
 func tier(delay time.Duration) policy.Tier {
@@ -71,17 +70,13 @@ func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 	other.Retries.Tiers = []policy.Tier{tier(300 * time.Millisecond)}
 	e := b.engine(other)
 	b.drain(e)
-	if out := b.read(output); len(out) != n {
-		t.Fatalf("%d outputs, want %d", len(out), n)
-	}
+	must.Equal(t, len(b.read(output)), n, "outputs")
 	for _, s := range e.Stats().Tiers {
 		expect.That(t, s.Waiting == 0 && s.Former == (s.Delay == 2*time.Second), "%+v", s)
 	}
 	b.park(n, []policy.Tier{tier(2 * time.Second)})
 	b.drain(b.engine(b.config(failsFirst(t, 1))))
-	if out := b.read(output); len(out) != 2*n {
-		t.Fatalf("%d outputs, want %d", len(out), 2*n)
-	}
+	must.Equal(t, len(b.read(output)), 2*n, "outputs")
 }
 
 // S0-4: an instance that runs finds a tier that another one has made meanwhile.
@@ -120,9 +115,7 @@ func TestFormerTier_S3_1_anothersRecordsBeyondTheSource(t *testing.T) {
 	}
 	committed, err := kadm.NewClient(b.client).FetchOffsets(t.Context(), b.config(nil).Group)
 	expect.That(t, err == nil && len(committed[former.Topic]) != 0, "the group has committed nothing in %s, so this tests nothing: %v", former.Topic, err)
-	if waiting := len(b.read(former.Topic)); waiting != partitions+2 {
-		t.Errorf("%d records wait for roads, want %d", waiting, partitions+2)
-	}
+	expect.Equal(t, len(b.read(former.Topic)), partitions+2, "records wait for roads")
 }
 
 // S0-4: records of this pipeline in partitions beyond those of the source are refused. The error names the command that repairs it.

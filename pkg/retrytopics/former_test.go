@@ -20,9 +20,8 @@ func TestTierDelay_S3_1_isTheInverseOfTierTopic(t *testing.T) {
 		}
 	}
 	for _, topic := range []string{"a", "a.retry-", "a.retry-2", "a.retry-2s.dlq", "a.retry--2s", "a.retry-0s", "a.retry-s", "b.retry-2s", "a.retry-.5s", "a.retry-2d"} {
-		if delay, ok := TierDelay("a.retry-", topic); ok {
-			t.Errorf("%s is taken for a tier of %v", topic, delay)
-		}
+		delay, ok := TierDelay("a.retry-", topic)
+		expect.That(t, !ok, "%s is taken for a tier of %v", topic, delay)
 	}
 }
 
@@ -30,9 +29,8 @@ func FuzzTierDelay(f *testing.F) {
 	f.Add("a.retry-", "2s")
 	f.Add("", "1h")
 	f.Fuzz(func(t *testing.T, prefix, suffix string) {
-		if delay, ok := TierDelay(prefix, prefix+suffix); ok && delay <= 0 {
-			t.Errorf("%q: %v", prefix+suffix, delay)
-		}
+		delay, ok := TierDelay(prefix, prefix+suffix)
+		expect.That(t, !ok || delay > 0, "%q: %v", prefix+suffix, delay)
 	})
 }
 

@@ -3,6 +3,8 @@ package retrytopics
 import (
 	"slices"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // S3-1: who consumes the source, is this instance, or is not described in the middle of a rebalance, is no stranger in the group.
@@ -21,9 +23,8 @@ func TestStrangers_S3_1_areThoseWhoConsumeSomethingElse(t *testing.T) {
 		"another pipeline, with our tiers": {[]groupMember{{"x", "/c", []string{"features.retry-2s"}}}, []string{"x on /c consumes features.retry-2s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := foreignMembers(c.group, "features", "one"); !slices.Equal(got, c.want) {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			got := foreignMembers(c.group, "features", "one")
+			expect.That(t, slices.Equal(got, c.want), "%q, want %q", got, c.want)
 		})
 	}
 }

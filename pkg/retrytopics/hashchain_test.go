@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -73,9 +74,7 @@ func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 		last[r.Partition]++
 		all++
 	}
-	if want := rounds * each / 10; all != want {
-		t.Errorf("%d entries, want %d", all, want)
-	}
+	expect.Equal(t, rounds*each/10, all, "entries")
 	heads := map[int32]string{}
 	for _, r := range b.read(headTopic) {
 		heads[r.Partition] = string(r.Value)
@@ -94,11 +93,9 @@ func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
 		return retrytopics.Result{}, nil
 	})
 	cfg.Journal.HashChain, cfg.Delivery = counting(), retrytopics.AtLeastOnce
-	if _, err := retrytopics.New(cfg); err == nil || !strings.Contains(err.Error(), "fork") {
-		t.Errorf("got %v", err)
-	}
+	_, err := retrytopics.New(cfg)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "fork"), "got %v", err)
 	cfg.Journal.HashChain, cfg.Delivery = retrytopics.HashChain{HeadTopic: headTopic}, retrytopics.ExactlyOnce
-	if _, err := retrytopics.New(cfg); err == nil || !strings.Contains(err.Error(), "no Extend") {
-		t.Errorf("got %v", err)
-	}
+	_, err = retrytopics.New(cfg)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "no Extend"), "got %v", err)
 }

@@ -51,14 +51,11 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	for _, word := range []string{"User:pipeline", "Write", "topic " + output} {
 		expect.That(t, strings.Contains(blocked.Reason, word), "the reason does not say %q: %s", word, blocked.Reason)
 	}
-	if n := aborted.Load(); n != 3 {
-		t.Errorf("%d aborted transactions until the engine was blocked", n)
-	}
+	expect.Equal(t, aborted.Load(), 3, "aborted transactions until the engine was blocked")
 	denied.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 520 })
-	if _, yes := e.Blocked(); yes {
-		t.Error("it commits and is blocked")
-	}
+	_, yes := e.Blocked()
+	expect.That(t, !yes, "it commits and is blocked")
 	if most.Load() != 1 {
 		t.Errorf("a handler ran %d times for one record", most.Load())
 	}
@@ -94,9 +91,7 @@ func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
 	b.until(ctx, func() bool { return denied.Hits() > 5 }) // a new session has tried, too
 	denied.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
-	if n := calls.Load(); n != 20 {
-		t.Errorf("%d calls for 20 records", n)
-	}
+	expect.Equal(t, calls.Load(), 20, "calls for 20 records")
 	end()
 }
 
@@ -129,12 +124,10 @@ func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 	refused := fails(cluster, kmsg.TxnOffsetCommit, "", kerr.IllegalGeneration)
 	b.produce(numbered("more", 100)...)
 	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
-	if n := aborted.Load(); n > 4 {
-		t.Errorf("%d aborted transactions until the engine was blocked", n)
-	}
-	if blocked, _ := e.Blocked(); !strings.Contains(blocked.Reason, "group g") {
-		t.Errorf("the reason does not name the group: %s", blocked.Reason)
-	}
+	n := aborted.Load()
+	expect.That(t, n <= 4, "%d aborted transactions until the engine was blocked", n)
+	blocked, _ := e.Blocked()
+	expect.That(t, strings.Contains(blocked.Reason, "group g"), "the reason does not name the group: %s", blocked.Reason)
 	refused.Remove()
 	b.until(ctx, func() bool { return len(b.read(output)) == 120 })
 	end()

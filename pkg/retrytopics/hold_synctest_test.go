@@ -35,9 +35,8 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 		for range 49 {
 			s.done(s.next())
 		}
-		if got := s.harvest(); len(got) != 50 || len(s.holds) != 0 {
-			t.Errorf("%d of 50 finished, %d dependencies held", len(got), len(s.holds))
-		}
+		got := s.harvest()
+		expect.That(t, len(got) == 50 && len(s.holds) == 0, "%d of 50 finished, %d dependencies held", len(got), len(s.holds))
 	})
 }
 

@@ -69,9 +69,7 @@ func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testin
 	b.drain(engine)
 	stop()
 	wg.Wait()
-	if got := fmt.Sprint(outcomes); got != "map[delivered attempt 1:400]" {
-		t.Errorf("outcomes %s", got)
-	}
+	expect.Equal(t, fmt.Sprint(outcomes), "map[delivered attempt 1:400]", "outcomes")
 	expect.That(t, len(most.Held) == 1 && most.Held[0].Dependency == "places" && most.Held[0].Records != 0, "held %+v", most.Held)
 	b.inOrder(400)
 }

@@ -127,9 +127,7 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 				}
 			}
 			expect.That(t, fmt.Sprint(dead) == fmt.Sprint(want), "dead letters %v, want %v", dead, want)
-			if n := len(b.read(output)); n != 200-len(want) {
-				t.Errorf("%d outputs", n)
-			}
+			expect.Equal(t, len(b.read(output)), 200-len(want), "outputs")
 		})
 	}
 }
@@ -149,7 +147,6 @@ func TestEngine_S0_4_aRefusedOutputAfterTrouble(t *testing.T) {
 		return kerr.InvalidRecord.Code
 	}, func(r *kmsg.Record) bool { return r.Key == nil })
 	b.drain(e)
-	if dead, out := len(b.read(source+".dlq")), len(b.read(output)); dead != 2 || out != 18 {
-		t.Errorf("%d dead letters and %d outputs", dead, out)
-	}
+	dead, out := len(b.read(source+".dlq")), len(b.read(output))
+	expect.That(t, dead == 2 && out == 18, "%d dead letters and %d outputs", dead, out)
 }

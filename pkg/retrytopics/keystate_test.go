@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -19,13 +20,11 @@ func TestKeyState_S3_1_isReadAsItWasWritten(t *testing.T) {
 		{Next: 1, Held: "L", HeldParts: "1-3,17", HeldRemaining: true},
 	} {
 		r := must.Get(encodeState("s", 0, "k", st, ScaleOffset))(t)
-		if got := must.Get(decodeState(r.Value, ScaleOffset))(t); !reflect.DeepEqual(got, st) {
-			t.Errorf("%s was read as %+v", r.Value, got)
-		}
+		got := must.Get(decodeState(r.Value, ScaleOffset))(t)
+		expect.That(t, reflect.DeepEqual(got, st), "%s was read as %+v", r.Value, got)
 	}
 	for _, text := range []string{`{"format":2}`, `{"format":1,"held":"L","held_parts":"3-1"}`, `{"format":1,"held":"L","held_parts":"x"}`, `{"format":1,"last":-1}`} {
-		if st, err := decodeState([]byte(text), ScaleOffset); err == nil {
-			t.Errorf("%s was read as %+v", text, st)
-		}
+		st, err := decodeState([]byte(text), ScaleOffset)
+		expect.That(t, err != nil, "%s was read as %+v", text, st)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -84,9 +85,8 @@ func (rule versionRule) find() (err error, games int) {
 // S0-6: what is remembered of a key in three numbers decides as the list of all that ever took effect would.
 func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
 	t.Parallel()
-	if err, game := ownRule.find(); err != nil {
-		t.Errorf("game %d: %v", game, err)
-	}
+	err, game := ownRule.find()
+	expect.That(t, err == nil, "game %d: %v", game, err)
 }
 
 // Each of these is wrong by a little, and the property finds it.
@@ -118,33 +118,28 @@ func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
 		}},
 		"every event is a delete": {Latest.Outdates, func(n Latest, v header.Version, _ bool) Latest { return n.After(v, true) }},
 	} {
-		if err, _ := mutant.find(); err == nil {
-			t.Errorf("%s: not found", name)
-		}
+		err, _ := mutant.find()
+		expect.That(t, err != nil, "%s: not found", name)
 	}
 }
 
 func TestNewest_joinKnowsBoth(t *testing.T) {
 	t.Parallel()
 	a, b := Latest{header.Version{Number: 5, Offset: 1}, 9}, Latest{header.Version{Number: 4, Offset: 7}, 3}
-	if want := (Latest{header.Version{Number: 5, Offset: 1}, 9}); a.Join(b) != want || b.Join(a) != want {
-		t.Errorf("%v and %v", a.Join(b), b.Join(a))
-	}
+	want := (Latest{header.Version{Number: 5, Offset: 1}, 9})
+	expect.That(t, a.Join(b) == want && b.Join(a) == want, "%v and %v", a.Join(b), b.Join(a))
 }
 
 // Numbers of another scale say nothing: what lay in the source up to the newest event is older than it, all behind it is newer.
 func TestNewest_S0_6_onAnotherScaleTheOffsetDecides(t *testing.T) {
 	t.Parallel()
 	for _, n := range []Latest{{header.Version{Number: 1000, Offset: 7}, 0}, {header.Version{Number: -3, Offset: 7}, 3}, {header.Version{Number: 1000, Offset: 7}, 8}} {
-		if same := n.On("a", "a"); same != n || n.On("", "a") != n || n.On("a", "") != n {
-			t.Errorf("%v changes on its own scale, or one that is not known", n)
-		}
+		expect.That(t, n.On("a", "a") == n && n.On("", "a") == n && n.On("a", "") == n, "%v changes on its own scale, or one that is not known", n)
 		other := n.On("a", "b")
 		for number := int64(-5); number < 5; number++ {
 			for offset := range int64(15) {
-				if got, want := other.Outdates(header.Version{Number: number, Offset: offset}), offset <= 7; got != want {
-					t.Errorf("%v: version %d at offset %d is outdated: %t, want %t", n, number, offset, got, want)
-				}
+				got, want := other.Outdates(header.Version{Number: number, Offset: offset}), offset <= 7
+				expect.That(t, got == want, "%v: version %d at offset %d is outdated: %t, want %t", n, number, offset, got, want)
 			}
 		}
 	}

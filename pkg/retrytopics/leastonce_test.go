@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -47,7 +48,5 @@ func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T)
 	must.Do(t, engine.Run(ctx))
 	gone.Store(false)
 	b.drain(b.engine(cfg))
-	if out := b.read(output); len(out) != 1 {
-		t.Errorf("%d outputs, want 1", len(out))
-	}
+	expect.Equal(t, len(b.read(output)), 1, "outputs")
 }

@@ -50,9 +50,8 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 			expect.That(t, !s.skipGaps(), "the gap is found again")
 			s.arrive(l, &kgo.FetchPartition{LogStartOffset: c.start, Records: []*kgo.Record{{Offset: c.start}}})
 			expect.That(t, slices.Equal(s.losses, c.lost) && l.window.Next() == c.next, "losses %v at %d, want %v at %d", s.losses, l.window.Next(), c.lost, c.next)
-			if passed := s.passed(); (len(passed) > 0) != c.passed {
-				t.Errorf("passed over %v", passed)
-			}
+			passed := s.passed()
+			expect.That(t, (len(passed) > 0) == c.passed, "passed over %v", passed)
 		})
 	}
 }
@@ -62,8 +61,7 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 	t.Parallel()
 	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 	s := e.unconnected(t.Context(), defaultMaxMetadata)
-	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 5})
-	must.That(t, err == nil, "%v", err)
+	l := must.Get(newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 5}))(t)
 	for _, f := range []struct{ start, first int64 }{
 		{0, 6},   // an offset without a record is no gap
 		{9, 8},   // the start has moved on since the records were read
@@ -72,7 +70,6 @@ func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
 		s.arrive(l, &kgo.FetchPartition{LogStartOffset: f.start, Records: []*kgo.Record{{Offset: f.first}}})
 		l.window.Add(f.first)
 	}
-	if want := []Loss{{"t", 0, 7, 8, 1}, {"t", 0, 9, 12, 3}}; !slices.Equal(s.losses, want) {
-		t.Errorf("got %v, want %v", s.losses, want)
-	}
+	want := []Loss{{"t", 0, 7, 8, 1}, {"t", 0, 9, 12, 3}}
+	expect.That(t, slices.Equal(s.losses, want), "got %v, want %v", s.losses, want)
 }

@@ -105,9 +105,8 @@ func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind
 		must.That(b.t, err == nil || errors.Is(err, retrytopics.ErrRunning), "%v", err)
 		return err == nil, fmt.Sprint(err)
 	})
-	if left, err := e.PlanAdoption(ctx); err != nil || len(left.Mismatches) > 0 {
-		b.t.Fatalf("after the adoption: %+v, %v", left, err)
-	}
+	left, err := e.PlanAdoption(ctx)
+	must.That(b.t, err == nil && len(left.Mismatches) <= 0, "after the adoption: %+v, %v", left, err)
 	return plan
 }
 
@@ -117,9 +116,7 @@ func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) 
 	b.expires("g")
 	b.produce(valued(10, "b")...)
 	b.drain(e)
-	if got := len(b.read(output)); got != 40 {
-		t.Errorf("%d outputs, want 40", got)
-	}
+	expect.Equal(t, len(b.read(output)), 40, "outputs")
 	expect.That(t, strings.Contains(log.String(), "goes on from the checkpoint"), "nothing is said of it:\n%s", log)
 }
 
@@ -137,16 +134,11 @@ func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 			} else {
 				b.refusesMemory(e, "source topic features was deleted and re-created")
 			}
-			if got := len(b.read(output)); got != 30 {
-				t.Fatalf("%d outputs before the adoption, want 30", got)
-			}
-			if plan := b.adopts(e, retrytopics.MismatchSource); plan.Forgotten != 30 || plan.Partitions != partitions {
-				t.Errorf("the plan: %+v", plan)
-			}
+			must.Equal(t, len(b.read(output)), 30, "outputs before the adoption")
+			plan := b.adopts(e, retrytopics.MismatchSource)
+			expect.That(t, plan.Forgotten == 30 && plan.Partitions == partitions, "the plan: %+v", plan)
 			b.drain(e)
-			if got := len(b.read(output)); got != 50 {
-				t.Errorf("%d outputs, want 50", got)
-			}
+			expect.Equal(t, len(b.read(output)), 50, "outputs")
 		})
 	}
 }
@@ -168,9 +160,8 @@ func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
 	end()
 	b.recreate(source)
 	outage = false
-	if plan := b.adopts(e, retrytopics.MismatchSource); plan.Kept != 2 || plan.Waiting < 2 {
-		t.Errorf("the plan: %+v", plan)
-	}
+	plan := b.adopts(e, retrytopics.MismatchSource)
+	expect.That(t, plan.Kept == 2 && plan.Waiting >= 2, "the plan: %+v", plan)
 	b.produce(&kgo.Record{Key: []byte("w0"), Value: []byte("new")})
 	b.drain(e)
 	last := map[string]string{}
@@ -200,9 +191,7 @@ func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
 			b.refusesMemory(e, c.word)
 			b.adopts(e, c.kind)
 			b.drain(e)
-			if got := len(b.read(output)); got != 40 {
-				t.Errorf("%d outputs, want 40", got)
-			}
+			expect.Equal(t, len(b.read(output)), 40, "outputs")
 		})
 	}
 }
@@ -227,9 +216,7 @@ func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
 		}
 		must.That(t, found != 0, "no checkpoint")
 	}
-	if got := len(b.read(output)); got != 50 {
-		t.Errorf("%d outputs, want 50", got)
-	}
+	expect.Equal(t, len(b.read(output)), 50, "outputs")
 }
 
 func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
@@ -242,9 +229,7 @@ func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
 	b.adopts(renamed, retrytopics.MismatchGroup)
 	b.produce(valued(10, "b")...)
 	b.drain(renamed)
-	if got := len(b.read(output)); got != 40 {
-		t.Errorf("%d outputs, want 40: the new group goes on where the former one stopped", got)
-	}
+	expect.Equal(t, len(b.read(output)), 40, "outputs")
 }
 
 func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
@@ -253,9 +238,8 @@ func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
 	e, _ := b.remembering(copied)
 	ctx, end := b.runs(e)
 	b.until(ctx, func() bool { return e.Stats().Joined })
-	if _, err := e.Adopt(ctx); !errors.Is(err, retrytopics.ErrRunning) || !strings.Contains(err.Error(), "one on ") {
-		t.Errorf("got %v, want ErrRunning and the name of the instance", err)
-	}
+	_, err := e.Adopt(ctx)
+	expect.That(t, errors.Is(err, retrytopics.ErrRunning) && strings.Contains(err.Error(), "one on "), "got %v, want ErrRunning and the name of the instance", err)
 	end()
 }
 
@@ -271,9 +255,8 @@ func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
 	go func() { ended <- e.Run(ctx) }()
 	b.until(ctx, func() bool { return len(b.read(output)) == 30 })
 	b.recreate(source)
-	if err := <-ended; !errors.Is(err, retrytopics.ErrMemory) {
-		t.Errorf("got %v, want ErrMemory", err)
-	}
+	err := <-ended
+	expect.That(t, errors.Is(err, retrytopics.ErrMemory), "got %v, want ErrMemory", err)
 }
 
 // A failed attempt may have written beside Kafka, or may not: an event that says what stands is made again, and closed only then.
@@ -295,13 +278,10 @@ func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("v")}, &kgo.Record{Key: []byte("k"), Value: []byte("v")})
 	b.drain(e)
 	for at, n := range tried {
-		if want := 1 + int(at[len(at)-1]-'0'); n != want {
-			t.Errorf("%s was tried %d times, want %d", at, n, want)
-		}
+		expect.Equal(t, 1+int(at[len(at)-1]-'0'), n, at, "was tried")
 	}
-	if got := len(b.read(output)); got != 1 || len(tried) != 2 {
-		t.Errorf("%d outputs of %d events, want 1 of 2", got, len(tried))
-	}
+	got := len(b.read(output))
+	expect.That(t, got == 1 && len(tried) == 2, "%d outputs of %d events, want 1 of 2", got, len(tried))
 }
 
 // A delete that comes late is superseded by the event behind it; what lay before the delete does not come back, whatever its version.
@@ -344,7 +324,6 @@ func TestRunUntilEnd_S4_14_endsNotBeforeTheMemoryIsRead(t *testing.T) {
 	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.JoinGroup}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 5})
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
-	if err := e.RunUntilEnd(ctx); !errors.Is(err, retrytopics.ErrMemory) {
-		t.Errorf("got %v, want ErrMemory", err)
-	}
+	err := e.RunUntilEnd(ctx)
+	expect.That(t, errors.Is(err, retrytopics.ErrMemory), "got %v, want ErrMemory", err)
 }

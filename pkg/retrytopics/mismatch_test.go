@@ -57,9 +57,8 @@ func TestMismatches_S4_14(t *testing.T) {
 				got = append(got, m.Kind)
 			}
 			must.That(t, reflect.DeepEqual(got, c.want), "got %v, want %v", got, c.want)
-			if text := (&memoryError{3, all}).Error(); !strings.Contains(text, "topics adopt -c") || !strings.Contains(text, "partition 3") {
-				t.Errorf("the error: %s", text)
-			}
+			text := (&memoryError{3, all}).Error()
+			expect.That(t, strings.Contains(text, "topics adopt -c") && strings.Contains(text, "partition 3"), "the error: %s", text)
 		})
 	}
 }
@@ -69,13 +68,11 @@ func TestNext_S0_6_theScaleIsThatOfTheLedger(t *testing.T) {
 	t.Parallel()
 	now := around()
 	now.scale = "5e6f7a8b"
-	if next := now.next(sample(), nil); next.scale != "5e6f7a8b" || next.scaleFrom != 5 {
-		t.Errorf("with a ledger: %+v", next)
-	}
+	next := now.next(sample(), nil)
+	expect.That(t, next.scale == "5e6f7a8b" && next.scaleFrom == 5, "with a ledger: %+v", next)
 	now.ledger = ""
-	if next := now.next(sample(), nil); next.scale != "1a2b3c4d" || next.scaleFrom != 5 {
-		t.Errorf("without one: %+v", next)
-	}
+	next = now.next(sample(), nil)
+	expect.That(t, next.scale == "1a2b3c4d" && next.scaleFrom == 5, "without one: %+v", next)
 }
 
 func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
@@ -105,25 +102,21 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 		"tier: %+v", tier)
 	now = around()
 	now.ids["features.ledger"] = id(8)
-	if ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100); ledger.ledger != id(8) || ledger.ledgerFrom != 0 || ledger.generation != 2 {
-		t.Errorf("ledger: %+v", ledger)
-	}
+	ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
+	expect.That(t, ledger.ledger == id(8) && ledger.ledgerFrom == 0 && ledger.generation == 2, "ledger: %+v", ledger)
 	now = around()
 	now.group = "h"
-	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100); group.group != "h" || group.generation != 2 || group.positions["features"] != sample().positions["features"] {
-		t.Errorf("group: %+v", group)
-	}
+	group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
+	expect.That(t, group.group == "h" && group.generation == 2 && group.positions["features"] == sample().positions["features"], "group: %+v", group)
 	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]offsets.Commit{"features": {Offset: 42, Metadata: ""}}, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
 	expect.That(t, state.generation == 3 && state.positions["features"] == (topicPosition{id(1), offsets.Commit{Offset: 42, Metadata: ""}}), "state: %+v", state)
 	expect.That(t, state.same == 0, "without a commit of the source it is not known to be the Same: %+v", state)
 	again := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]offsets.Commit{"features": {Offset: 42, Metadata: ""}}, committedGeneration{offsets.Generations{Now: 2, Same: 1}, true}, 100)
 	expect.That(t, again.generation == 3 && again.same == 2, "the source stayed: %+v", again)
-	if tier := now.adopt(again, []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{}, 100); tier.generation != 3 || tier.same != 2 {
-		t.Errorf("a lost tier: %+v", tier)
-	}
-	if source := now.adopt(again, []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{offsets.Generations{Now: 3, Same: 2}, true}, 100); source.generation != 4 || source.same != 0 {
-		t.Errorf("another source: %+v", source)
-	}
+	tier = now.adopt(again, []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{}, 100)
+	expect.That(t, tier.generation == 3 && tier.same == 2, "a lost tier: %+v", tier)
+	source = now.adopt(again, []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{offsets.Generations{Now: 3, Same: 2}, true}, 100)
+	expect.That(t, source.generation == 4 && source.same == 0, "another source: %+v", source)
 	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, committedGeneration{Generations: offsets.Generations{Now: 0}}, 100)
 	expect.That(t, unbound.generation == 1 && unbound.ledgerFrom == 100 && unbound.positions["features"].at.Offset == -1, "unbound: %+v", unbound)
 }

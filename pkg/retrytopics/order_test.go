@@ -95,9 +95,8 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 		}
 	}
 	expect.That(t, outcomes[policy.OutcomeSuperseded] != 0 && outcomes[policy.OutcomeDelivered]+outcomes[policy.OutcomeSuperseded] == 400, "outcomes %v", outcomes)
-	if left := compacted(b.read(source + ".state")); len(left) != 0 {
-		t.Errorf("the state still knows %v", left)
-	}
+	left := compacted(b.read(source + ".state"))
+	expect.That(t, len(left) == 0, "the state still knows %v", left)
 }
 
 // compacted gives the last value of each key.
@@ -134,9 +133,7 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 	b.drain(b.engine(cfg))
 	b.produce(event("1"), event("3")) // a restart keeps the ledger
 	b.drain(b.engine(cfg))
-	if got := fmt.Sprint(outcomes); got != "[delivered duplicate delivered delivered duplicate delivered]" {
-		t.Errorf("outcomes %v", got)
-	}
+	expect.Equal(t, fmt.Sprint(outcomes), "[delivered duplicate delivered delivered duplicate delivered]", "outcomes")
 }
 
 // A dead letter of another pipeline that was sent here (replayer replay --to) is an event like any other: it is not held to an
@@ -207,9 +204,8 @@ func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
 					t.Errorf("%s ends with %d, want 29", k, ns[len(ns)-1])
 				}
 			}
-			if left := compacted(b.read(source + ".state")); len(left) != 0 {
-				t.Errorf("the state still knows %v", left)
-			}
+			left := compacted(b.read(source + ".state"))
+			expect.That(t, len(left) == 0, "the state still knows %v", left)
 		})
 	}
 }
@@ -224,7 +220,6 @@ func (b *broker) interrupted(cfg retrytopics.Config, events int) {
 			stop()
 		}
 	}
-	if err := b.engine(cfg).RunUntilEnd(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		b.t.Fatal(err)
-	}
+	err := b.engine(cfg).RunUntilEnd(ctx)
+	must.That(b.t, err == nil || errors.Is(err, context.Canceled), "%v", err)
 }

@@ -23,13 +23,11 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 	tp := topicPartition{"in", 0}
 	s.partitions[tp].held = 1 << 20
 	s.balance(true)
-	if paused := client.PauseFetchPartitions(nil); len(paused["in"]) != 1 {
-		t.Fatalf("paused %v", paused)
-	}
+	paused := client.PauseFetchPartitions(nil)
+	must.That(t, len(paused["in"]) == 1, "paused %v", paused)
 	s.reconcile() // nothing is assigned any more
-	if paused := client.PauseFetchPartitions(nil); len(s.partitions) != 0 || len(paused) != 0 {
-		t.Errorf("paused %v, %d lanes are left", paused, len(s.partitions))
-	}
+	paused = client.PauseFetchPartitions(nil)
+	expect.That(t, len(s.partitions) == 0 && len(paused) == 0, "paused %v, %d lanes are left", paused, len(s.partitions))
 }
 
 // What one poll gives is bounded by what is left, also while the source is paused or nothing is assigned yet.
@@ -50,14 +48,10 @@ func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
 		{"only the tier sends, and is full", 1000, 1200, minPoll, true},
 	} {
 		source.held, source.paused, tier.held = c.source, c.paused, c.tier
-		if got := s.room(); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
+		expect.Equal(t, s.room(), c.want, c.name)
 	}
 	clear(s.partitions)
-	if got := s.room(); got != minPoll {
-		t.Errorf("nothing is assigned: %d, want %d", got, minPoll)
-	}
+	expect.Equal(t, s.room(), minPoll, "nothing is assigned")
 }
 
 // S4-15: the results of an aborted transaction may go with their partitions. Nothing is left then that a commit could bring
@@ -113,9 +107,7 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 			s.partitions[topicPartition{"in", 0}].held = 7
 			c.end(s)
 			s.remember() // the session's end
-			if got := s.e.Stats().Lag; got != c.lag {
-				t.Errorf("lag %d, want %d", got, c.lag)
-			}
+			expect.Equal(t, s.e.Stats().Lag, c.lag, "lag")
 		})
 	}
 }
@@ -136,9 +128,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	}
 	waits := func(when string, want int64) {
 		t.Helper()
-		if got := s.known(now).Tiers[0].Waiting; got != want {
-			t.Errorf("%s: %d records wait, want %d", when, got, want)
-		}
+		expect.Equal(t, s.known(now).Tiers[0].Waiting, want, when, "records wait")
 	}
 	take(0, 1, 2) // of a former owner
 	for _, at := range []int64{3, 4, 6} {

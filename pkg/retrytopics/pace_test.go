@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -22,9 +23,7 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 		{0, 0, minPace},
 		{5000, 0, 5000 * int(paceTarget/time.Millisecond)},
 	} {
-		if got := pace(c.n, c.took); got != c.want {
-			t.Errorf("pace(%d, %v) = %d, want %d", c.n, c.took, got, c.want)
-		}
+		expect.Equal(t, pace(c.n, c.took), c.want, "pace", c.n, c.took)
 	}
 }
 
@@ -48,9 +47,8 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 				for n := range 2 {
 					s.done(s.next())
 					synctest.Wait()
-					if ripe, some := s.pending(); told != n || ripe != (n == 1) || !some {
-						t.Fatalf("after %d results the committer was told %d times, ripe %t", n+1, told, ripe)
-					}
+					ripe, some := s.pending()
+					must.That(t, told == n && ripe == (n == 1) && some, "after %d results the committer was told %d times, ripe %t", n+1, told, ripe)
 				}
 				var got []*task
 				go func() {

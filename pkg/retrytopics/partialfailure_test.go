@@ -104,9 +104,7 @@ func (w *words) sends(values ...string) {
 
 func (w *words) want(ended ...string) {
 	w.t.Helper()
-	if !slices.Equal(w.ended, ended) {
-		w.t.Errorf("got\n  %s\nwant\n  %s", strings.Join(w.ended, "\n  "), strings.Join(ended, "\n  "))
-	}
+	expect.That(w.t, slices.Equal(w.ended, ended), "got\n  %s\nwant\n  %s", strings.Join(w.ended, "\n  "), strings.Join(ended, "\n  "))
 	w.ended = nil
 }
 
@@ -126,10 +124,7 @@ func (w *words) replays(leave ...string) {
 		if slices.Contains(leave, string(l.Value)) {
 			continue
 		}
-		c, err := header.ParseControl(l.Headers)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		c := must.Get(header.ParseControl(l.Headers))(w.t)
 		w.produce(putBack(c, l, i))
 	}
 	w.drain(w.engine(w.cfg))
@@ -156,18 +151,14 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 				"a b! c?1 -d e?2 f!: retried transient_failure {1 1 2 2 0}",
 				"a b! c?1 -d e?2 f!: retried transient_failure {1 0 0 1 0}",
 				"a b! c?1 -d e?2 f!: delivered parts_dead {1 0 0 0 0}")
-			if want := []string{"a 1", "b! 1", "c?1 1", "-d 1", "e?2 1", "f! 1", "c?1 2", "e?2 2", "e?2 3"}; !slices.Equal(w.asked, want) {
-				t.Errorf("asked %q", w.asked)
-			}
-			if got := w.outputs(); !slices.Equal(got, []string{"a 0/6", "c?1 2/6", "e?2 4/6"}) {
-				t.Errorf("outputs %q", got)
-			}
+			expect.That(t, slices.Equal(w.asked, ([]string{"a 1", "b! 1", "c?1 1", "-d 1", "e?2 1", "f! 1", "c?1 2", "e?2 2", "e?2 3"})), "asked %q", w.asked)
+			got := w.outputs()
+			expect.That(t, slices.Equal(got, []string{"a 0/6", "c?1 2/6", "e?2 4/6"}), "outputs %q", got)
 			w.fixed.Store(true)
 			w.replays()
 			w.want("b!: delivered handled {1 0 0 0 0}", "f!: delivered handled {1 0 0 0 0}")
-			if got := w.outputs(); !slices.Equal(got, []string{"a 0/6", "b! 1/6", "c?1 2/6", "e?2 4/6", "f! 5/6"}) {
-				t.Errorf("outputs after the replay %q", got)
-			}
+			got = w.outputs()
+			expect.That(t, slices.Equal(got, []string{"a 0/6", "b! 1/6", "c?1 2/6", "e?2 4/6", "f! 5/6"}), "outputs after the replay %q", got)
 		})
 	}
 }
@@ -248,14 +239,11 @@ func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	if len(deadLetters) != 1 || string(deadLetters[0].Value) != value || len(w.read(output)) != 0 {
 		t.Fatalf("%d letters, %d outputs", len(deadLetters), len(w.read(output)))
 	}
-	if got := headerOf(deadLetters[0], header.KeyErrorMessage); !strings.Contains(got, "1001 of 1002 parts failed") || !strings.Contains(got, "part 1/1002: bad word") {
-		t.Error(got)
-	}
+	got := headerOf(deadLetters[0], header.KeyErrorMessage)
+	expect.That(t, strings.Contains(got, "1001 of 1002 parts failed") && strings.Contains(got, "part 1/1002: bad word"), "%v", got)
 	w.fixed.Store(true)
 	w.replays()
-	if got := len(w.read(output)); got != 1002 {
-		t.Errorf("%d outputs after the replay", got)
-	}
+	expect.Equal(t, len(w.read(output)), 1002, "outputs after the replay")
 }
 
 // A handler knows before it has effects of its own whether its record will be one dead letter.
@@ -280,9 +268,8 @@ func TestEngine_S1_5_failsWhole(t *testing.T) {
 				return result, err
 			}
 			w.sends("good " + c.value)
-			if got := len(w.read(output)) == 0; said[0] != c.whole || got != c.whole {
-				t.Errorf("it said %v, and nothing was delivered is %v", said, got)
-			}
+			got := len(w.read(output)) == 0
+			expect.That(t, said[0] == c.whole && got == c.whole, "it said %v, and nothing was delivered is %v", said, got)
 		})
 	}
 }
@@ -321,9 +308,8 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	w.fixed.Store(true)
 	w.cfg.Handler = inner
 	w.replays()
-	if got := w.outputs(); !slices.Equal(got, []string{"a 0/3", "b?1 1/3", "c?1 2/3"}) {
-		t.Errorf("outputs %q", got)
-	}
+	got := w.outputs()
+	expect.That(t, slices.Equal(got, []string{"a 0/3", "b?1 1/3", "c?1 2/3"}), "outputs %q", got)
 }
 
 // Where a dead letter holds its key, each of the dead letters of one record holds it: the key goes on once all of them are finished, in
@@ -372,15 +358,10 @@ func (w *words) held(value string) {
 		w.produce(putBack(c, deadLetter, backs))
 	}
 	w.produce(&kgo.Record{Key: []byte("k"), Value: []byte(value)}, &kgo.Record{Key: []byte("k"), Value: []byte("z")})
-	if err := w.engine(w.cfg).Run(ctx); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.engine(w.cfg).Run(ctx))
 	deadLetters := w.read(source + ".dlq")
 	want := []string{value, string(deadLetters[1].Value), string(deadLetters[0].Value), "z"}
-	if !slices.Equal(ended, want) {
-		w.t.Errorf("ended in the order %q, want %q", ended, want)
-	}
-	if left := compacted(w.read(source + ".state")); len(left) != 0 {
-		w.t.Errorf("the state topic still has %v", left)
-	}
+	expect.That(w.t, slices.Equal(ended, want), "ended in the order %q, want %q", ended, want)
+	left := compacted(w.read(source + ".state"))
+	expect.That(w.t, len(left) == 0, "the state topic still has %v", left)
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // The time of the first unfinished record is known to within stampEvery, without a stamp for every record.
@@ -26,13 +29,11 @@ func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 		l.window.Add(o)
 		l.stamp(&kgo.Record{Offset: o, Timestamp: at(o)})
 	}
-	if n := len(l.stamps); n > 260 {
-		t.Errorf("%d stamps", n)
-	}
+	n := len(l.stamps)
+	expect.That(t, n <= 260, "%d stamps", n)
 	for o := range int64(records) {
-		if late := at(o).Sub(l.oldest()); late < 0 || late >= stampEvery {
-			t.Fatalf("at offset %d the time is %v off", o, late)
-		}
+		late := at(o).Sub(l.oldest())
+		must.That(t, late >= 0 && late < stampEvery, "at offset %d the time is %v off", o, late)
 		l.window.Finish(o)
 	}
 }

@@ -69,20 +69,16 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	ctx, stop := b.runs(e)
 	b.until(ctx, func() bool { return failures.Load() > 0 && count.of(policy.OutcomeDelivered) > 0 })
 	stop()
-	if got := count.n; len(got) != 1 || count.second != 0 {
-		t.Errorf("outcomes while held: %v", got)
-	}
+	got := count.n
+	expect.That(t, len(got) == 1 && count.second == 0, "outcomes while held: %v", got)
 	fixed.Store(true)
 	after := &tally{}
 	cfg.Hooks.OnCommit = after.add
 	b.drain(b.engine(cfg))
-	if sum := count.of(policy.OutcomeDelivered) + after.of(policy.OutcomeDelivered); sum != 400 || len(after.n) != 1 || after.second != 0 {
-		t.Errorf("%d deliveries in all; after the restart %v", sum, after.n)
-	}
+	sum := count.of(policy.OutcomeDelivered) + after.of(policy.OutcomeDelivered)
+	expect.That(t, sum == 400 && len(after.n) == 1 && after.second == 0, "%d deliveries in all; after the restart %v", sum, after.n)
 	b.inOrder(400)
-	if deadLetters := b.read(source + ".dlq"); len(deadLetters) != 0 {
-		t.Errorf("%d dead letters", len(deadLetters))
-	}
+	expect.Equal(t, len(b.read(source+".dlq")), 0, "dead letters")
 }
 
 // What waits in a tier waits on, also when it is due, and goes on without another attempt spent.

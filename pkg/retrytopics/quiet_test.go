@@ -28,12 +28,10 @@ func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
 	t.Parallel()
 	s, counted := unconnected(t, Config{Handler: nothing}), &counting{}
 	s.committer, s.lazy = counted, true
-	if err := s.commit(t.Context()); err != nil || counted.begun != 0 {
-		t.Errorf("%d transactions begun (%v), want none", counted.begun, err)
-	}
+	err := s.commit(t.Context())
+	expect.That(t, err == nil && counted.begun == 0, "%d transactions begun (%v), want none", counted.begun, err)
 	expect.That(t, !s.lazy, "the next turn tries again")
 	s.partitions[topicPartition{"in", 0}].window.Pass(0) // the position moves
-	if err := s.commit(t.Context()); !errors.Is(err, errNotBegun) || counted.begun != 1 {
-		t.Errorf("%d transactions begun (%v), want one", counted.begun, err)
-	}
+	err = s.commit(t.Context())
+	expect.That(t, errors.Is(err, errNotBegun) && counted.begun == 1, "%d transactions begun (%v), want one", counted.begun, err)
 }

@@ -28,9 +28,7 @@ func unconnected(t *testing.T, cfg Config) *session {
 		if tier != sourceTier {
 			topic = e.cfg.Retries.Tiers[tier].Topic
 		}
-		if err := s.start(topicPartition{topic, 0}, tier, offsets.Commit{Offset: 0}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.start(topicPartition{topic, 0}, tier, offsets.Commit{Offset: 0}))
 	}
 	return s
 }
@@ -60,9 +58,8 @@ func (s *session) attempts(t *testing.T) *Event {
 	t.Helper()
 	task := s.sched.next()
 	w := worker{e: s.e}
-	if held, undone := w.attempt(t.Context(), task); held != nil || undone {
-		t.Fatal("the attempt does not count")
-	}
+	held, undone := w.attempt(t.Context(), task)
+	must.That(t, held == nil && !undone, "the attempt does not count")
 	s.sched.done(task)
 	return &task.event
 }
@@ -121,15 +118,12 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			e := s.attempts(t)
 			expect.That(t, e.Decision.Outcome == policy.OutcomeParked && e.Record.Control.Sequence == c.sequence,
 				"%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
-			if st := s.states[0].keys["k"]; st != c.after {
-				t.Errorf("the key's state is %+v, want %+v", st, c.after)
-			}
+			expect.Equal(t, s.states[0].keys["k"], c.after, "the key's state")
 			s.states[0].set([]byte("k"), keyorder.State{})
 			s.refused[header.Position{Topic: "in", Partition: 0, Offset: 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
-			if e := s.attempts(t); e.Decision.Outcome != policy.OutcomeDeadLettered {
-				t.Errorf("%+v when nothing waits, want it dead", e.Decision)
-			}
+			e = s.attempts(t)
+			expect.That(t, e.Decision.Outcome == policy.OutcomeDeadLettered, "%+v when nothing waits, want it dead", e.Decision)
 		})
 	}
 }
@@ -153,9 +147,8 @@ func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
 			if waits == (keyorder.State{}) {
 				want.Next, want.Held = 1, e.DeadLetterID
 			}
-			if st := s.states[0].keys["k"]; e.Decision.Outcome != policy.OutcomeDeadLettered || st != want {
-				t.Errorf("%s, the key's state is %+v, want %+v", e.Decision.Outcome, st, want)
-			}
+			st := s.states[0].keys["k"]
+			expect.That(t, e.Decision.Outcome == policy.OutcomeDeadLettered && st == want, "%s, the key's state is %+v, want %+v", e.Decision.Outcome, st, want)
 		})
 	}
 }

@@ -41,9 +41,7 @@ func TestCreateTopics_instancesStartTogether(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := e.CreateTopics(ctx); err != nil {
-				t.Error(err)
-			}
+			expect.Do(t, e.CreateTopics(ctx))
 		})
 	}
 	wg.Wait()
@@ -57,9 +55,8 @@ func TestConfig_aTopicHasOneUse(t *testing.T) {
 		"ledger = state": {Dedupe: Dedupe{Window: time.Hour, LedgerTopic: "in.x"}, Ordering: Ordering{StateTopic: "in.x"}},
 	} {
 		c.Brokers, c.Source, c.Group, c.Handler = []string{"localhost:9"}, "in", "g", nothing
-		if _, err := New(c); err == nil {
-			t.Errorf("%s: accepted", name)
-		}
+		_, err := New(c)
+		expect.That(t, err != nil, "%s: accepted", name)
 	}
 }
 
@@ -68,9 +65,8 @@ func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []policy.Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.sched.pause(true)
 	s.takes(&kgo.Record{Topic: "in.retry-2s", Offset: 0, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("x")}}})
-	if o := s.known(time.Now()).Tiers[0].Overdue; o > time.Hour {
-		t.Error("overdue:", o)
-	}
+	o := s.known(time.Now()).Tiers[0].Overdue
+	expect.That(t, o <= time.Hour, "overdue: %v", o)
 }
 
 // S0-6: the group takes the partition of a tier away, and that of the source stays: no key overtakes itself, and the session ends.
@@ -101,27 +97,22 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 func TestEngine_runsOnceAtATime(t *testing.T) {
 	t.Parallel()
 	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "orders"))
-	e, err := New(Config{Brokers: cluster.ListenAddrs(), Source: "orders", Group: "g", Handler: nothing})
-	must.That(t, err == nil, "%v", err)
+	e := must.Get(New(Config{Brokers: cluster.ListenAddrs(), Source: "orders", Group: "g", Handler: nothing}))(t)
 	must.Do(t, e.CreateTopics(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 2)
 	for range 2 {
 		go func() { ended <- e.Run(ctx) }()
 	}
-	if err := <-ended; !errors.Is(err, errRunning) {
-		t.Errorf("the second run ends with %v", err)
-	}
+	err := <-ended
+	expect.That(t, errors.Is(err, errRunning), "the second run ends with %v", err)
 	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("the first run ends with %v", err)
-	}
+	expect.Do(t, <-ended, "the first run ends with")
 }
 
 // S4-14: adopting a group's topics ends the transactions that write to them, and not those of a group whose name begins alike.
 func TestAdopt_S4_14_endsNoTransactionOfAnotherGroup(t *testing.T) {
-	e, err := New(Config{Brokers: []string{"none"}, Source: "orders", Group: "orders", Handler: nothing, Outputs: []string{"orders.out"}})
-	must.That(t, err == nil, "%v", err)
+	e := must.Get(New(Config{Brokers: []string{"none"}, Source: "orders", Group: "orders", Handler: nothing, Outputs: []string{"orders.out"}}))(t)
 	for topic, own := range map[string]bool{"orders.out": true, e.cfg.DLQ: true, e.cfg.Ordering.StateTopic: true, "orders-eu.state": false, "orders": false} {
 		written := kadm.TopicsSet{}
 		written.Add(topic, 0)

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -108,9 +109,7 @@ func TestRestore_S3_1_longerThanTheGroupWaits(t *testing.T) {
 				t.Errorf("%d joins, and %d before the restore", slow.joins.Load(), joins)
 			}
 			for _, stop := range []func() error{stopOne, stopTwo, stopThree} {
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
+				expect.Do(t, stop())
 			}
 			seen := map[string]int{}
 			for _, r := range b.read(output) {

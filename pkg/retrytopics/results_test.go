@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -17,9 +19,8 @@ func finished(ctx context.Context, t *testing.T, handler Handler) *session {
 	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k"), Value: []byte("v")})
 	one := s.sched.next()
 	w := worker{e: s.e}
-	if held, undone := w.attempt(ctx, one); held != nil || undone {
-		t.Fatal("the attempt does not count")
-	}
+	held, undone := w.attempt(ctx, one)
+	must.That(t, held == nil && !undone, "the attempt does not count")
 	s.keepResults([]*task{one})
 	return s
 }
@@ -33,9 +34,8 @@ func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 		<-ctx.Done()
 		return Result{}, ctx.Err()
 	})
-	if _, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0}); kept {
-		t.Error("the cancelled attempt is kept as a failure")
-	}
+	_, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
+	expect.That(t, !kept, "the cancelled attempt is kept as a failure")
 }
 
 // What a handler closed for the state of its key is judged again, and everything else that it said is kept.
@@ -54,8 +54,7 @@ func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
 		{"superseded", Result{Close: policy.OutcomeSuperseded}, nil, false},
 	} {
 		s := finished(t.Context(), t, func(context.Context, *Record) (Result, error) { return c.result, c.err })
-		if _, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0}); kept != c.handled {
-			t.Errorf("%s: kept %t, want %t", c.name, kept, c.handled)
-		}
+		_, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
+		expect.That(t, kept == c.handled, "%s: kept %t, want %t", c.name, kept, c.handled)
 	}
 }

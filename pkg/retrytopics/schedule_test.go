@@ -16,8 +16,7 @@ import (
 
 func partitionAt(t *testing.T, committed int64) *partition {
 	t.Helper()
-	l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: committed})
-	must.That(t, err == nil, "%v", err)
+	l := must.Get(newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: committed}))(t)
 	return l
 }
 
@@ -58,9 +57,7 @@ func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 	second := s.next()
 	must.That(t, first.raw.Offset == 0 && second.raw.Offset == 2, "ran offsets %d and %d side by side, want 0 and 2", first.raw.Offset, second.raw.Offset)
 	s.done(first)
-	if third := s.next(); third.raw.Offset != 1 {
-		t.Errorf("then offset %d, want 1", third.raw.Offset)
-	}
+	expect.Equal(t, s.next().raw.Offset, 1, "then offset")
 }
 
 func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
@@ -107,12 +104,10 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 		expect.That(t, gone.ctx.Err() != nil && stays.ctx.Err() == nil, "the handlers of the wrong lane were told to end")
 		again := keyed(partitionAt(t, 0), 0, "a")
 		s.add(given([]*task{again}))
-		if got := s.next(); got != kept {
-			t.Errorf("ran %+v, want the lane that stays", got.raw)
-		}
-		if got := s.next(); got != again {
-			t.Errorf("ran %+v, want the new lane of the partition", got.raw)
-		}
+		got := s.next()
+		expect.That(t, got == kept, "ran %+v, want the lane that stays", got.raw)
+		got = s.next()
+		expect.That(t, got == again, "ran %+v, want the new lane of the partition", got.raw)
 		time.Sleep(2 * time.Second) // virtual; the dropped task's time comes
 		s.done(running)
 		s.done(kept)
@@ -157,9 +152,8 @@ func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 	for range 7 {
 		got = append(got, s.next().from.tier)
 	}
-	if want := []int{sourceTier, 0, sourceTier, 0, sourceTier, 0, 0}; !slices.Equal(got, want) {
-		t.Errorf("taken from lanes of tiers %v, want %v", got, want)
-	}
+	want := []int{sourceTier, 0, sourceTier, 0, sourceTier, 0, 0}
+	expect.That(t, slices.Equal(got, want), "taken from lanes of tiers %v, want %v", got, want)
 }
 
 // done takes a finished task back, as a worker does that ends then.

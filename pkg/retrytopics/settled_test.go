@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
@@ -31,9 +32,8 @@ func TestRunUntilEnd_S4_14_endsNotWithinARebalance(t *testing.T) {
 	look()
 	s.rebalanced = true
 	look()
-	if _, err := s.afterRebalance(t.Context()); !errors.Is(err, errClear) {
-		t.Fatal(err)
-	}
+	_, err := s.afterRebalance(t.Context())
+	must.That(t, errors.Is(err, errClear), "%v", err)
 	look()
 	for i, want := range []bool{true, false, false, false} {
 		if settled[i] != want {

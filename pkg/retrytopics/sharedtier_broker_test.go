@@ -70,18 +70,12 @@ func TestSharedTier_S3_1_recordsStayWithTheirPipeline(t *testing.T) {
 				running.Go(func() { b.drain(e) })
 			}
 			running.Wait()
-			if dead := len(b.read("roads.dlq")); dead != n {
-				t.Errorf("%d dead letters of roads, want %d", dead, n)
-			}
-			if dead := len(b.read("parcels.dlq")); dead != 0 {
-				t.Errorf("%d dead letters of parcels, want none", dead)
-			}
+			expect.Equal(t, len(b.read("roads.dlq")), n, "dead letters of roads")
+			expect.Equal(t, len(b.read("parcels.dlq")), 0, "dead letters of parcels")
 			if out := len(b.read(output)) - 2; out != n { // without the record before
 				t.Errorf("%d outputs of parcels, want %d", out, n)
 			}
-			if made := calls[1].Load() - before[1]; made != 2*n {
-				t.Errorf("parcels made %d attempts, want %d", made, 2*n)
-			}
+			expect.Equal(t, calls[1].Load()-before[1], 2*n, "parcels made")
 		})
 	}
 }
@@ -126,9 +120,7 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 	starts.Each(func(o kadm.ListedOffset) {
 		expect.That(t, o.Offset <= 0, "partition %d of %s was purged up to %d", o.Partition, others.Topic, o.Offset)
 	})
-	if waiting := len(b.read(others.Topic)); waiting != 3 {
-		t.Errorf("%d records wait for roads, want 3", waiting)
-	}
+	expect.Equal(t, len(b.read(others.Topic)), 3, "records wait for roads")
 }
 
 // S3-1: a pipeline that gets another id still takes what it wrote under the former one.
@@ -144,7 +136,5 @@ func TestSharedTier_S3_1_aRenamedPipelineKeepsItsRecords(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
 	defer cancel()
 	must.Do(t, b.engine(cfg).RunUntilEnd(ctx))
-	if out := len(b.read(output)); out != 3 {
-		t.Errorf("%d outputs, want 3", out)
-	}
+	expect.Equal(t, len(b.read(output)), 3, "outputs")
 }

@@ -26,9 +26,7 @@ func (b *broker) compressed(records ...*kgo.Record) {
 		kgo.DefaultProduceTopic(source), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	must.That(b.t, err == nil, "%v", err)
 	defer client.Close()
-	if err := client.ProduceSync(b.t.Context(), records...).FirstErr(); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, client.ProduceSync(b.t.Context(), records...).FirstErr())
 }
 
 // A batch that decompresses to more than is read at once is read record by record, before and behind ordinary ones; a record that is too
@@ -51,9 +49,7 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 	add(1, "bomb-1", blank)
 	b.compressed(records...)
 	b.drain(b.engine(b.config(copied)))
-	if out := b.read(output); len(out) != len(records)-2 {
-		t.Errorf("%d outputs, want %d", len(out), len(records)-2)
-	}
+	expect.Equal(t, len(b.read(output)), len(records)-2, "outputs")
 	dead := b.read(source + ".dlq")
 	must.That(t, len(dead) == 2, "%d dead letters, want 2", len(dead))
 	for _, r := range dead {
@@ -82,9 +78,7 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 	first := must.Get(bombs.Produce(t.Context(), b.client, source, 0, unreadable))(t)
 	around("after")
 	b.drain(b.engine(b.config(copied)))
-	if out := b.read(output); len(out) != 2 {
-		t.Errorf("%d outputs, want 2", len(out))
-	}
+	expect.Equal(t, len(b.read(output)), 2, "outputs")
 	at := map[string]int{}
 	for _, r := range b.read(source + ".dlq") {
 		at[headerOf(r, header.KeySource)]++
@@ -93,9 +87,7 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 			"%+v: %+v, %v", r, p, err)
 	}
 	for offset := first; offset < first+lost; offset++ {
-		if n := at[header.Position{Topic: source, Offset: offset}.String()]; n != 1 {
-			t.Errorf("offset %d has %d dead letters, want 1", offset, n)
-		}
+		expect.Equal(t, at[header.Position{Topic: source, Offset: offset}.String()], 1, "offset", offset, "dead letters")
 	}
 	expect.That(t, len(at) == lost, "%d dead letters, want %d", len(at), lost)
 }
@@ -112,9 +104,7 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 	value := noise(200_000)
 	b.produce(append(events(5), &kgo.Record{Key: []byte("large"), Value: value, Headers: []kgo.RecordHeader{{Key: "ce_id", Value: []byte("7")}}})...)
 	b.drain(e)
-	if out := b.read(output); len(out) != 5 {
-		t.Errorf("%d outputs, want 5", len(out))
-	}
+	expect.Equal(t, len(b.read(output)), 5, "outputs")
 	dead := b.read(source + ".dlq")
 	must.That(t, len(dead) == 1, "%d dead letters, want 1", len(dead))
 	p, ok, err := header.ParsePointer(dead[0].Headers)

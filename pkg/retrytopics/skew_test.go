@@ -31,7 +31,5 @@ func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
 	next := b.config(copied)
 	next.Timing.ClockSkew = func() time.Duration { return 2 * time.Hour }
 	b.drain(b.engine(next))
-	if n := len(b.read(output)); n != 1 {
-		t.Errorf("%d outputs, want the record that was due by the second clock", n)
-	}
+	expect.Equal(t, len(b.read(output)), 1, "outputs")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -42,9 +43,8 @@ func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
 					t.Errorf("dead letter %s of %d bytes: %s %s", r.Key, len(r.Value), code, headerOf(r, header.KeyErrorMessage))
 				}
 			}
-			if out := len(b.read(output)); len(dead) != 4 || out != 36 {
-				t.Errorf("%d dead letters, %d outputs", len(dead), out)
-			}
+			out := len(b.read(output))
+			expect.That(t, len(dead) == 4 && out == 36, "%d dead letters, %d outputs", len(dead), out)
 		})
 	}
 }
@@ -65,8 +65,8 @@ func TestEngine_S0_4_manyHeaders(t *testing.T) {
 		return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: r.Key, Value: r.Value, Headers: r.Headers}}}, nil
 	})))
 	for topic, key := range map[string]string{output: "good", source + ".dlq": "bad"} {
-		if got := b.read(topic); len(got) != 1 || string(got[0].Key) != key || !reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own) {
-			t.Errorf("%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
-		}
+		got := b.read(topic)
+		expect.That(t, len(got) == 1 && string(got[0].Key) == key && reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own),
+			"%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
 	}
 }

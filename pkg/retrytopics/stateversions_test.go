@@ -79,13 +79,10 @@ func (g *shardGame) takeOver(t *testing.T) {
 func (g *shardGame) check(t *testing.T, seed uint64, step int) {
 	t.Helper()
 	for k, want := range g.now {
-		if p := g.sh.past([]byte(k), idempotency.HashKey([]byte(k)), time.Now()); !p.keeps || p.kept != want {
-			t.Fatalf("seed %d, step %d: key %s is known as %v (%t), want %v", seed, step, k, p.kept, p.keeps, want)
-		}
+		p := g.sh.past([]byte(k), idempotency.HashKey([]byte(k)), time.Now())
+		must.That(t, p.keeps && p.kept == want, "seed %d, step %d: key %s is known as %v (%t), want %v", seed, step, k, p.kept, p.keeps, want)
 	}
-	if n := g.sh.latest.size(); n != len(g.now) {
-		t.Fatalf("seed %d, step %d: %d keys are known, want %d", seed, step, n, len(g.now))
-	}
+	must.Equal(t, g.sh.latest.size(), len(g.now), "seed", seed, "step", step, "keys are known")
 }
 
 // S0-6, S3-1: the versions of a partition are those of what is committed and of what has ended since, whatever aborts, is made again, or
@@ -130,13 +127,11 @@ func TestShard_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
 			default:
 				g.takeOver(t)
 			}
-			if n := g.sh.latest.size(); n > room {
-				t.Fatalf("seed %d, step %d: %d keys are known", seed, step, n)
-			}
+			n := g.sh.latest.size()
+			must.That(t, n <= room, "seed %d, step %d: %d keys are known", seed, step, n)
 			for k, want := range g.now {
-				if p := g.sh.past([]byte(k), idempotency.HashKey([]byte(k)), time.Now()); p.keeps && p.kept != want {
-					t.Fatalf("seed %d, step %d: key %s is known as %v, and %v took effect", seed, step, k, p.kept, want)
-				}
+				p := g.sh.past([]byte(k), idempotency.HashKey([]byte(k)), time.Now())
+				must.That(t, !p.keeps || p.kept == want, "seed %d, step %d: key %s is known as %v, and %v took effect", seed, step, k, p.kept, want)
 			}
 		}
 		g.commit(len(g.open), false)

@@ -77,15 +77,12 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 			if kept.HasSource {
 				source = kept.Source.String()
 			}
-			if got := fmt.Sprint(kept.DeadLetterID, " ", kept.ReplayID, " ", source); got != c.kept {
-				t.Errorf("kept %q, want %q", got, c.kept)
-			}
-			if at := (header.Position{Topic: "t", Partition: 3, Offset: 100}); kept.ForceVersion != c.force || c.force && kept.ReplaySource != at {
-				t.Errorf("force %v from %v", kept.ForceVersion, kept.ReplaySource)
-			}
-			if believed := kept.DeadLetterID != ""; !believed && (kept.ReplayCount != 0 || kept.ContentHash != "") || kept.SourceTimestamp.IsZero() == (believed && c.doubt == "" && strings.Contains(c.headers, "timestamp")) {
-				t.Errorf("kept %+v", kept)
-			}
+			expect.Equal(t, fmt.Sprint(kept.DeadLetterID, " ", kept.ReplayID, " ", source), c.kept, "kept")
+			at := (header.Position{Topic: "t", Partition: 3, Offset: 100})
+			expect.That(t, kept.ForceVersion == c.force && (!c.force || kept.ReplaySource == at), "force %v from %v", kept.ForceVersion, kept.ReplaySource)
+			believed := kept.DeadLetterID != ""
+			expect.That(t, (believed || kept.ReplayCount == 0 && kept.ContentHash == "") && kept.SourceTimestamp.IsZero() != (believed && c.doubt == "" && strings.Contains(c.headers, "timestamp")),
+				"kept %+v", kept)
 			if marksOf(&kept) != (Marks{"stac:1", "C1", "S1"}) {
 				t.Errorf("marks %+v", marksOf(&kept))
 			}
@@ -110,7 +107,6 @@ func TestDoubts_S0_7_areCountedAndLoggedNowAndThen(t *testing.T) {
 		!strings.Contains(lines[1], "reason=invalid") || !strings.Contains(lines[2], "not_logged=4") {
 		t.Errorf("logged\n%s", text.String())
 	}
-	if got := d.snapshot(); got[DoubtMissing] != 6 || got[DoubtInvalid] != 1 || len(got) != len(Doubts()) {
-		t.Errorf("counted %v", got)
-	}
+	got := d.snapshot()
+	expect.That(t, got[DoubtMissing] == 6 && got[DoubtInvalid] == 1 && len(got) == len(Doubts()), "counted %v", got)
 }

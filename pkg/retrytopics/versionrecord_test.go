@@ -18,17 +18,15 @@ func TestVersionRecord_S0_6_roundTrip(t *testing.T) {
 	k := idempotency.HashKey([]byte("k"))
 	for _, n := range []Latest{{}, {header.Version{Number: 5, Offset: 3}, 4}, {header.Version{Number: math.MinInt64, Offset: math.MaxInt64}, math.MaxInt64}, {header.Version{Number: math.MaxInt64, Offset: 0}, 0}} {
 		r := encodeVersion("s", 2, k, &n, "1a2b3c4d")
-		if _, fast := scanVersion(string(r.Value)); !fast {
-			t.Errorf("%s is not read without package json", r.Value)
-		}
+		_, fast := scanVersion(string(r.Value))
+		expect.That(t, fast, "%s is not read without package json", r.Value)
 		m, ok, err := ReadRemembered(r.Key, r.Value, "1a2b3c4d")
 		expect.That(t, err == nil && ok && m.Lasting && m.Known && m.Key == k && m.Newest == n && r.Partition == 2, "%s: %+v, %t, %v", r.Value, m, ok, err)
 		expect.That(t, len(r.Key)+len(r.Value) <= 180, "it takes %d bytes", len(r.Key)+len(r.Value))
 	}
 	gone := encodeVersion("s", 2, k, nil, "")
-	if m, ok, err := ReadRemembered(gone.Key, gone.Value, "x"); err != nil || !ok || !m.Lasting || m.Known || gone.Value != nil {
-		t.Errorf("a version that is forgotten: %+v, %t, %v", m, ok, err)
-	}
+	m, ok, err := ReadRemembered(gone.Key, gone.Value, "x")
+	expect.That(t, err == nil && ok && m.Lasting && !m.Known && gone.Value == nil, "a version that is forgotten: %+v, %t, %v", m, ok, err)
 }
 
 func TestVersionRecord_whatNobodyWroteIsRefused(t *testing.T) {
@@ -38,16 +36,13 @@ func TestVersionRecord_whatNobodyWroteIsRefused(t *testing.T) {
 		`{"format":1,"version":[9223372036854775808,2,3],"scale":"x"}`, `{"format":1,"version":[1,2.5,3],"scale":"x"}`, `{"format":1,"version":[1,2,3],"scale":"x"}}`,
 		`{"format":1,"version":[1,,3],"scale":"x"}`, `{"format":1,"version":[1,2,3,],"scale":"x"}`, strings.Repeat("[", 100_000),
 	} {
-		if n, err := decodeVersion([]byte(text), "x"); err == nil {
-			t.Errorf("%.60s: read as %v", text, n)
-		}
+		n, err := decodeVersion([]byte(text), "x")
+		expect.That(t, err != nil, "%.60s: read as %v", text, n)
 	}
-	if _, err := decodeVersion([]byte(`{"format":2,"version":[1,2,3,4]}`), "x"); !errors.Is(err, ErrNewerState) {
-		t.Errorf("a later form: %v", err)
-	}
-	if n, err := decodeVersion([]byte(`{ "version": [1, 2, 3], "format": 1, "more": true }`), "x"); err != nil || n != (Latest{header.Version{Number: 1, Offset: 2}, 3}) {
-		t.Errorf("the same in other words: %v, %v", n, err)
-	}
+	_, err := decodeVersion([]byte(`{"format":2,"version":[1,2,3,4]}`), "x")
+	expect.That(t, errors.Is(err, ErrNewerState), "a later form: %v", err)
+	n, err := decodeVersion([]byte(`{ "version": [1, 2, 3], "format": 1, "more": true }`), "x")
+	expect.That(t, err == nil && n == (Latest{header.Version{Number: 1, Offset: 2}, 3}), "the same in other words: %v, %v", n, err)
 }
 
 // A producer chooses the keys of features. None of them is taken for a version, and none of a version's for a feature's.
@@ -56,16 +51,13 @@ func TestVersionRecord_noKeyOfAFeatureIsAVersion(t *testing.T) {
 	version := string(encodeVersion("s", 0, idempotency.HashKey([]byte("k")), nil, "").Key)
 	for _, k := range []string{version, version[:len(version)-1], version + "x", versionKey, checkpointKey, "v" + version, ""} {
 		stored := stateKeyOf(k)
-		if _, ok := hashOfVersion(stored); ok {
-			t.Errorf("the state of key %q has the key of a version", k)
-		}
-		if back, ok := keyOfState(stored); !ok || back != k {
-			t.Errorf("%q is read as %q, %t", k, back, ok)
-		}
+		_, ok := hashOfVersion(stored)
+		expect.That(t, !ok, "the state of key %q has the key of a version", k)
+		back, ok := keyOfState(stored)
+		expect.That(t, ok && back == k, "%q is read as %q, %t", k, back, ok)
 	}
-	if _, ok := hashOfVersion([]byte(version)); !ok {
-		t.Error("a version is not known by its key")
-	}
+	_, ok := hashOfVersion([]byte(version))
+	expect.That(t, ok, "a version is not known by its key")
 }
 
 func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T) {
@@ -76,7 +68,6 @@ func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T)
 		m, ok, err := ReadRemembered(r.Key, r.Value, scale)
 		expect.That(t, err == nil && ok && !m.Lasting && m.Known && m.Newest == want && m.Key == idempotency.HashKey([]byte("k")), "on scale %s: %+v, %t, %v", scale, m, ok, err)
 	}
-	if m, ok, err := ReadRemembered([]byte(checkpointKey), []byte("{}"), "a"); ok || err != nil || m.Known {
-		t.Errorf("a checkpoint is about no key: %+v, %v", m, err)
-	}
+	m, ok, err := ReadRemembered([]byte(checkpointKey), []byte("{}"), "a")
+	expect.That(t, !ok && err == nil && !m.Known, "a checkpoint is about no key: %+v, %v", m, err)
 }

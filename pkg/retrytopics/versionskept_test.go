@@ -74,9 +74,8 @@ func TestEngine_S0_6_byOffsetNothingIsKept(t *testing.T) {
 	f.sends("k/A", "k/B")
 	f.want("k/A delivered", "k/B delivered")
 	state := f.read(source + ".state")
-	if left, versions := compacted(state), versionsIn(state); len(left)+len(versions) != 0 {
-		t.Errorf("the state knows %q, %q", left, versions)
-	}
+	left, versions := compacted(state), versionsIn(state)
+	expect.That(t, len(left)+len(versions) == 0, "the state knows %q, %q", left, versions)
 }
 
 // hears calls tell in every attempt.
@@ -99,9 +98,8 @@ func TestEngine_S0_6_S4_14_versionsOutliveAReCreatedSource(t *testing.T) {
 	f.produce(event("k/5"), event("k/6"), event("k/7"), f.deletes(), event("k/6"))
 	e := f.engine(f.cfg)
 	f.refusesMemory(e, "was deleted and re-created")
-	if plan := f.adopts(e, retrytopics.MismatchSource); plan.Versions != 1 || plan.Forgotten != 1 {
-		t.Errorf("%+v", plan)
-	}
+	plan := f.adopts(e, retrytopics.MismatchSource)
+	expect.That(t, plan.Versions == 1 && plan.Forgotten == 1, "%+v", plan)
 	f.drain(e)
 	f.want("k/5 superseded", "k/6 delivered", "k/7 delivered", " delivered", "k/6 superseded")
 }
@@ -116,9 +114,8 @@ func TestEngine_S0_6_S4_14_versionsAreLostWithTheStateTopic(t *testing.T) {
 	f.recreate(source + ".state")
 	e := f.engine(f.cfg)
 	f.refusesMemory(e, "has lost the checkpoint")
-	if plan := f.adopts(e, retrytopics.MismatchState); plan.Versions != 0 {
-		t.Errorf("%+v", plan)
-	}
+	plan := f.adopts(e, retrytopics.MismatchState)
+	expect.That(t, plan.Versions == 0, "%+v", plan)
 	f.sends("k/4", "k/3")
 	f.want("k/4 delivered", "k/3 superseded")
 }

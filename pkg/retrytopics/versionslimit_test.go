@@ -49,26 +49,22 @@ func TestEngine_S0_6_forgottenVersionsAreCountedAndLogged(t *testing.T) {
 	}
 	f.byPartition()
 	e := send("a/5", "b/5", "a/6", "c/5") // b makes room
-	if got := e.Stats().Versions; got.Keys != 2 || got.Forgotten != 1 || got.Bytes == 0 {
-		t.Errorf("%+v", got)
-	}
+	got := e.Stats().Versions
+	expect.That(t, got.Keys == 2 && got.Forgotten == 1 && got.Bytes != 0, "%+v", got)
 	if got := versionsIn(f.read(source + ".state")); len(got) != 2 {
 		t.Errorf("the state topic remembers %q", got)
 	}
-	if n := strings.Count(log.String(), "versions are forgotten"); n != 1 || !strings.Contains(log.String(), "keys=1 max_keys=2") {
-		t.Errorf("it is logged %d times: %s", n, &log)
-	}
+	n := strings.Count(log.String(), "versions are forgotten")
+	expect.That(t, n == 1 && strings.Contains(log.String(), "keys=1 max_keys=2"), "it is logged %d times: %s", n, &log)
 	f.took = nil
 	e = send("a/4", "c/4", "b/4") // over a restart
 	f.want("a/4 superseded", "c/4 superseded", "b/4 delivered")
-	if got := e.Stats().Versions; got.Forgotten != 1 {
-		t.Errorf("after a restart: %+v", got)
-	}
+	got = e.Stats().Versions
+	expect.That(t, got.Forgotten == 1, "after a restart: %+v", got)
 	f.cfg.Ordering.Versions.MaxKeys = 1
 	e = send("d/1")
-	if got := e.Stats().Versions; got.Keys != 1 || got.Forgotten != 2 || len(versionsIn(f.read(source+".state"))) != 1 {
-		t.Errorf("with a lower limit: %+v", got)
-	}
+	got = e.Stats().Versions
+	expect.That(t, got.Keys == 1 && got.Forgotten == 2 && len(versionsIn(f.read(source+".state"))) == 1, "with a lower limit: %+v", got)
 }
 
 // S0-6: a version is written once for each key and transaction, however often the key has changed in it.
@@ -104,9 +100,8 @@ func TestEngine_S0_6_keepWindowRemovesWhatIsRemembered(t *testing.T) {
 	f.cfg.Ordering.Versions.Keep = retrytopics.KeepWindow
 	f.sends("k/6")
 	f.want("k/6 delivered")
-	if got := versionsIn(f.read(source + ".state")); len(got) != 0 {
-		t.Errorf("the state topic remembers %q", got)
-	}
+	got := versionsIn(f.read(source + ".state"))
+	expect.That(t, len(got) == 0, "the state topic remembers %q", got)
 	f.cfg.Ordering.Versions.Keep = retrytopics.KeepAlways
 	f.sends("k/7", "k/6")
 	f.want("k/7 delivered", "k/6 superseded")

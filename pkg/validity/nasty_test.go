@@ -31,8 +31,7 @@ func sweptFault(t *testing.T, ring orb.Ring) *Fault {
 // agrees holds the verdict on a ring, its rule, path and place, against that of the sweep.
 func agrees(t *testing.T, ring orb.Ring) (valid bool) {
 	t.Helper()
-	got, err := Valid(t.Context(), orb.Polygon{ring})
-	must.Do(t, err)
+	got := must.Get(Valid(t.Context(), orb.Polygon{ring}))(t)
 	if want := sweptFault(t, ring); told(got) != told(want) {
 		t.Fatalf("%v: %s, want %s", ring, told(got), told(want))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -31,9 +32,7 @@ func newWorld(t *testing.T, c *topiclog.Cluster) *world {
 		Source: name, Output: name + ".out", DLQ: name + ".dlq", Audit: name + ".audit", Group: name, Tiers: []string{name + ".retry-1s"},
 	}}
 	for _, topic := range append([]string{w.p.Source, w.p.Output, w.p.DLQ, w.p.Audit}, w.p.Tiers...) {
-		if err := c.Create(ctx, topic, 1, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Create(ctx, topic, 1, nil))
 	}
 	return w
 }
@@ -44,9 +43,7 @@ func (w *world) put(topic, key, value string, headers ...string) *kgo.Record {
 	for i := 0; i < len(headers); i += 2 {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: headers[i], Value: []byte(headers[i+1])})
 	}
-	if err := w.c.Produce(w.ctx, r); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.c.Produce(w.ctx, r))
 	return r
 }
 
@@ -61,9 +58,7 @@ func (w *world) commit(topic string, at int64) {
 	w.t.Helper()
 	offsets := kadm.Offsets{}
 	offsets.AddOffset(topic, 0, at, -1)
-	if _, err := w.c.Admin().CommitOffsets(w.ctx, w.p.Group, offsets); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(w.c.Admin().CommitOffsets(w.ctx, w.p.Group, offsets))(w.t)
 }
 
 func (w *world) output(from string) { w.put(w.p.Output, "k", "out", headerSource, from) }
@@ -81,10 +76,7 @@ func (w *world) letter(from, key, value string, headers ...string) {
 
 func TestAccount(t *testing.T) {
 	t.Setenv(broker.EnvForce, "kfake") // the checker's arithmetic needs no real broker
-	b, err := broker.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(broker.Start(t.Context()))(t)
 	t.Cleanup(func() { _ = b.Close() })
 	c := topiclog.Connect(t, b.Addrs)
 
@@ -155,10 +147,7 @@ func TestAccount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, c)
 			test.do(w)
-			a, err := Take(w.ctx, c, w.p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(Take(w.ctx, c, w.p))(t)
 			faults := a.Faults()
 			switch {
 			case test.fault == "" && len(faults) > 0:

@@ -34,9 +34,8 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 		Lineage: "l", Care: "c", Sovereignty: "s",
 		Part: Part{17, 230}, PartVersion: new(int64(-3)), Remaining: &Remaining{Of: 230, Open: []int{3, 4, 5, 17}, Delivered: 11, Dead: 2},
 	}
-	if v := reflect.ValueOf(c); slices.ContainsFunc(fieldNames(v), func(n string) bool { return v.FieldByName(n).IsZero() }) {
-		t.Fatal("this test must set every field")
-	}
+	v := reflect.ValueOf(c)
+	must.That(t, !slices.ContainsFunc(fieldNames(v), func(n string) bool { return v.FieldByName(n).IsZero() }), "this test must set every field")
 	got, err := ParseControl(c.AppendTo(nil))
 	expect.That(t, err == nil && reflect.DeepEqual(got, c), "got %+v, %v", got, err)
 	written := c.AppendTo(nil)
@@ -74,9 +73,8 @@ func TestControlKnowsEveryHeaderConstant(t *testing.T) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if ok && strings.HasPrefix(spec.Names[0].Name, "Key") {
-			if name := strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`); !known[name] {
-				t.Errorf("Control has no field for %s", name)
-			}
+			name := strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`)
+			expect.That(t, known[name], "Control has no field for %s", name)
 		}
 		return true
 	})
@@ -98,12 +96,10 @@ func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
 		})
 	}
 	twice := []kgo.RecordHeader{{Key: KeyAttempt, Value: []byte("1")}, {Key: KeyAttempt, Value: []byte("2")}}
-	if _, err := ParseControl(twice); err == nil {
-		t.Error("a header that stands twice was read")
-	}
-	if c, err := ParseControl([]kgo.RecordHeader{{Key: "switchback-of-a-newer-version", Value: []byte("x")}}); err != nil || !reflect.DeepEqual(c, Control{}) {
-		t.Errorf("a header of a newer version gives %+v, %v", c, err)
-	}
+	_, err := ParseControl(twice)
+	expect.That(t, err != nil, "a header that stands twice was read")
+	c, err := ParseControl([]kgo.RecordHeader{{Key: "switchback-of-a-newer-version", Value: []byte("x")}})
+	expect.That(t, err == nil && reflect.DeepEqual(c, Control{}), "a header of a newer version gives %+v, %v", c, err)
 }
 
 func TestOwnHeadersStayBelow8KiB(t *testing.T) {
@@ -139,9 +135,7 @@ func TestProducerHeadersKeepOrderAndDuplicates(t *testing.T) {
 	t.Parallel()
 	in := []kgo.RecordHeader{{Key: "a", Value: []byte("1")}, {Key: KeyDue, Value: []byte("x")}, {Key: "a", Value: []byte("2")}, {Key: "switchback-newer", Value: nil}}
 	got := ProducerHeaders(in)
-	if want := []kgo.RecordHeader{in[0], in[2]}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v", got)
-	}
+	expect.That(t, reflect.DeepEqual(got, ([]kgo.RecordHeader{in[0], in[2]})), "got %v", got)
 }
 
 // The outputs of a worker share memory: none may see another's headers, not even when somebody adds to its own.
@@ -163,9 +157,8 @@ func TestSlabKeepsTheHeadersOfOutputsApart(t *testing.T) {
 		_ = append(headers, kgo.RecordHeader{Key: "x", Value: []byte("y")})
 	}
 	for n, got := range all {
-		if want := of(n).AppendTo(slices.Clip(own)); !reflect.DeepEqual(got, want) {
-			t.Fatalf("output %d has %s, want %s", n, got, want)
-		}
+		want := of(n).AppendTo(slices.Clip(own))
+		must.That(t, reflect.DeepEqual(got, want), "output %d has %s, want %s", n, got, want)
 	}
 }
 

@@ -42,9 +42,8 @@ func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *te
 			}
 		})
 	}
-	if _, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeySource, Value: []byte("x/0/1")}}); ok || err != nil {
-		t.Errorf("a record without the header has a pointer: %v", err)
-	}
+	_, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeySource, Value: []byte("x/0/1")}})
+	expect.That(t, !ok && err == nil, "a record without the header has a pointer: %v", err)
 	expect.That(t, IsControl(KeyPointer), "the header would go back with a replay")
 }
 
@@ -79,13 +78,11 @@ func TestParsePointer_S0_5_refuses_what_is_no_pointer(t *testing.T) {
 		expect.That(t, ok && errors.As(err, &malformed) && malformed.Header == KeyPointer, "%.80s: %v, %v", text, ok, err)
 	}
 	p := PointTo(Position{Topic: "x"}, nil, []byte("v"), true)
-	if _, ok, err := ParsePointer(p.Append(p.Append(nil))); !ok || err == nil {
-		t.Error("a header that stands twice was read")
-	}
+	_, ok, err := ParsePointer(p.Append(p.Append(nil)))
+	expect.That(t, ok && err != nil, "a header that stands twice was read")
 	newer := strings.Replace(string(p.Append(nil)[0].Value), "{", `{"new":[1],`, 1)
-	if got, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeyPointer, Value: []byte(newer)}}); !ok || err != nil || !reflect.DeepEqual(got, p) {
-		t.Errorf("a member of a newer version: %+v, %v, %v", got, ok, err)
-	}
+	got, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeyPointer, Value: []byte(newer)}})
+	expect.That(t, ok && err == nil && reflect.DeepEqual(got, p), "a member of a newer version: %+v, %v, %v", got, ok, err)
 }
 
 func FuzzParsePointer(f *testing.F) {

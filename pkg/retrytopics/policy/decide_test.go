@@ -61,9 +61,8 @@ func TestDecide(t *testing.T) {
 
 func TestSurfaceParksWhatIsNotDue(t *testing.T) {
 	t.Parallel()
-	if _, ok := Surface(defaultTiers, noon, noon); !ok {
-		t.Error("a record does not run at its due time")
-	}
+	_, ok := Surface(defaultTiers, noon, noon)
+	expect.That(t, ok, "a record does not run at its due time")
 	d, ok := Surface(defaultTiers, noon.Add(3*time.Second), noon)
 	want := Decision{Outcome: OutcomeParked, Reason: ReasonNotDue, Tier: 1, Due: noon.Add(3 * time.Second)}
 	expect.That(t, !ok && d == want, "got %+v, %v; want %+v", d, ok, want)
@@ -77,7 +76,5 @@ func TestDueTimeIsNeverRoundedDown(t *testing.T) {
 	if d.Due.Before(now.Add(2 * time.Second)) {
 		t.Errorf("due %v lies before %v", d.Due, now.Add(2*time.Second))
 	}
-	if text := header.FormatTime(now); text != "2026-07-01T12:00:00.001Z" {
-		t.Errorf("FormatTime gave %s", text)
-	}
+	expect.Equal(t, header.FormatTime(now), "2026-07-01T12:00:00.001Z", "FormatTime gave")
 }

@@ -77,9 +77,7 @@ func TestDistribution_S4_4(t *testing.T) {
 				must.That(t, d >= c.least && d < c.most, "%v is not in [%v, %v)", d, c.least, c.most)
 				positions[i] = float64(d-c.least) / float64(c.most-c.least)
 			}
-			if fault := notUniform(positions); fault != "" {
-				t.Errorf("the delays are not uniform in [%v, %v): %s", c.least, c.most, fault)
-			}
+			expect.Equal(t, notUniform(positions), "", "the delays", c.least, c.most)
 		})
 	}
 }
@@ -95,9 +93,8 @@ func TestDistribution_S4_4_decorrelated_jitter_at_the_cap(t *testing.T) {
 		}
 	}
 	share := 11.0 / 20 // of random(1 s, 21 s) from 10 s on
-	if deviation := 3.29 * math.Sqrt(share*(1-share)/draws); math.Abs(capped/draws-share) > deviation {
-		t.Errorf("%v of the delays are at the cap, want %v within %v", capped/draws, share, deviation)
-	}
+	deviation := 3.29 * math.Sqrt(share*(1-share)/draws)
+	expect.That(t, math.Abs(capped/draws-share) <= deviation, "%v of the delays are at the cap, want %v within %v", capped/draws, share, deviation)
 }
 
 // Whatever the policy, no due time lies before what the strategy allows, and the tier reaches it or is the last.
@@ -125,8 +122,7 @@ func FuzzDecide_S4_4_neverEarly(f *testing.F) {
 		}
 		expect.That(t, (policy.Strategy == StrategyDecorrelatedJitter || wait >= least && wait <= most+time.Millisecond) && wait >= 0,
 			"%+v: %v is not in [%v, %v]", policy, wait, least, most)
-		if delay := defaultTiers[d.Tier].Delay; delay < wait-time.Second-time.Millisecond && d.Tier != len(defaultTiers)-1 {
-			t.Errorf("a wait of %v in the tier of %v", wait, delay)
-		}
+		delay := defaultTiers[d.Tier].Delay
+		expect.That(t, delay >= wait-time.Second-time.Millisecond || d.Tier == len(defaultTiers)-1, "a wait of %v in the tier of %v", wait, delay)
 	})
 }

@@ -65,9 +65,8 @@ func TestDecide_S1_6_retryAfter_in_every_strategy(t *testing.T) {
 		f := failing(classify.CategoryRateLimit)
 		f.RetryAfter = 30 * time.Second
 		d := Decide(Policies{Default: Policy{Strategy: s}}, defaultTiers, Tried{Attempts: 1}, f, noon, half)
-		if want := noon.Add(30500 * time.Millisecond); !d.Due.Equal(want) || d.Tier != 2 || d.Reason != ReasonRetryAfter {
-			t.Errorf("%s: %+v, want %v", s, d, want)
-		}
+		want := noon.Add(30500 * time.Millisecond)
+		expect.That(t, d.Due.Equal(want) && d.Tier == 2 && d.Reason == ReasonRetryAfter, "%s: %+v, want %v", s, d, want)
 	}
 }
 
@@ -96,13 +95,10 @@ func TestPolicies_Faults(t *testing.T) {
 func TestPolicies_S4_4_strategies_are_closed(t *testing.T) {
 	t.Parallel()
 	for _, s := range Strategies() {
-		if err := (Policies{Default: Policy{Strategy: s}}).Faults(); err != nil {
-			t.Errorf("%s: %v", s, err)
-		}
+		expect.Do(t, (Policies{Default: Policy{Strategy: s}}).Faults(), s)
 		p := Policies{Default: Policy{Strategy: s, BaseDelay: 3 * time.Second, MaxDelay: 100 * time.Second}}.For("")
-		if least, most := p.Bounds(2, defaultTiers); s != StrategyFullJitter && least == 0 || most <= least {
-			t.Errorf("%s: %v to %v", s, least, most)
-		}
+		least, most := p.Bounds(2, defaultTiers)
+		expect.That(t, (s == StrategyFullJitter || least != 0) && most > least, "%s: %v to %v", s, least, most)
 	}
 }
 
@@ -112,9 +108,7 @@ func TestPresets_S2_10(t *testing.T) {
 	figures := map[Preset]string{}
 	for _, p := range Presets() {
 		complete := Policies{Default: p.Policy()}.For("")
-		if err := (Policies{Default: p.Policy()}).Faults(); err != nil {
-			t.Errorf("%s: %v", p, err)
-		}
+		expect.Do(t, (Policies{Default: p.Policy()}).Faults(), p)
 		var waits []string
 		for attempt := 1; attempt < complete.MaxAttempts; attempt++ {
 			least, most := complete.Bounds(attempt, defaultTiers)
@@ -134,7 +128,5 @@ func TestPresets_S2_10(t *testing.T) {
 			t.Errorf("%s:\n got  %s\n want %s", p, figures[p], want[p])
 		}
 	}
-	if none := Preset("none").Policy(); none != (Policy{}) {
-		t.Errorf("a preset that does not exist gives %+v", none)
-	}
+	expect.Equal(t, Preset("none").Policy(), (Policy{}), "a preset that does")
 }

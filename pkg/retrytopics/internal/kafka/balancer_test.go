@@ -33,9 +33,8 @@ func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
 		{"the topic has grown", owned([]int32{0}, []int32{1}), 4, [][]int32{{0, 2}, {1, 3}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := spread(c.members, c.n); !reflect.DeepEqual(got, c.want) {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			got := spread(c.members, c.n)
+			expect.That(t, reflect.DeepEqual(got, c.want), "got %v, want %v", got, c.want)
 		})
 	}
 }
@@ -43,9 +42,8 @@ func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
 func TestSpreadOfTwoClaimsTheLaterGenerationIsRight(t *testing.T) {
 	t.Parallel()
 	got := spread([]balancedMember{{owned: []int32{0, 1}, generation: 3}, {owned: []int32{0, 1}, generation: 7}}, 4)
-	if want := [][]int32{{2, 3}, {0, 1}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	want := [][]int32{{2, 3}, {0, 1}}
+	expect.That(t, reflect.DeepEqual(got, want), "got %v, want %v", got, want)
 }
 
 func TestSpreadGivesEveryShardOnceAndEvenly(t *testing.T) {
@@ -90,8 +88,6 @@ func TestCoPartitioned_S0_4(t *testing.T) {
 	} {
 		got := coPartitioned(c.assigned, "src")
 		expect.That(t, maps.EqualFunc(got, c.want, slices.Equal), "%s: %v, want %v", c.name, got, c.want)
-		if lacks := Lacking(got, "src", counts); lacks != c.lacks {
-			t.Errorf("%s: lacks %q, want %q", c.name, lacks, c.lacks)
-		}
+		expect.Equal(t, Lacking(got, "src", counts), c.lacks, c.name, "lacks")
 	}
 }

@@ -36,7 +36,5 @@ func TestClassified_S4_3_everyKafkaError(t *testing.T) {
 		}
 	}
 	expect.That(t, known >= 120, "the client knows only %d errors", known)
-	if f := of(kgo.ErrRecordTimeout); f.Code != classify.CodeTimeout {
-		t.Errorf("a record that timed out is %s", f.Code)
-	}
+	expect.Equal(t, of(kgo.ErrRecordTimeout).Code, classify.CodeTimeout, "a record that timed out")
 }

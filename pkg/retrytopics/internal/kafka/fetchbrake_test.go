@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // S4-14: fetches that are answered at once, and with nothing, are slowed. A batch, a broker that waits for records, or an error
@@ -33,9 +35,7 @@ func TestFetchBrake_S4_14_slowsEmptyFetches(t *testing.T) {
 			end(&b)
 			begin = time.Now()
 			b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, time.Millisecond, nil)
-			if took := time.Since(begin); took != 0 {
-				t.Errorf("%s: the next fetch rests for %v", name, took)
-			}
+			expect.Equal(t, time.Since(begin), 0, name, "the next fetch rests for")
 		}
 	})
 }

@@ -2,6 +2,8 @@ package kafka
 
 import (
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // A record that has to be alone shares its batch with none, though a record without a key may come into the batch of any partition.
@@ -31,9 +33,7 @@ func TestWave(t *testing.T) {
 	} {
 		w := &wave{limit: 100, bytes: map[int32]int{}, shut: map[int32]bool{}}
 		for i, r := range c.records {
-			if got := w.take(r.partition, r.size, r.alone); got != c.goes[i] {
-				t.Errorf("%s: record %d goes: %v", name, i, got)
-			}
+			expect.Equal(t, w.take(r.partition, r.size, r.alone), c.goes[i], name, "record", i, "goes")
 		}
 	}
 }

@@ -97,16 +97,12 @@ func TestSeal_S4_14(t *testing.T) {
 			expect.That(t, len(sealed)-len(text) <= SealRoom, "a seal of %d bytes", len(sealed)-len(text))
 		}
 	}
-	if text, _, ok := Unseal("consumer-1-uuid"); text != "consumer-1-uuid" || ok {
-		t.Errorf("another client's metadata became %q, %v", text, ok)
-	}
-	if text, g, ok := Unseal("consumer-1\r"); text != "consumer-1\r" || ok || g != (Generations{}) {
-		t.Errorf("another client's metadata became %q, %v", text, ok)
-	}
-	if _, g, _ := Unseal(strings.Repeat("\r", 9) + "\n\n"); g != (Generations{1, 1}) {
-		t.Errorf("generation %v", g)
-	}
-	if _, g, _ := Unseal(strings.Repeat("\n", 1000)); g.Now != MaxGeneration {
-		t.Errorf("generation %v", g)
-	}
+	text, _, ok := Unseal("consumer-1-uuid")
+	expect.That(t, text == "consumer-1-uuid" && !ok, "another client's metadata became %q, %v", text, ok)
+	text, g, ok := Unseal("consumer-1\r")
+	expect.That(t, text == "consumer-1\r" && !ok && g == (Generations{}), "another client's metadata became %q, %v", text, ok)
+	_, g, _ = Unseal(strings.Repeat("\r", 9) + "\n\n")
+	expect.That(t, g == (Generations{1, 1}), "generation %v", g)
+	_, g, _ = Unseal(strings.Repeat("\n", 1000))
+	expect.That(t, g.Now == MaxGeneration, "generation %v", g)
 }
