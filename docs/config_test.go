@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
 // smallest is the pipeline file that a fragment is put under when it has no `pipeline` of its own.
@@ -71,4 +72,38 @@ func TestShippedConfigurationsLoad(t *testing.T) {
 			expect.That(t, err == nil, "does not load:\n%v", err)
 		})
 	}
+}
+
+// whole is a pipeline file with nothing but the mandatory keys, one a line, and a broker that nobody could reach.
+const whole = `pipeline:
+  id: parcels
+  retry_policy:
+    max_attempts: 5
+    base_delay_seconds: 2.0
+    retryable_status_codes: [429, 503]
+  tolerance:
+    max_null_rate: 0.005
+    halt_on_geometry_invalid: false
+kafka: { brokers: ["127.0.0.1:1"] }
+`
+
+// S0-2: all faults of a file are named at once, before any I/O, and a file without any is legal without a broker.
+func TestValidate_S0_2_all_faults_at_once(t *testing.T) {
+	for _, command := range []string{"validate", "run"} {
+		res := consumer(t, "pipeline:\n  id: parcels\n  retry_policy: { max_attempts: 0 }\n", command)
+		for _, key := range []string{"max_attempts", "base_delay_seconds", "retryable_status_codes", "tolerance"} {
+			expect.That(t, res.Code == 2 && strings.Contains(res.Stdout+res.Stderr, key), "%s: %s is not named: %v", command, key, res)
+		}
+	}
+	if res := consumer(t, whole, "validate"); res.Code != 0 {
+		t.Errorf("the whole file: %v", res)
+	}
+}
+
+// consumer runs a command on a pipeline file with this text.
+func consumer(t *testing.T, text, command string) proc.Result {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pipeline.yaml")
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+	return proc.Run(t.Context(), t, proc.Spec{Path: filepath.Join(binaries, "consumer"), Args: []string{command, "-c", file}})
 }

@@ -2,15 +2,17 @@ package retrytopics
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // Of several revocations between two transactions the client tells the first alone. A partition that was paused then is
@@ -145,4 +147,26 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	waits("taken again", 5)
 	take(6)
 	waits("all taken", 5)
+}
+
+// S3-1: who consumes the source, is this instance, or is not described in the middle of a rebalance, is no stranger in the group.
+func TestStrangers_S3_1_areThoseWhoConsumeSomethingElse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		group []groupMember
+		want  []string
+	}{
+		"nobody":                           {nil, nil},
+		"another instance":                 {[]groupMember{{"two", "/b", []string{"features", "features.retry-2s"}}}, nil},
+		"other tiers":                      {[]groupMember{{"two", "/b", []string{"features", "features.retry-9s"}}}, nil},
+		"in a rebalance":                   {[]groupMember{{"two", "/b", nil}}, nil},
+		"itself, before it was renamed":    {[]groupMember{{"one", "/a", []string{"parcels"}}}, nil},
+		"another pipeline":                 {[]groupMember{{"two", "/b", []string{"features"}}, {"x", "/c", []string{"parcels", "parcels.retry-2s"}}}, []string{"x on /c consumes parcels, parcels.retry-2s"}},
+		"another pipeline, with our tiers": {[]groupMember{{"x", "/c", []string{"features.retry-2s"}}}, []string{"x on /c consumes features.retry-2s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := foreignMembers(c.group, "features", "one")
+			expect.That(t, slices.Equal(got, c.want), "%q, want %q", got, c.want)
+		})
+	}
 }

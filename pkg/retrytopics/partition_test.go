@@ -1,13 +1,20 @@
 package retrytopics
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
 // The time of the first unfinished record is known to within stampEvery, without a stamp for every record.
@@ -36,4 +43,155 @@ func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
 		must.That(t, late >= 0 && late < stampEvery, "at offset %d the time is %v off", o, late)
 		l.window.Finish(o)
 	}
+}
+
+// After an aborted transaction, attempts that still run on the dropped partitions must leave no trace where the same records
+// are attempted again: a record would be closed as its own duplicate.
+func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
+	t.Parallel()
+	old := newPartitionState(0, Dedupe{Window: time.Hour, MaxKeys: 10})
+	old.base["waits"] = keyorder.State{Next: 1, Last: 2}
+	old.open()
+	next := old.successor()
+	hash := idempotency.HashKey([]byte("k"))
+	old.set([]byte("k"), keyorder.State{DeadLetters: 1})
+	old.note(&change{hash: hash, applied: idempotency.Applied{Offset: 7, At: time.Now()}})
+	p := next.past([]byte("k"), hash, time.Now())
+	expect.That(t, !p.known && p.state == (keyorder.State{}), "the successor knows %+v", p)
+	expect.That(t, next.keys["waits"].Last == 2 && next.ledger == old.ledger, "the successor has lost what is committed")
+}
+
+// What attempts noted that are made again is taken out of the ledger, back to what is committed.
+func TestShardSuccessorKnowsWhatIsCommitted_S3_1(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	changeOf := func(key string, offset int64, before past) *change {
+		return &change{
+			hash: idempotency.HashKey([]byte(key)), ledged: true, before: before.last, known: before.known,
+			applied: idempotency.Applied{Offset: offset, At: now},
+		}
+	}
+	sh := newPartitionState(0, Dedupe{Window: time.Hour, MaxKeys: 10})
+	sh.open()
+	offset := int64(0)
+	apply := func(key string) *change {
+		c := changeOf(key, offset, sh.past([]byte(key), idempotency.HashKey([]byte(key)), now))
+		offset++
+		sh.note(c)
+		return c
+	}
+	running := apply("running") // is not in the transaction that is committed
+	committed := []*change{apply("once"), apply("again")}
+	sh.commit(committed)
+	apply("again")
+	apply("again")
+	apply("new")
+	next := sh.successor()
+	want := map[string]int64{"once": 1, "again": 2, "new": -1, "running": -1}
+	for key, at := range want {
+		got := int64(-1)
+		if p := next.past([]byte(key), idempotency.HashKey([]byte(key)), now); p.known {
+			got = p.last.Offset
+		}
+		expect.That(t, got == at, "key %s: last is of offset %d, want %d", key, got, at)
+	}
+	next.commit([]*change{running}) // of a dropped state; it must not matter
+	expect.That(t, len(next.noted) == 0 && next.ledger.Len() == 2, "%d changes are open, the ledger has %d keys", len(next.noted), next.ledger.Len())
+}
+
+// clearing is a committer whose clear fails after a look at the session.
+type clearing struct {
+	kafka.Committer
+	look func()
+}
+
+var errClear = errors.New("cannot clear")
+
+func (c clearing) Clear(context.Context) error {
+	c.look()
+	return errClear
+}
+
+// While the turn after a rebalance is under way, its partitions have no memory yet: a bounded run does not end there.
+func TestRunUntilEnd_S4_14_endsNotWithinARebalance(t *testing.T) {
+	e := &Engine{}
+	var settled []bool
+	look := func() { settled = append(settled, e.settled()) }
+	s := &session{e: e, told: true, committer: clearing{look: look}}
+	e.current.Store(s)
+	look()
+	s.rebalanced = true
+	look()
+	_, err := s.afterRebalance(t.Context())
+	must.That(t, errors.Is(err, errClear), "%v", err)
+	look()
+	for i, want := range []bool{true, false, false, false} {
+		if settled[i] != want {
+			t.Errorf("settled %v", settled)
+			break
+		}
+	}
+}
+
+// S4-10: a gap is what lies between the position and the start of the log, without what a former owner has finished there. It is
+// found once, by a fetch or by a look, and counts when the position has passed over it.
+func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		committed int64
+		restored  []offsets.Span
+		began     int64 // where the log started at the first look; -1: not looked yet
+		taken     []int64
+		start     int64
+		lost      []Loss
+		next      int64
+		passed    bool
+	}{
+		{"no gap", 10, nil, -1, nil, 10, nil, 10, false},
+		{"a log that starts before the position", 10, nil, -1, nil, 4, nil, 10, false},
+		{"a gap", 10, nil, -1, nil, 13, []Loss{{"t", 0, 10, 13, 3}}, 13, true},
+		{"a gap with finished records", 10, []offsets.Span{{First: 11, Last: 11}, {First: 20, Last: 22}}, -1, nil, 21, []Loss{{"t", 0, 10, 21, 9}}, 21, true},
+		{"only finished records are gone", 10, []offsets.Span{{First: 10, Last: 12}}, -1, nil, 13, nil, 13, false},
+		{"behind taken records", 10, nil, -1, []int64{10, 11}, 15, []Loss{{"t", 0, 12, 15, 3}}, 10, false},
+		{"no commit and a start that is not 0", -1, nil, -1, nil, 7, nil, -1, false},
+		{"no commit, deleted since", -1, nil, 2, nil, 7, []Loss{{"t", 0, 2, 7, 5}}, 7, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
+			s := e.unconnected(t.Context(), defaultMaxMetadata)
+			l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)})
+			must.That(t, err == nil, "%v", err)
+			s.partitions[l.topicPartition] = l
+			for _, at := range c.taken {
+				l.window.Add(at)
+			}
+			l.began = c.began
+			l.starts(c.start)
+			s.skipGaps()
+			expect.That(t, !s.skipGaps(), "the gap is found again")
+			s.arrive(l, &kgo.FetchPartition{LogStartOffset: c.start, Records: []*kgo.Record{{Offset: c.start}}})
+			expect.That(t, slices.Equal(s.losses, c.lost) && l.window.Next() == c.next, "losses %v at %d, want %v at %d", s.losses, l.window.Next(), c.lost, c.next)
+			passed := s.passed()
+			expect.That(t, (len(passed) > 0) == c.passed, "passed over %v", passed)
+		})
+	}
+}
+
+// S4-10: the fetch that crosses a gap tells of it, even when nobody has looked.
+func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
+	t.Parallel()
+	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
+	s := e.unconnected(t.Context(), defaultMaxMetadata)
+	l := must.Get(newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: 5}))(t)
+	for _, f := range []struct{ start, first int64 }{
+		{0, 6},   // an offset without a record is no gap
+		{9, 8},   // the start has moved on since the records were read
+		{12, 30}, // nor are offsets without records behind the start
+	} {
+		s.arrive(l, &kgo.FetchPartition{LogStartOffset: f.start, Records: []*kgo.Record{{Offset: f.first}}})
+		l.window.Add(f.first)
+	}
+	want := []Loss{{"t", 0, 7, 8, 1}, {"t", 0, 9, 12, 3}}
+	expect.That(t, slices.Equal(s.losses, want), "got %v, want %v", s.losses, want)
 }

@@ -3,6 +3,7 @@ package retrytopics
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
@@ -117,5 +119,22 @@ func TestAdopt_S4_14_endsNoTransactionOfAnotherGroup(t *testing.T) {
 		written := kadm.TopicsSet{}
 		written.Add(topic, 0)
 		expect.That(t, e.writesTo(written) == own, "a transaction that writes to %s is the group's own: %v, want %v", topic, !own, own)
+	}
+}
+
+// A chain of decorrelated delays stays within base and cap, and each follows from the one before as the headers tell it.
+func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
+	t.Parallel()
+	tiers := []policy.Tier{{Topic: "f.retry-2s", Delay: 2 * time.Second}, {Topic: "f.retry-8s", Delay: 8 * time.Second}, {Topic: "f.retry-60s", Delay: time.Minute}}
+	policies := policy.Policies{Default: policy.Policy{Strategy: policy.StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, MaxAttempts: 200}}
+	source, now := rand.New(rand.NewPCG(4, 7)), time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	r := &Record{Attempt: 1, Control: &header.Control{}}
+	for ; r.Attempt < 200; r.Attempt++ {
+		last := max(tried(r).LastDelay, time.Second)
+		d := policy.Decide(policies, tiers, tried(r), classify.Failure{Class: classify.RetryBackoff, Level: classify.LevelTransient, Err: errors.New("x")}, now, source.Float64)
+		wait := d.Due.Sub(now)
+		must.That(t, wait >= time.Second && wait <= min(30*time.Second, 3*last)+time.Millisecond, "attempt %d: %v after %v", r.Attempt, wait, last)
+		r.Control = &header.Control{Attempt: r.Attempt, FailedAt: now, Due: d.Due}
+		now = d.Due
 	}
 }

@@ -3,10 +3,13 @@ package validity_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
@@ -159,4 +162,28 @@ func TestValid_ends_with_its_context(t *testing.T) {
 	expect.That(t, fault == nil && errors.Is(err, cause), "got %v, %v", fault, err)
 	fault, err = validity.Simple(ctx, shapes["line"])
 	expect.That(t, fault == nil && errors.Is(err, cause), "got %v, %v", fault, err)
+}
+
+// judged is the verdict on validity; nothing ends the context of a test.
+func judged(tb testing.TB, shape orb.Geometry) *validity.Fault {
+	tb.Helper()
+	return must.Get(validity.Valid(tb.Context(), shape))(tb)
+}
+
+// isSimple is the verdict on simplicity.
+func isSimple(tb testing.TB, shape orb.Geometry) *validity.Fault {
+	tb.Helper()
+	return must.Get(validity.Simple(tb.Context(), shape))(tb)
+}
+
+func ExampleValid() {
+	bowTie := orb.Polygon{{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}}
+	fault, err := validity.Valid(context.Background(), bowTie)
+	fmt.Println(fault, fault.At, err)
+	// Output: ring_not_simple (/coordinates/0) [1 1] <nil>
+}
+
+func ExampleSimple() {
+	fmt.Println(validity.Simple(context.Background(), orb.LineString{{0, 0}, {1, 0}, {1, 1}, {0, 0}}))
+	// Output: <nil> <nil>
 }

@@ -8,6 +8,43 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
+// Defaults and the branches of unions are filled in where they are clear; digits stay, and the rest is left to be refused.
+func TestComplete(t *testing.T) {
+	s := must.Get(Parse(`{"type":"record","name":"a.Order","fields":[
+		{"name":"id","type":"long"},
+		{"name":"note","type":["null","string"],"default":null},
+		{"name":"state","type":["string","null"],"default":"new"},
+		{"name":"amount","type":["null","int","double"],"default":null},
+		{"name":"buyer","type":["null",{"type":"record","name":"Buyer","fields":[{"name":"name","type":"string"},{"name":"vip","type":"boolean","default":false}]}],"default":null},
+		{"name":"next","type":["null","a.Order"],"default":null},
+		{"name":"tags","type":{"type":"map","values":{"type":"array","items":["null","string"]}},"default":{}}]}`))(t)
+	const rest = `"amount":null,"buyer":null,`
+	for text, want := range map[string]string{
+		`{"id":9007199254740993}`: `{` + rest + `"id":9007199254740993,"next":null,"note":null,"state":{"string":"new"},"tags":{}}`,
+		`{"id":1,"note":"x","state":null,"tags":{"a":["b",null,{"string":"c"}]}}`: `{` + rest + `"id":1,"next":null,"note":{"string":"x"},"state":null,"tags":{"a":[{"string":"b"},null,{"string":"c"}]}}`,
+		`{"id":1,"buyer":{"name":"Ada"}}`:                                         `{"amount":null,"buyer":{"a.Buyer":{"name":"Ada","vip":false}},"id":1,"next":null,"note":null,"state":{"string":"new"},"tags":{}}`,
+		`{"id":1,"buyer":{"a.Buyer":{"name":"Ada"}}}`:                             `{"amount":null,"buyer":{"a.Buyer":{"name":"Ada","vip":false}},"id":1,"next":null,"note":null,"state":{"string":"new"},"tags":{}}`,
+		`{"id":1,"next":{"id":2}}`:                                                `{` + rest + `"id":1,"next":{"a.Order":{` + rest + `"id":2,"next":null,"note":null,"state":{"string":"new"},"tags":{}}},"note":null,"state":{"string":"new"},"tags":{}}`,
+	} {
+		got, err := s.Complete([]byte(text))
+		expect.That(t, err == nil && string(got) == want, "%s: got %s, %v", text, got, err)
+		_, err = s.AppendText(nil, got)
+		expect.That(t, err == nil, "%s: %v", text, err)
+	}
+	for _, text := range []string{`{}`, `{"id":1,"amount":2}`, `{"id":1,"note":true}`, `{"id":1,"unknown":1}`, `[]`, `null`} { // two branches hold a number
+		got, err := s.Complete([]byte(text))
+		must.Do(t, err)
+		_, err = s.AppendText(nil, got)
+		expect.That(t, err != nil, "%s is taken as %s", text, got)
+	}
+	loop := must.Get(Parse(`{"type":"record","name":"Loop","fields":[{"name":"next","type":"Loop","default":{}}]}`))(t)
+	must.Get(loop.Complete([]byte(`{}`)))(t)
+	for _, text := range []string{``, `{"id":1} 2`, `{"id"`} {
+		_, err := s.Complete([]byte(text))
+		expect.That(t, err != nil, "%q is completed", text)
+	}
+}
+
 func TestText_and_back_is_the_same_datum(t *testing.T) {
 	s, err := Parse(`{"type":"record","name":"Row","fields":[
 		{"name":"id","type":"long"},{"name":"area","type":["null","double"]},{"name":"name","type":"string"},

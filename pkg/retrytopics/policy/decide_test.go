@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -77,4 +78,8 @@ func TestDueTimeIsNeverRoundedDown(t *testing.T) {
 		t.Errorf("due %v lies before %v", d.Due, now.Add(2*time.Second))
 	}
 	expect.Equal(t, header.FormatTime(now), "2026-07-01T12:00:00.001Z", "FormatTime gave")
+}
+
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Outcomes()), closed.Of(Reasons()))
 }

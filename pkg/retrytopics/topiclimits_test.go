@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -68,5 +71,28 @@ func TestEngine_S0_4_manyHeaders(t *testing.T) {
 		got := b.read(topic)
 		expect.That(t, len(got) == 1 && string(got[0].Key) == key && reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own),
 			"%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
+	}
+}
+
+// A partition that ends before what is committed of it was cut, or its topic made anew. The engine says so and ends, for good:
+// new records have the offsets of old ones, and would be skipped or taken for older ones.
+func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
+	t.Parallel()
+	for left, runs := range map[int][]func(*retrytopics.Engine, context.Context) error{
+		20: {(*retrytopics.Engine).Run, (*retrytopics.Engine).RunUntilEnd},
+		0:  {(*retrytopics.Engine).RunUntilEnd}, // no record shows it: only the ends do
+	} {
+		b := newBroker(t)
+		b.produce(events(left)...)
+		cfg := b.config(copied)
+		b.resets(cfg.Group, 1000)
+		ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
+		defer stop()
+		for _, run := range runs {
+			err := run(b.engine(cfg), ctx)
+			expect.That(t, errors.Is(err, retrytopics.ErrLogTruncated) && strings.Contains(err.Error(), "and 1000 is committed") && strings.Contains(err.Error(), source+" partition "),
+				"%d records left: got %v", left, err)
+		}
+		expect.Equal(t, len(b.read(output)), 0, "records that took effect")
 	}
 }

@@ -1,0 +1,289 @@
+package retrytopics
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+)
+
+// Ten minutes of outage on a virtual clock: one probe a cooldown, everything else waits in its order.
+func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduling(t)
+		l := partitionAt(t, 0)
+		var tasks []*task
+		for o := range int64(50) {
+			tasks = append(tasks, taskAt(l, o))
+		}
+		s.add(given(tasks))
+		const cooldown = 30 * time.Second
+		begin := time.Now()
+		for range 50 {
+			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: begin.Add(cooldown)})
+		}
+		probes := 0
+		for time.Since(begin) < 10*time.Minute {
+			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
+			probes++
+		}
+		expect.That(t, probes == 20, "%d probes in ten minutes with a cooldown of 30 s, want 20", probes)
+		s.done(s.next()) // this one gets through
+		for range 49 {
+			s.done(s.next())
+		}
+		got := s.harvest()
+		expect.That(t, len(got) == 50 && len(s.holds) == 0, "%d of 50 finished, %d dependencies held", len(got), len(s.holds))
+	})
+}
+
+// An hour of pause on a virtual clock: nothing starts, not even what becomes due or a probe; what was put back runs
+// first, and before the later records of its key.
+func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduling(t)
+		l := partitionAt(t, 0)
+		first, second, other, late := keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b"), keyed(l, 3, "c")
+		late.wake = time.Now().Add(time.Minute)
+		s.add(given([]*task{first, second, other, late}))
+		running := s.next()
+		s.pause(true)
+		s.putBack(running)
+		began := make(chan *task)
+		go func() {
+			for t := s.next(); t != nil; t = s.next() {
+				began <- t
+			}
+		}()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		select {
+		case t1 := <-began:
+			t.Fatalf("%s began", t1.raw.Key)
+		default:
+		}
+		s.pause(false)
+		for i, want := range []*task{first, other, late, second} {
+			got := <-began
+			expect.That(t, got == want, "task %d is the one at offset %d, want %d", i, got.raw.Offset, want.raw.Offset)
+			s.done(got)
+		}
+		expect.That(t, len(s.harvest()) == 4, "not all finished")
+	})
+}
+
+// When the record that probes a dependency goes to another instance, another one probes: nothing else would wake what is held.
+func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduling(t)
+		gone, stays := partitionAt(t, 0), partitionAt(t, 0)
+		s.add(given([]*task{taskAt(gone, 0), taskAt(stays, 0)}))
+		for range 2 {
+			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
+		}
+		probe := s.next()
+		must.That(t, probe.from == gone, "the other lane probes first")
+		s.drop([]*partition{gone})
+		s.done(probe)
+		time.Sleep(time.Minute) // virtual
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		expect.That(t, s.runnable.len() == 1, "nothing probes")
+	})
+}
+
+var errUnavailable = errors.New("503")
+
+// S4-5: of forty records that fail always and a good one, wherever it stands among them, the good one is asked for within two
+// cooldowns for each good one before it. Those that are bad count their failures once others get through.
+func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
+	t.Parallel()
+	const cooldown, bad = 30 * time.Second, 40
+	for name, index := range map[string]int64{"first": 0, "last": bad} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := scheduling(t)
+				l := partitionAt(t, 0)
+				var tasks []*task
+				for o := range int64(bad + 1) {
+					tasks = append(tasks, taskAt(l, o))
+				}
+				s.add(given(tasks))
+				begin := time.Now()
+				for range bad + 1 {
+					s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: begin.Add(cooldown)})
+				}
+				for {
+					asked := s.next()
+					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
+					must.That(t, !s.counts(asked, failure), "the failure of record %d counts, though nobody got through", asked.offset)
+					if asked.offset == index {
+						s.done(asked)
+						break
+					}
+					s.hold(asked, failure)
+				}
+				took := time.Since(begin)
+				expect.That(t, took <= 2*cooldown, "the good record was asked for after %v", took)
+				for range bad {
+					asked := s.next()
+					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
+					must.That(t, s.counts(asked, failure), "record %d failed while another one got through, and it does not count", asked.offset)
+					asked.down = failure
+					s.done(asked)
+				}
+				expect.Equal(t, len(s.harvest()), bad+1, "of")
+			})
+		})
+	}
+}
+
+// A probe whose failure counts sets nobody free: the dependency is as closed as before.
+func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := scheduling(t)
+		l := partitionAt(t, 0)
+		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)}))
+		held := func() *UnavailableError {
+			return &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true, Err: errUnavailable}
+		}
+		for range 3 {
+			s.hold(s.next(), held())
+		}
+		probe := s.next()
+		probe.down = held()
+		began := time.Now()
+		s.done(probe)
+		next := s.next()
+		took := time.Since(began)
+		expect.That(t, took == time.Minute && next != probe, "the next one was asked for after %v", took)
+		s.done(next)
+		s.done(s.next())
+	})
+}
+
+func TestPaceFollowsTheLastTransaction(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		n    int
+		took time.Duration
+		want int
+	}{
+		{4000, 2 * paceTarget, 2000},
+		{4000, paceTarget / 2, 8000},
+		{4000, time.Hour, minPace}, // a broker that stood still does not make the next ones tiny
+		{3, 20 * time.Millisecond, minPace},
+		{0, 0, minPace},
+		{5000, 0, 5000 * int(paceTarget/time.Millisecond)},
+	} {
+		expect.Equal(t, pace(c.n, c.took), c.want, "pace", c.n, c.took)
+	}
+}
+
+// Workers that run far ahead of the commits take the processors from them. What is due is started all the same.
+func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testing.T) {
+	t.Parallel()
+	for name, goOn := range map[string]func(*scheduler, *partition){
+		"a transaction takes them": func(s *scheduler, _ *partition) { s.harvest() },
+		"a faster pace":            func(s *scheduler, _ *partition) { s.pace(3) },
+		"their lane is gone":       func(s *scheduler, finished *partition) { s.drop([]*partition{finished}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				told := 0
+				s := newScheduler(time.Hour, 1000, 64<<20, func() { told++ })
+				defer s.close()
+				s.pace(2)
+				finished, source, tier := partitionAt(t, 0), partitionAt(t, 0), partitionAt(t, 0)
+				tier.tier = 0
+				s.add(given([]*task{taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)}))
+				for n := range 2 {
+					s.done(s.next())
+					synctest.Wait()
+					ripe, some := s.pending()
+					must.That(t, told == n && ripe == (n == 1) && some, "after %d results the committer was told %d times, ripe %t", n+1, told, ripe)
+				}
+				var got []*task
+				go func() {
+					for range 2 {
+						got = append(got, s.next())
+					}
+				}()
+				synctest.Wait()
+				if len(got) > 0 {
+					t.Fatalf("offset %d was started beyond the pace", got[0].raw.Offset)
+				}
+				due := taskAt(tier, 3)
+				s.add(given([]*task{due}))
+				synctest.Wait()
+				must.That(t, len(got) == 1 && got[0] == due, "started %d tasks, want the one that is due", len(got))
+				goOn(s, finished)
+				synctest.Wait()
+				must.That(t, len(got) == 2 && got[1].raw.Offset == 2, "started %d tasks, want the source to go on", len(got))
+			})
+		})
+	}
+}
+
+// The queue does what a slice does that is cut at its head.
+func TestQueueAsASlice(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		var q queue[int]
+		var want []int
+		for step := range 5000 {
+			switch n := r.IntN(10); {
+			case n < 3:
+				q.push(step)
+				want = append(want, step)
+			case n == 3:
+				q.push(step, -step)
+				want = append(want, step, -step)
+			case n == 4:
+				at := r.IntN(len(want) + 1)
+				q.insert(at, step)
+				want = slices.Insert(want, at, step)
+			case n == 5 && step%100 == 0:
+				odd := func(i int) bool { return i%2 != 0 }
+				q.drop(odd)
+				want = slices.DeleteFunc(want, odd)
+			case len(want) > 0:
+				if got := q.pop(); got != want[0] {
+					t.Fatalf("seed %d, step %d: popped %d, want %d", seed, step, got, want[0])
+				}
+				want = want[1:]
+			}
+			if q.len() != len(want) || !slices.Equal(q.items(), want) {
+				t.Fatalf("seed %d, step %d: %v, want %v", seed, step, q.items(), want)
+			}
+		}
+	}
+}
+
+func TestQueueKeepsItsMemory(t *testing.T) {
+	t.Parallel()
+	var q queue[*int]
+	for range 100_000 {
+		for range 10 {
+			q.push(new(int))
+		}
+		for range 10 {
+			q.pop()
+		}
+		q.push(new(int), new(int))
+		q.pop()
+		q.pop()
+	}
+	expect.That(t, cap(q.all) <= 64, "room for %d items, there were never more than 10", cap(q.all))
+}
