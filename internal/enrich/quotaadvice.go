@@ -84,8 +84,8 @@ func fromList(h http.Header) (QuotaAdvice, bool) {
 		if !ok {
 			return QuotaAdvice{}, false
 		}
-		reset, _ := wholeParam(item.Params, "t")
-		all = append(all, QuotaAdvice{Remaining: left, Limit: limits[quotaName(item)], Reset: inSeconds(reset)})
+		t, _ := item.Params.Get("t")
+		all = append(all, QuotaAdvice{Remaining: left, Limit: limits[quotaName(item)], Reset: secondsIn(t)})
 	}
 	return tightestQuota(all), true
 }
@@ -134,12 +134,23 @@ func quotaName(item httpsfv.Item) string {
 }
 
 func wholeParam(p *httpsfv.Params, name string) (int, bool) {
-	value, ok := p.Get(name)
-	if !ok {
-		return 0, false
-	}
+	value, _ := p.Get(name)
+	return whole(value)
+}
+
+// whole returns a number of a structured field that is not negative. Absent is nil.
+func whole(value any) (int, bool) {
 	n, ok := value.(int64)
 	return int(n), ok && 0 <= n && n <= math.MaxInt32
+}
+
+// secondsIn returns a time of a structured field, or 0. It rounds fractions up: the quota must not seem to be free too early.
+func secondsIn(value any) time.Duration {
+	if n, ok := value.(float64); ok {
+		value = int64(math.Ceil(n))
+	}
+	n, _ := whole(value)
+	return inSeconds(n)
 }
 
 // fromDictionary reads RateLimit in the form of the first revisions of the draft.
@@ -148,22 +159,14 @@ func fromDictionary(h http.Header) (QuotaAdvice, bool) {
 	if err != nil {
 		return QuotaAdvice{}, false
 	}
-	number := func(name string) (int, bool) {
-		member, ok := dict.Get(name)
-		if !ok {
-			return 0, false
-		}
-		item, ok := member.(httpsfv.Item)
-		if !ok {
-			return 0, false
-		}
-		n, ok := item.Value.(int64)
-		return int(n), ok && 0 <= n && n <= math.MaxInt32
+	value := func(name string) any {
+		member, _ := dict.Get(name)
+		item, _ := member.(httpsfv.Item)
+		return item.Value
 	}
-	left, ok := number("remaining")
-	reset, _ := number("reset")
-	limit, _ := number("limit")
-	return QuotaAdvice{Remaining: left, Limit: limit, Reset: inSeconds(reset)}, ok
+	left, ok := whole(value("remaining"))
+	limit, _ := whole(value("limit"))
+	return QuotaAdvice{Remaining: left, Limit: limit, Reset: secondsIn(value("reset"))}, ok
 }
 
 // fromFields reads headers with one number each.
@@ -183,6 +186,9 @@ func fromFields(h http.Header, now time.Time) (QuotaAdvice, bool) {
 // time. It is 0 if the field has none of them.
 func resetIn(h http.Header, name string, now time.Time) time.Duration {
 	reset, ok := quotaField(h, name)
+	if _, fraction, _ := strings.Cut(h.Get(name), "."); ok && strings.ContainsAny(fraction, "123456789") && reset < math.MaxInt64 {
+		reset++ // rounded up: the quota must not seem to be free too early
+	}
 	var at time.Time
 	switch {
 	case !ok:

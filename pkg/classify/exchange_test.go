@@ -196,6 +196,8 @@ func TestParseRetryAfter(t *testing.T) {
 		{"fraction_below_a_second", "0.25", 250 * time.Millisecond, true},
 		{"fraction_without_digits", "1.", 0, false},
 		{"list", "120, 60", 2 * time.Minute, true},
+		{"list_with_an_empty_header", ", 120, ,60", 2 * time.Minute, true},
+		{"only_commas", " ,, ", 0, false},
 		{"list_of_a_number_and_a_date", "30, Fri, 31 Dec 1999 23:59:59 GMT", 59 * time.Second, true},
 		{"list_of_a_date_and_a_number", "Fri, 31 Dec 1999 23:59:59 GMT, 90", 90 * time.Second, true},
 		{"list_with_words", "120, soon", 0, false},

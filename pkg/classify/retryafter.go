@@ -8,13 +8,16 @@ import (
 	"time"
 )
 
+// listSpace stands between the elements of a list. One may be empty, as a header without a value is.
+const listSpace = ", \t"
+
 // ParseRetryAfter reads the value of a Retry-After header: seconds or an HTTP date (RFC 9110, section 10.2.3). It also reads
 // fractions of seconds, and the longest wait of a list, as proxies make one of two headers. now is the time that a date is
 // counted from. A date in the past gives 0. A value that is none of these gives false, and so does an absent one; a wait too
 // long for a Duration gives the longest one, since bounding it is the policy's business.
 func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 	longest, some := time.Duration(0), false
-	for rest := strings.TrimSpace(value); rest != ""; {
+	for rest := strings.Trim(value, listSpace); rest != ""; {
 		element, behind, _ := strings.Cut(rest, ",")
 		wait, ok := secondsOf(strings.TrimSpace(element))
 		if !ok {
@@ -23,7 +26,7 @@ func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 			}
 		}
 		longest, some = max(longest, wait), true
-		rest = strings.TrimSpace(behind)
+		rest = strings.Trim(behind, listSpace)
 	}
 	return longest, some
 }
