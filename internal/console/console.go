@@ -52,7 +52,6 @@ type Console struct {
 	gate     *access.Gate
 	metrics  []string // of instances
 	shapes   *template.Template
-	world    []outline
 	stop     context.CancelFunc // ends what runs in the background
 }
 
@@ -65,9 +64,6 @@ func New(ctx context.Context, o Options) (*Console, error) {
 	var err error
 	if c.shapes, err = template.New("").Funcs(c.words()).ParseFS(pageFiles, "page/*.html"); err != nil {
 		return nil, fmt.Errorf("read the pages: %w", err)
-	}
-	if c.world, err = readWorld(worldText); err != nil {
-		return nil, err
 	}
 	if c.openAPI, err = document(routes()); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestMap_S4_6_clusters_lead_to_dead_letters(t *testing.T) {
 		t.Errorf("nearer: %+v", near)
 	}
 	text := shown(d, "/map", http.StatusOK)
-	for _, want := range []string{"3 dead letters on the map", "3 dead letters more have no place", `href="/letters/fiji"`, `aria-label="2 dead letters, 1 pending, around `, `<path class="land" d="M`} {
+	for _, want := range []string{"3 dead letters on the map", "3 dead letters more have no place", `href="/letters/fiji"`, `aria-label="2 dead letters, 1 pending, around `} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %s", want, text)
 		}
@@ -65,35 +65,8 @@ func TestMap_S4_6_of_other_systems(t *testing.T) {
 	if at := got.Features[0].Geometry.Coordinates; fmt.Sprintf("%.2f %.2f", at[0], at[1]) != "8.54 47.37" {
 		t.Errorf("%v", at)
 	}
-	if text := shown(d, "/map", http.StatusOK); !strings.Contains(text, "47.37") || !strings.Contains(text, "°N") {
+	if text := shown(d, "/map", http.StatusOK); !strings.Contains(text, "around 47.3695°N 8.5388°E") {
 		t.Error(text)
-	}
-}
-
-func TestSheet_S4_6_shows_every_place(t *testing.T) {
-	for _, c := range []struct {
-		places  [][2]float64
-		degrees bool
-	}{
-		{[][2]float64{{8.5, 47.3}}, true},
-		{[][2]float64{{-180, -90}, {180, 90}}, true},
-		{[][2]float64{{179, -17}, {181, -18}}, true},
-		{[][2]float64{{0, 89.9}, {0.1, 89.95}}, true},
-		{[][2]float64{{2683100, 1247100}}, false},
-		{[][2]float64{{-1e9, -1e9}, {1e9, 1e9}}, false},
-	} {
-		s := newSheet(c.places, c.degrees)
-		for _, p := range c.places {
-			if x, y := s.at(p[0], p[1]); x < 0 || x > sheetWidth || y < 0 || y > sheetHeight {
-				t.Errorf("%v: %v is at %g %g", c.places, p, x, y)
-			}
-		}
-		if n := len(s.grid()); n < 3 || n > 40 {
-			t.Errorf("%v: %d lines", c.places, n)
-		}
-	}
-	if got := newSheet([][2]float64{{179, -17}, {181, -18}}, true).name([2]float64{-179, -17.5}); got != "17.500°S 179.000°W" {
-		t.Error(got)
 	}
 }
 
@@ -109,6 +82,13 @@ func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
 	p := browser.Open(listening(d)+"/", 1280, 900)
 	p.Click("Map")
 	p.AwaitText("14 dead letters on the map")
+	p.Await(`(() => { // marks lie in the picture, on land where their places are
+		const svg = document.querySelector("svg"), land = svg.querySelector(".land")
+		return land && [...svg.querySelectorAll("a")].every((mark) => {
+			const circle = mark.querySelector("circle"), at = new DOMPoint(circle.cx.baseVal.value, circle.cy.baseVal.value)
+			return at.x > 0 && at.x < 1200 && at.y > 0 && at.y < 560 && (mark.dataset.at.startsWith("151") || land.isPointInFill(at))
+		}) && !land.isPointInFill(new DOMPoint(2, 2)) && svg.querySelectorAll(".label").length > 3
+	})()`)
 	p.ClickOn(`svg a[aria-label^="12 dead letters"]`)
 	p.AwaitText("12 dead letters on the map")
 	p.Await(`document.querySelectorAll("svg a").length >= 5`)
@@ -121,5 +101,44 @@ func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
 	p.Await(`location.pathname.startsWith("/letters/")`)
 	if log := p.Log(); len(log) > 0 {
 		t.Errorf("the console of the browser is not empty: %s", strings.Join(log, "\n"))
+	}
+}
+
+// The page of a dead letter draws every shape that it can, with a cross where it is refused, and shows no picture of what has none.
+func TestBrowser_S4_6_draws_shapes(t *testing.T) {
+	browser := chromium.Start(t)
+	d := newDesk(t, letter("a", 0))
+	if got := read[LetterAnswer](d, "/api/letters/a").Letter.Refused; got == nil || got.Place == nil || *got.Place != [2]float64{1, 1} || got.Path != "/geometry/coordinates/0" {
+		t.Errorf("%+v", got)
+	}
+	p := browser.Open(listening(d)+"/letters/a", 1280, 900)
+	// The mark covers the crossing, and the rings are on both sides of it.
+	p.Await(`(() => {
+		const mark = document.querySelector("svg .fault").getBoundingClientRect(), area = document.querySelector("svg .area").getBoundingClientRect()
+		return Math.abs(mark.x + mark.width / 2 - area.x - area.width / 2) < 2 && area.width > 100
+	})()`)
+	for _, c := range []struct{ geometry, path, want string }{
+		{`{"type":"Point","coordinates":[8,47]}`, "/geometry/coordinates", "circle 320,180 cross translate(320 180)"},
+		{`{"type":"LineString","coordinates":[[100,0],[1100,0]]}`, "/geometry/coordinates/1/0", "line M29.1 180L610.9 180 cross translate(610.9 180)"},
+		{`{"type":"MultiPolygon","coordinates":[[[[100,0],[1100,0],[1100,100],[100,0]]],[]]}`, "/geometry/coordinates/9", "area M29.1 209.1L610.9 209.1L610.9 150.9L29.1 209.1Z"},
+		{`{"type":"GeometryCollection","geometries":[{"type":"MultiPoint","coordinates":[[100,0],[1100,0]]},{"type":"LineString","coordinates":[]}]}`, "", "circle 29,180 circle 611,180"},
+		{`{"type":"LineString","coordinates":[[0,0],[10,0],[10,"x"]]}`, "", ""},
+		{`{"type":"LineString","coordinates":[[-1.7e308,0],[1.7e308,1]]}`, "", ""},
+		{`{"type":"Point","coordinates":[]}`, "", ""},
+		{`{"type":"Polygon","coordinates":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + `}`, "", ""},
+	} {
+		var got string
+		if err := p.Eval(fmt.Sprintf(`(() => {
+			const svg = document.querySelector("svg.map")
+			svg.replaceChildren()
+			delete svg.dataset.place
+			svg.dataset.geometry = %q
+			svg.dataset.path = %q
+			try { drawShape(svg) } catch { return "" }
+			return [...svg.children].map((e) => e.matches(".fault") ? "cross " + e.getAttribute("transform") : e.matches("circle") ? "circle " + Math.round(e.cx.baseVal.value) + "," + Math.round(e.cy.baseVal.value)
+				: e.getAttribute("d") && e.getAttribute("class") + " " + e.getAttribute("d")).filter(Boolean).join(" ")
+		})()`, c.geometry, c.path), &got); err != nil || got != c.want {
+			t.Errorf("%.80s: %q, want %q (%v)", c.geometry, got, c.want, err)
+		}
 	}
 }

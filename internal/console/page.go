@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -26,12 +27,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-//go:embed page/*.html page/*.css page/*.js
+//go:embed page/*.html page/*.css page/*.js page/world.txt
 var pageFiles embed.FS
 
 // assets are the files that pages load, and their types. They say nothing of dead letters.
 func assets() map[string]string {
-	return map[string]string{"/style.css": "text/css; charset=utf-8", "/live.js": "text/javascript; charset=utf-8", "/keys.js": "text/javascript; charset=utf-8"}
+	const script = "text/javascript; charset=utf-8"
+	return map[string]string{"/style.css": "text/css; charset=utf-8", "/live.js": script, "/keys.js": script, "/draw.js": script, "/world.txt": "text/plain; charset=utf-8"}
 }
 
 // How many milliseconds a page waits before it is brought up to date.
@@ -44,6 +46,7 @@ const (
 	pageRows   = 50       // dead letters on a page
 	pageValues = 12       // refused values of a group on a page
 	shownValue = 64 << 10 // bytes of a value that a page shows
+	drawnShape = 512 << 10
 )
 
 // pageRoutes lists the pages for people. Each shows the answers of routes with the same parameters.
@@ -75,7 +78,7 @@ type page struct {
 
 	Letter  *dlq.DetailJSON // of the page of one dead letter
 	Value   shownText
-	Sketch  *sketch // of its geometry
+	Shape   string // its geometry as GeoJSON, when a browser can draw it
 	Map     *mapView
 	Change  *changeView
 	Edit    *editView
@@ -122,10 +125,10 @@ func (p page) Near(m cluster) string {
 	switch {
 	case m.Letters == 1:
 		return "/letters/" + url.PathEscape(m.Example)
-	case m.Area.North-m.Area.South < 1e-7:
-		return p.To("/", "bbox", m.Area.String())
+	case m.BBox.North-m.BBox.South < 1e-7:
+		return p.To("/", "bbox", m.BBox.String())
 	}
-	return p.To("/map", "bbox", m.Area.String())
+	return p.To("/map", "bbox", m.BBox.String())
 }
 
 func (c *Console) homePage(ctx context.Context, q query) (page, error) {
@@ -166,13 +169,12 @@ func (c *Console) letterPage(ctx context.Context, q query) (page, error) {
 	}
 	out := c.blank("/", of.Letter.ID)
 	out.Fresh, out.Letter = of.Fresh, &of.Letter
-	refused := of.Letter.Refused
-	if refused == nil {
-		refused = &replay.Refused{}
+	var feature struct{ Geometry json.RawMessage }
+	if json.Unmarshal(of.Letter.Feature, &feature) == nil && bytes.HasPrefix(feature.Geometry, []byte("{")) && len(feature.Geometry) <= drawnShape {
+		out.Shape = string(feature.Geometry)
 	}
-	out.Sketch = newSketch(of.Letter.Feature, refused.Place, refused.Path)
 	if of.Letter.Value != nil {
-		out.Value = mark(*of.Letter.Value, refused.Path)
+		out.Value = mark(*of.Letter.Value, cmp.Or(of.Letter.Refused, &replay.Refused{}).Path)
 	}
 	return out, nil
 }
