@@ -19,6 +19,9 @@ func (t *table) compare(f facts) []Mismatch {
 		return []Mismatch{{Fault: t.name + " is not there, or may not be seen", Fix: ddl, Reach: ReachAll}}
 	}
 	var found []Mismatch
+	if own.placeless {
+		found = append(found, Mismatch{Fault: "it is partitioned and has no partition, so no row has a place", Fix: "create table … partition of " + t.quoted + " …;", Reach: ReachAll})
+	}
 	found = append(found, t.compareKey(own)...)
 	found = append(found, t.compareGeometry(own)...)
 	found = append(found, t.compareRest(own)...)

@@ -33,12 +33,14 @@ type described struct {
 	columns []column
 	// partitionedBy are the columns by which the table is partitioned.
 	partitionedBy []string
+	placeless     bool     // partitioned, and without a partition that takes rows
 	lacks         []string // privileges that this user has not
 }
 
 const askTable = `
 select c.oid is not null, coalesce((select k.relkind::text from pg_class k where k.oid = c.oid), ''),
 	coalesce((select array_agg(a.attname::text order by a.attnum) from pg_partitioned_table p join pg_attribute a on a.attrelid = p.partrelid and a.attnum = any (p.partattrs) where p.partrelid = c.oid), '{}'),
+	coalesce((select k.relkind = 'p' and not exists (select from pg_partition_tree(k.oid) where isleaf and relid <> k.oid) from pg_class k where k.oid = c.oid), false),
 	coalesce((select array_agg(p order by n) from unnest(array['select', 'insert', 'update', 'delete']) with ordinality as w(p, n)
 		where not has_table_privilege(c.oid, p) and not (p <> 'delete' and has_any_column_privilege(c.oid, p))), '{}')
 from (select to_regclass($1) as oid) c`
@@ -83,7 +85,9 @@ func describe(ctx context.Context, db *postgres.Database, table, guard string) (
 	ask.Queue(namesAsTheyAre)
 	ask.Queue(askDatabase).QueryRow(func(row pgx.Row) error { return row.Scan(&f.database, &f.temporary) })
 	for name, into := range map[string]*described{table: &f.own, guard: &f.guard} {
-		ask.Queue(askTable, name).QueryRow(func(row pgx.Row) error { return row.Scan(&into.there, &into.kind, &into.partitionedBy, &into.lacks) })
+		ask.Queue(askTable, name).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&into.there, &into.kind, &into.partitionedBy, &into.placeless, &into.lacks)
+		})
 		ask.Queue(askColumns, name).Query(func(rows pgx.Rows) error {
 			var err error
 			into.columns, err = pgx.CollectRows(rows, scanColumn)

@@ -142,14 +142,19 @@ func TestEnsure_S0_6_partitionedTables(t *testing.T) {
 	}
 }
 
-// A table that is partitioned by another column has no unique key, and no statement can give it one.
-func TestPrepare_S4_3_partitionedByAnotherColumn(t *testing.T) {
+// A table that is partitioned by another column has no unique key, and no statement can give it one. One without partitions takes no row.
+func TestPrepare_S4_3_partitionedTablesThatTakeNothing(t *testing.T) {
 	b := beside(t, ", rest_column: rest")
-	b.exec("drop table parcels; create table parcels (id text, region text, geom geometry, rest jsonb, primary key (id, region)) partition by list (region)")
-	found, err := b.compared(nil)
-	_, is := errors.AsType[*TableError](err)
-	check.That(t, is && len(found) != 0 && found[0].Column == "id" && !strings.Contains(found[0].Fix, "add unique") && strings.Contains(found[0].Fix, `partitioned by "id"`),
-		"%v, %v", found, err)
+	for sql, want := range map[string]string{
+		"primary key (id, region)) partition by list (region); create table rest partition of parcels default":                                              `column "id" is not unique (sink.postgis.key_column), and cannot be in a table that is partitioned by something else: make a table that is partitioned by "id"`,
+		"primary key (id)) partition by hash (id)":                                                                                                          "partitioned and has no partition, so no row has a place: create table … partition of",
+		"primary key (id)) partition by hash (id); create table rest partition of parcels for values with (modulus 1, remainder 0) partition by range (id)": "partitioned and has no partition",
+	} {
+		b.exec("drop table parcels; create table parcels (id text, region text, geom geometry, rest jsonb, " + sql)
+		found, err := b.compared(nil)
+		_, is := errors.AsType[*TableError](err)
+		check.That(t, is && len(found) != 0 && strings.Contains(found[0].String(), want), "%s: %v, %v", sql, found, err)
+	}
 }
 
 // A view on a table has no index to be made.
