@@ -17,7 +17,7 @@ func (j *judge) excess(at header.Position, f fact, x *extra, s sum, split *parts
 		return
 	}
 	if x.doubtful >= over {
-		j.cannot(j.source, Unreadable, at, 0)
+		j.cannot(j.source, KeyUnknown, at, 0)
 		return
 	}
 	kind := kindOf(s)

@@ -82,6 +82,7 @@ func (j *judge) replays() {
 		if r.claim.Doubtful {
 			j.extra(root).doubtful++
 			x.doubtful++
+			j.found(Finding{Kind: UnprovenReplay, Source: r.at.String(), Detail: "a replay of " + root.String() + ", signed with a replay key that is not known"})
 			continue
 		}
 		x.alias = true
@@ -145,6 +146,9 @@ func (j *judge) cannot(topic string, why Reason, at header.Position, records int
 	if g := j.gone[key]; records < 0 || g.Records < 0 {
 		g.Records = -1
 	} else {
+		if g.Records == 0 && records > 0 {
+			g.First = at.String()
+		}
 		g.Records += records
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -224,6 +225,14 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 		h.cut.Compacted["s.out"] = true
 		r := h.judged()
 		expect.That(t, r.Verdict == Unknown && r.Unknowns[0].Reason == Compaction, "%s %+v", r.Verdict, r.Unknowns)
+	})
+	t.Run("the replay key is lost", func(t *testing.T) {
+		h := newHistory(2).place(InOutput, 1).place(InDLQ, 0).replayed(0).place(InOutput, 0)
+		h.records[2].Claim.Doubtful = true
+		r := h.judged()
+		expect.That(t, r.Verdict == Unknown && r.Found[UnprovenReplay] == 1 && r.Findings[0].String() == "s/0/2: a replay of s/0/0, signed with a replay key that is not known" && len(r.Unknowns) == 1 &&
+			strings.Contains(r.Unknowns[0].String(), "SWITCHBACK_REPLAY_KEY): 1 record, the first of them s/0/2"), "%s %+v %v", r.Verdict, r.Unknowns, r.Findings)
+		r.holds(t)
 	})
 	t.Run("another topic of its name", func(t *testing.T) {
 		h := newHistory(1).place(InOutput, 0).place(InOutput, 0)

@@ -147,7 +147,7 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 	case f.has(others):
 		return j.cut.Output, Renamed, true
 	case x.doubtful > 0:
-		return j.source, Unreadable, true
+		return j.source, KeyUnknown, true
 	case sh.generation.First > 0 && (f.closed > 0 || f.has(tried|told)):
 		return j.cut.Audit, Recreated, true
 	case f.has(tried) && !j.cut.Compacted[j.cut.Audit]:

@@ -115,7 +115,8 @@ func (g Gone) String() string {
 	why := map[Reason]string{
 		Retention:  "the front of " + g.Topic + " is gone, by retention or by hand",
 		Compaction: g.Topic + " is compacted",
-		Unreadable: "a proof or an event in " + g.Topic + " cannot be read",
+		Unreadable: "an event in " + g.Topic + " cannot be read",
+		KeyUnknown: "replays in " + g.Topic + " are signed with a replay key that is lost or was changed (name the former one too in SWITCHBACK_REPLAY_KEY)",
 		Renamed:    "records of another pipeline.id name them",
 		Recreated:  g.Topic + " does not say of which topic it speaks: the source was re-created",
 	}[g.Reason]

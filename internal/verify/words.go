@@ -30,15 +30,18 @@ const (
 	ReadAgain        Kind = "read_again"            // has its end, and is or was read again: positions were set back
 	Overdue          Kind = "overdue"               // waits, and was due more than a minute ago
 	LostInTier       Kind = "deleted_while_waiting" // offsets of a tier that were deleted before the group had finished them
+	UnprovenReplay   Kind = "unproven_replay"       // a replay signed with a key that is not known, so it may be a new record
 )
 
 // Kinds lists every kind, violations first.
 func Kinds() []Kind {
-	return []Kind{Missing, Lost, Duplicated, DeliveredAndDead, DeadTwice, StillWaiting, Unfounded, Stranded, CutShort, ReadAgain, Overdue, LostInTier}
+	return []Kind{Missing, Lost, Duplicated, DeliveredAndDead, DeadTwice, StillWaiting, Unfounded, Stranded, CutShort, ReadAgain, Overdue, LostInTier, UnprovenReplay}
 }
 
 // Violates says whether a finding of the kind is a breach of what is guaranteed.
-func (k Kind) Violates() bool { return k != ReadAgain && k != Overdue && k != LostInTier }
+func (k Kind) Violates() bool {
+	return k != ReadAgain && k != Overdue && k != LostInTier && k != UnprovenReplay
+}
 
 // Reason is why something cannot be known. It is a closed list (see [Reasons]).
 type Reason string
@@ -47,10 +50,13 @@ type Reason string
 const (
 	Retention  Reason = "retention"  // the front of the topic is gone: by retention, or somebody deleted it
 	Compaction Reason = "compaction" // the topic is compacted
-	Unreadable Reason = "unreadable" // the proof of a replay names a key that the pipeline has no more, or an event of the trail is damaged
+	Unreadable Reason = "unreadable" // an event of the trail is damaged
+	KeyUnknown Reason = "key"        // the proof of a replay names a replay key that verify does not have
 	Renamed    Reason = "renamed"    // records of another pipeline id name it
 	Recreated  Reason = "recreated"  // the source topic was re-created: what names its positions may be of the former one
 )
 
 // Reasons lists every reason.
-func Reasons() []Reason { return []Reason{Retention, Compaction, Unreadable, Renamed, Recreated} }
+func Reasons() []Reason {
+	return []Reason{Retention, Compaction, Unreadable, KeyUnknown, Renamed, Recreated}
+}
