@@ -33,7 +33,6 @@ type GridReport struct {
 	Plane   *GridAccuracy `json:"plane,omitempty"`   // nil if source and target are the same system
 	Outside *GridAccuracy `json:"outside,omitempty"` // of positions that no grid file covers; nil if they are refused
 	Refused bool          `json:"refused_outside"`   // such positions are refused
-	Heights *GridAccuracy `json:"heights,omitempty"` // nil if heights stay as they are
 	Files   []GridFile    `json:"files,omitempty"`
 	Others  []string      `json:"unused_files,omitempty"` // in the folder, but not used
 }
@@ -72,15 +71,11 @@ func DescribeGrids(cfg *config.Config) (*GridReport, error) {
 		return nil, err
 	}
 	r := &GridReport{
-		Source: namedCRS(x.Source), Target: namedCRS(x.Target), Plane: accuracyOf(x.Plane), Outside: accuracyOf(x.Outside), Heights: accuracyOf(x.Heights),
+		Source: namedCRS(x.Source), Target: namedCRS(x.Target), Plane: accuracyOf(x.Plane), Outside: accuracyOf(x.Outside),
 		Refused: x.UsesGrid && x.Outside == nil,
 	}
 	if files != nil {
-		for _, name := range files.Others() {
-			if x.Heights == nil || !strings.Contains(x.Heights.Source, name) {
-				r.Others = append(r.Others, name)
-			}
-		}
+		r.Others = files.Others()
 		for _, f := range files.Files() {
 			r.Files = append(r.Files, GridFile{Name: f.Name, Operation: f.Operation, Metres: f.Metres, Nodes: f.Nodes})
 		}
@@ -136,16 +131,13 @@ func (r *GridReport) Lines() []string {
 	case r.Outside != nil:
 		out = append(out, fmt.Sprintf("positions that no grid file covers: within %g m; %s", r.Outside.Metres, r.Outside.Source))
 	}
-	if r.Heights != nil {
-		out = append(out, fmt.Sprintf("heights: within %g m; %s", r.Heights.Metres, r.Heights.Source))
-	}
 	for _, f := range r.Files {
 		out = append(out, fmt.Sprintf("grid file %s: %s, %g m, %d nodes", f.Name, f.Operation, f.Metres, f.Nodes))
 	}
 	for _, name := range r.Others {
 		line := "not used: " + name
 		if strings.EqualFold(filepath.Ext(name), ".tif") {
-			line += " (GeoTIFF is not read: take the .gsb or .gtx file of the same grid)"
+			line += " (GeoTIFF is not read: take the .gsb file of the same grid)"
 		}
 		out = append(out, line)
 	}

@@ -7,5 +7,5 @@ import (
 )
 
 func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(AxisOrders()), closed.Of(Units()), closed.Of(Reasons()), closed.Of(Outsides()), closed.Of(Nearnesses()))
+	closed.Check(t, closed.Of(AxisOrders()), closed.Of(Units()), closed.Of(Reasons()), closed.Of(Outsides()))
 }

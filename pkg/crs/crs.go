@@ -118,7 +118,10 @@ func (c *CRS) Bounds() Bounds {
 		return c.area
 	}
 	box := Bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
-	east := c.area.unwrapped().MaxX
+	east := c.area.MaxX
+	if c.area.MinX > east { // it crosses the antimeridian
+		east += 360
+	}
 	for i := range edgePoints + 1 {
 		part := float64(i) / edgePoints
 		lon, lat := wrap(mix(c.area.MinX, east, part)), mix(c.area.MinY, c.area.MaxY, part)

@@ -38,14 +38,13 @@
 //
 // A transformation is of the plane: heights are not changed, and are taken to be
 // 0 where a change of datum by parameters needs one, as EPSG's methods for geographic
-// 2D have it. [Grids.NewHeights] carries heights between the ellipsoid and systems of
-// heights above a geoid (GTX). Time does not count: there are no epochs and no plate
-// motion.
+// 2D have it. Systems of heights are not supported. Time does not count: there are no
+// epochs and no plate motion.
 //
 // # What it refuses
 //
-// A name that it does not know is an [UnknownError], which says what the name is and
-// what is near to it, and never a guess. A coordinate outside what a CRS reaches
+// A name that it does not know is an [UnknownError], which names the nearest codes, and
+// never a guess. A coordinate outside what a CRS reaches
 // ([CRS.Domain]) is a [RangeError]; what comes without an error is finite. A grid file
 // that is damaged, or not the one that its name says, is a [GridError]. [Guess] names
 // what numbers look like that cannot be what they are declared as, for people to
@@ -62,5 +61,5 @@
 // On auxiliary latitudes (2022); L. Krüger, Konforme Abbildung des Erdellipsoids
 // in der Ebene (1912); swisstopo, Formulas and constants for the calculation of
 // the Swiss conformal cylindrical projection (2016); D. Junkins and S. Farley,
-// NTv2 developer's guide (1995), for grid files; NOAA, VDatum, for GTX.
+// NTv2 developer's guide (1995), for grid files.
 package crs

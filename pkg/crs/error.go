@@ -43,13 +43,11 @@ const (
 	// ReasonOutsideGrid is a place that no grid file covers, where [OutsideRefuse]
 	// was asked for.
 	ReasonOutsideGrid Reason = "outside_grid"
-	// ReasonOutsideGeoid is a place for which the geoid file has no height.
-	ReasonOutsideGeoid Reason = "outside_geoid"
 )
 
 // Reasons lists every [Reason].
 func Reasons() []Reason {
-	return []Reason{ReasonNonFinite, ReasonOutsideSource, ReasonOutsideTarget, ReasonOutsideGrid, ReasonOutsideGeoid}
+	return []Reason{ReasonNonFinite, ReasonOutsideSource, ReasonOutsideTarget, ReasonOutsideGrid}
 }
 
 // RangeError says that a coordinate is outside what a CRS reaches. It is
@@ -100,8 +98,6 @@ func (e *RangeError) Error() string {
 		return "the coordinate " + at + " is not finite"
 	case ReasonOutsideGrid:
 		return "the coordinate " + at + " of " + e.CRS.code + " (" + e.CRS.name + ") is a place that the grid file does not cover"
-	case ReasonOutsideGeoid:
-		return "the coordinate " + at + " of " + e.CRS.code + " (" + e.CRS.name + ") is a place for which the geoid file has no height"
 	case ReasonOutsideTarget:
 		return fmt.Sprintf("the coordinate %s is a place that %s (%s) does not reach; it goes from %s",
 			at, e.CRS.code, e.CRS.name, e.CRS.Domain().lonLat())

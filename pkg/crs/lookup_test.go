@@ -153,30 +153,15 @@ func TestGuess_names_the_system_that_it_was(t *testing.T) {
 	}
 }
 
-func TestNear(t *testing.T) {
-	for _, c := range []struct {
-		name, first string
-		why         crs.Nearness
-	}{
-		{"EPSG:3785", "EPSG:3857", crs.NearReplaces},
-		{"EPSG:5676", "EPSG:31466", crs.NearDatum},
-		{"EPSG:5243", "EPSG:4647", crs.NearDatum},
-		{"ESRI:102008", "EPSG:4269", crs.NearArea},
-		{"LV95", "EPSG:2056", crs.NearName},
-		{"EPSG:2583", "EPSG:25830", crs.NearCode},
-		{"EPSG:225832", "EPSG:25832", crs.NearCode},
-		{"EPSG:52832", "EPSG:25832", crs.NearCode},
-		{"EPSG:32762", "EPSG:32761", crs.NearCode},
+// The error names what a mistyped, withdrawn or next code may have meant.
+func TestLookup_namesTheNearest(t *testing.T) {
+	for name, first := range map[string]string{
+		"EPSG:3785": "EPSG:3857 (WGS 84 / Pseudo-Mercator); docs", "urn:ogc:def:crs:EPSG::4979": "EPSG:4326 (WGS 84); docs", "ESRI:102100": "EPSG:3857 (",
+		"EPSG:7415": "EPSG:28992 (", "EPSG:2583": "EPSG:25830 (", "EPSG:225832": "EPSG:25832 (", "EPSG:52832": "EPSG:25832 (", "32762": "EPSG:32761 (",
 	} {
-		got := crs.Near(c.name, 3)
-		switch {
-		case c.why == "" && len(got) == 0:
-		case len(got) == 0 || len(got) > 3:
-			t.Errorf("%s: %v", c.name, got)
-		case c.why != "" && (got[0].Why != c.why || c.first != got[0].Code):
-			t.Errorf("%s: %v, want %s first because of %s", c.name, got, c.first, c.why)
-		}
+		_, err := crs.Lookup(name)
+		expect.That(t, err != nil && strings.Contains(err.Error(), "the nearest that are supported: "+first), "%s: %v, want %s first", name, err, first)
 	}
-	got := crs.Near("EPSG:25382", 0)
-	expect.That(t, len(got) == 0, "none were asked for: %v", got)
+	_, err := crs.Lookup("LV95")
+	expect.That(t, err != nil && strings.Contains(err.Error(), "write such as EPSG:25832"), "no number: %v", err)
 }

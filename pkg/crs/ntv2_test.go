@@ -161,23 +161,6 @@ func FuzzDecodeNTv2(f *testing.F) {
 	})
 }
 
-// FuzzDecodeGTX does the same for geoids.
-func FuzzDecodeGTX(f *testing.F) {
-	for _, name := range []string{"egm96_15.gtx", "nlgeo2018.gtx"} {
-		raw := must.Get(os.ReadFile("testdata/grids/" + name))(f)
-		f.Add(raw, 5.0, 52.0)
-		f.Add(raw[:41], 180.0, 90.0)
-	}
-	f.Fuzz(func(t *testing.T, raw []byte, lon, lat float64) {
-		g, err := decodeGTX(bytes.NewReader(raw), int64(len(raw)))
-		if err != nil {
-			return
-		}
-		h, ok := g.at(lon, lat)
-		must.That(t, (!ok || math.Abs(h) <= maxGeoid*1.001) && (!ok || !math.IsNaN(h)), "%v, %v is at %v", lon, lat, h)
-	})
-}
-
 // What the domain of a system hides is right or NaN, never another place.
 func TestKrovak_outside_of_its_cone(t *testing.T) {
 	r, _ := findSystem(5514)

@@ -2,28 +2,10 @@ package crs
 
 import (
 	"cmp"
-	_ "embed"
-	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
-)
-
-// nameTable has one line for each system of the EPSG dataset, and of ESRI's list,
-// that is not supported. It is written by testdata/table.py, and is read for messages
-// only.
-//
-//go:embed names.csv
-var nameTable string
-
-// The columns of nameTable.
-const (
-	nameCode     = iota // with the authority
-	nameName            // in the dataset
-	nameArea            // west, south, east, north in whole degrees; "" when there is none
-	nameWhy             // see why
-	nameReplaced        // code with the authority, or ""
-	nameColumns
 )
 
 // UnknownError says that a name is not one of a supported CRS. It is permanent:
@@ -36,142 +18,92 @@ type UnknownError struct {
 // ("EPSG:32601-32660"); [Codes] has each.
 func (e *UnknownError) Supported() []string { return shorten(Codes()) }
 
-// nearest is how many systems a message names.
-const nearest = 4
-
 // Error joins [UnknownError.Problem] and [UnknownError.Fix].
 func (e *UnknownError) Error() string { return e.Problem() + "; " + e.Fix() }
 
-// Problem says what the name is, as far as the EPSG dataset and ESRI's list know it.
+// Problem repeats the name.
 func (e *UnknownError) Problem() string {
-	if r := entry(e.Name); r != nil {
-		return fmt.Sprintf("the coordinate reference system %q is not supported: %s", cut(e.Name), r.why(e.Name))
-	}
-	return fmt.Sprintf("unknown coordinate reference system %q", cut(e.Name))
+	return "unknown coordinate reference system " + strconv.Quote(cut(e.Name))
 }
 
-// Fix names the nearest systems that are supported, or the forms of a name.
+// Fix names the systems with the nearest codes, or the forms of a name.
 func (e *UnknownError) Fix() string {
-	var words []string
-	for _, n := range Near(e.Name, nearest) {
-		words = append(words, n.Code+" ("+n.Name+")")
-	}
+	words := near(e.Name)
 	if len(words) == 0 {
 		return "write such as EPSG:25832, urn:ogc:def:crs:EPSG::25832 or http://www.opengis.net/def/crs/EPSG/0/25832; docs/crs.md lists all"
 	}
 	return "the nearest that are supported: " + strings.Join(words, ", ") + "; docs/crs.md lists all"
 }
 
-// entry returns the line of nameTable of a name, or nil. People write numbers of ESRI
-// with EPSG before them.
-func entry(name string) row {
-	authority, code, _ := splitName(strings.ToUpper(strings.TrimSpace(name)))
-	if _, err := strconv.Atoi(code); err != nil {
-		return nil
-	}
-	for _, a := range []string{authority, "ESRI"} {
-		start := strings.Index(nameTable, "\n"+a+":"+code+";")
-		if start >= 0 && (authority == "EPSG" || authority == "ESRI") {
-			line, _, _ := strings.Cut(nameTable[start+1:], "\n")
-			return split(nil, line)
-		}
-	}
-	return nil
-}
-
-// why says why a line of nameTable is not supported, and what to do.
-func (r row) why(asked string) string {
-	what := "it is " + r[nameName]
-	esri := strings.HasPrefix(r[nameCode], "ESRI:")
-	if esri && !strings.Contains(strings.ToUpper(asked), "ESRI") {
-		what = "EPSG has no such code; it is ESRI's code of " + r[nameName]
-	}
-	switch {
-	case r[nameReplaced] != "":
-		return what + ", for which EPSG has " + r[nameReplaced] + " today"
-	case esri:
-		return what + ", which the EPSG dataset does not define; transform the data to a system with an EPSG code before they come in"
-	}
-	switch r[nameWhy] {
-	case "u":
-		return what + ", whose unit is not the metre"
-	case "a":
-		return what + ", whose axes do not point east and north"
-	case "m":
-		return what + ", whose projection method is not supported"
-	case "d":
-		return what + ", whose datum is not supported"
-	case "3":
-		return what + " with heights; name the system of its longitudes and latitudes"
-	case "v":
-		return what + ", a system of heights alone"
-	case "c":
-		return what + ", which has heights; name the system of its plane"
-	case "g":
-		return what + ", which is geocentric"
-	default:
-		return what + ", which has not been compared with PROJ"
-	}
-}
-
-// Neighbour is a supported system that is near to a name which is not.
-type Neighbour struct {
-	Code, Name string
-	Why        Nearness
-}
-
-// Nearness says why a system is near to a name.
-type Nearness string
-
 const (
-	// NearReplaces is the system that replaces a withdrawn one.
-	NearReplaces Nearness = "replaces"
-	// NearDatum has the same datum, and an area of use in common.
-	NearDatum Nearness = "same_datum"
-	// NearArea has nearly the same area of use.
-	NearArea Nearness = "same_area"
-	// NearName has the words of the name in its own.
-	NearName Nearness = "same_name"
-	// NearCode has a code with almost the same digits, or the next one.
-	NearCode Nearness = "near_code"
+	nearest   = 4  // systems that a message names
+	nextCodes = 20 // numbers that a code may be off
 )
 
-// Nearnesses lists every [Nearness].
-func Nearnesses() []Nearness {
-	return []Nearness{NearReplaces, NearDatum, NearArea, NearName, NearCode}
+// instead is what to name for codes that data often come with: the successor of a
+// withdrawn or private code, and the plane of a system with heights.
+func instead() map[string]string {
+	return map[string]string{
+		"900913": "3857", "3785": "3857", "102100": "3857", "102113": "3857",
+		"4979": "4326", "4978": "4326", "4937": "4258", "5555": "25832", "5556": "25833", "7415": "28992", "7405": "27700",
+	}
 }
 
-// neighbour is a system with its distance from a name; 0 is the nearest.
-type neighbour struct {
-	Neighbour
-
-	distance float64
-}
-
-// Near lists the supported systems that are nearest to a name which is not supported,
-// at most as many as asked for: by datum and area of use where the name is known to
-// the EPSG dataset or to ESRI, otherwise by its words or digits.
-func Near(name string, most int) []Neighbour {
-	judge := byDigits(name)
-	if r := entry(name); r != nil {
-		judge = byEntry(r)
+// near lists supported systems with their names: the one to name instead of a code,
+// otherwise those with almost the same digits or the next numbers.
+func near(name string) []string {
+	_, code, _ := splitName(strings.ToUpper(strings.TrimSpace(name)))
+	if code == "" {
+		code = strings.TrimSpace(name)
+	}
+	asked, err := strconv.Atoi(code)
+	if err != nil {
+		return nil
+	}
+	type neighbour struct {
+		text  string
+		apart float64
 	}
 	var all []neighbour
 	for r := range rows(systemTable) {
-		if r[colMethod] == methodDatum {
+		apart := math.Abs(float64(asked - r.code(colCode)))
+		switch {
+		case r[colMethod] == methodDatum:
+			continue
+		case instead()[code] == r[colCode]:
+			return []string{"EPSG:" + r[colCode] + " (" + r[colName] + ")"}
+		case oneEdit(code, r[colCode]):
+			apart /= 1e6 // a mistyped digit before any other number
+		case apart > nextCodes:
 			continue
 		}
-		if why, distance, near := judge(r); near {
-			all = append(all, neighbour{Neighbour{Code: "EPSG:" + r[colCode], Name: r[colName], Why: why}, distance})
-		}
+		all = append(all, neighbour{"EPSG:" + r[colCode] + " (" + r[colName] + ")", apart})
 	}
-	slices.SortStableFunc(all, func(a, b neighbour) int { return cmp.Compare(a.distance, b.distance) })
-	var out []Neighbour
-	for _, n := range all[:min(most, len(all))] {
-		out = append(out, n.Neighbour)
+	slices.SortStableFunc(all, func(a, b neighbour) int { return cmp.Compare(a.apart, b.apart) })
+	var out []string
+	for _, n := range all[:min(nearest, len(all))] {
+		out = append(out, n.text)
 	}
 	return out
 }
 
-// judge says whether and why a supported system is near, and how far off it is.
-type judge func(r row) (why Nearness, distance float64, near bool)
+// oneEdit reports whether one digit was changed, left out or added, or two
+// neighbours exchanged.
+func oneEdit(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case len(b) == len(a)+1:
+		return a[i:] == b[i+1:]
+	case len(b) != len(a) || i == len(a):
+		return false
+	case a[i+1:] == b[i+1:]:
+		return true
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}

@@ -26,14 +26,6 @@ type GeometryRules struct {
 	// Grids name the files that make a change of datum exact to centimetres.
 	Grids GridRules `yaml:"grids,omitempty" jsonschema_description:"Grid files that make a change of datum exact to centimetres"`
 
-	// SourceHeights is what the heights of the records are above: one of
-	// [crs.HeightCodes]. Defaults to none: heights stay as they are.
-	SourceHeights string `yaml:"source_heights,omitempty" jsonschema_description:"What the heights of the source are above, such as EPSG:5709; none leaves heights as they are"`
-
-	// TargetHeights is what the heights of the output are above. RFC 7946 has the
-	// ellipsoid of WGS 84, EPSG:4979. Defaults to none: heights stay as they are.
-	TargetHeights string `yaml:"target_heights,omitempty" jsonschema_description:"What the heights of the output are above; EPSG:4979 is the ellipsoid that RFC 7946 has"`
-
 	// Gates says what the gates below are unless the file names each: strict lets
 	// pass what is valid, simple, not null, not empty, and has no heights unless
 	// Dimension says otherwise. Defaults to default.

@@ -32,7 +32,6 @@ type systems struct {
 	grids *crs.Grids // nil without a folder
 
 	transforms sync.Map // from a source's code to its *crs.Transform into target
-	heightsOf  sync.Map // from a source's code to its *crs.Heights
 }
 
 // open looks the names of a checked config up.
@@ -152,10 +151,6 @@ func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int
 		case crs.ReasonOutsideGrid:
 			e.Message += ": no grid file covers it"
 			e.Fix = "add a grid file that does, or set geometry.grids.outside: parameters"
-			return e
-		case crs.ReasonOutsideGeoid:
-			e.Message += ": the geoid file has no height for it"
-			e.Fix = "add a geoid file that has, or take geometry.source_heights and target_heights away"
 			return e
 		default: // outside of what a system reaches
 		}

@@ -2,11 +2,8 @@ package transform
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
-	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
@@ -24,9 +21,6 @@ type Exactness struct {
 	// accuracy of positions that no file covers; nil when they are refused.
 	UsesGrid bool
 	Outside  *crs.Accuracy
-
-	// Heights is the accuracy of the heights; nil when they stay as they are.
-	Heights *crs.Accuracy
 }
 
 // CheckGrids checks what [Check] cannot, because it reads no file: that the grid files
@@ -63,13 +57,6 @@ func (s *systems) exactness() (Exactness, error) {
 			x.Outside = &second
 		}
 	}
-	heights, err := s.heights(s.source)
-	if err != nil {
-		faults.add("geometry.target_heights", err.Error(), "add the file to geometry.grids.folder, or take the heights away")
-	} else if heights != nil {
-		accuracy := heights.Accuracy()
-		x.Heights = &accuracy
-	}
 	if len(faults) > 0 {
 		return x, &ConfigError{Faults: faults}
 	}
@@ -85,21 +72,6 @@ func (s *systems) outside() crs.Outside {
 	return s.rules.Grids.Outside
 }
 
-// heights returns what changes the heights of places in a system; nil when they stay.
-func (s *systems) heights(from *crs.CRS) (*crs.Heights, error) {
-	if s.rules.SourceHeights == "" {
-		return nil, nil
-	}
-	if h, found := s.heightsOf.Load(from.Code()); found {
-		return h.(*crs.Heights), nil
-	}
-	h, err := s.grids.NewHeights(from, s.rules.SourceHeights, s.rules.TargetHeights, s.outside())
-	if err == nil {
-		s.heightsOf.Store(from.Code(), h)
-	}
-	return h, err
-}
-
 // noGrid makes the error of a record that names a system for which no grid file is
 // there; nil when there is one, or none is needed.
 func (t *Transformer) noGrid(f *Feature, source *crs.CRS, name string) error {
@@ -108,43 +80,8 @@ func (t *Transformer) noGrid(f *Feature, source *crs.CRS, name string) error {
 	}
 	_, err := t.systems.transform(source)
 	if err == nil {
-		_, err = t.systems.heights(source)
-	}
-	if err == nil {
 		return nil
 	}
 	return f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name), "the record's coordinate reference system needs a grid file that is not there: "+err.Error(),
 		"add the file to geometry.grids.folder, or set geometry.grids.outside: parameters")
-}
-
-// heightUnits is how many units of a changed height a metre has: it is a sum, and the
-// digits below 0.1 mm are noise.
-const heightUnits = 10_000
-
-// lift changes the heights of a geometry in its source system to the target's system of
-// heights.
-func (t *Transformer) lift(f *Feature, from Gated) (Gated, error) {
-	h, err := t.systems.heights(from.source)
-	if err != nil || h == nil || from.geometry.Z == nil {
-		return from, err
-	}
-	z := slices.Clone(from.geometry.Z)
-	index, n := -1, 0
-	eachLine(from.geometry.Shape, func(line []orb.Point) {
-		for _, p := range line {
-			if err == nil && n < len(z) && !math.IsNaN(z[n]) {
-				var shift float64
-				if shift, err = h.Shift(p[0], p[1]); err != nil {
-					index = n
-				}
-				z[n] = math.Round((z[n]+shift)*heightUnits) / heightUnits
-			}
-			n++
-		}
-	})
-	if err != nil {
-		return from, t.outside(f, from.source, from.geometry, index, err)
-	}
-	from.geometry.Z, from.changed = z, true
-	return from, nil
 }

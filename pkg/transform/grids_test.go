@@ -2,7 +2,6 @@ package transform
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
 
@@ -67,22 +66,6 @@ func TestGrids_S1_4_of_the_records_own_system(t *testing.T) {
 	}
 }
 
-func TestHeights_S1_4(t *testing.T) {
-	rules := GeometryRules{SourceCRS: "EPSG:4258", SourceHeights: "EPSG:5709", TargetHeights: "EPSG:4979", Grids: GridRules{Folder: "there"}, BBox: BBoxKeep}
-	two := 2
-	tr := mustNew(t, Config{Geometry: roundedTo(rules, &two), Grids: openGrids(t, testGrids)})
-	f, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":[5,52,1,5.5,52.5,3],"geometry":{"type":"LineString","coordinates":[[5,52,1],[5.25,52.25],[5.5,52.5,3]]},"properties":{}}`))
-	must.Do(t, err)
-	z := f.Geometry.Z
-	expect.That(t, len(z) == 3 && z[0] == 43.2114 && math.IsNaN(z[1]) && z[2] == 45.2687 && len(f.BBox) == 6 && f.BBox[2] == z[0] && f.BBox[5] == z[2], "heights %v, bbox %v", z, f.BBox)
-	if f, err = tr.Apply(t.Context(), []byte(`{"type":"Feature","geometry":{"type":"Point","coordinates":[5,52]},"properties":{}}`)); err != nil || f.Geometry.Z != nil {
-		t.Errorf("without a height: %v, %v", f, err)
-	}
-	_, err = tr.Apply(t.Context(), []byte(`{"type":"Feature","geometry":{"type":"MultiPoint","coordinates":[[5,52,1],[9,52,1]]},"properties":{}}`))
-	e := asError(t, err)
-	expect.That(t, e.Code == classify.CodeCoordinateRange && e.Path == "/geometry/coordinates/1" && strings.Contains(e.Message, "the geoid file has no height for it"), "outside: %+v", e)
-}
-
 // What can be said without a file is said by Check, the rest by New.
 func TestGrids_config(t *testing.T) {
 	folder := GridRules{Folder: "there"}
@@ -94,12 +77,6 @@ func TestGrids_config(t *testing.T) {
 		"outside_without_a_folder": {GeometryRules{Grids: GridRules{Outside: crs.OutsideParameters}}, "geometry.grids.outside", "no grid files"},
 		"unknown_word":             {GeometryRules{SourceCRS: "EPSG:31467", Grids: GridRules{Folder: "x", Outside: "guess"}}, "geometry.grids.outside", `"guess" is not known`},
 		"no_effect":                {GeometryRules{SourceCRS: "EPSG:25832", Grids: folder}, "geometry.grids.folder", "no grid is known between EPSG:25832 and EPSG:4326"},
-		"one_of_two_heights":       {GeometryRules{SourceHeights: "EPSG:4979"}, "geometry.source_heights", "only one is named"},
-		"the_other_of_two":         {GeometryRules{TargetHeights: "EPSG:4979"}, "geometry.target_heights", "only one is named"},
-		"unknown_heights":          {GeometryRules{SourceHeights: "EPSG:1", TargetHeights: "EPSG:4979"}, "geometry.source_heights", "EPSG:5773 (EGM96 height)"},
-		"heights_without_a_folder": {GeometryRules{SourceHeights: "EPSG:5773", TargetHeights: "EPSG:4979"}, "geometry.target_heights", "egm96_15.gtx"},
-		"heights_of_nothing": {GeometryRules{SourceHeights: "EPSG:5773", TargetHeights: "EPSG:4979", Grids: folder, Dimension: DimensionDropZ},
-			"geometry.target_heights", "leaves no height"},
 	} {
 		faults := new(ConfigError)
 		err := Check(Config{Geometry: c.rules})
@@ -114,18 +91,14 @@ func TestGrids_config(t *testing.T) {
 	rules.Grids.Outside = crs.OutsideParameters
 	_, err = New(Config{Geometry: rules, Grids: openGrids(t, t.TempDir())})
 	expect.That(t, err != nil && strings.Contains(err.Error(), "add BETA2007.gsb or"), "an empty folder, by parameters: %v", err)
-	high := GeometryRules{SourceHeights: "EPSG:3855", TargetHeights: "EPSG:4979", Grids: folder}
-	_, err = New(Config{Geometry: high, Grids: openGrids(t, testGrids)})
-	expect.That(t, err != nil && strings.Contains(err.Error(), "egm08_25.gtx is not in"), "no geoid: %v", err)
 }
 
 func TestCheckGrids_says_how_exact_the_output_is(t *testing.T) {
 	grids := openGrids(t, testGrids)
-	x, err := CheckGrids(GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:25832", Grids: GridRules{Folder: "there", Outside: crs.OutsideParameters},
-		SourceHeights: "EPSG:5773", TargetHeights: "EPSG:4979"}, grids)
-	expect.That(t, err == nil && x.Source.Code() == "EPSG:31467" && x.Target.Code() == "EPSG:25832" && x.UsesGrid && x.Plane.Metres == 0.9 && x.Outside.Metres == 3 && x.Heights.Metres == 1,
+	x, err := CheckGrids(GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:25832", Grids: GridRules{Folder: "there", Outside: crs.OutsideParameters}}, grids)
+	expect.That(t, err == nil && x.Source.Code() == "EPSG:31467" && x.Target.Code() == "EPSG:25832" && x.UsesGrid && x.Plane.Metres == 0.9 && x.Outside.Metres == 3,
 		"%+v, %v", x, err)
-	if x, err = CheckGrids(GeometryRules{SourceCRS: "EPSG:31467"}, nil); err != nil || x.UsesGrid || x.Outside != nil || x.Plane.Metres != 3 || x.Heights != nil {
+	if x, err = CheckGrids(GeometryRules{SourceCRS: "EPSG:31467"}, nil); err != nil || x.UsesGrid || x.Outside != nil || x.Plane.Metres != 3 {
 		t.Errorf("without a grid: %+v, %v", x, err)
 	}
 	if x, err = CheckGrids(GeometryRules{}, nil); err != nil || x.Plane != nil {

@@ -65,10 +65,6 @@ func (t *Transformer) prepared(ctx context.Context, f *Feature, gates *Gated) (G
 		return from, nil
 	}
 	from.changed = from.changed || from.source.AxisOrder() == crs.AxisYX
-	from, err := t.lift(f, from)
-	if err != nil {
-		return from, err
-	}
 	transform, err := t.systems.transform(from.source)
 	if err != nil || transform == nil {
 		return from, err

@@ -10,10 +10,8 @@ nothing but tests.
 
     grids/BETA2007.gsb     NTv2, two parts, one in the other; a hole of shifts that are 0
     grids/rgf93_ntf.gsb    NTv2 in big-endian order, for the way back
-    grids/egm96_15.gtx     GTX, round the Earth
-    grids/nlgeo2018.gtx    GTX, with nodes that have no height
     grids.json             points and PROJ's results: [lon, lat, lon2, lat2, lon3, lat3] of
-                           a shift and its inverse, [lon, lat, height] of a geoid
+                           a shift and its inverse
 """
 
 import json
@@ -67,11 +65,6 @@ def ntv2(order, axes, parts, t):
     return out + text("END") + bytes(8)
 
 
-def gtx(south, west, step, rows, columns, height):
-    values = [height(west + i * step, south + j * step) for j in range(rows) for i in range(columns)]
-    return struct.pack(">4d2i", south, west, step, step, rows, columns) + struct.pack(f">{len(values)}f", *values)
-
-
 def place(rng, box):
     return round(rng.uniform(box[0], box[2]), 7), round(rng.uniform(box[1], box[3]), 7)
 
@@ -89,15 +82,6 @@ def shifted(name, box, n, inverse=False, hole=None):
     return out
 
 
-def heights(name, box, n):
-    t = Transformer.from_pipeline(DEGREES.format(f"+step +proj=vgridshift +grids={GRIDS / name} +multiplier=1"))
-    rng, out = random.Random(2), []
-    while len(out) < n:
-        lon, lat = place(rng, box)
-        out.append([lon, lat, round(t.transform(lon, lat, 0)[2], 9)])
-    return out
-
-
 def main():
     pyproj.network.set_network_enabled(False)
     GRIDS.mkdir(exist_ok=True)
@@ -110,14 +94,9 @@ def main():
     (GRIDS / "rgf93_ntf.gsb").write_bytes(ntv2(">", grs80 + clarke, [
         ("FRANCE", "NONE", (-5.5, 41.0, 10.0, 52.0), 0.5, 0.05, None),
     ], Transformer.from_pipeline(NTF)))
-    wave = lambda lon, lat: 30 * math.sin(math.radians(3 * lon)) * math.cos(math.radians(lat)) + lat / 3
-    (GRIDS / "egm96_15.gtx").write_bytes(gtx(-90, -180, 10, 19, 36, wave))
-    (GRIDS / "nlgeo2018.gtx").write_bytes(gtx(50, 2, 0.5, 9, 13, lambda lon, lat: -88.8888 if lat > 53.7 and lon > 7.4 else 40 + wave(lon, lat) / 10))
     sets = {
         "BETA2007.gsb": shifted("BETA2007.gsb", (5.6, 47.1, 14.4, 55.4), 300),
         "rgf93_ntf.gsb": shifted("rgf93_ntf.gsb", (-5.4, 41.1, 9.9, 51.9), 100, inverse=True),
-        "egm96_15.gtx": heights("egm96_15.gtx", (-180, -90, 180, 90), 200),
-        "nlgeo2018.gtx": heights("nlgeo2018.gtx", (2.01, 50.01, 7.4, 53.4), 100),
     }
     body = ",\n".join(f'"{name}": [\n' + ",\n".join(json.dumps(p, separators=(",", ":")) for p in points) + "\n]" for name, points in sets.items())
     head = json.dumps({"made_by": "testdata/grids.py", "pyproj": pyproj.__version__, "proj": pyproj.proj_version_str})

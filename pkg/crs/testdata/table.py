@@ -11,8 +11,6 @@ is the dataset's. It writes
     systems.csv   the supported systems, one in a line, by code; the rank is their place
                   in the lists below
     shifts.csv    the operations between their datums, by parameters or by a grid file
-    heights.csv   the systems of heights, and the file of the geoid for each
-    names.csv     the name and area of the systems that are not supported, for messages
 
 A name may have a comma in it, so the columns are parted by semicolons.
 """
@@ -80,12 +78,6 @@ GRIDS = {
 JTSK = "1 m in Czechia as EPSG states, and in Slovakia up to 3 m from EPSG:4827, which is the one for it"
 CH1903 = "the worst against the grid CHENyx06, their mean is 0.7 m and EPSG states 1.5 m"
 NTF = "the worst against the grid ntf_r93, their mean is 1.4 m and EPSG states 2 m"
-
-# Systems of heights: those above the ellipsoid, and operations that leave it by a file of
-# the format GTX.
-ELLIPSOIDAL = [4979, 4937]
-GEOIDS = {10084: "egm96_15.gtx", 3858: "egm08_25.gtx", 9283: "nlgeo2018.gtx", 10000: "RAF18.gtx", 7959: "OSGM15_Malin.gtx",
-          7958: "OSGM15_Belfast.gtx", 8451: "AUSGeoid2020_20180201.gtx", 7840: "nzgeoid2016.gtx"}
 
 # Where the accuracy of the dataset does not tell it all: metres, or None for the
 # dataset's, and what the package says of them.
@@ -256,81 +248,6 @@ def shift_rows():
                *[""] * 7, ",".join([grid, *others]), note]
 
 
-def height_rows():
-    for code in ELLIPSOIDAL:
-        (name,) = query("select name from geodetic_crs where auth_name = 'EPSG' and code = ?", code)[0]
-        yield [str(code), name + " ellipsoidal height", str(CRS.from_epsg(code).to_2d().to_epsg()), "", "", "", ""]
-    for code, file in GEOIDS.items():
-        (row,) = query("select g.name, g.source_crs_code, g.target_crs_code, g.accuracy, v.name from grid_transformation g join vertical_crs v "
-                       "on v.auth_name = 'EPSG' and v.code = g.target_crs_code where g.auth_name = 'EPSG' and g.code = ?", code)
-        name, source, target, accuracy, height = row
-        base = CRS.from_epsg(source).to_2d().to_epsg()
-        assert base in GEOGRAPHIC, (code, base)
-        yield [str(target), height, str(base), str(code), name, number(accuracy), file]
-
-
-# Why a system of names.csv is not supported; unknown.go has the words.
-UNIT, AXES, METHOD, DATUM, UNTESTED = "u", "a", "m", "d", "n"
-HEIGHTS, VERTICAL, COMPOUND, GEOCENTRIC = "3", "v", "c", "g"
-KINDS = {"geocentric": GEOCENTRIC, "geographic 3D": HEIGHTS, "geographic 2D": DATUM, "compound": COMPOUND, "vertical": VERTICAL}
-
-
-def extents():
-    """The areas of use, rounded to degrees outwards."""
-    out = {}
-    for table, authority, code, west, south, east, north in query(
-            "select u.object_table_name, u.object_auth_name, u.object_code, e.west_lon, e.south_lat, e.east_lon, e.north_lat "
-            "from usage u join extent e on u.extent_code = e.code and u.extent_auth_name = e.auth_name where e.west_lon is not null"):
-        out.setdefault((table, authority, str(code)), " ".join(
-            str(v) for v in (math.floor(west), math.floor(south), math.ceil(east), math.ceil(north))))
-    return out
-
-
-def projected_reasons():
-    """By authority and code, what a projected system has that is not here."""
-    axes = {}
-    for authority, code, direction, unit in query(
-            "select a.coordinate_system_auth_name, a.coordinate_system_code, a.orientation, u.name from axis a "
-            "join unit_of_measure u on u.code = a.uom_code and u.auth_name = a.uom_auth_name order by a.coordinate_system_order"):
-        axes.setdefault((authority, code), []).append((direction, unit))
-    methods = {(a, c): m for a, c, m in query("select auth_name, code, method_code from conversion_table")}
-    out = {}
-    for authority, code, cs_authority, cs, op_authority, op, base in query(
-            "select auth_name, code, coordinate_system_auth_name, coordinate_system_code, conversion_auth_name, conversion_code, "
-            "geodetic_crs_code from projected_crs where auth_name in ('EPSG', 'ESRI')"):
-        directions, units = zip(*axes.get((cs_authority, cs), [("", "metre")]))
-        if units[0] != "metre":
-            why = UNIT
-        elif "west" in directions:
-            why = AXES
-        elif str(methods.get((op_authority, op))) not in METHODS:
-            why = METHOD
-        elif base not in GEOGRAPHIC:
-            why = DATUM
-        else:
-            why = UNTESTED
-        out[authority, str(code)] = why
-    return out
-
-
-def name_rows():
-    supported = {r[0] for r in system_rows() if r[4] != "datum"}
-    areas, reasons = extents(), projected_reasons()
-    replaced = {(a, str(c)): f"{ra}:{rc}" for a, c, ra, rc in query(
-        "select deprecated_auth_name, deprecated_code, replacement_auth_name, replacement_code from deprecation "
-        "where table_name in ('projected_crs', 'geodetic_crs')")}
-    replaced["EPSG", "900913"] = "EPSG:3857"  # never was a code of EPSG
-    found = []
-    for table, columns in (("projected_crs", "'projected'"), ("geodetic_crs", "type"), ("compound_crs", "'compound'"), ("vertical_crs", "'vertical'")):
-        found += [(table, *r) for r in query(f"select auth_name, code, name, {columns} from {table} where auth_name in ('EPSG', 'ESRI')")]
-    for table, authority, code, name, kind in sorted(found, key=lambda r: (r[1], int(r[2]))):
-        code = str(code)
-        if authority == "EPSG" and code in supported or authority == "ESRI" and table != "projected_crs":
-            continue
-        why = reasons.get((authority, code)) or KINDS[kind]
-        yield [f"{authority}:{code}", name.replace(";", ","), areas.get((table, authority, code), ""), why, replaced.get((authority, code), "")]
-
-
 def write(name, head, rows):
     lines = [";".join(r) for r in rows]
     for line in lines:
@@ -344,8 +261,6 @@ def main():
     write("systems.csv", "code;rank;name;datum;order;method;west;south;east;north;domain west;domain south;domain east;domain north;"
           "lon0;lat0;x0;y0;k;p1;p2;x min;y min;x max;y max", sorted(ranked, key=lambda r: int(r[0])))
     write("shifts.csv", "code;name;from;to;accuracy;kind;tx;ty;tz;rx;ry;rz;scale;files;note", shift_rows())
-    write("heights.csv", "code;name;datum;operation;operation name;accuracy;file", height_rows())
-    write("names.csv", "code;name;area;why;replaced by", name_rows())
 
 
 main()
