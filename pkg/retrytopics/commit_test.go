@@ -3,6 +3,7 @@ package retrytopics
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -43,24 +44,25 @@ func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 	expect.That(t, !kept, "the cancelled attempt is kept as a failure")
 }
 
-// What a handler closed for the state of its key is judged again, and everything else that it said is kept.
+// What a handler closed for the state of its key, or had no time for, is judged again. Everything else that it said is kept.
 func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name    string
-		result  Result
-		err     error
-		handled bool
+		name   string
+		result Result
+		err    error
+		kept   bool
 	}{
 		{"delivered", Result{}, nil, true},
 		{"filtered", Result{Close: policy.OutcomeFiltered}, nil, true},
 		{"failed", Result{}, errors.New("503"), true},
+		{"ran out of time", Result{}, fmt.Errorf("get: %w", context.DeadlineExceeded), false},
 		{"duplicate", Result{Close: policy.OutcomeDuplicate}, nil, false},
 		{"superseded", Result{Close: policy.OutcomeSuperseded}, nil, false},
 	} {
 		s := finished(t.Context(), t, func(context.Context, *Record) (Result, error) { return c.result, c.err })
 		_, kept := s.e.results.pop(header.Position{Topic: "in", Partition: 0, Offset: 0})
-		expect.That(t, kept == c.handled, "%s: kept %t, want %t", c.name, kept, c.handled)
+		expect.Equal(t, kept, c.kept, c.name)
 	}
 }
 

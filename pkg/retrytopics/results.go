@@ -1,6 +1,8 @@
 package retrytopics
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -31,7 +33,8 @@ type made struct {
 func newResults(limit int) *results { return &results{limit: limit, made: map[header.Position]made{}} }
 
 // keep remembers the result of a task that is finished and not committed. What was closed for the state of its key is judged
-// again: other records of the key may come before it next time.
+// again: other records of the key may come before it next time. So is an attempt that ran out of time: what took the session
+// away, such as a process that slept, may have taken the time as well, and it would spend the last attempt of a good record.
 func (r *results) keep(t *task) {
 	if o := t.event.Decision.Outcome; !t.handled || o == policy.OutcomeDuplicate || o == policy.OutcomeSuperseded {
 		return
@@ -39,6 +42,9 @@ func (r *results) keep(t *task) {
 	m := made{result: t.result, bytes: t.weight}
 	if t.event.Failure != nil {
 		m.err = t.event.Failure.Err
+	}
+	if errors.Is(m.err, context.DeadlineExceeded) {
+		return
 	}
 	for _, out := range m.result.Outputs {
 		m.bytes += size(out)
