@@ -56,7 +56,6 @@ type RangeError struct {
 	Reason Reason
 	CRS    *CRS    // whose domain is exceeded
 	X, Y   float64 // the coordinate as it was given, in its order
-	Index  int     // its place among the positions of [ForwardPoints]; otherwise 0
 }
 
 // hinted is how many candidates a hint names.

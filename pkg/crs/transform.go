@@ -144,25 +144,9 @@ func (t *Transform) Fallback() (Accuracy, bool) { return t.second, t.hasGrid && 
 func (t *Transform) Forward(x, y float64) (float64, float64, error) {
 	outX, outY, reason := t.convert(x, y)
 	if reason != "" {
-		return 0, 0, t.refuse(reason, x, y, 0)
+		return 0, 0, t.refuse(reason, x, y)
 	}
 	return outX, outY, nil
-}
-
-// ForwardPoints transforms src into dst, which may be the same slice, without
-// allocating. An error has the place of the first bad position in its Index; dst
-// then holds the positions before it, and what it held after. It panics when dst
-// is shorter than src.
-func ForwardPoints[P ~[2]float64](t *Transform, dst, src []P) error {
-	dst = dst[:len(src)]
-	for i, p := range src {
-		x, y, reason := t.convert(p[0], p[1])
-		if reason != "" {
-			return t.refuse(reason, p[0], p[1], i)
-		}
-		dst[i][0], dst[i][1] = x, y
-	}
-	return nil
 }
 
 // convert transforms one coordinate, or says why it cannot.
@@ -214,8 +198,8 @@ func through(steps []datumStep, lon, lat float64) (float64, float64, bool) {
 }
 
 // refuse makes the error of a coordinate.
-func (t *Transform) refuse(reason Reason, x, y float64, index int) error {
-	e := &RangeError{Reason: reason, CRS: t.from, X: x, Y: y, Index: index}
+func (t *Transform) refuse(reason Reason, x, y float64) error {
+	e := &RangeError{Reason: reason, CRS: t.from, X: x, Y: y}
 	if reason == ReasonOutsideTarget {
 		e.CRS = t.to
 	}

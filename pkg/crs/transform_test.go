@@ -185,22 +185,6 @@ func TestForward_across_the_antimeridian(t *testing.T) {
 	expect.That(t, err == nil && math.Abs(lon-179) <= 1e-12 && math.Abs(lat-60) <= 1e-12, "back at %v, %v, %v", lon, lat, err)
 }
 
-func TestForwardPoints(t *testing.T) {
-	type point [2]float64
-	tr := mustTransform(t, "EPSG:4326", "EPSG:25832")
-	points := []point{{9, 50}, {10, 51}, {11, 52}}
-	want := make([]point, len(points))
-	for i, p := range points {
-		want[i][0], want[i][1], _ = tr.Forward(p[0], p[1])
-	}
-	err := crs.ForwardPoints(tr, points, points)
-	expect.That(t, err == nil && points[0] == want[0] && points[2] == want[2], "got %v, %v; want %v", points, err, want)
-	dst := make([]point, 3)
-	err = crs.ForwardPoints(tr, dst, []point{{9, 50}, {9, 91}, {11, 52}})
-	var outside *crs.RangeError
-	expect.That(t, errors.As(err, &outside) && outside.Index == 1 && outside.Y == 91 && dst[0] == want[0] && dst[1] == (point{}), "got %v, %v", dst, err)
-}
-
 func TestAccuracy(t *testing.T) {
 	for _, c := range []struct {
 		from, to string

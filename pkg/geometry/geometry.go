@@ -2,7 +2,6 @@ package geometry
 
 import (
 	"math"
-	"slices"
 
 	"github.com/paulmach/orb"
 )
@@ -55,19 +54,6 @@ func (l Limits) withDefaults() Limits {
 
 // IsEmptyPoint reports whether p stands for POINT EMPTY: both ordinates are NaN.
 func IsEmptyPoint(p orb.Point) bool { return math.IsNaN(p[0]) && math.IsNaN(p[1]) }
-
-// HasEmptyPoint reports whether a shape is or contains POINT EMPTY.
-func HasEmptyPoint(shape orb.Geometry) bool {
-	switch shape := shape.(type) {
-	case orb.Point:
-		return IsEmptyPoint(shape)
-	case orb.MultiPoint:
-		return slices.ContainsFunc(shape, IsEmptyPoint)
-	case orb.Collection:
-		return slices.ContainsFunc(shape, HasEmptyPoint)
-	}
-	return false
-}
 
 // EmptyPoint returns the point that stands for POINT EMPTY: orb has no other form of it.
 func EmptyPoint() orb.Point { return orb.Point{math.NaN(), math.NaN()} }

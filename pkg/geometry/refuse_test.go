@@ -189,12 +189,3 @@ func TestAppendRefuses(t *testing.T) {
 		expect.That(t, errors.As(err, &e) && e.Rule == c.rule && e.FailureStage() == classify.StageEncode, "%s: got %v", name, err)
 	}
 }
-
-func TestHasEmptyPoint(t *testing.T) {
-	for text, want := range map[string]bool{
-		"POINT EMPTY": true, "POINT (1 2)": false, "MULTIPOINT ((1 2), EMPTY)": true, "MULTIPOINT EMPTY": false, "LINESTRING EMPTY": false,
-		"GEOMETRYCOLLECTION (POINT (1 2), GEOMETRYCOLLECTION (POINT EMPTY))": true, "GEOMETRYCOLLECTION EMPTY": false,
-	} {
-		expect.Equal(t, geometry.HasEmptyPoint(decode(t, geometry.WKT, text).Shape), want, text)
-	}
-}

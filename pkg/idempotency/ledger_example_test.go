@@ -7,17 +7,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// Two texts of one content have one hash.
-func ExampleCanonical() {
-	first, _ := idempotency.Canonical([]byte(`{"name": "Vaduz", "population": 5.7e3}`))
-	second, _ := idempotency.Canonical([]byte(`{"population":5700,"name":"Vaduz"}`))
-	fmt.Println(string(first))
-	fmt.Println(idempotency.Of(first) == idempotency.Of(second))
-	// Output:
-	// {"name":"Vaduz","population":5700}
-	// true
-}
-
 // An event that equals the last one applied for its key is a duplicate; one
 // that equals an earlier one is a change back.
 func ExampleLedger() {
