@@ -133,6 +133,21 @@ func (c Config) OwnTopic(name string) string {
 	return ""
 }
 
+// KeptBeside returns the source topic of the pipeline that keeps a topic for itself, if the topic has a default name; "" for any other name.
+func KeptBeside(name string) (source string) {
+	if i := strings.LastIndex(name, ".retry-"); i > 0 {
+		if d, err := time.ParseDuration(name[i+len(".retry-"):]); err == nil && d > 0 {
+			return name[:i]
+		}
+	}
+	for _, role := range []string{".state", ".ledger", ".audit", ".dlq-status", ".control", ".governance"} {
+		if source, ok := strings.CutSuffix(name, role); ok {
+			return source
+		}
+	}
+	return ""
+}
+
 // fillNames derives every name that was not given from pipeline.id and source.topic.
 func fillNames(c *Config) {
 	orElse(&c.Source.Topic, c.Pipeline.ID)

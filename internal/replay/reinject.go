@@ -3,10 +3,12 @@ package replay
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -67,6 +69,9 @@ func (s *Service) aimed(ctx context.Context, o PlanOptions) (destination, error)
 	if o.MaxReplays < 0 {
 		return destination{}, fmt.Errorf("%w: --max-replays is %d; it cannot be negative", ErrOptions, o.MaxReplays)
 	}
+	if err := s.keptByOthers(ctx, o.To); err != nil {
+		return destination{}, err
+	}
 	origins, err := s.origins(ctx, o)
 	return destination{elsewhere: o.To, origins: origins}, err
 }
@@ -81,7 +86,30 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 		return destination{}, fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, to)
+	if errors.Is(err, kafka.ErrNoTopic) {
+		return destination{}, fmt.Errorf("%w: %s; see the name given with --to", kafka.ErrNoTopic, to)
+	}
+	if err == nil {
+		err = s.keptByOthers(ctx, to)
+	}
 	return destination{topic: to, partitions: int32(len(partitions)), elsewhere: to}, err
+}
+
+// keptByOthers refuses a topic that another pipeline keeps for itself: its readers would take dead letters for their own records, and a
+// consumer ends at a state topic that it cannot read. Only default names tell, beside a source topic and its control topic.
+func (s *Service) keptByOthers(ctx context.Context, to string) error {
+	source := config.KeptBeside(to)
+	if source == "" {
+		return nil
+	}
+	for _, beside := range []string{source, source + ".control"} {
+		if _, err := kafka.Partitions(ctx, s.client, beside); errors.Is(err, kafka.ErrNoTopic) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %s belongs to the pipeline of %s; send dead letters to %[3]s, or to a topic of your own", ErrOptions, to, source)
 }
 
 // partition is where a letter goes: to its own partition, or, in another topic, to the one that Kafka's own

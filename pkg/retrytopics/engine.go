@@ -209,7 +209,7 @@ func (e *Engine) session(ctx context.Context) error {
 // lasting says whether a new session would meet the same error, for ever.
 func lasting(err error) bool {
 	for _, e := range []error{
-		ErrTopics, ErrGroup, ErrLogTruncated, ErrMemory, ErrNewerMetadata, ErrNewerState, idempotency.ErrNewerLedger, errOptions,
+		ErrTopics, ErrGroup, ErrLogTruncated, ErrMemory, ErrAlienMemory, ErrNewerMetadata, ErrNewerState, idempotency.ErrNewerLedger, errOptions,
 		kerr.InvalidSessionTimeout, kerr.SaslAuthenticationFailed, kerr.UnsupportedForMessageFormat,
 	} {
 		if errors.Is(err, e) {

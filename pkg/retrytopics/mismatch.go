@@ -15,6 +15,13 @@ import (
 // Engine.Adopt says what to give up, and gives it up.
 var ErrMemory = errors.New("the memory does not belong to the topics as they are now")
 
+// ErrAlienMemory is wrapped when the state topic or the ledger holds a record that the engine cannot have written. No later session
+// can read it either.
+var ErrAlienMemory = errors.New("a record of the memory cannot be read: see docs/operations.md, \"A memory that cannot be read\"")
+
+// errNewerMemory stands before what a later version of the engine wrote.
+var errNewerMemory = errors.New("read the memory")
+
 // MismatchKind says what of a memory does not fit. It is a closed list (see MismatchKinds).
 type MismatchKind string
 

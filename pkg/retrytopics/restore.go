@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -91,7 +92,11 @@ func (s *session) replay(ctx context.Context, topic string, since time.Time, sta
 				continue
 			}
 			if err := f(states[r.Partition], r); err != nil {
-				return fmt.Errorf("read %s: %w", header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}, err)
+				why := ErrAlienMemory
+				if errors.Is(err, ErrNewerState) || errors.Is(err, idempotency.ErrNewerLedger) {
+					why = errNewerMemory
+				}
+				return fmt.Errorf("%w: %s: %w", why, header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}, err)
 			}
 		}
 	}

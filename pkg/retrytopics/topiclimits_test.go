@@ -74,6 +74,25 @@ func TestEngine_S0_4_manyHeaders(t *testing.T) {
 	}
 }
 
+// A record that other software wrote into the memory is not skipped, since it may have replaced what is remembered, and ends the engine.
+func TestEngine_S0_4_aMemoryWithRecordsOfOthersEndsTheEngine(t *testing.T) {
+	t.Parallel()
+	for topic, keys := range map[string][]string{source + ".state": {"k", "s/k", "v/k", ""}, source + ".ledger": {"k"}} {
+		for _, key := range keys {
+			b := newBroker(t)
+			cfg := b.config(copied)
+			cfg.Dedupe = retrytopics.Dedupe{Window: time.Hour, LedgerTopic: source + ".ledger"}
+			cfg.Ordering = retrytopics.Ordering{Mode: retrytopics.OrderStrict, StateTopic: source + ".state"}
+			e := b.engine(cfg)
+			b.produce(append(events(2), &kgo.Record{Topic: topic, Key: []byte(key), Value: []byte("\x01no json")})...)
+			ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
+			defer stop()
+			err := e.RunUntilEnd(ctx)
+			expect.That(t, errors.Is(err, retrytopics.ErrAlienMemory) && strings.Contains(err.Error(), topic+"/"), "%s, key %q: %v", topic, key, err)
+		}
+	}
+}
+
 // A partition that ends before what is committed of it was cut, or its topic made anew. The engine says so and ends, for good:
 // new records have the offsets of old ones, and would be skipped or taken for older ones.
 func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
