@@ -2,8 +2,10 @@ package transform
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -41,12 +43,16 @@ func (w bigWhole) is(double float64) bool {
 const (
 	equalFunction    = "=="
 	notEqualFunction = "!="
+	inFunction       = "in"
 )
 
 func bigWholeFunctions() []expr.Option {
 	return []expr.Option{
 		expr.Function(equalFunction, func(operands ...any) (any, error) { return equal(operands[0], operands[1]), nil }, new(func(any, any) bool)),
 		expr.Function(notEqualFunction, func(operands ...any) (any, error) { return !equal(operands[0], operands[1]), nil }, new(func(any, any) bool)),
+		expr.Function(inFunction, func(operands ...any) (any, error) {
+			return computed(operands[0], operands[1], "looked up in each other", contains)
+		}, new(func(any, any) bool)),
 		expr.Function("float", toFloat, new(func(any) float64)),
 		expr.Function("type", typeOfOperand, new(func(any) string)),
 	}
@@ -63,7 +69,38 @@ func equal(a, b any) bool {
 	if isWhole && isDouble {
 		return whole.is(double)
 	}
+	switch x := a.(type) {
+	case []any:
+		if y, isList := b.([]any); isList {
+			return slices.EqualFunc(x, y, equal)
+		}
+	case map[string]any:
+		if y, isMap := b.(map[string]any); isMap {
+			return maps.EqualFunc(x, y, equal)
+		}
+	}
 	return runtime.Equal(a, b)
+}
+
+// contains reports whether a list holds an operand, or a map a name.
+func contains(a, b any) bool {
+	if list, isList := b.([]any); isList {
+		return slices.ContainsFunc(list, func(element any) bool { return equal(a, element) })
+	}
+	return runtime.In(a, b)
+}
+
+// isConstants reports whether a node is a list of texts and numbers as they are written. No whole number beyond 64 bits equals one of them
+// unless it is written as a double.
+func isConstants(n ast.Node) bool {
+	list, isList := n.(*ast.ArrayNode)
+	return isList && !slices.ContainsFunc(list.Nodes, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.StringNode, *ast.IntegerNode, *ast.BoolNode:
+			return false
+		}
+		return true
+	})
 }
 
 // toFloat returns the double nearest to a number or a text.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ const (
 	subtractFunction = "-"
 	multiplyFunction = "*"
 	sliceFunction    = "[:]"
+	sumFunction      = "sum"
 )
 
 // exactFunctions are the options for the functions that operators become, and for
@@ -37,6 +39,9 @@ func exactFunctions() []expr.Option {
 		expr.Function(subtractFunction, subtract),
 		expr.Function(multiplyFunction, multiply),
 		expr.Function(sliceFunction, slice),
+		expr.Function(sumFunction+"()", sum),
+		roundBy("ceil", math.Ceil), roundBy("floor", math.Floor), roundBy("round", math.Round),
+		expr.Function("abs", magnitudeOf, new(func(any) any)),
 		expr.Function("int", toInt, new(func(any) int)),
 		expr.Function("indexOf", indexOf, new(func(string, string) int)),
 		expr.Function("lastIndexOf", lastIndexOf, new(func(string, string) int)),
@@ -59,6 +64,17 @@ func (exact) Visit(node *ast.Node) {
 		}
 		if name := n.Operator; (name == addFunction || name == subtractFunction || name == multiplyFunction) && !(isNumeric(n.Left) && isNumeric(n.Right)) {
 			ast.Patch(node, callOf(name, n.Left, n.Right))
+		}
+		if n.Operator == inFunction && !isConstants(n.Right) {
+			ast.Patch(node, callOf(inFunction, n.Left, n.Right))
+		}
+	case *ast.BuiltinNode:
+		if n.Name == sumFunction {
+			list := n.Arguments[0]
+			if len(n.Arguments) > 1 {
+				list = &ast.BuiltinNode{Name: "map", Arguments: n.Arguments}
+			}
+			ast.Patch(node, callOf(sumFunction+"()", list))
 		}
 	case *ast.UnaryNode:
 		if n.Operator == subtractFunction && !isNumeric(n.Node) {
@@ -113,6 +129,47 @@ func add(operands ...any) (any, error) {
 		return nil, errOverflow
 	}
 	return computed(a, b, "added", runtime.Add)
+}
+
+// sum adds the numbers of a list.
+func sum(operands ...any) (total any, err error) {
+	total = 0
+	list := reflect.ValueOf(operands[0])
+	if list.Kind() != reflect.Slice {
+		return nil, fmt.Errorf("%s is no list", typeName(operands[0]))
+	}
+	for i := range list.Len() {
+		if total, err = add(list.Index(i).Interface(), total); err != nil {
+			return nil, err
+		}
+	}
+	return total, nil
+}
+
+// roundBy is a function that leaves whole numbers as they are: a double does not hold all of them.
+func roundBy(name string, round func(float64) float64) expr.Option {
+	return expr.Function(name, func(operands ...any) (any, error) {
+		switch x := operands[0].(type) {
+		case int:
+			return x, nil
+		case float64:
+			return round(x), nil
+		}
+		return nil, fmt.Errorf("%s cannot be rounded", typeName(operands[0]))
+	}, new(func(any) any))
+}
+
+func magnitudeOf(operands ...any) (any, error) {
+	switch x := operands[0].(type) {
+	case int:
+		if x < 0 {
+			return subtract(0, x)
+		}
+		return x, nil
+	case float64:
+		return math.Abs(x), nil
+	}
+	return nil, fmt.Errorf("%s has no absolute value", typeName(operands[0]))
 }
 
 func subtract(operands ...any) (any, error) {

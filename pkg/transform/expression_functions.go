@@ -12,13 +12,13 @@ import (
 // that read a clock or files, and those whose result may be much larger than
 // what they are given, are not among them; some are our own, see [exact].
 func ExpressionFunctions() []string {
-	return append(libraryFunctions(), "float", "indexOf", "int", "join", "keys", "lastIndexOf", "replace", "string", "type", "values")
+	return append(libraryFunctions(), "abs", "ceil", "float", "floor", "indexOf", "int", "join", "keys", "lastIndexOf", "replace", "round", "string", "type", "values")
 }
 
 func libraryFunctions() []string {
 	return []string{
-		"abs", "all", "any", "ceil", "count", "filter", "find", "first", "floor", "get", "hasPrefix", "hasSuffix",
-		"last", "len", "lower", "map", "max", "min", "none", "one", "round", "split",
+		"all", "any", "count", "filter", "find", "first", "get", "hasPrefix", "hasSuffix",
+		"last", "len", "lower", "map", "max", "min", "none", "one", "split",
 		"sum", "trim", "trimPrefix", "trimSuffix", "upper",
 	}
 }

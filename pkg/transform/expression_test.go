@@ -272,7 +272,7 @@ func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
 
 // S0-10: a whole number that is written with decimals, all of them zeros, is the same number: 18446744073709551615.0 is no double.
 func TestExpressions_S0_10_wholeNumbersWithZerosBehindThePoint(t *testing.T) {
-	record := withProperties(`{"a":18446744073709551615.0,"b":18446744073709551614.00,"c":18446744073709551615,"power":18446744073709551616.0,"double":1.8446744073709552e19,"least":-10203040506070809091.0}`)
+	record := withProperties(`{"a":18446744073709551615.0,"b":18446744073709551614.00,"c":18446744073709551615,"power":18446744073709551616.0,"double":1.8446744073709552e19,"least":-10203040506070809091.0,"most":9223372036854775807,"min":-9223372036854775808,"odd":9007199254740993}`)
 	for text, want := range map[string]string{
 		`properties.a`:                          `18446744073709551615`,
 		`properties.least`:                      `-10203040506070809091`,
@@ -282,10 +282,25 @@ func TestExpressions_S0_10_wholeNumbersWithZerosBehindThePoint(t *testing.T) {
 		`properties.power + 0`:                  `18446744073709552000`, // exactly a double, as a program writes it
 		`properties.power == properties.double`: `true`,
 		`properties.double * 2`:                 `36893488147419103000`,
+		// every operator and function that compares says the same
+		`properties.power in [properties.double]`:                              `true`,
+		`properties.power not in [properties.double]`:                          `false`,
+		`[properties.power] == [properties.double]`:                            `true`,
+		`{"x": properties.power} != {"x": [properties.double]}`:                `true`,
+		`{"x": properties.power} == {"x": properties.double}`:                  `true`,
+		`properties.a in [properties.b, "x"]`:                                  `false`,
+		`"a" in properties`:                                                    `true`,
+		`properties.most in [9223372036854775807] && properties.odd in [1]`:    `false`,
+		`[round(properties.odd), floor(properties.odd), ceil(properties.odd)]`: `[9007199254740993,9007199254740993,9007199254740993]`,
+		`abs(-properties.odd)`:                                                 `9007199254740993`,
+		`properties.odd > 0 ? round(1.5) + abs(-0.5) : 0`:                      `2.5`,
+		`sum([properties.odd, 1])`:                                             `9007199254740994`,
+		`properties.odd > 0 ? sum([1, 2], # * 2) + sum([]) : 0`:                `6`,
 	} {
 		t.Run(text, func(t *testing.T) { checkExpression(t, record, text, want, "") })
 	}
-	for _, text := range []string{`properties.a + 0`, `properties.a < properties.b`, `max(properties.a, 1)`, `-properties.a`, `int(properties.a)`} {
+	for _, text := range []string{`properties.a + 0`, `properties.a < properties.b`, `max(properties.a, 1)`, `-properties.a`, `int(properties.a)`,
+		`sum([properties.most, 1])`, `sum([1], properties.most + #)`, `abs(properties.min)`, `sum([1, properties.a])`} {
 		t.Run(text, func(t *testing.T) { checkExpression(t, record, text, "", "more than 64 bits") })
 	}
 }
