@@ -51,7 +51,7 @@ func (v *valueType) dropsOffsets() bool { return v.any("timestamp", "date", "tim
 // dateAndTime matches a text with a date and a time.
 const dateAndTime = "[0-9][tT ]+[0-9]"
 
-// utc reads a text in the column's type: one with an offset means an instant, and a column without a time zone has it in UTC. "" for
+// utc reads a text in the column's type, whatever the database's settings are: one with an offset means an instant, and a column without a time zone has it in UTC. "" for
 // a type that needs no conversion. Only a text with a time goes by timestamptz: dates reach further, and 24:00 would become 00:00.
 func (c column) utc(text string) string {
 	switch c.Type {
@@ -62,6 +62,8 @@ func (c column) utc(text string) string {
 	case "time":
 		return fmt.Sprintf("case when %[1]s ~ '%[2]s' then (%[1]s::timestamptz at time zone 'UTC')::time "+
 			"when extract(timezone from %[1]s::timetz) = 0 then %[1]s::time else (%[1]s::timetz at time zone 'UTC')::time end", text, dateAndTime)
+	case "money": // its input reads 1.5 by lc_monetary, as 15 where the point groups digits; that setting cannot be fixed, since it scales the stored numbers
+		return text + "::numeric::money"
 	case "timetz": // its input does not take a date with a T
 		return fmt.Sprintf("case when %[1]s ~ '%[2]s' then %[1]s::timestamptz::timetz else %[1]s::timetz end", text, dateAndTime)
 	}
