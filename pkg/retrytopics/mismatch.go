@@ -19,8 +19,8 @@ var ErrMemory = errors.New("the memory does not belong to the topics as they are
 // can read it either.
 var ErrAlienMemory = errors.New("a record of the memory cannot be read: see docs/operations.md, \"A memory that cannot be read\"")
 
-// errNewerMemory stands before what a later version of the engine wrote.
-var errNewerMemory = errors.New("read the memory")
+// errNewerMemory is wrapped when a record of the memory has the form of a later version.
+var errNewerMemory = errors.New("a newer version of the engine wrote the memory, or other software did (docs/operations.md, \"A memory that cannot be read\")")
 
 // MismatchKind says what of a memory does not fit. It is a closed list (see MismatchKinds).
 type MismatchKind string
