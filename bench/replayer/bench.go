@@ -23,6 +23,7 @@ type bench struct {
 	partitions int32
 	binary     string
 	compare    bool // with the bare producer
+	foreign    bool // the DLQ is that of Spring Kafka, without a pipeline
 
 	id, dir, file string
 	client        *kgo.Client
@@ -46,53 +47,86 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.die(ctx); err != nil {
 		return err
 	}
-	var alone, whole time.Duration
-	if b.compare {
-		if alone, err = b.bare(ctx, func(l *letter) []*kgo.Record { return []*kgo.Record{l.back} }); err != nil {
-			return err
-		}
-		fmt.Println("bare producer, the letter alone:          ", rate(b.letters, alone))
-		if whole, err = b.bare(ctx, func(l *letter) []*kgo.Record { return []*kgo.Record{l.back, l.state, l.event} }); err != nil {
-			return err
-		}
-		fmt.Println("bare producer, letter, state and event:   ", rate(b.letters, whole))
+	if !b.compare {
+		_, err := b.replay(ctx)
+		return err
 	}
-	return b.replay(ctx, alone, whole)
+	before, err := b.bares(ctx)
+	if err != nil {
+		return err
+	}
+	span, err := b.replay(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := b.bares(ctx) // so that a machine that changes slowly favours neither
+	if err != nil {
+		return err
+	}
+	ratio := func(i int) float64 { return (before[i] + after[i]).Seconds() / 2 / span.Seconds() }
+	fmt.Printf("of the bare producer: %.2f (letter, state and event), %.2f (the letter alone)\n", ratio(1), ratio(0))
+	return nil
 }
 
-// replay measures the command: first the plan, then its execution.
-func (b *bench) replay(ctx context.Context, alone, whole time.Duration) error {
+// bares measures the bare producer with the dead letter alone, then with all that a replay writes of one.
+func (b *bench) bares(ctx context.Context) (took [2]time.Duration, err error) {
+	for i, way := range []struct {
+		name string
+		pick func(*letter) []*kgo.Record
+	}{
+		{"the letter alone:          ", func(l *letter) []*kgo.Record { return []*kgo.Record{l.back} }},
+		{"letter, state and event:   ", func(l *letter) []*kgo.Record { return []*kgo.Record{l.back, l.state, l.event} }},
+	} {
+		if took[i], err = b.bare(ctx, way.pick); err != nil {
+			return took, err
+		}
+		fmt.Println("bare producer,", way.name, rate(b.letters, took[i]))
+	}
+	return took, nil
+}
+
+// replay measures the command: first the plan, then its execution, whose time it returns.
+func (b *bench) replay(ctx context.Context) (time.Duration, error) {
 	plan := filepath.Join(b.dir, "plan.jsonl")
-	planning, memory, _, err := b.command(ctx, "plan", "-c", b.file, "-f", plan, "-o", "table")
+	planning, memory, _, err := b.command(ctx, b.of("plan", "-f", plan, "-o", "table")...)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	fmt.Printf("replayer plan:                              %s, %d MB at the most\n", rate(b.letters, planning), memory)
-	_, memory, out, err := b.command(ctx, "replay", "--plan", plan, "-c", b.file, "--execute", "--reason", "bench", "-o", "json")
+	_, memory, out, err := b.command(ctx, b.of("replay", "--plan", plan, "--execute", "--reason", "bench", "-o", "json")...)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var result struct {
 		Reinjected int `json:"reinjected"`
 	}
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
-		return fmt.Errorf("read the result: %w\n%s", err, out)
+		return 0, fmt.Errorf("read the result: %w\n%s", err, out)
 	}
 	span, n, err := b.count(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if n != b.letters || result.Reinjected != b.letters {
-		return fmt.Errorf("%d letters stand in the source topic, the replayer says %d, want %d", n, result.Reinjected, b.letters)
+		return 0, fmt.Errorf("%d letters stand in the source topic, the replayer says %d, want %d", n, result.Reinjected, b.letters)
 	}
 	fmt.Printf("replayer replay --plan:                     %s, %d MB at the most\n", rate(b.letters, span), memory)
-	if !b.compare {
-		return nil
-	}
-	fmt.Printf("of the bare producer: %.2f (letter, state and event), %.2f (the letter alone)\n",
-		whole.Seconds()/span.Seconds(), alone.Seconds()/span.Seconds())
-	return nil
+	return span, nil
 }
+
+// of adds to a command which DLQ is meant.
+func (b *bench) of(command ...string) []string {
+	if !b.foreign {
+		return append(command, "-c", b.file)
+	}
+	command = append(command, "--brokers", strings.Join(b.brokers, ","), "--topic", b.dlq())
+	if command[0] == "replay" {
+		command = append(command, "--create-topics", "--origin", b.id)
+	}
+	return command
+}
+
+func (b *bench) dlq() string { return b.id + ".dlq" }
 
 // command runs the replayer and tells how long it took and how much memory it had, in MB.
 func (b *bench) command(ctx context.Context, args ...string) (took time.Duration, memory int, out string, err error) {
@@ -137,7 +171,10 @@ kafka: { brokers: [%s] }
 }
 
 func (b *bench) topics() []string {
-	return []string{b.id, b.id + ".dlq", b.id + ".dlq-status", b.id + ".audit", b.id + ".state", b.id + ".bare"}
+	if b.foreign {
+		return []string{b.id, b.dlq(), b.dlq() + ".replayer-status", b.dlq() + ".replayer-audit", b.id + ".bare"}
+	}
+	return []string{b.id, b.dlq(), b.id + ".dlq-status", b.id + ".audit", b.id + ".state", b.id + ".bare"}
 }
 
 func (b *bench) remove() {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -38,7 +40,11 @@ func (b *bench) make(i int) (*letter, error) {
 		ErrorMessage: "a ring meets itself", Source: source, HasSource: true, ContentHash: idempotency.Of(value).String(), FeatureID: id,
 		RunID: "bench", Pipeline: b.id, DeadLetterID: fmt.Sprintf("%d-%d-%08x", partition, source.Offset, i),
 	}
-	l := &letter{dead: &kgo.Record{Topic: b.id + ".dlq", Partition: partition, Key: []byte(id), Value: value, Headers: c.AppendTo(nil)}}
+	headers := c.AppendTo(nil)
+	if b.foreign {
+		headers = springHeaders(source, at)
+	}
+	l := &letter{dead: &kgo.Record{Topic: b.dlq(), Partition: partition, Key: []byte(id), Value: value, Headers: headers}}
 	back := header.Control{
 		Source: source, HasSource: true, SourceTimestamp: at, ContentHash: c.ContentHash, DeadLetterID: c.DeadLetterID, ReplayID: "replay-20261103T040506Z-1a2b3c4d", ReplayCount: 1,
 	}
@@ -54,6 +60,23 @@ func (b *bench) make(i int) (*letter, error) {
 	}.Record(b.id+".bare", partition)
 	l.event = event
 	return l, err
+}
+
+// springHeaders are those of Spring's DeadLetterPublishingRecoverer, with a stack trace of about a kilobyte.
+func springHeaders(source header.Position, at time.Time) []kgo.RecordHeader {
+	text := func(name, value string) kgo.RecordHeader {
+		return kgo.RecordHeader{Key: "kafka_dlt-" + name, Value: []byte(value)}
+	}
+	long := func(name string, n int64) kgo.RecordHeader {
+		return kgo.RecordHeader{Key: "kafka_dlt-" + name, Value: binary.BigEndian.AppendUint64(nil, uint64(n))}
+	}
+	return []kgo.RecordHeader{
+		text("original-topic", source.Topic), {Key: "kafka_dlt-original-partition", Value: binary.BigEndian.AppendUint32(nil, uint32(source.Partition))},
+		long("original-offset", source.Offset), long("original-timestamp", at.UnixMilli()), text("original-timestamp-type", "CreateTime"),
+		text("original-consumer-group", "payments"), text("exception-fqcn", "org.springframework.kafka.listener.ListenerExecutionFailedException"),
+		text("exception-cause-fqcn", "java.lang.IllegalArgumentException"), text("exception-message", "Listener failed; No enum constant Status.OPEN"),
+		text("exception-stacktrace", strings.Repeat("\tat org.springframework.kafka.listener.KafkaMessageListenerContainer$ListenerConsumer.run\n", 12)),
+	}
 }
 
 // die writes the letters to the DLQ.

@@ -14,11 +14,12 @@ func main() {
 	brokers := flag.String("brokers", "127.0.0.1:9092", "seed brokers, comma separated")
 	letters := flag.Int("letters", 1_000_000, "dead letters to put back")
 	partitions := flag.Int("partitions", 6, "of every topic")
+	foreign := flag.Bool("foreign", false, "the dead letters of Spring Kafka, without a pipeline file")
 	bare := flag.Bool("bare", true, "measure the bare producer too; without it, only memory and time")
 	binary := flag.String("replayer", "", "the replayer's binary (default: built from this tree)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	b := bench{brokers: strings.Split(*brokers, ","), letters: *letters, partitions: int32(*partitions), binary: *binary, compare: *bare}
+	b := bench{brokers: strings.Split(*brokers, ","), letters: *letters, partitions: int32(*partitions), binary: *binary, compare: *bare, foreign: *foreign}
 	err := b.run(ctx)
 	stop()
 	if err != nil {
