@@ -59,10 +59,12 @@ func TestAnyDLQ_C4_otherLibraries(t *testing.T) {
 	testrun.Nightly(t)
 	t.Parallel()
 	needRealKafka(t)
+	goes := watermill(t)
 	for name, ex := range map[string]runnable{
 		"connect":   {start: example(t, "connect", foreignKafka).payments, dlq: "-dlq", group: "connect-", change: []string{"--filter", `sed 's/,}$/}/'`}},
 		"streams":   {start: example(t, "streams", foreignKafka).payments, dlq: "-dlq", change: renamed, shows: `/status: "OPEN" -> "PENDING"`},
-		"watermill": {start: watermill(t), dlq: "-poison", change: renamed, shows: `/status: "OPEN" -> "PENDING"`},
+		"watermill": {start: goes, dlq: "-poison", change: renamed, shows: `/status: "OPEN" -> "PENDING"`},
+		"directory": {start: goes, dlq: "-poison", change: renamed, shows: `/status: "OPEN" -> "PENDING"`, state: []string{"--state-dir", filepath.Join(t.TempDir(), "state")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPipe(t, 5*time.Minute)
@@ -77,6 +79,7 @@ type runnable struct {
 	dlq    string                                           // the name of its DLQ behind the topic's
 	group  string                                           // the name of its consumer group before the topic's
 	change []string                                         // flags that mend a payment
+	state  []string                                         // flags that keep states elsewhere than in topics
 	shows  string                                           // what the dry run says of the change
 }
 
@@ -108,6 +111,7 @@ func (p *pipe) proveExample(ex runnable, letters, kills int, slowly []string) {
 		return n == letters, fmt.Sprintf("%d\n%s", n, consumer.Stderr.Tail(500))
 	})
 	at := []string{"--brokers", strings.Join(p.set.Brokers, ","), "--topic", topic + ex.dlq}
+	at = append(at, ex.state...)
 	file := filepath.Join(p.t.TempDir(), "plan.jsonl")
 	plan := slices.Concat([]string{"plan", "-f", file, "-o", "table"}, ex.change, at)
 	r := p.run("replayer", plan...)

@@ -121,7 +121,7 @@ func (b *bench) of(command ...string) []string {
 	}
 	command = append(command, "--brokers", strings.Join(b.brokers, ","), "--topic", b.dlq())
 	if command[0] == "replay" {
-		command = append(command, "--create-topics", "--origin", b.id)
+		command = append(command, "--create-topics")
 	}
 	return command
 }

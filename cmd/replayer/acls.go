@@ -61,6 +61,7 @@ func (a *app) printACLs(f *aclsFlags) error {
 		}
 		roles = append(roles, role)
 	}
+	f.to.Local = a.named.stateDir != ""
 	cfg, err := a.dlq(&a.named)
 	if err != nil {
 		return err

@@ -307,3 +307,35 @@ func TestSafety_C4_sizeAndAge(t *testing.T) {
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--to", "payments", "--keep-timestamp")...).said("no header says when it was produced")
 	newDesk(t, false).want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--keep-timestamp")
 }
+
+// On a cluster without the replayer's topics a directory keeps what is known: every command that changes or tells works with it, and nothing is
+// made on the cluster.
+func TestStateDir_C4_keepsWhatTheTopicsWould(t *testing.T) {
+	d, at := payments(t, false)
+	for i := range 4 {
+		d.put(d.died("payments", int32(i%3), int64(i), fmt.Sprint("k", i), fmt.Sprint(i)))
+	}
+	dir := with(at, "--state-dir", "state")
+	d.want(cli.ExitDone, append([]string{"list"}, dir...)...).counts(4, "\n")
+	back := append([]string{"replay", "--id", "dlq-0-0", "--id", "dlq-1-0", "--origin", "payments", "--execute", "--reason", "fixed", "--replay-id", "r1"}, dir...)
+	d.want(cli.ExitRefused, back...).says("there is no state in", "Other machines see nothing of it", "--state-dir state", "--create-topics")
+	d.want(cli.ExitDone, append(back, "--create-topics")...)
+	d.want(cli.ExitNothing, back...)
+	d.want(cli.ExitDone, append([]string{"discard", "--id", "dlq-0-1", "--execute", "--reason", "gone", "-o", "json"}, dir...)...)
+	var done struct{ ID string }
+	d.decode(&done)
+	d.want(cli.ExitDone, append([]string{"undo", done.ID, "--execute", "--reason", "too soon"}, dir...)...)
+	d.want(cli.ExitNothing, append([]string{"pause", done.ID}, dir...)...).says(done.ID)
+	d.want(cli.ExitDone, append([]string{"list", "--status", "pending"}, dir...)...).counts(2, "\n")
+	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "json"}, dir...)...).prints("put back into payments: fixed", "replayed")
+	d.want(cli.ExitDone, append([]string{"replays", "r1", "-o", "json"}, dir...)...).prints(`"elsewhere": 2`)
+	d.want(cli.ExitDone, append([]string{"audit", "--operation", "r1"}, dir...)...).counts(2, `"decision":"replayed"`)
+	d.env.Now = func() time.Time { return start.Add(2 * time.Hour) }
+	d.want(cli.ExitDone, append([]string{"prune", "--older-than", "1h", "--execute", "--reason", "monthly", "-o", "json"}, dir...)...).prints(`"letters": 2`)
+	expect.That(t, !strings.Contains(fmt.Sprint(d.topics()), ".replayer-"), "the cluster has %v", d.topics())
+	expect.Equal(t, len(d.read("payments")), 2, "records put back")
+	d.want(cli.ExitDone, append([]string{"acls", "--principal", "User:desk", "--target", "payments"}, dir...)...).hides(".replayer-status")
+	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--state-dir", "state").says("--state-dir is for a DLQ without a pipeline")
+	d.want(cli.ExitDone, with(at, "replay", "--id", "dlq-0-1", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
+	d.want(cli.ExitRuntime, with(at, "list", "--state-dir", "other")...).says("leave --state-dir out")
+}

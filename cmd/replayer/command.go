@@ -173,7 +173,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 		return nil, err
 	}
 	a.principal = kafka.Principal(cfg.Kafka)
-	o := replay.Options{Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Alone: a.alone(&a.named), Index: a.indexOptions(&a.named)}
+	o := replay.Options{Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Alone: a.alone(&a.named), StateDir: a.named.stateDir, Index: a.indexOptions(&a.named)}
 	if o.Alone {
 		a.foreignTopic = a.named.topic
 	}
@@ -184,7 +184,11 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 	if err != nil {
 		return nil, exit(cli.ExitUsage, err)
 	}
-	if err := s.Reachable(ctx); err != nil {
+	err = s.Reachable(ctx)
+	if err == nil {
+		err = s.OpenState(ctx)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}

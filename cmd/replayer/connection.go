@@ -60,6 +60,8 @@ func (a *app) dlq(r *reading) (*config.Config, error) {
 		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", cli.ErrNoPipelineFile)
 	case !a.alone(r) && r == &a.named && r.topic != "":
 		return nil, usage("--topic names a DLQ without a pipeline here: name its brokers with --brokers or --profile, and no pipeline file")
+	case !a.alone(r) && r.stateDir != "":
+		return nil, usage("--%s is for a DLQ without a pipeline, which --brokers (or --profile) and --topic name: a pipeline keeps its states in its topics", stateFlag)
 	case !a.alone(r):
 		return a.pipeline()
 	}
@@ -88,7 +90,7 @@ func (a *app) meant(r *reading) string {
 		if r.dialect != auto {
 			text += again("dialect", r.dialect)
 		}
-		return text + again("index", r.index)
+		return text + again(stateFlag, r.stateDir) + again("index", r.index)
 	}
 	return "-c " + quoted(a.configFile) + again("topic", r.topic) + again("index", r.index)
 }

@@ -20,6 +20,7 @@ import (
 // reading is what all commands that look at letters have in common.
 type reading struct {
 	index, topic, dialect string
+	stateDir              string // keeps states and audit events in place of topics; "" is none
 	gone                  bool
 	connection            connection
 	foreign               bool // topic and connection may be named
@@ -43,6 +44,8 @@ func (r *reading) registerTopic(cmd *cobra.Command, about string) {
 	r.connection.register(f)
 	f.StringVar(&r.topic, "topic", "", about)
 	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each dead letter; else "+strings.Join(dialectWords()[1:], ", "))
+	f.StringVar(&r.stateDir, stateFlag, "", "without a pipeline: keep states, audit and jobs in this directory, for a cluster that allows no topics; see any-dlq.md for what that loses")
+	mustComplete(cmd.MarkFlagDirname(stateFlag))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
 }
 
@@ -50,6 +53,8 @@ func (r *reading) registerTopic(cmd *cobra.Command, about string) {
 func (r *reading) registerIndex(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.index, "index", "", "where the SQL index is: a file, :memory:, or a postgres:// address (default: replayer.index of the pipeline file, else a file in the user's cache folder)")
 }
+
+const stateFlag = "state-dir"
 
 // auto stands for a dialect that is told by the headers.
 const auto = "auto"
@@ -79,7 +84,7 @@ func (a *app) browse(ctx context.Context, r *reading) (*dlq.Service, error) {
 	}
 	a.principal = kafka.Principal(cfg.Kafka)
 	o := dlq.Options{
-		Topic: r.topic, Alone: a.alone(r), Index: a.indexOptions(r), Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Background: r.background,
+		Topic: r.topic, Alone: a.alone(r), StateDir: r.stateDir, Index: a.indexOptions(r), Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Background: r.background,
 	}
 	if o.Dialect, err = r.ofDialect(); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 type Targets struct {
 	Topics []string
 	Groups []string // consumer groups that are watched
+	Local  bool     // states are kept in a directory, and in no topics
 }
 
 // OfDLQ gives the least privileges of a replayer's role on a DLQ without a pipeline (see [config.LoadDLQ]). Other roles need none. It is
@@ -20,7 +21,7 @@ func OfDLQ(c *config.Config, role Role, to Targets) []Grant {
 	if slices.Contains(ReplayerRoles(), role) {
 		g.dlqReads(c, to)
 	}
-	if role == RoleReplayerRead {
+	if role == RoleReplayerRead && !to.Local {
 		g.topic(c.Topics.Audit, Read) // replayer audit
 	}
 	if role == RoleReplayerWrite {
@@ -32,8 +33,10 @@ func OfDLQ(c *config.Config, role Role, to Targets) []Grant {
 func (g *grants) dlqReads(c *config.Config, to Targets) {
 	g.topic(c.Topics.DLQ, Read, DescribeConfigs)
 	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // how long it keeps its records
-	g.topic(c.Topics.DLQStatus, Read)
-	g.topic(c.Topics.Control, Read)
+	if !to.Local {
+		g.topic(c.Topics.DLQStatus, Read)
+		g.topic(c.Topics.Control, Read)
+	}
 	for _, topic := range to.Topics {
 		g.topic(topic, Read, DescribeConfigs)
 		g.except(topic, DescribeConfigs, Seen)
@@ -47,8 +50,10 @@ func (g *grants) dlqReads(c *config.Config, to Targets) {
 }
 
 func (g *grants) dlqWrites(c *config.Config, to Targets) {
-	for _, topic := range []string{c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control} {
-		g.topic(topic, Create, Write)
+	if !to.Local {
+		for _, topic := range []string{c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control} {
+			g.topic(topic, Create, Write)
+		}
 	}
 	g.add(TransactionalID, Literal, replay.TransactionalID(c.Source.Topic), Write)
 	for _, topic := range to.Topics {

@@ -49,19 +49,19 @@ func (l *Leases) RemoveJobs(ctx context.Context, ids []string) error {
 	return l.put(ctx, records...)
 }
 
-// put writes records and waits for them, no longer than ctx lasts: a broker that does not answer may get them later.
-func (l *Leases) put(ctx context.Context, records ...*kgo.Record) error {
+// produce writes records and waits for them, no longer than ctx lasts: a broker that does not answer may get them later.
+func produce(ctx context.Context, client *kgo.Client, topic string, records []*kgo.Record) error {
 	written := make(chan error, len(records))
 	for _, r := range records {
-		r.Topic = l.topic
+		r.Topic = topic
 		// One canceled record would fail the others of its batch, so none is canceled.
-		l.client.Produce(context.WithoutCancel(ctx), r, func(_ *kgo.Record, err error) { written <- err })
+		client.Produce(context.WithoutCancel(ctx), r, func(_ *kgo.Record, err error) { written <- err })
 	}
 	for range records {
 		select {
 		case err := <-written:
 			if err != nil {
-				return kafka.DeniedTopic("Write", l.topic, err)
+				return kafka.DeniedTopic("Write", topic, err)
 			}
 		case <-ctx.Done():
 			return ctx.Err()

@@ -65,8 +65,9 @@ func clip(text string) string {
 
 // Leases writes what the replayers of one pipeline tell each other: who is at work, their jobs, and the orders for them.
 type Leases struct {
-	client *kgo.Client
-	topic  string
+	put   func(context.Context, ...*kgo.Record) error
+	close func()
+	topic string
 }
 
 // OpenLeases connects to the brokers when the first lease is written. Close it.
@@ -75,7 +76,12 @@ func OpenLeases(kafka []kgo.Opt, topic string) (*Leases, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
-	return &Leases{client, topic}, nil
+	return &Leases{func(ctx context.Context, records ...*kgo.Record) error { return produce(ctx, client, topic, records) }, client.Close, topic}, nil
+}
+
+// LeasesBy returns one that writes by a function, to what stands for the topic.
+func LeasesBy(put func(context.Context, ...*kgo.Record) error, topic string) *Leases {
+	return &Leases{put, func() {}, topic}
 }
 
 // Put writes a lease in the place of the one that there is. It returns when ctx ends, also when a broker does not answer; the lease
@@ -94,4 +100,4 @@ func (l *Leases) Put(ctx context.Context, lease Lease) error {
 }
 
 // Close ends the connections.
-func (l *Leases) Close() { l.client.Close() }
+func (l *Leases) Close() { l.close() }

@@ -74,6 +74,17 @@ func newView() View {
 	return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}, Ordered: -1, orderedB: map[string]int64{}}
 }
 
+// ViewOf returns what records say, in their order.
+func ViewOf(records []*kgo.Record) (View, error) {
+	v := newView()
+	for _, r := range records {
+		if err := v.apply(r); err != nil {
+			return View{}, err
+		}
+	}
+	return v, nil
+}
+
 // clone gives a view that does not change with v.
 func (v View) clone() View {
 	v.Batches, v.orderedB = maps.Clone(v.Batches), maps.Clone(v.orderedB)

@@ -52,7 +52,7 @@ func ChainHeads(ctx context.Context, cl *kgo.Client, topic string) (map[int32]au
 		return nil, err
 	}
 	heads := map[int32]audit.Head{}
-	err = ScanStates(ctx, cl, topic, spans, func(r *StateRecord) error {
+	err = ScanStates(ctx, kafka.Cluster{Client: cl}, topic, spans, func(r *StateRecord) error {
 		if r.ChainHead == nil {
 			return nil
 		}

@@ -72,7 +72,7 @@ func (c *Counter) Read(ctx context.Context) (Count, error) {
 		c.reset()
 		return c.Read(ctx)
 	}
-	err = ScanStates(ctx, c.client, c.status, states, func(r *StateRecord) error {
+	err = ScanStates(ctx, kafka.Cluster{Client: c.client}, c.status, states, func(r *StateRecord) error {
 		c.takeState(r)
 		c.next[c.status][r.At.Partition] = r.At.Offset + 1
 		return nil

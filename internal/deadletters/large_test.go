@@ -94,7 +94,7 @@ func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
 	cl := client(t, cluster(t))
 	states := func() (out []StateRecord, err error) {
 		spans := must.Get(kafka.Spans(t.Context(), cl, "status"))(t)
-		err = ScanStates(t.Context(), cl, "status", spans, func(r *StateRecord) error {
+		err = ScanStates(t.Context(), kafka.Cluster{Client: cl}, "status", spans, func(r *StateRecord) error {
 			out = append(out, *r)
 			return nil
 		})

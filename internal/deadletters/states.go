@@ -24,8 +24,8 @@ type StateRecord struct {
 
 // ScanStates is [Scan] for a status topic. A record that is too large is a state that cannot be read. When not even its key can be
 // read, nobody knows whose state it is, and the scan ends with an error that names it.
-func ScanStates(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]kafka.Span, fn func(*StateRecord) error) error {
-	return kafka.ScanWith(ctx, cl, topic, spans, 0,
+func ScanStates(ctx context.Context, log kafka.Log, topic string, spans map[int32]kafka.Span, fn func(*StateRecord) error) error {
+	return log.Scan(ctx, topic, spans,
 		func(r *kgo.Record) error { return fn(ReadStateRecord(r)) },
 		func(l *recordbatch.Large) error {
 			if l.Unread || l.Key == nil {

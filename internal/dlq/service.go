@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Topic     string           // DLQ of other software, instead of the pipeline's own; it has no status topic
 	Alone     bool             // there is no pipeline: the DLQ has a status topic once it was changed, and no transform is asked
+	StateDir  string           // as in [replay.Options]
 	Dialect   dialects.Dialect // who wrote it; empty tells by the headers of each letter
 	Index     dlqindex.Options // as in [replay.Options]
 	Logger    *slog.Logger     // defaults to none
@@ -81,8 +82,11 @@ func (s *Service) connect(ctx context.Context, o Options) error {
 		s.cfg, index.Foreign, s.foreign = &other, true, true
 	}
 	var err error
-	s.letters, err = replay.New(s.cfg, replay.Options{Logger: o.Logger, KafkaOpts: o.KafkaOpts, Now: o.Now, Alone: o.Alone, Dialect: o.Dialect, Index: index})
+	s.letters, err = replay.New(s.cfg, replay.Options{Logger: o.Logger, KafkaOpts: o.KafkaOpts, Now: o.Now, Alone: o.Alone, StateDir: o.StateDir, Dialect: o.Dialect, Index: index})
 	if err != nil {
+		return err
+	}
+	if err := s.letters.OpenState(ctx); err != nil {
 		return err
 	}
 	if s.index, err = s.letters.Index(ctx); err != nil {

@@ -75,6 +75,14 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 	if !known || s.source.Status == "" {
 		return nil, nil
 	}
+	if s.source.States != nil {
+		var out []audit.Event
+		err := s.letters.Trail(ctx, replay.TrailFilter{Source: source.String()}, func(e audit.Event) error {
+			out = append(out, e)
+			return nil
+		})
+		return out, err
+	}
 	topic := s.cfg.Topics.Audit
 	partitions, err := kafka.Partitions(ctx, s.client, topic)
 	if err != nil {

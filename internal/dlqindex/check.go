@@ -96,7 +96,7 @@ func (c *checker) readTopics(ctx context.Context) error {
 	if err != nil || c.src.Status == "" {
 		return err
 	}
-	return deadletters.ScanStates(ctx, c.client, c.src.Status, cut(c.src.Status, c.facts.states), func(r *deadletters.StateRecord) error {
+	return deadletters.ScanStates(ctx, c.src.states(c.client), c.src.Status, cut(c.src.Status, c.facts.states), func(r *deadletters.StateRecord) error {
 		change := readChange(r)
 		id := c.text(change.id)
 		if want, known := c.want[id]; known {

@@ -24,6 +24,9 @@ type Options struct {
 	Alone   bool             // there is no pipeline: the DLQ has a status topic once it was changed
 	Dialect dialects.Dialect // who wrote the DLQ; "" tells by the headers of each letter
 
+	States   kafka.Log // where the states are, in place of the cluster; nil is none
+	StatesID string    // tells States from others
+
 	Place   string // file, [InMemory] or postgres:// address; "" is what the configuration says, else the default file
 	Rebuild bool   // the index will be rebuilt: a damaged file is set aside (see [Replace])
 
@@ -71,6 +74,7 @@ func OpenIndex(ctx context.Context, client *kgo.Client, cfg *config.Config, o Op
 // sourceOf says what is indexed, and how it is read.
 func sourceOf(cfg *config.Config, o Options) Source {
 	s := Source{DLQ: cfg.Topics.DLQ, Status: cfg.Topics.DLQStatus, MaxReplays: cfg.DeadLetters.MaxReplays}
+	s.States, s.StatesID = o.States, o.StatesID
 	s.MaxValue, s.Reading = max(cfg.Source.MaxRecordBytes, kafka.MaxValue), string(o.Dialect)
 	if o.Foreign {
 		s.Status, s.MaxReplays = "", 0
@@ -87,7 +91,7 @@ func sourceOf(cfg *config.Config, o Options) Source {
 
 // findStates looks whether a DLQ without a pipeline has a status topic, which comes with the first change.
 func (x *Index) findStates(ctx context.Context) error {
-	if !x.options.Alone {
+	if !x.options.Alone || x.options.States != nil {
 		return nil
 	}
 	status := x.source.Status

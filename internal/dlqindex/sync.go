@@ -25,6 +25,10 @@ type Source struct {
 	DLQ    string // topic
 	Status string // topic with the states; empty for a DLQ of other software, whose letters are all pending
 
+	// States is where the status topic is read from, in place of the cluster; StatesID tells it from others. nil is the cluster.
+	States   kafka.Log
+	StatesID string
+
 	// Decode reads a record with its content; the default is [deadletters.Decode]. Reading is its name: an index that was
 	// filled by another one is filled again.
 	Decode  func(*kgo.Record) deadletters.Letter
@@ -44,6 +48,14 @@ type Source struct {
 // reading returns how records of the DLQ become letters.
 func (s *Source) reading() deadletters.Reading {
 	return deadletters.Reading{Decode: s.Decode, MaxValue: s.MaxValue}
+}
+
+// states returns where the states are read from.
+func (s *Source) states(cl *kgo.Client) kafka.Log {
+	if s.States != nil {
+		return s.States
+	}
+	return kafka.Cluster{Client: cl}
 }
 
 // read returns the settings that the letters in the index depend on, as text.
@@ -144,7 +156,7 @@ type facts struct {
 func (y *syncer) look(ctx context.Context) error {
 	admin := kadm.NewClient(y.client)
 	topics := []string{y.src.DLQ}
-	if y.src.Status != "" {
+	if y.src.Status != "" && y.src.States == nil {
 		topics = append(topics, y.src.Status)
 	}
 	meta, err := admin.Metadata(ctx, topics...)
@@ -157,8 +169,10 @@ func (y *syncer) look(ctx context.Context) error {
 	y.facts.cluster = meta.Cluster
 	y.facts.topicID = meta.Topics[y.src.DLQ].ID.String() + y.src.read()
 	if y.src.Status != "" {
-		y.facts.statusID = meta.Topics[y.src.Status].ID.String()
-		if y.facts.states, err = kafka.Spans(ctx, y.client, y.src.Status); err != nil {
+		if y.facts.statusID = y.src.StatesID; y.src.States == nil {
+			y.facts.statusID = meta.Topics[y.src.Status].ID.String()
+		}
+		if y.facts.states, err = y.src.states(y.client).Spans(ctx, y.src.Status); err != nil {
 			return err
 		}
 	}
@@ -357,7 +371,7 @@ func (y *syncer) scanLetters(made *entries) scan[entry] {
 }
 
 func (y *syncer) scanStates(ctx context.Context, of partition, span kafka.Span, fn func(change, int64, int) error) error {
-	return deadletters.ScanStates(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(r *deadletters.StateRecord) error {
+	return deadletters.ScanStates(ctx, y.src.states(y.client), of.topic, map[int32]kafka.Span{of.number: span}, func(r *deadletters.StateRecord) error {
 		c := readChange(r)
 		return fn(c, r.At.Offset+1, len(c.state.Reason)+len(c.id)+len(c.problem))
 	})

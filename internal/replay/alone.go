@@ -14,7 +14,7 @@ import (
 
 // statusSpans is what can be read of the status topic. A DLQ without a pipeline has none before its first change.
 func (s *Service) statusSpans(ctx context.Context) (map[int32]kafka.Span, error) {
-	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	spans, err := s.logOf().Spans(ctx, s.cfg.Topics.DLQStatus)
 	if s.unmade(err) {
 		return map[int32]kafka.Span{}, nil
 	}
@@ -30,7 +30,7 @@ func (s *Service) unmade(err error) bool {
 // MissingTopics gives, of the topics in which the replayer keeps what it knows of a DLQ without a pipeline, those that do not exist. A
 // change needs all of them. A pipeline's are made by its own command.
 func (s *Service) MissingTopics(ctx context.Context) ([]topics.Topic, error) {
-	if !s.alone {
+	if !s.alone || s.files != nil {
 		return nil, nil
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.DLQ)

@@ -130,7 +130,7 @@ func (w *writer) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	status := w.service.cfg.Topics.DLQStatus
-	for {
+	for w.files == nil {
 		ends, err := kadm.NewClient(w.client).ListCommittedOffsets(ctx, status)
 		if err != nil || w.visible(status, ends) {
 			return

@@ -126,7 +126,7 @@ func (j *job) begins(ctx context.Context, leases *control.Leases, view control.V
 
 // ends writes how the job ended. A replay that another replayer goes on with, under the same id, is that replayer's to write.
 func (j *job) ends(ctx context.Context, leases *control.Leases, counts control.JobCounts, cause error) {
-	view, err := control.Read(ctx, j.service.opts, j.service.cfg.Topics.Control)
+	view, err := j.service.control(ctx)
 	switch {
 	case err != nil && errors.Is(cause, ErrFenced), err == nil && view.Jobs[j.record.ID].Run != j.record.Run:
 		return

@@ -80,7 +80,7 @@ func (s *Service) OrderJob(ctx context.Context, id, by string, verb control.JobV
 		return j, nil
 	case orderGive:
 	}
-	leases, err := control.OpenLeases(s.opts, s.cfg.Topics.Control)
+	leases, err := s.openLeases()
 	if err != nil {
 		return j, err
 	}
@@ -104,7 +104,7 @@ func (s *Service) Job(ctx context.Context, id string) (control.Job, error) {
 
 // job is [Service.Job] by states that were read before.
 func (s *Service) job(ctx context.Context, st *standing, id string) (control.Job, error) {
-	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
+	view, err := s.control(ctx)
 	if err != nil && !s.unmade(err) {
 		return control.Job{}, err
 	}
@@ -113,5 +113,5 @@ func (s *Service) job(ctx context.Context, st *standing, id string) (control.Job
 			return j, nil
 		}
 	}
-	return control.Job{}, fmt.Errorf("%w: %s has none with the id %s; `replayer replays` lists them", ErrNoJob, s.cfg.Topics.Control, id)
+	return control.Job{}, fmt.Errorf("%w: %s has none with the id %s; `replayer replays` lists them", ErrNoJob, s.controlName(), id)
 }

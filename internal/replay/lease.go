@@ -69,9 +69,9 @@ func (s *Service) newLease(op operation) *lease {
 
 // view returns what the control topic says.
 func (l *lease) view(ctx context.Context) (control.View, error) {
-	view, err := control.Read(ctx, l.service.opts, l.service.cfg.Topics.Control)
+	view, err := l.service.control(ctx)
 	if err != nil {
-		return view, fmt.Errorf("which replayer is at work is in %s: %w", l.service.cfg.Topics.Control, err)
+		return view, fmt.Errorf("which replayer is at work is in %s: %w", l.service.controlName(), err)
 	}
 	return view, nil
 }
@@ -128,7 +128,7 @@ func (l *lease) take(ctx context.Context) error {
 		l.record.Generation = now.Generation + 1
 	}
 	if l.leases == nil {
-		if l.leases, err = control.OpenLeases(l.service.opts, l.service.cfg.Topics.Control); err != nil {
+		if l.leases, err = l.service.openLeases(); err != nil {
 			return err
 		}
 	}
@@ -233,6 +233,8 @@ func (l *lease) fenced(ctx context.Context, err error) (again bool, named error)
 	switch {
 	case unread != nil:
 		return false, err
+	case l.state.observe(now, time.Now()) != leaseRefuse && l.service.files != nil:
+		return false, fmt.Errorf("another replayer took over that does not share the directory %s: of two that do not know of each other, each puts everything back: %w", l.service.controlName(), err)
 	case l.state.observe(now, time.Now()) != leaseRefuse:
 		return true, err
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // outcomes counts what the consumer makes of the letters of one replay, from the status topic, and what failed again in other software,
@@ -31,7 +30,7 @@ func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
 
 // poll takes up what has come since.
 func (o *outcomes) poll(ctx context.Context) error {
-	spans, err := kafka.Spans(ctx, o.service.client, o.service.cfg.Topics.DLQStatus)
+	spans, err := o.service.statusSpans(ctx)
 	if err != nil {
 		return err
 	}

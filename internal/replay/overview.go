@@ -53,7 +53,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	now := Look{At: s.now(), Obstacles: s.Obstacles(ctx)}
 	now.Replays, now.Finished = o.standing.replays()
 	now.Jobs = []control.Job{}
-	if view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control); err == nil {
+	if view, err := s.control(ctx); err == nil {
 		now.AtWork = s.atWork(view.Lease)
 		now.Jobs = append(now.Jobs, s.jobs(view, o.standing)...)
 	} // else the obstacles say why the control topic cannot be read

@@ -193,7 +193,7 @@ func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.L
 		return err
 	}
 	seen := map[idKey]bool{}
-	return deadletters.ScanStates(ctx, p.service.client, topic, spans, func(r *deadletters.StateRecord) error {
+	return deadletters.ScanStates(ctx, p.service.logOf(), topic, spans, func(r *deadletters.StateRecord) error {
 		key := keyOf(r.ID)
 		state, err := st.of(r.ID)
 		if r.ChainHead != nil || r.Removed || seen[key] || p.present[key] || !p.prunable(state, err) {

@@ -20,6 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/statedir"
 )
 
 // Options is what a [Service] takes besides the pipeline's configuration.
@@ -27,6 +28,7 @@ type Options struct {
 	// Alone says that there is no pipeline (see [config.LoadDLQ]): letters go back to where their headers say that they came from, no
 	// transform is asked, and nobody tells what becomes of them.
 	Alone     bool
+	StateDir  string           // directory that keeps states, audit events and jobs of a DLQ without a pipeline; "" keeps them in topics
 	Dialect   dialects.Dialect // who wrote a DLQ without a pipeline; "" tells by the headers of each letter
 	Index     dlqindex.Options // where dead letters are chosen; Alone, Dialect and Now are those of these options
 	Logger    *slog.Logger     // defaults to none
@@ -50,6 +52,9 @@ type Service struct {
 	now     func() time.Time
 	keys    proof.Keyring // filled by openKeys
 	given   []proof.Key   // of the environment; nil when the control topic holds them
+
+	stateDir string
+	files    *statedir.Dir // nil keeps states in topics
 
 	leaseLife, leaseRenewal time.Duration // see the constants
 	lastWord                time.Duration // that a word to the control topic may take, also after an interruption
@@ -83,7 +88,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, dialect: o.Dialect,
+		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, stateDir: o.StateDir, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
 		leaseLife: leaseLife, leaseRenewal: leaseRenewal, lastWord: settleTimeout, transactionTimeout: transactionTimeout,
 	}

@@ -92,7 +92,7 @@ func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, wa
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
-	err := deadletters.ScanStates(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *deadletters.StateRecord) error {
+	err := deadletters.ScanStates(ctx, s.logOf(), s.cfg.Topics.DLQStatus, spans, func(r *deadletters.StateRecord) error {
 		st.add(r)
 		return nil
 	})
@@ -108,7 +108,7 @@ func (s *Service) followStates(ctx context.Context, spans map[int32]kafka.Span, 
 			rest[p] = span
 		}
 	}
-	err := deadletters.ScanStates(ctx, s.client, s.cfg.Topics.DLQStatus, rest, func(r *deadletters.StateRecord) error {
+	err := deadletters.ScanStates(ctx, s.logOf(), s.cfg.Topics.DLQStatus, rest, func(r *deadletters.StateRecord) error {
 		fn(r)
 		read[r.At.Partition] = r.At.Offset + 1
 		return nil

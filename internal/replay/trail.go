@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -63,20 +65,20 @@ func firstPosition(topic, letter string) string {
 // Trail calls fn for the selected audit events, partition by partition, each in the order of the topic. An event that
 // cannot be read ends it with an error that says where it lies.
 func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event) error) error {
-	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.Audit)
+	spans, err := s.logOf().Spans(ctx, s.cfg.Topics.Audit)
 	if s.unmade(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if !f.Since.IsZero() {
+	if !f.Since.IsZero() && s.files == nil {
 		if err := s.from(ctx, s.cfg.Topics.Audit, spans, f.Since); err != nil {
 			return err
 		}
 	}
 	source := firstPosition(s.cfg.Source.Topic, f.Letter)
-	return kafka.Scan(ctx, s.client, s.cfg.Topics.Audit, spans, func(r *kgo.Record) error {
+	return s.logOf().Scan(ctx, s.cfg.Topics.Audit, spans, func(r *kgo.Record) error {
 		e, err := audit.Parse(r.Value)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
@@ -86,7 +88,7 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 			return nil
 		}
 		return fn(e)
-	})
+	}, func(l *recordbatch.Large) error { return errors.New(l.String()) })
 }
 
 // from moves the spans of a topic to a time. A record is written a moment after what it speaks of, never before.

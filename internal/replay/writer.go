@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/statedir"
 )
 
 // ErrFenced marks a replayer that had to stop because another one of the same source topic
@@ -45,13 +46,14 @@ type writer struct {
 	service *Service
 	client  *kgo.Client
 	trail   *trail
+	files   *statedir.Writer    // nil keeps states in topics
 	written map[partition]int64 // last offset written, committed or not
 }
 
 // startWriter fences every earlier replayer of the source topic and ends its open transaction; then it reads the
 // status topic, with all that was committed by then. What that says stays true until this writer is fenced itself.
 func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *standing, error) {
-	auditPartitions, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.Audit)
+	auditPartitions, err := s.auditPartitions(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,35 +81,46 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 		client.Close()
 		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(kafka.DeniedTransactionalID(TransactionalID(s.cfg.Source.Topic), err)))
 	}
-	if op.lease != nil {
-		if err := op.lease.take(ctx); err != nil {
-			client.Close()
-			return nil, nil, err
-		}
-	}
-	st, err := s.decidedStanding(ctx, op)
+	w := &writer{service: s, client: client, written: map[partition]int64{}}
+	st, err := w.takeOver(ctx, op)
 	if err != nil {
-		client.Close()
+		w.close()
 		return nil, nil, err
 	}
-	t := &trail{
-		topic: s.cfg.Topics.Audit, statusTopic: s.cfg.Topics.DLQStatus, partitions: int32(len(auditPartitions)),
-		statusPartitions: int32(len(st.ends)), heads: maps.Clone(st.heads),
+	w.trail = &trail{
+		topic: s.cfg.Topics.Audit, statusTopic: s.cfg.Topics.DLQStatus, partitions: auditPartitions,
+		statusPartitions: int32(max(len(st.ends), 1)), heads: maps.Clone(st.heads),
 	}
-	return &writer{service: s, client: client, trail: t, written: map[partition]int64{}}, st, nil
+	return w, st, nil
+}
+
+// takeOver settles what the replayer before left open, takes the lease, and reads the states.
+func (w *writer) takeOver(ctx context.Context, op operation) (*standing, error) {
+	if err := w.openFiles(ctx); err != nil {
+		return nil, err
+	}
+	if op.lease != nil {
+		if err := op.lease.take(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return w.service.decidedStanding(ctx, op)
 }
 
 // decidedStanding reads the status topic up to the end that it has now. An open transaction of the consumer would hide what
 // an earlier replayer committed behind it, so it is waited for.
 func (s *Service) decidedStanding(ctx context.Context, op operation) (*standing, error) {
-	spans, err := kafka.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	spans, err := s.decidedSpans(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return s.standingOf(ctx, spans, op.undoes, op.id)
 }
 
-func (w *writer) close() { w.client.Close() }
+func (w *writer) close() {
+	w.client.Close()
+	w.closeFiles()
+}
 
 // commit writes a batch: letters, states and audit events, or nothing. When the source topic refuses a letter for its
 // size, nothing is written and the letter is returned.
@@ -121,7 +134,7 @@ func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, e
 
 // commitEncoded is commit for a batch that was encoded for the trail as it is now.
 func (w *writer) commitEncoded(ctx context.Context, e *encoded) (refused *staged, err error) {
-	refused, err = w.write(ctx, e, false)
+	refused, err = w.journaled(ctx, e, false)
 	if err != nil || refused == nil {
 		return nil, err
 	}
@@ -129,7 +142,7 @@ func (w *writer) commitEncoded(ctx context.Context, e *encoded) (refused *staged
 	if e, err = w.service.encode(e.staged, w.trail); err != nil {
 		return nil, err
 	}
-	return w.write(ctx, e, true)
+	return w.journaled(ctx, e, true)
 }
 
 // write commits a batch in one transaction. That a letter was refused for its size is only certain when each travels apart.
@@ -153,7 +166,6 @@ func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *st
 		// one to start, or the broker after the transaction's timeout, settles it.
 		return nil, w.timedOut(fmt.Errorf("commit a replay transaction: %w", named(kafka.DeniedTransactionalID(TransactionalID(w.service.cfg.Source.Topic), err))), began)
 	}
-	w.trail = e.trail
 	return nil, nil
 }
 

@@ -25,7 +25,7 @@ func Load(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string) (*M
 	if err != nil {
 		return nil, err
 	}
-	err = deadletters.ScanStates(ctx, cl, statusTopic, states, func(r *deadletters.StateRecord) error {
+	err = deadletters.ScanStates(ctx, kafka.Cluster{Client: cl}, statusTopic, states, func(r *deadletters.StateRecord) error {
 		m.state(r)
 		return nil
 	})

@@ -1,0 +1,262 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/internal/statedir"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+)
+
+// OpenState opens the state directory, if there is one to be used. It asks the brokers whose cluster this is. Call it before all else.
+func (s *Service) OpenState(ctx context.Context) error {
+	if s.stateDir == "" {
+		return nil
+	}
+	meta, err := kadm.NewClient(s.client).BrokerMetadata(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the cluster for its id: %w", err)
+	}
+	files, err := statedir.Open(s.stateDir, statedir.Owner{Cluster: meta.Cluster, DLQ: s.cfg.Topics.DLQ})
+	if err != nil {
+		return err
+	}
+	if files.Missing() {
+		switch _, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.DLQStatus); {
+		case err == nil:
+			return fmt.Errorf("%w: the states of this DLQ are in topic %s: leave --state-dir out, or dead letters that went back would go back again", statedir.ErrState, s.cfg.Topics.DLQStatus)
+		case !errors.Is(err, kafka.ErrNoTopic) && !denied(err):
+			return err
+		}
+	}
+	s.files = files
+	s.indexOptions.States, s.indexOptions.StatesID = files, "directory "+files.ID()
+	return nil
+}
+
+// MissingState returns the directory that the first change makes; "" when there is none to be made.
+func (s *Service) MissingState() string {
+	if s.files == nil || !s.files.Missing() {
+		return ""
+	}
+	return s.files.Path()
+}
+
+// CreateState makes what [Service.MissingState] returned.
+func (s *Service) CreateState() error { return s.files.Create() }
+
+// logOf returns what states and audit events are read from.
+func (s *Service) logOf() kafka.Log {
+	if s.files != nil {
+		return s.files
+	}
+	return kafka.Cluster{Client: s.client}
+}
+
+func (s *Service) auditPartitions(ctx context.Context) (int32, error) {
+	if s.files != nil {
+		return 1, nil
+	}
+	partitions, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.Audit)
+	return int32(len(partitions)), err
+}
+
+func (s *Service) decidedSpans(ctx context.Context) (map[int32]kafka.Span, error) {
+	if s.files != nil {
+		return s.files.Spans(ctx, s.cfg.Topics.DLQStatus)
+	}
+	return kafka.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
+}
+
+// controlName says where jobs and lease are.
+func (s *Service) controlName() string {
+	if s.files != nil {
+		return s.files.Path()
+	}
+	return s.cfg.Topics.Control
+}
+
+// control returns what the control topic says, or what stands for it.
+func (s *Service) control(ctx context.Context) (control.View, error) {
+	if s.files == nil {
+		return control.Read(ctx, s.opts, s.cfg.Topics.Control)
+	}
+	records, err := s.files.Control()
+	if err != nil {
+		return control.View{}, err
+	}
+	return control.ViewOf(records)
+}
+
+func (s *Service) openLeases() (*control.Leases, error) {
+	if s.files == nil {
+		return control.OpenLeases(s.opts, s.cfg.Topics.Control)
+	}
+	return control.LeasesBy(s.files.PutControl, s.files.Path()), nil
+}
+
+// openFiles locks the journal, and decides about a batch that an earlier writer left without an outcome. That writer is fenced by then,
+// and its transaction ended.
+func (w *writer) openFiles(ctx context.Context) (err error) {
+	if w.service.files == nil {
+		return nil
+	}
+	if w.files, err = w.service.files.Lock(ctx); err != nil {
+		return err
+	}
+	pending := w.files.Pending()
+	if pending == nil {
+		return nil
+	}
+	sent, err := w.service.wentOut(ctx, pending)
+	if err != nil {
+		return fmt.Errorf("find out whether the last transaction of the replayer before was committed: %w", err)
+	}
+	w.service.log.Info("the transaction of a replayer that ended without a word is settled", "replay_id", pending.Replay, "letters", len(pending.Letters), "committed", sent)
+	return w.files.Decide(sent)
+}
+
+// wentOut reports whether a batch was committed: whether one of its records is in a target, behind where the target ended before. Where
+// retention has taken all that came since, nobody can tell, and the batch counts as sent: no dead letter goes back twice. In a compacted
+// topic only a newer value removes a record, behind which the dead letter is held back anyway.
+func (s *Service) wentOut(ctx context.Context, b *statedir.Batch) (bool, error) {
+	letters := map[string]bool{}
+	for _, id := range b.Letters {
+		letters[id] = true
+	}
+	found, gone := false, true
+	see := func(r *kgo.Record) {
+		replay, letter := marked(r)
+		found = found || replay == b.Replay && letters[letter]
+	}
+	for topic, from := range b.From {
+		spans, err := kafka.DecidedSpans(ctx, s.client, topic)
+		if errors.Is(err, kafka.ErrNoTopic) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		for p, start := range from {
+			span := spans[p]
+			gone = gone && (span.Start > start || span.End < start)
+			rest := map[int32]kafka.Span{p: {Start: max(span.Start, start), End: span.End}}
+			err := kafka.ScanWith(ctx, s.client, topic, rest, s.maxValue(),
+				func(r *kgo.Record) error { see(r); return nil },
+				func(l *recordbatch.Large) error { see(l.Record); return nil })
+			if err != nil || found {
+				return found, err
+			}
+		}
+	}
+	if gone {
+		s.log.Warn("the target topics hold nothing from that time any more; the dead letters count as put back, and replayer reopen makes them pending again", "replay_id", b.Replay, "letters", len(b.Letters))
+	}
+	return gone, nil
+}
+
+// journaled writes a batch. Where states are kept in files, the intent is on the disk before the transaction begins, and the outcome after
+// it ended. When the outcome is not known, the next session finds it out.
+func (w *writer) journaled(ctx context.Context, e *encoded, apart bool) (refused *staged, err error) {
+	if w.files == nil {
+		if refused, err = w.write(ctx, e, apart); err == nil && refused == nil {
+			w.trail = e.trail
+		}
+		return refused, err
+	}
+	kept, sent, err := w.divide(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.files.Intend(kept); err != nil {
+		return nil, err
+	}
+	if len(kept.Letters) > 0 {
+		if refused, err = w.write(ctx, sent, apart); err == nil {
+			err = w.files.Decide(refused == nil)
+		}
+	}
+	if err == nil && refused == nil {
+		w.trail = e.trail
+	}
+	return refused, err
+}
+
+// divide parts what goes into the journal from what goes to the cluster.
+func (w *writer) divide(ctx context.Context, e *encoded) (*statedir.Batch, *encoded, error) {
+	kept, sent := &statedir.Batch{From: map[string]map[int32]int64{}}, &encoded{staged: e.staged, letters: make([][]*kgo.Record, len(e.letters))}
+	keep := func(records []*kgo.Record) {
+		for _, r := range records {
+			kept.Records = append(kept.Records, statedir.Record{Topic: r.Topic, Key: r.Key, Value: r.Value, Headers: r.Headers})
+		}
+	}
+	keep(e.opening)
+	for i, records := range e.letters {
+		if r := e.staged[i].record; r != nil {
+			sent.letters[i], records = records[:1], records[1:]
+			if err := w.mark(ctx, kept, r); err != nil {
+				return nil, nil, err
+			}
+		}
+		keep(records)
+	}
+	keep(e.heads)
+	return kept, sent, nil
+}
+
+// marked returns the ids that a replay writes into the headers of a record.
+func marked(r *kgo.Record) (replay, letter string) {
+	for _, h := range r.Headers {
+		switch h.Key {
+		case header.KeyReplayID:
+			replay = string(h.Value)
+		case header.KeyDeadLetterID:
+			letter = string(h.Value)
+		}
+	}
+	return replay, letter
+}
+
+// mark notes a record that is about to be sent, and a place before it in its partition.
+func (w *writer) mark(ctx context.Context, b *statedir.Batch, r *kgo.Record) error {
+	replay, letter := marked(r)
+	b.Replay, b.Letters = replay, append(b.Letters, letter)
+	if b.From[r.Topic] == nil {
+		b.From[r.Topic] = map[int32]int64{}
+	}
+	at := partition{r.Topic, r.Partition}
+	if _, known := w.written[at]; !known {
+		ends, err := kadm.NewClient(w.service.client).ListEndOffsets(ctx, r.Topic)
+		if err == nil {
+			err = ends.Error()
+		}
+		if err != nil {
+			return fmt.Errorf("list the end offsets of topic %s: %w", r.Topic, err)
+		}
+		for id, end := range ends[r.Topic] {
+			other := partition{r.Topic, id}
+			if _, known := w.written[other]; !known {
+				w.written[other] = end.Offset - 1
+			}
+		}
+	}
+	b.From[r.Topic][r.Partition] = w.written[at] + 1
+	return nil
+}
+
+// closeFiles unlocks the journal.
+func (w *writer) closeFiles() {
+	if w.files == nil {
+		return
+	}
+	if err := w.files.Close(); err != nil {
+		w.service.log.Warn("the state directory was not closed", "error", err)
+	}
+}
