@@ -81,6 +81,46 @@ func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
 	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--registry", "http://x")
 }
 
+// A value of Protobuf is not changed, not even by a program; it goes back byte for byte.
+func TestRegistry_C4_protobufIsBytes(t *testing.T) {
+	d, at := payments(t, false)
+	const value = "\x00\x00\x00\x00\x0a\x00\x08\x96\x01"
+	registry := with(at, "--registry", schemas(t, new(atomic.Bool)))
+	d.put(d.died("payments", 0, 1, "a", value))
+	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "json"}, registry...)...).said(`"decode_error"`, "neither Avro nor JSON Schema")
+	for _, change := range [][]string{{"--filter", "cat"}, {"--expr", "value.a = 1"}, {"--set", "a=1"}} {
+		d.want(cli.ExitRefused, append(append([]string{"replay", "-o", "table"}, change...), registry...)...).said("0 to put back", "neither Avro nor JSON Schema")
+	}
+	d.want(cli.ExitDone, append([]string{"replay", "--id", "dlq-0-0", "--origin", "payments", "--execute", "--reason", "x", "--create-topics"}, registry...)...)
+	sent := d.read("payments")
+	expect.That(t, len(sent) == 1 && string(sent[0].Value) == value, "put back %v", sent)
+}
+
+// Results are held against what the target holds now; a plan keeps the shape that it was made with.
+func TestLike_C4_refusesWhatTheTargetDoesNotHold(t *testing.T) {
+	d, at := payments(t, false)
+	like := func(change string) []string {
+		return with(at, "replay", "-o", "table", "--like", "payments", "--merge", change)
+	}
+	for i := range 2 {
+		d.put(d.died("payments", 0, int64(i), fmt.Sprint("k", i), fmt.Sprintf(`{"cents":%d,"lines":[{"n":1}]}`, i)))
+	}
+	d.want(cli.ExitUsage, like(`{"status":"PAID"}`)...).said("none of the newest records of payments is JSON")
+	d.put(value("payments", "t", ""), value("payments", "p", "plain"), value("payments", "a", `{"cents":1,"status":"PAID","lines":[{"n":1,"m":null}],"note":null}`),
+		value("payments", "b", `{"cents":2.5,"status":"OPEN","lines":[{"n":2}]}`))
+	for change, says := range map[string]string{
+		`{"status":"PAID","cents":"many"}`: "values of payments: it does not satisfy the schema: /cents: got string, want number", `{"note":"x"}`: "missing property 'status'",
+		`{"status":"PAID","lines":1}`: "/lines: got number, want array",
+	} {
+		d.want(cli.ExitRefused, like(change)...).said(says, "0 to put back")
+	}
+	d.want(cli.ExitUsage, with(at, "replay", "--like", "nowhere")...).said("there is no topic nowhere")
+	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan", "--like", "payments", "--set", "status=PAID")...)
+	d.put(value("payments", "c", `{"status":1}`))
+	d.want(cli.ExitDone, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics")...)
+	expect.Equal(t, len(d.read("payments")), 7, "records with the two that were put back")
+}
+
 // Values behind the id of a JSON Schema are shown as JSON, rewritten, and held against that schema, which names the field.
 func TestRegistry_C4_jsonSchemaIsShownAndRewritten(t *testing.T) {
 	d, at := payments(t, false)

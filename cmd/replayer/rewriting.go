@@ -18,7 +18,7 @@ import (
 type rewriting struct {
 	set, exprs           []string
 	patch, merge, schema string
-	subject              string
+	subject, like        string
 	program              string
 	timeout              time.Duration
 	network              bool
@@ -42,16 +42,20 @@ func (r *rewriting) register(cmd *cobra.Command, heading string) {
 	})
 }
 
-// registerSubject adds the flag for values that go back.
+// registerSubject adds the flags for values that go back.
 func (r *rewriting) registerSubject(cmd *cobra.Command, heading string) {
 	cli.GroupFlags(cmd, heading, func() {
 		cmd.Flags().StringVar(&r.subject, "subject", "", "write each result with the latest schema of this subject of the registry (Avro or JSON Schema), or leave the dead letter")
+		cmd.Flags().StringVar(&r.like, "like", "", "leave each dead letter whose result has other types, or lacks fields, than the newest 1000 values of this topic: a guess from these")
 	})
 }
 
 // spec reads the flags and their files.
 func (r *rewriting) spec() (rewrite.Spec, error) {
-	s := rewrite.Spec{Set: r.set, Exprs: r.exprs, Program: r.program, Network: r.network && r.program != "", Subject: r.subject}
+	s := rewrite.Spec{Set: r.set, Exprs: r.exprs, Program: r.program, Network: r.network && r.program != "", Subject: r.subject, Like: r.like}
+	if r.like != "" && r.schema != "" {
+		return s, usage("--like and --schema: hold the results against one of them")
+	}
 	if r.program != "" {
 		if r.timeout <= 0 {
 			return s, usage("--filter-timeout: %s; a program needs some time", r.timeout)
@@ -115,5 +119,5 @@ func (r *rewriting) flags() string {
 	if r.network {
 		b.WriteString(" --filter-network")
 	}
-	return b.String() + again("schema", r.schema) + again("subject", r.subject)
+	return b.String() + again("schema", r.schema) + again("subject", r.subject) + again("like", r.like)
 }

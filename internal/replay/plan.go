@@ -109,6 +109,9 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if o.Rewrite, err = s.findSubject(ctx, o.Rewrite); err != nil {
 		return plan.Head{}, nil, err
 	}
+	if o.Rewrite, err = s.findLike(ctx, o.Rewrite); err != nil {
+		return plan.Head{}, nil, err
+	}
 	rewrite, err := s.rewriteOf(o.Rewrite)
 	if err != nil {
 		return plan.Head{}, nil, err

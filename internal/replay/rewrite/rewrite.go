@@ -31,11 +31,15 @@ type Spec struct {
 	// Subject is one of a schema registry, with whose latest schema results are written. SchemaID is that of a plan.
 	Subject  string `json:"subject,omitzero"`
 	SchemaID int    `json:"schema_id,omitzero"`
+
+	// Like is a topic whose newest values Schema describes, and LikeRecords how many these are, once a plan was made.
+	Like        string `json:"like,omitzero"`
+	LikeRecords int    `json:"like_records,omitzero"`
 }
 
 // Empty reports whether a spec leaves values as they are, and holds them against nothing.
 func (s *Spec) Empty() bool {
-	return len(s.Set)+len(s.Patch)+len(s.Merge)+len(s.Exprs)+len(s.Program)+len(s.Schema)+len(s.Subject) == 0
+	return len(s.Set)+len(s.Patch)+len(s.Merge)+len(s.Exprs)+len(s.Program)+len(s.Schema)+len(s.Subject)+len(s.Like) == 0
 }
 
 // Record is what a rewrite reads.
@@ -52,6 +56,7 @@ type Rewrite struct {
 	program     *program
 	schema      *jsonschema.Schema
 	schemaID    int
+	unlike      string // what a result is that does not satisfy the schema
 }
 
 // New reads a spec. The error wraps [ErrRewrite] or [patch.ErrEdit].
@@ -65,7 +70,10 @@ func New(s Spec) (*Rewrite, error) {
 	if ways > 1 {
 		return nil, fmt.Errorf("%w: give one of assignments, a JSON Patch, a Merge Patch, expressions and a program", ErrRewrite)
 	}
-	r := &Rewrite{schemaID: s.SchemaID}
+	r := &Rewrite{schemaID: s.SchemaID, unlike: "the result"}
+	if s.Like != "" {
+		r.unlike = fmt.Sprintf("the result differs from the newest %d values of %s: it", s.LikeRecords, s.Like)
+	}
 	var err error
 	switch {
 	case s.SchemaID < 0 || s.SchemaID > 0 && s.Subject == "":
@@ -76,7 +84,7 @@ func New(s Spec) (*Rewrite, error) {
 		r.program, err = newProgram(s)
 	case ways > 0:
 		r.edit, err = patch.Parse(patch.Source{Set: s.Set, Patch: s.Patch, Merge: s.Merge})
-	case len(s.Schema) == 0 && s.Subject == "":
+	case len(s.Schema)+len(s.Subject)+len(s.Like) == 0:
 		err = fmt.Errorf("%w: it changes nothing and checks nothing", ErrRewrite)
 	}
 	if err == nil && len(s.Schema) > 0 {
@@ -119,7 +127,7 @@ func (r *Rewrite) Apply(ctx context.Context, of Record) ([]byte, error) {
 	}
 	if err == nil && r.schema != nil {
 		if err = r.schema.Check(value); err != nil {
-			err = fmt.Errorf("%w: the result %w", ErrRewrite, err)
+			err = fmt.Errorf("%w: %s %w", ErrRewrite, r.unlike, err)
 		}
 	}
 	return value, err
