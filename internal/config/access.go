@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Access says who may use the console from other machines, and what each of them may do there (S4-6).
@@ -192,15 +194,10 @@ func (c accessChecker) masks() {
 
 // PathMembers returns the names in a path (RFC 6901); one is empty where it is no path of a field.
 func PathMembers(path string) []string {
-	rest, is := strings.CutPrefix(path, "/")
-	if !is {
+	if path == "" || !jsontext.Pointer(path).IsValid() {
 		return []string{""}
 	}
-	names := strings.Split(rest, "/")
-	for i, name := range names {
-		names[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-	}
-	return names
+	return slices.Collect(jsontext.Pointer(path).Tokens())
 }
 
 // ParseNetwork reads an address, or a network with its length.

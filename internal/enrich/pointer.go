@@ -2,8 +2,10 @@ package enrich
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -31,12 +33,10 @@ func parsePointer(text string) (pointer, error) {
 	if text[0] != '/' {
 		return p, fmt.Errorf("%q is not a JSON pointer; begin it with /, as in /name", text)
 	}
-	for token := range strings.SplitSeq(text[1:], "/") {
-		if strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(token), "~") {
-			return p, fmt.Errorf("%q is not a JSON pointer; write ~0 for ~ and ~1 for / in a name", text)
-		}
-		p.tokens = append(p.tokens, strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+	if !jsontext.Pointer(text).IsValid() {
+		return p, fmt.Errorf("%q is not a JSON pointer; write ~0 for ~ and ~1 for / in a name", text)
 	}
+	p.tokens = slices.Collect(jsontext.Pointer(text).Tokens())
 	return p, nil
 }
 

@@ -67,7 +67,7 @@ func (t *table) checkBytes(c column, v transform.Value, key []byte) error {
 		fault, fix = "the value could be base64 or hexadecimal digits, and the bytes differ", "set sink.postgis.binary to the connector's binary.handling.mode: base64 or hex (base64 for bytes), and replay"
 	}
 	return &transform.Error{
-		Code: classify.CodeDBData, Stage: classify.StageSink, Path: "/properties/" + pointer(c.Name), Feature: string(key), Rule: "sink.postgis.table",
+		Code: classify.CodeDBData, Stage: classify.StageSink, Path: "/properties" + pointer(c.Name), Feature: string(key), Rule: "sink.postgis.table",
 		Message: fmt.Sprintf("column %q of %s, of type %s: %s", c.Name, t.name, c.Declared, fault), Fix: fix,
 	}
 }

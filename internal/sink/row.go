@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -109,7 +110,7 @@ func (t *table) check(r *Row) error {
 			continue
 		}
 		return &transform.Error{
-			Code: classify.CodeDBSchema, Stage: classify.StageSink, Path: "/properties/" + pointer(p.Name), Feature: string(r.Key), Rule: "sink.postgis.table",
+			Code: classify.CodeDBSchema, Stage: classify.StageSink, Path: "/properties" + pointer(p.Name), Feature: string(r.Key), Rule: "sink.postgis.table",
 			Message: fmt.Sprintf("%s has no column %q", t.name, p.Name),
 			Fix:     "add the column, map the property to another name or drop it, or name a column of type jsonb in sink.postgis.rest_column",
 		}
@@ -124,7 +125,7 @@ func (t *table) checkMembers(c column, v transform.Value, key []byte) error {
 		return nil
 	}
 	return &transform.Error{
-		Code: classify.CodeDBSchema, Stage: classify.StageSink, Path: "/properties/" + pointer(c.Name) + below, Feature: string(key), Rule: "sink.postgis.table",
+		Code: classify.CodeDBSchema, Stage: classify.StageSink, Path: "/properties" + pointer(c.Name) + below, Feature: string(key), Rule: "sink.postgis.table",
 		Message: fmt.Sprintf("column %q of %s, of type %s, has no such attribute", c.Name, t.name, c.Declared),
 		Fix:     "add the attribute to the type, or leave the member out",
 	}
@@ -136,7 +137,7 @@ func (t *table) has(name string) bool {
 }
 
 // pointer escapes a name for a JSON pointer (RFC 6901).
-func pointer(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+func pointer(name string) string { return string(jsontext.Pointer("").AppendToken(name)) }
 
 // newest keeps the newest row of each key, of equals the last, in the order of keys: one statement can change a row once, and two that change
 // the same rows in one order cannot wait for each other. What is left out would have been overwritten.

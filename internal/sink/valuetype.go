@@ -109,10 +109,10 @@ func (v *valueType) unknownMember(value transform.Value) string {
 		for _, m := range value.Members() {
 			member := members[m.Name]
 			if member == nil {
-				return "/" + pointer(m.Name)
+				return pointer(m.Name)
 			}
 			if below := member.unknownMember(m.Value); below != "" {
-				return "/" + pointer(m.Name) + below
+				return pointer(m.Name) + below
 			}
 		}
 	case transform.KindNull, transform.KindBoolean, transform.KindNumber, transform.KindString:

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/paulmach/orb"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -249,11 +250,11 @@ func lookup(row transform.Value, path string) (transform.Value, bool) {
 
 // pointer writes a column as a JSON pointer.
 func pointer(column string) string {
-	parts := strings.Split(column, ".")
-	for i, part := range parts {
-		parts[i] = strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
+	var p jsontext.Pointer
+	for part := range strings.SplitSeq(column, ".") {
+		p = p.AppendToken(part)
 	}
-	return "/" + strings.Join(parts, "/")
+	return string(p)
 }
 
 // article writes a kind of value for a message.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -77,7 +79,7 @@ func (p *placeholder) find(v transform.Value) (path string, found bool) {
 				return "", true
 			}
 			if below, found := p.find(member.Value); found {
-				return "/" + escaped(member.Name) + below, true
+				return string(jsontext.Pointer("").AppendToken(member.Name)) + below, true
 			}
 		}
 	default: // a boolean, a number or null is none
@@ -108,7 +110,7 @@ func (o *Opener) available(row transform.Value, path string) (transform.Value, e
 		switch {
 		case !found:
 		case o.reads(column.Name):
-			return row, withValue(fault(classify.CodeValueUnavailable, RuleColumn, path+"/"+escaped(column.Name)+below,
+			return row, withValue(fault(classify.CodeValueUnavailable, RuleColumn, string(jsontext.Pointer(path).AppendToken(column.Name))+below,
 				"the database did not send this column: its value is the placeholder of the Debezium connector",
 				"run ALTER TABLE … REPLICA IDENTITY FULL, or let the connector's reselect post-processor read the column, and replay; "+
 					"another placeholder is named by source.debezium.unavailable_value"), o.options.Debezium.UnavailableValue)
@@ -133,6 +135,3 @@ func (o *Opener) reads(column string) bool {
 	}
 	return row.Properties == "" && (o.options.Debezium.Reads == nil || o.options.Debezium.Reads(column))
 }
-
-// escaped writes one name of a JSON pointer (RFC 6901).
-func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -280,13 +282,11 @@ func (m *mapping) pointer(rule *fieldRule) string {
 
 // propertyPointer returns the JSON pointer of a property (RFC 6901 section 3).
 func propertyPointer(names ...string) string {
-	var pointer strings.Builder
-	pointer.WriteString("/properties")
+	pointer := jsontext.Pointer("/properties")
 	for _, name := range names {
-		name = strings.ReplaceAll(name, "~", "~0")
-		pointer.WriteString("/" + strings.ReplaceAll(name, "/", "~1"))
+		pointer = pointer.AppendToken(name)
 	}
-	return pointer.String()
+	return string(pointer)
 }
 
 // source names what a rule reads, for a message.

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -94,7 +95,7 @@ func (d *decoder) fault(code classify.Code, rule, message, fix string) error {
 // under puts a segment before the path of a fault.
 func under(segment string, err error) error {
 	if e, ok := errors.AsType[*DecodeError](err); ok {
-		e.Path = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(segment) + e.Path
+		e.Path = string(jsontext.Pointer("").AppendToken(segment)) + e.Path
 	}
 	return err
 }
