@@ -3,6 +3,7 @@ package offsets
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -105,4 +106,22 @@ func TestSeal_S4_14(t *testing.T) {
 	expect.That(t, g == (Generations{1, 1}), "generation %v", g)
 	_, g, _ = Unseal(strings.Repeat("\n", 1000))
 	expect.That(t, g.Now == MaxGeneration, "generation %v", g)
+}
+
+func FuzzDecodeFinished(f *testing.F) {
+	f.Add(int64(0), "")
+	f.Add(int64(5), EncodeFinished(5, []Span{{7, 9}, {12, 12}}))
+	f.Add(int64(1), "kgo-member-id")
+	f.Add(int64(1), "d2:AAAA")
+	f.Fuzz(func(t *testing.T, next int64, metadata string) {
+		if next < 0 {
+			return
+		}
+		spans, err := DecodeFinished(next, metadata)
+		if err != nil || len(spans) == 0 {
+			return
+		}
+		again, err := DecodeFinished(next, EncodeFinished(next, spans))
+		must.That(t, err == nil && reflect.DeepEqual(again, spans), "%v became %v (%v)", spans, again, err)
+	})
 }
