@@ -139,8 +139,23 @@ func (c comparison) retentionBytes(t Topic, have observed) (Fault, bool) {
 	}, true
 }
 
+// defaultMaxMessage is Kafka's default of max.message.bytes.
+const defaultMaxMessage = 1048588
+
 func (c comparison) maxMessage(t Topic, have observed) (Fault, bool) {
 	source, exists := c.seen[c.source.Name]
+	if n := have.maxMessage(); t.Role != RoleSource && t.Role != RoleOutput && 0 < n && n < Headroom {
+		fix := int64(defaultMaxMessage)
+		if t.Sized {
+			fix = max(fix, source.maxMessage()+int64(t.Headroom))
+		}
+		return Fault{
+			Kind:    FaultMaxMessage,
+			Message: fmt.Sprintf("%s is %d, but what the pipeline writes about a record needs up to %d", settingMaxMessage, n, Headroom),
+			Fix:     c.set(t, settingMaxMessage, strconv.FormatInt(fix, 10)),
+			refuses: true,
+		}, true
+	}
 	if !t.Sized || !exists {
 		return Fault{}, false
 	}

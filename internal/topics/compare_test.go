@@ -72,6 +72,8 @@ func TestCompare(t *testing.T) {
 		{"retention_that_is_no_number", set("features.audit", settingRetention, ""), []string{"retention"}},
 		{"dlq_takes_no_headers", set("features.dlq", settingMaxMessage, "1048588"),
 			[]string{"max_message_bytes|is 1048588|16384 more|" + configsCommand + "features.dlq --add-config max.message.bytes=1064972"}},
+		{"dlq_takes_nothing", set("features.dlq", settingMaxMessage, "200"), []string{"features.dlq (dlq)|is 200, but what|--add-config max.message.bytes=1064972"}},
+		{"state_takes_nothing", set("features.state", settingMaxMessage, "16383"), []string{"features.state (state)|needs up to 16384|--add-config max.message.bytes=1048588"}},
 		{"dlq_takes_more_than_it_must", set("features.dlq", settingMaxMessage, "9999999"), nil},
 		{"source_takes_more", set("features", settingMaxMessage, "12582912"),
 			append(slices.Repeat([]string{"max_message_bytes|--add-config max.message.bytes=12599296"}, 4),
@@ -140,6 +142,13 @@ func TestBlocks_S0_4_compactedTopicsThatTakeNoRecordsWithoutKeys(t *testing.T) {
 		faults := compare(plan, seen, "b:9092")
 		expect.That(t, (len(faults) == 1) == c.fault && len(faults) <= 1 && (!c.fault || faults[0].Blocks() == c.blocks && strings.Contains(faults[0].Fix, "--add-config cleanup.policy=")),
 			"%s %s, null_keys %s: %v", c.topic, c.policy, c.nullKeys, faults)
+	}
+	for topic, blocks := range map[string]bool{"features.retry-2s": true, "features.dlq": true, "features.state": true, "features.audit": true, "features.control": true, "features.out": false} {
+		plan := Plan(parse(t, pipeline))
+		seen := healthy(plan)
+		seen[topic].settings[settingMaxMessage] = "16383"
+		faults := compare(plan, seen, "b:9092")
+		expect.That(t, len(faults) == 1 && faults[0].Blocks() == blocks, "%s of 16,383 bytes: %v", topic, faults)
 	}
 }
 

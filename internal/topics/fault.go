@@ -33,7 +33,7 @@ type Fault struct {
 }
 
 // Blocks reports whether the pipeline must not start: a topic is missing or does not fit, records would expire while they wait
-// in a tier, or the topic is compacted and does not take records without a key that the pipeline writes.
+// in a tier, or the topic does not take what the pipeline writes: it is compacted, and records have no key, or it is too small.
 func (f Fault) Blocks() bool {
 	switch f.Kind {
 	case FaultMissing, FaultPartitions:
@@ -42,7 +42,9 @@ func (f Fault) Blocks() bool {
 		return f.Role == RoleTier || f.refuses
 	case FaultRetention:
 		return f.Role == RoleTier
-	case FaultMaxMessage, FaultCompression, FaultSegment:
+	case FaultMaxMessage:
+		return f.refuses
+	case FaultCompression, FaultSegment:
 	}
 	return false
 }
