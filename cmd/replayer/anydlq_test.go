@@ -101,6 +101,7 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 		d.put(d.died("payments", int32(i%3), int64(i), fmt.Sprintf("k%d", i), fmt.Sprintf(`{"amount":%d}`, i)))
 	}
 	before := d.topics()
+	d.want(cli.ExitRuntime, "list", "--brokers", at[1], "--topic", "payment.DLT").says("topic does not exist: payment.DLT", "The cluster has features.dlq, ", "payments.DLT")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).says("12 to put back (payments: 12)", "--origin payments --execute")
 	d.want(cli.ExitRefused, with(at, "replay", "--all", "--execute", "--reason", "fixed")...).says("nobody has confirmed it", "--all --origin payments --execute --reason fixed")
 	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "fixed", "--replay-id", "r1")

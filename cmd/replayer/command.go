@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,11 @@ func (a *app) worded(err error) error {
 	if u, ok := errors.AsType[*kafka.UnreachableError](err); ok {
 		u.Alone = true
 	}
-	return a.notOurs(kafka.NamedDenial(a.principal, "", err))
+	privileges := ""
+	if a.looked != nil {
+		privileges = fmt.Sprintf("replayer acls %s --target TOPIC --principal %s", a.meant(a.looked), cmp.Or(a.principal, "User:NAME"))
+	}
+	return a.notOurs(kafka.NamedDenial(a.principal, privileges, err))
 }
 
 // app is one run of the program.
@@ -69,8 +74,10 @@ type app struct {
 	output       string
 	asked        bool // the output was given, and is not a default
 	by           string
-	foreignTopic string // a DLQ that is named by itself
-	principal    string // by which the brokers know this program, once the pipeline file is read
+	foreignTopic string    // a DLQ that is named by itself
+	looked       *reading  // the DLQ without a pipeline that was opened; nil is none
+	cluster      []kgo.Opt // how its cluster is reached
+	principal    string    // by which the brokers know this program, once the pipeline file is read
 	lease        replay.LeaseOptions
 	named        reading       // of commands that put back or change: which DLQ, when it has no pipeline
 	answers      *bufio.Reader // of the operator; nil before the first question
@@ -177,6 +184,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 	if o.Alone {
 		a.foreignTopic = a.named.topic
 	}
+	a.opened(&a.named, cfg)
 	if o.Dialect, err = a.named.ofDialect(); err != nil {
 		return nil, err
 	}

@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/dlq"
@@ -90,6 +95,7 @@ func (a *app) browse(ctx context.Context, r *reading) (*dlq.Service, error) {
 		return nil, err
 	}
 	a.foreignTopic = r.topic
+	a.opened(r, cfg)
 	return dlq.Open(ctx, cfg, o)
 }
 
@@ -151,5 +157,48 @@ func (a *app) notOurs(err error) error {
 	if a.foreignTopic == "" || !errors.Is(err, kafka.ErrNoTopic) || !strings.Contains(err.Error(), a.foreignTopic) {
 		return err
 	}
-	return fmt.Errorf("%w: %s; see the name given with --topic", kafka.ErrNoTopic, a.foreignTopic)
+	return fmt.Errorf("%w: %s; see the name given with --topic%s", kafka.ErrNoTopic, a.foreignTopic, a.similar())
+}
+
+// opened notes which DLQ without a pipeline an error can be about.
+func (a *app) opened(r *reading, cfg *config.Config) {
+	if !a.alone(r) {
+		return
+	}
+	if opts, err := kafka.ClientOptions(cfg.Kafka); err == nil {
+		a.looked, a.cluster = r, slices.Concat(opts, a.env.KafkaOpts)
+	}
+}
+
+// similar names topics of the cluster that can have been meant, as far as they are told within a second.
+func (a *app) similar() string {
+	if a.looked == nil {
+		return ""
+	}
+	client, err := kgo.NewClient(a.cluster...)
+	if err != nil {
+		return ""
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	topics, err := kadm.NewClient(client).ListTopics(ctx)
+	if err != nil {
+		return ""
+	}
+	var found []string
+	for _, name := range topics.Names() {
+		word := strings.ToLower(name)
+		isDLQ := slices.ContainsFunc([]string{"dlt", "dlq", "dead", "poison", "error"}, func(part string) bool { return strings.Contains(word, part) })
+		if isDLQ && !strings.Contains(name, ".replayer-") && len(found) < 5 {
+			found = append(found, name)
+		}
+	}
+	if near := config.Nearest(a.foreignTopic, topics.Names()); near != "" && !slices.Contains(found, near) {
+		found = append([]string{near}, found...)
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return ". The cluster has " + strings.Join(found, ", ")
 }

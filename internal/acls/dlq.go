@@ -40,7 +40,7 @@ func (g *grants) dlqReads(c *config.Config, to Targets) {
 	for _, topic := range to.Topics {
 		g.topic(topic, Read, DescribeConfigs)
 		g.except(topic, DescribeConfigs, Seen)
-		if len(to.Groups) == 0 { // how far a group is takes Read, too
+		if len(to.Groups) == 0 && !to.Local { // how far a group is takes Read, too; so does what a crash left open
 			g.except(topic, Read, Compact)
 		}
 	}

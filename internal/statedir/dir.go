@@ -20,8 +20,6 @@ type Owner struct {
 	Cluster string `json:"cluster"` // its id
 	DLQ     string `json:"dlq"`
 	ID      string `json:"id"` // of the directory, made with it
-
-	Status, Audit string `json:"-"` // the topics that the journal stands for
 }
 
 const (
