@@ -138,8 +138,6 @@ type sending struct {
 func (s *sending) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.includingFailing, "including-failing", false, "also put dead letters back that today's transform refuses (default: only what passes the dry run)")
-	f.Bool("only-passing", true, "")
-	mustComplete(f.MarkDeprecated("only-passing", "it is the default now; its opposite is --including-failing"))
 	f.BoolVar(&s.mappingDiffers, mappingFlag, false, "go on although running instances have another mapping than the dry run")
 	f.IntVar(&s.canary, "canary", 0, "put so many dead letters back first and await the consumer's verdict on them")
 	f.StringVar(&s.factor, "ramp", "", "then in waves, each so many times larger, for example 10x (default: all the rest)")

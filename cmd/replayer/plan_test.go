@@ -67,8 +67,6 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	if out := d.out.String(); !strings.Contains(out, "put back       0 into features\n") || strings.Count(out, "transform would refuse it") != 2 || !strings.Contains(out, "      3  0-40-aaaaaaaa  today's transform would refuse it: geometry_invalid") {
 		t.Errorf("stdout %s", out)
 	}
-	d.want(cli.ExitUsage, append(execute, "--only-passing=maybe")...)
-	d.want(cli.ExitPartly, append(execute, "--only-passing")...) // the name of what is the default now
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending").counts(4, "\n")
 	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl").says("it puts nothing back. Today's transform refuses 4 dead letters")
 	d.want(cli.ExitRefused, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--including-failing")
