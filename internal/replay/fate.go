@@ -75,6 +75,7 @@ const (
 	theirs marks = 1 << iota // other software made the letter, and only tells what fails
 	sentTo                   // the replay sent it to another topic
 	undone                   // the consumer closed it, and an operator took that back
+	looked                   // an operator decided about a record of it, whose place is known
 )
 
 func (m mark) has(some marks) bool { return m.marked&some != 0 }
@@ -97,6 +98,10 @@ func (s *standing) mark(prev mark, state deadletters.State) mark {
 	}
 	if deadletters.OfOtherSoftware(state.ID) {
 		m.marked |= theirs
+		if state.Writer == deadletters.Operator {
+			m.marked |= looked
+			m.partition, m.offset = state.DLQ.Partition, state.DLQ.Offset
+		}
 	}
 	if state.Destination != "" {
 		m.marked |= sentTo

@@ -19,7 +19,6 @@ type standing struct {
 	holders map[contentKey]uint32 // content that was put back and has not failed again -> place of the letter in ids
 	ids     idList
 	words   words                // replay ids and people
-	looked  map[idKey]dlqPlace   // letters of other software -> the record that an operator decided about
 	most    int                  // replays from which a letter that failed again is escalated
 	heads   map[int32]audit.Head // last link of each chain of the audit topic
 	ends    map[int32]int64      // up to where the status topic was read
@@ -60,12 +59,15 @@ type mark struct {
 	reason uint32 // why the replay failed, in the consumer's words; "" of other states
 	last   deadletters.Last
 	marked marks
+
+	partition int32 // of the record that an operator decided about, of a letter of other software
+	offset    int64 // likewise
 }
 
 func newStanding(most int, watched string) *standing {
 	return &standing{
 		watched: touched{watched, map[idKey]deadletters.Status{}}, own: touched{"", map[idKey]deadletters.Status{}},
-		looked: map[idKey]dlqPlace{}, most: most, sent: map[sentKey]int64{},
+		most: most, sent: map[sentKey]int64{},
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
 		heads: map[int32]audit.Head{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
 	}
@@ -132,7 +134,6 @@ func (s *standing) add(r *deadletters.StateRecord) {
 	case r.Removed:
 		delete(s.broken, r.ID)
 		delete(s.marks, keyOf(r.ID))
-		delete(s.looked, keyOf(r.ID))
 		delete(s.watched.before, keyOf(r.ID))
 		delete(s.own.before, keyOf(r.ID))
 	case r.Err != nil:
@@ -160,10 +161,6 @@ func (s *standing) set(state deadletters.State) {
 	s.marks[key] = s.mark(s.marks[key], state)
 	s.watched.note(key, state)
 	s.own.note(key, state)
-	delete(s.looked, key)
-	if state.Writer == deadletters.Operator && deadletters.OfOtherSoftware(state.ID) {
-		s.looked[key] = dlqPlace{state.DLQ.Offset, state.DLQ.Partition}
-	}
 	if state.Status.HoldsContent() || s.elsewhere && state.Destination != "" {
 		s.hold(state)
 	} else {
@@ -197,8 +194,8 @@ func (s *standing) hear(l *deadletters.Letter) {
 	if err != nil {
 		return // a state that cannot be read is none to go on from
 	}
-	if at, ok := s.looked[keyOf(l.ID)]; ok {
-		state.DLQ = header.Position{Topic: l.DLQ.Topic, Partition: at.partition, Offset: at.offset}
+	if m := s.marks[keyOf(l.ID)]; m.has(looked) {
+		state.DLQ = header.Position{Topic: l.DLQ.Topic, Partition: m.partition, Offset: m.offset}
 	}
 	if heard := deadletters.ExternalOutcome(l, state, s.most); heard != state {
 		s.set(heard)

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/statedir"
 )
@@ -114,7 +115,11 @@ func (s *Service) decidedStanding(ctx context.Context, op operation) (*standing,
 	if err != nil {
 		return nil, err
 	}
-	return s.standingOf(ctx, spans, op.undoes, op.id)
+	own := op.id
+	if op.word == string(control.JobReplay) {
+		own = "" // a replay knows its own letters by their replay id
+	}
+	return s.standingOf(ctx, spans, op.undoes, own)
 }
 
 func (w *writer) close() {
