@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "redraw the diagram in docs/architecture.md")
@@ -22,20 +24,13 @@ const (
 
 // C-6: the package diagram matches the imports. `go test -run TestArchitecture -update .` redraws it.
 func TestArchitecture_thePictureIsThatOfTheImports(t *testing.T) {
-	text, err := os.ReadFile(architecturePage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(architecturePage))(t)
 	before, rest, begins := strings.Cut(string(text), pictureBegins)
 	drawn, after, ends := strings.Cut(rest, pictureEnds)
-	if !begins || !ends {
-		t.Fatalf("%s has no picture", architecturePage)
-	}
+	must.That(t, begins && ends, "%s has no picture", architecturePage)
 	picture := drawFloors(floors(packageImports(t)))
 	if *update {
-		if err := os.WriteFile(architecturePage, []byte(before+pictureBegins+picture+pictureEnds+after), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(architecturePage, []byte(before+pictureBegins+picture+pictureEnds+after), 0o600))
 	} else if drawn != picture {
 		t.Errorf("%s shows\n%s\nthe imports are\n%s", architecturePage, drawn, picture)
 	}

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // A test that sleeps on the wall clock measures the machine. In the bubble of testing/synctest time is virtual, and a test
@@ -56,15 +59,11 @@ func TestTree_text_speaks_of_no_single_machine(t *testing.T) {
 			return err
 		}
 		for i, line := range strings.Split(string(text), "\n") {
-			if found := machinePath.FindString(line); found != "" {
-				t.Errorf("%s:%d: %q is a path of one machine", name, i+1, found)
-			}
+			expect.Equal(t, machinePath.FindString(line), "", name, i+1, "is a path of one machine")
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestLists_areClosed compares each function that lists the words of a type, such as func Kinds() []Kind, with the
@@ -96,16 +95,11 @@ func TestLists_areClosed(t *testing.T) {
 			continue // not a type of words
 		}
 		checked++
-		if want := slices.Sorted(maps.Keys(words)); !slices.Equal(slices.Sorted(slices.Values(l.names)), want) {
-			t.Errorf("%s lists %q, the constants are %q", l.kind, l.names, want)
-		}
-		if distinct := slices.Compact(slices.Sorted(maps.Values(words))); len(distinct) != len(words) {
-			t.Errorf("%s: two constants are one word: %v", l.kind, words)
-		}
+		want := slices.Sorted(maps.Keys(words))
+		expect.That(t, slices.Equal(slices.Sorted(slices.Values(l.names)), want), "%s lists %q, the constants are %q", l.kind, l.names, want)
+		expect.Equal(t, len(slices.Compact(slices.Sorted(maps.Values(words)))), len(words), l.kind, "two constants are one word", words)
 	}
-	if checked < 50 {
-		t.Errorf("found %d lists: is the form of the functions another one now?", checked)
-	}
+	expect.That(t, checked >= 50, "found %d lists: is the form of the functions another one now?", checked)
 }
 
 // list is a function that returns constants of a type: the folder and the type, and the names of the constants.

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 const module = "github.com/switchback-geo/switchback"
@@ -62,10 +65,7 @@ func walkTree(visit func(name string) error) error {
 // goFiles returns the parsed source files of the project.
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
-	files, err := parseAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(parseAll())(t)
 	return files
 }
 
@@ -163,9 +163,7 @@ func TestTree_imports_go_one_way(t *testing.T) {
 		}
 	}
 	for part := range mayImport {
-		if !there[part] {
-			t.Errorf("%s has no Go file", part)
-		}
+		expect.That(t, there[part], "%s has no Go file", part)
 	}
 }
 
@@ -184,8 +182,6 @@ func TestTree_packages(t *testing.T) {
 		}
 	}
 	for prefix, used := range wanted {
-		if !used {
-			t.Errorf("nothing imports %s", prefix)
-		}
+		expect.That(t, used, "nothing imports %s", prefix)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 var (
@@ -31,10 +34,7 @@ func readTestSource(t *testing.T) testSource {
 		if !f.test {
 			continue
 		}
-		text, err := os.ReadFile(f.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(f.path))(t)
 		source[f.path] = map[string]string{}
 		for _, decl := range f.ast.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil {
@@ -53,10 +53,7 @@ func readTestSource(t *testing.T) testSource {
 // either links to tests that exist and name the requirement, or says what of it is open.
 func TestRequirements(t *testing.T) {
 	const page = "docs/requirements.md"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	source, seen := readTestSource(t), map[string]bool{}
 	for i, line := range strings.Split(string(text), "\n") {
 		row := requirementRow.FindStringSubmatch(line)
@@ -64,26 +61,19 @@ func TestRequirements(t *testing.T) {
 			continue
 		}
 		at, id, proof := page+":"+strconv.Itoa(i+1), row[1], row[3]
-		if seen[id] {
-			t.Errorf("%s: a second row for %s", at, id)
-		}
+		expect.That(t, !seen[id], "%s: a second row for %s", at, id)
 		seen[id] = true
 		links := requirementTest.FindAllStringSubmatch(proof, -1)
-		if len(links) == 0 && !openPart.MatchString(proof) {
-			t.Errorf("%s: %s has neither a test nor an \"open: what is missing\"", at, id)
-		}
-		if strings.Count(proof, "](") != len(links) {
-			t.Errorf("%s: %s has a link that is not of the form [`TestName/case`](path)", at, id)
-		}
+		expect.That(t, len(links) != 0 || openPart.MatchString(proof), "%s: %s has neither a test nor an \"open: what is missing\"", at, id)
+		expect.That(t, strings.Count(proof, "](") == len(links), "%s: %s has a link that is not of the form [`TestName/case`](path)", at, id)
 		for _, link := range links {
 			source.check(t, at, id, link[1], link[2], path.Join("docs", link[3]))
 		}
 	}
 	for document, count := range requirementCount() {
 		for n := 1; n <= count; n++ {
-			if id := document + "-" + strconv.Itoa(n); !seen[id] {
-				t.Errorf("%s has no row for %s", page, id)
-			}
+			id := document + "-" + strconv.Itoa(n)
+			expect.That(t, seen[id], "%s has no row for %s", page, id)
 		}
 	}
 }

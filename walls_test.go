@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // walls lists what each package of the product under internal/, pkg/retrytopics and cmd/ imports of this module. A new edge needs a line here, in
@@ -73,24 +75,17 @@ func TestTree_walls(t *testing.T) {
 	}
 	for dir, found := range imports {
 		listed, known := walls[dir]
-		if !known {
-			t.Errorf("%s has no line in walls", dir)
-		}
+		expect.That(t, known, "%s has no line in walls", dir)
 		allowed := strings.Fields(listed)
 		for _, imported := range found {
-			if !slices.Contains(allowed, imported) {
-				t.Errorf("%s imports %s, which walls does not list", dir, imported)
-			}
+			expect.That(t, slices.Contains(allowed, imported), "%s imports %s, which walls does not list", dir, imported)
 		}
 		for _, wanted := range allowed {
-			if !slices.Contains(found, wanted) {
-				t.Errorf("%s does not import %s any more: take it out of walls", dir, wanted)
-			}
+			expect.That(t, slices.Contains(found, wanted), "%s does not import %s any more: take it out of walls", dir, wanted)
 		}
 	}
 	for dir := range walls {
-		if _, there := imports[dir]; !there {
-			t.Errorf("%s is gone: take its line out of walls", dir)
-		}
+		_, there := imports[dir]
+		expect.That(t, there, "%s is gone: take its line out of walls", dir)
 	}
 }

@@ -27,9 +27,8 @@ func noEnv(string) string { return "" }
 func TestBlocks_configurations_load(t *testing.T) {
 	for _, b := range blocks(t) {
 		if b.has("access") {
-			if _, err := config.ParseAccess(b.page, []byte(b.text)); err != nil {
-				t.Errorf("%s: %v", b, err)
-			}
+			_, err := config.ParseAccess(b.page, []byte(b.text))
+			expect.That(t, err == nil, "%s: %v", b, err)
 		}
 		if !b.has("config") && !b.has("fragment") {
 			continue
@@ -49,8 +48,7 @@ func TestBlocks_configurations_load(t *testing.T) {
 func completed(t *testing.T, fragment string) string {
 	t.Helper()
 	var keys map[string]any
-	err := yaml.Unmarshal([]byte(fragment), &keys)
-	must.That(t, err == nil, "is no YAML: %v", err)
+	must.Do(t, yaml.Unmarshal([]byte(fragment), &keys))
 	if _, ok := keys["pipeline"]; ok {
 		return fragment
 	}
@@ -95,9 +93,8 @@ func TestValidate_S0_2_all_faults_at_once(t *testing.T) {
 			expect.That(t, res.Code == 2 && strings.Contains(res.Stdout+res.Stderr, key), "%s: %s is not named: %v", command, key, res)
 		}
 	}
-	if res := consumer(t, whole, "validate"); res.Code != 0 {
-		t.Errorf("the whole file: %v", res)
-	}
+	res := consumer(t, whole, "validate")
+	expect.That(t, res.Code == 0, "the whole file: %v", res)
 }
 
 // consumer runs a command on a pipeline file with this text.

@@ -63,8 +63,7 @@ func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "pipeline.yaml")
 	must.Do(t, os.WriteFile(good, []byte(whole), 0o600))
 	bad := filepath.Join(t.TempDir(), "pipeline.yaml")
-	err := os.WriteFile(bad, []byte("pipeline: {}\n"), 0o600)
-	must.Do(t, err)
+	must.Do(t, os.WriteFile(bad, []byte("pipeline: {}\n"), 0o600))
 	command := func(args ...string) {
 		t.Helper()
 		spec := proc.Spec{Path: filepath.Join(binaries, "consumer"), Args: args, Env: []string{"SWITCHBACK_KAFKA_BROKERS=" + broker}}

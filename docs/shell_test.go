@@ -54,8 +54,7 @@ func (s shell) run(t *testing.T, b block) proc.Result {
 // commands of a page work together, not what Kafka guarantees.
 func emptyBroker(t *testing.T) string {
 	t.Helper()
-	broker, err := devbroker.Start(devbroker.Options{})
-	must.Do(t, err)
+	broker := must.Get(devbroker.Start(devbroker.Options{}))(t)
 	t.Cleanup(broker.Close)
 	return broker.Addr()
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -36,31 +37,23 @@ func certify(t *testing.T, files config.ServerTLS, serial int64) {
 func TestTLS_S4_6_renews_the_certificate(t *testing.T) {
 	dir := t.TempDir()
 	files := config.ServerTLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
-	if _, err := readKeyPair(files, slog.New(slog.DiscardHandler)); err == nil {
-		t.Error("there is no file")
-	}
+	_, err := readKeyPair(files, slog.New(slog.DiscardHandler))
+	expect.That(t, err != nil, "there is no file")
 	certify(t, files, 1)
 	g := &Gate{keys: must.Get(readKeyPair(files, slog.New(slog.DiscardHandler)))(t)}
 	serial := func() int64 {
 		pair := must.Get(g.TLS().GetCertificate(nil))(t)
 		return must.Get(x509.ParseCertificate(pair.Certificate[0]))(t).SerialNumber.Int64()
 	}
-	if got := serial(); got != 1 || g.TLS().MinVersion != tls.VersionTLS12 {
-		t.Errorf("certificate %d", got)
-	}
+	got := serial()
+	expect.That(t, got == 1 && g.TLS().MinVersion == tls.VersionTLS12, "certificate %d", got)
 	former := must.Get(os.ReadFile(files.KeyFile))(t)
 	certify(t, files, 2)
 	renewed := must.Get(os.ReadFile(files.KeyFile))(t)
 	must.Do(t, os.WriteFile(files.KeyFile, former, 0o600))
-	if got := serial(); got != 1 {
-		t.Errorf("between the two files: certificate %d", got)
-	}
+	expect.Equal(t, serial(), 1, "between the two files: certificate")
 	must.Do(t, os.WriteFile(files.KeyFile, renewed, 0o600))
-	if got := serial(); got != 2 {
-		t.Errorf("renewed: certificate %d", got)
-	}
+	expect.Equal(t, serial(), 2, "renewed: certificate")
 	must.Do(t, os.Remove(files.CertFile))
-	if got := serial(); got != 2 {
-		t.Errorf("without its file: certificate %d", got)
-	}
+	expect.Equal(t, serial(), 2, "without its file: certificate")
 }

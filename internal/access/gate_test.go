@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -84,9 +85,7 @@ func TestWho_S4_6_behind_a_proxy(t *testing.T) {
 		{others, asking("10.0.0.7:999", "X-User", strings.Repeat("b", 101)), "refused"},
 		{Loopback("carl"), asking("127.0.0.1:1"), "carl may edit"},
 	} {
-		if got := said(c.gate.Who(c.r)); got != c.want {
-			t.Errorf("%s %v: %s, want %s", c.r.RemoteAddr, c.r.Header, got, c.want)
-		}
+		expect.Equal(t, said(c.gate.Who(c.r)), c.want, c.r.RemoteAddr, c.r.Header)
 	}
 }
 
@@ -97,9 +96,7 @@ func TestWho_S4_6_by_a_token(t *testing.T) {
 		"Bearer ": "not_signed_in", "Bearer " + annasToken + " ": "not_signed_in", "bearer " + annasToken: "not_signed_in", "Basic YTpi": "not_signed_in",
 		"": "not_signed_in",
 	} {
-		if got := said(g.Who(asking("192.0.2.1:1", "Authorization", header))); got != want {
-			t.Errorf("%q: %s, want %s", header, got, want)
-		}
+		expect.Equal(t, said(g.Who(asking("192.0.2.1:1", "Authorization", header))), want, header)
 	}
 }
 
@@ -119,31 +116,22 @@ func TestSession_S4_6_ends(t *testing.T) {
 		return r
 	}
 	c := signedIn(t, g, annasToken)
-	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || said(g.Who(with(c))) != "anna may replay" {
-		t.Errorf("%+v", c)
-	}
+	expect.That(t, c.HttpOnly && c.SameSite == http.SameSiteStrictMode && c.Path == "/" && said(g.Who(with(c))) == "anna may replay", "%+v", c)
 	other := signedIn(t, g, bobsToken)
 	g.SignOut(httptest.NewRecorder(), with(c))
-	if a, b := said(g.Who(with(c))), said(g.Who(with(other))); a != "not_signed_in" || b != "bob may read" {
-		t.Errorf("after a sign-out %s, the other %s", a, b)
-	}
+	a, b := said(g.Who(with(c))), said(g.Who(with(other)))
+	expect.That(t, a == "not_signed_in" && b == "bob may read", "after a sign-out %s, the other %s", a, b)
 	clock.now = clock.now.Add(sessionLife)
-	if got := said(g.Who(with(other))); got != "not_signed_in" {
-		t.Errorf("after its life: %s", got)
-	}
-	if _, err := g.SignIn(httptest.NewRecorder(), asking("192.0.2.1:1"), evesToken); said(Identity{}, err) != "refused" {
-		t.Errorf("a role that may do nothing: %v", err)
-	}
+	expect.Equal(t, said(g.Who(with(other))), "not_signed_in", "after its life")
+	_, err := g.SignIn(httptest.NewRecorder(), asking("192.0.2.1:1"), evesToken)
+	expect.That(t, said(Identity{}, err) == "refused", "a role that may do nothing: %v", err)
 	again, _ := opened(t, withTokens)
-	if got := said(again.Who(with(signedIn(t, g, annasToken)))); got != "not_signed_in" {
-		t.Errorf("after a restart: %s", got)
-	}
+	expect.Equal(t, said(again.Who(with(signedIn(t, g, annasToken)))), "not_signed_in", "after a restart")
 	https, _ := opened(t, "url: https://dlq.example\nproxy: {addresses: [10.0.0.7], user_header: X-User, others: read}\n")
 	w := httptest.NewRecorder()
 	https.FormToken(w, asking("10.0.0.7:1"), Identity{})
-	if c := w.Result().Cookies()[0]; !c.Secure || !strings.HasPrefix(c.Name, "__Host-") {
-		t.Errorf("over https: %+v", c)
-	}
+	c = w.Result().Cookies()[0]
+	expect.That(t, c.Secure && strings.HasPrefix(c.Name, "__Host-"), "over https: %+v", c)
 }
 
 // The one that ends first makes room.
@@ -156,9 +144,8 @@ func TestSession_S4_6_there_are_so_many(t *testing.T) {
 	}
 	r := asking("192.0.2.1:1")
 	r.AddCookie(first)
-	if got := said(g.Who(r)); got != "not_signed_in" || len(g.sessions) != maxSessions {
-		t.Errorf("%s, %d sessions", got, len(g.sessions))
-	}
+	got := said(g.Who(r))
+	expect.That(t, got == "not_signed_in" && len(g.sessions) == maxSessions, "%s, %d sessions", got, len(g.sessions))
 }
 
 // Wrong tokens of one address are looked at more and more slowly, and hinder nobody else. IPv6 counts by network.
@@ -168,26 +155,19 @@ func TestFailures_S4_6_by_address(t *testing.T) {
 		return said(g.SignIn(httptest.NewRecorder(), asking(from), token))
 	}
 	for i := range triesAtOnce {
-		if got := try(fmt.Sprintf("[2001:db8::%d]:%d", i, i+1), "guess"); got != "not_signed_in" {
-			t.Fatalf("try %d: %s", i, got)
-		}
+		must.Equal(t, try(fmt.Sprintf("[2001:db8::%d]:%d", i, i+1), "guess"), "not_signed_in", "try", i)
 	}
-	if a, b, c := try("[2001:db8::99]:1", annasToken), try("[2001:db8:0:1::]:1", annasToken), said(g.Who(asking("[2001:db8::7]:1", "Authorization", "Bearer "+annasToken))); a != "too_many" || b != "anna may replay" || c != "too_many" {
-		t.Errorf("%s, %s, %s", a, b, c)
-	}
+	a, b, c := try("[2001:db8::99]:1", annasToken), try("[2001:db8:0:1::]:1", annasToken), said(g.Who(asking("[2001:db8::7]:1", "Authorization", "Bearer "+annasToken)))
+	expect.That(t, a == "too_many" && b == "anna may replay" && c == "too_many", "%s, %s, %s", a, b, c)
 	clock.now = clock.now.Add(tryAgain)
-	if a, b, c := try("[2001:db8::99]:1", annasToken), try("[2001:db8::99]:1", "guess"), try("[2001:db8::99]:1", annasToken); a != "anna may replay" || b != "not_signed_in" || c != "too_many" {
-		t.Errorf("later: %s, %s, %s", a, b, c)
-	}
+	a, b, c = try("[2001:db8::99]:1", annasToken), try("[2001:db8::99]:1", "guess"), try("[2001:db8::99]:1", annasToken)
+	expect.That(t, a == "anna may replay" && b == "not_signed_in" && c == "too_many", "later: %s, %s, %s", a, b, c)
 	for i := range maxAddresses + 20 {
 		try(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), "guess")
 	}
-	if n := len(g.failures.from); n > maxAddresses+1 {
-		t.Errorf("%d addresses are remembered", n)
-	}
-	if got := try("[2001:db8::99]:1", annasToken); got != "too_many" {
-		t.Errorf("others pushed it out: %s", got)
-	}
+	n := len(g.failures.from)
+	expect.That(t, n <= maxAddresses+1, "%d addresses are remembered", n)
+	expect.Equal(t, try("[2001:db8::99]:1", annasToken), "too_many", "others pushed it out")
 }
 
 func TestNew_S4_6_refuses_tokens_that_prove_nothing(t *testing.T) {
@@ -202,9 +182,9 @@ func TestNew_S4_6_refuses_tokens_that_prove_nothing(t *testing.T) {
 		"{name: a, role: read, token_env: ANNA}, {name: b, role: read, token_file: " + file + "}": "a and b have the same token",
 	} {
 		a := must.Get(config.ParseAccess("f", []byte("url: http://localhost\npeople: ["+people+"]\n")))(t)
-		if _, err := New(a, time.Now, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), annasToken) {
-			t.Errorf("%s: %v", people, err)
-		}
+		_, err := New(a, time.Now, slog.New(slog.DiscardHandler))
+		expect.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "hunter2") && !strings.Contains(err.Error(), annasToken),
+			"%s: %v", people, err)
 	}
 }
 
@@ -214,9 +194,7 @@ func TestServes_S4_6_its_own_name_alone(t *testing.T) {
 		"dlq.example": true, "DLQ.example": true, "dlq.example:443": true, "dlq.example:8443": false, "127.0.0.1": false, "localhost": false, "": false,
 		"rebound.example": false, "dlq.example.rebound.example": false, "10.0.0.7": false,
 	} {
-		if g.Serves(host) != want {
-			t.Errorf("%q: %t", host, !want)
-		}
+		expect.That(t, g.Serves(host) == want, "%q: %t", host, !want)
 	}
 }
 

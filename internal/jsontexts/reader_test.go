@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/jsontexts"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 // read returns the texts of an input, each with its line.
@@ -71,9 +72,8 @@ func TestReader_S0_2_forms(t *testing.T) {
 		"too long over lines":        {"{\n" + strings.Repeat(" \"a\":1,\n", 20) + " \"b\":2\n}\n{}", []string{"1: 169 bytes", "24: {}"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := read(t, c.in, 60); !slices.Equal(got, c.want) {
-				t.Errorf("got  %q\nwant %q", got, c.want)
-			}
+			got := read(t, c.in, 60)
+			expect.That(t, slices.Equal(got, c.want), "got  %q\nwant %q", got, c.want)
 		})
 	}
 }

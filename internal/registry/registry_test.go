@@ -219,13 +219,11 @@ func TestSchemaByID_one_that_gives_up(t *testing.T) {
 	}()
 	<-entered
 	cancel()
-	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	err := <-gaveUp
+	expect.That(t, errors.Is(err, context.Canceled), "got %v", err)
 	close(release)
-	if _, err := c.SchemaByID(t.Context(), 7); err != nil {
-		t.Errorf("got %v", err)
-	}
+	_, err = c.SchemaByID(t.Context(), 7)
+	expect.That(t, err == nil, "got %v", err)
 }
 
 func TestNewRefuses(t *testing.T) {

@@ -139,9 +139,8 @@ func TestMeasuresCanBeDropped(t *testing.T) {
 			t.Errorf("%s: %v", c.data, err)
 			continue
 		}
-		if got, err := geometry.Append(nil, geometry.WKT, g); err != nil || string(got) != c.want {
-			t.Errorf("%s: got %s, %v", c.data, got, err)
-		}
+		got, err := geometry.Append(nil, geometry.WKT, g)
+		expect.That(t, err == nil && string(got) == c.want, "%s: got %s, %v", c.data, got, err)
 	}
 }
 

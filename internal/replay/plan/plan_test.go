@@ -107,12 +107,10 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 		_, err := plan.Parse([]byte(c.text))
 		expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), c.says), "%s: got %v, want %q", name, err, c.says)
 	}
-	if _, err := plan.Parse([]byte(strings.Replace(text, `"version":1`, `"version":2`, 1))); !errors.Is(err, plan.ErrNewer) {
-		t.Errorf("a newer version: %v", err)
-	}
-	if _, err := plan.Open(filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an absent file: %v", err)
-	}
+	_, err := plan.Parse([]byte(strings.Replace(text, `"version":1`, `"version":2`, 1)))
+	expect.That(t, errors.Is(err, plan.ErrNewer), "a newer version: %v", err)
+	_, err = plan.Open(filepath.Join(t.TempDir(), "absent"))
+	expect.That(t, errors.Is(err, os.ErrNotExist), "an absent file: %v", err)
 }
 
 func TestSave_leaves_nothing_behind_when_it_fails(t *testing.T) {

@@ -129,9 +129,8 @@ func TestProgram_S4_8_hasNoNetwork(t *testing.T) {
 	program := `bash -c '</dev/tcp/127.0.0.1/` + port + `' && cat`
 	open := made(t, Spec{Program: program, Network: true})
 	expect.That(t, !open.Isolated(t.Context()), "it says that there is no network")
-	if _, err := open.Apply(t.Context(), payment); err != nil {
-		t.Errorf("with the network: %v", err)
-	}
+	_, err = open.Apply(t.Context(), payment)
+	expect.That(t, err == nil, "with the network: %v", err)
 	shut := made(t, Spec{Program: program})
 	if _, err := shut.Apply(t.Context(), payment); shut.Isolated(t.Context()) != Refused(err) {
 		t.Errorf("isolated %v, %v", shut.Isolated(t.Context()), err)

@@ -3,10 +3,11 @@ package broker
 import (
 	"bytes"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 )
 
 func TestPomAndContainerRunTheSameKafka(t *testing.T) {
-	if want := []byte("<artifactId>kafka_2.13</artifactId><version>" + kafkaVersion + "</version>"); !bytes.Contains(pom, want) {
-		t.Errorf("kafka-pom.xml does not hold %s", want)
-	}
+	want := []byte("<artifactId>kafka_2.13</artifactId><version>" + kafkaVersion + "</version>")
+	expect.That(t, bytes.Contains(pom, want), "kafka-pom.xml does not hold %s", want)
 }

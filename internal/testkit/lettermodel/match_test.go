@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -59,18 +60,14 @@ func TestFilter_parts_are_composed_with_and(t *testing.T) {
 		{"text and other header", deadletters.Filter{Text: "ring", Headers: []deadletters.HeaderMatch{{Name: "other"}}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := match(c.f, &l); got != c.want {
-				t.Errorf("matches: %v, want %v", got, c.want)
-			}
+			expect.Equal(t, match(c.f, &l), c.want, "matches")
 		})
 	}
 }
 
 func TestFilter_an_unreadable_state_matches_no_status(t *testing.T) {
 	l := deadletters.Letter{ID: "x", Content: &deadletters.Content{}}
-	if match(deadletters.Filter{Statuses: deadletters.Statuses()}, &l) {
-		t.Error("it matches")
-	}
+	expect.That(t, !match(deadletters.Filter{Statuses: deadletters.Statuses()}, &l), "it matches")
 }
 
 func TestBBox_meets_over_the_antimeridian_too(t *testing.T) {

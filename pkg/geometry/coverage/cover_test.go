@@ -115,9 +115,8 @@ func TestOf_S0_3_on_a_grid(t *testing.T) {
 func TestOf_parts_and_collapsed(t *testing.T) {
 	polygons := orb.MultiPolygon{{rings.Box(0, 0, 2), {{0, 0}, {0.1, 0}, {0.1, 0.1}, {0, 0}}}, {rings.Box(1, 0, 2)}, {rings.Box(0.2, 0.2, 0.1)}}
 	out := covered(t, polygons, noding.NewRaster(0, 10))
-	if want := []float64{16, 16, 0}; !slices.Equal(out.Parts, want) || out.Area != 20 {
-		t.Errorf("area %v of parts %v, want %v", out.Area, out.Parts, want)
-	}
+	want := []float64{16, 16, 0}
+	expect.That(t, slices.Equal(out.Parts, want) && out.Area == 20, "area %v of parts %v, want %v", out.Area, out.Parts, want)
 	if want := []bool{false, true, false, true}; !slices.Equal(out.Collapsed, want) {
 		t.Errorf("collapsed %v, want %v", out.Collapsed, want)
 	}

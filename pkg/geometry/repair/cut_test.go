@@ -192,10 +192,9 @@ func TestCut_is_unsure_of_rings_around_a_pole_that_are_not_valid(t *testing.T) {
 // Positions on the meridian have the height of the edge there.
 func TestCut_interpolates_heights(t *testing.T) {
 	out := cut(t, orb.LineString{{170, 0}, {-170, 10}}, 100, 200)
-	if want := []float64{100, 150, 150, 200}; !slices.Equal(out.Heights, want) {
-		t.Errorf("line: %v, want %v", out.Heights, want)
-	}
+	want := []float64{100, 150, 150, 200}
+	expect.That(t, slices.Equal(out.Heights, want), "line: %v, want %v", out.Heights, want)
 	out = cut(t, orb.Polygon{{{170, -10}, {-170, -10}, {-170, 10}, {170, 10}, {170, -10}}}, 0, 20, 60, 40, 0)
-	want := []float64{10, 20, 60, 50, 10, 0, 10, 50, 40, 0} // west of it first
+	want = []float64{10, 20, 60, 50, 10, 0, 10, 50, 40, 0} // west of it first
 	expect.That(t, slices.Equal(out.Heights, want), "polygon: %v, want %v of %v", out.Heights, want, out.Shape)
 }

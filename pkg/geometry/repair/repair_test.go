@@ -127,8 +127,7 @@ func TestRepair_is_bounded(t *testing.T) {
 
 // Heights stay with their positions, and new ones lie on the edges.
 func TestRepair_interpolates_heights(t *testing.T) {
-	out, err := Repair(t.Context(), orb.Polygon{{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}}, []float64{0, 20, 30, 10, 0}, wide())
-	must.Do(t, err)
+	out := must.Get(Repair(t.Context(), orb.Polygon{{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}}, []float64{0, 20, 30, 10, 0}, wide()))(t)
 	want := []float64{0, 15, 10, 0, 15, 30, 20, 15}
 	expect.That(t, fmt.Sprint(out.Heights) == fmt.Sprint(want), "got %v, want %v", out.Heights, want)
 }
