@@ -24,7 +24,7 @@ var walls = map[string]string{
 	"internal/demo":                    "examples internal/access internal/cli internal/config internal/console internal/consumer internal/control internal/deadletters internal/devbroker internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/plan internal/topics internal/verify pkg/retrytopics/header",
 	"internal/devbroker":               "",
 	"internal/dialects":                "",
-	"internal/dlq":                     "internal/audit internal/config internal/deadletters internal/dialects internal/dlqindex internal/kafka internal/replay internal/replay/plan pkg/classify pkg/crs pkg/retrytopics/header",
+	"internal/dlq":                     "internal/audit internal/config internal/control internal/deadletters internal/dialects internal/dlqindex internal/kafka internal/replay internal/replay/plan pkg/classify pkg/crs pkg/retrytopics/header",
 	"internal/dlqindex":                "internal/config internal/deadletters internal/dialects internal/kafka pkg/classify pkg/retrytopics pkg/retrytopics/header",
 	"internal/enrich":                  "internal/breaker internal/config internal/postgres internal/urlpath pkg/classify pkg/retrytopics pkg/transform",
 	"internal/gates":                   "internal/config pkg/classify pkg/retrytopics/header pkg/transform",

@@ -129,7 +129,7 @@ Two different files are an error.
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.replay(), a.replays(), a.edit(), a.undo(), a.prune(), a.audit(), a.serve(), a.acls(), a.version())
+	root.AddCommand(a.list(), a.groups(), a.note(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.replay(), a.replays(), a.edit(), a.undo(), a.prune(), a.audit(), a.serve(), a.acls(), a.version())
 	root.AddCommand(a.changes()...)
 	root.AddCommand(a.jobOrders()...)
 	wrapArgs(root)

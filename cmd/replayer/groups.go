@@ -101,6 +101,9 @@ func (a *app) groupTable(read *reading, groups []dlq.Group) error {
 		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
 			strconv.Itoa(g.Statuses[deadletters.Discarded]), g.ID, orDash(g.Code))
 		t.note(orDash(g.Message), "from "+g.FirstSeen.UTC().Format(seenAt)+" to "+g.LastSeen.UTC().Format(seenAt))
+		if n := g.Note; n != nil {
+			t.note(fmt.Sprintf("note by %s, %s: %s", n.By, n.At.UTC().Format(seenAt), n.Text))
+		}
 		if g.Values != nil {
 			t.note(valueNotes(g.Values)...)
 		}

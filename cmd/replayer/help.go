@@ -5,7 +5,7 @@ import "github.com/switchback-geo/switchback/internal/cli"
 // commandGroups are the commands by what they are for.
 func commandGroups() []cli.CommandGroup {
 	return []cli.CommandGroup{
-		{Title: "See", Commands: []string{"stats", "groups", "list", "show", "export", "replays", "audit", "serve"}},
+		{Title: "See", Commands: []string{"stats", "groups", "note", "list", "show", "export", "replays", "audit", "serve"}},
 		{Title: "Put back", Commands: []string{"plan", "replay"}},
 		{Title: "Change", Commands: []string{"edit", "discard", "escalate", "reopen", "undo", "prune"}},
 		{Title: "Stop and go on", Commands: []string{"pause", "resume", "cancel"}},
@@ -17,6 +17,7 @@ func commandGroups() []cli.CommandGroup {
 func commandExamples() map[string]string {
 	return map[string]string{
 		"stats":    "replayer stats -c pipeline.yaml\nreplayer stats -c pipeline.yaml --fail-on-warning",
+		"note":     "replayer note -c pipeline.yaml 4a71c23c925a resurveyed",
 		"groups":   "replayer groups -c pipeline.yaml --since 24h --values\nreplayer groups --brokers kafka:9092 --topic payments.DLT",
 		"list":     "replayer list -c pipeline.yaml --code coercion_failed --limit 10",
 		"show":     "replayer show -c pipeline.yaml 0-1042-1f9a\nreplayer show -c pipeline.yaml --out original.json 0-1042-1f9a",

@@ -299,3 +299,20 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson").hides("12 m") // a payload
 	d.want(cli.ExitUsage, append(append([]string{}, d.alone()...), "groups", "--topic", "features.dlq", "--values")...)
 }
+
+// A note on a group is shown with its writer, as text, to pipelines and to others once they have topics of their own.
+func TestNote_S4_6_isShownWithItsGroup(t *testing.T) {
+	d := newDesk(t, true).fill()
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson")
+	var g dlq.GroupJSON
+	must.Do(t, json.NewDecoder(&d.out).Decode(&g))
+	d.want(cli.ExitUsage, "note", "-c", "pipeline.yaml", g.ID)
+	d.want(cli.ExitNothing, "note", "-c", "pipeline.yaml", "none", "text")
+	d.want(cli.ExitDone, "note", "-c", "pipeline.yaml", "--actor", "ana", g.ID, "waits\x1b[2J for a survey").says("noted on group " + g.ID)
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "table").prints("note by ana, ", "for a survey").hides("\x1b[2J")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "ndjson").prints("note on group " + g.ID)
+	d.want(cli.ExitDone, "note", "-c", "pipeline.yaml", "--remove", g.ID)
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "table").hides("note by")
+	alone := append(append([]string{}, d.alone()...), "note", "--topic", "features.dlq")
+	d.want(cli.ExitUsage, append(alone, g.ID, "text")...).says("the first change of a dead letter makes it")
+}

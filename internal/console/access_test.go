@@ -262,7 +262,7 @@ func TestBrowser_S4_6_signs_in_and_out(t *testing.T) {
 	p.Type("input[name=secret]", annasToken)
 	p.ClickOn("main button")
 	p.Await(`document.querySelector("h1").innerText == "id-a"`)
-	p.Click("Discard…")
+	p.Click("Discard it…")
 	p.Type("input[name=reason]", "surveyed anew")
 	p.Click("Discard 1 dead letter")
 	p.Await(`document.querySelector(".badge.done")`)

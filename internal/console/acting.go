@@ -39,6 +39,7 @@ func forms() map[string]func(*Console, *http.Request) (string, error) {
 		"/drafts/{id}":          (*Console).doReplay,
 		"/undo/{id}":            (*Console).doUndo,
 		"/replays/{id}/{order}": (*Console).doOrder,
+		"/notes/{id}":           (*Console).doNote,
 	}
 }
 
@@ -93,13 +94,9 @@ func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filte
 	if v.Missing, err = c.missing(ctx); err != nil {
 		return page{}, err
 	}
-	chosen := f
-	if verb != verbReplay {
-		if chosen, err = replay.Verb(verb).Selection(f); err != nil {
-			return page{}, err
-		}
-	} else if len(f.Statuses) == 0 && len(f.IDs) == 0 {
-		chosen.Statuses = []deadletters.Status{deadletters.Pending}
+	chosen, err := selectionOf(verb, f)
+	if err != nil {
+		return page{}, err
 	}
 	groups, err := c.letters.Chosen(ctx, chosen)
 	if err != nil {
@@ -116,6 +113,51 @@ func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filte
 	encoded, err := json.Marshal(f)
 	v.Filter, out.Change = string(encoded), v
 	return out, err
+}
+
+// selectionOf is the filter of the dead letters that a verb changes of those that a filter selects.
+func selectionOf(verb string, f deadletters.Filter) (deadletters.Filter, error) {
+	if verb != verbReplay {
+		return replay.Verb(verb).Selection(f)
+	}
+	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
+		f.Statuses = []deadletters.Status{deadletters.Pending}
+	}
+	return f, nil
+}
+
+// offer is a change that a list leads to, and how many dead letters it is about.
+type offer struct {
+	Verb    string
+	Letters int
+}
+
+// offersOf lists the changes that are about something, of selected dead letters that are counted by status.
+func offersOf(f deadletters.Filter, states map[deadletters.Status]int) (offers []offer) {
+	for _, verb := range append([]replay.Verb{verbReplay}, replay.Verbs()...) {
+		o := offer{Verb: string(verb)}
+		chosen, err := selectionOf(o.Verb, f)
+		for status, n := range states {
+			if err == nil && (len(chosen.Statuses) == 0 || slices.Contains(chosen.Statuses, status)) {
+				o.Letters += n
+			}
+		}
+		if o.Letters > 0 {
+			offers = append(offers, o)
+		}
+	}
+	return offers
+}
+
+// LetterOffers lists what can be done to the dead letter of the page.
+func (p page) LetterOffers() (verbs []string) {
+	verbs = []string{verbReplay}
+	for _, verb := range replay.Verbs() {
+		if slices.Contains(verb.From(), deadletters.Status(p.Letter.Status)) {
+			verbs = append(verbs, string(verb))
+		}
+	}
+	return verbs
 }
 
 func (c *Console) missing(ctx context.Context) (names []string, err error) {
@@ -286,6 +328,22 @@ func (c *Console) doUndo(r *http.Request) (string, error) {
 func (c *Console) doOrder(r *http.Request) (string, error) {
 	id := r.PathValue("id")
 	return "/replays/" + url.PathEscape(id), c.changes.order(r.Context(), id, r.PathValue("order"), whoAsks(r).Name)
+}
+
+// doNote writes a note on a group.
+func (c *Console) doNote(r *http.Request) (string, error) {
+	var seen time.Time
+	if text := r.PostForm.Get("seen"); text != "" {
+		var err error
+		if seen, err = time.Parse(time.RFC3339, text); err != nil {
+			return "", usage("seen: %w", err)
+		}
+	}
+	if c.maskOf(r.Context()) != nil {
+		return "", hidden("notes")
+	}
+	id := r.PathValue("id")
+	return "/?" + url.Values{"group": {id}}.Encode(), c.letters.WriteNote(r.Context(), id, strings.ReplaceAll(r.PostForm.Get("note"), "\r\n", "\n"), whoAsks(r).Name, &seen)
 }
 
 // shows returns the page of an operation that was started, once it has begun or ended where that is soon.

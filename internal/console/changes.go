@@ -30,6 +30,8 @@ const (
 	keptDrafts = 8
 	// keptActs is how many operations of this process are remembered, for what kept them from beginning.
 	keptActs = 100
+	// leasePatience is how long an operation waits for another operator's to end.
+	leasePatience = 10 * time.Minute
 	// atOnce is how long a request waits for what it started, so that a small dry run needs no second look.
 	atOnce = 1500 * time.Millisecond
 )
@@ -293,7 +295,7 @@ func numberIsTyped(letters int) bool { return letters > replay.ManyLetters }
 func (c consent) confirm(letters int) error { return c.check(letters, false) }
 
 func (w *workbench) call(verb string, f deadletters.Filter, id string, c consent) replay.Call {
-	call := replay.Call{By: c.by, Reason: c.reason}
+	call := replay.Call{By: c.by, Reason: c.reason, Lease: replay.LeaseOptions{Wait: leasePatience}}
 	if w.GoOn != nil {
 		call.GoOn = w.GoOn(c.by, verb, f, id, c.reason)
 	}

@@ -120,7 +120,7 @@ func TestBrowser_S4_6_S4_8_mends_a_dead_letter(t *testing.T) {
 	d := newDeskOf(t, &Changes{}, letter("a", 0))
 	address := listening(d)
 	p := browser.Open(address+"/letters/a", 1280, 900)
-	p.Click("Edit…")
+	p.Click("Edit it…")
 	p.AwaitText("The whole value")
 	var done bool
 	must.Do(t, p.Eval(`document.querySelector("textarea").value = `+"`"+mended+"`"+`; true`, &done))

@@ -37,6 +37,7 @@ type desk struct {
 	writer  *kgo.Client
 	index   string // file
 	source  string // coordinate reference system; empty is the default
+	repairs string // geometry.validity; empty is reject
 	now     time.Time
 	console *Console
 	changes *Changes            // nil is read-only
@@ -102,8 +103,8 @@ pipeline:
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
 metrics: { listen: "" }
-transform: { geometry: { source_crs: "%s" } }
-`, strings.Join(d.broker.ListenAddrs(), ", "), cmp.Or(d.source, "EPSG:4326"))
+transform: { geometry: { source_crs: "%s", validity: %s } }
+`, strings.Join(d.broker.ListenAddrs(), ", "), cmp.Or(d.source, "EPSG:4326"), cmp.Or(d.repairs, "reject"))
 }
 
 func (d *desk) put(records ...*kgo.Record) {

@@ -27,6 +27,8 @@ type LettersAnswer struct {
 	Letters []dlq.LetterJSON `json:"letters"`
 	Total   *int             `json:"total,omitempty"` // dead letters that the filters select; with the first page only
 	Next    string           `json:"next,omitempty"`  // cursor of the next page; absent with the last one
+
+	byState map[deadletters.Status]int // of the total
 }
 
 // LetterAnswer is one dead letter.
@@ -97,7 +99,7 @@ func (c *Console) pageOf(ctx context.Context, fresh Freshness, selected dlqindex
 			return LettersAnswer{}, err
 		}
 		if first && after == nil {
-			out.Total = &part.Total
+			out.Total, out.byState = &part.Total, part.ByState
 		}
 		for i := range part.Letters {
 			bytes += listedSize(&part.Letters[i])

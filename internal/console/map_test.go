@@ -117,11 +117,12 @@ func TestBrowser_S4_6_draws_shapes(t *testing.T) {
 		const mark = document.querySelector("svg .fault").getBoundingClientRect(), area = document.querySelector("svg .area").getBoundingClientRect()
 		return Math.abs(mark.x + mark.width / 2 - area.x - area.width / 2) < 2 && area.width > 100
 	})()`)
-	for _, c := range []struct{ geometry, path, want string }{
+	for _, c := range []struct{ geometry, also, want string }{
 		{`{"type":"Point","coordinates":[8,47]}`, "/geometry/coordinates", "circle 320,180 cross translate(320 180)"},
 		{`{"type":"LineString","coordinates":[[100,0],[1100,0]]}`, "/geometry/coordinates/1/0", "line M29.1 180L610.9 180 cross translate(610.9 180)"},
 		{`{"type":"MultiPolygon","coordinates":[[[[100,0],[1100,0],[1100,100],[100,0]]],[]]}`, "/geometry/coordinates/9", "area M29.1 209.1L610.9 209.1L610.9 150.9L29.1 209.1Z"},
 		{`{"type":"GeometryCollection","geometries":[{"type":"MultiPoint","coordinates":[[100,0],[1100,0]]},{"type":"LineString","coordinates":[]}]}`, "", "circle 29,180 circle 611,180"},
+		{`{"type":"Point","coordinates":[0,0]}`, `{"type":"LineString","coordinates":[[0,0],[1100,0]]}`, "circle 29,180 line repaired M29.1 180L610.9 180"},
 		{`{"type":"LineString","coordinates":[[0,0],[10,0],[10,"x"]]}`, "", ""},
 		{`{"type":"LineString","coordinates":[[-1.7e308,0],[1.7e308,1]]}`, "", ""},
 		{`{"type":"Point","coordinates":[]}`, "", ""},
@@ -131,14 +132,33 @@ func TestBrowser_S4_6_draws_shapes(t *testing.T) {
 		if err := p.Eval(fmt.Sprintf(`(() => {
 			const svg = document.querySelector("svg.map")
 			svg.replaceChildren()
-			delete svg.dataset.place
+			for (const name of ["place", "repaired"]) delete svg.dataset[name]
+			svg.dataset.path = ""
 			svg.dataset.geometry = %q
-			svg.dataset.path = %q
+			svg.dataset[%[2]q.startsWith("{") ? "repaired" : "path"] = %[2]q
 			try { drawShape(svg) } catch { return "" }
 			return [...svg.children].map((e) => e.matches(".fault") ? "cross " + e.getAttribute("transform") : e.matches("circle") ? "circle " + Math.round(e.cx.baseVal.value) + "," + Math.round(e.cy.baseVal.value)
 				: e.getAttribute("d") && e.getAttribute("class") + " " + e.getAttribute("d")).filter(Boolean).join(" ")
-		})()`, c.geometry, c.path), &got); err != nil || got != c.want {
+		})()`, c.geometry, c.also), &got); err != nil || got != c.want {
 			t.Errorf("%.80s: %q, want %q (%v)", c.geometry, got, c.want, err)
 		}
+	}
+}
+
+// Where today's transform repairs a geometry, the page has it before and after.
+func TestShape_S4_6_before_and_after_a_repair(t *testing.T) {
+	d := newDesk(t, letter("a", 0))
+	if text := shown(d, "/letters/a", http.StatusOK); !strings.Contains(text, `data-repaired=""`) {
+		t.Error(text)
+	}
+	d.stop()
+	d.repairs = "repair"
+	d.open()
+	of := read[LetterAnswer](d, "/api/letters/a").Letter
+	if !of.Today.Passes || !strings.Contains(string(of.Repaired), `"geometry":{"type":"MultiPolygon"`) || !strings.Contains(string(of.Feature), `"geometry":{"type":"Polygon"`) {
+		t.Errorf("%+v: %s, %s", of.Today, of.Feature, of.Repaired)
+	}
+	if text := shown(d, "/letters/a", http.StatusOK); !strings.Contains(text, "as today's transform repairs it") || !strings.Contains(text, `data-repaired="{&#34;type&#34;:&#34;MultiPolygon`) {
+		t.Error(text)
 	}
 }

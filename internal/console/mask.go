@@ -175,7 +175,7 @@ func (m mask) detail(d *dlq.DetailJSON) {
 		return
 	}
 	m.letter(&d.LetterJSON)
-	for _, text := range []*json.RawMessage{&d.Feature, &d.Text} {
+	for _, text := range []*json.RawMessage{&d.Feature, &d.Repaired, &d.Text} {
 		if len(*text) > 0 {
 			*text = m.value(*text)
 		}
@@ -198,6 +198,9 @@ func (m mask) groups(groups []dlq.GroupJSON) {
 	for i := range groups {
 		if m != nil {
 			hide(&groups[i].Message, &groups[i].Example.Message)
+			if n := groups[i].Note; n != nil {
+				hide(&n.Text)
+			}
 		}
 	}
 }
@@ -227,8 +230,11 @@ func (m mask) job(j *control.Job) {
 
 func (m mask) actions(actions []replay.Action) {
 	for i := range actions {
-		if m != nil {
-			hide(&actions[i].Filter)
+		if a := &actions[i]; m != nil {
+			hide(&a.Filter)
+			if a.Operation == "" { // a note, perhaps
+				hide(&a.What)
+			}
 		}
 	}
 }

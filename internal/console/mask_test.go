@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -77,6 +78,7 @@ func TestMask_S4_6_tells_nothing(t *testing.T) {
 		_, group, _ = strings.Cut(groups, `"id":"`)
 		group, _, _ = strings.Cut(group, `"`)
 	}
+	must.Do(t, o.console.letters.WriteNote(t.Context(), group, "her name is "+secret, "eve", nil))
 	seen := 0
 	for _, path := range append(everything(), "/?group="+group) {
 		if strings.Contains(o.as(evesToken, path).Body.String(), secret) {

@@ -75,16 +75,17 @@ type page struct {
 	Groups  GroupsAnswer
 	Chosen  *chosen // group
 	Letters LettersAnswer
+	Offers  []offer // of what is listed
 
-	Letter  *dlq.DetailJSON // of the page of one dead letter
-	Value   shownText
-	Shape   string // its geometry as GeoJSON, when a browser can draw it
-	Map     *mapView
-	Change  *changeView
-	Edit    *editView
-	Replays *ReplaysAnswer
-	Replay  *ReplayAnswer
-	Audit   *AuditAnswer
+	Letter          *dlq.DetailJSON // of the page of one dead letter
+	Value           shownText
+	Shape, Repaired string // its geometry as GeoJSON, and as today's transform repairs it; empty where there is none to draw
+	Map             *mapView
+	Change          *changeView
+	Edit            *editView
+	Replays         *ReplaysAnswer
+	Replay          *ReplayAnswer
+	Audit           *AuditAnswer
 
 	Who       access.Identity // who looks
 	CanChange bool
@@ -158,7 +159,15 @@ func (c *Console) homePage(ctx context.Context, q query) (page, error) {
 	if ids := listed.values["group"]; len(ids) == 1 {
 		out.Chosen = c.chosenOf(ctx, out.Groups.Groups, ids[0])
 	}
-	out.Letters, err = c.pageOf(ctx, out.Fresh, selected, after)
+	if out.Letters, err = c.pageOf(ctx, out.Fresh, selected, after); err != nil || c.changes == nil {
+		return out, err
+	}
+	states := out.Letters.byState
+	if states == nil {
+		states, err = c.letters.ByState(ctx, selected)
+	}
+	selected.Limit = 0
+	out.Offers = offersOf(selected.Filter, states)
 	return out, err
 }
 
@@ -169,14 +178,20 @@ func (c *Console) letterPage(ctx context.Context, q query) (page, error) {
 	}
 	out := c.blank("/", of.Letter.ID)
 	out.Fresh, out.Letter = of.Fresh, &of.Letter
-	var feature struct{ Geometry json.RawMessage }
-	if json.Unmarshal(of.Letter.Feature, &feature) == nil && bytes.HasPrefix(feature.Geometry, []byte("{")) && len(feature.Geometry) <= drawnShape {
-		out.Shape = string(feature.Geometry)
-	}
+	out.Shape, out.Repaired = shapeOf(of.Letter.Feature), shapeOf(of.Letter.Repaired)
 	if of.Letter.Value != nil {
 		out.Value = mark(*of.Letter.Value, cmp.Or(of.Letter.Refused, &replay.Refused{}).Path)
 	}
 	return out, nil
+}
+
+// shapeOf returns the geometry of a feature, as far as a browser can draw it.
+func shapeOf(feature []byte) string {
+	var f struct{ Geometry json.RawMessage }
+	if json.Unmarshal(feature, &f) != nil || !bytes.HasPrefix(f.Geometry, []byte("{")) || len(f.Geometry) > drawnShape {
+		return ""
+	}
+	return string(f.Geometry)
 }
 
 func (c *Console) replaysPage(ctx context.Context, q query) (page, error) {

@@ -138,7 +138,7 @@ func (v *tour) lookAround() {
 func (v *tour) edit() {
 	v.Go(v.site + "/?code=invalid_number")
 	v.ClickOn("main tr td.id a[href^='/letters/']")
-	v.Click("Edit…")
+	v.Click("Edit it…")
 	v.AwaitText("The whole value")
 	v.look("edit")
 	v.Type("input[name='to:/properties/use']", " of land")
@@ -154,7 +154,7 @@ func (v *tour) edit() {
 func (v *tour) replay() {
 	v.Click("Dead letters")
 	v.Click("http_timeout")
-	v.Click("Replay…")
+	v.ClickOn(`#listed a[href*="verb=replay"]`)
 	v.Await(`[...document.querySelectorAll("button")].some(b => b.innerText.startsWith("Dry run of "))`)
 	v.look("change-replay")
 	v.ClickOn("main form button")
@@ -177,7 +177,7 @@ func (v *tour) replay() {
 func (v *tour) discard() {
 	v.Click("Dead letters")
 	v.Click("geometry_invalid")
-	v.Click("Discard…")
+	v.ClickOn(`#listed a[href*="verb=discard"]`)
 	v.look("change-discard")
 	v.Type("input[name=reason]", "surveyed anew")
 	v.ClickOn("button.do")

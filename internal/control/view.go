@@ -57,6 +57,7 @@ type View struct {
 	Lease     *Lease              // the replayer that is at work; nil when none says so
 	Jobs      map[string]Job      // of replayers, at work and ended, by their ids
 	JobOrders map[string]JobOrder // the latest for each job, by the job's id
+	Notes     map[string]Note     // on groups of dead letters, by the group's id
 	Again     bool                // read again from the start: Next may be smaller than that of an earlier view
 
 	orderedB map[string]int64 // offset of the latest order for a batch, that ended its quarantine too
@@ -88,7 +89,7 @@ func ViewOf(records []*kgo.Record) (View, error) {
 // clone gives a view that does not change with v.
 func (v View) clone() View {
 	v.Batches, v.orderedB = maps.Clone(v.Batches), maps.Clone(v.orderedB)
-	v.Jobs, v.JobOrders = maps.Clone(v.Jobs), maps.Clone(v.JobOrders)
+	v.Jobs, v.JobOrders, v.Notes = maps.Clone(v.Jobs), maps.Clone(v.JobOrders), maps.Clone(v.Notes)
 	return v
 }
 
@@ -109,6 +110,10 @@ func (v *View) apply(r *kgo.Record) error {
 	}
 	if id, isOrder := strings.CutPrefix(key, jobOrderPrefix); isOrder {
 		v.applyJobOrder(id, r.Value)
+		return nil
+	}
+	if group, isNote := strings.CutPrefix(key, notePrefix); isNote {
+		v.applyNote(group, r.Value)
 		return nil
 	}
 	if key == leaseKey {

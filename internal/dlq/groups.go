@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
@@ -22,7 +23,8 @@ type Group struct {
 	// to 1; -1 when it is not known.
 	Share float64
 
-	Values *Values // for which they are refused; nil when they were not asked for
+	Note   *control.Note // that a person wrote on it; nil without one
+	Values *Values       // for which they are refused; nil when they were not asked for
 }
 
 // Groups gives the groups of the selected letters, the largest first. A limit bounds the groups.
@@ -46,6 +48,7 @@ func (s *Service) Groups(ctx context.Context, q dlqindex.Query) ([]Group, error)
 			out[i].Share = min(float64(out[i].Count)/float64(traffic), 1)
 		}
 	}
+	s.annotate(ctx, out)
 	return out, nil
 }
 

@@ -15,6 +15,7 @@ type DetailJSON struct {
 	State       *deadletters.State `json:"state"`
 	Headers     []HeaderJSON       `json:"headers"`
 	Feature     json.RawMessage    `json:"feature"`
+	Repaired    json.RawMessage    `json:"repaired,omitempty"`   // the feature with its geometry as today's transform repairs it; absent where it does not
 	Text        json.RawMessage    `json:"value_text,omitempty"` // of a DLQ without a pipeline: an Avro value as JSON
 	DecodeError string             `json:"decode_error,omitempty"`
 	Today       *plan.Verdict      `json:"today"`             // null for a letter that is gone, and without a pipeline
@@ -27,7 +28,7 @@ type DetailJSON struct {
 
 // NewDetailJSON makes the JSON of a detail.
 func NewDetailJSON(d Detail) DetailJSON {
-	out := DetailJSON{LetterJSON: NewLetterJSON(d.Letter), Headers: []HeaderJSON{}, Feature: d.Feature, Text: d.Text, Refused: d.Refused, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
+	out := DetailJSON{LetterJSON: NewLetterJSON(d.Letter), Headers: []HeaderJSON{}, Feature: d.Feature, Repaired: d.Repaired, Text: d.Text, Refused: d.Refused, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
 	if out.Hops == nil {
 		out.Hops = []audit.Event{}
 	}

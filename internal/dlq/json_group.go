@@ -14,6 +14,7 @@ type GroupJSON struct {
 	Replayed  int            `json:"replayed"`
 	Statuses  map[string]int `json:"statuses"`
 	Example   ExampleJSON    `json:"example"`
+	Note      *NoteJSON      `json:"note,omitempty"`
 	Values    *ValuesJSON    `json:"values,omitempty"` // with --values
 }
 
@@ -21,6 +22,13 @@ type GroupJSON struct {
 type ExampleJSON struct {
 	ID      string `json:"id"`
 	Message string `json:"message"`
+}
+
+// NoteJSON is what a person wrote on a group.
+type NoteJSON struct {
+	Text string `json:"text"`
+	By   string `json:"by"`
+	At   string `json:"at"`
 }
 
 // NewGroupJSON makes the JSON of a group.
@@ -36,6 +44,9 @@ func NewGroupJSON(g Group) GroupJSON {
 	}
 	if g.Share >= 0 {
 		out.Share = &g.Share
+	}
+	if g.Note != nil {
+		out.Note = &NoteJSON{g.Note.Text, g.Note.By, TimeText(g.Note.At)}
 	}
 	if g.Values != nil {
 		out.Values = newValuesJSON(g.Values)

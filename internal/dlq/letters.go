@@ -43,6 +43,15 @@ func (s *Service) Count(ctx context.Context, q dlqindex.Query) (int, error) {
 	return d.Count(ctx, q)
 }
 
+// ByState counts the letters that a query selects by their status (see [dlqindex.DLQ.ByState]).
+func (s *Service) ByState(ctx context.Context, q dlqindex.Query) (map[deadletters.Status]int, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.ByState(ctx, q)
+}
+
 // Contents is Letters with what each letter carries, fetched a page at a time, so that any number
 // of letters needs the memory of a few. A letter whose record the topic no longer has comes
 // without content.

@@ -13,13 +13,5 @@ func (s *Service) Trend(ctx context.Context, q dlqindex.Query, from time.Time, p
 	if err != nil {
 		return nil, err
 	}
-	out := make([]int, parts)
-	for i := range out {
-		q.Since = from.Add(time.Duration(i) * part)
-		q.Until = q.Since.Add(part)
-		if out[i], err = d.Count(ctx, q); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return d.Trend(ctx, q, from, part, parts)
 }

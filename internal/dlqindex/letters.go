@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -71,15 +73,63 @@ func (d *DLQ) Count(ctx context.Context, q Query) (n int, err error) {
 }
 
 func (d *DLQ) count(t *tx, q Query) (n int, err error) {
+	states, err := d.byState(t, q)
+	for _, some := range states {
+		n += some
+	}
+	return n, err
+}
+
+// ByState counts the letters that a query selects by their status; the unreadable are under "". A limit does not bound it.
+func (d *DLQ) ByState(ctx context.Context, q Query) (out map[deadletters.Status]int, err error) {
+	err = d.store.reading(ctx, func(t *tx) (err error) {
+		out, err = d.byState(t, q)
+		return err
+	})
+	return out, wrapped("count dead letters of "+d.topic, err)
+}
+
+func (d *DLQ) byState(t *tx, q Query) (map[deadletters.Status]int, error) {
 	stop := q.watch()
 	defer stop()
-	if q.unfiltered() {
-		err = t.row("SELECT coalesce(CAST(sum(letters) AS BIGINT), 0) FROM @dead_letter_count WHERE dlq = ? AND gone = ?", d.number, flag(q.Gone)).Scan(&n)
-		return n, err
+	text := "SELECT status, CAST(sum(letters) AS BIGINT) FROM @dead_letter_count WHERE dlq = ? AND gone = ? GROUP BY status HAVING sum(letters) > 0"
+	args := []any{d.number, flag(q.Gone)}
+	if !q.unfiltered() {
+		c := d.condition(q)
+		text, args = "SELECT q.status, count(*) FROM @dead_letter_queue AS q"+c.where()+" GROUP BY q.status", c.args
 	}
-	c := d.condition(q)
-	err = t.row("SELECT count(*) FROM @dead_letter_queue AS q"+c.where(), c.args...).Scan(&n)
-	return n, err
+	out := map[deadletters.Status]int{}
+	return out, t.found(text, func(rows *sql.Rows) error {
+		var status deadletters.Status
+		var n int
+		err := rows.Scan(&status, &n)
+		out[readable(status)] = n
+		return err
+	}, args...)
+}
+
+// Trend counts the letters of a query that died last in each of some parts of a time, which are equally long and begin at from.
+func (d *DLQ) Trend(ctx context.Context, q Query, from time.Time, part time.Duration, parts int) ([]int, error) {
+	out := make([]int, parts)
+	err := d.store.reading(ctx, func(t *tx) error {
+		at, c := "v.%s", d.condition(q)
+		if t.engine == PostgreSQL {
+			at = "CAST(v.%s AS TIMESTAMPTZ)"
+		}
+		var bounds []any
+		for i := range parts {
+			begin := from.Add(time.Duration(i) * part)
+			bounds = append(bounds, strconv.Itoa(i), SQLite.bound(begin), SQLite.bound(begin.Add(part)))
+		}
+		return t.found("WITH v (part, low, high) AS (VALUES "+placeholders(parts, 3)+") SELECT CAST(v.part AS INTEGER), (SELECT count(*) FROM @dead_letter_queue AS q"+c.where()+
+			" AND q.rejected_at >= "+fmt.Sprintf(at, "low")+" AND q.rejected_at < "+fmt.Sprintf(at, "high")+") FROM v", func(rows *sql.Rows) error {
+			var i, n int
+			err := rows.Scan(&i, &n)
+			out[i] = n
+			return err
+		}, append(bounds, c.args...)...)
+	})
+	return out, wrapped("count dead letters of "+d.topic, err)
 }
 
 // Places calls fn for each selected letter, in the order of the query and at most q.Limit of them, with its id and the place of its last

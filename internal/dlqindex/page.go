@@ -38,9 +38,10 @@ func ParseCursor(text string) (Cursor, error) {
 
 // Page is some letters of a query.
 type Page struct {
-	Letters []deadletters.Letter // without content
-	Total   int                  // letters that the query selects; counted with the first page only, else 0
-	Next    *Cursor              // of the next page; nil if this is the last one
+	Letters []deadletters.Letter       // without content
+	Total   int                        // letters that the query selects; counted with the first page only, else 0
+	ByState map[deadletters.Status]int // of the total; nil if that is not counted. The unreadable are under ""
+	Next    *Cursor                    // of the next page; nil if this is the last one
 }
 
 // Page returns the letters of a query that follow a cursor, in the order of the query: at most q.Limit, and at most 2000.
@@ -57,23 +58,30 @@ func (d *DLQ) Page(ctx context.Context, q Query, after *Cursor) (Page, error) {
 		if err != nil {
 			return err
 		}
-		page.Total = len(ids)
 		more := len(ids) > q.Limit
 		if more {
 			ids = ids[:q.Limit]
 		}
-		if page.Letters, err = d.read(t, ids); err != nil || !more {
+		if page.Letters, err = d.read(t, ids); err != nil {
+			return err
+		}
+		if after == nil && more {
+			page.ByState, err = d.byState(t, q)
+		} else if after == nil {
+			page.ByState = map[deadletters.Status]int{}
+			for i := range page.Letters {
+				page.ByState[page.Letters[i].Status]++
+			}
+		}
+		if !more || err != nil {
 			return err
 		}
 		last := &page.Letters[q.Limit-1]
 		page.Next = &Cursor{last.At.UnixMilli(), last.DLQ.Partition, last.DLQ.Offset}
-		if after == nil {
-			page.Total, err = d.count(t, q)
-		}
-		return err
+		return nil
 	})
-	if after != nil {
-		page.Total = 0
+	for _, n := range page.ByState {
+		page.Total += n
 	}
 	return page, wrapped("select dead letters of "+d.topic, err)
 }

@@ -157,6 +157,20 @@ func (m *Mapping) Map(ctx context.Context, f *transform.Feature) (*transform.Fea
 	return m.transformer.Map(ctx, f, gates)
 }
 
+// Repaired returns a feature with the geometry that the gates put in the place of its own, as GeoJSON; nil where they leave it as it came.
+func (m *Mapping) Repaired(ctx context.Context, f *transform.Feature) ([]byte, error) {
+	gates, err := m.transformer.Gate(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	repaired := *f
+	changed := false
+	if repaired.Geometry, changed = gates.Repaired(); !changed {
+		return nil, nil
+	}
+	return m.GeoJSON(&repaired)
+}
+
 // features lists what a record holds: one feature, those of a collection, or none when it is a delete.
 func features(content *envelope.Content) []*transform.Feature {
 	switch {

@@ -63,6 +63,15 @@ type Gated struct {
 // `validity: flag`; otherwise nil.
 func (g *Gated) Violation() *Violation { return g.violation }
 
+// Repaired returns the geometry that the gates put in the place of the feature's own, with the feature's axis order. ok is false where it
+// stays as it came.
+func (g *Gated) Repaired() (geometry Geometry, ok bool) {
+	if g.changed && g.source.AxisOrder() == crs.AxisYX {
+		return swapped(g.geometry), true
+	}
+	return g.geometry, g.changed
+}
+
 // gating is the work of the gates on one feature.
 type gating struct {
 	Gated

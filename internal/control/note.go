@@ -1,0 +1,60 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+)
+
+// notePrefix begins the key of the note on a group of dead letters, before the group's id.
+const notePrefix = "note/"
+
+// MaxNote is the most bytes of a note.
+const MaxNote = 900
+
+// Note is what a person wrote on a group of dead letters.
+type Note struct {
+	Text string    `json:"text"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+// noteWire is the JSON of a note.
+type noteWire struct {
+	Version int `json:"version"`
+	Note
+}
+
+// PutNote writes a note on a group in the place of the one before; one without a text removes it. check may refuse by what the topic says
+// right before; nil refuses nothing.
+func (w *Writer) PutNote(ctx context.Context, group string, n Note, check func(View) error) error {
+	order := &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(notePrefix + group)}
+	message := "removed the note on group " + group
+	if n.Text != "" {
+		value, err := json.Marshal(noteWire{version, n})
+		if err != nil {
+			return fmt.Errorf("encode a note: %w", err)
+		}
+		order.Value, message = value, "note on group "+group+": "+n.Text
+	}
+	_, err := w.write(ctx, order, w.event(audit.StateChanged, State{Code: CodeOperator, By: n.By, At: n.At}, message), check)
+	return err
+}
+
+// applyNote takes in one record. One that cannot be read is no note.
+func (v *View) applyNote(group string, value []byte) {
+	var w noteWire
+	if len(value) > maxJobBytes || json.Unmarshal(value, &w) != nil || w.Text == "" {
+		delete(v.Notes, group)
+		return
+	}
+	if v.Notes == nil {
+		v.Notes = map[string]Note{}
+	}
+	v.Notes[group] = w.Note
+}

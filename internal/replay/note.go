@@ -1,0 +1,47 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+// Notes returns what people wrote on groups of dead letters, by the ids of the groups.
+func (s *Service) Notes(ctx context.Context) (map[string]control.Note, error) {
+	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
+	if s.unmade(err) {
+		return nil, nil
+	}
+	return view.Notes, err
+}
+
+// WriteNote writes a note on a group in the place of the one before; an empty text removes it. seen is the time of the note that the writer
+// has read, or zero for none; when another one is there meanwhile, nothing is written. A nil seen overwrites any.
+func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *time.Time) error {
+	text = strings.TrimSpace(text)
+	if !utf8.ValidString(text) || len(text) > control.MaxNote {
+		return fmt.Errorf("%w: the note has %d bytes; use a text of at most %d", ErrOptions, len(text), control.MaxNote)
+	}
+	if err := checkActor(by); err != nil {
+		return err
+	}
+	missing, err := s.MissingTopics(ctx)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: notes are kept in %s, which does not exist yet: the first change of a dead letter makes it", ErrOptions, s.cfg.Topics.Control)
+	}
+	note := control.Note{Text: text, By: cmp.Or(by, s.by), At: s.now().UTC().Truncate(time.Millisecond)}
+	return control.NewWriter(s.cfg, s.opts).PutNote(ctx, group, note, func(v control.View) error {
+		if now := v.Notes[group]; seen != nil && !now.At.Equal(*seen) {
+			return fmt.Errorf("%w: %s has written another note meanwhile; nothing was written", ErrOptions, cmp.Or(now.By, "somebody"))
+		}
+		return nil
+	})
+}
