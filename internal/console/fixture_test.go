@@ -79,6 +79,9 @@ func (d *desk) open() {
 		d.t.Fatal(err)
 	}
 	d.console.index.rest, d.console.index.patience = 0, answerTimeout // no test depends on the speed of a machine
+	if d.console.pipeline != nil {
+		d.console.pipeline.rest = 0
+	}
 	d.stop = sync.OnceFunc(func() {
 		d.console.Close()
 		letters.Close()

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -16,10 +18,21 @@ type pipeline struct {
 	service  *replay.Service
 	overview *replay.Overview // follows the status topic; not safe for concurrent use
 	turn     chan struct{}    // holds one token while somebody reads
+	moves    atomic.Pointer[moves]
+	rest     time.Duration // for which moves count as new
 }
 
 func newPipeline(s *replay.Service) *pipeline {
-	return &pipeline{service: s, overview: s.Overview(), turn: make(chan struct{}, 1)}
+	return &pipeline{service: s, overview: s.Overview(), turn: make(chan struct{}, 1), rest: flowRest}
+}
+
+// flowRest is for how long an answer about the flow counts as new: it takes a request for each partition of the retry topics.
+const flowRest = 5 * time.Second
+
+// moves is the last answer about the flow.
+type moves struct {
+	FlowAnswer
+	read time.Time
 }
 
 // ReplaysAnswer has the replays in progress.
@@ -83,12 +96,21 @@ func (c *Console) replays(ctx context.Context, _ query) (ReplaysAnswer, error) {
 }
 
 func (c *Console) flow(ctx context.Context, _ query) (FlowAnswer, error) {
+	now := c.now()
+	if c.pipeline != nil {
+		if kept := c.pipeline.moves.Load(); kept != nil && now.Sub(kept.read) < c.pipeline.rest {
+			return FlowAnswer{newFreshness(kept.read, now, kept.Fresh.Offsets), kept.Flow, kept.Instances}, nil
+		}
+	}
 	flow, fresh, err := ask(ctx, c, func(p *pipeline) (*replay.Flow, error) { return p.service.Flow(ctx) })
 	out := FlowAnswer{Fresh: fresh, Flow: flow}
 	if err == nil && flow != nil {
 		for _, address := range c.metrics {
 			out.Instances = append(out.Instances, status.Ask(ctx, address, flow.Pipeline))
 		}
+	}
+	if err == nil {
+		c.pipeline.moves.Store(&moves{out, now})
 	}
 	return out, err
 }

@@ -26,6 +26,7 @@ type flowView struct {
 	Others  []string // instances with another mapping than the pipeline file
 	Unknown []string // instances of which that is not known
 	Asked   []status.Instance
+	Read    string // when
 }
 
 func newFlowView(of FlowAnswer) *flowView {
@@ -33,7 +34,7 @@ func newFlowView(of FlowAnswer) *flowView {
 	if f == nil {
 		return nil
 	}
-	v := &flowView{Flow: *f, Asked: of.Instances}
+	v := &flowView{Flow: *f, Asked: of.Instances, Read: of.Fresh.At}
 	for _, m := range f.Members {
 		switch m.Mapping {
 		case f.Mapping:
