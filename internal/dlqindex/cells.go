@@ -32,18 +32,31 @@ const (
 	placed  = "q.west BETWEEN -1e9 AND 1e9 AND q.east BETWEEN -1e9 AND 1e9 AND q.south BETWEEN -1e9 AND 1e9 AND q.north BETWEEN -1e9 AND 1e9"
 )
 
+// manyPlaces is from how many letters on a map of all is made of the cells that are counted beforehand.
+const manyPlaces = 10_000
+
 // Cells counts the selected letters by the cells of a grid over the query's bounding box, or without one over all centres.
 func (d *DLQ) Cells(ctx context.Context, q Query, columns, rows int) (Cells, error) {
 	stop := q.watch()
 	defer stop()
 	var out Cells
 	err := d.store.reading(ctx, func(t *tx) error {
+		if q.unfiltered() {
+			if done, err := d.manyCounted(t, q, &out, columns, rows); done || err != nil {
+				return err
+			}
+		}
 		known, err := d.extent(t, q, &out)
 		if err != nil || known == 0 {
 			return err
 		}
 		if err := d.cells(t, q, &out, columns, rows); err != nil {
 			return err
+		}
+		if t.engine == SQLite {
+			if err := t.exampleIDs(out.Each); err != nil {
+				return err
+			}
 		}
 		out.Outside = known
 		for _, cell := range out.Each {
@@ -54,12 +67,25 @@ func (d *DLQ) Cells(ctx context.Context, q Query, columns, rows int) (Cells, err
 	return out, wrapped("place the dead letters of "+d.topic, err)
 }
 
+// manyCounted is counted for many letters.
+func (d *DLQ) manyCounted(t *tx, q Query, out *Cells, columns, rows int) (done bool, err error) {
+	total, err := d.count(t, q)
+	if err != nil || total < manyPlaces {
+		return false, err
+	}
+	return d.counted(t, q, out, columns, rows)
+}
+
 // extent finds out which part of the world the grid covers. It returns how many letters have a place.
 func (d *DLQ) extent(t *tx, q Query, out *Cells) (known int, err error) {
 	c := d.condition(q)
 	var west, south, east, north sql.NullFloat64
 	const of = " FILTER (WHERE " + placed + ")"
-	err = t.found("SELECT min("+centreX+")"+of+", min("+centreY+")"+of+", max("+centreX+")"+of+", max("+centreY+")"+of+", count(*)"+of+", count(*) FROM @dead_letter_queue AS q"+c.where(),
+	edges := "min(" + centreX + ")" + of + ", min(" + centreY + ")" + of + ", max(" + centreX + ")" + of + ", max(" + centreY + ")" + of
+	if q.BBox != nil {
+		edges = "NULL, NULL, NULL, NULL"
+	}
+	err = t.found("SELECT "+edges+", count(*)"+of+", count(*) FROM "+t.placesOf(q)+c.where(),
 		func(rows *sql.Rows) error {
 			return rows.Scan(&west, &south, &east, &north, &known, &out.NoPlace)
 		}, c.args...)
@@ -85,12 +111,16 @@ func (d *DLQ) cells(t *tx, q Query, out *Cells, columns, rows int) error {
 		}
 		return "CAST(" + number + " AS INTEGER)"
 	}
+	id := "q.id"
+	if t.engine == SQLite {
+		id = "q.rowid" // see exampleIDs
+	}
 	c := d.condition(q)
 	c.add(placed)
 	c.add(x+" BETWEEN ? AND ? AND "+centreY+" BETWEEN ? AND ?", view.West, view.East, view.South, view.North)
 	text := "SELECT g.x, g.y, count(*), CAST(sum(g.pending) AS BIGINT), avg(g.centre_x), avg(g.centre_y), min(g.id) FROM (SELECT " +
 		whole("("+x+" - ?) / ?") + " AS x, " + whole("("+centreY+" - ?) / ?") + " AS y, " + x + " AS centre_x, " + centreY + " AS centre_y, " +
-		"CASE WHEN q.status = 'pending' THEN 1 ELSE 0 END AS pending, q.id AS id FROM @dead_letter_queue AS q" + c.where() + ") AS g GROUP BY g.x, g.y ORDER BY g.y, g.x"
+		"CASE WHEN q.status = 'pending' THEN 1 ELSE 0 END AS pending, " + id + " AS id FROM " + t.placesOf(q) + c.where() + ") AS g GROUP BY g.x, g.y ORDER BY g.y, g.x"
 	return t.found(text, func(rows *sql.Rows) error {
 		var cell Cell
 		var column, row int
@@ -109,6 +139,34 @@ func (d *DLQ) cells(t *tx, q Query, out *Cells, columns, rows int) error {
 		out.Each = append(out.Each, cell)
 		return nil
 	}, append([]any{view.West, wide, view.South, high}, c.args...)...)
+}
+
+// placesOf names the table with the index of SQLite that has all that a map needs, where a query filters by nothing else: the rows are large.
+func (t *tx) placesOf(q Query) string {
+	if t.engine == SQLite && q.Text == "" && len(q.Headers)+len(q.Features)+len(q.IDs) == 0 {
+		return "@dead_letter_queue AS q INDEXED BY idx_dlq_died"
+	}
+	return "@dead_letter_queue AS q"
+}
+
+// exampleIDs puts the ids of letters in the place of the numbers of their rows, which alone every index of SQLite has.
+func (t *tx) exampleIDs(cells []Cell) error {
+	at := make(map[string]*Cell, len(cells))
+	numbers := make([]string, len(cells))
+	for i := range cells {
+		numbers[i] = cells[i].Example
+		at[numbers[i]] = &cells[i]
+	}
+	return chunked(numbers, func(some []string) error {
+		return t.found("SELECT CAST(q.rowid AS TEXT), q.id FROM @dead_letter_queue AS q WHERE q.rowid IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
+			var number, id string
+			err := rows.Scan(&number, &id)
+			if cell := at[number]; cell != nil {
+				cell.Example = id
+			}
+			return err
+		}, arguments(some)...)
+	})
 }
 
 // cellSize divides a span, so that its end lies in the last cell, too.

@@ -161,6 +161,7 @@ func (c *checker) compare(t *tx) error {
 	recount.trim()
 	differences(c, "letters per group and status", have.counts, recount.counts)
 	differences(c, "pending letters per day", have.days, recount.days)
+	differences(c, "letters per cell of a map", have.cells, recount.cells)
 	return nil
 }
 

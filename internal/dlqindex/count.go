@@ -10,6 +10,7 @@ import (
 
 // counted is what the counters need of a letter.
 type counted struct {
+	id             string
 	gone           bool
 	group          string
 	status         deadletters.Status // as the table has it
@@ -17,15 +18,27 @@ type counted struct {
 	code, pipeline string
 	size           int64
 	replayed       bool // it was put back at least once
+	placed         bool // it has a place
+	x, y           float64
 }
 
 // counted returns what the counters need of a letter that the table has.
 func (r *row) counted() counted {
 	c := &r.Control
-	return counted{
-		gone: r.gone, group: r.Group, status: r.Status, at: r.At, code: plain(c.ErrorCode), pipeline: plain(c.Pipeline), size: int64(r.Size),
+	out := counted{
+		id: plain(r.ID), gone: r.gone, group: r.Group, status: r.Status, at: r.At, code: plain(c.ErrorCode), pipeline: plain(c.Pipeline), size: int64(r.Size),
 		replayed: isReplayed(r.Status, c.ReplayCount, r.State.ReprocessCount),
 	}
+	box := r.box
+	if box == nil {
+		if parsed, err := deadletters.ParseBBox(c.BBox); err == nil {
+			box = &parsed
+		}
+	}
+	if box != nil {
+		out.x, out.y, out.placed = centreOf(box)
+	}
+	return out
 }
 
 // isReplayed reports whether a letter was put back at least once, by its header or by its state.
@@ -53,9 +66,14 @@ type dayKey struct{ day, code, pipeline string }
 type tally struct {
 	counts map[countKey]sums
 	days   map[dayKey]int64
+
+	cells    map[cellKey]cellSums
+	examples map[cellKey]string // a letter of each cell that has one more
 }
 
-func newTally() *tally { return &tally{counts: map[countKey]sums{}, days: map[dayKey]int64{}} }
+func newTally() *tally {
+	return &tally{counts: map[countKey]sums{}, days: map[dayKey]int64{}, cells: map[cellKey]cellSums{}, examples: map[cellKey]string{}}
+}
 
 // add counts a letter n times; -1 takes it out.
 func (c *tally) add(l counted, n int64) {
@@ -64,6 +82,9 @@ func (c *tally) add(l counted, n int64) {
 	c.counts[key] = sums{s.letters + n, s.bytes + n*l.size, s.replayed + n*flag(l.replayed)}
 	if !l.gone && l.status == deadletters.Pending {
 		c.days[dayKey{l.at.UTC().Format(time.DateOnly), l.code, l.pipeline}] += n
+	}
+	if l.placed {
+		c.addCells(&l, n)
 	}
 }
 
@@ -79,6 +100,7 @@ func flag(b bool) int64 {
 func (c *tally) trim() {
 	maps.DeleteFunc(c.counts, func(_ countKey, s sums) bool { return s == sums{} })
 	maps.DeleteFunc(c.days, func(_ dayKey, n int64) bool { return n == 0 })
+	maps.DeleteFunc(c.cells, func(_ cellKey, s cellSums) bool { return s == cellSums{} })
 }
 
 // write adds the differences to the counters of a DLQ. The transaction holds the DLQ's lock.
@@ -99,7 +121,10 @@ func (c *tally) write(t *tx, dlq int64) error {
 	}
 	_, err = t.rows("INSERT INTO @dead_letter_day AS d (dlq, day, error_code, pipeline_name, pending) VALUES ", days,
 		" ON CONFLICT (dlq, day, error_code, pipeline_name) DO UPDATE SET pending = d.pending + excluded.pending")
-	return err
+	if err != nil {
+		return err
+	}
+	return c.writeCells(t, dlq)
 }
 
 // counters reads the counters of a DLQ.
@@ -122,6 +147,9 @@ func (t *tx) counters(dlq int64) (*tally, error) {
 		c.days[key] = n
 		return err
 	}, dlq)
+	if err == nil {
+		err = c.readCells(t, dlq)
+	}
 	c.trim()
 	return c, err
 }

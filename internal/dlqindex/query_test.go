@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -249,6 +250,18 @@ func TestCells_S4_6_count_centres_by_a_grid(t *testing.T) {
 		}
 		all := ask(Query{}, 4, 2)
 		expect.That(t, all.NoPlace == 4 && all.View == (deadletters.BBox{West: -178, South: -19, East: 179, North: 50.5}), "%+v", all)
+		var counted Cells
+		must.Do(t, w.store.reading(t.Context(), func(x *tx) error {
+			_, err := w.dlq().counted(x, Query{}, &counted, 40, 20)
+			return err
+		}))
+		expect.That(t, len(counted.Each) == 4 && counted.NoPlace == 4, "%+v", counted)
+		for _, cell := range counted.Each {
+			asked := ask(Query{Filter: deadletters.Filter{BBox: &cell.Area}}, 1, 1)
+			asked.Each[0].Area, cell.Area, cell.Example = deadletters.BBox{}, deadletters.BBox{}, asked.Each[0].Example
+			cell.X, cell.Y = math.Round(cell.X*1e3)/1e3, math.Round(cell.Y*1e3)/1e3
+			expect.That(t, same(asked.Each, []Cell{cell}), "%+v, asked %+v", cell, asked)
+		}
 		near := ask(Query{Filter: deadletters.Filter{BBox: &deadletters.BBox{West: 8, South: 47, East: 11, North: 51}}}, 3, 4)
 		want := []Cell{
 			{Letters: 2, Pending: 1, X: 8.5, Y: 47.5, Area: deadletters.BBox{West: 8, South: 47, East: 9, North: 48}, Example: "0"},

@@ -51,7 +51,7 @@ func narrow() []column {
 	return kept(func(c column) bool {
 		return slices.Contains([]string{
 			"id", "pipeline_name", "rejected_at", "reprocess_count", "status", "gone", "group_id", "error_code", deathsColumn, firstColumn, "replay_count",
-			"value_size", "replay_id", "state_at", "state_dlq",
+			"value_size", "bbox", "replay_id", "state_at", "state_dlq",
 		}, c.name)
 	})
 }
