@@ -44,8 +44,7 @@ type desk struct {
 	metrics []string            // of instances
 	begin   func() *access.Gate // as each start of the command does
 	gate    *access.Gate
-	stop    func()                                         // ends the console, as the end of the command does
-	answers func(*http.Request) *httptest.ResponseRecorder // by another server than console; nil is by it
+	stop    func() // ends the console, as the end of the command does
 }
 
 // newDesk starts a broker with records, and a console whose clock stands still. Every request refreshes the index.
@@ -157,9 +156,6 @@ func request(path string) *http.Request {
 }
 
 func (d *desk) ask(r *http.Request) *httptest.ResponseRecorder {
-	if d.answers != nil {
-		return d.answers(r)
-	}
 	w := httptest.NewRecorder()
 	d.console.Handler().ServeHTTP(w, r.WithContext(d.t.Context()))
 	return w

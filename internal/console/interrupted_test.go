@@ -1,12 +1,7 @@
 package console
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"maps"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -116,53 +112,76 @@ func TestChanges_S4_6_S4_8_two_operators_at_once(t *testing.T) {
 	anna.wantBackOnce(4)
 }
 
-// away sends the requests of an operator to a server elsewhere.
-func (o *operator) away(r *http.Request, address string) *httptest.ResponseRecorder {
-	o.t.Helper()
-	at := must.Get(url.Parse(address))(o.t)
-	body := must.Get(io.ReadAll(r.Body))(o.t)
-	out := must.Get(http.NewRequestWithContext(o.t.Context(), r.Method, address+strings.TrimPrefix(r.URL.RequestURI(), "/"), bytes.NewReader(body)))(o.t)
-	out.Header = r.Header.Clone()
-	if out.Header.Get("Origin") != "" {
-		out.Header.Set("Origin", "http://"+at.Host)
-	}
-	answer := must.Get((&http.Transport{}).RoundTrip(out))(o.t)
-	defer answer.Body.Close()
-	w := httptest.NewRecorder()
-	maps.Copy(w.Header(), answer.Header)
-	w.WriteHeader(answer.StatusCode)
-	must.Get(io.Copy(w, answer.Body))(o.t)
-	return w
+// dryRun makes a dry run by clicks, from where a page leads to one, and fills its form.
+func dryRun(p *chromium.Page, letters int, canary string) {
+	p.Click(fmt.Sprintf("Dry run of %d dead letters", letters))
+	p.Type("input[name=reason]", "it answers")
+	p.Type("input[name=typed]", fmt.Sprint(letters))
+	p.Await(`document.querySelector("input[name=canary]").value = "` + canary + `"`)
 }
 
-// The server is killed in the middle of a replay and started again: the page says that it stopped and how much is back, and the rest goes on.
+// goesOnBy carries out by clicks what an operation left.
+func (o *operator) goesOnBy(p *chromium.Page, left, letters int) {
+	o.t.Helper()
+	p.AwaitText(fmt.Sprintf("Go on with %d dead letters…", left))
+	o.wantBackOnce(letters - left)
+	p.Click(fmt.Sprintf("Go on with %d dead letters…", left))
+	dryRun(p, left, "0")
+	p.Click(fmt.Sprintf("Replay %d dead letters", left))
+	p.Await(`document.querySelector(".badge.done")`)
+	o.wantBackOnce(letters)
+}
+
+// In browsers: two operators replay the same dead letters, and a permission is lost while the page of a replay is open.
+func TestBrowser_S4_6_S4_8_two_operators_and_a_lost_permission(t *testing.T) {
+	testrun.Nightly(t)
+	one, other := chromium.Start(t), chromium.Start(t) // of two pages of one, one is hidden, and rests
+	o := newOperator(t, 0)
+	o.passing(4)
+	address := listening(o.desk)
+	anna, ben := one.Open(address+"/?code=timeout", 1280, 900), other.Open(address+"/?code=timeout", 1280, 900)
+	for p, canary := range map[*chromium.Page]string{anna: "1", ben: "0"} {
+		p.Click("Replay 4 dead letters…")
+		dryRun(p, 4, canary)
+	}
+	anna.Click("Replay 4 dead letters")
+	anna.AwaitText("1 of 4 dead letters") // nobody finishes the canary
+	ben.Click("Replay 4 dead letters")
+	ben.AwaitText("once nobody else changes dead letters")
+	o.wantBackOnce(1)
+	fault := o.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "features", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	anna.Click("Cancel")
+	anna.AwaitText("cancelled")
+	ben.AwaitText("Write topic features")
+	fault.Remove()
+	o.goesOnBy(anna, 3, 4)
+}
+
+// The server is killed while the page of a replay is open, and started again: the page says so, then that the replay stopped and how much is
+// back, and the rest goes on by a click.
 func TestServeKilled_S4_6_S4_8_in_the_middle_of_a_replay(t *testing.T) {
 	testrun.Nightly(t)
+	browser := chromium.Start(t)
 	o := newOperator(t, 0)
 	o.passing(6)
 	dir := t.TempDir()
 	replayer := must.Get(proc.Build(t.Context(), dir, "replayer"))(t)["replayer"]
 	file := filepath.Join(dir, "pipeline.yaml")
 	must.Do(t, os.WriteFile(file, []byte(o.pipelineFile()), 0o600))
-	serve := func() *proc.Process {
-		p := proc.Start(t, proc.Spec{Path: replayer, Dir: dir, Args: []string{"serve", "-c", file, "--listen", "127.0.0.1:0", "--allow-changes", "--actor", "anna", "--index", filepath.Join(dir, "index.sqlite")}})
-		address := p.WaitFor(t.Context(), t, p.Stdout, regexp.MustCompile(`http://\S+/`))[0]
-		o.cookie, o.answers = nil, func(r *http.Request) *httptest.ResponseRecorder { return o.away(r, address) }
-		return p
+	serve := func(at string) (*proc.Process, string) {
+		p := proc.Start(t, proc.Spec{Path: replayer, Dir: dir, Args: []string{"serve", "-c", file, "--listen", at, "--allow-changes", "--actor", "anna", "--index", filepath.Join(dir, "index.sqlite")}})
+		return p, p.WaitFor(t.Context(), t, p.Stdout, regexp.MustCompile(`http://(\S+)/`))[1]
 	}
-	server := serve()
-	to, consent := o.planned(6, "2")
-	job, _ := o.follows(to, consent)
-	o.until(job, "<dt>Put back</dt><dd>2 of 6 dead letters</dd>")
+	server, at := serve("127.0.0.1:0")
+	p := browser.Open("http://"+at+"/?code=timeout", 1280, 900)
+	p.Click("Replay 6 dead letters…")
+	dryRun(p, 6, "2")
+	p.Click("Replay 6 dead letters")
+	p.AwaitText("2 of 6 dead letters")
 	if !server.Kill() {
 		t.Fatal("the server had ended before")
 	}
-	serve()
-	page := o.until(job, ">Go on with 4 dead letters…</a>")
-	if !strings.Contains(page, ">stopped<") || !strings.Contains(page, "killed") {
-		t.Error(page)
-	}
-	o.wantBackOnce(2)
-	o.goesOn(job, 4)
-	o.wantBackOnce(6)
+	p.AwaitText("the server does not answer")
+	serve(at)
+	o.goesOnBy(p, 4, 6)
 }

@@ -164,7 +164,7 @@ func (m *Mapping) Repaired(ctx context.Context, f *transform.Feature) ([]byte, e
 		return nil, err
 	}
 	repaired := *f
-	changed := false
+	var changed bool
 	if repaired.Geometry, changed = gates.Repaired(); !changed {
 		return nil, nil
 	}
