@@ -127,7 +127,7 @@ func TestBrowser_S4_6_S4_8_replays_with_a_canary_and_undoes_a_discard(t *testing
 	p.Type("input[name=reason]", "surveyed anew")
 	p.Click("Discard 2 dead letters")
 	p.Await(`document.querySelector(".badge.done")`)
-	p.Click("Undo…")
+	p.Click("Undo 2 dead letters…")
 	p.Type("input[name=reason]", "needed after all")
 	p.Click("Take back 2 dead letters")
 	p.Await(`document.querySelector(".badge.done") && document.querySelector("h1").innerText.startsWith("undo-")`)

@@ -187,6 +187,6 @@ func (v *tour) discard() {
 	v.look("audit-operation")
 	v.Go(v.site + "/replays")
 	v.ClickOn("main tr:nth-child(2) td.id a")
-	v.Click("Undo…")
+	v.ClickOn("a[href^='/undo/']")
 	v.look("undo")
 }
