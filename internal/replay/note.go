@@ -13,6 +13,9 @@ import (
 
 // Notes returns what people wrote on groups of dead letters, by the ids of the groups.
 func (s *Service) Notes(ctx context.Context) (map[string]control.Note, error) {
+	if s.files != nil {
+		return nil, nil
+	}
 	view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control)
 	if s.unmade(err) {
 		return nil, nil
@@ -29,6 +32,9 @@ func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *t
 	}
 	if err := checkActor(by); err != nil {
 		return err
+	}
+	if s.files != nil {
+		return fmt.Errorf("%w: notes are kept in a topic for everybody, and what is known of this DLQ is in %s", ErrOptions, s.files.Path())
 	}
 	missing, err := s.MissingTopics(ctx)
 	if err != nil {
