@@ -28,8 +28,7 @@ func serving(t *testing.T, d *desk, args ...string) (address string, stop func()
 		ended <- Run(ctx, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...))
 		_ = printed.Close()
 	}()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	must.That(t, err == nil, "no address: %v", err)
+	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
 	code, done := cli.Exit(-1), false
 	stop = func() cli.Exit {
 		if !done {
@@ -113,15 +112,12 @@ func TestServe_S4_6_for_those_who_may(t *testing.T) {
 	} {
 		write(text)
 		d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--access", "access.yaml")
-		if !strings.Contains(d.err.String(), want) || d.out.Len() > 0 {
-			t.Errorf("%s: %s%s", text, &d.err, &d.out)
-		}
+		expect.That(t, strings.Contains(d.err.String(), want) && d.out.Len() <= 0, "%s: %s%s", text, &d.err, &d.out)
 	}
 	write("url: http://127.0.0.1\n" + people)
 	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--access", "access.yaml", "--actor", "ben")
 	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--access", "nowhere.yaml")
 	d.want(cli.ExitUsage, "serve", "-c", "pipeline.yaml", "--access", "access.yaml", "--listen", "0.0.0.0:0")
-	if address, _ := serving(t, d, "-c", "pipeline.yaml", "--access", "access.yaml"); address != "http://127.0.0.1/" {
-		t.Errorf("it says %s", address)
-	}
+	address, _ := serving(t, d, "-c", "pipeline.yaml", "--access", "access.yaml")
+	expect.That(t, address == "http://127.0.0.1/", "it says %s", address)
 }

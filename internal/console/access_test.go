@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -19,6 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -64,18 +66,14 @@ func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
 	}
 	for _, path := range []string{"/api/letters", "/api/letters/id-a/value", "/api/openapi.json", "/api/nowhere"} {
 		w := o.get(path)
-		if said := o.refused(w, http.StatusUnauthorized); said.Code != "not_signed_in" || w.Header().Get("WWW-Authenticate") != "Bearer" {
-			t.Errorf("%s: %+v", path, said)
-		}
+		said := o.refused(w, http.StatusUnauthorized)
+		expect.That(t, said.Code == "not_signed_in" && w.Header().Get("WWW-Authenticate") == "Bearer", "%s: %+v", path, said)
 	}
 	for _, path := range []string{"/change", "/dry-run", "/undo/x", "/sign-out", "/replays/x/cancel"} {
-		if w := o.send(path, url.Values{}); w.Code != http.StatusUnauthorized {
-			t.Errorf("POST %s: %d", path, w.Code)
-		}
+		expect.Equal(t, o.send(path, url.Values{}).Code, http.StatusUnauthorized, "POST", path)
 	}
-	if page := o.see("/sign-in?to=/audit"); strings.Contains(page, "features") || !strings.Contains(page, `value="/audit"`) {
-		t.Error(page)
-	}
+	page := o.see("/sign-in?to=/audit")
+	expect.That(t, !strings.Contains(page, "features") && strings.Contains(page, `value="/audit"`), "%v", page)
 	if w := o.signIn("wrong", "/audit"); w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), "nobody has this token") || !strings.Contains(w.Body.String(), `value="/audit"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -89,9 +87,8 @@ func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
 	}
 	r := o.posting("/sign-in", url.Values{"secret": {annasToken}})
 	r.Header.Set("Origin", "http://elsewhere.example")
-	if w := o.ask(r); w.Code != http.StatusForbidden || len(w.Result().Cookies()) > 0 {
-		t.Errorf("a form of another page signs in: %d", w.Code)
-	}
+	w := o.ask(r)
+	expect.That(t, w.Code == http.StatusForbidden && len(w.Result().Cookies()) <= 0, "a form of another page signs in: %d", w.Code)
 }
 
 // Who may look sees no button, and what is sent all the same changes nothing. What is changed bears the name of who signed in.
@@ -103,51 +100,36 @@ func TestAccess_S4_6_roles(t *testing.T) {
 	for path, w := range map[string]*httptest.ResponseRecorder{
 		"page": o.with(request("/edit/id-a")), "preview": o.send("/edit/id-a", good), "save": o.send("/edit/id-a/save", good),
 	} {
-		if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "anna may not edit") {
-			t.Errorf("%s of an edit: %d %s", path, w.Code, w.Body)
-		}
+		expect.That(t, w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "anna may not edit"), "%s of an edit: %d %s", path, w.Code, w.Body)
 	}
 	o.signIn(bobsToken, "/")
 	for _, path := range []string{"/", "/letters/id-a", "/audit", "/replays"} {
-		if page := o.see(path); strings.Contains(page, "/change") || strings.Contains(page, "/undo") || !strings.Contains(page, "<span>bob</span>") {
-			t.Errorf("%s: %s", path, page)
-		}
+		page := o.see(path)
+		expect.That(t, !strings.Contains(page, "/change") && !strings.Contains(page, "/undo") && strings.Contains(page, "<span>bob</span>"), "%s: %s", path, page)
 	}
 	for path, form := range map[string]url.Values{
 		"/change": with(form(o.see("/")), "verb", "discard", "filter", `{"ids":["id-a"]}`, "expect", "1", "reason", "x"), "/dry-run": good, "/undo/x": good, "/replays/x/cancel": good,
 	} {
-		if w := o.send(path, form); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "bob may not change") {
-			t.Errorf("POST %s: %d %s", path, w.Code, w.Body)
-		}
+		w := o.send(path, form)
+		expect.That(t, w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "bob may not change"), "POST %s: %d %s", path, w.Code, w.Body)
 	}
-	if w := o.ask(o.posting("/change?verb=discard", nil)); w.Code != http.StatusForbidden {
-		t.Errorf("%d", w.Code)
-	}
+	expect.Equal(t, o.ask(o.posting("/change?verb=discard", nil)).Code, http.StatusForbidden)
 	o.cookie = annas
-	if w := o.send("/change", with(good, "token", "")); w.Code != http.StatusForbidden {
-		t.Errorf("without the token of the session: %d", w.Code)
-	}
+	expect.Equal(t, o.send("/change", with(good, "token", "")).Code, http.StatusForbidden, "without the token of the session")
 	good = with(form(o.see("/change?verb=discard&id=id-a")), "reason", "gone for good")
 	to, _ := o.follows("/change", good)
 	o.until(to, ">done<")
-	if page := o.see("/audit"); !strings.Contains(page, "<td>anna<br>") {
-		t.Error(page)
-	}
+	page := o.see("/audit")
+	expect.That(t, strings.Contains(page, "<td>anna<br>"), "%v", page)
 	r := request("/api/letters")
 	r.Header.Set("Authorization", "Bearer "+bobsToken)
-	if w := o.ask(r); w.Code != http.StatusOK {
-		t.Errorf("a program with bob's token: %d", w.Code)
-	}
-	if w := o.send("/sign-out", form(o.see("/"))); w.Code != http.StatusSeeOther {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	if w := o.send("/change", good); w.Code != http.StatusUnauthorized {
-		t.Errorf("after the sign-out: %d", w.Code)
-	}
+	expect.Equal(t, o.ask(r).Code, http.StatusOK, "a program with bob's token")
+	w := o.send("/sign-out", form(o.see("/")))
+	expect.That(t, w.Code == http.StatusSeeOther, "%d %s", w.Code, w.Body)
+	expect.Equal(t, o.send("/change", good).Code, http.StatusUnauthorized, "after the sign-out")
 	r.URL.RawQuery = "status=discarded"
-	if w := o.ask(r); !strings.Contains(w.Body.String(), `"total":1`) {
-		t.Errorf("what was changed: %s", w.Body)
-	}
+	w = o.ask(r)
+	expect.That(t, strings.Contains(w.Body.String(), `"total":1`), "what was changed: %s", w.Body)
 }
 
 // with sends a request in the session.
@@ -191,28 +173,21 @@ func TestAccess_S4_6_behind_a_real_proxy(t *testing.T) {
 	}
 	_, page := get("/change?verb=discard&id=id-a")
 	good := with(form(page), "reason", "gone for good")
-	if code, said := post("/change", good, strings.Replace(site, "https", "http", 1)); code != http.StatusForbidden {
-		t.Errorf("a form of an unencrypted page: %d %s", code, said)
-	}
+	code, said := post("/change", good, strings.Replace(site, "https", "http", 1))
+	expect.That(t, code == http.StatusForbidden, "a form of an unencrypted page: %d %s", code, said)
 	user = "carl"
-	if code, said := post("/change", good, site); code != http.StatusForbidden || !strings.Contains(said, "carl may not change") {
-		t.Errorf("%d %s", code, said)
-	}
+	code, said = post("/change", good, site)
+	expect.That(t, code == http.StatusForbidden && strings.Contains(said, "carl may not change"), "%d %s", code, said)
 	user = "anna"
-	if code, said := post("/change", good, site); code != http.StatusOK {
-		t.Errorf("%d %s", code, said)
-	}
-	if _, page := get("/audit"); !strings.Contains(page, "<td>anna<br>") {
-		t.Error(page)
-	}
+	code, said = post("/change", good, site)
+	expect.That(t, code == http.StatusOK, "%d %s", code, said)
+	_, page = get("/audit")
+	expect.That(t, strings.Contains(page, "<td>anna<br>"), "%v", page)
 	user = ""
-	if code, _ := get("/"); code != http.StatusForbidden {
-		t.Errorf("the proxy names nobody: %d", code)
-	}
+	code, _ = get("/")
+	expect.That(t, code == http.StatusForbidden, "the proxy names nobody: %d", code)
 	direct := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, console.String(), http.NoBody))(t)
-	if answer := must.Get(http.DefaultClient.Do(direct))(t); answer.StatusCode != http.StatusMisdirectedRequest {
-		t.Errorf("around the proxy, without its host name: %d", answer.StatusCode)
-	}
+	expect.Equal(t, must.Get(http.DefaultClient.Do(direct))(t).StatusCode, http.StatusMisdirectedRequest, "around the proxy, without its host name")
 }
 
 // The console encrypts by itself, and its cookies go nowhere unencrypted.
@@ -235,9 +210,7 @@ func TestAccess_S4_6_over_TLS(t *testing.T) {
 	}
 	answer := must.Get(ask(tls.VersionTLS13))(t)
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		t.Errorf("%d", answer.StatusCode)
-	}
+	expect.That(t, answer.StatusCode == http.StatusOK, "%d", answer.StatusCode)
 	if old, err := ask(tls.VersionTLS11); err == nil {
 		old.Body.Close()
 		t.Error("TLS 1.1 is spoken")
@@ -280,4 +253,68 @@ func writeKeyPair(t *testing.T, pair tls.Certificate, cert, key string) {
 	encoded := must.Get(x509.MarshalPKCS8PrivateKey(pair.PrivateKey))(t)
 	must.Do(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), 0o600))
 	must.Do(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), 0o600))
+}
+
+// A web page can point a name of its own to this machine; its requests carry that name.
+func TestGuard_S4_6_refuses_other_host_names(t *testing.T) {
+	d := newDesk(t, letter("a", 0))
+	for host, want := range map[string]int{
+		"127.0.0.1:8480": http.StatusOK, "localhost:8480": http.StatusOK, "LOCALHOST": http.StatusOK, "[::1]:8480": http.StatusOK, "127.9.9.9": http.StatusOK,
+		"rebound.example:8480": http.StatusMisdirectedRequest, "127.0.0.1.rebound.example": http.StatusMisdirectedRequest, "localhost.rebound.example": http.StatusMisdirectedRequest,
+		"": http.StatusMisdirectedRequest, "0.0.0.0:8480": http.StatusMisdirectedRequest, "10.0.0.1": http.StatusMisdirectedRequest, "[::]": http.StatusMisdirectedRequest, "localhost@rebound.example": http.StatusMisdirectedRequest,
+	} {
+		for _, path := range []string{"/api/stats", "/", "/api/openapi.json"} {
+			r := request(path)
+			r.Host = host
+			w := d.ask(r)
+			got := w.Code
+			expect.That(t, got == want || want == http.StatusOK && path != "/api/stats", "Host %q: %s: %d, want %d", host, path, got, want)
+			expect.That(t, want == http.StatusOK || !strings.Contains(w.Body.String(), "letters"), "Host %q: %s tells something: %s", host, path, w.Body)
+		}
+	}
+}
+
+func TestGuard_S4_6_only_reads_and_sends_its_headers_always(t *testing.T) {
+	d := newDesk(t)
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodHead} {
+		r := request("/api/letters")
+		r.Method = method
+		w := d.ask(r)
+		expect.That(t, w.Code == http.StatusMethodNotAllowed && w.Header().Get("Allow") == "GET", "%s: %d", method, w.Code)
+	}
+	r := request("/api/letters")
+	r.ContentLength = -1
+	d.refused(d.ask(r), http.StatusRequestEntityTooLarge)
+	for _, path := range []string{"/api/stats", "/api/nowhere", "/api/letters?x=1", "/api/openapi.json"} {
+		r := request(path)
+		r.Header.Set("Origin", "https://elsewhere.example")
+		h := d.ask(r).Header()
+		expect.That(t, h.Get("Cache-Control") == "no-store" && h.Get("X-Content-Type-Options") == "nosniff" && strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'") && h.Get("Access-Control-Allow-Origin") == "",
+			"%s: %v", path, h)
+	}
+}
+
+func TestGuard_S4_6_works_on_so_many_requests_at_once(t *testing.T) {
+	d := newDesk(t)
+	for range maxRequests {
+		d.console.slots <- struct{}{}
+	}
+	w := d.get("/api/stats")
+	if said := d.refused(w, http.StatusTooManyRequests); said.Code != "busy" || w.Header().Get("Retry-After") == "" {
+		t.Errorf("%+v, %v", said, w.Header())
+	}
+	<-d.console.slots
+	read[StatsAnswer](d, "/api/stats")
+	expect.That(t, len(d.console.slots) == maxRequests-1, "%d requests are counted", len(d.console.slots))
+}
+
+func TestListen_S4_6_at_loopback_only(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "console.example:0", "127.0.0.1"} {
+		l, err := Listen(t.Context(), address, access.Loopback(""))
+		expect.That(t, errors.Is(err, ErrAddress), "%s: %v, %v", address, l, err)
+	}
+	l := must.Get(Listen(t.Context(), "localhost:0", access.Loopback("")))(t)
+	defer l.Close()
+	_, err := Listen(t.Context(), l.Addr().String(), access.Loopback(""))
+	expect.That(t, err != nil && !errors.Is(err, ErrAddress) && strings.Contains(err.Error(), "--listen"), "a port that is taken: %v", err)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -21,10 +23,7 @@ import (
 // listening serves a console until the test ends and returns its address. What has to know the address before is run first.
 func listening(d *desk, first ...func(address string)) string {
 	d.t.Helper()
-	l, err := Listen(d.t.Context(), "127.0.0.1:0", d.gate)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	l := must.Get(Listen(d.t.Context(), "127.0.0.1:0", d.gate))(d.t)
 	address := "http://" + l.Addr().String()
 	for _, f := range first {
 		f(address)
@@ -34,9 +33,7 @@ func listening(d *desk, first ...func(address string)) string {
 	go func() { ended <- d.console.Serve(ctx, l) }()
 	d.t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			d.t.Error(err)
-		}
+		expect.Do(d.t, <-ended)
 	})
 	return address
 }
@@ -61,9 +58,8 @@ func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
 	p.Click("Audit")
 	p.Click("fix-1")
 	p.AwaitText("gone for good")
-	if log := p.Log(); len(log) > 0 {
-		t.Errorf("the console of the browser is not empty: %s", strings.Join(log, "\n"))
-	}
+	log := p.Log()
+	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
 }
 
 // consuming runs the pipeline's consumer until the test ends.
@@ -71,13 +67,10 @@ func consuming(d *desk) {
 	d.t.Helper()
 	cfg := d.configure()
 	admin := kadm.NewClient(d.writer)
-	if report, err := topics.Ensure(d.t.Context(), admin, topics.Plan(cfg)); err != nil {
-		d.t.Fatalf("%s, %v", report, err)
-	}
+	report, err := topics.Ensure(d.t.Context(), admin, topics.Plan(cfg))
+	must.That(d.t, err == nil, "%s, %v", report, err)
 	c, err := consumer.New(cfg, consumer.Options{})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, err)
 	ctx, cancel := context.WithCancel(d.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
@@ -137,9 +130,8 @@ func TestBrowser_S4_6_S4_8_replays_with_a_canary_and_undoes_a_discard(t *testing
 	for _, want := range []string{"the service answers again", "surveyed anew", "needed after all", "anna"} {
 		p.AwaitText(want)
 	}
-	if log := p.Log(); len(log) > 0 {
-		t.Errorf("the console of the browser is not empty: %s", strings.Join(log, "\n"))
-	}
+	log := p.Log()
+	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
 }
 
 // hostile texts would run a script, steer a terminal, or turn the direction of writing in a page that shows them otherwise than as text.
@@ -182,12 +174,10 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 			"!document.title.endsWith('Switchback')":                                                                                       "the title is another",
 		} {
 			yes := false
-			if err := p.Eval(expression, &yes); err != nil || yes {
-				t.Errorf("%s: %s (%v)", path, wrong, err)
-			}
+			err := p.Eval(expression, &yes)
+			expect.That(t, err == nil && !yes, "%s: %s (%v)", path, wrong, err)
 		}
 	}
-	if log := p.Log(); len(log) > 0 {
-		t.Errorf("the console of the browser is not empty: %.3000s", strings.Join(log, "\n"))
-	}
+	log := p.Log()
+	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %.3000s", strings.Join(log, "\n"))
 }

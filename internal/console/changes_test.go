@@ -11,6 +11,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -41,9 +43,7 @@ func (o *operator) see(path string) string {
 	if cookies := w.Result().Cookies(); len(cookies) > 0 {
 		o.cookie = cookies[0]
 	}
-	if w.Code != http.StatusOK {
-		o.t.Fatalf("%s: %d %s", path, w.Code, w.Body)
-	}
+	must.That(o.t, w.Code == http.StatusOK, "%s: %d %s", path, w.Code, w.Body)
 	return w.Body.String()
 }
 
@@ -77,9 +77,7 @@ func (o *operator) posting(path string, form url.Values) *http.Request {
 func (o *operator) follows(path string, form url.Values) (to, page string) {
 	o.t.Helper()
 	w := o.send(path, form)
-	if w.Code != http.StatusSeeOther {
-		o.t.Fatalf("%s: %d %s", path, w.Code, w.Body)
-	}
+	must.That(o.t, w.Code == http.StatusSeeOther, "%s: %d %s", path, w.Code, w.Body)
 	return w.Header().Get("Location"), o.see(w.Header().Get("Location"))
 }
 
@@ -110,30 +108,21 @@ func with(form url.Values, pairs ...string) url.Values {
 func TestChanges_S4_6_discards_and_undoes(t *testing.T) {
 	o := newOperator(t, 3)
 	page := o.see("/change?verb=discard&id=id-a&id=id-b")
-	if !strings.Contains(page, ">Discard 2 dead letters</button>") {
-		t.Fatal(page)
-	}
+	must.That(t, strings.Contains(page, ">Discard 2 dead letters</button>"), "%v", page)
 	to, _ := o.follows("/change", with(form(page), "reason", "gone for good"))
 	page = o.until(to, ">done<")
-	if got := o.statuses(); got["discarded"] != 2 || got["pending"] != 1 {
-		t.Errorf("%v", got)
-	}
+	got := o.statuses()
+	expect.That(t, got["discarded"] == 2 && got["pending"] == 1, "%v", got)
 	operation := strings.TrimPrefix(to, "/replays/")
-	if events := o.see("/audit?operation=" + operation); !strings.Contains(events, "<td>anna</td>") || !strings.Contains(events, "<td>gone for good</td>") {
-		t.Error(events)
-	}
-	if !strings.Contains(page, `href="/undo/`+operation+`"`) {
-		t.Error(page)
-	}
+	events := o.see("/audit?operation=" + operation)
+	expect.That(t, strings.Contains(events, "<td>anna</td>") && strings.Contains(events, "<td>gone for good</td>"), "%v", events)
+	expect.That(t, strings.Contains(page, `href="/undo/`+operation+`"`), "%v", page)
 	page = o.see("/undo/" + operation)
-	if !strings.Contains(page, ">Take back 2 dead letters</button>") {
-		t.Fatal(page)
-	}
+	must.That(t, strings.Contains(page, ">Take back 2 dead letters</button>"), "%v", page)
 	to, _ = o.follows("/undo/"+operation, with(form(page), "reason", "still needed"))
 	o.until(to, ">done<")
-	if got := o.statuses(); got["pending"] != 3 {
-		t.Errorf("%v", got)
-	}
+	got = o.statuses()
+	expect.That(t, got["pending"] == 3, "%v", got)
 	if page = o.see("/undo/" + operation); !strings.Contains(page, "No dead letter of this operation can be taken back") {
 		t.Error(page)
 	}
@@ -150,38 +139,30 @@ func TestChanges_S4_6_S4_8_replays_what_the_dry_run_showed(t *testing.T) {
 	}
 	o.put(letter("crossed", 9))
 	page := o.see("/change?verb=replay")
-	if !strings.Contains(page, ">Dry run of 4 dead letters</button>") || strings.Contains(page, `name="typed"`) {
-		t.Fatal(page)
-	}
+	must.That(t, strings.Contains(page, ">Dry run of 4 dead letters</button>") && !strings.Contains(page, `name="typed"`), "%v", page)
 	to, page := o.follows("/dry-run", form(page))
 	if !strings.Contains(page, "<dt>Would fail again</dt><dd>1, which are left as they are</dd>") || !strings.Contains(page, "no instance of features is running") {
 		page = o.until(to, "<dt>Would fail again</dt><dd>1, which are left as they are</dd>")
 	}
 	sends := form(page).Get("expect")
-	if !strings.Contains(page, ">Replay "+sends+" dead letter") {
-		t.Fatal(page)
-	}
+	must.That(t, strings.Contains(page, ">Replay "+sends+" dead letter"), "%v", page)
 	for said, wrong := range map[string]url.Values{
 		"a change needs a reason":    with(form(page), "typed", sends),
 		"refused: type " + sends:     with(form(page), "reason", "fixed"),
 		"refused: the page showed 4": with(form(page), "reason", "fixed", "typed", "4", "expect", "4"),
 		"use a whole number":         with(form(page), "reason", "fixed", "typed", sends, "canary", "-1"),
 	} {
-		if w := o.send(to, wrong); w.Code == http.StatusSeeOther || !strings.Contains(w.Body.String(), said) {
-			t.Errorf("%v: %d %s", wrong, w.Code, w.Body)
-		}
+		w := o.send(to, wrong)
+		expect.That(t, w.Code != http.StatusSeeOther && strings.Contains(w.Body.String(), said), "%v: %d %s", wrong, w.Code, w.Body)
 	}
-	if got := o.statuses(); got["replaying"] != 0 {
-		t.Fatalf("%v", got)
-	}
+	got := o.statuses()
+	must.That(t, got["replaying"] == 0, "%v", got)
 	to, _ = o.follows(to, with(form(page), "reason", "the service answers", "typed", sends))
 	page = o.until(to, ">done<")
-	if got := o.statuses(); got["replaying"] == 0 || !strings.Contains(page, "<dt>Under way</dt>") || !strings.Contains(page, "data-live") {
-		t.Errorf("%v %s", got, page)
-	}
-	if w := o.send("/drafts/"+strings.TrimPrefix(to, "/replays/"), with(form(o.see("/drafts/"+strings.TrimPrefix(to, "/replays/"))), "reason", "again", "typed", sends)); w.Code != http.StatusSeeOther {
-		t.Errorf("the key may be pressed again: %d %s", w.Code, w.Body)
-	}
+	got = o.statuses()
+	expect.That(t, got["replaying"] != 0 && strings.Contains(page, "<dt>Under way</dt>") && strings.Contains(page, "data-live"), "%v %s", got, page)
+	w := o.send("/drafts/"+strings.TrimPrefix(to, "/replays/"), with(form(o.see("/drafts/"+strings.TrimPrefix(to, "/replays/"))), "reason", "again", "typed", sends))
+	expect.That(t, w.Code == http.StatusSeeOther, "the key may be pressed again: %d %s", w.Code, w.Body)
 	if got := o.statuses()["replaying"]; got != 1 && got != 3 {
 		t.Errorf("%d replaying", got)
 	}
@@ -205,9 +186,8 @@ func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
 	} {
 		r := o.posting("/change", good)
 		change(r)
-		if w := o.ask(r); w.Code != http.StatusForbidden && w.Code != http.StatusMisdirectedRequest {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
+		w := o.ask(r)
+		expect.That(t, w.Code == http.StatusForbidden || w.Code == http.StatusMisdirectedRequest, "%s: %d %s", name, w.Code, w.Body)
 	}
 	for name, form := range map[string]url.Values{
 		"no token":        with(form(page), "reason", "gone", "token", ""),
@@ -223,44 +203,32 @@ func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
 		if w.Code == http.StatusSeeOther { // it is found out once the dead letters are chosen
 			w = o.get(w.Header().Get("Location"))
 		}
-		if w.Code < 400 {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
+		expect.That(t, w.Code >= 400, "%s: %d %s", name, w.Code, w.Body)
 	}
-	if w := o.send("/change", with(form(page), "reason", strings.Repeat("x", maxForm))); w.Code != http.StatusRequestEntityTooLarge {
-		t.Errorf("a large form: %d", w.Code)
-	}
+	expect.Equal(t, o.send("/change", with(form(page), "reason", strings.Repeat("x", maxForm))).Code, http.StatusRequestEntityTooLarge, "a large form")
 	for _, path := range []string{"/", "/letters/id-a", "/api/letters", "/replays/x", "/nowhere"} {
-		if w := o.send(path, good); w.Code < 400 {
-			t.Errorf("POST %s: %d", path, w.Code)
-		}
+		w := o.send(path, good)
+		expect.That(t, w.Code >= 400, "POST %s: %d", path, w.Code)
 	}
 	o.stop()
 	o.open() // an operator starts the server again: its pages are of another key
-	if w := o.send("/change", good); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "load it again") {
-		t.Errorf("a form of the server before: %d %s", w.Code, w.Body)
-	}
-	if got := o.statuses(); got["pending"] != 2 {
-		t.Errorf("%v", got)
-	}
+	w := o.send("/change", good)
+	expect.That(t, w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "load it again"), "a form of the server before: %d %s", w.Code, w.Body)
+	got := o.statuses()
+	expect.That(t, got["pending"] == 2, "%v", got)
 }
 
 // Without --allow-changes there is no form, and no path takes one.
 func TestChanges_S4_6_not_unless_allowed(t *testing.T) {
 	o := &operator{desk: newDesk(t, letter("a", 0))}
 	for _, path := range []string{"/", "/letters/a", "/audit"} {
-		if page := o.see(path); strings.Contains(page, `method="post"`) || strings.Contains(page, "/change") || o.cookie != nil {
-			t.Errorf("%s: %s", path, page)
-		}
+		page := o.see(path)
+		expect.That(t, !strings.Contains(page, `method="post"`) && !strings.Contains(page, "/change") && o.cookie == nil, "%s: %s", path, page)
 	}
 	for _, path := range []string{"/change", "/dry-run", "/undo/x", "/replays/x/cancel"} {
-		if w := o.send(path, url.Values{}); w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("POST %s: %d", path, w.Code)
-		}
+		expect.Equal(t, o.send(path, url.Values{}).Code, http.StatusMethodNotAllowed, "POST", path)
 	}
-	if w := o.get("/change?verb=discard"); w.Code != http.StatusNotFound {
-		t.Errorf("%d", w.Code)
-	}
+	expect.Equal(t, o.get("/change?verb=discard").Code, http.StatusNotFound)
 }
 
 // What stopped is gone on with after a restart of the server, by what the topics say alone.
@@ -276,30 +244,22 @@ func TestChanges_S4_6_S4_8_a_replay_goes_on_after_a_restart(t *testing.T) {
 	page := o.until(to, ">Replay 4 dead letters</button>")
 	to, _ = o.follows(to, with(form(page), "reason", "the service answers", "typed", "4", "canary", "1"))
 	page = o.until(to, "<dt>Put back</dt><dd>1 of 4 dead letters</dd>") // nobody finishes the canary
-	if !strings.Contains(page, `<button id="pause">Pause</button>`) || !strings.Contains(page, `<button id="cancel">Cancel</button>`) {
-		t.Error(page)
-	}
+	expect.That(t, strings.Contains(page, `<button id="pause">Pause</button>`) && strings.Contains(page, `<button id="cancel">Cancel</button>`), "%v", page)
 	o.stop()
 	o.open()
 	page = o.until(to, ">stopped<")
-	if !strings.Contains(page, ">Go on with 3 dead letters…</a>") {
-		t.Fatal(page)
-	}
+	must.That(t, strings.Contains(page, ">Go on with 3 dead letters…</a>"), "%v", page)
 	id := strings.TrimPrefix(to, "/replays/")
-	if w := o.get("/drafts/" + id); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "started again since") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	w := o.get("/drafts/" + id)
+	expect.That(t, w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), "started again since"), "%d %s", w.Code, w.Body)
 	page = o.see("/go-on/" + id)
-	if !strings.Contains(page, "<code>"+id+"</code> goes on") || !strings.Contains(page, ">Dry run of 3 dead letters</button>") {
-		t.Fatal(page)
-	}
+	must.That(t, strings.Contains(page, "<code>"+id+"</code> goes on") && strings.Contains(page, ">Dry run of 3 dead letters</button>"), "%v", page)
 	to, _ = o.follows("/dry-run", form(page))
 	page = o.until(to, ">Replay 3 dead letters</button>")
 	to, _ = o.follows(to, with(form(page), "reason", "the service answers", "typed", "3", "canary", "0"))
 	o.until(to, ">done<")
-	if got := o.statuses(); got["replaying"] != 4 || to != "/replays/"+id {
-		t.Errorf("%v %s", got, to)
-	}
+	got := o.statuses()
+	expect.That(t, got["replaying"] == 4 && to == "/replays/"+id, "%v %s", got, to)
 }
 
 // A job is paused, resumed and cancelled; what ended takes no order.
@@ -321,12 +281,10 @@ func TestChanges_S4_6_orders_a_job(t *testing.T) {
 	o.until(to, `<button id="pause">`)
 	o.follows(to+"/cancel", token)
 	o.until(to, ">cancelled<")
-	if w := o.send(to+"/pause", token); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "there is nothing to pause") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	if w := o.send(to+"/prune", token); w.Code != http.StatusBadRequest {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	w := o.send(to+"/pause", token)
+	expect.That(t, w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), "there is nothing to pause"), "%d %s", w.Code, w.Body)
+	w = o.send(to+"/prune", token)
+	expect.That(t, w.Code == http.StatusBadRequest, "%d %s", w.Code, w.Body)
 }
 
 // An operation that cannot begin says why, in the words of the commands, and the brokers' absence is said before anything is asked.
@@ -336,15 +294,10 @@ func TestChanges_S4_6_says_why_nothing_was_changed(t *testing.T) {
 	o.put(letter("late", 100)) // between the page and the form
 	if w := o.send("/change", with(form(page), "reason", "gone")); w.Code == http.StatusSeeOther {
 		w = o.get(w.Header().Get("Location"))
-		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "the page showed 2 dead letters, and now it is 3 dead letters") {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
+		expect.That(t, w.Code == http.StatusConflict && strings.Contains(w.Body.String(), "the page showed 2 dead letters, and now it is 3 dead letters"), "%d %s", w.Code, w.Body)
 	}
 	o.broker.Close()
-	if w := o.get("/change?verb=discard"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "cannot reach Kafka") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	if got := read[StatsAnswer](o.desk, "/api/stats").Stats.Statuses[string(deadletters.Discarded)]; got != 0 {
-		t.Errorf("%d discarded", got)
-	}
+	w := o.get("/change?verb=discard")
+	expect.That(t, w.Code == http.StatusServiceUnavailable && strings.Contains(w.Body.String(), "cannot reach Kafka"), "%d %s", w.Code, w.Body)
+	expect.Equal(t, read[StatsAnswer](o.desk, "/api/stats").Stats.Statuses[string(deadletters.Discarded)], 0, "discarded")
 }

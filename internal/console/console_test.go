@@ -13,34 +13,29 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func TestStats_S4_6_says_how_fresh_it_is(t *testing.T) {
 	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("b", "fix-1"))
 	got := read[StatsAnswer](d, "/api/stats")
-	if got.Stats.Letters != 2 || got.Stats.Statuses["pending"] != 1 || got.Stats.Oldest == nil || got.Stats.Oldest.ID != "a" {
-		t.Errorf("%+v", got.Stats)
-	}
-	if f := got.Fresh; f.At != "2026-11-03T04:05:06.000Z" || f.AgeSeconds != 0 || f.Stale != "" || f.Offsets["features.dlq"] != 2 || f.Offsets["features.dlq-status"] != 1 {
-		t.Errorf("%+v", f)
-	}
+	expect.That(t, got.Stats.Letters == 2 && got.Stats.Statuses["pending"] == 1 && got.Stats.Oldest != nil && got.Stats.Oldest.ID == "a", "%+v", got.Stats)
+	f := got.Fresh
+	expect.That(t, f.At == "2026-11-03T04:05:06.000Z" && f.AgeSeconds == 0 && f.Stale == "" && f.Offsets["features.dlq"] == 2 && f.Offsets["features.dlq-status"] == 1, "%+v", f)
 	d.put(letter("c", 2))
-	if got := read[StatsAnswer](d, "/api/stats"); got.Stats.Letters != 3 || got.Fresh.Offsets["features.dlq"] != 3 {
-		t.Errorf("a dead letter that arrived is missing: %+v", got)
-	}
+	got = read[StatsAnswer](d, "/api/stats")
+	expect.That(t, got.Stats.Letters == 3 && got.Fresh.Offsets["features.dlq"] == 3, "a dead letter that arrived is missing: %+v", got)
 }
 
 func TestGroups_S4_6_the_largest_first_within_the_limit(t *testing.T) {
 	other := func(c *header.Control) { c.ErrorMessage = "no such code" }
 	d := newDesk(t, letter("a", 0), letter("b", 1, other), letter("c", 2, other))
 	got := read[GroupsAnswer](d, "/api/groups?limit=1")
-	if got.Total != 2 || len(got.Groups) != 1 || got.Groups[0].Count != 2 || got.Groups[0].Message != "no such code" {
-		t.Errorf("%+v", got)
-	}
-	if got := read[GroupsAnswer](d, "/api/groups?id=a&id=b"); got.Total != 2 || got.Groups[0].Count != 1 {
-		t.Errorf("a filter: %+v", got)
-	}
+	expect.That(t, got.Total == 2 && len(got.Groups) == 1 && got.Groups[0].Count == 2 && got.Groups[0].Message == "no such code", "%+v", got)
+	got = read[GroupsAnswer](d, "/api/groups?id=a&id=b")
+	expect.That(t, got.Total == 2 && got.Groups[0].Count == 1, "a filter: %+v", got)
 }
 
 // Dead letters that arrive while somebody pages neither repeat others nor hide them.
@@ -60,9 +55,8 @@ func TestLetters_S4_6_pages_repeat_nothing_while_dead_letters_arrive(t *testing.
 		cursor := ""
 		for page := range 20 {
 			answer := read[LettersAnswer](d, "/api/letters?limit=2&order="+order+cursor)
-			if first := page == 0; first != (answer.Total != nil) || first && *answer.Total != 7 {
-				t.Errorf("%s: the total of page %d is %v", order, page, answer.Total)
-			}
+			first := page == 0
+			expect.That(t, first == (answer.Total != nil) && (!first || *answer.Total == 7), "%s: the total of page %d is %v", order, page, answer.Total)
 			for _, l := range answer.Letters {
 				got = append(got, l.ID)
 			}
@@ -74,13 +68,9 @@ func TestLetters_S4_6_pages_repeat_nothing_while_dead_letters_arrive(t *testing.
 				d.put(letter(fmt.Sprintf("early-%d", page), -5-page), letter(fmt.Sprintf("late-%d", page), 1000+page))
 			}
 		}
-		if distinct := slices.Compact(slices.Sorted(slices.Values(got))); len(distinct) != len(got) {
-			t.Errorf("%s: repeated among %v", order, got)
-		}
+		expect.Equal(t, len(slices.Compact(slices.Sorted(slices.Values(got)))), len(got), order, "repeated among", got)
 		kept := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return !strings.HasPrefix(id, "first") })
-		if !slices.Equal(kept, want) {
-			t.Errorf("%s: %v, want %v in it", order, got, want)
-		}
+		expect.That(t, slices.Equal(kept, want), "%s: %v, want %v in it", order, got, want)
 	}
 }
 
@@ -94,40 +84,33 @@ func TestLetters_S4_6_a_page_is_bounded_in_bytes(t *testing.T) {
 	}
 	d := newDesk(t, records...)
 	first := read[LettersAnswer](d, "/api/letters?limit=60")
-	if len(first.Letters) != pagePart || first.Next == "" || *first.Total != 60 {
-		t.Fatalf("%d dead letters, total %v, next %q", len(first.Letters), first.Total, first.Next)
-	}
-	if second := read[LettersAnswer](d, "/api/letters?limit=60&cursor="+first.Next); len(second.Letters) != 10 || second.Next != "" || second.Letters[0].ID != "id-50" {
-		t.Errorf("%d dead letters, next %q", len(second.Letters), second.Next)
-	}
+	must.That(t, len(first.Letters) == pagePart && first.Next != "" && *first.Total == 60, "%d dead letters, total %v, next %q", len(first.Letters), first.Total, first.Next)
+	second := read[LettersAnswer](d, "/api/letters?limit=60&cursor="+first.Next)
+	expect.That(t, len(second.Letters) == 10 && second.Next == "" && second.Letters[0].ID == "id-50", "%d dead letters, next %q", len(second.Letters), second.Next)
 }
 
 func TestLetter_S4_6_with_its_value(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	got := read[LetterAnswer](d, "/api/letters/a").Letter
-	if got.ID != "a" || got.Value == nil || *got.Value != bowTie || got.Today == nil || got.Feature == nil {
-		t.Errorf("%+v", got)
-	}
+	expect.That(t, got.ID == "a" && got.Value != nil && *got.Value == bowTie && got.Today != nil && got.Feature != nil, "%+v", got)
 	w := d.get("/api/letters/a/value")
 	if h := w.Header(); w.Code != http.StatusOK || w.Body.String() != bowTie || h.Get("Content-Type") != "application/octet-stream" || len(h.Get("Switchback-Sha256")) != 64 || h.Get("Switchback-Index-Time") == "" {
 		t.Errorf("%d %v %s", w.Code, h, w.Body)
 	}
 	for _, path := range []string{"/api/letters/nobody", "/api/letters/nobody/value", "/api/replays/nobody"} {
-		if said := d.refused(d.get(path), http.StatusNotFound); said.Exit != cli.ExitNothing || said.Code != "nothing" {
-			t.Errorf("%s: %+v", path, said)
-		}
+		said := d.refused(d.get(path), http.StatusNotFound)
+		expect.That(t, said.Exit == cli.ExitNothing && said.Code == "nothing", "%s: %+v", path, said)
 	}
 }
 
 func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
 	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("a", "fix-1"))
-	if got := read[ReplaysAnswer](d, "/api/replays"); len(got.Replays.Replays) != 1 || got.Replays.Replays[0].ReplayID != "fix-1" || got.Replays.Replays[0].UnderWay != 1 || got.Fresh.Offsets["features.dlq-status"] != 1 {
-		t.Errorf("%+v", got)
-	}
+	got := read[ReplaysAnswer](d, "/api/replays")
+	expect.That(t, len(got.Replays.Replays) == 1 && got.Replays.Replays[0].ReplayID == "fix-1" && got.Replays.Replays[0].UnderWay == 1 && got.Fresh.Offsets["features.dlq-status"] == 1,
+		"%+v", got)
 	d.put(replaying("b", "fix-2"))
-	if got := read[ReplaysAnswer](d, "/api/replays"); len(got.Replays.Replays) != 2 {
-		t.Errorf("what came since is missing: %+v", got)
-	}
+	got = read[ReplaysAnswer](d, "/api/replays")
+	expect.That(t, len(got.Replays.Replays) == 2, "what came since is missing: %+v", got)
 	if got := read[ReplayAnswer](d, "/api/replays/fix-1"); got.Replay.Attempted != 1 || got.Replay.UnderWay != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -162,9 +145,8 @@ func TestAudit_S4_6_the_newest_within_the_limit(t *testing.T) {
 		{"since=2026-11-03T04:05:13Z", []string{"8", "7"}, 0},
 		{"operation=none", nil, 0},
 	} {
-		if got, leftOut := letters("/api/audit?" + c.query); !slices.Equal(got, c.want) || leftOut != c.leftOut {
-			t.Errorf("%s: %v, %d left out", c.query, got, leftOut)
-		}
+		got, leftOut := letters("/api/audit?" + c.query)
+		expect.That(t, slices.Equal(got, c.want) && leftOut == c.leftOut, "%s: %v, %d left out", c.query, got, leftOut)
 	}
 }
 
@@ -177,9 +159,7 @@ func TestAudit_S4_6_an_entry_for_each_command(t *testing.T) {
 		} `json:"actions"`
 		LeftOut int `json:"left_out"`
 	}](d, "/api/audit?operations=true")
-	if len(got.Actions) != 2 || got.Actions[0].Operation != "op-2" || got.Actions[1].Done["state_changed"] != 2 || got.LeftOut != 0 {
-		t.Errorf("%+v", got)
-	}
+	expect.That(t, len(got.Actions) == 2 && got.Actions[0].Operation == "op-2" && got.Actions[1].Done["state_changed"] == 2 && got.LeftOut == 0, "%+v", got)
 	if got := read[struct {
 		LeftOut int `json:"left_out"`
 	}](d, "/api/audit?operations=true&limit=1"); got.LeftOut != 1 {
@@ -200,21 +180,18 @@ func TestConsole_S4_6_refuses_hostile_queries(t *testing.T) {
 		if len(query) > maxQuery {
 			want = http.StatusRequestURITooLong
 		}
-		if said := d.refused(w, want); said.Exit != cli.ExitUsage {
-			t.Errorf("%.40s: %+v", query, said)
-		}
+		said := d.refused(w, want)
+		expect.That(t, said.Exit == cli.ExitUsage, "%.40s: %+v", query, said)
 	}
 	d.refused(d.get("/api/stats?since=1h"), http.StatusBadRequest)
 	d.refused(d.get("/api/letters/%ff"), http.StatusBadRequest)
 	d.refused(d.get("/api/nowhere"), http.StatusNotFound)
 	for _, harmless := range []string{"text=%27%3B+DROP+TABLE+dead_letter_queue", "id=%25", "feature=%3Cscript%3E", "code=" + strings.Repeat("x", 4000)} {
-		if got := read[LettersAnswer](d, "/api/letters?"+harmless); len(got.Letters) != 0 || *got.Total != 0 {
-			t.Errorf("%.40s selects %+v", harmless, got.Letters)
-		}
+		got := read[LettersAnswer](d, "/api/letters?"+harmless)
+		expect.That(t, len(got.Letters) == 0 && *got.Total == 0, "%.40s selects %+v", harmless, got.Letters)
 	}
-	if got := read[LettersAnswer](d, "/api/letters"); len(got.Letters) != 1 {
-		t.Errorf("%+v", got)
-	}
+	got := read[LettersAnswer](d, "/api/letters")
+	expect.That(t, len(got.Letters) == 1, "%+v", got)
 }
 
 // An answer that is sent piece by piece could keep the index busy for as long as a client likes.
@@ -222,18 +199,15 @@ func TestConsole_S4_6_an_answer_is_complete_before_it_is_sent(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	for _, path := range []string{"/api/letters", "/api/letters/a", "/api/letters/a/value", "/api/nowhere"} {
 		w := d.get(path)
-		if got := w.Header().Get("Content-Length"); got != fmt.Sprint(w.Body.Len()) {
-			t.Errorf("%s: Content-Length %q, %d bytes", path, got, w.Body.Len())
-		}
+		expect.Equal(t, w.Header().Get("Content-Length"), fmt.Sprint(w.Body.Len()), path, "Content-Length", w.Body.Len())
 	}
 }
 
 func TestConsole_S4_6_bytes_cannot_steer_a_terminal(t *testing.T) {
 	d := newDesk(t, letter("a", 0, func(c *header.Control) { c.ErrorMessage = "\x1b[2J\u202e<script>" }))
 	w := d.get("/api/letters")
-	if body := w.Body.String(); strings.ContainsAny(body, "\x1b\u202e") || !json.Valid(w.Body.Bytes()) {
-		t.Errorf("%s", body)
-	}
+	body := w.Body.String()
+	expect.That(t, !strings.ContainsAny(body, "\x1b\u202e") && json.Valid(w.Body.Bytes()), "%s", body)
 }
 
 // Without a pipeline there are no replays, and the answer says what to do.
@@ -241,22 +215,18 @@ func TestReplays_S4_6_need_a_pipeline(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	d.console.pipeline = nil
 	for _, path := range []string{"/api/replays", "/api/replays/x", "/api/audit"} {
-		if said := d.refused(d.get(path), http.StatusBadRequest); !strings.Contains(said.Message, "-c pipeline.yaml") {
-			t.Errorf("%+v", said)
-		}
+		said := d.refused(d.get(path), http.StatusBadRequest)
+		expect.That(t, strings.Contains(said.Message, "-c pipeline.yaml"), "%+v", said)
 	}
 }
 
 func TestQuery_S4_6_selects_what_the_flags_select(t *testing.T) {
 	r := routes()[2]
 	q, err := r.parse(request("/api/letters?code=a,b&code=c&header=x=1&bbox=1,2,3,4&since=36h&gone=true&order=newest"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, err := q.selection(start)
-	if err != nil || !slices.Equal(got.Codes, []string{"a,b", "c"}) || len(got.Headers) != 1 || got.BBox == nil || !got.Gone || !got.Newest || !got.Since.Equal(start.Add(-36*60*60*1e9)) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	expect.That(t, err == nil && slices.Equal(got.Codes, []string{"a,b", "c"}) && len(got.Headers) == 1 && got.BBox != nil && got.Gone && got.Newest && got.Since.Equal(start.Add(-36*60*60*1e9)),
+		"%+v, %v", got, err)
 	none := dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}
 	if q, err = r.parse(request("/api/letters")); err != nil {
 		t.Fatal(err)

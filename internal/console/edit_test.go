@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -27,12 +29,10 @@ func TestTyped_S4_8_what_was_written_over_a_property(t *testing.T) {
 			t.Errorf("%s, written %q: %s (%v)", c[0], c[1], got, err)
 		}
 	}
-	if got, err := typed(url.Values{"value": {"{\r\n\"a\":1}"}}); err != nil || string(got) != `[{"op":"replace","path":"","value":{"a":1}}]` {
-		t.Errorf("%s (%v)", got, err)
-	}
-	if _, err := typed(url.Values{"value": {`{"a":1} x`}}); err == nil {
-		t.Error("two values pass as one")
-	}
+	got, err := typed(url.Values{"value": {"{\r\n\"a\":1}"}})
+	expect.That(t, err == nil && string(got) == `[{"op":"replace","path":"","value":{"a":1}}]`, "%s (%v)", got, err)
+	_, err = typed(url.Values{"value": {`{"a":1} x`}})
+	expect.That(t, err != nil, "two values pass as one")
 }
 
 // Only what a form gives back as it was is offered by itself.
@@ -45,17 +45,13 @@ func TestEditView_S4_8_offers_what_a_form_keeps(t *testing.T) {
 	for _, f := range v.Fields {
 		paths = append(paths, f.Path+"="+f.Text)
 	}
-	if got := strings.Join(paths, " "); got != "/properties/a~1b~0=1 /properties/null=null /properties/s=x" {
-		t.Error(got)
-	}
+	expect.Equal(t, strings.Join(paths, " "), "/properties/a~1b~0=1 /properties/null=null /properties/s=x")
 	for _, value := range []string{"no JSON", "", strings.Repeat(" ", maxEdited) + "1"} {
-		if _, err := of(value); err == nil || !strings.Contains(err.Error(), "replayer edit") {
-			t.Errorf("%.20q: %v", value, err)
-		}
+		_, err := of(value)
+		expect.That(t, err != nil && strings.Contains(err.Error(), "replayer edit"), "%.20q: %v", value, err)
 	}
-	if v := must.Get(of(`[1]`))(t); len(v.Fields) != 0 || v.Text != "[1]" {
-		t.Errorf("%+v", v)
-	}
+	v = must.Get(of(`[1]`))(t)
+	expect.That(t, len(v.Fields) == 0 && v.Text == "[1]", "%+v", v)
 }
 
 // An edit says what it changes and whether it would pass, makes a new version in the operator's name, and is taken back.
@@ -64,20 +60,15 @@ func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 	page := o.see("/edit/id-a")
 	w := o.send("/edit/id-a", with(form(page), "value", mended))
 	shown := w.Body.String()
-	if w.Code != http.StatusOK || !strings.Contains(shown, "/geometry/coordinates") || !strings.Contains(shown, ">passes</span>") {
-		t.Fatalf("%d %s", w.Code, shown)
-	}
-	if got := o.see("/letters/id-a"); strings.Contains(got, "[2,0],[2,2]") {
-		t.Error("the preview has changed it")
-	}
+	must.That(t, w.Code == http.StatusOK && strings.Contains(shown, "/geometry/coordinates") && strings.Contains(shown, ">passes</span>"), "%d %s", w.Code, shown)
+	expect.That(t, !strings.Contains(o.see("/letters/id-a"), "[2,0],[2,2]"), "the preview has changed it")
 	if w := o.send("/edit/id-a/save", form(shown)); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "needs a reason") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	to, _ := o.follows("/edit/id-a/save", with(form(shown), "reason", "corners swapped"))
 	o.until(to, ">done<")
-	if got := o.see("/letters/id-a"); !strings.Contains(got, "[2,0],[2,2]") || !strings.Contains(got, ">passes</span>") {
-		t.Error(got)
-	}
+	got := o.see("/letters/id-a")
+	expect.That(t, strings.Contains(got, "[2,0],[2,2]") && strings.Contains(got, ">passes</span>"), "%v", got)
 	// Somebody else looked at the bytes before.
 	if w := o.send("/edit/id-a", with(form(page), "value", `{"mine":1}`)); !strings.Contains(w.Body.String(), "look at it again") {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -87,19 +78,14 @@ func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 	undo := "/undo/" + strings.TrimPrefix(o.operationOf("corners swapped"), "/replays/")
 	to, _ = o.follows(undo, with(form(o.see(undo)), "reason", "it was right"))
 	o.until(to, ">done<")
-	if got := o.see("/letters/id-a"); strings.Contains(got, "[2,0],[2,2]") {
-		t.Error("the edit is not taken back")
-	}
+	expect.That(t, !strings.Contains(o.see("/letters/id-a"), "[2,0],[2,2]"), "the edit is not taken back")
 	for name, form := range map[string]url.Values{
 		"no JSON": with(form(page), "value", "{"), "nothing": form(page), "a patch by hand": with(form(page), "patch", "{}"),
 	} {
-		if w := o.send("/edit/id-b", form); w.Code != http.StatusBadRequest {
-			t.Errorf("%s: %d", name, w.Code)
-		}
+		expect.Equal(t, o.send("/edit/id-b", form).Code, http.StatusBadRequest, name)
 	}
-	if w := o.send("/edit/nobody", with(form(page), "value", mended)); w.Code != http.StatusNotFound {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	w = o.send("/edit/nobody", with(form(page), "value", mended))
+	expect.That(t, w.Code == http.StatusNotFound, "%d %s", w.Code, w.Body)
 }
 
 // operationOf returns the id of the operation with a reason.
@@ -133,7 +119,33 @@ func TestBrowser_S4_6_S4_8_mends_a_dead_letter(t *testing.T) {
 	p.Await(`document.querySelector(".badge.done")`)
 	p.Go(address + "/letters/a")
 	p.Await(`document.querySelector("pre").innerText.includes("[2,0],[2,2]")`)
-	if log := p.Log(); len(log) > 0 {
-		t.Errorf("the console of the browser is not empty: %s", strings.Join(log, "\n"))
+	log := p.Log()
+	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
+}
+
+// A note is text, has a name and a time, is audited, does not overwrite one that its writer has not seen, and can be removed.
+func TestNotes_S4_6_on_a_group(t *testing.T) {
+	o := newOperator(t, 2)
+	noted := func() *dlq.NoteJSON {
+		return read[GroupsAnswer](o.desk, "/api/groups").Groups[0].Note
 	}
+	id := read[GroupsAnswer](o.desk, "/api/groups").Groups[0].ID
+	page := "/?group=" + id
+	before := form(o.see(page))
+	to, shown := o.follows("/notes/"+id, with(form(o.see(page)), "note", "<b>waits</b>\x1b[2J\u202e\r\nfor a survey"))
+	expect.That(t, to == page && strings.Contains(shown, "&lt;b&gt;waits&lt;/b&gt;") && !strings.Contains(shown, "<b>waits"), "%s: %s", to, shown)
+	n := noted()
+	expect.That(t, n != nil && n.By == "anna" && n.At == dlq.TimeText(start) && strings.HasSuffix(n.Text, "\nfor a survey"), "%+v", n)
+	expect.That(t, strings.Contains(o.see("/audit"), "note on group "+id), "no audit event")
+	for why, form := range map[string]url.Values{
+		"anna has written another note meanwhile": with(before, "note", "mine"),
+		"use a text of at most 900":               with(form(o.see(page)), "note", strings.Repeat("x", control.MaxNote+1)),
+	} {
+		w := o.send("/notes/"+id, form)
+		expect.That(t, w.Code == http.StatusBadRequest && strings.Contains(w.Body.String(), why), "%d %s", w.Code, w.Body)
+	}
+	w := o.send("/notes/none", with(form(o.see(page)), "note", "x"))
+	expect.That(t, w.Code == http.StatusNotFound, "%d %s", w.Code, w.Body)
+	o.follows("/notes/"+id, with(form(o.see(page)), "note", " "))
+	expect.That(t, noted() == nil, "%+v", noted())
 }

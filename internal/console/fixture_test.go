@@ -22,6 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -68,15 +69,9 @@ func (d *desk) open() {
 	d.t.Helper()
 	ctx, cfg := d.t.Context(), d.configure()
 	now := func() time.Time { return d.now }
-	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: dlqindex.Options{Place: d.index}, Now: now})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	letters := must.Get(dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: dlqindex.Options{Place: d.index}, Now: now}))(d.t)
 	d.gate = d.begin()
-	d.console, err = New(ctx, Options{DeadLetters: letters, Replays: letters.Replays(), Changes: d.changes, Access: d.gate, Metrics: d.metrics, Now: now, Explain: Explain})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	d.console = must.Get(New(ctx, Options{DeadLetters: letters, Replays: letters.Replays(), Changes: d.changes, Access: d.gate, Metrics: d.metrics, Now: now, Explain: Explain}))(d.t)
 	d.console.index.rest, d.console.index.patience = 0, answerTimeout // no test depends on the speed of a machine
 	if d.console.pipeline != nil {
 		d.console.pipeline.rest = 0
@@ -90,10 +85,7 @@ func (d *desk) open() {
 
 func (d *desk) configure() *config.Config {
 	d.t.Helper()
-	cfg, err := config.Parse("pipeline.yaml", []byte(d.pipelineFile()), func(string) string { return "" })
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	cfg := must.Get(config.Parse("pipeline.yaml", []byte(d.pipelineFile()), func(string) string { return "" }))(d.t)
 	return cfg
 }
 
@@ -111,9 +103,7 @@ transform: { geometry: { source_crs: "%s", validity: %s } }
 
 func (d *desk) put(records ...*kgo.Record) {
 	d.t.Helper()
-	if err := d.writer.ProduceSync(d.t.Context(), records...).FirstErr(); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Do(d.t, d.writer.ProduceSync(d.t.Context(), records...).FirstErr())
 }
 
 // letter is a dead letter as the consumer writes it, which died some seconds after the first.
@@ -166,9 +156,8 @@ func read[T any](d *desk, path string) T {
 	d.t.Helper()
 	var out T
 	w := d.get(path)
-	if err := json.Unmarshal(w.Body.Bytes(), &out); w.Code != http.StatusOK || err != nil {
-		d.t.Fatalf("GET %s: %d %s (%v)", path, w.Code, w.Body, err)
-	}
+	err := json.Unmarshal(w.Body.Bytes(), &out)
+	must.That(d.t, w.Code == http.StatusOK && err == nil, "GET %s: %d %s (%v)", path, w.Code, w.Body, err)
 	return out
 }
 
@@ -176,8 +165,7 @@ func read[T any](d *desk, path string) T {
 func (d *desk) refused(w *httptest.ResponseRecorder, status int) ErrorBody {
 	d.t.Helper()
 	var out ErrorAnswer
-	if err := json.Unmarshal(w.Body.Bytes(), &out); w.Code != status || err != nil || out.Error.Message == "" || out.Error.Code == "" {
-		d.t.Fatalf("%d, want %d: %s (%v)", w.Code, status, w.Body, err)
-	}
+	err := json.Unmarshal(w.Body.Bytes(), &out)
+	must.That(d.t, w.Code == status && err == nil && out.Error.Message != "" && out.Error.Code != "", "%d, want %d: %s (%v)", w.Code, status, w.Body, err)
 	return out.Error
 }

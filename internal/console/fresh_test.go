@@ -14,6 +14,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 func TestRefresher_S4_6_one_refresh_serves_all_readers(t *testing.T) {
@@ -27,16 +29,14 @@ func TestRefresher_S4_6_one_refresh_serves_all_readers(t *testing.T) {
 		var readers sync.WaitGroup
 		for range 20 {
 			readers.Go(func() {
-				if f, err := r.fresh(t.Context()); err != nil || f.Offsets["dlq"] != 1 || f.Stale != "" || f.AgeSeconds != 2 {
-					t.Errorf("%+v, %v", f, err)
-				}
+				f, err := r.fresh(t.Context())
+				expect.That(t, err == nil && f.Offsets["dlq"] == 1 && f.Stale == "" && f.AgeSeconds == 2, "%+v, %v", f, err)
 			})
 		}
 		readers.Wait()
 		time.Sleep(rest)
-		if f, err := r.fresh(t.Context()); err != nil || f.Offsets["dlq"] != 2 || refreshes != 2 {
-			t.Errorf("%+v, %v after %d refreshes", f, err, refreshes)
-		}
+		f, err := r.fresh(t.Context())
+		expect.That(t, err == nil && f.Offsets["dlq"] == 2 && refreshes == 2, "%+v, %v after %d refreshes", f, err, refreshes)
 	})
 }
 
@@ -56,19 +56,16 @@ func TestRefresher_S4_6_answers_from_what_it_has(t *testing.T) {
 		}}
 		first, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := r.fresh(first); !errors.Is(err, context.Canceled) {
-			t.Errorf("a reader that went away: %v", err)
-		}
+		_, err := r.fresh(first)
+		expect.That(t, errors.Is(err, context.Canceled), "a reader that went away: %v", err)
 		r.wait()
 		time.Sleep(rest)
 		took, outcome = time.Minute, broken
-		if f, err := r.fresh(t.Context()); err != nil || f.Offsets["dlq"] != 7 || !strings.Contains(f.Stale, "are being read since") || f.AgeSeconds != 5 {
-			t.Errorf("while a refresh runs: %+v, %v", f, err)
-		}
+		f, err := r.fresh(t.Context())
+		expect.That(t, err == nil && f.Offsets["dlq"] == 7 && strings.Contains(f.Stale, "are being read since") && f.AgeSeconds == 5, "while a refresh runs: %+v, %v", f, err)
 		r.wait()
-		if f, err := r.fresh(t.Context()); err != nil || !strings.Contains(f.Stale, "no broker") || f.AgeSeconds < 60 {
-			t.Errorf("after it failed: %+v, %v", f, err)
-		}
+		f, err = r.fresh(t.Context())
+		expect.That(t, err == nil && strings.Contains(f.Stale, "no broker") && f.AgeSeconds >= 60, "after it failed: %+v, %v", f, err)
 		r.wait()
 	})
 }
@@ -79,13 +76,11 @@ func TestRefresher_S4_6_an_index_that_is_being_filled_is_no_answer(t *testing.T)
 			time.Sleep(time.Minute)
 			return dlqindex.Synced{}, nil
 		}}
-		if f, err := r.fresh(t.Context()); err == nil || !strings.Contains(err.Error(), "being filled") {
-			t.Errorf("%+v, %v", f, err)
-		}
+		f, err := r.fresh(t.Context())
+		expect.That(t, err != nil && strings.Contains(err.Error(), "being filled"), "%+v, %v", f, err)
 		r.wait()
-		if _, err := r.fresh(t.Context()); err != nil {
-			t.Error(err)
-		}
+		_, err = r.fresh(t.Context())
+		expect.That(t, err == nil, "%v", err)
 		r.wait()
 	})
 }
@@ -102,17 +97,13 @@ func TestConsole_S4_6_while_no_broker_answers(t *testing.T) {
 		"/api/letters": read[LettersAnswer](d, "/api/letters").Fresh,
 		"/api/map":     read[MapAnswer](d, "/api/map").Fresh,
 	} {
-		if fresh.AgeSeconds != 90 || !strings.Contains(fresh.Stale, "cannot reach Kafka") {
-			t.Errorf("%s: %+v", path, fresh)
-		}
+		expect.That(t, fresh.AgeSeconds == 90 && strings.Contains(fresh.Stale, "cannot reach Kafka"), "%s: %+v", path, fresh)
 	}
-	if got := read[StatsAnswer](d, "/api/stats").Stats; got.Letters != 1 || got.Retention.Milliseconds != nil {
-		t.Errorf("%+v", got)
-	}
+	got := read[StatsAnswer](d, "/api/stats").Stats
+	expect.That(t, got.Letters == 1 && got.Retention.Milliseconds == nil, "%+v", got)
 	for _, path := range []string{"/api/letters/a", "/api/letters/a/value", "/api/replays", "/api/replays/fix", "/api/audit"} {
-		if said := d.refused(d.get(path), http.StatusServiceUnavailable); !strings.Contains(said.Message, "is the broker running?") || said.Exit != cli.ExitRuntime || said.Code != "unavailable" {
-			t.Errorf("%s: %+v", path, said)
-		}
+		said := d.refused(d.get(path), http.StatusServiceUnavailable)
+		expect.That(t, strings.Contains(said.Message, "is the broker running?") && said.Exit == cli.ExitRuntime && said.Code == "unavailable", "%s: %+v", path, said)
 	}
 }
 
@@ -122,31 +113,20 @@ func TestConsole_S4_6_a_damaged_index_is_named(t *testing.T) {
 	read[StatsAnswer](d, "/api/stats")
 	d.console.letters.Close() // all that it wrote is in the file now
 	d.open()
-	other, err := dlq.Open(t.Context(), d.configure(), dlq.Options{Index: dlqindex.Options{Place: d.index}, Now: func() time.Time { return d.now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(dlq.Open(t.Context(), d.configure(), dlq.Options{Index: dlqindex.Options{Place: d.index}, Now: func() time.Time { return d.now }}))(t)
 	defer other.Close()
-	if _, err := other.Index().Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(d.index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(other.Index().Sync(t.Context()))(t)
+	whole := must.Get(os.ReadFile(d.index))(t)
 	const page = 16384
 	for i := page; i < len(whole); i++ {
 		whole[i] = 0x5a
 	}
-	if err := os.WriteFile(d.index, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(d.index, whole, 0o600))
 	if _, err := other.Index().Sync(t.Context()); err != nil { // from its own memory; what it writes makes others read the file again
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/api/stats", "/api/letters", "/api/letters/a"} {
-		if said := d.refused(d.get(path), http.StatusServiceUnavailable); !strings.Contains(said.Message, "is damaged") || !strings.Contains(said.Message, "replayer index --rebuild") {
-			t.Errorf("%s: %+v", path, said)
-		}
+		said := d.refused(d.get(path), http.StatusServiceUnavailable)
+		expect.That(t, strings.Contains(said.Message, "is damaged") && strings.Contains(said.Message, "replayer index --rebuild"), "%s: %+v", path, said)
 	}
 }

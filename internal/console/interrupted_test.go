@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -42,13 +43,9 @@ func (o *operator) wantBackOnce(letters int) {
 		return nil
 	}))
 	for key, times := range back {
-		if times != 1 {
-			o.t.Errorf("%q is back %d times", key, times)
-		}
+		expect.That(o.t, times == 1, "%q is back %d times", key, times)
 	}
-	if len(back) != letters {
-		o.t.Errorf("%d dead letters are back, not %d: %v", len(back), letters, back)
-	}
+	expect.That(o.t, len(back) == letters, "%d dead letters are back, not %d: %v", len(back), letters, back)
 }
 
 // planned makes a dry run of all dead letters that died of a timeout, and returns the form that carries it out, and where it goes.
@@ -79,9 +76,7 @@ func TestChanges_S4_6_S4_8_a_permission_is_lost_in_the_middle(t *testing.T) {
 	consuming(o.desk) // it finishes the canary
 	page := o.until(job, ">Go on with 3 dead letters…</a>")
 	for _, want := range []string{"Write topic features", "<dt>Put back</dt><dd>1 of 4 dead letters</dd>", "<dt>Not reached</dt><dd>3</dd>"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %s in %s", want, page)
-		}
+		expect.That(t, strings.Contains(page, want), "no %s in %s", want, page)
 	}
 	o.wantBackOnce(1)
 	fault.Remove()
@@ -99,13 +94,10 @@ func TestChanges_S4_6_S4_8_two_operators_at_once(t *testing.T) {
 	job, _ := anna.follows(to, annas)
 	anna.until(job, "<dt>Put back</dt><dd>1 of 4 dead letters</dd>") // nobody finishes the canary
 	second, page := ben.follows(toBens, bens)
-	if !strings.Contains(page, "once nobody else changes dead letters") {
-		t.Error(page)
-	}
+	expect.That(t, strings.Contains(page, "once nobody else changes dead letters"), "%v", page)
 	anna.wantBackOnce(1)
-	if page := ben.see("/"); !strings.Contains(page, "At work: ") || !strings.Contains(page, "anna") {
-		t.Error(page)
-	}
+	page = ben.see("/")
+	expect.That(t, strings.Contains(page, "At work: ") && strings.Contains(page, "anna"), "%v", page)
 	ben.follows(job+"/cancel", url.Values{"token": {form(ben.see(job)).Get("token")}})
 	ben.until(job, ">cancelled<")
 	ben.until(second, ">done<")
@@ -178,9 +170,7 @@ func TestServeKilled_S4_6_S4_8_in_the_middle_of_a_replay(t *testing.T) {
 	dryRun(p, 6, "2")
 	p.Click("Replay 6 dead letters")
 	p.AwaitText("2 of 6 dead letters")
-	if !server.Kill() {
-		t.Fatal("the server had ended before")
-	}
+	must.That(t, server.Kill(), "the server had ended before")
 	p.AwaitText("the server does not answer")
 	serve(at)
 	o.goesOnBy(p, 4, 6)

@@ -2,11 +2,20 @@ package console
 
 import (
 	"fmt"
+	"math"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/internal/testkit/topojson"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -25,26 +34,18 @@ func TestMap_S4_6_clusters_lead_to_dead_letters(t *testing.T) {
 	}
 	d.put(replaying("basel", "fix-1"))
 	got := read[MapAnswer](d, "/api/map")
-	if got.Type != "FeatureCollection" || got.NoPlace != 3 || len(got.Features) != 2 || !got.Degrees {
-		t.Fatalf("%+v", got)
-	}
+	must.That(t, got.Type == "FeatureCollection" && got.NoPlace == 3 && len(got.Features) == 2 && got.Degrees, "%+v", got)
 	fiji, swiss := got.Features[0], got.Features[1]
-	if fiji.Geometry.Coordinates != [2]float64{-179, -18} || fiji.Properties.Example != "fiji" || swiss.Properties.Letters != 2 || swiss.Properties.Pending != 1 {
-		t.Errorf("%+v %+v", fiji, swiss)
-	}
+	expect.That(t, fiji.Geometry.Coordinates == [2]float64{-179, -18} && fiji.Properties.Example == "fiji" && swiss.Properties.Letters == 2 && swiss.Properties.Pending == 1,
+		"%+v %+v", fiji, swiss)
 	near := read[MapAnswer](d, "/api/map?bbox="+swiss.Properties.BBox.String())
-	if len(near.Features) != 2 || near.NoPlace != 0 {
-		t.Errorf("nearer: %+v", near)
-	}
+	expect.That(t, len(near.Features) == 2 && near.NoPlace == 0, "nearer: %+v", near)
 	text := shown(d, "/map", http.StatusOK)
 	for _, want := range []string{"3 dead letters on the map", "3 dead letters more have no place", `href="/letters/fiji"`, `aria-label="2 dead letters, 1 pending, around `} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in %s", want, text)
-		}
+		expect.That(t, strings.Contains(text, want), "%q is missing in %s", want, text)
 	}
-	if text := shown(d, "/map?code=none", http.StatusOK); !strings.Contains(text, "No dead letter lies here") || strings.Contains(text, "<svg") {
-		t.Error(text)
-	}
+	text = shown(d, "/map?code=none", http.StatusOK)
+	expect.That(t, strings.Contains(text, "No dead letter lies here") && !strings.Contains(text, "<svg"), "%v", text)
 }
 
 // A source in metres lies on the globe as its system says; coordinates of which nobody says what they are have no globe.
@@ -52,22 +53,17 @@ func TestMap_S4_6_of_other_systems(t *testing.T) {
 	d := newDesk(t)
 	d.place("zurich", "2683000,1247000,2683200,1247200")
 	d.place("nowhere", "9e8,9e8,9e8,9e8")
-	if got := read[MapAnswer](d, "/api/map"); got.Features[0].Geometry.Coordinates[0] != 2683100 {
-		t.Errorf("%+v", got)
-	}
+	got := read[MapAnswer](d, "/api/map")
+	expect.That(t, got.Features[0].Geometry.Coordinates[0] == 2683100, "%+v", got)
 	d.stop()
 	d.source = "EPSG:2056"
 	d.open()
-	got := read[MapAnswer](d, "/api/map")
-	if len(got.Features) != 1 || !got.Degrees || got.NoPlace != 1 {
-		t.Fatalf("%+v", got)
-	}
-	if at := got.Features[0].Geometry.Coordinates; fmt.Sprintf("%.2f %.2f", at[0], at[1]) != "8.54 47.37" {
-		t.Errorf("%v", at)
-	}
-	if text := shown(d, "/map", http.StatusOK); !strings.Contains(text, "around 47.3695°N 8.5388°E") {
-		t.Error(text)
-	}
+	got = read[MapAnswer](d, "/api/map")
+	must.That(t, len(got.Features) == 1 && got.Degrees && got.NoPlace == 1, "%+v", got)
+	at := got.Features[0].Geometry.Coordinates
+	expect.That(t, fmt.Sprintf("%.2f %.2f", at[0], at[1]) == "8.54 47.37", "%v", at)
+	text := shown(d, "/map", http.StatusOK)
+	expect.That(t, strings.Contains(text, "around 47.3695°N 8.5388°E"), "%v", text)
 }
 
 // An operator goes from the whole map nearer and nearer, to one dead letter, by the mouse and by the keyboard.
@@ -99,9 +95,8 @@ func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
 	p.AwaitText("14 dead letters on the map")
 	p.Enter(`svg a[aria-label^="1 dead letter,"]`)
 	p.Await(`location.pathname.startsWith("/letters/")`)
-	if log := p.Log(); len(log) > 0 {
-		t.Errorf("the console of the browser is not empty: %s", strings.Join(log, "\n"))
-	}
+	log := p.Log()
+	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
 }
 
 // The page of a dead letter draws every shape that it can, with a cross where it is refused, and shows no picture of what has none.
@@ -148,17 +143,70 @@ func TestBrowser_S4_6_draws_shapes(t *testing.T) {
 // Where today's transform repairs a geometry, the page has it before and after.
 func TestShape_S4_6_before_and_after_a_repair(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	if text := shown(d, "/letters/a", http.StatusOK); !strings.Contains(text, `data-repaired=""`) {
-		t.Error(text)
-	}
+	text := shown(d, "/letters/a", http.StatusOK)
+	expect.That(t, strings.Contains(text, `data-repaired=""`), "%v", text)
 	d.stop()
 	d.repairs = "repair"
 	d.open()
 	of := read[LetterAnswer](d, "/api/letters/a").Letter
-	if !of.Today.Passes || !strings.Contains(string(of.Repaired), `"geometry":{"type":"MultiPolygon"`) || !strings.Contains(string(of.Feature), `"geometry":{"type":"Polygon"`) {
-		t.Errorf("%+v: %s, %s", of.Today, of.Feature, of.Repaired)
+	expect.That(t, of.Today.Passes && strings.Contains(string(of.Repaired), `"geometry":{"type":"MultiPolygon"`) && strings.Contains(string(of.Feature), `"geometry":{"type":"Polygon"`),
+		"%+v: %s, %s", of.Today, of.Feature, of.Repaired)
+	text = shown(d, "/letters/a", http.StatusOK)
+	expect.That(t, strings.Contains(text, "as today's transform repairs it") && strings.Contains(text, `data-repaired="{&#34;type&#34;:&#34;MultiPolygon`), "%v", text)
+}
+
+// rings returns the arcs of each ring.
+func rings(shapes []topojson.Shape) (out [][]int) {
+	for _, s := range shapes {
+		for _, polygon := range s.Polygons {
+			out = append(out, polygon...)
+		}
 	}
-	if text := shown(d, "/letters/a", http.StatusOK); !strings.Contains(text, "as today's transform repairs it") || !strings.Contains(text, `data-repaired="{&#34;type&#34;:&#34;MultiPolygon`) {
-		t.Error(text)
+	return out
+}
+
+func hundredths(v float64) int { return int(math.Round(v * 100)) }
+
+func steps(kind string, line []orb.Point) string {
+	out, last := kind, [2]int{}
+	var rounded [][2]int
+	for _, p := range line {
+		rounded = append(rounded, [2]int{hundredths(p[0]), hundredths(p[1])})
 	}
+	for _, p := range slices.Compact(rounded) {
+		out += fmt.Sprintf(" %d,%d", p[0]-last[0], p[1]-last[1])
+		last = p
+	}
+	return out + "\n"
+}
+
+// The outlines that are in the program are those of the npm package. WORLD_UPDATE=1 writes them.
+func TestWorld_S4_6_is_what_the_package_has(t *testing.T) {
+	testrun.Nightly(t)
+	land := topojson.Parse(t, []byte(chromium.Script(t, "NPM_DIR", "world-atlas/land-110m.json")))
+	countries := topojson.Parse(t, []byte(chromium.Script(t, "NPM_DIR", "world-atlas/countries-110m.json")))
+	var text strings.Builder
+	for _, ring := range rings(land.Shapes(t, "land")) {
+		var line []orb.Point
+		for _, arc := range ring {
+			line = append(line, land.Line(arc)...)
+		}
+		text.WriteString(steps("land", line))
+	}
+	used := map[int]int{}
+	for _, ring := range rings(countries.Shapes(t, "countries")) {
+		for _, arc := range ring {
+			used[max(arc, ^arc)]++
+		}
+	}
+	for arc, line := range countries.Arcs {
+		if used[arc] > 1 {
+			text.WriteString(steps("border", line))
+		}
+	}
+	if os.Getenv("WORLD_UPDATE") != "" {
+		must.Do(t, os.WriteFile("page/world.txt", []byte(text.String()), 0o600))
+	}
+	kept, err := pageFiles.ReadFile("page/world.txt")
+	expect.That(t, err == nil && text.String() == string(kept) || os.Getenv("WORLD_UPDATE") != "", "page/world.txt is not made of this package")
 }

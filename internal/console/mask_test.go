@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -85,25 +86,20 @@ func TestMask_S4_6_tells_nothing(t *testing.T) {
 			seen++
 		}
 		for name, token := range map[string]string{"anna": annasToken, "bob": bobsToken} {
-			if w := o.as(token, path); strings.Contains(w.Body.String(), secret) || strings.Contains(w.Body.String(), "/9CZWVibGVicm94") || w.Code == http.StatusInternalServerError {
-				t.Errorf("%s of %s: %d %s", path, name, w.Code, w.Body)
-			}
+			w := o.as(token, path)
+			expect.That(t, !strings.Contains(w.Body.String(), secret) && !strings.Contains(w.Body.String(), "/9CZWVibGVicm94") && w.Code != http.StatusInternalServerError,
+				"%s of %s: %d %s", path, name, w.Code, w.Body)
 		}
 	}
-	if seen < 20 {
-		t.Errorf("eve sees the secret at %d addresses alone", seen)
-	}
+	expect.That(t, seen >= 20, "eve sees the secret at %d addresses alone", seen)
 	for _, path := range []string{"/api/letters?text=Beeble", "/?text=B", "/api/groups?header=raw", "/map?feature=" + secret, "/api/letters/id-a/value", "/change?verb=discard&text=B"} {
-		if w := o.as(annasToken, path); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "are masked for your role") {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
-		}
-		if w := o.as(evesToken, path); w.Code != http.StatusOK {
-			t.Errorf("%s of eve: %d %s", path, w.Code, w.Body)
-		}
+		w := o.as(annasToken, path)
+		expect.That(t, w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "are masked for your role"), "%s: %d %s", path, w.Code, w.Body)
+		w = o.as(evesToken, path)
+		expect.That(t, w.Code == http.StatusOK, "%s of eve: %d %s", path, w.Code, w.Body)
 	}
-	if page := o.as(bobsToken, "/letters/id-a").Body.String(); !strings.Contains(page, "&#34;use&#34;:&#34;kept&#34;") || !strings.Contains(page, "Fields are masked for your role") || strings.Contains(page, "/value") {
-		t.Error(page)
-	}
+	page := o.as(bobsToken, "/letters/id-a").Body.String()
+	expect.That(t, strings.Contains(page, "&#34;use&#34;:&#34;kept&#34;") && strings.Contains(page, "Fields are masked for your role") && !strings.Contains(page, "/value"), "%v", page)
 }
 
 // The form of a change takes no filter that guesses; a dry run that somebody else made tells nothing; and a file without the rule shows all
@@ -114,27 +110,23 @@ func TestMask_S4_6_in_changes_and_after_a_restart(t *testing.T) {
 	page := o.see("/change?verb=replay&code=invalid_number")
 	for _, filter := range []string{`{"text":"Beeble"}`, `{"features":["` + secret + `"]}`, `{"headers":[{"name":"raw"}]}`} {
 		for _, to := range []string{"/dry-run", "/change"} {
-			if w := o.send(to, with(form(page), "verb", "discard", "filter", filter, "reason", "x")); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "masked for your role") {
-				t.Errorf("%s %s: %d %s", to, filter, w.Code, w.Body)
-			}
+			w := o.send(to, with(form(page), "verb", "discard", "filter", filter, "reason", "x"))
+			expect.That(t, w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "masked for your role"), "%s %s: %d %s", to, filter, w.Code, w.Body)
 		}
 	}
 	to, _ := o.follows("/dry-run", form(page))
-	if page := o.until(to, "What is to be expected now"); strings.Contains(page, secret) {
-		t.Error(page)
-	}
+	page = o.until(to, "What is to be expected now")
+	expect.That(t, !strings.Contains(page, secret), "%v", page)
 	o.stop()
 	o.begin = func() *access.Gate {
 		return gateOf(t, strings.Replace(tokenFile, "people: [", "people: [{name: eve, role: edit, token_env: EVE}, ", 1)+"mask: [/geometry]\nexport: edit\n")
 	}
 	o.open()
-	if page := o.as(bobsToken, "/letters/id-a").Body.String(); !strings.Contains(page, "&#34;owner&#34;:&#34;"+secret) || strings.Contains(page, "<svg") || strings.Contains(page, "/api/letters") {
-		t.Error(page)
-	}
+	page = o.as(bobsToken, "/letters/id-a").Body.String()
+	expect.That(t, strings.Contains(page, "&#34;owner&#34;:&#34;"+secret) && !strings.Contains(page, "<svg") && !strings.Contains(page, "/api/letters"), "%v", page)
 	for path, want := range map[string]int{"/map": 403, "/api/map": 403, "/?bbox=1,1,3,3": 403, "/api/letters": 403, "/api/letters/id-a": 403, "/api/letters/id-a/value": 403, "/api/groups": 200, "/": 200} {
-		if a, e := o.as(annasToken, path).Code, o.as(evesToken, path).Code; a != want || e != http.StatusOK {
-			t.Errorf("%s: %d for anna, %d for eve", path, a, e)
-		}
+		a, e := o.as(annasToken, path).Code, o.as(evesToken, path).Code
+		expect.That(t, a == want && e == http.StatusOK, "%s: %d for anna, %d for eve", path, a, e)
 	}
 }
 
@@ -145,22 +137,16 @@ func TestMask_S4_6_finds_paths(t *testing.T) {
 		"/properties/owner": true, "/features/3/properties/owner": true, "/properties/owner/0/first": true, "/properties/7/owner": true, "/properties": false, "/owner": false,
 		"/properties/ownership": false, "/xproperties/owner": false, "/a~1b~0": true, "/2024/x": true, "/2024/3/x": true, "/2025/x": true, "": false,
 	} {
-		if m.covers(path) != want {
-			t.Errorf("%q: %t", path, !want)
-		}
+		expect.That(t, m.covers(path) == want, "%q: %t", path, !want)
 	}
 	for text, want := range map[string]string{
 		`{"properties":[{"owner":1e400}],"n":12345678901234567890,"h":"<&>"}`: `{"h":"<&>","n":12345678901234567890,"properties":[{"owner":"masked"}]}`,
 		`{"2024":[{"x":1}],"a/b~":null}`:                                      `{"2024":[{"x":"masked"}],"a/b~":"masked"}`, `"owner"`: `"owner"`, ``: `"masked"`, `{} {}`: `"masked"`, `{"a":`: `"masked"`,
 		strings.Repeat("[", 20_000): `"masked"`,
 	} {
-		if got := string(m.value([]byte(text))); got != want {
-			t.Errorf("%.60s: %s", text, got)
-		}
+		expect.Equal(t, string(m.value([]byte(text))), want, text)
 	}
 	values := []dlq.Value{{Path: "/properties/owner", Text: "1"}, {Path: "/properties/use", Text: `"x"`}, {Path: "/properties", Text: `{"owner":1}`}}
 	m.values(values)
-	if values[0].Text != masked || values[1].Text != `"x"` || values[2].Text != masked {
-		t.Errorf("%+v", values)
-	}
+	expect.That(t, values[0].Text == masked && values[1].Text == `"x"` && values[2].Text == masked, "%+v", values)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -21,18 +22,14 @@ func compiled(t *testing.T, d *desk) func(path string, ok bool) *jsonschema.Sche
 	w := d.get("/api/openapi.json")
 	text := w.Body.Bytes()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil || w.Code != http.StatusOK {
-		t.Fatalf("%d %s: %v", w.Code, text, err)
-	}
+	must.That(t, err == nil && w.Code == http.StatusOK, "%d %s: %v", w.Code, text, err)
 	for _, s := range doc.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any) {
 		s.(map[string]any)["additionalProperties"] = false
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	if err := c.AddResource("openapi.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("openapi.json", doc))
 	return func(path string, ok bool) *jsonschema.Schema {
 		t.Helper()
 		status := "default"
@@ -42,9 +39,7 @@ func compiled(t *testing.T, d *desk) func(path string, ok bool) *jsonschema.Sche
 		place := "openapi.json#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/get/responses/" + status + "/content/application~1json/schema"
 		place = strings.NewReplacer("{", "%7B", "}", "%7D").Replace(place)
 		s, err := c.Compile(place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return s
 	}
 }
@@ -72,32 +67,19 @@ func TestOpenAPI_S4_6_is_what_the_console_answers(t *testing.T) {
 			}
 			w := d.get(path)
 			answer, err := jsonschema.UnmarshalJSON(w.Body)
-			if err != nil || w.Code != http.StatusOK {
-				t.Fatalf("%s: %d, %v", path, w.Code, err)
-			}
-			if err := schema(r.path, true).Validate(answer); err != nil {
-				t.Errorf("%s: %v", path, err)
-			}
+			must.That(t, err == nil && w.Code == http.StatusOK, "%s: %d, %v", path, w.Code, err)
+			expect.Do(t, schema(r.path, true).Validate(answer), path)
 		}
-		if len(asked[r.path]) == 0 {
-			t.Errorf("%s was not asked", r.path)
-		}
+		expect.That(t, len(asked[r.path]) != 0, "%s was not asked", r.path)
 		answer, err := jsonschema.UnmarshalJSON(d.get(strings.ReplaceAll(r.path, "{id}", "nobody") + "?nonsense=1").Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := schema(r.path, false).Validate(answer); err != nil {
-			t.Errorf("%s: %v", r.path, err)
-		}
+		must.Do(t, err)
+		expect.Do(t, schema(r.path, false).Validate(answer), r.path)
 	}
 }
 
 // Each parameter that a route takes is in the document, and nothing else.
 func TestOpenAPI_S4_6_names_every_parameter(t *testing.T) {
-	text, err := document(routes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(document(routes()))(t)
 	var doc struct {
 		Paths map[string]struct {
 			Get struct {
@@ -107,24 +89,18 @@ func TestOpenAPI_S4_6_names_every_parameter(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &doc))
 	for _, r := range routes() {
 		var named []string
 		for _, p := range doc.Paths[r.path].Get.Parameters {
 			if p.In == "query" {
 				named = append(named, p.Name)
 			}
-			if p.In == "query" && p.Description == "" {
-				t.Errorf("%s: %s is not described", r.path, p.Name)
-			}
+			expect.That(t, p.In != "query" || p.Description != "", "%s: %s is not described", r.path, p.Name)
 		}
 		if strings.Join(named, ", ") != r.names() {
 			t.Errorf("%s: %v, want %s", r.path, named, r.names())
 		}
 	}
-	if len(doc.Paths) != len(routes()) {
-		t.Errorf("%d paths", len(doc.Paths))
-	}
+	expect.That(t, len(doc.Paths) == len(routes()), "%d paths", len(doc.Paths))
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -27,25 +30,20 @@ func TestPage_S4_6_says_first_how_many_wait_and_since_when(t *testing.T) {
 	d := newDesk(t, letter("a", 0), letter("b", 1, other), letter("c", 2, other), replaying("c", "fix-1"))
 	text := shown(d, "/", http.StatusOK)
 	first := regexp.MustCompile(`(?s)<h1>(.*?)</h1>`).FindStringSubmatch(text)
-	if first == nil || !strings.HasPrefix(first[1], "2 pending dead letters · 2 groups in all · the oldest ") || !strings.Contains(first[1], ">60 min ago<") || !strings.Contains(first[1], "retention can delete it in 6 d") {
-		t.Errorf("%q", first)
-	}
+	expect.That(t, first != nil && strings.HasPrefix(first[1], "2 pending dead letters · 2 groups in all · the oldest ") && strings.Contains(first[1], ">60 min ago<") && strings.Contains(first[1], "retention can delete it in 6 d"),
+		"%q", first)
 	for _, want := range []string{`href="/letters/a"`, `href="/letters/b"`, `href="/letters/c"`, "no such code", "Dead letters: 3"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in %s", want, text)
-		}
+		expect.That(t, strings.Contains(text, want), "%q is missing in %s", want, text)
 	}
 	d.put(letter("a/b?c#d", 3))
-	if odd := regexp.MustCompile(`href="(/letters/a[^"]+)"`).FindStringSubmatch(shown(d, "/", http.StatusOK)); odd == nil || !strings.Contains(shown(d, odd[1], http.StatusOK), "<h1>a/b?c#d</h1>") {
-		t.Errorf("%q", odd)
-	}
+	odd := regexp.MustCompile(`href="(/letters/a[^"]+)"`).FindStringSubmatch(shown(d, "/", http.StatusOK))
+	expect.That(t, odd != nil && strings.Contains(shown(d, odd[1], http.StatusOK), "<h1>a/b?c#d</h1>"), "%q", odd)
 	link := regexp.MustCompile(`href="(/\?group=[^"]+)"`).FindStringSubmatch(text)
 	if of := shown(d, link[1], http.StatusOK); strings.Contains(of, `href="/letters/a"`) || !strings.Contains(of, `href="/letters/b"`) || !strings.Contains(of, "Dead letters: 2") {
 		t.Errorf("%s shows %s", link[1], of)
 	}
-	if none := shown(d, "/?text=nothing&code=&since=&status=&order=oldest", http.StatusOK); !strings.Contains(none, "No dead letter matches") {
-		t.Errorf("%s", none)
-	}
+	none := shown(d, "/?text=nothing&code=&since=&status=&order=oldest", http.StatusOK)
+	expect.That(t, strings.Contains(none, "No dead letter matches"), "%s", none)
 }
 
 func TestPage_S4_6_pages_through_all(t *testing.T) {
@@ -64,9 +62,7 @@ func TestPage_S4_6_pages_through_all(t *testing.T) {
 		}
 		next := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(text)
 		if next == nil {
-			if pages != 3 || len(seen) != 120 {
-				t.Errorf("%d dead letters on %d pages", len(seen), pages)
-			}
+			expect.That(t, pages == 3 && len(seen) == 120, "%d dead letters on %d pages", len(seen), pages)
 			return
 		}
 		path = strings.ReplaceAll(next[1], "&amp;", "&")
@@ -83,30 +79,24 @@ func TestPage_S4_6_payloads_are_text(t *testing.T) {
 	for _, path := range []string{"/", "/letters/%3Cb%3Eid", "/letters/%3Cscript%3E", "/?text=" + "%3Cscript%3E%22%3E"} {
 		w := d.get(path)
 		text := regexp.MustCompile(`<script src="/(live|keys|draw).js" defer></script>`).ReplaceAllString(w.Body.String(), "") // the page's own
-		if strings.Contains(text, "<script") || strings.Contains(text, "<img") || strings.Contains(text, "<b>id") || strings.ContainsAny(text, "\x1b\u202e") {
-			t.Errorf("%s: %s", path, text)
-		}
-		if csp := w.Header().Get("Content-Security-Policy"); strings.Contains(csp, "unsafe") {
-			t.Errorf("%s", csp)
-		}
+		expect.That(t, !strings.Contains(text, "<script") && !strings.Contains(text, "<img") && !strings.Contains(text, "<b>id") && !strings.ContainsAny(text, "\x1b\u202e"),
+			"%s: %s", path, text)
+		csp := w.Header().Get("Content-Security-Policy")
+		expect.That(t, !strings.Contains(csp, "unsafe"), "%s", csp)
 	}
 }
 
 func TestPage_S4_6_one_dead_letter_and_failures(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	if text := shown(d, "/letters/a", http.StatusOK); !strings.Contains(text, "&#34;P-1&#34;") || !strings.Contains(text, "ring 3 crosses itself") || !strings.Contains(text, "refused") {
-		t.Errorf("%s", text)
-	}
-	if text := shown(d, "/letters/nobody", http.StatusNotFound); !strings.Contains(text, "no such dead letter") {
-		t.Errorf("%s", text)
-	}
-	if text := shown(d, "/?since=yesterday", http.StatusBadRequest); !strings.Contains(text, "since:") {
-		t.Errorf("%s", text)
-	}
+	text := shown(d, "/letters/a", http.StatusOK)
+	expect.That(t, strings.Contains(text, "&#34;P-1&#34;") && strings.Contains(text, "ring 3 crosses itself") && strings.Contains(text, "refused"), "%s", text)
+	text = shown(d, "/letters/nobody", http.StatusNotFound)
+	expect.That(t, strings.Contains(text, "no such dead letter"), "%s", text)
+	text = shown(d, "/?since=yesterday", http.StatusBadRequest)
+	expect.That(t, strings.Contains(text, "since:"), "%s", text)
 	d.broker.Close()
-	if text := shown(d, "/", http.StatusOK); !strings.Contains(text, "Not up to date") || !strings.Contains(text, "cannot reach Kafka") {
-		t.Errorf("%s", text)
-	}
+	text = shown(d, "/", http.StatusOK)
+	expect.That(t, strings.Contains(text, "Not up to date") && strings.Contains(text, "cannot reach Kafka"), "%s", text)
 	if w := d.get("/style.css"); w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
 		t.Errorf("%d %v", w.Code, w.Header())
 	}
@@ -114,21 +104,77 @@ func TestPage_S4_6_one_dead_letter_and_failures(t *testing.T) {
 
 func TestPage_S4_6_numbers_and_spans(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
-		if got := thousands(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
+		expect.Equal(t, thousands(n), want, n)
 	}
 	for d, want := range map[int64]string{-1: "0 s", 119: "119 s", 120: "2 min", 7199: "119 min", 7200: "2 h", 172800: "2 d"} {
-		if got := span(time.Duration(d) * time.Second); got != want {
-			t.Errorf("%d s: %q, want %q", d, got, want)
-		}
+		expect.Equal(t, span(time.Duration(d)*time.Second), want, d, "s")
 	}
 }
 
 func TestPercent_S4_6_is_a_plain_number(t *testing.T) {
 	for share, want := range map[float64]string{1: "≥ 100 %", 0.999: "≥ 99 %", 0.1: "≥ 10 %", 0.0123: "≥ 1.2 %", 0.00004: "> 0 %", 0: "≥ 0 %"} {
-		if got := percent(&share); got != want {
-			t.Errorf("%v: %s, want %s", share, got, want)
-		}
+		expect.Equal(t, percent(&share), want, share)
 	}
+}
+
+// By keys alone: rows are gone through, selected and opened, places are reached, and a field takes the same keys as text.
+func TestBrowser_S4_6_works_by_keys(t *testing.T) {
+	browser := chromium.Start(t)
+	d := newDeskOf(t, &Changes{}, letter("a", 0), letter("b", 1), letter("c", 2))
+	address := listening(d)
+	p := browser.Open(address+"/", 1280, 800)
+	p.AwaitText("3 pending dead letters")
+	p.Press("?")
+	p.Await(`document.querySelector("#keys:popover-open")`)
+	p.Press("Escape")
+	p.Await(`!document.querySelector("#keys:popover-open")`)
+	p.Press("j", "j", "j", "k", "ArrowDown", "ArrowUp")
+	p.Await(`document.activeElement.innerText == "a"`)
+	p.Press(" ", "j", " ")
+	p.Await(`document.querySelector("#all").indeterminate && document.querySelector("#picked button").innerText == "Replay 2 dead letters…" && document.querySelector("#listed").hidden`)
+	p.Press("j", "j", "j", " ") // there is no row after the last
+	p.Await(`document.querySelector("#all").checked`)
+	p.Press("Escape")
+	p.Await(`!document.querySelector("main input:checked") && document.querySelector("#picked").hidden`)
+	p.Press(" ")
+	p.Click("Discard 1 dead letter…")
+	p.Await(`location.search == "?id=c&verb=discard" || location.search == "?verb=discard&id=c"`)
+	p.AwaitText("Discard 1 dead letter")
+
+	p.Press("/")
+	p.Await(`document.activeElement.name == "reason"`)
+	p.Press("g", "m", "?", "j")
+	p.Await(`document.activeElement.value == "gm?j" && location.pathname == "/change" && !document.querySelector("#keys:popover-open")`)
+	p.Press("Escape", "g", "m")
+	p.Await(`document.readyState == "complete" && location.pathname == "/map"`)
+	p.Press("g", "x", "m", "g", "h")
+	p.Await(`document.readyState == "complete" && location.pathname == "/"`)
+	p.Press("j", "j", "Enter")
+	p.Await(`document.readyState == "complete" && location.pathname == "/letters/a"`)
+	log := p.Log()
+	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
+}
+
+// The first page follows what happens, and rests while somebody works with it.
+func TestBrowser_S4_6_follows_unless_rows_are_selected(t *testing.T) {
+	browser := chromium.Start(t)
+	d := newDeskOf(t, &Changes{}, letter("a", 0))
+	p := browser.Open(listening(d)+"/", 1280, 800)
+	var done bool
+	sooner := func() { must.Do(t, p.Eval(`document.querySelector("main").dataset.live = 20; look(); true`, &done)) }
+	p.AwaitText("1 pending dead letter")
+	p.Press("j", "j")
+	sooner()
+	d.put(letter("b", 1))
+	p.AwaitText("2 pending dead letters")
+	p.Await(`document.activeElement.innerText == "a"`) // the focus stays
+	p.Press(" ")
+	d.put(letter("c", 2))
+	var asked int
+	must.Do(t, p.Eval(`(async () => { window.asked = 0; const real = fetch; window.fetch = (...of) => { window.asked++; return real(...of) }; for (let i = 0; i < 20; i++) await look(); return window.asked })()`, &asked))
+	text := p.Text()
+	expect.That(t, asked == 0 && strings.Contains(text, "2 pending dead letters"), "the page was asked for %d times while a row was selected: %s", asked, text)
+	p.Press("Escape")
+	sooner()
+	p.AwaitText("3 pending dead letters")
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -54,21 +56,16 @@ func (v *tour) look(name string) {
 		for _, width := range []int{1024, 1600, 1280} {
 			v.Resize(width, 800)
 			var over []string
-			if err := v.Eval(`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest("pre,svg,dialog:not([open])")).map(e => e.outerHTML.slice(0, 200))`, &over); err != nil || len(over) > 0 {
-				v.t.Errorf("%s is wider than a window of %d: %q (%v)", name, width, over, err)
-			}
+			err := v.Eval(`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 && !e.closest("pre,svg,dialog:not([open])")).map(e => e.outerHTML.slice(0, 200))`, &over)
+			expect.That(v.t, err == nil && len(over) <= 0, "%s is wider than a window of %d: %q (%v)", name, width, over, err)
 		}
 		var found []struct{ ID, Help string }
-		if err := v.Eval(v.axe+"\n"+`axe.run().then(r => r.violations.map(v => ({ID: v.id, Help: v.help + " " + v.nodes.map(n => n.html).join(" ")})))`, &found); err != nil {
-			v.t.Fatal(err)
-		}
+		must.Do(v.t, v.Eval(v.axe+"\n"+`axe.run().then(r => r.violations.map(v => ({ID: v.id, Help: v.help + " " + v.nodes.map(n => n.html).join(" ")})))`, &found))
 		for _, one := range found {
 			v.t.Errorf("%s (%s): %s: %.600s", name, theme, one.ID, one.Help)
 		}
 		if v.kept != "" {
-			if err := os.WriteFile(filepath.Join(v.kept, name+"-"+theme+".webp"), v.Picture(), 0o600); err != nil {
-				v.t.Fatal(err)
-			}
+			must.Do(v.t, os.WriteFile(filepath.Join(v.kept, name+"-"+theme+".webp"), v.Picture(), 0o600))
 		}
 	}
 }
@@ -162,9 +159,7 @@ func (v *tour) replay() {
 	v.Type("input[name=reason]", "the registry answers again")
 	v.look("dry-run")
 	var letters string
-	if err := v.Eval(`document.querySelector("input[name=expect]").value`, &letters); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Do(v.t, v.Eval(`document.querySelector("input[name=expect]").value`, &letters))
 	v.Type("input[name=typed]", letters)
 	v.ClickOn("button.do")
 	v.Await(`document.querySelector(".badge.done") && !document.querySelector("main[data-live]")`)

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -23,13 +24,11 @@ import (
 
 func TestPage_S4_6_says_that_no_instance_runs(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	if text := shown(d, "/", http.StatusOK); !strings.Contains(text, `<span class="badge attention">Not running</span>`) || !strings.Contains(text, "no instance of features is running") {
-		t.Errorf("%s", text)
-	}
+	text := shown(d, "/", http.StatusOK)
+	expect.That(t, strings.Contains(text, `<span class="badge attention">Not running</span>`) && strings.Contains(text, "no instance of features is running"), "%s", text)
 	d.broker.Close()
-	if text := shown(d, "/", http.StatusOK); !strings.Contains(text, "it is not known whether records flow") || !strings.Contains(text, ">Not known<") {
-		t.Errorf("%s", text)
-	}
+	text = shown(d, "/", http.StatusOK)
+	expect.That(t, strings.Contains(text, "it is not known whether records flow") && strings.Contains(text, ">Not known<"), "%s", text)
 }
 
 // Who paused a pipeline lets it go on; who finds it not running starts it: these are two words.
@@ -47,9 +46,7 @@ func TestFlow_S4_6_paused_is_not_dead(t *testing.T) {
 		notKnown:   {of(replay.Unknown)},
 	} {
 		for _, f := range found {
-			if got := flowOf(f); got != want {
-				t.Errorf("%v: %s, want %s", f, got, want)
-			}
+			expect.Equal(t, flowOf(f), want, f)
 		}
 	}
 }
@@ -62,9 +59,7 @@ func TestGroup_S4_6_shows_one_place_of_many(t *testing.T) {
 	}
 	values = append(values, dlq.Value{Path: "/properties/use", Text: "7", Letters: 1})
 	shown, places := withoutPlaces(values)
-	if len(shown) != 3 || shown[0].Text != `"N/A"` || shown[1].Path != "/geometry/coordinates/0" || shown[2].Text != "7" || places != 2*199 {
-		t.Errorf("%v, %d", shown, places)
-	}
+	expect.That(t, len(shown) == 3 && shown[0].Text == `"N/A"` && shown[1].Path == "/geometry/coordinates/0" && shown[2].Text == "7" && places == 2*199, "%v, %d", shown, places)
 	if shown, places = withoutPlaces(slices.Repeat(values[:1], 50)); len(shown) != pageValues || places != 0 {
 		t.Errorf("%v, %d", shown, places)
 	}
@@ -74,26 +69,23 @@ func TestPage_S4_6_groups_that_wait_come_first(t *testing.T) {
 	waits := func(c *header.Control) { c.ErrorMessage = "no such code" }
 	d := newDesk(t, letter("a", 0), letter("b", 1), letter("c", 2, waits), replaying("a", "fix-1"), replaying("b", "fix-1"))
 	text := shown(d, "/", http.StatusOK)
-	if first, second := strings.Index(text, "<br>no such code"), strings.Index(text, "<br>ring &lt;n&gt;"); first < 0 || second < first {
-		t.Errorf("%d %d in %s", first, second, text)
-	}
+	first, second := strings.Index(text, "<br>no such code"), strings.Index(text, "<br>ring &lt;n&gt;")
+	expect.That(t, first >= 0 && second >= first, "%d %d in %s", first, second, text)
 }
 
 func TestPage_S4_6_operations_and_their_events(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
 	for path, want := range map[string]string{"/replays": "Nobody has replayed", "/audit": "Nothing was done"} {
-		if text := shown(d, path, http.StatusOK); !strings.Contains(text, want) {
-			t.Errorf("%s: %s", path, text)
-		}
+		text := shown(d, path, http.StatusOK)
+		expect.That(t, strings.Contains(text, want), "%s: %s", path, text)
 	}
 	d.put(replaying("a", "fix-1"), event("a", "discard-1", 0))
 	for path, want := range map[string]string{
 		"/replays": `href="/replays/fix-1"`, "/replays/fix-1": "<dt>Under way</dt><dd>1</dd>", "/audit": `href="/audit?operation=discard-1"`,
 		"/audit?operation=discard-1&letter=&since=": `href="/letters/a"`, "/audit?operation=discard-1": "<td>gone for good</td>",
 	} {
-		if text := shown(d, path, http.StatusOK); !strings.Contains(text, want) {
-			t.Errorf("%s: no %s in %s", path, want, text)
-		}
+		text := shown(d, path, http.StatusOK)
+		expect.That(t, strings.Contains(text, want), "%s: no %s in %s", path, want, text)
 	}
 	shown(d, "/replays/nobody", http.StatusNotFound)
 	shown(d, "/audit?since=yesterday", http.StatusBadRequest)
@@ -112,12 +104,9 @@ func TestMark_S4_6_finds_the_value_at_a_path(t *testing.T) {
 		{`{"v":"` + strings.Repeat("x", 1<<20) + `","a":"N/A"}`, "/a", `"N/A"`},
 	} {
 		got := mark(c.text, c.path)
-		if got.Marked != c.want || len(got.Before)+len(got.Marked)+len(got.After) > shownValue {
-			t.Errorf("%.40s %s: %q", c.text, c.path, got.Marked)
-		}
-		if whole := got.Before + got.Marked + got.After; !strings.Contains(c.text, whole) || got.CutBefore != !strings.HasPrefix(c.text, whole) {
-			t.Errorf("%.40s %s: cut to %.40s", c.text, c.path, whole)
-		}
+		expect.That(t, got.Marked == c.want && len(got.Before)+len(got.Marked)+len(got.After) <= shownValue, "%.40s %s: %q", c.text, c.path, got.Marked)
+		whole := got.Before + got.Marked + got.After
+		expect.That(t, strings.Contains(c.text, whole) && got.CutBefore == !strings.HasPrefix(c.text, whole), "%.40s %s: cut to %.40s", c.text, c.path, whole)
 	}
 }
 
@@ -132,22 +121,18 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	if page := d.get("/").Body.String(); !strings.Contains(page, "<dd>2 of features</dd>") || strings.Contains(page, "<dt>Instances</dt>") {
 		t.Error(page)
 	}
-	if flow := read[FlowAnswer](d, "/api/flow").Flow; flow.Lag != 2 || flow.Mapping == "" || len(flow.Members) != 0 {
-		t.Errorf("%+v", flow)
-	}
+	flow := read[FlowAnswer](d, "/api/flow").Flow
+	expect.That(t, flow.Lag == 2 && flow.Mapping != "" && len(flow.Members) == 0, "%+v", flow)
 	consuming(d)
 	eventually.Until(t.Context(), t, "the consumer has taken them", func() (bool, string) {
 		page := d.get("/").Body.String()
 		return strings.Contains(page, "<dd>0 of features</dd>") && strings.Contains(page, "<dt>Mapping</dt><dd>that of this pipeline file</dd>"), page
 	})
 	v := newFlowView(FlowAnswer{Flow: &replay.Flow{Mapping: "a", Flow: status.Flow{Members: []status.Member{{Name: "x", Mapping: "a"}, {Name: "y", Mapping: "b"}, {Name: "z"}}}}})
-	if fmt.Sprint(v.Others, v.Unknown) != "[y] [z]" || newFlowView(FlowAnswer{}) != nil {
-		t.Errorf("%+v", v)
-	}
+	expect.That(t, fmt.Sprint(v.Others, v.Unknown) == "[y] [z]" && newFlowView(FlowAnswer{}) == nil, "%+v", v)
 	d.broker.Close()
-	if page := d.get("/").Body.String(); strings.Contains(page, "of features</dd>") || !strings.Contains(page, "not known") {
-		t.Error("without a broker something is known")
-	}
+	page := d.get("/").Body.String()
+	expect.That(t, !strings.Contains(page, "of features</dd>") && strings.Contains(page, "not known"), "without a broker something is known")
 }
 
 // The first page says when what waits is due, and that it is overdue; of instances that are named, which breaker is open. A record that
@@ -173,14 +158,11 @@ func TestPage_S4_6_what_is_due_and_which_breaker_is_open(t *testing.T) {
 		`3 <span class="soft">features.retry-2s</span> <span class="warn">overdue for 5 min</span>`, `1 <span class="soft">features.retry-8s</span> <span class="soft">next due in 7 s</span>`,
 		`1 <span class="soft">features.retry-60s</span></span>`, `&lt;b&gt;place <span class="badge attention">open</span> 1,200 held`, `127.0.0.1:1 does not answer`,
 	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("no %s in %s", want, page)
-		}
+		expect.That(t, strings.Contains(page, want), "no %s in %s", want, page)
 	}
 	metrics.Close() // the instance goes away
-	if page := shown(d, "/", http.StatusOK); strings.Contains(page, "1,200 held") || !strings.Contains(page, "overdue for 5 min") {
-		t.Error(page)
-	}
+	page = shown(d, "/", http.StatusOK)
+	expect.That(t, !strings.Contains(page, "1,200 held") && strings.Contains(page, "overdue for 5 min"), "%v", page)
 }
 
 // The trend of a group counts each dead letter once, from the first death until now.
@@ -189,15 +171,11 @@ func TestTrend_S4_6_counts_each_dead_letter_once(t *testing.T) {
 	for _, g := range read[GroupsAnswer](d, "/api/groups").Groups {
 		got := d.console.trendOf(t.Context(), g)
 		want := map[string]string{"geometry_invalid": "[{0 0 32 3} {110 22 10 1} {230 22 10 1}]", "timeout": "[{0 0 32 1}]"}[g.Code]
-		if fmt.Sprint(got.Bars) != want {
-			t.Errorf("%s: %+v", g.Code, got)
-		}
-		if page := shown(d, "/?group="+g.ID, http.StatusOK); strings.Count(page, "<rect") != len(got.Bars) {
-			t.Error(page)
-		}
+		expect.That(t, fmt.Sprint(got.Bars) == want, "%s: %+v", g.Code, got)
+		page := shown(d, "/?group="+g.ID, http.StatusOK)
+		expect.That(t, strings.Count(page, "<rect") == len(got.Bars), "%v", page)
 	}
 	d.console.letters.Close()
-	if got := d.console.trendOf(t.Context(), dlq.GroupJSON{ID: "x", FirstSeen: "2026-11-03T04:00:00Z"}); got != nil {
-		t.Errorf("without an index: %+v", got)
-	}
+	got := d.console.trendOf(t.Context(), dlq.GroupJSON{ID: "x", FirstSeen: "2026-11-03T04:00:00Z"})
+	expect.That(t, got == nil, "without an index: %+v", got)
 }

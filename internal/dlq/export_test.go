@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -28,13 +29,9 @@ func TestExport_ndjson_keeps_all_that_stands_in_a_record(t *testing.T) {
 		must.Do(t, (&ndjsonExporter{&out}).letter(&l, nil))
 		var back exported
 		must.Do(t, json.Unmarshal(out.Bytes(), &back))
-		if !same(joined(back.Key, back.KeyBase64), r.Key) || !same(joined(back.Value, back.ValueBase64), r.Value) || len(back.Headers) != len(r.Headers) {
-			t.Errorf("%s: %s", name, &out)
-		}
+		expect.That(t, same(joined(back.Key, back.KeyBase64), r.Key) && same(joined(back.Value, back.ValueBase64), r.Value) && len(back.Headers) == len(r.Headers), "%s: %s", name, &out)
 		for i, h := range back.Headers {
-			if h.Key != r.Headers[i].Key || !same(joined(h.Value, h.ValueBase64), r.Headers[i].Value) {
-				t.Errorf("%s: header %d is %+v", name, i, h)
-			}
+			expect.That(t, h.Key == r.Headers[i].Key && same(joined(h.Value, h.ValueBase64), r.Headers[i].Value), "%s: header %d is %+v", name, i, h)
 		}
 	}
 }
@@ -65,9 +62,7 @@ func TestExport_csv_runs_no_formula(t *testing.T) {
 		must.Do(t, step())
 	}
 	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil || len(rows) != 2 {
-		t.Fatalf("%d rows, %v", len(rows), err)
-	}
+	must.That(t, err == nil && len(rows) == 2, "%d rows, %v", len(rows), err)
 	cell := func(name string) string { return rows[1][slices.Index(rows[0], name)] }
 	if cell("key") != "'=HYPERLINK(1)" || cell("value") != "'+1" || cell("message") != "'@SUM(A1)\n\"quoted\"" {
 		t.Errorf("%q", rows[1])
@@ -77,7 +72,5 @@ func TestExport_csv_runs_no_formula(t *testing.T) {
 func TestSpansOf_cuts_where_a_gap_is_wide(t *testing.T) {
 	got := spansOf([]int64{1000, 3, 1, 2, 1001 + wideGap - 1, 9000})
 	want := []kafka.Span{{Start: 1, End: 4}, {Start: 1000, End: 1001 + wideGap}, {Start: 9000, End: 9001}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	expect.That(t, slices.Equal(got, want), "got %v, want %v", got, want)
 }

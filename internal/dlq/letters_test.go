@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -107,15 +108,9 @@ func letter(partition int32, id, value string) *kgo.Record {
 func TestShow_gives_headers_bytes_and_the_decoded_feature(t *testing.T) {
 	s := open(t, letter(1, "x", "other"), letter(1, "a", bowTie), letter(1, "y", "other"))
 	d := must.Get(s.Show(t.Context(), "a"))(t)
-	if string(d.Letter.Content.Value) != bowTie || d.Letter.Content.Headers[0].Key != "traceparent" {
-		t.Errorf("content %+v", d.Letter.Content)
-	}
-	if d.Decode != nil || !strings.Contains(string(d.Feature), `"id":"a"`) {
-		t.Errorf("feature %s, %v", d.Feature, d.Decode)
-	}
-	if d.Verdict.Passes || d.Verdict.Code != classify.CodeGeometryInvalid || d.Verdict.Message == "" {
-		t.Errorf("verdict %+v", d.Verdict)
-	}
+	expect.That(t, string(d.Letter.Content.Value) == bowTie && d.Letter.Content.Headers[0].Key == "traceparent", "content %+v", d.Letter.Content)
+	expect.That(t, d.Decode == nil && strings.Contains(string(d.Feature), `"id":"a"`), "feature %s, %v", d.Feature, d.Decode)
+	expect.That(t, !d.Verdict.Passes && d.Verdict.Code == classify.CodeGeometryInvalid && d.Verdict.Message != "", "verdict %+v", d.Verdict)
 }
 
 func TestShow_says_why_bytes_cannot_be_decoded(t *testing.T) {
@@ -123,16 +118,11 @@ func TestShow_says_why_bytes_cannot_be_decoded(t *testing.T) {
 	tomb.Value = nil
 	s := open(t, letter(0, "broken", `{"type":`), tomb)
 	d, err := s.Show(t.Context(), "broken")
-	if err != nil || d.Decode == nil || d.Feature != nil || d.Verdict.Code != classify.CodeTruncatedJSON {
-		t.Errorf("broken: %+v, %v", d, err)
-	}
+	expect.That(t, err == nil && d.Decode != nil && d.Feature == nil && d.Verdict.Code == classify.CodeTruncatedJSON, "broken: %+v, %v", d, err)
 	d, err = s.Show(t.Context(), "tomb")
-	if err != nil || d.Decode != nil || d.Feature != nil || !d.Verdict.Passes {
-		t.Errorf("tombstone: %+v, %v", d, err)
-	}
-	if _, err := s.Show(t.Context(), "nobody"); !errors.Is(err, dlqindex.ErrNoLetter) {
-		t.Errorf("unknown id: %v", err)
-	}
+	expect.That(t, err == nil && d.Decode == nil && d.Feature == nil && d.Verdict.Passes, "tombstone: %+v, %v", d, err)
+	_, err = s.Show(t.Context(), "nobody")
+	expect.That(t, errors.Is(err, dlqindex.ErrNoLetter), "unknown id: %v", err)
 }
 
 func TestService_names_a_missing_topic(t *testing.T) {
@@ -140,9 +130,7 @@ func TestService_names_a_missing_topic(t *testing.T) {
 	cfg.Topics.DLQStatus = "nowhere"
 	s := openDLQ(t, &cfg)
 	err := s.Letters(t.Context(), dlqindex.Query{}, func(deadletters.Letter) error { return context.Canceled })
-	if !errors.Is(err, kafka.ErrNoTopic) {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, errors.Is(err, kafka.ErrNoTopic), "got %v", err)
 }
 
 // What prune removes from the topics leaves the index, also when the index comes too late for the
@@ -154,24 +142,17 @@ func TestIndex_S4_7_forgets_what_was_pruned(t *testing.T) {
 	}
 	s := open(t, letter(0, "pruned", square), letter(0, "missed", square), letter(0, "lately", square), letter(0, "lost", square), letter(0, "there", square),
 		state("pruned", deadletters.Reprocessed, long), state("missed", deadletters.Discarded, long), state("lately", deadletters.Discarded, start), state("there", deadletters.Discarded, long))
-	if n := len(listed(t, s, false)); n != 5 {
-		t.Fatalf("%d dead letters", n)
-	}
+	must.Equal(t, len(listed(t, s, false)), 5, "dead letters")
 	cut(t, s, 0, 4)
 	put(t, s, &kgo.Record{Topic: "features.dlq-status", Key: []byte("pruned")}) // of the other, compaction removed the tombstone as well
-	if got := listed(t, s, true); !slices.Equal(got, []string{"lately", "lost"}) {
-		t.Errorf("gone: %v", got)
-	}
-	if got := listed(t, s, false); !slices.Equal(got, []string{"there"}) {
-		t.Errorf("there: %v", got)
-	}
+	got := listed(t, s, true)
+	expect.That(t, slices.Equal(got, []string{"lately", "lost"}), "gone: %v", got)
+	got = listed(t, s, false)
+	expect.That(t, slices.Equal(got, []string{"there"}), "there: %v", got)
 	stats, err := s.Stats(t.Context())
-	if err != nil || stats.Letters != 1 || stats.Lost != 1 {
-		t.Errorf("%+v, %v", stats.Stats, err)
-	}
-	if found, err := s.Index().Check(t.Context()); err != nil || found.Total != 0 {
-		t.Errorf("%+v, %v", found, err)
-	}
+	expect.That(t, err == nil && stats.Letters == 1 && stats.Lost == 1, "%+v, %v", stats.Stats, err)
+	found, err := s.Index().Check(t.Context())
+	expect.That(t, err == nil && found.Total == 0, "%+v, %v", found, err)
 }
 
 // The hops are what the audit topic says of the letter's first position, and of no other.
@@ -192,18 +173,14 @@ func TestShow_S2_5_tells_the_hops_of_a_letter(t *testing.T) {
 		of(own, audit.StateChanged, 0, 0), // its state changed then
 		deadletters.State{ID: "a", Status: deadletters.Discarded, At: start}.Record("features.dlq-status", 1))
 	d, err := s.Show(t.Context(), "a")
-	if err != nil || d.HopsErr != nil {
-		t.Fatal(err, d.HopsErr)
-	}
+	must.That(t, err == nil && d.HopsErr == nil, "%v, %v", err, d.HopsErr)
 	var got []string
 	for _, e := range d.Hops {
 		got = append(got, fmt.Sprintf("%s %d", e.Decision, e.Attempt))
 	}
-	if want := []string{"retried 1", "dead_lettered 2", "state_changed 0"}; !slices.Equal(got, want) {
-		t.Errorf("hops %q, want %q", got, want)
-	}
+	want := []string{"retried 1", "dead_lettered 2", "state_changed 0"}
+	expect.That(t, slices.Equal(got, want), "hops %q, want %q", got, want)
 	s.cfg.Topics.Audit = "nowhere"
-	if d, err := s.Show(t.Context(), "a"); err != nil || d.HopsErr == nil || d.Letter.ID != "a" {
-		t.Errorf("without an audit topic: %v, %v", err, d.HopsErr)
-	}
+	d, err = s.Show(t.Context(), "a")
+	expect.That(t, err == nil && d.HopsErr != nil && d.Letter.ID == "a", "without an audit topic: %v, %v", err, d.HopsErr)
 }

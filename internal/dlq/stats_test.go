@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -69,9 +70,7 @@ func TestStats_S4_7_counts_the_pending_of_today(t *testing.T) {
 func TestStats_S4_6_kept_for_ever_is_minus_one(t *testing.T) {
 	for want, kept := range map[int64]time.Duration{-1: -1, 0: 0, 1500: 1500 * time.Millisecond} {
 		got := NewStatsJSON(Stats{Retention: Retention{Known: true, Time: kept, Bytes: -1}}, start).Retention
-		if got.Milliseconds == nil || *got.Milliseconds != want {
-			t.Errorf("%s: %v, want %d", kept, got, want)
-		}
+		expect.That(t, got.Milliseconds != nil && *got.Milliseconds == want, "%s: %v, want %d", kept, got, want)
 	}
 }
 
@@ -92,18 +91,13 @@ func TestGroups_S4_6_share_of_the_traffic(t *testing.T) {
 		"no more than all": {deadletters.Filter{Since: start.Add(-time.Hour), Until: start}, 1},
 	} {
 		groups, err := s.Groups(t.Context(), dlqindex.Query{Filter: c.f})
-		if err != nil || len(groups) != 1 || groups[0].Share != c.want {
-			t.Errorf("%s: %+v, %v, want %v", name, groups, err, c.want)
-		}
+		expect.That(t, err == nil && len(groups) == 1 && groups[0].Share == c.want, "%s: %+v, %v, want %v", name, groups, err, c.want)
 	}
 	offsets := kadm.Offsets{} // the consumer has taken two records of the eight
 	offsets.AddOffset("features", 0, 2, -1)
 	must.Do(t, s.admin.CommitAllOffsets(t.Context(), s.cfg.Source.Group, offsets))
-	if groups, err := s.Groups(t.Context(), dlqindex.Query{Filter: deadletters.Filter{IDs: []string{"a"}}}); err != nil || groups[0].Share != 0.5 {
-		t.Errorf("of the two records that were consumed: %+v, %v", groups, err)
-	}
+	groups, err := s.Groups(t.Context(), dlqindex.Query{Filter: deadletters.Filter{IDs: []string{"a"}}})
+	expect.That(t, err == nil && groups[0].Share == 0.5, "of the two records that were consumed: %+v, %v", groups, err)
 	s.source.Status = "" // of other software: which topics it serves nobody says
-	if n := s.traffic(t.Context(), time.Time{}, time.Time{}); n != 0 {
-		t.Errorf("traffic of a DLQ of other software: %d", n)
-	}
+	expect.Equal(t, s.traffic(t.Context(), time.Time{}, time.Time{}), 0, "traffic of a DLQ of other software")
 }
