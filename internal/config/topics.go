@@ -120,10 +120,8 @@ func (c Config) OwnTopic(name string) string {
 			return own.path
 		}
 	}
-	if delay, ok := strings.CutPrefix(name, c.Topics.TierPrefix); ok {
-		if d, err := time.ParseDuration(delay); err == nil && d > 0 {
-			return "topics.tier_prefix"
-		}
+	if delay, ok := strings.CutPrefix(name, c.Topics.TierPrefix); ok && isDelay(delay) {
+		return "topics.tier_prefix"
 	}
 	for _, set := range c.Transform.References {
 		if set.Topic == name {
@@ -135,17 +133,37 @@ func (c Config) OwnTopic(name string) string {
 
 // KeptBeside returns the source topic of the pipeline that keeps a topic for itself, if the topic has a default name; "" for any other name.
 func KeptBeside(name string) (source string) {
-	if i := strings.LastIndex(name, ".retry-"); i > 0 {
-		if d, err := time.ParseDuration(name[i+len(".retry-"):]); err == nil && d > 0 {
-			return name[:i]
-		}
+	if i := strings.LastIndex(name, tierSuffix); i > 0 && isDelay(name[i+len(tierSuffix):]) {
+		return name[:i]
 	}
-	for _, role := range []string{".state", ".ledger", ".audit", ".dlq-status", ".control", ".governance"} {
-		if source, ok := strings.CutSuffix(name, role); ok {
+	for _, kept := range new(Topics).kept() {
+		if source, ok := strings.CutSuffix(name, kept.suffix); ok {
 			return source
 		}
 	}
 	return ""
+}
+
+// isDelay reports whether what stands behind the prefix of a tier names one.
+func isDelay(text string) bool {
+	d, err := time.ParseDuration(text)
+	return err == nil && d > 0
+}
+
+// tierSuffix is what the default prefix of the tiers adds to the name of the source.
+const tierSuffix = ".retry-"
+
+// keptTopic is a topic that a pipeline keeps for itself, and what its default name adds to that of the source.
+type keptTopic struct {
+	suffix string
+	name   *string
+}
+
+// kept lists what nobody but the pipeline writes, besides the tiers. Dead letters of other pipelines may be sent to a DLQ.
+func (t *Topics) kept() []keptTopic {
+	return []keptTopic{
+		{".state", &t.State}, {".ledger", &t.Ledger}, {".audit", &t.Audit}, {".dlq-status", &t.DLQStatus}, {".control", &t.Control}, {".governance", &t.Governance},
+	}
 }
 
 // fillNames derives every name that was not given from pipeline.id and source.topic.
@@ -156,13 +174,10 @@ func fillNames(c *Config) {
 	orElse(&c.Output.Topic, base+".out")
 	orElse(&c.Output.Avro.Subject, c.Output.Topic+"-value")
 	orElse(&c.Topics.DLQ, base+".dlq")
-	orElse(&c.Topics.State, base+".state")
-	orElse(&c.Topics.Ledger, base+".ledger")
-	orElse(&c.Topics.Audit, base+".audit")
-	orElse(&c.Topics.DLQStatus, base+".dlq-status")
-	orElse(&c.Topics.Control, base+".control")
-	orElse(&c.Topics.Governance, base+".governance")
-	orElse(&c.Topics.TierPrefix, base+".retry-")
+	for _, kept := range c.Topics.kept() {
+		orElse(kept.name, base+kept.suffix)
+	}
+	orElse(&c.Topics.TierPrefix, base+tierSuffix)
 }
 
 func orElse(name *string, derived string) {

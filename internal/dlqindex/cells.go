@@ -73,7 +73,7 @@ func (d *DLQ) manyCounted(t *tx, q Query, out *Cells, columns, rows int) (done b
 	if err != nil || total < manyPlaces {
 		return false, err
 	}
-	return d.counted(t, q, out, columns, rows)
+	return d.counted(t, q, out, total, columns, rows)
 }
 
 // extent finds out which part of the world the grid covers. It returns how many letters have a place.

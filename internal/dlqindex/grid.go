@@ -96,13 +96,9 @@ func (c *tally) readCells(t *tx, dlq int64) error {
 	}, dlq)
 }
 
-// counted places all letters by the cells that count them. done is false where the rows have to be read: the letters lie too close together, or
+// counted places all letters, which are total, by the cells that count them. done is false where the rows have to be read: the letters lie too close together, or
 // the example of a cell has left it.
-func (d *DLQ) counted(t *tx, q Query, out *Cells, columns, rows int) (done bool, err error) {
-	total, err := d.count(t, q)
-	if err != nil {
-		return false, err
-	}
+func (d *DLQ) counted(t *tx, q Query, out *Cells, total, columns, rows int) (done bool, err error) {
 	level, known, err := d.level(t, q, columns*8/5, rows*8/5)
 	if err != nil || known > 0 && level == coarsest {
 		return false, err

@@ -65,12 +65,13 @@ func near(name string) []string {
 		apart float64
 	}
 	var all []neighbour
+	successor := instead()[code]
 	for r := range rows(systemTable) {
 		apart := math.Abs(float64(asked - r.code(colCode)))
 		switch {
 		case r[colMethod] == methodDatum:
 			continue
-		case instead()[code] == r[colCode]:
+		case successor == r[colCode]:
 			return []string{"EPSG:" + r[colCode] + " (" + r[colName] + ")"}
 		case oneEdit(code, r[colCode]):
 			apart /= 1e6 // a mistyped digit before any other number

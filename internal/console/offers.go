@@ -1,0 +1,53 @@
+package console
+
+import (
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// selectionOf is the filter of the dead letters that a verb changes of those that a filter selects.
+func selectionOf(verb string, f deadletters.Filter) (deadletters.Filter, error) {
+	if verb != verbReplay {
+		return replay.Verb(verb).Selection(f)
+	}
+	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
+		f.Statuses = []deadletters.Status{deadletters.Pending}
+	}
+	return f, nil
+}
+
+// offer is a change that a list leads to, and how many dead letters it is about.
+type offer struct {
+	Verb    string
+	Letters int
+}
+
+// offersOf lists the changes that are about something, of selected dead letters that are counted by status.
+func offersOf(f deadletters.Filter, states map[deadletters.Status]int) (offers []offer) {
+	for _, verb := range append([]replay.Verb{verbReplay}, replay.Verbs()...) {
+		o := offer{Verb: string(verb)}
+		chosen, err := selectionOf(o.Verb, f)
+		for status, n := range states {
+			if err == nil && (len(chosen.Statuses) == 0 || slices.Contains(chosen.Statuses, status)) {
+				o.Letters += n
+			}
+		}
+		if o.Letters > 0 {
+			offers = append(offers, o)
+		}
+	}
+	return offers
+}
+
+// LetterOffers lists what can be done to the dead letter of the page.
+func (p page) LetterOffers() (verbs []string) {
+	verbs = []string{verbReplay}
+	for _, verb := range replay.Verbs() {
+		if slices.Contains(verb.From(), deadletters.Status(p.Letter.Status)) {
+			verbs = append(verbs, string(verb))
+		}
+	}
+	return verbs
+}
