@@ -12,6 +12,8 @@ func TestParseAccess_S4_6_says_what_is_wrong_and_where(t *testing.T) {
 	const site, tls = "url: https://dlq.example.org\n", "tls: {cert_file: c.pem, key_file: k.pem}\n"
 	const anna = "people: [{name: anna, role: replay, token_env: ANNA}]\n"
 	const proxy = "proxy: {addresses: [10.0.0.7], user_header: X-User}\n"
+	all := messages{}
+	defer all.golden(t, "access")
 	for _, c := range [][2]string{
 		{"", "url: is mandatory"},
 		{site + tls, "people: nobody may use the console"},
@@ -47,7 +49,9 @@ func TestParseAccess_S4_6_says_what_is_wrong_and_where(t *testing.T) {
 		{site + tls + anna + "export: admin\n", "f.yaml:4:9: export: "},
 		{"url: [", "f.yaml:1:"},
 	} {
-		if _, err := ParseAccess("f.yaml", []byte(c[0])); err == nil || !strings.Contains(err.Error(), c[1]) || strings.Contains(err.Error(), "pipeline") {
+		_, err := ParseAccess("f.yaml", []byte(c[0]))
+		all.add(c[0], err)
+		if err == nil || !strings.Contains(err.Error(), c[1]) || strings.Contains(err.Error(), "pipeline") {
 			t.Errorf("%s\nwant %q in %v", c[0], c[1], err)
 		}
 	}

@@ -294,6 +294,8 @@ func TestParseDLQ_who_names_the_brokers(t *testing.T) {
 }
 
 func TestParseDLQ_says_what_is_wrong_and_where(t *testing.T) {
+	all := messages{}
+	defer all.golden(t, "dlq")
 	for name, c := range map[string]struct {
 		q        DLQ
 		profiles string
@@ -314,6 +316,7 @@ func TestParseDLQ_says_what_is_wrong_and_where(t *testing.T) {
 		"a list":            {DLQ{Topic: "d", Profile: "x", Profiles: "p.yaml"}, "- prod\n", "p.yaml:1:1: expected the key profiles"},
 	} {
 		_, err := ParseDLQ(c.q, []byte(c.profiles), nil)
+		all.add(name, err)
 		expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "pipeline."), "%s: want %q in %v", name, c.want, err)
 	}
 }

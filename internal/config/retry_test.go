@@ -188,6 +188,8 @@ enrich:
 func TestForbidden_S3_6(t *testing.T) {
 	const good = "max_attempts: 5, retryable_status_codes: [503]"
 	with := func(text string) string { return strings.ReplaceAll(good, ", ", "\n    ") + "\n    " + text }
+	all := messages{}
+	defer all.golden(t, "forbidden")
 	for _, c := range []struct {
 		pattern, retry, http string
 		path                 string
@@ -225,6 +227,7 @@ func TestForbidden_S3_6(t *testing.T) {
 	} {
 		t.Run(c.pattern, func(t *testing.T) {
 			_, err := Parse("p.yaml", fmt.Appendf(nil, forbiddenFile, c.retry, c.http), nil)
+			all.add(c.pattern, err)
 			faults, ok := errors.AsType[*Faults](err)
 			must.That(t, ok, "accepted: %v", err)
 			i := slices.IndexFunc(faults.List, func(f Fault) bool { return f.Path == c.path })

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -278,6 +280,21 @@ func TestBad_S0_1_every_rule_has_its_faults(t *testing.T) {
 			expect.That(t, !strings.Contains(faults.Error(), "hunter2") && !strings.Contains(faults.Error(), "2222"), "a fault shows a secret")
 		})
 	}
+}
+
+// messages are what is said about each case of a table.
+type messages map[string]string
+
+func (m messages) add(name string, err error) { m[name] = fmt.Sprint(err) }
+
+// golden holds all messages to testdata/NAME.golden, in the order of the cases' names.
+func (m messages) golden(t *testing.T, name string) {
+	t.Helper()
+	var out strings.Builder
+	for _, about := range slices.Sorted(maps.Keys(m)) {
+		fmt.Fprintf(&out, "# %q\n%s\n", about, m[about])
+	}
+	golden(t, filepath.Join("testdata", name+".golden"), out.String())
 }
 
 func badFiles(t *testing.T) []string {

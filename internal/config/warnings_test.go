@@ -14,6 +14,8 @@ import (
 )
 
 func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
+	all := messages{}
+	defer all.golden(t, "warnings")
 	const rates = "max_null_rate: 1, max_dead_letter_rate: 1, max_transient_rate: 1"
 	tolerating := func(keys, rest string) string {
 		return strings.Replace(minimalText, "max_null_rate: 1", keys, 1) + rest
@@ -64,6 +66,7 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 		"this machine":                  {minimalText + "enrich: [{name: a, providers: [{name: b, http: {url: \"http://localhost:80?x\"}}], set: {a: /a}}]\n", "enrich[0].providers[0].http.url", "localhost"},
 	} {
 		got := Warnings(mustParse(t, c.file))
+		all.add(name, &Faults{Name: "p.yaml", List: got})
 		expect.That(t, len(got) == 1 && got[0].Path == c.path && strings.Contains(got[0].Message, c.part) && got[0].Line >= 1 && got[0].Fix != "", "%v: got %+v", name, got)
 	}
 	for name, file := range map[string]string{
