@@ -29,7 +29,7 @@ type Access struct {
 	// headers, keys, feature ids and hashes are hidden with them, since they could tell. Defaults to none.
 	Mask []string `jsonschema:"uniqueItems=true,maxItems=100" yaml:"mask"`
 	// Export is the least role that takes dead letters out of the console, as JSON and original bytes. Defaults to read.
-	Export Role `yaml:"export"`
+	Export Role `jsonschema:"enum=none,enum=read,enum=replay,enum=edit" yaml:"export"`
 }
 
 // ServerTLS is the certificate that the console shows.
@@ -47,7 +47,7 @@ type Proxy struct {
 	// UserHeader is the header in which the proxy names who asks, such as X-Forwarded-User.
 	UserHeader string `jsonschema:"maxLength=100" yaml:"user_header"`
 	// Others is the role of whom people does not list. Defaults to none: they are refused.
-	Others Role `yaml:"others"`
+	Others Role `jsonschema:"enum=none,enum=read,enum=replay,enum=edit" yaml:"others"`
 }
 
 // Enabled reports whether a proxy signs people in.
@@ -58,7 +58,7 @@ type Person struct {
 	// Name stands in the audit trail. Behind a proxy it is what the header says.
 	Name string `jsonschema:"required,minLength=1,maxLength=100" yaml:"name"`
 	// Role is what the person may do.
-	Role Role `jsonschema:"required" yaml:"role"`
+	Role Role `jsonschema:"required,enum=none,enum=read,enum=replay,enum=edit" yaml:"role"`
 	// TokenEnv names the environment variable that holds the token; give this or token_file.
 	TokenEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"token_env"`
 	// TokenFile is a file that holds the token; a line end at its end is left off.
@@ -83,8 +83,6 @@ const (
 
 // Roles returns every [Role].
 func Roles() []Role { return []Role{RoleNone, RoleRead, RoleReplay, RoleEdit} }
-
-func (Role) vocabulary() vocabulary { return vocabulary{now: texts(Roles())} }
 
 // LoadAccess reads the file at path. A fault of what it says is a [*Faults]; any other error is about reading it.
 func LoadAccess(path string) (*Access, error) {

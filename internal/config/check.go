@@ -27,7 +27,6 @@ func check(cfg *Config, faults *Faults) {
 	c.format()
 	c.output()
 	c.registry()
-	c.precision()
 	c.transform()
 	c.enrich()
 	c.sink()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 const retryPath = "pipeline.retry_policy."
@@ -87,7 +88,7 @@ func (c checker) tiers() {
 func (c checker) tiersAgree(path string, tiers []Duration) {
 	const base, longest, strategy = retryPath + "base_delay_seconds", retryPath + "max_delay_seconds", retryPath + "strategy"
 	p := c.cfg.Pipeline.RetryPolicy
-	if p.Strategy != StrategyTiers || len(tiers) == 0 || !c.sound(strategy) {
+	if p.Strategy != policy.StrategyTiers || len(tiers) == 0 || !c.sound(strategy) {
 		return
 	}
 	if first := tiers[0]; c.byHand(base) && c.sound(base) && first.Std() != p.BaseDelay() {

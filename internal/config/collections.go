@@ -2,8 +2,7 @@ package config
 
 import "github.com/switchback-geo/switchback/pkg/envelope"
 
-// Collections says what one bad feature does to the others of a collection that is split. It is a closed list (see
-// [CollectionRules]).
+// Collections says what one bad feature does to the others of a collection that is split.
 type Collections string
 
 // The rules for collections.
@@ -11,13 +10,6 @@ const (
 	CollectionsPerFeature   Collections = "per_feature"    // each feature is delivered, retried or dead-lettered by itself
 	CollectionsAllOrNothing Collections = "all_or_nothing" // the collection is delivered, retried or dead-lettered as one record
 )
-
-// CollectionRules returns every [Collections].
-func CollectionRules() []Collections {
-	return []Collections{CollectionsPerFeature, CollectionsAllOrNothing}
-}
-
-func (Collections) vocabulary() vocabulary { return vocabulary{now: texts(CollectionRules())} }
 
 // Apart says whether each feature of a collection is delivered, retried or dead-lettered by itself.
 func (s *Source) Apart() bool {

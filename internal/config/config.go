@@ -25,7 +25,7 @@ type Config struct {
 	// Topics names the topics that Switchback keeps for itself, and their size.
 	Topics Topics `yaml:"topics"`
 	// Delivery is what a crash may do to the output: exactly_once doubles nothing for a reader with read_committed; at_least_once is for clusters without transactions, where a crash or a rebalance produces some records again. Defaults to exactly_once.
-	Delivery Delivery `jsonschema:"default=exactly_once" yaml:"delivery"`
+	Delivery Delivery `jsonschema:"enum=exactly_once,enum=at_least_once,default=exactly_once" yaml:"delivery"`
 	// Ordering says which order of the events of one key is kept.
 	Ordering Ordering `yaml:"ordering"`
 	// Dedupe says how long the pipeline remembers what took effect last for each key.
@@ -33,7 +33,7 @@ type Config struct {
 	// DeadLetters says what becomes of dead letters.
 	DeadLetters DeadLetters `yaml:"dead_letters"`
 	// Audit says which decisions are written to the audit topic: failures leaves out deliveries at the first try, all writes them too. Defaults to failures.
-	Audit AuditScope `jsonschema:"default=failures" yaml:"audit"`
+	Audit AuditScope `jsonschema:"enum=failures,enum=all,default=failures" yaml:"audit"`
 	// Transform maps source features onto the target schema.
 	Transform transform.Config `yaml:"transform"`
 	// Enrich lists the remote steps, in the order in which they run. Defaults to none.
@@ -66,9 +66,9 @@ type Pipeline struct {
 // Ordering says which order of the events of one key is kept (architecture, sections 1 and 3).
 type Ordering struct {
 	// Mode is the order that is promised. strict: the events of a key take effect in source order, even when an early one waits. latest_wins: an older event never takes effect after a newer one; it is closed as superseded. none: a retried event may take effect after a later one. Defaults to latest_wins.
-	Mode OrderingMode `jsonschema:"default=latest_wins" yaml:"mode"`
+	Mode OrderingMode `jsonschema:"enum=strict,enum=latest_wins,enum=none,default=latest_wins" yaml:"mode"`
 	// OnDeadLetter says what strict does with a key one of whose events died: continue goes on with the next, hold_key waits until the dead letter has been replayed. Defaults to continue.
-	OnDeadLetter OnDeadLetter `jsonschema:"default=continue" yaml:"on_dead_letter"`
+	OnDeadLetter OnDeadLetter `jsonschema:"enum=continue,enum=hold_key,default=continue" yaml:"on_dead_letter"`
 	// Versions says how long the newest version of a key is remembered, where source.version names one.
 	Versions OrderingVersions `yaml:"versions"`
 }
@@ -76,7 +76,7 @@ type Ordering struct {
 // OrderingVersions says how long the newest version of a key is remembered, where source.version names one.
 type OrderingVersions struct {
 	// Keep says how long: always, as long as the key; or window, while a record of the key waits or is a dead letter, and else for dedupe.window. Defaults to always.
-	Keep KeepVersions `jsonschema:"default=always" yaml:"keep"`
+	Keep KeepVersions `jsonschema:"enum=always,enum=window,default=always" yaml:"keep"`
 	// MaxKeys is for how many keys of a partition; beyond it those whose last event is the oldest are forgotten and counted, and an older version of theirs can take effect. A key costs at most 64 bytes of memory. Defaults to 10000000.
 	MaxKeys int `jsonschema:"minimum=1,maximum=1000000000,default=10000000" yaml:"max_keys"`
 }

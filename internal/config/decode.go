@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -168,7 +169,7 @@ func (d *decoder) list(path string, n ast.Node, v reflect.Value, r rules) {
 		found := readScalar(n)
 		fix := "write it as a list"
 		if found.isValue() && isScalar(v.Type().Elem()) {
-			fix = r.asEntry(found.text, v.Type().Elem())
+			fix = "write [" + cmp.Or(Nearest(found.text, r.words), found.text) + "]"
 		}
 		d.faultAt(path, n, "expected "+expected(v.Type())+", found "+found.describe(), fix)
 		return

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // isScalar reports whether one value, not a list or a mapping, is written for a type.
@@ -62,7 +60,7 @@ func (d *decoder) scalar(path string, line, column int, w written, v reflect.Val
 		}
 		d.fault(path, line, column, message, fix)
 	}
-	if w.kind == nullValue && w.text == "null" && slices.Contains(r.vocabulary(v).now, "null") {
+	if w.kind == nullValue && w.text == "null" && slices.Contains(r.words, "null") {
 		w.kind = textValue // the word null, as in on_error: null, for which nobody writes quotes
 	}
 	if w.kind == nullValue {
@@ -126,48 +124,22 @@ func setString(v reflect.Value, w written, wrong string, r rules) (message, fix 
 	default:
 		return wrong, "write text"
 	}
-	if words := r.vocabulary(v); len(words.now) > 0 {
-		if message, fix := words.refuse(w.text); message != "" {
-			return message, fix
-		}
+	if len(r.words) > 0 && !slices.Contains(r.words, w.text) {
+		return refuseWord(w.text, r.words)
 	}
 	v.SetString(w.text)
 	return "", ""
 }
 
-// vocabulary gives the words that v can take; none when any text is legal.
-func (r rules) vocabulary(v reflect.Value) vocabulary {
-	if words, ok := reflect.TypeAssert[closed](v); ok {
-		return words.vocabulary()
-	}
-	return vocabulary{now: r.words}
-}
-
-// refuse says why word cannot be taken, or "".
-func (v vocabulary) refuse(word string) (message, fix string) {
-	known := make([]string, 0, len(v.now))
-	for _, w := range v.now {
-		if w == "" {
-			w = `""`
-		}
-		known = append(known, w)
-	}
-	switch {
-	case slices.Contains(v.now, word):
-		return "", ""
-	case slices.Contains(v.later, word):
-		return word + " is part of the design but not of this version yet", "write " + strings.Join(known, " or ")
+// refuseWord returns what is wrong with a word that is not in a closed list, and what to do about it.
+func refuseWord(word string, words []string) (message, fix string) {
+	known := slices.Clone(words)
+	if i := slices.Index(known, ""); i >= 0 {
+		known[i] = `""`
 	}
 	fix = "write " + strings.Join(known, " or ")
-	near := otherWord(word, v.now)
-	if near == "" {
-		near = Nearest(word, v.now)
-	}
-	switch {
-	case near != "":
+	if near := Nearest(word, words); near != "" {
 		fix = "did you mean " + near + "? Known: " + strings.Join(known, ", ")
-	case geometryWord(word) && slices.Contains(v.now, string(transform.TypeDateTime)):
-		fix = "a geometry is no field: list which ones pass under transform.geometry.types, such as [Point]; else " + fix
 	}
 	return "unknown word " + show(word), fix
 }

@@ -11,7 +11,7 @@ type Metrics struct {
 // Log says what is logged.
 type Log struct {
 	// Level is the least urgent level that is logged: debug, info, warn or error. Defaults to info.
-	Level LogLevel `jsonschema:"default=info" yaml:"level"`
+	Level LogLevel `jsonschema:"enum=debug,enum=info,enum=warn,enum=error,default=info" yaml:"level"`
 }
 
 // Slog gives the level as the standard library has it.

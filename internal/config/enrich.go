@@ -73,7 +73,7 @@ type Cache struct {
 // 503, 504 count as failures, and 500 when it is retryable; 429 and answers about one feature, such as 404, do not.
 type Breaker struct {
 	// Preset gives the values that are not written. steady opens at 5 failures in 60s that are at least half of the last 20 requests; standard at 5 failures in 60s, however many requests succeed meanwhile (S4-5); both with 2 successes and 30s of cooldown. patient is 3 failures in 300s, 1 success, 300s of cooldown (S3-5). Defaults to steady.
-	Preset BreakerPreset `jsonschema:"default=steady" yaml:"preset"`
+	Preset BreakerPreset `jsonschema:"enum=steady,enum=standard,enum=patient,default=steady" yaml:"preset"`
 	// Failures are how many there must be within the window, at the least, to open the breaker. Defaults to 5.
 	Failures int `jsonschema:"minimum=1,maximum=10000,default=5" yaml:"failures"`
 	// FailureRate is the share of the requests that must have failed besides, from 0 to 1; 0 asks for none. Defaults to 0.5; with the presets standard and patient to 0.

@@ -5,13 +5,13 @@ type HTTPLookup struct {
 	// URL is http or https. Braces in its path or query name a value of the feature, {id} or {properties.name}; it is always escaped. Mandatory.
 	URL string `example:"\"https://places.example/place?id={properties.parcel_id}\"" jsonschema:"required,pattern=^https?://[^/?#@{}]+([/?][^#]*)?$" yaml:"url"`
 	// Method is GET or POST. A POST must be declared idempotent. Defaults to GET.
-	Method HTTPMethod `jsonschema:"default=GET" yaml:"method"`
+	Method HTTPMethod `jsonschema:"enum=GET,enum=POST,default=GET" yaml:"method"`
 	// Idempotent declares that the service does the same however often one request comes. A POST needs it, since requests are repeated; it carries the event's content hash as Idempotency-Key. Defaults to false.
 	Idempotent bool `jsonschema:"default=false" yaml:"idempotent"`
 	// Body is what a POST sends, as JSON: any value, in whose texts braces name values of the feature as in the URL. A text that is one name in braces alone takes the value with its type. Defaults to none.
 	Body any `yaml:"body,omitempty"`
 	// Answer is what comes back: json as it is, or geojson, of which a collection must hold one feature, which is then the answer. Defaults to json.
-	Answer AnswerFormat `jsonschema:"default=json" yaml:"answer"`
+	Answer AnswerFormat `jsonschema:"enum=json,enum=geojson,default=json" yaml:"answer"`
 	// WFS asks a WFS 2.0 service (OGC 09-025) at url for one feature by GetFeature, as GeoJSON.
 	WFS *WFSLookup `yaml:"wfs,omitempty"`
 	// STAC asks a STAC API at url for one item.
@@ -29,7 +29,7 @@ type HTTPLookup struct {
 	// AllowNetworks lists networks in CIDR form whose addresses the service may have, whatever they are. Defaults to none.
 	AllowNetworks []string `example:"[10.20.0.0/16]" jsonschema:"maxItems=64" yaml:"allow_networks,omitempty"`
 	// RetryAfter says whom a Retry-After of an answer 429 or 503 concerns: service holds every further request until then, record delays only the record that was refused. Defaults to service.
-	RetryAfter RetryAfterScope `jsonschema:"default=service" yaml:"retry_after"`
+	RetryAfter RetryAfterScope `jsonschema:"enum=service,enum=record,default=service" yaml:"retry_after"`
 	// Rate is how many requests this instance sends in a second. Defaults to no limit.
 	Rate *Rate `yaml:"rate,omitempty"`
 	// Cache keeps answers in memory and lets records that ask the same at the same time share one request. Write {} for the defaults. Defaults to none.

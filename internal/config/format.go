@@ -49,7 +49,7 @@ type OutputAvroKeys struct {
 	// Schema is the published schema that outputs are written with: a file of schemas/ without its ending. Defaults to feature-event.v1, the only one of this version.
 	Schema string `jsonschema:"enum=feature-event.v1,default=feature-event.v1" yaml:"schema"`
 	// Framing is what stands before a datum: confluent, the id of the schema in the registry, or single_object, its fingerprint, which needs no registry. Defaults to confluent.
-	Framing AvroFraming `jsonschema:"default=confluent" yaml:"framing"`
+	Framing AvroFraming `jsonschema:"enum=confluent,enum=single_object,default=confluent" yaml:"framing"`
 	// Subject is what the schema is registered under. Defaults to output.topic with -value.
 	Subject string `jsonschema:"maxLength=255" yaml:"subject"`
 	// Register registers the schema when the registry does not have it; without it the schema is only looked up. Defaults to true.

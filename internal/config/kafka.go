@@ -32,7 +32,7 @@ type TLS struct {
 // environment variable or the file that holds it.
 type SASL struct {
 	// Mechanism is PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. Defaults to none: SASL is off.
-	Mechanism Mechanism `yaml:"mechanism"`
+	Mechanism Mechanism `jsonschema:"enum=,enum=PLAIN,enum=SCRAM-SHA-256,enum=SCRAM-SHA-512" yaml:"mechanism"`
 	// Username is the user; give this or username_env. Defaults to none.
 	Username string `yaml:"username"`
 	// UsernameEnv names the environment variable that holds the user. Defaults to none.

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // TestMain takes the variables of whoever runs the tests away: they would override the files.
@@ -109,7 +110,7 @@ func TestParse_defaults(t *testing.T) {
 		"C-3 DLQ":                        {cfg.Topics.DLQ, "parcels.dlq"},
 		"output":                         {cfg.Output.Topic, "parcels.out"},
 		"group":                          {cfg.Source.Group, "parcels"},
-		"strategy":                       {p.Strategy, StrategyTiers},
+		"strategy":                       {p.Strategy, policy.StrategyTiers},
 		"Retry-After limit":              {p.RetryAfterLimit.Std(), time.Hour},
 		"S0-3 rounding":                  {*cfg.Transform.Geometry.RoundDecimals, 6},
 		"record limit reaches transform": {cfg.Transform.Limits.MaxBytes, 8 << 20},

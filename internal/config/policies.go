@@ -12,11 +12,11 @@ import (
 // of preset, or else that of the retry policy.
 type CategoryPolicy struct {
 	// Preset names the figures of a kind of provider: wfs, tiles, stac, postgis, registry. Defaults to none.
-	Preset Preset `yaml:"preset,omitempty"`
+	Preset policy.Preset `jsonschema:"enum=wfs,enum=tiles,enum=stac,enum=postgis,enum=registry" yaml:"preset,omitempty"`
 	// MaxAttempts is the number of attempts before a record whose latest failure is of this category goes to the DLQ, counted over all attempts of the record. For the categories io and memory it defaults to 2.
 	MaxAttempts int `jsonschema:"minimum=1,maximum=1000" yaml:"max_attempts,omitempty"`
 	// Strategy says how the delay comes about.
-	Strategy Strategy `yaml:"strategy,omitempty"`
+	Strategy policy.Strategy `jsonschema:"enum=tiers,enum=fixed,enum=exponential,enum=equal_jitter,enum=full_jitter,enum=decorrelated_jitter,enum=proportional_jitter" yaml:"strategy,omitempty"`
 	// BaseDelaySeconds is the delay that the strategy begins with.
 	BaseDelaySeconds float64 `jsonschema:"exclusiveMinimum=0,maximum=604800" yaml:"base_delay_seconds,omitempty"`
 	// MaxDelaySeconds is the longest delay of the strategy.
@@ -32,10 +32,10 @@ type CategoryPolicy struct {
 // engine gives the policy as the engine wants it: zero where nothing was written.
 func (p CategoryPolicy) engine() policy.Policy {
 	return policy.Policy{
-		MaxAttempts: p.MaxAttempts, Strategy: policy.Strategy(p.Strategy),
+		MaxAttempts: p.MaxAttempts, Strategy: p.Strategy,
 		BaseDelay: seconds(p.BaseDelaySeconds), MaxDelay: seconds(p.MaxDelaySeconds), Multiplier: p.Multiplier,
 		Jitter: orNone(p.JitterSeconds, seconds), Spread: orNone(p.Spread, func(s float64) float64 { return s }),
-	}.Over(policy.Preset(p.Preset).Policy())
+	}.Over(p.Preset.Policy())
 }
 
 // orNone gives 0 for what was not written, and -1 for a zero that was: the engine's word for none.
@@ -54,7 +54,7 @@ func (p RetryPolicy) Engine() policy.Policies {
 	jitter := p.MaxJitter().Seconds()
 	out := policy.Policies{
 		Default: policy.Policy{
-			MaxAttempts: p.MaxAttempts, Strategy: policy.Strategy(p.Strategy),
+			MaxAttempts: p.MaxAttempts, Strategy: p.Strategy,
 			BaseDelay: p.BaseDelay(), MaxDelay: p.MaxDelay(), Multiplier: p.Multiplier,
 			Jitter: orNone(&jitter, seconds), Spread: orNone(&p.Spread, func(s float64) float64 { return s }),
 			RetryAfterLimit: p.RetryAfterLimit.Std(),

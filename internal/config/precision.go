@@ -8,37 +8,19 @@ import (
 )
 
 const (
-	floorPath      = "pipeline.tolerance.precision_decimal_threshold"
-	roundPath      = "transform.geometry.round_decimals"
-	defaultRounded = 6
+	floorPath = "pipeline.tolerance.precision_decimal_threshold"
+	roundPath = "transform.geometry.round_decimals"
 )
 
-// fillPrecision says what the output is rounded to where the file does not. The key that is the floor today was the one that
-// rounded: no file gets an output that is rounded more than it was.
+// fillPrecision sets the decimals of the output where the file does not: six, or those that the source has to have.
 func fillPrecision(c *Config) {
 	if c.Transform.Geometry.RoundDecimals == nil {
-		decimals := max(defaultRounded, min(15, c.Pipeline.Tolerance.PrecisionDecimalThreshold)) // what is out of range is a fault of that key
+		decimals := min(15, max(6, c.Pipeline.Tolerance.PrecisionDecimalThreshold)) // what is out of range is a fault of that key
 		c.Transform.Geometry.RoundDecimals = &decimals
 	}
 	if least := c.Pipeline.Tolerance.MinDecimals; least > 0 {
 		c.Transform.MinDecimals = &least
 	}
-}
-
-// precision refuses a file that was written when the floor was the number of decimals to round to, and that would deliver more
-// decimals than before: rounding may have been there to hide where something is.
-func (c checker) precision() {
-	decimals := c.cfg.Pipeline.Tolerance.PrecisionDecimalThreshold
-	if !c.sound(floorPath, roundPath) || !c.byHand(floorPath) || c.byHand(roundPath) || decimals >= defaultRounded {
-		return
-	}
-	floor := "remove " + floorPath + ", unless the source's coordinates have so many decimals"
-	if decimals == 0 {
-		floor = "leave " + floorPath + " at 0, which is no floor, or remove it"
-	}
-	c.fault(floorPath, fmt.Sprintf("is the floor of the source's coordinates and does not round any more; without %s this file would deliver %d decimals and not %d",
-		roundPath, defaultRounded, decimals),
-		fmt.Sprintf("write %s: %d to round as before, and %s", roundPath, decimals, floor))
 }
 
 func precisionWarnings(cfg *Config, warn warner) {
@@ -61,8 +43,8 @@ func floorWarnings(cfg *Config, floor, rounded int, warn warner) {
 	target, err2 := crs.Lookup(cfg.Transform.Geometry.TargetCRS)
 	switch {
 	case !cfg.origins.byHand(roundPath):
-		warn(floorPath, fmt.Sprintf("is the floor of the source's coordinates: coarser ones pause the pipeline; it does not round any more, and the output keeps %d decimals", rounded),
-			fmt.Sprintf("write %s: %d to say so; where only rounding was meant, remove precision_decimal_threshold", roundPath, rounded))
+		warn(floorPath, fmt.Sprintf("is the floor of the source's coordinates: coarser ones pause the pipeline; it does not round, and the output keeps %d decimals", rounded),
+			fmt.Sprintf("write %s: %d to say so; where only rounding is meant, write that key alone", roundPath, rounded))
 	case err == nil && err2 == nil && source.Unit() == target.Unit() && rounded < floor:
 		warn(roundPath, fmt.Sprintf("rounds the output to fewer decimals than the %d that the source has to have", floor), fmt.Sprintf("write %s: %d, unless it is meant", roundPath, floor))
 	case err == nil && source.Unit() != crs.Degree && floor > 4:

@@ -22,7 +22,7 @@ type RetryPolicy struct {
 	// Multiplier is the factor from one delay to the next; every strategy but tiers, fixed and decorrelated_jitter uses it. Defaults to 2.0.
 	Multiplier float64 `jsonschema:"minimum=1,maximum=100,default=2" yaml:"multiplier"`
 	// Strategy says how the delay after the n-th failure comes about. tiers takes the n-th tier; every other one computes the delay and takes the shortest tier that reaches it. With step = min(max_delay_seconds, base_delay_seconds * multiplier^(n-1)): fixed is base_delay_seconds, exponential is step, equal_jitter is between step/2 and step, full_jitter between 0 and step, proportional_jitter between step*(1-spread) and step*(1+spread), decorrelated_jitter between base_delay_seconds and three times the delay before. Defaults to tiers.
-	Strategy Strategy `jsonschema:"default=tiers" yaml:"strategy"`
+	Strategy policy.Strategy `jsonschema:"enum=tiers,enum=fixed,enum=exponential,enum=equal_jitter,enum=full_jitter,enum=decorrelated_jitter,enum=proportional_jitter,default=tiers" yaml:"strategy"`
 	// Jitter says whether a random time is added to each delay, so that what failed together is not tried again together. Defaults to true.
 	Jitter bool `jsonschema:"default=true" yaml:"jitter"`
 	// JitterSeconds is the longest time that jitter adds to the delays of tiers, fixed and exponential and to every Retry-After; it never takes any away. Defaults to 1.0; with jitter false it is 0.

@@ -200,7 +200,6 @@ func TestForbidden_S3_6(t *testing.T) {
 		{"retrying validation failures: a rule", with("rules: [{code: missing_required, class: retry_backoff}]"), "", "pipeline.retry_policy.rules[0]", 7, 13, "failed validation"},
 		{"retrying validation failures: of a database", with(`rules: [{sqlstate: "23505", class: retry_now}]`), "", "pipeline.retry_policy.rules[0]", 7, 13, "db_constraint"},
 		{"retrying validation failures: a status", "max_attempts: 5\n    retryable_status_codes: [503, 422]", "", "pipeline.retry_policy.retryable_status_codes[1]", 6, 35, "422 says"},
-		{"retrying validation failures: a key", with("retry_validation: true"), "", "pipeline.retry_policy.retry_validation", 7, 5, "retrying whatever fails"},
 		{"retrying governance failures: a policy", with("policies: {governance: {}}"), "", "pipeline.retry_policy.policies.governance", 7, 16, "who may use the data"},
 		{"retrying governance failures: a rule", with("rules: [{code: governance_denied, class: retry_after}]"), "", "pipeline.retry_policy.rules[0]", 7, 13, "who may use the data"},
 		{"retrying governance failures: a status", "max_attempts: 5\n    retryable_status_codes: [451]", "", "pipeline.retry_policy.retryable_status_codes[0]", 6, 30, "the law"},
@@ -214,16 +213,12 @@ func TestForbidden_S3_6(t *testing.T) {
 		{"infinite retries: .inf", "max_attempts: .inf\n    retryable_status_codes: [503]", "", "pipeline.retry_policy.max_attempts", 5, 19, "infinite retries"},
 		{"infinite retries: a number as good as that", "max_attempts: 1000000\n    retryable_status_codes: [503]", "", "pipeline.retry_policy.max_attempts", 5, 19, "infinite retries"},
 		{"infinite retries: of one category", with("policies: {network: {max_attempts: -1}}"), "", "pipeline.retry_policy.policies.network.max_attempts", 7, 40, "infinite retries"},
-		{"infinite retries: a key", with("retry_forever: true"), "", "pipeline.retry_policy.retry_forever", 7, 5, "infinite retries"},
 		{"ignoring Retry-After: no limit left", with("retry_after_limit: 0s"), "", "pipeline.retry_policy.retry_after_limit", 7, 24, "ignoring Retry-After"},
 		{"ignoring Retry-After: a limit below the own delays", with("retry_after_limit: 30s"), "", "pipeline.retry_policy.retry_after_limit", 7, 24, "ignoring Retry-After"},
 		{"ignoring Retry-After: a limit below a category's delays", with("retry_after_limit: 90s\n    policies: {timeout: {preset: wfs}}"), "", "pipeline.retry_policy.retry_after_limit", 7, 24, "ignoring Retry-After"},
 		{"ignoring Retry-After: at once", with("rules: [{status: 429, class: retry_now}]"), "", "pipeline.retry_policy.rules[0]", 7, 13, "Retry-After"},
-		{"ignoring Retry-After: a key", with("respect_retry_after: false"), "", "pipeline.retry_policy.respect_retry_after", 7, 5, "ignoring Retry-After"},
-		{"ignoring Retry-After: a key of a step", with("jitter: true"), "ignore_retry_after: true", "enrich[0].http.ignore_retry_after", 10, 66, "ignoring Retry-After"},
 		{"growing concurrency: faster and faster", with("multiplier: 0.5"), "", "pipeline.retry_policy.multiplier", 7, 17, "growing concurrency"},
 		{"growing concurrency: of one category", with("policies: {network: {multiplier: 0.9}}"), "", "pipeline.retry_policy.policies.network.multiplier", 7, 38, "growing concurrency"},
-		{"growing concurrency: a key", with("concurrency_multiplier: 2"), "", "pipeline.retry_policy.concurrency_multiplier", 7, 5, "growing concurrency"},
 	} {
 		t.Run(c.pattern, func(t *testing.T) {
 			_, err := Parse("p.yaml", fmt.Appendf(nil, forbiddenFile, c.retry, c.http), nil)

@@ -28,7 +28,7 @@ type rules struct {
 	minItems       int
 	maxItems       int // 0 = none
 	unique         bool
-	words          []string // of a closed list whose type does not say so itself
+	words          []string // of a closed list; none when any text is legal
 	defaults       []string // more than one only for a list
 	least, most    time.Duration
 	example        string

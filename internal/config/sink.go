@@ -48,7 +48,7 @@ type PostGISSink struct {
 	// KeepColumns are columns that somebody else keeps: they are not written, and not emptied. Every other column takes the property of its name, or null. Defaults to none.
 	KeepColumns []string `example:"[note]" jsonschema:"maxItems=1000,uniqueItems=true" yaml:"keep_columns,omitempty"`
 	// Binary says how bytes for columns of type bytea are written as text: base64, base64_url_safe or hex, as the connector's binary.handling.mode has it; or bytes, its default, which is base64 too and refuses a text that could be hexadecimal digits as well. Digits behind \x are always read. Defaults to bytes.
-	Binary BinaryText `jsonschema:"default=bytes" yaml:"binary"`
+	Binary BinaryText `jsonschema:"enum=bytes,enum=base64,enum=base64_url_safe,enum=hex,default=bytes" yaml:"binary"`
 	// Timeout is how long one batch may take, from its begin to its commit. Defaults to 10s.
 	Timeout Duration `jsonschema:"default=10s" least:"100ms" most:"1h" yaml:"timeout"`
 	// MaxConnections is how many batches are written at once, each on a connection of its own. Defaults to 4.

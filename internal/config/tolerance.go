@@ -25,7 +25,7 @@ type Tolerance struct {
 	// HoldOn lists the codes of failures that hold the pipeline at once. The record that fails stays where it is. Without being listed, a full disk does so too, and a failure of the category io once its attempts are used up. Defaults to precision_degraded and foreign_key_empty.
 	HoldOn []classify.Code `jsonschema:"uniqueItems=true,default=precision_degraded,default=foreign_key_empty" yaml:"hold_on"`
 	// OnBatch says what happens to a batch (header batch-id) beyond a tolerance: quarantine sends what is left of it to the DLQ and goes on without it, hold holds the pipeline. Defaults to quarantine.
-	OnBatch OnBatch `jsonschema:"default=quarantine" yaml:"on_batch"`
+	OnBatch OnBatch `jsonschema:"enum=quarantine,enum=hold,default=quarantine" yaml:"on_batch"`
 	// PrecisionDecimalThreshold is the floor of the source's coordinates: how many decimals they have, in the source's unit, from 1 to 15. When more than half of the last 100 ordinates have fewer, features below the floor fail with precision_degraded, which holds the pipeline by default; a batch (header batch-id) is judged by itself as well. 0 is no floor. It does not round: see transform.geometry.round_decimals. Defaults to 0.
 	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"precision_decimal_threshold"`
 	// MinDecimals is for sources of which not even one geometry may be coarser: how many decimals at least one ordinate of each geometry has, from 1 to 15; 0 declares nothing. A geometry of which every ordinate is coarser meets the gate transform.geometry.coarse. Of honest points one in a hundred is: see precision_decimal_threshold. Defaults to 0.
@@ -56,7 +56,7 @@ func invalidGeometry() []classify.Code {
 	}
 }
 
-// OnBatch is what happens to a batch beyond a tolerance. It is a closed list (see [OnBatches]).
+// OnBatch is what happens to a batch beyond a tolerance.
 type OnBatch string
 
 // The choices.
@@ -64,8 +64,3 @@ const (
 	OnBatchQuarantine OnBatch = "quarantine" // what is left of it goes to the DLQ as batch_quarantined
 	OnBatchHold       OnBatch = "hold"       // the pipeline is held
 )
-
-// OnBatches returns every [OnBatch].
-func OnBatches() []OnBatch { return []OnBatch{OnBatchQuarantine, OnBatchHold} }
-
-func (OnBatch) vocabulary() vocabulary { return vocabulary{now: texts(OnBatches())} }

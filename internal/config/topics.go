@@ -18,7 +18,7 @@ type Source struct {
 	// Split says what becomes of a FeatureCollection of GeoJSON or JSON-FG: none refuses it; features makes one output of each feature, keyed by its id. Defaults to none.
 	Split envelope.Split `jsonschema:"enum=none,enum=features,default=none" yaml:"split"`
 	// Collections says what one bad feature does to the others of a collection that is split: with per_feature each is delivered, retried or dead-lettered by itself, up to 10000 of a collection; with all_or_nothing the collection is one record, with one retry and one dead letter. Defaults to per_feature.
-	Collections Collections `jsonschema:"default=per_feature" yaml:"collections"`
+	Collections Collections `jsonschema:"enum=per_feature,enum=all_or_nothing,default=per_feature" yaml:"collections"`
 	// MaxFeatures is how many features a collection may have; a larger one becomes a dead letter. Defaults to 10000.
 	MaxFeatures int `jsonschema:"minimum=1,maximum=100000,default=10000" yaml:"max_features"`
 	// Row says how a row of Avro or Debezium becomes a feature.
@@ -34,11 +34,11 @@ type Source struct {
 	// Version is the property that orders the events of one key, as properties.updated: an RFC 3339 time, Unix seconds or milliseconds, or a whole number; greater is newer. Defaults to none: the source offset does.
 	Version string `jsonschema:"pattern=^(properties\\..+)?$" yaml:"version"`
 	// VersionForm is what that property holds: any (an RFC 3339 time or a whole number that is no time), rfc3339, unix_s, unix_ms, unix_us, unix_ns (whole numbers since 1970), or number (a revision). A version of another form makes a dead letter. Defaults to any.
-	VersionForm VersionForm `jsonschema:"default=any" yaml:"version_form"`
+	VersionForm VersionForm `jsonschema:"enum=any,enum=rfc3339,enum=unix_s,enum=unix_ms,enum=unix_us,enum=unix_ns,enum=number,default=any" yaml:"version_form"`
 	// MaxVersionAhead is how far a version that is a time may lie ahead of the consumer's clock; one that lies further ahead becomes a dead letter (version_in_future) instead of superseding every event of its key until then. It holds for RFC 3339 times, and for numbers with a version_form of unix. Defaults to 1h.
 	MaxVersionAhead Duration `jsonschema:"default=1h" least:"1s" most:"876000h" yaml:"max_version_ahead"`
 	// NullKeys says what happens to a record without a key: reject makes it a dead letter, accept takes it. Kafka keeps no order per feature without keys. Defaults to reject.
-	NullKeys NullKeyRule `jsonschema:"default=reject" yaml:"null_keys"`
+	NullKeys NullKeyRule `jsonschema:"enum=reject,enum=accept,default=reject" yaml:"null_keys"`
 	// MaxRecordBytes is the largest value that is processed; a larger one becomes a dead letter. Defaults to 8388608 (8 MiB).
 	MaxRecordBytes int `jsonschema:"minimum=1024,maximum=67108864,default=8388608" yaml:"max_record_bytes"`
 }
@@ -48,7 +48,7 @@ type Output struct {
 	// Topic is its name. Defaults to source.topic with .out.
 	Topic string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"topic"`
 	// Format is how features are written: geojson (RFC 7946), or avro, the published feature event with the same content. Defaults to geojson.
-	Format OutputFormat `jsonschema:"default=geojson" yaml:"format"`
+	Format OutputFormat `jsonschema:"enum=geojson,enum=avro,default=geojson" yaml:"format"`
 	// Avro says how Avro is written.
 	Avro OutputAvroKeys `yaml:"avro"`
 }

@@ -14,8 +14,6 @@ func (d *decoder) unknown(path string, line, column int, name string, t reflect.
 	}
 	var message, fix string
 	switch {
-	case !d.foreign && forbiddenKey(path, name) != "":
-		message, fix = "forbidden: "+forbiddenKey(path, name), "remove it"
 	case parent(path) == "kafka.sasl" && isSecretName(name):
 		message = "secrets are not allowed in the file"
 		fix = "put the secret into an environment variable or a file, and name it with password_env or password_file"
@@ -28,9 +26,6 @@ func (d *decoder) unknown(path string, line, column int, name string, t reflect.
 // hint says which key was probably meant.
 func (d *decoder) hint(path, name string, t reflect.Type) string {
 	siblings := namesOf(t)
-	if own, note := otherKey(above(path, name), name); own != "" && !d.foreign {
-		return instead(own, note, siblings)
-	}
 	if near := Nearest(name, siblings); near != "" {
 		return "did you mean " + near + "?"
 	}
@@ -38,22 +33,6 @@ func (d *decoder) hint(path, name string, t reflect.Type) string {
 		return "it belongs under " + strings.Join(homes, " or ")
 	}
 	return "remove it; known here: " + strings.Join(siblings, ", ")
-}
-
-// above is the path of the mapping in which path is the key name; a name may have dots of its own.
-func above(path, name string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(path, name), ".")
-}
-
-// instead says by which key of this file another tool's is written; siblings are the keys of the mapping that it stands in.
-func instead(own, note string, siblings []string) string {
-	if note != "" {
-		note = ", " + note
-	}
-	if name := own[strings.LastIndexByte(own, '.')+1:]; slices.Contains(siblings, name) {
-		return "did you mean " + name + note + "?"
-	}
-	return "write it as " + own + note
 }
 
 // homesOf lists the mappings, other than that of path, that have a key of this name.

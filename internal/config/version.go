@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// VersionForm is what the property that orders the events of a key holds. It is a closed list (see [VersionForms]).
+// VersionForm is what the property that orders the events of a key holds.
 type VersionForm string
 
 // The choices.
@@ -15,13 +15,6 @@ const (
 	VersionUnixNS  VersionForm = "unix_ns" // nanoseconds since 1970
 	VersionNumber  VersionForm = "number"  // whole numbers that are no times: a revision
 )
-
-// VersionForms returns every [VersionForm].
-func VersionForms() []VersionForm {
-	return []VersionForm{VersionAny, VersionRFC3339, VersionUnixS, VersionUnixMS, VersionUnixUS, VersionUnixNS, VersionNumber}
-}
-
-func (VersionForm) vocabulary() vocabulary { return vocabulary{now: texts(VersionForms())} }
 
 // Numbers says whether whole numbers are versions, and Times whether RFC 3339 times are.
 func (f VersionForm) Numbers() bool { return f != VersionRFC3339 }

@@ -75,7 +75,7 @@ func httpLimits(h *config.HTTPLookup) error {
 	}
 	switch {
 	case h.Method != config.HTTPMethodGet && h.Method != config.HTTPMethodPost:
-		faults = append(faults, fmt.Errorf("http.method is %q, want one of %q", h.Method, config.HTTPMethods()))
+		faults = append(faults, fmt.Errorf("http.method is %q, want GET or POST", h.Method))
 	case h.Method != config.HTTPMethodGet && !h.Idempotent:
 		faults = append(faults, fmt.Errorf("http.method is %s without idempotent: true; what is not idempotent must not be repeated", h.Method))
 	case h.Method == config.HTTPMethodGet && h.Body != nil:

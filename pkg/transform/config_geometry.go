@@ -56,7 +56,7 @@ type GeometryRules struct {
 	FlagProperty string `yaml:"flag_property,omitempty" jsonschema:"default=switchback_geometry_invalid" jsonschema_description:"Property that says what was let pass and what was repaired"`
 
 	// Types are the geometry types that pass. Empty lets all pass.
-	Types []GeometryType `yaml:"types,omitempty" jsonschema_description:"Geometry types that pass; all when it is empty"`
+	Types []GeometryType `yaml:"types,omitempty" jsonschema:"enum=Point,enum=MultiPoint,enum=LineString,enum=MultiLineString,enum=Polygon,enum=MultiPolygon,enum=GeometryCollection" jsonschema_description:"Geometry types that pass; all when it is empty"`
 
 	// OtherTypes says what becomes of a geometry of another type: repair turns a
 	// Polygon into a MultiPolygon of one, a MultiPolygon of one into a Polygon,
