@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func (c checker) enrich() {
@@ -117,25 +119,8 @@ func (c checker) stepSet(path string, set map[string]string) {
 		if property == "" {
 			c.fault(child, "a property without a name", "write the name of the property to set")
 		}
-		if !isPointer(set[property]) {
+		if !jsontext.Pointer(set[property]).IsValid() {
 			c.fault(child, show(set[property])+" is not a JSON pointer (RFC 6901)", `begin it with /, as in /name or /places/0/name; "" is the whole answer`)
 		}
-	}
-}
-
-// isPointer reports whether text is a JSON pointer of RFC 6901, section 3.
-func isPointer(text string) bool {
-	if text != "" && text[0] != '/' {
-		return false
-	}
-	for rest := text; ; {
-		i := strings.IndexByte(rest, '~')
-		if i < 0 {
-			return true
-		}
-		if i+1 >= len(rest) || rest[i+1] != '0' && rest[i+1] != '1' {
-			return false
-		}
-		rest = rest[i+2:]
 	}
 }

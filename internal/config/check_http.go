@@ -6,10 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/switchback-geo/switchback/internal/template"
 )
 
 func (c checker) httpLookup(path string, h *HTTPLookup) {
-	c.stepURL(path+".url", h.URL)
+	if c.sound(path + ".url") {
+		_, err := template.ParseURL(h.URL)
+		c.template(path+".url", err)
+	}
 	c.method(path, h)
 	c.preset(path, h)
 	c.breaker(path, h.Breaker, h.Timeout, h.MaxConnections)
@@ -38,9 +43,7 @@ func (c checker) method(path string, h *HTTPLookup) {
 func (c checker) body(path string, value any) {
 	switch v := value.(type) {
 	case string:
-		if message, fix := textProblem(v); message != "" {
-			c.fault(path, message, fix)
-		}
+		c.text(path, v)
 	case []any:
 		for i, item := range v {
 			c.body(path+"["+strconv.Itoa(i)+"]", item)
@@ -89,8 +92,13 @@ func (c checker) wfs(path string, w *WFSLookup) {
 }
 
 // text checks the names in a text.
-func (c checker) text(path, template string) {
-	if message, fix := textProblem(template); message != "" {
-		c.fault(path, message, fix)
+func (c checker) text(path, text string) {
+	_, err := template.Parse(text)
+	c.template(path, err)
+}
+
+func (c checker) template(path string, err *template.Error) {
+	if err != nil {
+		c.fault(path, err.Message, err.Fix)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchback-geo/switchback/internal/template"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -25,14 +26,14 @@ func nameWarnings(cfg *Config, warn func(path, message, fix string)) {
 		known[name] = true
 	}
 	for i, step := range cfg.Enrich {
-		for path, template := range urlsOf(i, step) {
-			_, _ = eachName(template, func(_, name string) (string, string) {
-				property, isProperty := strings.CutPrefix(name, "properties.")
+		for path, url := range urlsOf(i, step) {
+			parts, _ := template.Parse(url)
+			for _, part := range parts {
+				property, isProperty := strings.CutPrefix(part.Name, "properties.")
 				if isProperty && !given(known, property) {
-					warn(path, show("{"+name+"}")+" is given by no field, no constant and no earlier step, so every feature fails here (missing_required)", meant(target, known, property))
+					warn(path, show("{"+part.Name+"}")+" is given by no field, no constant and no earlier step, so every feature fails here (missing_required)", meant(target, known, property))
 				}
-				return "", ""
-			})
+			}
 		}
 		for name := range step.Set {
 			known[name] = true

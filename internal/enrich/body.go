@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/switchback-geo/switchback/internal/template"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -55,13 +56,13 @@ func parseBody(key string, v any) (body, error) {
 }
 
 // bodyText is a text with names in it.
-type bodyText []part
+type bodyText []template.Part
 
 func (t bodyText) value(f *transform.Feature) (transform.Value, error) {
-	if len(t) == 1 && t[0].name != "" { // one name alone takes the value with its type
-		value, ok := valueOf(f, t[0].name)
+	if len(t) == 1 && t[0].Name != "" { // one name alone takes the value with its type
+		value, ok := valueOf(f, t[0].Name)
 		if !ok || value.IsNull() {
-			return transform.Value{}, &fault{classify.CodeMissingRequired, fmt.Sprintf("the feature has no %s, which the request needs", t[0].name)}
+			return transform.Value{}, &fault{classify.CodeMissingRequired, fmt.Sprintf("the feature has no %s, which the request needs", t[0].Name)}
 		}
 		return value, nil
 	}

@@ -322,7 +322,7 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 func TestFallback_cannot_be_asked_for_this_feature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := chain(t, Options{}, nil, nil)
-		nowhere := must.Get(parseTemplate("http://p1/{properties.nowhere}"))(t)
+		nowhere := must.Get(parseAddress("http://p1/{properties.nowhere}"))(t)
 		steps.steps[0].providers[1].lookup.(*httpLookup).target = nowhere.fill
 		expect.Equal(t, answeredBy(t, steps), "p0")
 		services[0].is(status(503))

@@ -41,7 +41,7 @@ func newHTTPLookup(h *config.HTTPLookup, now func() time.Time) (*httpLookup, err
 	if h.Body != nil {
 		l.body, bodyErr = parseBody("http.body", h.Body)
 	}
-	return l, errors.Join(urlErr, clientErr, bodyErr, httpLimits(h))
+	return l, errors.Join(urlErr, clientErr, bodyErr)
 }
 
 // address sets who is asked for what, and what the answer is.
@@ -53,35 +53,18 @@ func (l *httpLookup) address(h *config.HTTPLookup) error {
 			return err
 		}
 		l.target, l.unwrap, l.exception = g.fill, oneFeature, wfsException
-		return checkURL(h.URL)
+		return nil
 	case h.STAC != nil:
-		t, err := parseTemplate(strings.TrimRight(h.URL, "/") + "/collections/" + h.STAC.Collection + "/items/" + h.STAC.Item)
+		t, err := parseAddress(strings.TrimRight(h.URL, "/") + "/collections/" + h.STAC.Collection + "/items/" + h.STAC.Item)
 		l.target, l.unwrap = t.fill, stacItem
 		return err
 	}
-	t, err := parseTemplate(h.URL)
+	t, err := parseAddress(h.URL)
 	l.target = t.fill
 	if h.Answer == config.AnswerGeoJSON {
 		l.unwrap = oneFeature
 	}
 	return err
-}
-
-// httpLimits refuses what the configuration's check refuses, for those who make steps without it.
-func httpLimits(h *config.HTTPLookup) error {
-	var faults []error
-	if h.MaxResponseBytes < 1 {
-		faults = append(faults, fmt.Errorf("http.max_response_bytes is %d, want at least 1", h.MaxResponseBytes))
-	}
-	switch {
-	case h.Method != config.HTTPMethodGet && h.Method != config.HTTPMethodPost:
-		faults = append(faults, fmt.Errorf("http.method is %q, want GET or POST", h.Method))
-	case h.Method != config.HTTPMethodGet && !h.Idempotent:
-		faults = append(faults, fmt.Errorf("http.method is %s without idempotent: true; what is not idempotent must not be repeated", h.Method))
-	case h.Method == config.HTTPMethodGet && h.Body != nil:
-		faults = append(faults, errors.New("http.body: a GET sends no body"))
-	}
-	return errors.Join(faults...)
 }
 
 func (l *httpLookup) close() { l.client.CloseIdleConnections() }

@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/template"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/internal/urlpath"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -210,7 +210,7 @@ func FuzzTemplate(f *testing.F) {
 	for _, s := range []string{"a", "a/b", "..", ".", "%2e%2e", "a&b=c", "a?b#c", "\x00\r\nHost: evil", "ü 語", "@evil", "//evil"} {
 		f.Add(s)
 	}
-	t := must.Get(parseTemplate("http://h:1/a/{properties.v}/b?x={properties.v}&y=1"))(f)
+	t := must.Get(parseAddress("http://h:1/a/{properties.v}/b?x={properties.v}&y=1"))(f)
 	f.Fuzz(func(tt *testing.T, value string) {
 		if !utf8.ValidString(value) {
 			tt.Skip("a feature holds valid UTF-8 only")
@@ -219,7 +219,7 @@ func FuzzTemplate(f *testing.F) {
 		feature.SetProperty("v", transform.StringValue(value))
 		u, err := t.fill(feature)
 		if err != nil {
-			expect.That(tt, value == "" || urlpath.Fault("/a/"+url.PathEscape(value)+"/b") != "" || len(value) >= 1000, "%q is refused: %v", value, err)
+			expect.That(tt, value == "" || template.PathFault("/a/"+url.PathEscape(value)+"/b") != "" || len(value) >= 1000, "%q is refused: %v", value, err)
 			return
 		}
 		segments := strings.Split(u.EscapedPath(), "/")

@@ -59,7 +59,7 @@ const (
 
 func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provider, error) {
 	made, g, err := newLookup(c, o)
-	if err := errors.Join(err, g.check()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	p := &provider{
@@ -90,43 +90,22 @@ func immediate(p *provider, retries int) retrypolicy.RetryPolicy[transform.Value
 
 // newLookup makes the way in which a provider is asked, and gives what guards it.
 func newLookup(c config.Provider, o Options) (lookup, guards, error) {
-	switch {
-	case c.HTTP != nil:
-		h := c.HTTP
+	if h := c.HTTP; h != nil {
 		made, err := newHTTPLookup(h, o.Now)
-		return made, guards{"http", h.Timeout.Std(), h.MaxConnections, h.Rate, h.Cache, h.Breaker}, err
-	case c.SQL != nil:
-		s := c.SQL
-		made, err := newSQLLookup(s)
-		return made, guards{"sql", s.Timeout.Std(), s.MaxConnections, s.Rate, s.Cache, s.Breaker}, err
-	default:
-		return nil, guards{}, errors.New("there is nobody to ask: http and sql are missing")
+		return made, guards{h.Timeout.Std(), h.MaxConnections, h.Rate, h.Cache, h.Breaker}, err
 	}
+	s := c.SQL
+	made, err := newSQLLookup(s)
+	return made, guards{s.Timeout.Std(), s.MaxConnections, s.Rate, s.Cache, s.Breaker}, err
 }
 
 // guards is what the configuration of every kind of provider has.
 type guards struct {
-	key         string
 	timeout     time.Duration
 	connections int
 	rate        *config.Rate
 	cache       *config.Cache
 	breaker     *config.Breaker
-}
-
-// check refuses what the configuration's check refuses, for those who make steps without it.
-func (g guards) check() error {
-	var faults []error
-	if g.timeout <= 0 {
-		faults = append(faults, fmt.Errorf("%s.timeout is %s, want more than 0", g.key, g.timeout))
-	}
-	if g.connections < 1 {
-		faults = append(faults, fmt.Errorf("%s.max_connections is %d, want at least 1", g.key, g.connections))
-	}
-	if b := g.breaker; b != nil && (b.Failures < 1 || b.Successes < 1 || b.Window <= 0 || b.Cooldown <= 0 || b.Among < 0) {
-		faults = append(faults, fmt.Errorf("%s.breaker has %d failures, window %s, cooldown %s, %d successes; want each more than 0", g.key, b.Failures, b.Window, b.Cooldown, b.Successes))
-	}
-	return errors.Join(faults...)
 }
 
 // immediate tells whether a failure asks for another try at once.

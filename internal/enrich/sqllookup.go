@@ -34,9 +34,6 @@ func newSQLLookup(s *config.SQLLookup) (*sqlLookup, error) {
 	if _, err := source(); err != nil {
 		return nil, err
 	}
-	if s.Timeout <= 0 || s.MaxRows < 1 || s.MaxConnections < 1 || s.MaxResponseBytes < 1 {
-		return nil, fmt.Errorf("sql has timeout %s, %d max_rows, %d max_connections, %d max_response_bytes; want each more than 0", s.Timeout, s.MaxRows, s.MaxConnections, s.MaxResponseBytes)
-	}
 	db, err := postgres.Open(source, postgres.Options{Key: "sql", Timeout: s.Timeout.Std(), MaxConnections: s.MaxConnections, MaxMessage: s.MaxResponseBytes + messageBytes})
 	if err != nil {
 		return nil, err

@@ -32,11 +32,7 @@ func newStep(c config.EnrichStep, o Options) (*step, error) {
 	set, err := assignments(c.Set)
 	faults := []error{err}
 	s := &step{name: c.Name, set: set, setProvider: c.SetProvider, required: c.Required}
-	lookups := c.Lookups()
-	if len(lookups) == 0 {
-		faults = append(faults, errors.New("there is nobody to ask: http and providers are missing"))
-	}
-	for _, l := range lookups {
+	for _, l := range c.Lookups() {
 		made, err := newProvider(c, l, o)
 		if err != nil && len(c.Providers) > 0 {
 			err = fmt.Errorf("provider %s: %w", l.Name, err)
@@ -49,9 +45,6 @@ func newStep(c config.EnrichStep, o Options) (*step, error) {
 
 // assignments sorts by property, so that every run writes in the same order.
 func assignments(set map[string]string) ([]assignment, error) {
-	if len(set) == 0 {
-		return nil, errors.New("set is empty: say which property takes which value of the answer")
-	}
 	var out []assignment
 	var faults []error
 	for _, property := range slices.Sorted(maps.Keys(set)) {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/template"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -22,15 +23,15 @@ import (
 // asked for, so that a second match is noticed.
 type getFeature struct {
 	base  url.URL
-	query url.Values // what is the same for every feature
-	id    []part     // nil when where says what is wanted
+	query url.Values      // what is the same for every feature
+	id    []template.Part // nil when where says what is wanted
 	where []condition
 }
 
 // condition is an equality of a filter (OGC 09-026r2).
 type condition struct {
 	property string
-	value    []part
+	value    []template.Part
 }
 
 func newGetFeature(address string, w *config.WFSLookup) (*getFeature, error) {
@@ -50,9 +51,6 @@ func newGetFeature(address string, w *config.WFSLookup) (*getFeature, error) {
 	if w.ID != "" {
 		g.id, err = parseNames("http.wfs.id", w.ID)
 		return g, err
-	}
-	if len(w.Where) == 0 {
-		return nil, errors.New("http.wfs needs id or where")
 	}
 	for _, property := range slices.Sorted(maps.Keys(w.Where)) {
 		value, err := parseNames("http.wfs.where."+property, w.Where[property])
@@ -121,14 +119,14 @@ func isNoXML(r rune) bool {
 
 // plainText fills the names of a text, without escaping. A value with a character that its place has no form for is refused;
 // unfit may be nil.
-func plainText(parts []part, f *transform.Feature, unfit func(rune) bool) (string, error) {
+func plainText(parts []template.Part, f *transform.Feature, unfit func(rune) bool) (string, error) {
 	var b strings.Builder
 	for _, p := range parts {
-		b.WriteString(p.literal)
-		if p.name == "" {
+		b.WriteString(p.Literal)
+		if p.Name == "" {
 			continue
 		}
-		text, err := textOf(f, p.name)
+		text, err := textOf(f, p.Name)
 		if err != nil {
 			return "", err
 		}
@@ -138,7 +136,7 @@ func plainText(parts []part, f *transform.Feature, unfit func(rune) bool) (strin
 		}
 		if at >= 0 {
 			r, _ := utf8.DecodeRuneInString(text[at:])
-			return "", &fault{classify.CodeCoercionFailed, fmt.Sprintf("%s of the feature holds %q, which a WFS request cannot carry", p.name, r)}
+			return "", &fault{classify.CodeCoercionFailed, fmt.Sprintf("%s of the feature holds %q, which a WFS request cannot carry", p.Name, r)}
 		}
 		b.WriteString(text)
 	}

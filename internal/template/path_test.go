@@ -1,4 +1,4 @@
-package urlpath
+package template
 
 import (
 	"net/url"
@@ -11,7 +11,7 @@ import (
 )
 
 // S1-9: what any reader on the way could take for a dot segment or a control character is refused, however it is written.
-func TestFault_S1_9_refusesWhatLeadsElsewhere(t *testing.T) {
+func TestPathFault_S1_9_refusesWhatLeadsElsewhere(t *testing.T) {
 	for name, value := range map[string]string{
 		"encoded slashes":           "x/../../admin",
 		"encoded backslashes":       `x\..\..\admin`,
@@ -48,27 +48,27 @@ func TestFault_S1_9_refusesWhatLeadsElsewhere(t *testing.T) {
 		"a dot segment far inside":  strings.Repeat("a/", 500) + "../" + strings.Repeat("b/", 500),
 		"dots after encoded blanks": "%20..%20/admin",
 	} {
-		expect.That(t, Fault("/items/"+url.PathEscape(value)+"/public") != "", "%s: %q passes", name, value)
+		expect.That(t, PathFault("/items/"+url.PathEscape(value)+"/public") != "", "%s: %q passes", name, value)
 	}
 }
 
-func TestFault_leavesIdentifiersAlone(t *testing.T) {
+func TestPathFault_leavesIdentifiersAlone(t *testing.T) {
 	for _, value := range []string{
 		"4711", "way/123", "urn:x:a;b=c", "a..b", "..a", "a..", "v1.2", ".hidden", "100%", "50 % off", "%zz", "%u12", "A 7/b&c=d?#ü%", `a\b`, "語", "x=..", "Σ…a",
 		"https://example.org/a/b", "50%25", "%", "a%2Fb",
 	} {
-		expect.Equal(t, Fault("/items/"+url.PathEscape(value)+"/public"), "", value, "is refused")
+		expect.Equal(t, PathFault("/items/"+url.PathEscape(value)+"/public"), "", value, "is refused")
 	}
 }
 
-// FuzzFault proves that a server which decodes, once or twice, and then resolves dots stays below the place of the value.
-func FuzzFault(f *testing.F) {
+// FuzzPathFault proves that a server which decodes, once or twice, and then resolves dots stays below the place of the value.
+func FuzzPathFault(f *testing.F) {
 	for _, s := range []string{"a", "a/b", "..", "%2e%2e", "x/../../admin", `..\x`, "..;/x", "%252e%252e%252f", "\x00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		sent := "/items/" + url.PathEscape(value)
-		if Fault(sent) != "" {
+		if PathFault(sent) != "" {
 			return
 		}
 		for range 2 {

@@ -1,4 +1,4 @@
-package urlpath
+package template
 
 import (
 	"net/url"
@@ -14,8 +14,8 @@ import (
 // rounds was made to deceive.
 const maxRounds = 8
 
-// Fault says why a path must not be sent, or "". The path is as it would be sent, percent-encoded (RFC 3986).
-func Fault(path string) string {
+// PathFault says why a path must not be sent, or "". The path is as it would be sent, percent-encoded (RFC 3986).
+func PathFault(path string) string {
 	for range maxRounds {
 		path = norm.NFKC.String(path)
 		if fault := plainFault(path); fault != "" {
