@@ -13,9 +13,6 @@ func (c checker) transform() {
 	if !c.cfg.origins.intact("transform") {
 		return
 	}
-	if !c.patterns() {
-		return
-	}
 	err := transform.Check(c.cfg.Transform)
 	var faults *transform.ConfigError
 	switch {

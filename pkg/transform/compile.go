@@ -25,6 +25,7 @@ type fieldRule struct {
 func compileFields(fields []Field, sets map[string]Set, faults *faultList) []fieldRule {
 	rules := make([]fieldRule, len(fields))
 	writers := make(map[string]string, len(rules))
+	var patterns patternBudget
 	for i, field := range fields {
 		rule := &rules[i]
 		*rule = fieldRule{Field: field, place: fmt.Sprintf("fields[%d]", i)}
@@ -40,7 +41,7 @@ func compileFields(fields []Field, sets map[string]Set, faults *faultList) []fie
 			checkWord(faults, rule.place+".type", field.Type, Types())
 		}
 		compileSource(rule, faults)
-		compileSteps(rule, sets, faults)
+		compileSteps(rule, sets, &patterns, faults)
 		compileOnError(rule, faults)
 		compileNulls(rule, faults)
 		checkReachable(rule, faults)

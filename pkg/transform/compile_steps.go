@@ -32,8 +32,12 @@ func compileSource(rule *fieldRule, faults *faultList) {
 const fixExpression = "correct the expression; it has id, properties, geometry and target, and the functions of docs/mapping.md"
 
 // compileSteps makes the steps of a rule ready.
-func compileSteps(rule *fieldRule, sets map[string]Set, faults *faultList) {
-	if rule.Extract != "" {
+func compileSteps(rule *fieldRule, sets map[string]Set, patterns *patternBudget, faults *faultList) {
+	switch {
+	case rule.Extract == "":
+	case !patterns.takes(rule.Extract):
+		faults.add(rule.place+".extract", fmt.Sprintf("the pattern is too large (%q): repetitions multiply", cut(rule.Extract)), "repeat fewer times, or look for less")
+	default:
 		compileExtract(rule, faults)
 	}
 	compileMap(rule, faults)

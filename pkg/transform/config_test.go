@@ -50,6 +50,7 @@ func TestConfigFaults(t *testing.T) {
 		{"null_geometry", Config{Geometry: GeometryRules{NullGeometry: "yes"}}, []string{"geometry.null_geometry"}},
 		{"empty_geometry", Config{Geometry: GeometryRules{EmptyGeometry: "no"}}, []string{"geometry.empty_geometry"}},
 		{"geometry_type", Config{Geometry: GeometryRules{Types: []GeometryType{Polygon, "polygon"}}}, []string{"geometry.types[1]"}},
+		{"large_patterns", Config{Fields: []Field{{To: "a", Extract: "(" + strings.Repeat(`[\pL\pN]`, 100) + "){1000}"}, {To: "b", Extract: "([a-c])"}}}, []string{"fields[0].extract"}},
 		{"flag_and_field", Config{Fields: []Field{{To: "bad"}}, Geometry: GeometryRules{Validity: ValidityFlag, FlagProperty: "bad"}}, []string{"geometry.flag_property"}},
 		{"flag_and_constant", Config{Constants: map[string]any{"bad": 1}, Geometry: GeometryRules{Validity: ValidityFlag, FlagProperty: "bad"}}, []string{"geometry.flag_property"}},
 		{"negative_limits", Config{Limits: Limits{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1}},
