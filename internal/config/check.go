@@ -3,13 +3,14 @@ package config
 import (
 	"fmt"
 	"net"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// checker holds a decoded and filled configuration against the rules that concern more than the
-// form of one value. A rule is passed over when a value that it needs could not be read.
+// checker holds a decoded and filled configuration against the rules that concern more than the form of one value. A rule is passed over
+// when a value that it needs could not be read.
 type checker struct {
 	cfg    *Config
 	faults *Faults
@@ -19,19 +20,15 @@ func check(cfg *Config, faults *Faults) {
 	c := checker{cfg, faults}
 	c.retryPolicy()
 	c.tolerance()
-	c.brokers()
-	c.tls()
-	c.sasl()
-	c.topicNames()
-	c.distinctTopics()
-	c.format()
+	c.kafka()
+	c.topics()
+	c.source()
 	c.output()
 	c.registry()
 	c.transform()
 	c.enrich()
 	c.sink()
 	c.governance()
-	c.metrics()
 	c.replayer()
 	c.engine()
 }
@@ -39,12 +36,18 @@ func check(cfg *Config, faults *Faults) {
 // fault notes a fault at the place where path was written.
 func (c checker) fault(path, message, fix string) {
 	at := c.cfg.origins.near(path)
-	line, column := at.line, at.column
-	if !c.cfg.origins.byHand(path) {
-		line, column = at.keyLine, at.keyColumn
+	if !c.byHand(path) {
+		at.line, at.column = at.keyLine, at.keyColumn
 	}
-	c.faults.add(Fault{Line: line, Column: column, Variable: at.variable, Path: path, Message: message, Fix: fix})
+	c.faults.add(Fault{Line: at.line, Column: at.column, Variable: at.variable, Path: path, Message: message, Fix: fix})
 	c.cfg.origins.crack(path) // what depends on it is not worth a fault of its own
+}
+
+// keyFault notes a fault of a key itself, at the place of the key.
+func (c checker) keyFault(path, message, fix string) {
+	at := c.cfg.origins.near(path)
+	c.faults.add(Fault{Line: at.keyLine, Column: at.keyColumn, Variable: at.variable, Path: path, Message: message, Fix: fix})
+	c.cfg.origins.crack(path)
 }
 
 // sound reports whether all of these values could be read.
@@ -54,154 +57,197 @@ func (c checker) sound(paths ...string) bool {
 
 func (c checker) byHand(path string) bool { return c.cfg.origins.byHand(path) }
 
-func (c checker) brokers() {
-	for i, broker := range c.cfg.Kafka.Brokers {
-		path := "kafka.brokers[" + strconv.Itoa(i) + "]"
-		if !c.sound(path) {
+// valueAt returns the value of a key; the mappings above it are there.
+func valueAt(cfg *Config, path string) reflect.Value {
+	v := reflect.ValueOf(cfg).Elem()
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
+		v = reflect.Indirect(v)
+		if i, err := strconv.Atoi(name); err == nil {
+			v = v.Index(i)
 			continue
 		}
-		if problem := addressProblem(broker, true); problem != "" {
-			c.fault(path, show(broker)+" "+problem, "write host:port, such as kafka-1:9092")
-		}
+		k, _ := findKey(v.Type(), name)
+		v = v.Field(k.index)
 	}
+	return v
 }
 
-func (c checker) metrics() {
-	const path = "metrics.listen"
-	listen := c.cfg.Metrics.Listen
-	if listen == "" || !c.sound(path) {
-		return
-	}
-	if problem := addressProblem(listen, false); problem != "" {
-		c.fault(path, show(listen)+" "+problem, `write host:port, such as 127.0.0.1:9464, or "" to turn it off`)
-	}
+// changed reports whether the value of a key differs from its default: to write that out, as the reference file does, is legal.
+func (c checker) changed(path string) bool {
+	var defaults Config
+	applyDefaults(reflect.ValueOf(&defaults).Elem())
+	return !reflect.DeepEqual(valueAt(c.cfg, path).Interface(), valueAt(&defaults, path).Interface())
 }
 
-// addressProblem says what is wrong with host:port, or "". The host of an address to listen on may be empty.
-func addressProblem(address string, needsHost bool) string {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "is not host:port"
-	}
-	if needsHost && host == "" {
-		return "has no host"
-	}
-	if strings.ContainsAny(host, " \t/@?#") {
-		return "has a host with a character that no host name has"
-	}
-	n, err := strconv.Atoi(port)
-	lowest := 0 // the system chooses a free port
-	if needsHost {
-		lowest = 1
-	}
-	if err != nil || n < lowest || n > 65535 {
-		return fmt.Sprintf("has no port from %d to 65535", lowest)
-	}
-	return ""
-}
+// given reports whether a key has a text. It has none by default.
+func (c checker) given(path string) bool { return valueAt(c.cfg, path).String() != "" }
 
-func (c checker) tls() {
-	tls := c.cfg.Kafka.TLS
-	c.certificate("kafka.tls", tls.CertFile, tls.KeyFile)
-	if tls.Enabled || !c.sound("kafka.tls.enabled") {
-		return
-	}
-	for key, value := range map[string]string{
-		"ca_file": tls.CAFile, "cert_file": tls.CertFile, "key_file": tls.KeyFile, "server_name": tls.ServerName,
-	} {
-		if value != "" {
-			c.fault("kafka.tls."+key, "has no effect while TLS is off", "set kafka.tls.enabled: true or remove it")
-		}
-	}
-}
-
-// certificate demands both files of a client's certificate, or none.
-func (c checker) certificate(path, certFile, keyFile string) {
-	if (certFile == "") == (keyFile == "") || !c.sound(path) {
-		return
-	}
-	given, absent := "cert_file", "key_file"
-	if certFile == "" {
-		given, absent = absent, given
-	}
-	c.fault(path+"."+given, "a client certificate needs both its files, and "+absent+" is not set", "set "+path+"."+absent+" or remove "+given)
-}
-
-func (c checker) sasl() {
-	sasl := c.cfg.Kafka.SASL
-	if !c.sound("kafka.sasl") {
-		return
-	}
-	given := map[string]string{
-		"username": sasl.Username, "username_env": sasl.UsernameEnv,
-		"password_env": sasl.PasswordEnv, "password_file": sasl.PasswordFile,
-	}
-	if !sasl.Enabled() {
-		for key, value := range given {
-			if value != "" {
-				c.fault("kafka.sasl."+key, "has no effect while SASL is off", "set kafka.sasl.mechanism or remove it")
-			}
-		}
-		return
-	}
-	c.oneOf("kafka.sasl", given, "username", "username_env")
-	c.oneOf("kafka.sasl", given, "password_env", "password_file")
-	c.variableNames("kafka.sasl", given, "username_env", "password_env")
-}
-
-// variableNames refuses what cannot be the name of an environment variable. The value is not shown: it may be the secret
-// itself.
-func (c checker) variableNames(path string, given map[string]string, keys ...string) {
+// noEffect refuses keys below path that have a text and could not take effect.
+func (c checker) noEffect(path, why, fix string, keys ...string) {
 	for _, key := range keys {
-		if name := given[key]; name != "" && !isVariableName(name) {
-			c.fault(path+"."+key, "is not the name of an environment variable", "write the name of the variable that holds the secret, not the secret")
+		if c.given(path + "." + key) {
+			c.fault(path+"."+key, "has no effect "+why, fix)
 		}
 	}
 }
 
-// oneOf demands exactly one of two keys.
-func (c checker) oneOf(path string, given map[string]string, one, other string) {
-	switch {
-	case given[one] == "" && given[other] == "":
-		c.fault(path+".mechanism", "SASL is on without "+one+" or "+other, "set one of the two below "+path)
-	case given[one] != "" && given[other] != "":
+// notBoth refuses two keys below path that mean the same.
+func (c checker) notBoth(path, one, other string) {
+	if c.given(path+"."+one) && c.given(path+"."+other) {
 		c.fault(path+"."+other, "both "+one+" and "+other+" are set", "keep one of the two")
 	}
 }
 
-func isVariableName(name string) bool {
-	for i, r := range name {
-		letter := r == '_' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
+// certificate demands both files of a client's certificate, or none.
+func (c checker) certificate(path string) {
+	for _, pair := range [][2]string{{"cert_file", "key_file"}, {"key_file", "cert_file"}} {
+		if given, absent := pair[0], pair[1]; c.sound(path) && c.given(path+"."+given) && !c.given(path+"."+absent) {
+			c.fault(path+"."+given, "a client certificate needs both its files, and "+absent+" is not set", "set "+path+"."+absent+" or remove "+given)
 		}
 	}
-	return name != ""
 }
 
-// The names that no instance may have: their transactional ids are those of the writers of the control topic and of adoptions.
-const (
-	controlInstance = "control"
-	adoptInstance   = "adopt"
-)
+// distinct refuses two entries of a list with the same name.
+func (c checker) distinct(list, what, fix string, names []string) {
+	first := map[string]int{}
+	for i, name := range names {
+		path := entry(list, i) + ".name"
+		if before, doubled := first[name]; doubled && c.sound(path) {
+			c.fault(path, fmt.Sprintf("%s is the name of %s %d too", show(name), what, before+1), fix)
+			continue
+		}
+		first[name] = i
+	}
+}
+
+// within demands that a time limit is within that of an attempt.
+func (c checker) within(path string, limit Duration) {
+	if most := c.cfg.Engine.HandlerTimeout; limit > most && c.sound(path, "engine.handler_timeout") {
+		c.fault(path, fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", limit, most), "shorten it, or lengthen engine.handler_timeout")
+	}
+}
+
+// entry is the path of an entry of a list.
+func entry(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+func (c checker) kafka() {
+	for i, broker := range c.cfg.Kafka.Brokers {
+		c.address(entry("kafka.brokers", i), broker, "write host:port, such as kafka-1:9092", 1)
+	}
+	if listen := c.cfg.Metrics.Listen; listen != "" {
+		c.address("metrics.listen", listen, `write host:port, such as 127.0.0.1:9464, or "" to turn it off`, 0) // port 0: the system chooses one
+	}
+	const tls, sasl, off = "kafka.tls", "kafka.sasl", "set kafka.sasl.mechanism or remove it"
+	c.certificate(tls)
+	if !c.cfg.Kafka.TLS.Enabled && c.sound(tls+".enabled") {
+		c.noEffect(tls, "while TLS is off", "set kafka.tls.enabled: true or remove it", "ca_file", "cert_file", "key_file", "server_name")
+	}
+	switch {
+	case !c.sound(sasl):
+	case !c.cfg.Kafka.SASL.Enabled():
+		c.noEffect(sasl, "while SASL is off", off, "username", "username_env", "password_env", "password_file")
+	default:
+		for _, pair := range [][2]string{{"username", "username_env"}, {"password_env", "password_file"}} {
+			c.notBoth(sasl, pair[0], pair[1])
+			if !c.given(sasl+"."+pair[0]) && !c.given(sasl+"."+pair[1]) {
+				c.fault(sasl+".mechanism", "SASL is on without "+pair[0]+" or "+pair[1], "set one of the two below "+sasl)
+			}
+		}
+	}
+}
+
+// address refuses what is not host:port with a port from lowest on. Only an address to listen on, whose port may be 0, needs no host.
+func (c checker) address(path, address, fix string, lowest int) {
+	if !c.sound(path) {
+		return
+	}
+	host, text, err := net.SplitHostPort(address)
+	port, portErr := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		c.fault(path, show(address)+" is not host:port", fix)
+	case lowest > 0 && host == "":
+		c.fault(path, show(address)+" has no host", fix)
+	case strings.ContainsAny(host, " \t/@?#"):
+		c.fault(path, show(address)+" has a host with a character that no host name has", fix)
+	case portErr != nil || port < lowest || port > 65535:
+		c.fault(path, fmt.Sprintf("%s has no port from %d to 65535", show(address), lowest), fix)
+	}
+}
 
 func (c checker) engine() {
-	e := c.cfg.Engine
+	e, most := c.cfg.Engine, c.cfg.Source.MaxRecordBytes
 	if e.CommitInterval >= e.TransactionTimeout && c.sound("engine.commit_interval", "engine.transaction_timeout") {
 		c.fault("engine.commit_interval", fmt.Sprintf("%s is not below transaction_timeout %s", e.CommitInterval, e.TransactionTimeout),
 			"shorten it, or lengthen engine.transaction_timeout")
 	}
-	if e.MaxHeldBytes < c.cfg.Source.MaxRecordBytes && c.sound("engine.max_held_bytes", "source.max_record_bytes") {
-		c.fault("engine.max_held_bytes", fmt.Sprintf("%d is less than one record may have (source.max_record_bytes %d)", e.MaxHeldBytes, c.cfg.Source.MaxRecordBytes),
+	if e.MaxHeldBytes < most && c.sound("engine.max_held_bytes", "source.max_record_bytes") {
+		c.fault("engine.max_held_bytes", fmt.Sprintf("%d is less than one record may have (source.max_record_bytes %d)", e.MaxHeldBytes, most),
 			"raise it, or lower source.max_record_bytes")
 	}
-	if e.Instance == controlInstance {
+	// The transactional ids of these instances are those of the writers of the control topic and of adoptions.
+	switch e.Instance {
+	case "control":
 		c.fault("engine.instance", "control is the name under which pause and resume are written", "choose another")
-	}
-	if e.Instance == adoptInstance {
+	case "adopt":
 		c.fault("engine.instance", "adopt is the name under which `consumer topics adopt` writes", "choose another")
 	}
-	if c.sound("engine.instance") && e.Instance != "" && !isTopicText(e.Instance) {
-		c.fault("engine.instance", show(e.Instance)+" has a character that a transactional id should not have", "use letters, digits, dot, underscore and hyphen")
+}
+
+// replayer refuses two places for one index, and patterns that mean nothing.
+func (c checker) replayer() {
+	const index, headers = "replayer.index", "replayer.headers"
+	switch i := c.cfg.Replayer.Index; {
+	case !c.sound(index):
+	case isConnectionString(i.File): // not shown: it has the password in it
+		c.fault(index+".file", "is a connection string, and not the name of a file", "put it into an environment variable, and the variable's name into replayer.index.dsn_env")
+	case i.File != "" && i.DSNEnv != "":
+		c.fault(index+".file", "the index has two places: file and dsn_env", "leave one of them out")
 	}
+	for key, patterns := range map[string][]string{".keep": c.cfg.Replayer.Headers.Keep, ".strip": c.cfg.Replayer.Headers.Strip} {
+		for i, pattern := range patterns {
+			switch at := entry(headers+key, i); {
+			case !c.sound(at):
+			case pattern == "":
+				c.fault(at, "a header without a name", "write its name, or a pattern such as ce_*")
+			case strings.HasPrefix(pattern, "switchback-"):
+				c.fault(at, show(pattern)+" is a control header: which of them go back is not a matter of choice", "remove it")
+			}
+		}
+	}
+}
+
+// topics refuses names that Kafka does not take, each at the key that it comes from, and two uses of one topic. Kafka takes dot and
+// underscore for the same in the names of its metrics and refuses to create two topics that differ in them only.
+func (c checker) topics() {
+	first := map[string]string{}
+	for _, topic := range c.cfg.allTopics() {
+		path := c.namedBy(topic.path)
+		if !c.sound(path) {
+			continue
+		}
+		if problem, fix := topicProblem(topic.name); problem != "" {
+			c.fault(path, problem, fix)
+			continue
+		}
+		name := strings.ReplaceAll(topic.name, "_", ".")
+		before, taken := first[name]
+		switch {
+		case !c.sound("pipeline.retry_policy"):
+		case taken:
+			c.fault(topic.path, fmt.Sprintf("the topic %s is that of %s too", show(topic.name), before), "give it a name of its own")
+		default:
+			first[name] = topic.path
+		}
+	}
+}
+
+// namedBy returns the key that a topic name comes from: its own, or that of which it is derived.
+func (c checker) namedBy(path string) string {
+	for _, candidate := range []string{path, "source.topic"} {
+		if c.byHand(candidate) {
+			return candidate
+		}
+	}
+	return "pipeline.id"
 }

@@ -3,26 +3,26 @@ package config
 import (
 	"fmt"
 	"maps"
+	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/switchback-geo/switchback/internal/template"
 )
 
 func (c checker) enrich() {
-	names := map[string]int{}
+	names := make([]string, len(c.cfg.Enrich))
 	for i, step := range c.cfg.Enrich {
-		path := "enrich[" + strconv.Itoa(i) + "]"
-		if before, doubled := names[step.Name]; doubled && c.sound(path+".name") {
-			c.fault(path+".name", fmt.Sprintf("%s is the name of step %d too", show(step.Name), before+1), "give each step a name of its own")
-		} else {
-			names[step.Name] = i
-		}
-		c.stepName(path, step)
+		names[i] = step.Name
+		path := entry("enrich", i)
 		c.stepSet(path+".set", step.Set)
 		c.lookups(path, step)
 	}
+	c.distinct("enrich", "step", "give each step a name of its own", names)
 }
 
 // lookups checks who can answer for a step.
@@ -35,38 +35,31 @@ func (c checker) lookups(path string, step EnrichStep) {
 	case !alone.empty() && len(step.Providers) > 0:
 		c.fault(path+".providers", "stands beside http or sql", "make that the first entry of providers, or remove one of the two")
 	}
-	var total Duration
+	at, total := path+".providers", Duration(0)
 	if !alone.empty() {
-		total += c.lookup(path, alone)
-	}
-	names := map[string]int{}
-	for i, p := range step.Providers {
-		at := path + ".providers[" + strconv.Itoa(i) + "]"
-		if before, doubled := names[p.Name]; doubled && c.sound(at+".name") {
-			c.fault(at+".name", fmt.Sprintf("%s is the name of provider %d too", show(p.Name), before+1), "give each provider of a step a name of its own")
-		} else {
-			names[p.Name] = i
-		}
-		total += c.lookup(at, p)
-	}
-	if limit := c.cfg.Engine.HandlerTimeout; total > limit && c.sound(path, "engine.handler_timeout") {
-		at := path + ".providers"
-		switch {
-		case step.HTTP != nil:
-			at = path + ".http.timeout"
-		case step.SQL != nil:
+		total = c.lookup(path, alone)
+		at = path + ".http.timeout"
+		if step.HTTP == nil {
 			at = path + ".sql.timeout"
 		}
-		c.fault(at, fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", total, limit), "shorten it, or lengthen engine.handler_timeout")
+	}
+	names := make([]string, len(step.Providers))
+	for i, p := range step.Providers {
+		names[i] = p.Name
+		total += c.lookup(entry(path+".providers", i), p)
+	}
+	c.distinct(path+".providers", "provider", "give each provider of a step a name of its own", names)
+	if c.sound(path) {
+		c.within(at, total)
 	}
 }
 
 func (p Provider) empty() bool { return p.HTTP == nil && p.SQL == nil }
 
-// lookup checks one provider and gives its time limit.
+// lookup checks one provider and returns its time limit.
 func (c checker) lookup(path string, p Provider) Duration {
 	switch {
-	case !c.sound(path):
+	case !c.cfg.origins.intact(path):
 		return 0
 	case p.empty():
 		c.fault(path, "says not how it is asked", "add http with a url, or sql with a query")
@@ -86,24 +79,20 @@ func (c checker) lookup(path string, p Provider) Duration {
 // breaker refuses a window that so many timeouts do not fit into, and more failures than requests are looked at: a breaker that
 // would never open.
 func (c checker) breaker(path string, b *Breaker, timeout Duration, connections int) {
-	if b != nil && b.Among > 0 && b.Failures > b.Among && c.sound(path+".breaker.failures", path+".breaker.among") {
-		c.fault(path+".breaker.failures", fmt.Sprintf("%d failures cannot be among the last %d requests, so the breaker would never open", b.Failures, b.Among),
+	const failures, window = ".breaker.failures", ".breaker.window"
+	if b == nil || !c.sound(path+failures) {
+		return
+	}
+	if b.Among > 0 && b.Failures > b.Among && c.sound(path+".breaker.among") {
+		c.fault(path+failures, fmt.Sprintf("%d failures cannot be among the last %d requests, so the breaker would never open", b.Failures, b.Among),
 			"raise among, or write among: 0 to look at all requests within the window")
 		return
 	}
-	if b == nil || !c.sound(path+".timeout", path+".max_connections", path+".breaker.failures", path+".breaker.window") {
-		return
-	}
 	// So many requests end together, and the next ones a timeout later.
-	if least := timeout * Duration((b.Failures-1)/max(connections, 1)); least >= b.Window {
-		c.fault(path+".breaker.window", fmt.Sprintf("%s is too short: with %d requests at once, the first and the last of %d timeouts of %s are %s apart, so the breaker could not open when the service hangs", b.Window, connections, b.Failures, timeout, least),
+	least := timeout * Duration((b.Failures-1)/max(connections, 1))
+	if least >= b.Window && c.sound(path+".timeout", path+".max_connections", path+window) {
+		c.fault(path+window, fmt.Sprintf("%s is too short: with %d requests at once, the first and the last of %d timeouts of %s are %s apart, so the breaker could not open when the service hangs", b.Window, connections, b.Failures, timeout, least),
 			"lengthen it, or lower timeout or failures")
-	}
-}
-
-func (c checker) stepName(path string, step EnrichStep) {
-	if c.sound(path+".name") && (!isTopicText(step.Name) || strings.Contains(step.Name, ".")) {
-		c.fault(path+".name", show(step.Name)+" is not a step name", "use letters, digits, underscore and hyphen")
 	}
 }
 
@@ -121,6 +110,164 @@ func (c checker) stepSet(path string, set map[string]string) {
 		}
 		if !jsontext.Pointer(set[property]).IsValid() {
 			c.fault(child, show(set[property])+" is not a JSON pointer (RFC 6901)", `begin it with /, as in /name or /places/0/name; "" is the whole answer`)
+		}
+	}
+}
+
+func (c checker) httpLookup(path string, h *HTTPLookup) {
+	if c.sound(path + ".url") {
+		_, err := template.ParseURL(h.URL)
+		c.template(path+".url", err)
+	}
+	c.method(path, h)
+	c.preset(path, h)
+	c.breaker(path, h.Breaker, h.Timeout, h.MaxConnections)
+	for i, text := range h.AllowNetworks {
+		at := entry(path+".allow_networks", i)
+		if _, err := netip.ParsePrefix(text); err != nil && c.sound(at) {
+			c.fault(at, show(text)+" is not a network", "write it in CIDR form, such as 10.20.0.0/16, or 127.0.0.1/32 for one address")
+		}
+	}
+}
+
+// method refuses to repeat what may not be repeated (S3-6).
+func (c checker) method(path string, h *HTTPLookup) {
+	switch {
+	case !c.sound(path+".method", path+".idempotent", path+".body"):
+	case h.Method == HTTPMethodPost && !h.Idempotent:
+		c.fault(path+".method", "forbidden: retrying a side effect that is not idempotent: POST is repeated when it fails, and nothing says that the service bears it", "add idempotent: true if one request that comes twice does what it does once; else there is no safe way to ask this service")
+	case h.Method == HTTPMethodGet && h.Body != nil:
+		c.fault(path+".body", "a GET sends no body", "set method: POST, or put the values into the url")
+	default:
+		c.body(path+".body", h.Body)
+	}
+}
+
+// body checks the names in the texts of a body.
+func (c checker) body(path string, value any) {
+	switch v := value.(type) {
+	case string:
+		c.text(path, v)
+	case []any:
+		for i, item := range v {
+			c.body(entry(path, i), item)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			c.body(join(path, name), v[name])
+		}
+	}
+}
+
+// preset checks the question of a WFS or a STAC API.
+func (c checker) preset(path string, h *HTTPLookup) {
+	if h.WFS == nil && h.STAC == nil || !c.sound(path) {
+		return
+	}
+	kind := "stac"
+	if h.WFS != nil {
+		kind = "wfs"
+		c.wfs(path+".wfs", h.WFS)
+	} else {
+		c.text(path+".stac.collection", h.STAC.Collection)
+		c.text(path+".stac.item", h.STAC.Item)
+	}
+	switch {
+	case h.WFS != nil && h.STAC != nil:
+		c.fault(path+".stac", "stands beside wfs", "keep one of the two")
+	case h.Method != HTTPMethodGet:
+		c.fault(path+".method", "is "+string(h.Method)+", and "+kind+" asks by GET", "remove method and body")
+	case strings.Contains(h.URL, "{") || h.STAC != nil && strings.Contains(h.URL, "?"):
+		c.fault(path+".url", "is more than the address of the service, and "+kind+" makes the rest", "write the address only")
+	}
+}
+
+func (c checker) wfs(path string, w *WFSLookup) {
+	switch {
+	case w.ID == "" && len(w.Where) == 0:
+		c.fault(path, "says not which feature is wanted", "add id, or where with a property and its value")
+	case w.ID != "" && len(w.Where) > 0:
+		c.fault(path+".where", "stands beside id", "keep one of the two")
+	}
+	c.text(path+".id", w.ID)
+	for _, property := range slices.Sorted(maps.Keys(w.Where)) {
+		c.text(join(path+".where", property), w.Where[property])
+	}
+}
+
+// text checks the names in a text.
+func (c checker) text(path, text string) {
+	_, err := template.Parse(text)
+	c.template(path, err)
+}
+
+func (c checker) template(path string, err *template.Error) {
+	if err != nil {
+		c.fault(path, err.Message, err.Fix)
+	}
+}
+
+func (c checker) sqlLookup(path string, s *SQLLookup) {
+	c.breaker(path, s.Breaker, s.Timeout, s.MaxConnections)
+	c.dsn(path, s.DSNEnv, s.DSNFile)
+	for i, arg := range s.Args {
+		at := entry(path+".args", i)
+		if property, isProperty := strings.CutPrefix(arg, "properties."); c.sound(at) && arg != "id" && arg != "geometry" && (!isProperty || property == "") {
+			c.fault(at, show(arg)+" names nothing of a feature", "write id, geometry or properties.name, without braces")
+		}
+	}
+	if c.sound(path + ".query") {
+		c.query(path+".query", s.Query, len(s.Args))
+	}
+}
+
+// dsn demands one place for a connection string.
+func (c checker) dsn(path, variable, file string) {
+	switch {
+	case variable == "" && file == "" && !c.sound(path+".dsn_env", path+".dsn_file"):
+	case variable == "" && file == "":
+		c.fault(path, "says not which database", "set dsn_env to the name of the variable that holds the connection string, or dsn_file to a file with it")
+	case isConnectionString(file): // not shown: it has the password in it
+		c.fault(path+".dsn_file", "is a connection string, and not the name of a file", "write the name of a file that holds it; it has a password, which must not be in the pipeline file")
+	default:
+		c.notBoth(path, "dsn_env", "dsn_file")
+	}
+}
+
+// isConnectionString reports whether text is what a file or a variable is to hold: a URL of PostgreSQL, or keywords with a
+// password.
+func isConnectionString(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") || strings.Contains(text, "password=")
+}
+
+// parameter is a parameter of a query.
+var parameter = regexp.MustCompile(`\$([0-9]+)`)
+
+// query refuses a query that does not fit so many arguments.
+func (c checker) query(path, query string, args int) {
+	if strings.HasSuffix(strings.TrimSpace(query), ";") {
+		c.fault(path, "ends with a semicolon", "write one select without it")
+		return
+	}
+	for _, brace := range []string{"{id}", "{properties.", "{geometry}"} {
+		if strings.Contains(query, brace) {
+			c.fault(path, "has "+brace+" in it, and values never go into the text of a query", "write $1 and list the value in args")
+			return
+		}
+	}
+	used := map[int]bool{}
+	for _, match := range parameter.FindAllStringSubmatch(query, -1) {
+		n, err := strconv.Atoi(match[1])
+		if err != nil || n < 1 || n > args {
+			c.fault(path, fmt.Sprintf("has the parameter %s, and args has %d entries", match[0], args), "add the value to args, or correct the number")
+			return
+		}
+		used[n] = true
+	}
+	for n := 1; n <= args; n++ {
+		if !used[n] {
+			c.fault(path, fmt.Sprintf("does not use $%d, which args lists", n), "use it, or remove the entry")
+			return
 		}
 	}
 }

@@ -1,9 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,90 +14,153 @@ import (
 
 const retryPath = "pipeline.retry_policy."
 
+// Patterns of retrying that do harm (S3-6). The rules refuse them wherever a file can ask for them: as a policy for failures that never
+// pass, a rule, a status in the retryable list, a POST that is not declared idempotent, and as a value out of its range.
+const (
+	infinite  = "infinite retries: a record that can never pass would be tried for ever; the number is bounded, and what is left over is a dead letter that can be replayed"
+	impatient = "ignoring Retry-After: the other side says when it can again, and an earlier attempt is refused and counts against us"
+	growing   = "retrying with growing concurrency: a dependency that fails needs fewer requests, not more; below 1 the attempts follow each other faster and faster"
+)
+
 func (c checker) retryPolicy() {
 	c.statusCodes()
 	c.delays()
 	c.tiers()
 	c.policies()
 	c.retryRules()
-	c.retryAfterLimit()
+	p := c.cfg.Pipeline.RetryPolicy
+	if longest := Duration(p.longestDelay()); c.sound(strings.TrimSuffix(retryPath, ".")) && p.RetryAfterLimit < longest {
+		c.fault(retryPath+"retry_after_limit", fmt.Sprintf("forbidden: %s; %s is below the longest delay of the policies, %s", impatient, p.RetryAfterLimit, longest),
+			"raise it to at least "+longest.String()+", or lower the delays")
+	}
 }
 
-// statusCodes refuses a code in both lists (S0-3). The default terminal list has already given
-// way to the retryable codes.
+// statusCodes refuses a code in both lists (S0-3). The default terminal list has already given way to the retryable codes.
 func (c checker) statusCodes() {
-	if !c.sound(retryPath+"retryable_status_codes", retryPath+"terminal_status_codes") {
+	const retryable, terminal = retryPath + "retryable_status_codes", retryPath + "terminal_status_codes"
+	if !c.sound(retryable, terminal) {
 		return
 	}
 	p := c.cfg.Pipeline.RetryPolicy
 	for i, code := range p.RetryableStatusCodes {
 		if reason := classify.ForbiddenStatus(code); reason != "" {
-			c.fault(retryPath+"retryable_status_codes["+strconv.Itoa(i)+"]", "forbidden: "+reason, "remove it from the list")
+			c.fault(entry(retryable, i), "forbidden: "+reason, "remove it from the list")
 		}
 	}
 	for i, code := range p.TerminalStatusCodes {
 		if slices.Contains(p.RetryableStatusCodes, code) {
-			c.fault(retryPath+"terminal_status_codes["+strconv.Itoa(i)+"]",
-				fmt.Sprintf("%d is in retryable_status_codes too", code), "keep it in one of the two lists")
+			c.fault(entry(terminal, i), fmt.Sprintf("%d is in retryable_status_codes too", code), "keep it in one of the two lists")
 		}
-	}
-}
-
-// retryAfterLimit refuses to cut a Retry-After to less than the pipeline would wait by itself (S3-6).
-func (c checker) retryAfterLimit() {
-	const path = retryPath + "retry_after_limit"
-	p := c.cfg.Pipeline.RetryPolicy
-	if longest := Duration(p.longestDelay()); c.sound(strings.TrimSuffix(retryPath, ".")) && p.RetryAfterLimit < longest {
-		c.fault(path, fmt.Sprintf("forbidden: %s; %s is below the longest delay of the policies, %s", impatient, p.RetryAfterLimit, longest),
-			"raise it to at least "+longest.String()+", or lower the delays")
 	}
 }
 
 func (c checker) delays() {
 	const base, longest = retryPath + "base_delay_seconds", retryPath + "max_delay_seconds"
 	p := c.cfg.Pipeline.RetryPolicy
-	if !c.sound(base, longest) || p.BaseDelaySeconds <= p.MaxDelaySeconds {
-		return
-	}
-	if c.byHand(longest) {
+	switch {
+	case !c.sound(base, longest) || p.BaseDelaySeconds <= p.MaxDelaySeconds:
+	case c.byHand(longest):
 		c.fault(longest, fmt.Sprintf("%v is below base_delay_seconds %v", p.MaxDelaySeconds, p.BaseDelaySeconds), "raise it, or lower base_delay_seconds")
-		return
+	default:
+		c.fault(base, fmt.Sprintf("%v is above max_delay_seconds, which defaults to %v", p.BaseDelaySeconds, p.MaxDelaySeconds), "lower it, or set max_delay_seconds")
 	}
-	c.fault(base, fmt.Sprintf("%v is above max_delay_seconds, which defaults to %v", p.BaseDelaySeconds, p.MaxDelaySeconds), "lower it, or set max_delay_seconds")
 }
 
 func (c checker) tiers() {
 	const path = retryPath + "tiers"
-	if !c.byHand(path) || !c.sound(path) {
+	tiers := c.cfg.Pipeline.RetryPolicy.Tiers
+	if !c.byHand(path) || !c.sound(path) || len(tiers) == 0 {
 		return
 	}
-	tiers := c.cfg.Pipeline.RetryPolicy.Tiers
 	for i, delay := range tiers {
-		entry := path + "[" + strconv.Itoa(i) + "]"
 		if delay.Std()%time.Millisecond != 0 {
-			c.fault(entry, delay.String()+" is not a whole number of milliseconds", "round it")
+			c.fault(entry(path, i), delay.String()+" is not a whole number of milliseconds", "round it")
 		}
 		if i > 0 && delay <= tiers[i-1] {
-			c.fault(entry, fmt.Sprintf("%s does not come after %s", delay, tiers[i-1]), "list the tiers in ascending order, each once")
+			c.fault(entry(path, i), fmt.Sprintf("%s does not come after %s", delay, tiers[i-1]), "list the tiers in ascending order, each once")
 		}
 	}
 	c.tiersAgree(path, tiers)
 }
 
-// tiersAgree holds given tiers against the given delays: with the strategy tiers both say how
-// long the first and the longest wait is, and must say the same.
+// tiersAgree holds given tiers against the given delays: with the strategy tiers both say how long the first and the longest wait is, and
+// must say the same.
 func (c checker) tiersAgree(path string, tiers []Duration) {
-	const base, longest, strategy = retryPath + "base_delay_seconds", retryPath + "max_delay_seconds", retryPath + "strategy"
+	const base, longest = retryPath + "base_delay_seconds", retryPath + "max_delay_seconds"
 	p := c.cfg.Pipeline.RetryPolicy
-	if p.Strategy != policy.StrategyTiers || len(tiers) == 0 || !c.sound(strategy) {
+	if p.Strategy != policy.StrategyTiers || !c.sound(retryPath+"strategy") {
 		return
 	}
 	if first := tiers[0]; c.byHand(base) && c.sound(base) && first.Std() != p.BaseDelay() {
-		c.fault(path+"[0]", fmt.Sprintf("the first tier is %s, but base_delay_seconds is %v", first, p.BaseDelaySeconds),
+		c.fault(entry(path, 0), fmt.Sprintf("the first tier is %s, but base_delay_seconds is %v", first, p.BaseDelaySeconds),
 			fmt.Sprintf("set base_delay_seconds: %v, or begin tiers with %s", first.Std().Seconds(), Duration(p.BaseDelay())))
 	}
 	if last := tiers[len(tiers)-1]; c.byHand(longest) && c.sound(longest) && last.Std() > p.MaxDelay() {
-		c.fault(path+"["+strconv.Itoa(len(tiers)-1)+"]", fmt.Sprintf("the tier %s is longer than max_delay_seconds %v", last, p.MaxDelaySeconds),
+		c.fault(entry(path, len(tiers)-1), fmt.Sprintf("the tier %s is longer than max_delay_seconds %v", last, p.MaxDelaySeconds),
 			fmt.Sprintf("set max_delay_seconds: %v, or remove the tier", last.Std().Seconds()))
+	}
+}
+
+// policies holds the policies per category against the taxonomy and against the policy that they override.
+func (c checker) policies() {
+	known := texts(classify.RetriedCategories())
+	for _, category := range slices.Sorted(maps.Keys(c.cfg.Pipeline.RetryPolicy.Policies)) {
+		path := join(retryPath+"policies", string(category))
+		switch {
+		case !slices.Contains(classify.Categories(), category):
+			fix := "known: " + strings.Join(known, ", ")
+			if near := Nearest(string(category), known); near != "" {
+				fix = "did you mean " + near + "? Known: " + strings.Join(known, ", ")
+			}
+			c.keyFault(path, "unknown category "+show(string(category)), fix)
+		case !category.Retried():
+			c.keyFault(path, "forbidden: "+classify.NeverRetried(category), "remove it; policies are for "+strings.Join(known, ", "))
+		default:
+			c.categoryDelays(path, category)
+		}
+	}
+}
+
+// categoryDelays refuses a cap below the base, wherever each of the two comes from.
+func (c checker) categoryDelays(path string, category classify.Category) {
+	const base, longest = "base_delay_seconds", "max_delay_seconds"
+	p := c.cfg.Pipeline.RetryPolicy.Engine().For(category)
+	if p.MaxDelay >= p.BaseDelay || !c.sound(path, retryPath+base, retryPath+longest) {
+		return
+	}
+	from := func(key string) string {
+		switch {
+		case c.byHand(join(path, key)):
+			return ""
+		case c.cfg.Pipeline.RetryPolicy.Policies[category].Preset != "":
+			return ", which comes from the preset or the retry policy"
+		}
+		return ", which comes from the retry policy"
+	}
+	at := join(path, base)
+	if !c.byHand(at) {
+		at = join(path, longest)
+	}
+	c.fault(at, fmt.Sprintf("the delay would begin with %s%s, and end with %s%s", Duration(p.BaseDelay), from(base), Duration(p.MaxDelay), from(longest)),
+		"set both, max_delay_seconds not below base_delay_seconds")
+}
+
+// retryRules refuses rules that name nothing, and those that would try again what no attempt fixes (S3-6).
+func (c checker) retryRules() {
+	for i, r := range c.cfg.Pipeline.RetryPolicy.Rules {
+		path := entry(retryPath+"rules", i)
+		if !c.sound(path) {
+			continue
+		}
+		err := r.rule().Fault()
+		forbidden, is := errors.AsType[*classify.ForbiddenError](err)
+		switch {
+		case is:
+			c.keyFault(path, "forbidden: "+forbidden.Reason, "make the class permanent or row, or remove the rule")
+		case err != nil:
+			c.keyFault(path, err.Error(), "see `consumer validate --explain-errors` for codes and what gives them")
+		case r.Category != "" && (r.Class == classify.Permanent || r.Class == classify.Row):
+			c.fault(join(path, "category"), "has no effect: class "+string(r.Class)+" is never tried again", "remove it")
+		}
 	}
 }

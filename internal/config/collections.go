@@ -15,15 +15,3 @@ const (
 func (s *Source) Apart() bool {
 	return s.Split == envelope.SplitFeatures && s.Collections == CollectionsPerFeature
 }
-
-// collections refuses a rule about collections that are never split.
-func (c checker) collections() {
-	const path = "source.collections"
-	s := c.cfg.Source
-	if !c.sound(path) || !c.sound("source.split") {
-		return
-	}
-	if s.Split != envelope.SplitFeatures && s.Collections == CollectionsAllOrNothing {
-		c.fault(path, "has no effect on source.split: "+string(s.Split), "set source.split: features, or remove it")
-	}
-}

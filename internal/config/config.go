@@ -56,7 +56,7 @@ type Config struct {
 // Pipeline is the part of the file that the first source document shows (S0-1).
 type Pipeline struct {
 	// ID names the pipeline in topics, headers, metrics and logs. Letters, digits, dot, underscore and hyphen, so that it can be part of a Kafka topic name. Mandatory.
-	ID string `example:"municipal-parcel-sync" jsonschema:"required,pattern=^[a-zA-Z0-9._-]+$,maxLength=200" yaml:"id"`
+	ID string `example:"municipal-parcel-sync" jsonschema:"required,pattern=^[a-zA-Z0-9._-]*[a-zA-Z0-9_-][a-zA-Z0-9._-]*$,maxLength=200" yaml:"id"`
 	// RetryPolicy says what is tried again, how often and after what delay. Mandatory.
 	RetryPolicy RetryPolicy `jsonschema:"required" yaml:"retry_policy"`
 	// Tolerance sets the error thresholds of the pipeline. Mandatory.

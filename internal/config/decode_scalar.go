@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,7 +189,7 @@ func (r rules) check(v reflect.Value) (message, fix string) {
 	case v.CanFloat():
 		return r.checkNumber(v.Float(), strconv.FormatFloat(v.Float(), 'g', -1, 64))
 	case v.Kind() == reflect.String:
-		return r.checkLength(utf8.RuneCountInString(v.String()))
+		return r.checkText(v.String())
 	}
 	return "", ""
 }
@@ -225,12 +226,43 @@ func (r rules) checkDuration(d Duration) (message, fix string) {
 	return d.String() + " is out of range", fmt.Sprintf("write a duration from %s to %s", Duration(r.least), Duration(r.most))
 }
 
-func (r rules) checkLength(n int) (message, fix string) {
+func (r rules) checkText(text string) (message, fix string) {
+	n := utf8.RuneCountInString(text)
+	message, fix = r.misshapen()
 	switch {
 	case n < r.minLength:
 		return "is empty", "write a value or remove the key"
 	case r.maxLength > 0 && n > r.maxLength:
 		return fmt.Sprintf("has %d characters", n), fmt.Sprintf("keep it within %d", r.maxLength)
+	case message == "" || regexp.MustCompile(r.pattern).MatchString(text):
+		return "", ""
+	case r.secretNeighbor:
+		return message, fix
+	}
+	return show(text) + " " + message, fix
+}
+
+// misshapen returns what is wrong with a text that does not match the pattern of its key, and what to write; "" for a pattern whose key
+// has a rule that says more.
+func (r rules) misshapen() (message, fix string) {
+	switch r.pattern {
+	case `^([A-Za-z_][A-Za-z0-9_]*)?$`:
+		if r.secretNeighbor {
+			return "is not the name of an environment variable", "write the name of the variable that holds the secret, not the secret"
+		}
+		return "is not the name of a column", "write letters, digits and underscores"
+	case `^[A-Za-z_][A-Za-z0-9_]*$`:
+		return "is not the name of a column", "write letters, digits and underscores"
+	case `^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?$`:
+		return "is not the name of a table", "write name or schema.name, of letters, digits and underscores"
+	case `^[a-zA-Z0-9._-]*$`, `^[a-zA-Z0-9._-]*[a-zA-Z0-9_-][a-zA-Z0-9._-]*$`:
+		return "cannot be a name in Kafka, or part of one", "use letters, digits, dot, underscore and hyphen"
+	case `^[a-zA-Z0-9_-]+$`:
+		return "is not a name", "use letters, digits, underscore and hyphen"
+	case `^(properties\..+)?$`:
+		return "names no property", "write properties. and its name, as in properties.updated"
+	case `^(record_key|feature_id|key([.][^. ]+)*)$`:
+		return "finds no row", "write record_key, feature_id, or a path into the record key such as key.id"
 	}
 	return "", ""
 }

@@ -3,7 +3,7 @@ package config
 // SQLLookup is one query for one feature, in a transaction of its own that only reads.
 type SQLLookup struct {
 	// DSNEnv names the environment variable with the connection string of PostgreSQL. One of dsn_env and dsn_file is needed.
-	DSNEnv string `echo:"no" example:"PLACES_DSN" yaml:"dsn_env,omitempty"`
+	DSNEnv string `echo:"no" example:"PLACES_DSN" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"dsn_env,omitempty"`
 	// DSNFile names a file with the connection string.
 	DSNFile string `echo:"no" yaml:"dsn_file,omitempty"`
 	// Query is one select, whose parameters are $1, $2 and so on. Values never go into its text. Mandatory.

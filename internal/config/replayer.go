@@ -3,8 +3,6 @@ package config
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 )
 
 // Replayer says how the replayer works for this pipeline.
@@ -42,33 +40,4 @@ func (i ReplayerIndex) Place() (Secret, error) {
 		return Secret{}, fmt.Errorf("replayer.index.dsn_env names the variable %s, which is empty or not set", i.DSNEnv)
 	}
 	return NewSecret(dsn), nil
-}
-
-// replayer refuses two places for one index, and patterns that mean nothing.
-func (c checker) replayer() {
-	const path = "replayer.index.file"
-	if i := c.cfg.Replayer.Index; i.File != "" && i.DSNEnv != "" && c.sound(path, "replayer.index.dsn_env") {
-		c.fault(path, "the index has two places: file and dsn_env", "leave one of them out")
-	}
-	if c.sound(path) && isConnectionString(c.cfg.Replayer.Index.File) { // not shown: it has the password in it
-		c.fault(path, "is a connection string, and not the name of a file", "put it into an environment variable, and the variable's name into replayer.index.dsn_env")
-	}
-	if c.sound("replayer.index.dsn_env") {
-		c.variableNames("replayer.index", map[string]string{"dsn_env": c.cfg.Replayer.Index.DSNEnv}, "dsn_env")
-	}
-	c.headerPatterns("replayer.headers.keep", c.cfg.Replayer.Headers.Keep)
-	c.headerPatterns("replayer.headers.strip", c.cfg.Replayer.Headers.Strip)
-}
-
-func (c checker) headerPatterns(path string, patterns []string) {
-	for i, pattern := range patterns {
-		at := path + "[" + strconv.Itoa(i) + "]"
-		switch {
-		case !c.sound(at):
-		case pattern == "":
-			c.fault(at, "a header without a name", "write its name, or a pattern such as ce_*")
-		case strings.HasPrefix(pattern, "switchback-"):
-			c.fault(at, show(pattern)+" is a control header: which of them go back is not a matter of choice", "remove it")
-		}
-	}
 }

@@ -1,9 +1,6 @@
 package config
 
 import (
-	"errors"
-	"strconv"
-
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -48,24 +45,4 @@ func (p RetryPolicy) Classification() classify.Options {
 		o.Rules = append(o.Rules, r.rule())
 	}
 	return o
-}
-
-// retryRules refuses rules that name nothing, and those that would try again what no attempt fixes (S3-6).
-func (c checker) retryRules() {
-	for i, r := range c.cfg.Pipeline.RetryPolicy.Rules {
-		path := retryPath + "rules[" + strconv.Itoa(i) + "]"
-		if !c.sound(path) {
-			continue
-		}
-		err := r.rule().Fault()
-		forbidden, is := errors.AsType[*classify.ForbiddenError](err)
-		switch {
-		case is:
-			c.forbidden(path, forbidden.Reason, "make the class permanent or row, or remove the rule")
-		case err != nil:
-			c.keyFault(path, err.Error(), "see `consumer validate --explain-errors` for codes and what gives them")
-		case r.Category != "" && (r.Class == classify.Permanent || r.Class == classify.Row):
-			c.fault(join(path, "category"), "has no effect: class "+string(r.Class)+" is never tried again", "remove it")
-		}
-	}
 }

@@ -25,6 +25,7 @@ type rules struct {
 	above          *float64 // exclusive minimum
 	maxLength      int      // of text, in characters; 0 = none
 	minLength      int
+	pattern        string // of text
 	minItems       int
 	maxItems       int // 0 = none
 	unique         bool
@@ -93,6 +94,8 @@ func readRules(tag reflect.StructTag) rules {
 			r.minLength, _ = strconv.Atoi(value)
 		case "maxLength":
 			r.maxLength, _ = strconv.Atoi(value)
+		case "pattern":
+			r.pattern = value
 		case "minItems":
 			r.minItems, _ = strconv.Atoi(value)
 		case "maxItems":

@@ -34,7 +34,7 @@ func (k SinkKey) Path() (names []string, ok bool) {
 // PostGISSink is one table, with a row for each key of the output (S0-6, S2-4).
 type PostGISSink struct {
 	// DSNEnv names the environment variable with the connection string of PostgreSQL. One of dsn_env and dsn_file is needed.
-	DSNEnv string `echo:"no" example:"SWITCHBACK_POSTGIS_DSN" yaml:"dsn_env,omitempty"`
+	DSNEnv string `echo:"no" example:"SWITCHBACK_POSTGIS_DSN" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"dsn_env,omitempty"`
 	// DSNFile names a file with the connection string.
 	DSNFile string `echo:"no" yaml:"dsn_file,omitempty"`
 	// Table is the table that is written, as name or schema.name. It has to be there: consumer sink ddl prints a statement that makes it. Mandatory.

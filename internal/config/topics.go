@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -184,4 +186,21 @@ func orElse(name *string, derived string) {
 	if *name == "" {
 		*name = derived
 	}
+}
+
+// topicText has the characters that Kafka allows in the name of a topic.
+var topicText = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
+
+// topicProblem returns what is wrong with the name of a topic, or "".
+func topicProblem(name string) (problem, fix string) {
+	const most = 249
+	switch {
+	case !topicText.MatchString(name):
+		return show(name) + " has a character that Kafka allows in no topic name", "use letters, digits, dot, underscore and hyphen"
+	case name == "." || name == "..":
+		return show(name) + " is no topic name", "write a name"
+	case len(name) > most:
+		return fmt.Sprintf("the topic name %s has %d characters, and Kafka allows %d", show(name), len(name), most), "shorten it"
+	}
+	return "", ""
 }
