@@ -40,8 +40,8 @@ type PointGeometry struct {
 type ClusterProperties struct {
 	Letters int              `json:"letters"`
 	Pending int              `json:"pending"`
-	BBox    deadletters.BBox `json:"bbox"`    // the cell, as a value of the parameter bbox
-	Example string           `json:"example"` // id of one of them
+	BBox    deadletters.BBox `json:"bbox"`         // the cell, as a value of the parameter bbox
+	ID      string           `json:"id,omitempty"` // of a dead letter that is alone there, where that is known
 }
 
 func (c *Console) clusters(ctx context.Context, q query) (MapAnswer, error) {
@@ -72,7 +72,7 @@ func (c *Console) clusters(ctx context.Context, q query) (MapAnswer, error) {
 		}
 		out.Features = append(out.Features, ClusterFeature{
 			Type: "Feature", Geometry: PointGeometry{"Point", [2]float64{x, y}},
-			Properties: ClusterProperties{Letters: cell.Letters, Pending: cell.Pending, BBox: cell.Area, Example: cell.Example},
+			Properties: ClusterProperties{Letters: cell.Letters, Pending: cell.Pending, BBox: cell.Area, ID: cell.ID},
 		})
 	}
 	return out, nil

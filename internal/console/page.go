@@ -124,8 +124,8 @@ func (p page) To(path string, set ...string) string {
 // Near returns where a click on a cluster leads: to its dead letter, to a list where no map could take it apart, or to a nearer map.
 func (p page) Near(m cluster) string {
 	switch {
-	case m.Letters == 1:
-		return "/letters/" + url.PathEscape(m.Example)
+	case m.ID != "":
+		return "/letters/" + url.PathEscape(m.ID)
 	case m.BBox.North-m.BBox.South < 1e-7:
 		return p.To("/", "bbox", m.BBox.String())
 	}

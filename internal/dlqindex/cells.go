@@ -3,7 +3,8 @@ package dlqindex
 import (
 	"context"
 	"database/sql"
-	"strconv"
+	"errors"
+	"math"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -13,7 +14,7 @@ type Cell struct {
 	Letters, Pending int
 	X, Y             float64 // mean of the centres, in the coordinates of the source
 	Area             deadletters.BBox
-	Example          string // id of one of them
+	ID               string // of the only dead letter; empty of several, and where they were counted beforehand
 }
 
 // Cells is a grid over the places of selected dead letters.
@@ -24,152 +25,123 @@ type Cells struct {
 	Outside int              // dead letters whose box meets the view, with its centre outside
 }
 
-// The centre of a box in SQL. That of one over the antimeridian lies within [-180, 180]. No system has coordinates beyond a thousand million:
-// such boxes count as none, and sums do not overflow.
-const (
-	centreX = "(CASE WHEN q.west <= q.east THEN q.west / 2 + q.east / 2 WHEN q.west + q.east > 0 THEN (q.west + q.east) / 2 - 180 ELSE (q.west + q.east) / 2 + 180 END)"
-	centreY = "(q.south / 2 + q.north / 2)"
-	placed  = "q.west BETWEEN -1e9 AND 1e9 AND q.east BETWEEN -1e9 AND 1e9 AND q.south BETWEEN -1e9 AND 1e9 AND q.north BETWEEN -1e9 AND 1e9"
-)
-
-// manyPlaces is from how many letters on a map of all is made of the cells that are counted beforehand.
+// manyPlaces is from how many letters on a map is made of the cells that are counted beforehand.
 const manyPlaces = 10_000
 
-// Cells counts the selected letters by the cells of a grid over the query's bounding box, or without one over all centres.
+// Cells counts the selected letters by the cells of a grid with at most so many columns and rows: over the query's bounding box, or
+// without one over all centres.
 func (d *DLQ) Cells(ctx context.Context, q Query, columns, rows int) (Cells, error) {
 	stop := q.watch()
 	defer stop()
 	var out Cells
 	err := d.store.reading(ctx, func(t *tx) error {
-		if q.unfiltered() {
-			if done, err := d.manyCounted(t, q, &out, columns, rows); done || err != nil {
-				return err
-			}
+		g, err := d.counted(t, q, manyPlaces, columns, rows)
+		if err == nil && g == nil {
+			g, err = d.placed(t, q, columns, rows)
 		}
-		known, err := d.extent(t, q, &out)
-		if err != nil || known == 0 {
+		if err != nil {
 			return err
 		}
-		if err := d.cells(t, q, &out, columns, rows); err != nil {
-			return err
-		}
-		if t.engine == SQLite {
-			if err := t.exampleIDs(out.Each); err != nil {
-				return err
-			}
-		}
-		out.Outside = known
-		for _, cell := range out.Each {
-			out.Outside -= cell.Letters
-		}
-		return nil
+		out = g.cells()
+		return t.name(out.Each)
 	})
 	return out, wrapped("place the dead letters of "+d.topic, err)
 }
 
-// manyCounted is counted for many letters.
-func (d *DLQ) manyCounted(t *tx, q Query, out *Cells, columns, rows int) (done bool, err error) {
-	total, err := d.count(t, q)
-	if err != nil || total < manyPlaces {
-		return false, err
-	}
-	return d.counted(t, q, out, total, columns, rows)
-}
-
-// extent finds out which part of the world the grid covers. It returns how many letters have a place.
-func (d *DLQ) extent(t *tx, q Query, out *Cells) (known int, err error) {
-	c := d.condition(q)
-	var west, south, east, north sql.NullFloat64
-	const of = " FILTER (WHERE " + placed + ")"
-	edges := "min(" + centreX + ")" + of + ", min(" + centreY + ")" + of + ", max(" + centreX + ")" + of + ", max(" + centreY + ")" + of
-	if q.BBox != nil {
-		edges = "NULL, NULL, NULL, NULL"
-	}
-	err = t.found("SELECT "+edges+", count(*)"+of+", count(*) FROM "+t.placesOf(q)+c.where(),
-		func(rows *sql.Rows) error {
-			return rows.Scan(&west, &south, &east, &north, &known, &out.NoPlace)
-		}, c.args...)
-	out.NoPlace -= known
-	out.View = deadletters.BBox{West: west.Float64, South: south.Float64, East: east.Float64, North: north.Float64}
-	if q.BBox != nil {
-		out.View = *q.BBox
-	}
-	return known, err
-}
-
-func (d *DLQ) cells(t *tx, q Query, out *Cells, columns, rows int) error {
-	view, crosses := out.View, out.View.Crosses()
-	x := centreX
-	if crosses {
-		view.East += 360
-		x = "(CASE WHEN " + centreX + " < " + strconv.FormatFloat(view.West, 'f', -1, 64) + " THEN " + centreX + " + 360 ELSE " + centreX + " END)"
-	}
-	wide, high := cellSize(view.West, view.East, columns), cellSize(view.South, view.North, rows)
-	whole := func(number string) string { // of a number that is not negative
-		if t.engine == PostgreSQL {
-			number = "floor(" + number + ")"
-		}
-		return "CAST(" + number + " AS INTEGER)"
-	}
-	id := "q.id"
+// placed reads the place of each selected letter.
+func (d *DLQ) placed(t *tx, q Query, columns, rows int) (*grid, error) {
+	table, id := "@dead_letter_queue AS q", "q.id"
 	if t.engine == SQLite {
-		id = "q.rowid" // see exampleIDs
+		id = "CAST(q.rowid AS TEXT)" // see tx.name
+		if q.Text == "" && len(q.Headers)+len(q.Features)+len(q.IDs) == 0 {
+			table += " INDEXED BY idx_dlq_died" // has all that is asked for; rows are large
+		}
 	}
-	c := d.condition(q)
-	c.add(placed)
-	c.add(x+" BETWEEN ? AND ? AND "+centreY+" BETWEEN ? AND ?", view.West, view.East, view.South, view.North)
-	text := "SELECT g.x, g.y, count(*), CAST(sum(g.pending) AS BIGINT), avg(g.centre_x), avg(g.centre_y), min(g.id) FROM (SELECT " +
-		whole("("+x+" - ?) / ?") + " AS x, " + whole("("+centreY+" - ?) / ?") + " AS y, " + x + " AS centre_x, " + centreY + " AS centre_y, " +
-		"CASE WHEN q.status = 'pending' THEN 1 ELSE 0 END AS pending, " + id + " AS id FROM " + t.placesOf(q) + c.where() + ") AS g GROUP BY g.x, g.y ORDER BY g.y, g.x"
-	return t.found(text, func(rows *sql.Rows) error {
-		var cell Cell
-		var column, row int
-		if err := rows.Scan(&column, &row, &cell.Letters, &cell.Pending, &cell.X, &cell.Y, &cell.Example); err != nil {
+	g, c := newGrid(q.BBox, smallest, columns, rows), d.condition(q)
+	return g, t.found("SELECT q.west, q.south, q.east, q.north, CASE WHEN q.status = 'pending' THEN 1 ELSE 0 END, "+id+" FROM "+table+c.where(), func(rows *sql.Rows) error {
+		var west, south, east, north sql.NullFloat64
+		one := Cell{Letters: 1}
+		err := rows.Scan(&west, &south, &east, &north, &one.Pending, &one.ID)
+		x, y, known := centreOf(&deadletters.BBox{West: west.Float64, South: south.Float64, East: east.Float64, North: north.Float64})
+		if one.X, one.Y = x, y; known && west.Valid {
+			g.add(one)
+		} else {
+			g.noPlace++
+		}
+		return err
+	}, c.args...)
+}
+
+// errEnough ends the reading of cells.
+var errEnough = errors.New("the next level has too many cells")
+
+// counted places letters by the cells that count them, of the finest level that has all of them in few cells. It returns nil where rows have
+// to be read: for fewer letters than least, with another filter than their status, and where they lie close together.
+func (d *DLQ) counted(t *tx, q Query, least, columns, rows int) (*grid, error) {
+	if !q.counted() {
+		return nil, nil
+	}
+	total, err := d.count(t, q)
+	if err != nil || total < least {
+		return nil, err
+	}
+	c := &condition{engine: t.engine}
+	c.add("q.dlq = ? AND q.gone = ? AND q.letters > 0", d.number, flag(q.Gone))
+	among(c, "status", q.Statuses)
+	best := newGrid(nil, smallest, columns, rows)
+	level, read, now := math.MaxInt, 0, best
+	take := func() {
+		if now.letters >= best.letters { // those of a finer level may have a part
+			best = now
+		}
+	}
+	err = t.found("SELECT q.level, q.x, q.y, q.status, q.letters, q.east, q.north FROM @dead_letter_cell AS q"+c.where()+" ORDER BY q.level DESC", func(rowsOf *sql.Rows) error {
+		var key cellKey
+		var s cellSums
+		if err := rowsOf.Scan(&key.level, &key.x, &key.y, &key.status, &s.letters, &s.east, &s.north); err != nil {
 			return err
 		}
-		west, south := view.West+float64(column)*wide, view.South+float64(row)*high
-		cell.Area = deadletters.BBox{West: west, South: south, East: west + wide, North: south + high}
-		if crosses {
-			for _, lon := range []*float64{&cell.X, &cell.Area.West, &cell.Area.East} {
-				if *lon > 180 {
-					*lon -= 360
-				}
-			}
+		if key.level != level {
+			take()
+			level, read, now = key.level, 0, newGrid(nil, side(key.level), columns, rows)
 		}
-		out.Each = append(out.Each, cell)
+		if read++; read > 16*columns*rows {
+			return errEnough
+		}
+		now.add(cellOf(key, s))
 		return nil
-	}, append([]any{view.West, wide, view.South, high}, c.args...)...)
-}
-
-// placesOf names the table with the index of SQLite that has all that a map needs, where a query filters by nothing else: the rows are large.
-func (t *tx) placesOf(q Query) string {
-	if t.engine == SQLite && q.Text == "" && len(q.Headers)+len(q.Features)+len(q.IDs) == 0 {
-		return "@dead_letter_queue AS q INDEXED BY idx_dlq_died"
+	}, c.args...)
+	switch {
+	case err == nil:
+		take()
+	case !errors.Is(err, errEnough):
+		return nil, err
 	}
-	return "@dead_letter_queue AS q"
+	if best.letters > 0 && max(best.last[0]-best.first[0], best.last[1]-best.first[1]) < 3 {
+		return nil, nil
+	}
+	best.noPlace = total - best.letters
+	return best, nil
 }
 
-// exampleIDs puts the ids of letters in the place of the numbers of their rows, which alone every index of SQLite has.
-func (t *tx) exampleIDs(cells []Cell) error {
-	at := make(map[string]*Cell, len(cells))
-	numbers := make([]string, len(cells))
+// name puts the ids of letters in the place of the numbers of their rows, which alone every index of SQLite has.
+func (t *tx) name(cells []Cell) error {
+	at := map[string]*Cell{}
+	var numbers []string
 	for i := range cells {
-		numbers[i] = cells[i].Example
-		at[numbers[i]] = &cells[i]
+		if c := &cells[i]; c.ID != "" && t.engine == SQLite {
+			at[c.ID] = c
+			numbers = append(numbers, c.ID)
+		}
 	}
 	return chunked(numbers, func(some []string) error {
 		return t.found("SELECT CAST(q.rowid AS TEXT), q.id FROM @dead_letter_queue AS q WHERE q.rowid IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
 			var number, id string
 			err := rows.Scan(&number, &id)
-			if cell := at[number]; cell != nil {
-				cell.Example = id
+			if c := at[number]; c != nil {
+				c.ID = id
 			}
 			return err
 		}, arguments(some)...)
 	})
-}
-
-// cellSize divides a span, so that its end lies in the last cell, too.
-func cellSize(from, to float64, cells int) float64 {
-	return max(to-from, 1e-9) / float64(cells) * (1 + 1e-9)
 }

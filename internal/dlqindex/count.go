@@ -66,13 +66,11 @@ type dayKey struct{ day, code, pipeline string }
 type tally struct {
 	counts map[countKey]sums
 	days   map[dayKey]int64
-
-	cells    map[cellKey]cellSums
-	examples map[cellKey]string // a letter of each cell that has one more
+	cells  map[cellKey]cellSums
 }
 
 func newTally() *tally {
-	return &tally{counts: map[countKey]sums{}, days: map[dayKey]int64{}, cells: map[cellKey]cellSums{}, examples: map[cellKey]string{}}
+	return &tally{counts: map[countKey]sums{}, days: map[dayKey]int64{}, cells: map[cellKey]cellSums{}}
 }
 
 // add counts a letter n times; -1 takes it out.

@@ -7,7 +7,7 @@
 //	dead_letter_queue     one row per letter, with the columns of S4-6 and those of the project
 //	dead_letter_count     letters per group and status
 //	dead_letter_day       pending letters per day, code and pipeline
-//	dead_letter_cell      letters per cell of grids of several sizes
+//	dead_letter_cell      letters per cell of grids of several sizes and status
 //	dead_letter_group     what the fingerprint of a group stands for
 //	dead_letter_source    the DLQs, by cluster, topic and topic ID
 //	dead_letter_position  how far each partition was read

@@ -1,14 +1,138 @@
 package dlqindex
 
 import (
+	"cmp"
 	"database/sql"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// Letters with a place are counted in cells of several grids, so that a map of all letters need not read them. The side of a cell is a power
-// of four: of a place in degrees from 1/16 to 16, of others from 1024 on. The grid of the largest cells has all.
+// smallest is the side of the smallest cells of a map: some millimetres in degrees.
+const smallest = 1.0 / (1 << 24)
+
+// grid counts places by cells. The cells of a view divide it evenly. Without a view they lie at multiples of their sides, and a side doubles
+// until all places are within as many columns or rows as there may be.
+type grid struct {
+	most        [2]int64 // columns and rows
+	view        *deadletters.BBox
+	origin      [2]float64 // west and south of the cell 0, 0
+	side        [2]float64 // of each cell
+	found       map[[2]int64]Cell
+	first, last [2]int64 // of the cells with places
+	degrees     bool     // all places are within the globe
+	letters     int
+	noPlace     int
+	outside     int
+}
+
+func newGrid(view *deadletters.BBox, side float64, columns, rows int) *grid {
+	g := &grid{most: [2]int64{int64(columns), int64(rows)}, view: view, side: [2]float64{side, side}, found: map[[2]int64]Cell{}, degrees: true}
+	if view != nil {
+		g.origin = [2]float64{view.West, view.South}
+		g.side = [2]float64{cellSize(view.West, g.unrolled(view.East), columns), cellSize(view.South, view.North, rows)}
+	}
+	return g
+}
+
+// cellSize divides a span, so that its end lies in the last cell, too.
+func cellSize(from, to float64, cells int) float64 {
+	return max(to-from, 1e-9) / float64(cells) * (1 + 1e-9)
+}
+
+// unrolled returns a longitude as one to the east of the western edge of a view over the antimeridian, and rolled takes it back.
+func (g *grid) unrolled(x float64) float64 {
+	if g.view != nil && g.view.Crosses() && x < g.view.West {
+		return x + 360
+	}
+	return x
+}
+
+func (g *grid) rolled(x float64) float64 {
+	if g.view != nil && g.view.Crosses() && x > 180 {
+		return x - 360
+	}
+	return x
+}
+
+// add counts letters at their mean place.
+func (g *grid) add(c Cell) {
+	c.X = g.unrolled(c.X)
+	var at [2]int64
+	for i, v := range [2]float64{c.X, c.Y} {
+		at[i] = int64(math.Floor((v - g.origin[i]) / g.side[i]))
+		if g.view != nil && (at[i] < 0 || at[i] >= g.most[i]) {
+			g.outside += c.Letters
+			return
+		}
+	}
+	if g.letters == 0 {
+		g.first, g.last = at, at
+	}
+	g.letters += c.Letters
+	g.degrees = g.degrees && math.Abs(c.X) <= 180 && math.Abs(c.Y) <= 90
+	g.put(at, c)
+	for i := range at {
+		g.first[i], g.last[i] = min(g.first[i], at[i]), max(g.last[i], at[i])
+		for g.last[i]-g.first[i] >= g.most[i] {
+			g.double(i)
+		}
+	}
+}
+
+// put adds letters to those of a cell.
+func (g *grid) put(at [2]int64, c Cell) {
+	if old, some := g.found[at]; some {
+		n, m := float64(old.Letters), float64(c.Letters)
+		c.X, c.Y = (old.X*n+c.X*m)/(n+m), (old.Y*n+c.Y*m)/(n+m)
+		c.Letters, c.Pending, c.ID = old.Letters+c.Letters, old.Pending+c.Pending, ""
+	}
+	g.found[at] = c
+}
+
+// double makes one column or row of two.
+func (g *grid) double(i int) {
+	old := g.found
+	g.found = make(map[[2]int64]Cell, len(old))
+	for at, c := range old {
+		at[i] >>= 1 // rounds down
+		g.put(at, c)
+	}
+	g.side[i], g.first[i], g.last[i] = 2*g.side[i], g.first[i]>>1, g.last[i]>>1
+}
+
+// cells returns what was counted.
+func (g *grid) cells() Cells {
+	out := Cells{NoPlace: g.noPlace, Outside: g.outside}
+	for _, at := range slices.SortedFunc(maps.Keys(g.found), func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) }) {
+		c := g.found[at]
+		c.X, c.Area = g.rolled(c.X), g.area(at, at)
+		out.Each = append(out.Each, c)
+	}
+	switch {
+	case g.view != nil:
+		out.View = *g.view
+	case g.letters > 0:
+		out.View = g.area(g.first, g.last)
+	}
+	return out
+}
+
+// area returns the box of some cells.
+func (g *grid) area(first, last [2]int64) deadletters.BBox {
+	edge := func(i int, n int64) float64 { return g.origin[i] + float64(n)*g.side[i] }
+	b := deadletters.BBox{West: edge(0, first[0]), South: edge(1, first[1]), East: edge(0, last[0]+1), North: edge(1, last[1]+1)}
+	if g.view == nil && g.degrees {
+		return deadletters.BBox{West: max(b.West, -180), South: max(b.South, -90), East: min(b.East, 180), North: min(b.North, 90)}
+	}
+	b.West, b.East = g.rolled(b.West), g.rolled(b.East)
+	return b
+}
+
+// Letters with a place are counted in cells of several levels when they are indexed, so that a map of many need not read them. The side of a
+// cell is a power of four: of a place in degrees from 1/16 to 16, of others from 1024 on. The level of the largest cells has all.
 const (
 	finestDegrees, coarsestDegrees = -2, 2
 	finestOther, coarsest          = 5, 14
@@ -22,12 +146,24 @@ func side(level int) float64 { return math.Ldexp(1, 2*level) }
 type cellKey struct {
 	gone        bool
 	level, x, y int
+	status      deadletters.Status
 }
 
 // cellSums is what dead_letter_cell counts.
-type cellSums struct{ letters, pending, east, north int64 }
+type cellSums struct{ letters, east, north int64 }
 
-// centreOf is the centre of a box as [centreX] and [centreY] have it; ok is false where there is no place.
+// cellOf returns the letters that a row of dead_letter_cell counts.
+func cellOf(key cellKey, s cellSums) Cell {
+	inside := float64(s.letters) * sideParts
+	c := Cell{Letters: int(s.letters), X: (float64(key.x) + float64(s.east)/inside) * side(key.level), Y: (float64(key.y) + float64(s.north)/inside) * side(key.level)}
+	if key.status == deadletters.Pending {
+		c.Pending = c.Letters
+	}
+	return c
+}
+
+// centreOf returns the centre of a box. That of one over the antimeridian lies within [-180, 180]. ok is false where there is no place: no
+// system has coordinates beyond a thousand million.
 func centreOf(b *deadletters.BBox) (x, y float64, ok bool) {
 	for _, v := range [...]float64{b.West, b.South, b.East, b.North} {
 		if math.Abs(v) > 1e9 {
@@ -46,13 +182,6 @@ func centreOf(b *deadletters.BBox) (x, y float64, ok bool) {
 	return x, y, true
 }
 
-// cellAt returns the cell of a place, and where in it the place is.
-func cellAt(level int, x, y float64) (key cellKey, east, north int64) {
-	x, y = x/side(level), y/side(level)
-	column, row := math.Floor(x), math.Floor(y)
-	return cellKey{level: level, x: int(column), y: int(row)}, int64((x - column) * sideParts), int64((y - row) * sideParts)
-}
-
 // addCells counts a letter n times in its cells.
 func (c *tally) addCells(l *counted, n int64) {
 	finest, last := finestDegrees, coarsestDegrees
@@ -63,13 +192,11 @@ func (c *tally) addCells(l *counted, n int64) {
 		if level > last {
 			level = coarsest
 		}
-		key, east, north := cellAt(level, l.x, l.y)
-		key.gone = l.gone
+		x, y := l.x/side(level), l.y/side(level)
+		column, row := math.Floor(x), math.Floor(y)
+		key := cellKey{gone: l.gone, level: level, x: int(column), y: int(row), status: l.status}
 		s := c.cells[key]
-		c.cells[key] = cellSums{s.letters + n, s.pending + n*flag(l.status == deadletters.Pending), s.east + n*east, s.north + n*north}
-		if n > 0 {
-			c.examples[key] = l.id
-		}
+		c.cells[key] = cellSums{s.letters + n, s.east + n*int64((x-column)*sideParts), s.north + n*int64((y-row)*sideParts)}
 	}
 }
 
@@ -77,110 +204,20 @@ func (c *tally) addCells(l *counted, n int64) {
 func (c *tally) writeCells(t *tx, dlq int64) error {
 	var cells [][]any
 	for key, s := range c.cells {
-		cells = append(cells, []any{dlq, flag(key.gone), key.level, key.x, key.y, s.letters, s.pending, s.east, s.north, c.examples[key]})
+		cells = append(cells, []any{dlq, flag(key.gone), key.level, key.x, key.y, string(key.status), s.letters, s.east, s.north})
 	}
-	_, err := t.rows("INSERT INTO @dead_letter_cell AS c (dlq, gone, level, x, y, letters, pending, east, north, example) VALUES ", cells,
-		" ON CONFLICT (dlq, gone, level, x, y) DO UPDATE SET letters = c.letters + excluded.letters, pending = c.pending + excluded.pending, "+
-			"east = c.east + excluded.east, north = c.north + excluded.north, example = CASE WHEN excluded.example = '' THEN c.example ELSE excluded.example END")
+	_, err := t.rows("INSERT INTO @dead_letter_cell AS c (dlq, gone, level, x, y, status, letters, east, north) VALUES ", cells,
+		" ON CONFLICT (dlq, gone, level, x, y, status) DO UPDATE SET letters = c.letters + excluded.letters, east = c.east + excluded.east, north = c.north + excluded.north")
 	return err
 }
 
 // readCells reads the cells of a DLQ.
 func (c *tally) readCells(t *tx, dlq int64) error {
-	return t.found("SELECT gone, level, x, y, letters, pending, east, north FROM @dead_letter_cell WHERE dlq = ?", func(rows *sql.Rows) error {
+	return t.found("SELECT gone, level, x, y, status, letters, east, north FROM @dead_letter_cell WHERE dlq = ?", func(rows *sql.Rows) error {
 		var key cellKey
 		var s cellSums
-		err := rows.Scan(&key.gone, &key.level, &key.x, &key.y, &s.letters, &s.pending, &s.east, &s.north)
+		err := rows.Scan(&key.gone, &key.level, &key.x, &key.y, &key.status, &s.letters, &s.east, &s.north)
 		c.cells[key] = s
 		return err
 	}, dlq)
-}
-
-// counted places all letters, which are total, by the cells that count them. done is false where the rows have to be read: the letters lie too close together, or
-// the example of a cell has left it.
-func (d *DLQ) counted(t *tx, q Query, out *Cells, total, columns, rows int) (done bool, err error) {
-	level, known, err := d.level(t, q, columns*8/5, rows*8/5)
-	if err != nil || known > 0 && level == coarsest {
-		return false, err
-	}
-	around := noView()
-	size := side(level)
-	err = t.found("SELECT x, y, letters, pending, east, north, example FROM @dead_letter_cell WHERE dlq = ? AND gone = ? AND level = ? AND letters > 0 ORDER BY y, x", func(rows *sql.Rows) error {
-		var x, y, east, north float64
-		var cell Cell
-		err := rows.Scan(&x, &y, &cell.Letters, &cell.Pending, &east, &north, &cell.Example)
-		inside := float64(cell.Letters) * sideParts
-		cell.X, cell.Y = (x+east/inside)*size, (y+north/inside)*size
-		cell.Area = deadletters.BBox{West: x * size, South: y * size, East: (x + 1) * size, North: (y + 1) * size}
-		if level <= coarsestDegrees {
-			cell.Area = deadletters.BBox{West: max(cell.Area.West, -180), South: max(cell.Area.South, -90), East: min(cell.Area.East, 180), North: min(cell.Area.North, 90)}
-		}
-		around = deadletters.BBox{West: min(around.West, cell.Area.West), South: min(around.South, cell.Area.South), East: max(around.East, cell.Area.East), North: max(around.North, cell.Area.North)}
-		out.Each = append(out.Each, cell)
-		return err
-	}, d.number, flag(q.Gone), level)
-	if err != nil {
-		return false, err
-	}
-	if done, err = d.exemplary(t, q, level, out.Each); err != nil || !done {
-		out.Each = nil
-		return false, err
-	}
-	if out.NoPlace = total - known; known > 0 {
-		out.View = around
-	}
-	return true, nil
-}
-
-func noView() deadletters.BBox {
-	return deadletters.BBox{West: math.Inf(1), South: math.Inf(1), East: math.Inf(-1), North: math.Inf(-1)}
-}
-
-// level chooses the finest grid that has all letters with a place in so many columns and rows; [coarsest] when it is none. It returns how many
-// letters those are.
-func (d *DLQ) level(t *tx, q Query, columns, rows int) (chosen, known int, err error) {
-	chosen = coarsest
-	for level := coarsest; level >= finestDegrees; level-- {
-		if level < finestOther && level > coarsestDegrees {
-			continue
-		}
-		var letters, west, east, south, north sql.NullInt64
-		err := t.row("SELECT CAST(sum(letters) AS BIGINT), min(x), max(x), min(y), max(y) FROM @dead_letter_cell WHERE dlq = ? AND gone = ? AND level = ? AND letters > 0",
-			d.number, flag(q.Gone), level).Scan(&letters, &west, &east, &south, &north)
-		switch {
-		case err != nil:
-			return chosen, known, err
-		case level == coarsest:
-			known = int(letters.Int64)
-		case known == 0 || int(letters.Int64) < known: // others lie elsewhere
-		case east.Int64-west.Int64 >= int64(columns) || north.Int64-south.Int64 >= int64(rows):
-			return chosen, known, nil
-		case max(east.Int64-west.Int64, north.Int64-south.Int64) >= 3:
-			chosen = level
-		}
-	}
-	return chosen, known, nil
-}
-
-// exemplary reports whether the example of each cell lies in it.
-func (d *DLQ) exemplary(t *tx, q Query, level int, cells []Cell) (bool, error) {
-	of := map[string]cellKey{}
-	ids := make([]string, 0, len(cells))
-	for i := range cells {
-		ids = append(ids, cells[i].Example)
-	}
-	err := chunked(ids, func(some []string) error {
-		return t.each("WHERE q.dlq = ? AND q.gone = ? AND q.id IN "+placeholders(1, len(some)), func(r *row) error {
-			if l := r.counted(); l.placed {
-				of[l.id], _, _ = cellAt(level, l.x, l.y)
-			}
-			return nil
-		}, append([]any{d.number, flag(q.Gone)}, arguments(some)...)...)
-	})
-	for i := range cells {
-		if key, _, _ := cellAt(level, cells[i].X, cells[i].Y); of[cells[i].Example] != key {
-			return false, err
-		}
-	}
-	return true, err
 }

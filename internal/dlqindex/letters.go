@@ -92,20 +92,18 @@ func (d *DLQ) ByState(ctx context.Context, q Query) (out map[deadletters.Status]
 func (d *DLQ) byState(t *tx, q Query) (map[deadletters.Status]int, error) {
 	stop := q.watch()
 	defer stop()
-	text := "SELECT status, CAST(sum(letters) AS BIGINT) FROM @dead_letter_count WHERE dlq = ? AND gone = ? GROUP BY status HAVING sum(letters) > 0"
-	args := []any{d.number, flag(q.Gone)}
-	if !q.unfiltered() {
-		c := d.condition(q)
-		text, args = "SELECT q.status, count(*) FROM @dead_letter_queue AS q"+c.where()+" GROUP BY q.status", c.args
+	c, text := d.condition(q), "SELECT q.status, count(*) FROM @dead_letter_queue AS q%s GROUP BY q.status"
+	if q.counted() {
+		text = "SELECT q.status, CAST(sum(q.letters) AS BIGINT) FROM @dead_letter_count AS q%s GROUP BY q.status HAVING sum(q.letters) > 0"
 	}
 	out := map[deadletters.Status]int{}
-	return out, t.found(text, func(rows *sql.Rows) error {
+	return out, t.found(fmt.Sprintf(text, c.where()), func(rows *sql.Rows) error {
 		var status deadletters.Status
 		var n int
 		err := rows.Scan(&status, &n)
 		out[readable(status)] = n
 		return err
-	}, args...)
+	}, c.args...)
 }
 
 // Trend counts the letters of a query that died last in each of some parts of a time, which are equally long and begin at from.

@@ -26,6 +26,12 @@ func (q Query) unfiltered() bool {
 	return reflect.ValueOf(q.Filter).IsZero()
 }
 
+// counted reports whether a query filters by nothing but the status, by which letters are counted.
+func (q Query) counted() bool {
+	q.Statuses = nil
+	return q.unfiltered()
+}
+
 // patience is how long an answer may take before [Query.Slow] is called.
 const patience = time.Second
 

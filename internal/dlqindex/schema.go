@@ -9,7 +9,7 @@ import (
 
 // schemaVersion is raised with every change of the tables. Tables of another version are dropped and filled again from
 // Kafka.
-const schemaVersion = 10
+const schemaVersion = 11
 
 // contents lists the tables that are filled from the topics, each with a column dlq.
 func contents() []string {
@@ -37,8 +37,8 @@ func definitions(e Engine) []string {
 			"letters BIGINT NOT NULL, bytes BIGINT NOT NULL, replayed BIGINT NOT NULL, PRIMARY KEY (dlq, gone, group_id, status))",
 		"CREATE TABLE @dead_letter_day (dlq BIGINT NOT NULL, day TEXT NOT NULL, error_code TEXT NOT NULL, pipeline_name TEXT NOT NULL, " +
 			"pending BIGINT NOT NULL, PRIMARY KEY (dlq, day, error_code, pipeline_name))",
-		"CREATE TABLE @dead_letter_cell (dlq BIGINT NOT NULL, gone INTEGER NOT NULL, level INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL, " +
-			"letters BIGINT NOT NULL, pending BIGINT NOT NULL, east BIGINT NOT NULL, north BIGINT NOT NULL, example TEXT NOT NULL, PRIMARY KEY (dlq, gone, level, x, y))",
+		"CREATE TABLE @dead_letter_cell (dlq BIGINT NOT NULL, gone INTEGER NOT NULL, level INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL, status TEXT NOT NULL, " +
+			"letters BIGINT NOT NULL, east BIGINT NOT NULL, north BIGINT NOT NULL, PRIMARY KEY (dlq, gone, level, x, y, status))",
 		"CREATE TABLE @dead_letter_queue (\n  " + strings.Join(lines, ",\n  ") + ",\n  PRIMARY KEY (id, dlq))",
 	}
 	for _, x := range indexes(e) {
