@@ -102,6 +102,8 @@ func TestExit_of_an_execution(t *testing.T) {
 		{"failed in between", replay.Result{Transactions: 1}, broken, cli.ExitPartly},
 		{"some failed again", replay.Result{Outcome: &replay.Outcome{FailedAgain: 1}}, nil, cli.ExitPartly},
 		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, cli.ExitStopped},
+		{"taken over", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", replay.ErrFenced), cli.ExitStopped},
+		{"taken over at once", replay.Result{}, fmt.Errorf("x: %w", replay.ErrFenced), cli.ExitRefused},
 		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), cli.ExitInterrupted},
 	} {
 		got, _ := codeOf(ending(c.result, c.err))

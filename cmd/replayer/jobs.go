@@ -70,9 +70,9 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 	return err
 }
 
-// goOnAfterCancel prints the command that goes on with what an operator cancelled.
+// goOnAfterCancel prints the command that goes on with what an operator cancelled, or another replayer ended.
 func (a *app) goOnAfterCancel(err error, command string) {
-	if isCancelled(err) {
+	if isCancelled(err) || errors.Is(err, replay.ErrFenced) {
 		fmt.Fprintf(a.env.Err, "To go on with what is left:\n  %s\n", command)
 	}
 }

@@ -55,6 +55,9 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	}
 	if consent.execute {
 		result, err := s.Prune(ctx, before, a.call(consent.reason))
+		if errors.Is(err, replay.ErrFenced) {
+			return exit(cli.ExitStopped, err)
+		}
 		if err != nil {
 			return err
 		}

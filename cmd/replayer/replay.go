@@ -217,7 +217,9 @@ func ending(result replay.Result, err error) error {
 	switch {
 	case err != nil && errors.Is(err, context.Canceled):
 		return err
-	case stopped, isCancelled(err):
+	case errors.Is(err, replay.ErrFenced) && result.Transactions == 0:
+		return exit(cli.ExitRefused, err)
+	case stopped, isCancelled(err), errors.Is(err, replay.ErrFenced):
 		return exit(cli.ExitStopped, err)
 	case err != nil && result.Transactions > 0:
 		return exit(cli.ExitPartly, err)

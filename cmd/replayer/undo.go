@@ -70,7 +70,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 func (a *app) changed(done string, call replay.Call, r replay.ChangeResult, err error) error {
 	a.goOnAfterCancel(err, call.GoOn(r.Selected))
 	if err != nil && r.Transactions == 0 {
-		return err
+		return changeEnding(r, err)
 	}
 	if written := a.writeChange(done, r, false); written != nil && err == nil {
 		err = written

@@ -169,7 +169,7 @@ func (r *replaying) changed(p *plan.Letter, now deadletters.State) (why string, 
 		return "it failed again in this replay, once too often, and is escalated", false
 	case own:
 		return "", true
-	case now.ReprocessCount != p.ReprocessCount:
+	case now.ReprocessCount != p.ReprocessCount && (now.Status == deadletters.Pending || now.Status == deadletters.Escalated):
 		return fmt.Sprintf("it was replayed and failed again since the plan was made (it is %s%s): make a new plan", now.Status, since(now)), false
 	case now.Status == deadletters.Pending:
 		return fmt.Sprintf("it changed since the plan was made (it is %s again%s): make a new plan", now.Status, since(now)), false

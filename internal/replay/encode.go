@@ -26,14 +26,10 @@ func (s *Service) encode(batch []staged, t *trail) (*encoded, error) {
 		return e, nil
 	}
 	e.trail, e.letters = t.continued(), make([][]*kgo.Record, len(batch))
-	if t.opening != nil {
-		r, err := e.trail.record(*t.opening, 0)
-		if err != nil {
-			return nil, err
-		}
-		e.opening, e.trail.opening = []*kgo.Record{r}, nil
+	err := e.open()
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	for i := range batch {
 		if e.letters[i], err = s.records(&batch[i], e.trail); err != nil {
 			return nil, err
@@ -41,6 +37,16 @@ func (s *Service) encode(batch []staged, t *trail) (*encoded, error) {
 	}
 	e.heads, err = e.trail.headRecords()
 	return e, err
+}
+
+// open encodes how the operation began, unless that is written already.
+func (e *encoded) open() error {
+	if e.trail.opening == nil {
+		return nil
+	}
+	r, err := e.trail.record(*e.trail.opening, 0)
+	e.opening, e.trail.opening = []*kgo.Record{r}, nil
+	return err
 }
 
 // records gives what one transaction writes for one letter.

@@ -57,6 +57,13 @@ func (j *job) hear(view control.View, end func(error)) {
 	}
 }
 
+// reachedAll reports whether the execution has nothing left to decide about: it waits for the consumer at most.
+func (j *job) reachedAll() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.record.NotReached == 0
+}
+
 // pauseOrdered reports whether the job is to send nothing. heard is closed when that may have changed.
 func (j *job) pauseOrdered() (yes bool, heard <-chan struct{}) {
 	j.mu.Lock()

@@ -153,25 +153,32 @@ func (l *lease) sign(ctx context.Context, released bool) error {
 }
 
 // errUnsigned ends a command that others take for dead.
-var errUnsigned = errors.New("no sign of life can be given, and another replayer may take over")
+var errUnsigned = errors.New("no sign of life could be given, so another replayer may take over; what was committed stays, run it again to go on")
 
 func denied(err error) bool {
 	_, yes := errors.AsType[*retrytopics.DeniedError](err)
 	return yes
 }
 
-// renewals renews the lease until ctx ends or another replayer has taken it. The command ends when it is denied the renewal, or has
-// not renewed for the life of a lease: others take it for dead then.
+// renewals renews the lease until ctx ends. The command ends when another replayer has taken the lease before all dead letters were
+// reached: it may wait for the consumer or for an order, and would never be heard of again. It also ends when it is denied the renewal, or
+// has not renewed for the life of a lease: others take it for dead then. A process that slept for so long tries once more.
 func (l *lease) renewals(ctx context.Context) {
 	life := l.service.leaseLife
 	for last := time.Now(); kafka.Pause(ctx, l.service.leaseRenewal) == nil; {
+		began := time.Now()
 		taken, err := l.renew(ctx, last.Add(life))
 		switch {
-		case taken, ctx.Err() != nil:
+		case taken != nil:
+			if l.job == nil || !l.job.reachedAll() {
+				l.end(&takenOverError{*taken, ErrFenced})
+			}
+			return
+		case ctx.Err() != nil:
 			return
 		case err == nil:
 			last = time.Now()
-		case denied(err), time.Since(last) >= life:
+		case denied(err), began.Sub(last) >= life:
 			l.end(fmt.Errorf("%w: %w", errUnsigned, err))
 			return
 		default:
@@ -180,9 +187,9 @@ func (l *lease) renewals(ctx context.Context) {
 	}
 }
 
-// renew signs the lease unless another replayer has it (taken). It returns at a deadline, but not before one interval of renewal has
+// renew signs the lease unless another replayer has it, whose lease it returns. It returns at a deadline, but not before one interval of renewal has
 // passed: a broker that does not answer must not keep it longer than a lease lives.
-func (l *lease) renew(ctx context.Context, deadline time.Time) (taken bool, err error) {
+func (l *lease) renew(ctx context.Context, deadline time.Time) (taken *control.Lease, err error) {
 	if least := time.Now().Add(l.service.leaseRenewal); deadline.Before(least) {
 		deadline = least
 	}
@@ -191,18 +198,20 @@ func (l *lease) renew(ctx context.Context, deadline time.Time) (taken bool, err 
 	view, err := l.view(ctx)
 	switch {
 	case err == nil && l.state.isOthers(view.Lease):
-		return true, nil
-	case l.job == nil:
+		return view.Lease, nil
+	case l.job == nil, err != nil && ctx.Err() != nil:
 	case err != nil:
 		l.service.log.Warn("orders for this job are not heard; it goes on", "job", l.job.record.ID, "error", err)
 	default:
 		l.job.hear(view, l.end)
 	}
 	if err := l.sign(ctx, false); err != nil || l.job == nil {
-		return false, err
+		return nil, err
 	}
-	l.job.warn(l.job.write(ctx, l.leases))
-	return false, nil
+	if err := l.job.write(ctx, l.leases); ctx.Err() == nil {
+		l.job.warn(err)
+	}
+	return nil, nil
 }
 
 // takenOverError is [ErrFenced] with the replayer that took the lease from this one.

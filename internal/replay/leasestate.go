@@ -73,11 +73,14 @@ func (s *leaseState) observe(l *control.Lease, now time.Time) leaseVerdict {
 	case now.Sub(s.since) > s.life:
 		return s.grant(l)
 	}
-	if s.alive && now.Sub(s.began) >= s.wait {
+	if s.alive && !s.waits(now) {
 		return leaseRefuse
 	}
 	return leaseWait
 }
+
+// waits reports whether another replayer that is at work is waited for.
+func (s *leaseState) waits(now time.Time) bool { return now.Sub(s.began) < s.wait }
 
 func (s *leaseState) grant(over *control.Lease) leaseVerdict {
 	s.phase, s.other = leaseGranted, over

@@ -28,8 +28,11 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 	for wait := brokerPause; ; {
 		began := time.Now()
 		err := session(ctx)
-		if cause := context.Cause(ctx); errors.Is(cause, errUnsigned) || err != nil && isCancelled(cause) {
+		if cause := context.Cause(ctx); err != nil && (isCancelled(cause) || errors.Is(cause, errUnsigned) || errors.Is(cause, ErrFenced)) {
 			return cause
+		}
+		if errors.Is(err, ErrLeased) && l.state.waits(time.Now()) {
+			continue // another one that waited was faster
 		}
 		if errors.Is(err, ErrFenced) && ctx.Err() == nil {
 			again, named := l.fenced(ctx, err)

@@ -76,24 +76,20 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c Call) (PruneRes
 	}
 	p.result.ID = op.id
 	op.lease = s.newLease(op)
+	ctx, op.lease.end = context.WithCancelCause(ctx)
+	defer op.lease.end(nil)
 	defer op.lease.release(ctx)
 	w, st, err := s.startWriter(ctx, op)
 	if err != nil {
 		return p.result, err
 	}
 	defer w.close()
-	if err := p.survey(ctx, st); err != nil {
-		return p.result, err
+	err = p.remove(ctx, w, st, op)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
 	}
-	// The records first: a state without its letter is found by the next pruning, a letter without its state would be
-	// pending again.
-	if err := p.deleteRecords(ctx); err != nil {
-		return p.result, err
-	}
-	w.trail.opening = s.begin(op, p.resolvedOf(st))
-	err = p.forget(ctx, w, st, op)
-	if err == nil {
-		w.settle(ctx)
+	if errors.Is(err, ErrFenced) {
+		_, err = op.lease.fenced(ctx, err)
 	}
 	return p.result, err
 }
@@ -105,6 +101,23 @@ type pruning struct {
 	starts  map[int32]int64
 	floors  map[int32]int64 // up to where each partition of the DLQ can go
 	present map[idKey]bool  // letters that have a record from the floor on
+}
+
+// remove deletes records before states: a state without its letter is found by the next pruning, a letter without its state would be
+// pending again.
+func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operation) error {
+	if err := p.survey(ctx, st); err != nil {
+		return err
+	}
+	w.trail.opening = p.service.begin(op, p.resolvedOf(st))
+	if err := p.deleteRecords(ctx, w); err != nil {
+		return err
+	}
+	if err := p.forget(ctx, w, st, op); err != nil {
+		return err
+	}
+	w.settle(ctx)
+	return nil
 }
 
 func (s *Service) newPrune(before time.Time) (*pruning, error) {
@@ -164,7 +177,9 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 	return err
 }
 
-func (p *pruning) deleteRecords(ctx context.Context) error {
+// deleteRecords deletes the records in front of each partition's floor. No fence keeps a replayer that was taken over from that, so the
+// transaction that writes how the pruning began shows first that nobody has changed a state since they were read.
+func (p *pruning) deleteRecords(ctx context.Context, w *writer) error {
 	topic := p.service.cfg.Topics.DLQ
 	offsets := kadm.Offsets{}
 	for id, floor := range p.floors {
@@ -174,6 +189,9 @@ func (p *pruning) deleteRecords(ctx context.Context) error {
 	}
 	if len(offsets) == 0 {
 		return nil
+	}
+	if err := w.begin(ctx); err != nil {
+		return err
 	}
 	answers, err := kadm.NewClient(p.service.client).DeleteRecords(ctx, offsets)
 	if err == nil {

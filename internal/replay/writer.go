@@ -97,13 +97,13 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 
 // takeOver settles what the replayer before left open, takes the lease, and reads the states.
 func (w *writer) takeOver(ctx context.Context, op operation) (*standing, error) {
-	if err := w.openFiles(ctx); err != nil {
-		return nil, err
-	}
-	if op.lease != nil {
+	if op.lease != nil { // first, so that one that holds the files, and is fenced, learns by whom
 		if err := op.lease.take(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := w.openFiles(ctx); err != nil {
+		return nil, err
 	}
 	return w.service.decidedStanding(ctx, op)
 }
@@ -148,6 +148,20 @@ func (w *writer) commitEncoded(ctx context.Context, e *encoded) (refused *staged
 		return nil, err
 	}
 	return w.journaled(ctx, e, true)
+}
+
+// begin writes how the operation began, ahead of its first letters.
+func (w *writer) begin(ctx context.Context) error {
+	e := &encoded{trail: w.trail.continued()}
+	err := e.open()
+	if err != nil {
+		return err
+	}
+	if e.heads, err = e.trail.headRecords(); err != nil {
+		return err
+	}
+	_, err = w.journaled(ctx, e, false)
+	return err
 }
 
 // write commits a batch in one transaction. That a letter was refused for its size is only certain when each travels apart.
