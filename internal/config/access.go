@@ -8,7 +8,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -166,7 +165,7 @@ func (c accessChecker) proxy() {
 		return
 	}
 	for i, text := range p.Addresses {
-		path := "proxy.addresses[" + strconv.Itoa(i) + "]"
+		path := entry("proxy.addresses", i)
 		if network, err := ParseNetwork(text); err != nil {
 			c.fault(path, show(text)+" is no address and no network", "write it as 10.0.0.7 or 10.0.0.0/28")
 		} else if network.Bits() == 0 {
@@ -182,7 +181,7 @@ func (c accessChecker) proxy() {
 func (c accessChecker) masks() {
 	for i, path := range c.access.Mask {
 		if slices.Contains(PathMembers(path), "") {
-			c.fault("mask["+strconv.Itoa(i)+"]", show(path)+" is no path of a field", "write it as /properties/owner")
+			c.fault(entry("mask", i), show(path)+" is no path of a field", "write it as /properties/owner")
 		}
 	}
 	if c.access.Export == RoleNone {
@@ -226,7 +225,7 @@ func (c accessChecker) people() {
 	}
 	first := map[string]int{}
 	for i, p := range c.access.People {
-		path := "people[" + strconv.Itoa(i) + "]"
+		path := entry("people", i)
 		given := (p.TokenEnv != "") != (p.TokenFile != "")
 		switch before, taken := first[p.Name]; {
 		case taken:

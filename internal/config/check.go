@@ -127,9 +127,6 @@ func (c checker) within(path string, limit Duration) {
 	}
 }
 
-// entry is the path of an entry of a list.
-func entry(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
-
 func (c checker) kafka() {
 	for i, broker := range c.cfg.Kafka.Brokers {
 		c.address(entry("kafka.brokers", i), broker, "write host:port, such as kafka-1:9092", 1)

@@ -2,8 +2,11 @@ package config
 
 import (
 	"fmt"
+	"log/slog"
+	"os"
 
 	"github.com/goccy/go-yaml"
+
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -121,4 +124,135 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		return nil, fmt.Errorf("write configuration as JSON: %w", err)
 	}
 	return out, nil
+}
+
+// Metrics says where the process shows its state.
+type Metrics struct {
+	// Listen is host:port for /metrics, /healthz and /readyz; "" turns them off. Defaults to 127.0.0.1:9464.
+	Listen string `jsonschema:"pattern=^(.*:[0-9]+)?$,default=127.0.0.1:9464" yaml:"listen"`
+}
+
+// Log says what is logged.
+type Log struct {
+	// Level is the least urgent level that is logged: debug, info, warn or error. Defaults to info.
+	Level LogLevel `jsonschema:"enum=debug,enum=info,enum=warn,enum=error,default=info" yaml:"level"`
+}
+
+// Slog gives the level as the standard library has it.
+func (l LogLevel) Slog() slog.Level {
+	switch l {
+	case LogDebug:
+		return slog.LevelDebug
+	case LogWarn:
+		return slog.LevelWarn
+	case LogError:
+		return slog.LevelError
+	case LogInfo:
+	}
+	return slog.LevelInfo
+}
+
+// Engine tunes the process: how much at once, how long, how often.
+type Engine struct {
+	// Instance names this process in its group and its transactions, so that a restart takes over from its predecessor at once. Two processes of one group need two names; control is taken. Defaults to the host name; where another process of the group has that on this host, to HOST-2 and so on.
+	Instance string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=200" yaml:"instance"`
+	// Static keeps the group membership of an instance that is stopped for session_timeout: its partitions wait for it instead of moving. It needs an instance name that is stable. Defaults to false.
+	Static bool `jsonschema:"default=false" yaml:"static"`
+	// Concurrency is how many records are worked on at once. Defaults to 64.
+	Concurrency int `jsonschema:"minimum=1,maximum=10000,default=64" yaml:"concurrency"`
+	// CommitInterval is how long finished results wait for others before their transaction begins. Defaults to 10ms.
+	CommitInterval Duration `jsonschema:"default=10ms" least:"0s" most:"1m" yaml:"commit_interval"`
+	// TransactionTimeout is after what time the broker gives up a transaction that nobody ends. Only finished work is inside, so it is short. Defaults to 10s.
+	TransactionTimeout Duration `jsonschema:"default=10s" least:"1s" most:"15m" yaml:"transaction_timeout"`
+	// SessionTimeout is after what time without a sign of life the group gives the partitions to others. Defaults to 45s.
+	SessionTimeout Duration `jsonschema:"default=45s" least:"1s" most:"30m" yaml:"session_timeout"`
+	// MaxHeldRecords is how many records may wait in memory, over all partitions. Defaults to 20000.
+	MaxHeldRecords int `jsonschema:"minimum=1,maximum=100000000,default=20000" yaml:"max_held_records"`
+	// MaxHeldBytes is how many bytes of records, decompressed, may wait in memory, over all partitions. Defaults to 67108864 (64 MiB).
+	MaxHeldBytes int `jsonschema:"minimum=1024,default=67108864" yaml:"max_held_bytes"`
+	// HandlerTimeout is how long one attempt at one record may take. Defaults to 60s.
+	HandlerTimeout Duration `jsonschema:"default=60s" least:"1ms" most:"1h" yaml:"handler_timeout"`
+	// ShutdownTimeout is within what time after SIGTERM the process ends, whatever hangs; attempts that run have about half of it to finish. Defaults to 30s.
+	ShutdownTimeout Duration `jsonschema:"default=30s" least:"2s" most:"1h" yaml:"shutdown_timeout"`
+}
+
+// Governance says which marks about the use of its content a record carries, and which of them forbid to process it
+// (S3-1, S3-8). A record that breaks a rule is never tried again: it becomes a dead letter with the code governance_denied
+// and the state escalated, and an entry of the governance ledger.
+type Governance struct {
+	// Care is where a record says which flags it has by the CARE principles, and what follows from them.
+	Care Mark `yaml:"care"`
+	// Sovereignty is where a record says whose the data are, and what follows from it.
+	Sovereignty Mark `yaml:"sovereignty"`
+	// Lineage is where a record says what it was made from, and what follows from it.
+	Lineage Mark `yaml:"lineage"`
+	// EscalateAfterAttempts writes an entry into the ledger when an attempt of this number at a record with CARE or sovereignty marks has failed transiently; the retries go on. 0 never does. Defaults to 0.
+	EscalateAfterAttempts int `jsonschema:"minimum=0,maximum=1000,default=0" yaml:"escalate_after_attempts"`
+	// Energy says how the energy of an attempt is computed for the log.
+	Energy Energy `yaml:"energy"`
+}
+
+// Mark is one kind of mark. Several values stand in one text, separated by commas, or in a list.
+type Mark struct {
+	// Header is the producer's header that holds it. It is read before field. Defaults to none.
+	Header string `jsonschema:"maxLength=200" yaml:"header"`
+	// Field is the property of the feature that holds it, as properties.care. Defaults to none.
+	Field string `jsonschema:"pattern=^(properties\\..+)?$" yaml:"field"`
+	// Required makes a record without it a violation; a delete needs none. Defaults to false.
+	Required bool `jsonschema:"default=false" yaml:"required"`
+	// Allow lists the values that may be there; any other one is a violation. Defaults to all.
+	Allow []string `jsonschema:"uniqueItems=true" yaml:"allow"`
+	// Deny lists the values that may not. Defaults to none.
+	Deny []string `jsonschema:"uniqueItems=true" yaml:"deny"`
+}
+
+// Read says whether the mark is read at all.
+func (m Mark) Read() bool { return m.Header != "" || m.Field != "" }
+
+// On says whether any mark is read, and so whether there is a governance ledger.
+func (g Governance) On() bool { return g.Care.Read() || g.Sovereignty.Read() || g.Lineage.Read() }
+
+// Energy is what measured CPU seconds are multiplied with (S3-7).
+type Energy struct {
+	// WattsPerCPU is what one busy processor core takes, with its share of the machine. 0 leaves energy out of the log. Defaults to 0.
+	WattsPerCPU float64 `jsonschema:"minimum=0,maximum=1000" yaml:"watts_per_cpu"`
+	// GridGramsPerKWh is the carbon intensity of the electricity, in grams of CO2 equivalents per kilowatt-hour. Defaults to 0.
+	GridGramsPerKWh float64 `jsonschema:"minimum=0,maximum=5000" yaml:"grid_grams_per_kwh"`
+}
+
+// Replayer says how the replayer works for this pipeline.
+type Replayer struct {
+	// Index says where dead letters are kept in SQL, for list, groups, stats and your own queries.
+	Index ReplayerIndex `yaml:"index"`
+	// Headers says which headers of a dead letter go back with it. Control headers (switchback-…) are no matter of these lists: the replayer rewrites those that are needed.
+	Headers ReplayerHeaders `yaml:"headers"`
+}
+
+// ReplayerHeaders says which headers of a dead letter go back with it, as they are, in their order and with their repetitions. What other software wrote about the death of a letter stays behind.
+type ReplayerHeaders struct {
+	// Keep lists the headers that go back; a * stands for any text. A name without a * is kept even where the software that wrote the letter has headers of that name. Defaults to all.
+	Keep []string `example:"[traceparent, ce_*]" jsonschema:"maxItems=100,uniqueItems=true,default=*" yaml:"keep"`
+	// Strip lists the headers that stay behind even though keep has them; a * stands for any text. Defaults to none.
+	Strip []string `example:"[x-debug-*]" jsonschema:"maxItems=100,uniqueItems=true" yaml:"strip,omitempty"`
+}
+
+// ReplayerIndex says where dead letters are kept in SQL: in a file, or in PostgreSQL. What is there can be rebuilt from Kafka at any time.
+type ReplayerIndex struct {
+	// File is an SQLite file; it is made when it is missing. Defaults to one for each DLQ in the user's cache folder.
+	File string `yaml:"file"`
+	// DSNEnv names the environment variable that holds the address of a PostgreSQL database, as postgres://user:password@host:5432/name; give this or file. Defaults to none.
+	DSNEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"dsn_env"`
+}
+
+// Place gives where the index is: a file, the address of a database, or "" for the default. The
+// error names the variable that is empty.
+func (i ReplayerIndex) Place() (Secret, error) {
+	if i.DSNEnv == "" {
+		return NewSecret(i.File), nil
+	}
+	dsn := os.Getenv(i.DSNEnv)
+	if dsn == "" {
+		return Secret{}, fmt.Errorf("replayer.index.dsn_env names the variable %s, which is empty or not set", i.DSNEnv)
+	}
+	return NewSecret(dsn), nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -13,14 +12,36 @@ import (
 // maxDepth bounds how deep mappings and lists may be nested.
 const maxDepth = 32
 
-// decoder writes a YAML tree into Go values and notes every fault on its way. It never stops at
-// the first: a value that cannot be read keeps its default, and origins knows that it is broken.
+// decoder writes a YAML tree into Go values and notes every fault on its way. It never stops at the first: a value that cannot be read
+// keeps its default, and origins knows that it is broken.
 type decoder struct {
 	faults   *Faults
 	origins  *origins
 	variable string // set while the value of an environment variable is decoded
 	foreign  bool   // what is decoded is no pipeline file
 	depth    int
+}
+
+// Decode reads one strict YAML document of another kind than a pipeline file, such as a scenario of `consumer simulate`, into a struct
+// whose fields have the tags of this package: yaml, jsonschema, least, most. into is a pointer to it; its defaults are filled in. check,
+// which may be nil, is called when every value could be read; it reports what is wrong beyond the form of one value, path being in the
+// form providers[0].latency. The error is a [*Faults] that lists everything.
+//
+// The environment overrides nothing here: what such a file says, it says for everybody.
+func Decode(name string, text []byte, into any, check func(fault func(path, message, fix string))) error {
+	d := &decoder{faults: &Faults{Name: name}, origins: newOrigins(), foreign: true}
+	root := reflect.ValueOf(into).Elem()
+	if !d.document(text, root) {
+		return d.faults.err()
+	}
+	d.missing("", root)
+	if check != nil && len(d.faults.List) == 0 {
+		check(func(path, message, fix string) {
+			at := d.origins.near(path)
+			d.fault(path, at.line, at.column, message, fix)
+		})
+	}
+	return d.faults.err()
 }
 
 // fault notes what is wrong with path at the given place and marks it as broken.
@@ -38,19 +59,28 @@ func (d *decoder) faultAt(path string, n ast.Node, message, fix string) {
 	d.fault(path, line, column, message, fix)
 }
 
-// document fills in the defaults of root and reads one YAML document into it. It is false when the text is no YAML: without
-// a tree every further fault would be a guess.
+// document fills in the defaults of root and reads one YAML document into it. It returns false when the text is no YAML: without a tree
+// every further fault would be a guess.
 func (d *decoder) document(text []byte, root reflect.Value) bool {
 	applyDefaults(root)
-	sound := true
-	node := readDocument(text, func(line, column int, message, fix string) {
-		sound = false
-		d.fault("", line, column, message, fix)
-	})
-	if sound && node != nil {
+	node, ok := d.parse(text)
+	if node != nil {
 		d.value("", node, root, rules{})
 	}
-	return sound
+	return ok
+}
+
+// parse returns the tree of a text, nil for an empty one.
+func (d *decoder) parse(text []byte) (node ast.Node, ok bool) {
+	ok = true
+	node = readDocument(text, func(line, column int, message, fix string) {
+		ok = false
+		d.fault("", line, column, message, fix)
+	})
+	if !ok {
+		return nil, false
+	}
+	return node, true
 }
 
 // value decodes n into v.
@@ -61,24 +91,24 @@ func (d *decoder) value(path string, n ast.Node, v reflect.Value, r rules) {
 		d.faultAt(path, n, fmt.Sprintf("nested more than %d deep", maxDepth), "write it flatter")
 		return
 	}
-	switch {
+	switch kind := v.Kind(); {
 	case !d.plain(path, n):
 	case isScalar(v.Type()):
 		line, column := start(n)
 		d.scalar(path, line, column, readScalar(n), v, r)
-	case v.Kind() == reflect.Pointer:
+	case kind == reflect.Pointer:
 		target := reflect.New(v.Type().Elem())
 		applyDefaults(target.Elem())
 		d.value(path, n, target.Elem(), r)
 		v.Set(target)
-	case v.Kind() == reflect.Struct:
+	case kind == reflect.Struct:
 		d.mapping(path, n, v)
-	case v.Kind() == reflect.Slice:
+	case kind == reflect.Slice:
 		d.list(path, n, v, r)
-	case v.Kind() == reflect.Map:
+	case kind == reflect.Map:
 		d.table(path, n, v, r)
-	default: // any
-		if free, ok := d.free(path, n); ok && free != nil {
+	default:
+		if free := d.free(path, n); free != nil {
 			v.Set(reflect.ValueOf(free))
 		}
 	}
@@ -99,38 +129,65 @@ func (d *decoder) plain(path string, n ast.Node) bool {
 
 // mapping decodes a YAML mapping into a struct.
 func (d *decoder) mapping(path string, n ast.Node, v reflect.Value) {
-	d.pairs(path, n, "keys "+keyList(v.Type()), func(name, child string, pair *ast.MappingValueNode) {
-		k, ok := findKey(v.Type(), name)
-		if !ok {
-			line, column := start(pair.Key)
-			d.unknown(child, line, column, name, v.Type())
+	d.pairs(path, n, "keys "+strings.Join(namesOf(v.Type()), ", "), func(name, child string, pair *ast.MappingValueNode) {
+		if k, ok := findKey(v.Type(), name); ok {
+			d.value(child, pair.Value, v.Field(k.index), k.rules())
 			return
 		}
-		d.value(child, pair.Value, v.Field(k.index), k.rules)
+		line, column := start(pair.Key)
+		d.unknown(child, line, column, name, v.Type())
 	})
 }
 
 // table decodes a YAML mapping with free keys into a Go map.
 func (d *decoder) table(path string, n ast.Node, v reflect.Value, r rules) {
 	out := reflect.MakeMap(v.Type())
-	isTable := d.pairs(path, n, "a mapping (key: value)", func(name, child string, pair *ast.MappingValueNode) {
+	d.pairs(path, n, "a mapping (key: value)", func(name, child string, pair *ast.MappingValueNode) {
 		element := reflect.New(v.Type().Elem()).Elem()
 		applyDefaults(element)
 		d.value(child, pair.Value, element, rules{secretNeighbor: r.secretNeighbor})
 		out.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), element)
 	})
-	if isTable && out.Len() > 0 {
+	if out.Len() > 0 {
 		v.Set(out)
 	}
 }
 
+// free returns a value whose type the key leaves open, such as a constant: nil, bool, int64, float64, string, []any or map[string]any.
+func (d *decoder) free(path string, n ast.Node) any {
+	w := readScalar(n)
+	var whole int64
+	number, isNumber := parseFloat(w.text)
+	switch {
+	case w.kind == listValue:
+		var out []any
+		d.list(path, n, reflect.ValueOf(&out).Elem(), rules{})
+		return out
+	case w.kind == mappingValue:
+		out := map[string]any{}
+		d.table(path, n, reflect.ValueOf(&out).Elem(), rules{})
+		return out
+	case w.kind == boolValue:
+		return w.text == "true"
+	case w.isText():
+		return w.text
+	case w.kind == nullValue:
+		return nil
+	case assign(reflect.ValueOf(&whole).Elem(), w):
+		return whole
+	case isNumber:
+		return number
+	}
+	d.faultAt(path, n, "expected a value, found "+w.describe(false), "write a plain decimal number, or put text in quotes")
+	return nil
+}
+
 // pairs calls each for every key of a mapping, with its name and path, and reports doubled ones.
-// It returns false when n is no mapping.
-func (d *decoder) pairs(path string, n ast.Node, want string, each func(name, child string, pair *ast.MappingValueNode)) bool {
+func (d *decoder) pairs(path string, n ast.Node, want string, each func(name, child string, pair *ast.MappingValueNode)) {
 	pairs, ok := pairsOf(n)
 	if !ok {
-		d.faultAt(path, n, "expected "+want+", found "+readScalar(n).describe(), "write the keys below it, indented, or remove it")
-		return false
+		d.faultAt(path, n, "expected "+want+", found "+readScalar(n).describe(false), "write the keys below it, indented, or remove it")
+		return
 	}
 	first := map[string]int{}
 	for _, pair := range pairs {
@@ -145,19 +202,18 @@ func (d *decoder) pairs(path string, n ast.Node, want string, each func(name, ch
 			d.fault(child, line, column, fmt.Sprintf("written twice, first in line %d", first[name]), "keep one of the two")
 		default:
 			first[name] = line
-			d.note(child, pair)
+			d.note(child, pair.Key, pair.Value)
 			each(name, child, pair)
 		}
 	}
-	return true
 }
 
 // note remembers where path was written.
-func (d *decoder) note(path string, pair *ast.MappingValueNode) {
+func (d *decoder) note(path string, key, value ast.Node) {
 	at := place{variable: d.variable}
 	if d.variable == "" {
-		at.line, at.column = start(pair.Value)
-		at.keyLine, at.keyColumn = start(pair.Key)
+		at.line, at.column = start(value)
+		at.keyLine, at.keyColumn = start(key)
 	}
 	d.origins.note(path, at)
 }
@@ -166,20 +222,17 @@ func (d *decoder) note(path string, pair *ast.MappingValueNode) {
 func (d *decoder) list(path string, n ast.Node, v reflect.Value, r rules) {
 	sequence, ok := n.(*ast.SequenceNode)
 	if !ok {
-		found := readScalar(n)
-		fix := "write it as a list"
+		found, fix := readScalar(n), "write it as a list"
 		if found.isValue() && isScalar(v.Type().Elem()) {
 			fix = "write [" + cmp.Or(Nearest(found.text, r.words), found.text) + "]"
 		}
-		d.faultAt(path, n, "expected "+expected(v.Type())+", found "+found.describe(), fix)
+		d.faultAt(path, n, "expected "+expected(v.Type())+", found "+found.describe(false), fix)
 		return
 	}
 	out := makeList(v.Type(), len(sequence.Values))
 	for i, item := range sequence.Values {
-		child := path + "[" + strconv.Itoa(i) + "]"
-		line, column := start(item)
-		at := place{line: line, column: column, keyLine: line, keyColumn: column, variable: d.variable}
-		d.origins.note(child, at)
+		child := entry(path, i)
+		d.note(child, item, item)
 		applyDefaults(out.Index(i))
 		d.value(child, item, out.Index(i), r.ofElement())
 	}
@@ -204,13 +257,9 @@ func (d *decoder) checkList(path string, line, column int, list reflect.Value, r
 	if r.maxItems > 0 && list.Len() > r.maxItems {
 		d.fault(path, line, column, fmt.Sprintf("has %d entries, may have %d", list.Len(), r.maxItems), "remove some")
 	}
-	if !r.unique {
-		return
-	}
 	first := map[any]int{}
-	for i := range list.Len() {
-		child := path + "[" + strconv.Itoa(i) + "]"
-		value := list.Index(i).Interface()
+	for i := 0; r.unique && i < list.Len(); i++ {
+		child, value := entry(path, i), list.Index(i).Interface()
 		if before, doubled := first[value]; doubled && d.origins.sound(child) {
 			at := d.origins.near(child)
 			d.fault(child, at.line, at.column, fmt.Sprintf("%v is listed twice, first as entry %d", value, before+1), "keep one of the two")
@@ -220,14 +269,12 @@ func (d *decoder) checkList(path string, line, column int, list reflect.Value, r
 	}
 }
 
-// pairsOf gives the pairs of a mapping node.
+// pairsOf returns the pairs of a mapping node.
 func pairsOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch m := n.(type) {
 	case *ast.MappingNode:
-		if _, ok := gluedText(n); ok {
-			return nil, false
-		}
-		return m.Values, true
+		_, glued := gluedText(n)
+		return m.Values, !glued
 	case *ast.MappingValueNode:
 		return []*ast.MappingValueNode{m}, true
 	}
@@ -245,16 +292,50 @@ func keyName(n ast.MapKeyNode) (string, bool) {
 	return "", false
 }
 
-func join(path, name string) string {
-	if name == "" {
-		name = `""` // the empty key, which a mapping with free keys may have
+// missing reports every mandatory key below v that was not written, at the line of its parent. Of a mapping that is missing as a whole,
+// only the mapping is reported.
+func (d *decoder) missing(path string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			d.missing(path, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			d.missing(entry(path, i), v.Index(i))
+		}
+	case reflect.Struct:
+		for _, k := range keysOf(v.Type()) {
+			child := join(path, k.name)
+			switch {
+			case !k.rules().required || d.origins.written(child):
+				d.missing(child, v.Field(k.index))
+			case !d.origins.broken[path]: // else nobody knows what the parent holds
+				at := d.origins.near(path)
+				d.origins.crack(child)
+				d.faults.add(Fault{
+					Line: at.keyLine, Column: at.keyColumn, Variable: at.variable, Path: child,
+					Message: "is mandatory and missing", Fix: "add " + exampleOf(k),
+				})
+			}
+		}
+	default: // one value: it has nothing below it
 	}
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }
 
-func keyList(t reflect.Type) string {
-	return strings.Join(namesOf(t), ", ")
+// exampleOf shows how a mandatory key is written.
+func exampleOf(k key) string {
+	switch {
+	case k.tag.Get("example") != "":
+		return k.name + ": " + k.tag.Get("example")
+	case k.typ.Kind() != reflect.Struct:
+		return k.name + " with " + expected(k.typ)
+	}
+	var inside []string
+	for _, sub := range keysOf(k.typ) {
+		if sub.rules().required {
+			inside = append(inside, sub.name)
+		}
+	}
+	return k.name + ": with " + strings.Join(inside, ", ") + " below it"
 }

@@ -1,6 +1,9 @@
 package config
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // EnrichStep asks a remote service about a feature and writes parts of the answer into it.
 type EnrichStep struct {
@@ -91,4 +94,145 @@ type Breaker struct {
 // Opens gives how many failures in a row open the breaker, after requests that all succeeded.
 func (b Breaker) Opens() int {
 	return max(b.Failures, int(math.Ceil(b.FailureRate*float64(b.Among))))
+}
+
+// HTTPLookup is one request for one feature.
+type HTTPLookup struct {
+	// URL is http or https. Braces in its path or query name a value of the feature, {id} or {properties.name}; it is always escaped. Mandatory.
+	URL string `example:"\"https://places.example/place?id={properties.parcel_id}\"" jsonschema:"required,pattern=^https?://[^/?#@{}]+([/?][^#]*)?$" yaml:"url"`
+	// Method is GET or POST. A POST must be declared idempotent. Defaults to GET.
+	Method HTTPMethod `jsonschema:"enum=GET,enum=POST,default=GET" yaml:"method"`
+	// Idempotent declares that the service does the same however often one request comes. A POST needs it, since requests are repeated; it carries the event's content hash as Idempotency-Key. Defaults to false.
+	Idempotent bool `jsonschema:"default=false" yaml:"idempotent"`
+	// Body is what a POST sends, as JSON: any value, in whose texts braces name values of the feature as in the URL. A text that is one name in braces alone takes the value with its type. Defaults to none.
+	Body any `yaml:"body,omitempty"`
+	// Answer is what comes back: json as it is, or geojson, of which a collection must hold one feature, which is then the answer. Defaults to json.
+	Answer AnswerFormat `jsonschema:"enum=json,enum=geojson,default=json" yaml:"answer"`
+	// WFS asks a WFS 2.0 service (OGC 09-025) at url for one feature by GetFeature, as GeoJSON.
+	WFS *WFSLookup `yaml:"wfs,omitempty"`
+	// STAC asks a STAC API at url for one item.
+	STAC *STACLookup `yaml:"stac,omitempty"`
+	// Timeout is how long one request may take, its answer included. Defaults to 2s.
+	Timeout Duration `jsonschema:"default=2s" least:"1ms" most:"1h" yaml:"timeout"`
+	// MaxConnections is how many requests run at once. Defaults to 32.
+	MaxConnections int `jsonschema:"minimum=1,maximum=10000,default=32" yaml:"max_connections"`
+	// MaxResponseBytes is the largest answer that is read. Defaults to 1048576 (1 MiB).
+	MaxResponseBytes int `jsonschema:"minimum=1,maximum=1073741824,default=1048576" yaml:"max_response_bytes"`
+	// MaxRedirects is how many redirects are followed, to the same host and never from https to http. Defaults to 3.
+	MaxRedirects int `jsonschema:"minimum=0,maximum=10,default=3" yaml:"max_redirects"`
+	// AllowPrivate lets the service have a loopback or private address. Without it a name that leads to one is refused when it is dialled; addresses of cloud metadata, link-local and multicast addresses are refused even so. Defaults to false.
+	AllowPrivate bool `jsonschema:"default=false" yaml:"allow_private"`
+	// AllowNetworks lists networks in CIDR form whose addresses the service may have, whatever they are. Defaults to none.
+	AllowNetworks []string `example:"[10.20.0.0/16]" jsonschema:"maxItems=64" yaml:"allow_networks,omitempty"`
+	// RetryAfter says whom a Retry-After of an answer 429 or 503 concerns: service holds every further request until then, record delays only the record that was refused. Defaults to service.
+	RetryAfter RetryAfterScope `jsonschema:"enum=service,enum=record,default=service" yaml:"retry_after"`
+	// Rate is how many requests this instance sends in a second. Defaults to no limit.
+	Rate *Rate `yaml:"rate,omitempty"`
+	// Cache keeps answers in memory and lets records that ask the same at the same time share one request. Write {} for the defaults. Defaults to none.
+	Cache *Cache `yaml:"cache,omitempty"`
+	// Breaker stops the requests while the service is down; records that need it are then held and spend no attempts. Write {} for the defaults. Defaults to none.
+	Breaker *Breaker `yaml:"breaker,omitempty"`
+}
+
+// WFSLookup says which feature of a WFS is wanted: the one with an id, or the one whose properties have certain values.
+type WFSLookup struct {
+	// TypeName is the feature type, with its prefix. Mandatory.
+	TypeName string `example:"cad:parcels" jsonschema:"required,minLength=1" yaml:"type_name"`
+	// ID is the feature's id in the WFS, with names in braces as in a URL.
+	ID string `yaml:"id,omitempty"`
+	// Where maps a property of the type to the value that it must have, with names in braces as in a URL.
+	Where map[string]string `yaml:"where,omitempty"`
+	// Properties lists the properties that are wanted. Defaults to all.
+	Properties []string `jsonschema:"maxItems=100" yaml:"properties,omitempty"`
+	// OutputFormat is what the service calls GeoJSON. Defaults to application/json.
+	OutputFormat string `jsonschema:"default=application/json" yaml:"output_format"`
+}
+
+// STACLookup says which item of a STAC API is wanted.
+type STACLookup struct {
+	// Collection is the id of the collection, with names in braces as in a URL. Mandatory.
+	Collection string `example:"\"sentinel-2-l2a\"" jsonschema:"required,minLength=1" yaml:"collection"`
+	// Item is the id of the item, with names in braces as in a URL. Mandatory.
+	Item string `example:"\"{properties.scene}\"" jsonschema:"required,minLength=1" yaml:"item"`
+}
+
+// SQLLookup is one query for one feature, in a transaction of its own that only reads.
+type SQLLookup struct {
+	// DSNEnv names the environment variable with the connection string of PostgreSQL. One of dsn_env and dsn_file is needed.
+	DSNEnv string `echo:"no" example:"PLACES_DSN" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"dsn_env,omitempty"`
+	// DSNFile names a file with the connection string.
+	DSNFile string `echo:"no" yaml:"dsn_file,omitempty"`
+	// Query is one select, whose parameters are $1, $2 and so on. Values never go into its text. Mandatory.
+	Query string `example:"\"select name from places where id = $1\"" jsonschema:"required,minLength=1" yaml:"query"`
+	// Args are the values of $1, $2 and so on: id, properties.name, or geometry, which is given as GeoJSON. A feature that lacks one fails. Defaults to none.
+	Args []string `example:"[properties.parcel_id]" jsonschema:"maxItems=100" yaml:"args,omitempty"`
+	// Timeout is how long one query may take, from its begin to its last row. Defaults to 2s.
+	Timeout Duration `jsonschema:"default=2s" least:"10ms" most:"1h" yaml:"timeout"`
+	// MaxConnections is how many queries run at once, each on a connection of its own. Defaults to 4.
+	MaxConnections int `jsonschema:"minimum=1,maximum=1000,default=4" yaml:"max_connections"`
+	// MaxRows is how many rows an answer may have; one more makes it a failure of the record. With 1 the answer is the row, with more it is a list of rows. Defaults to 1.
+	MaxRows int `jsonschema:"minimum=1,maximum=10000,default=1" yaml:"max_rows"`
+	// MaxResponseBytes is the largest answer that is read, as JSON. Defaults to 1048576 (1 MiB).
+	MaxResponseBytes int `jsonschema:"minimum=1,maximum=1073741824,default=1048576" yaml:"max_response_bytes"`
+	// Rate is how many queries this instance sends in a second. Defaults to no limit.
+	Rate *Rate `yaml:"rate,omitempty"`
+	// Cache keeps answers in memory and lets records that ask the same at the same time share one query. Write {} for the defaults. Defaults to none.
+	Cache *Cache `yaml:"cache,omitempty"`
+	// Breaker stops the queries while the database is down; records that need it are then held and spend no attempts. Write {} for the defaults. Defaults to none.
+	Breaker *Breaker `yaml:"breaker,omitempty"`
+}
+
+// DSN reads the connection string from where it is kept. path names the keys in errors.
+func (s SQLLookup) DSN(path string) (Secret, error) {
+	return readSecret(path+".dsn", "connection string", s.DSNEnv, s.DSNFile)
+}
+
+// fillBreakers gives each breaker the values of its preset that were not written.
+func fillBreakers(c *Config) {
+	if s := c.Sink.PostGIS; s != nil {
+		s.Breaker.fill(func(key string) bool { return c.origins.byHand("sink.postgis.breaker." + key) })
+	}
+	for i, step := range c.Enrich {
+		path := entry("enrich", i)
+		for j, p := range step.Lookups() {
+			at := path
+			if len(step.Providers) > 0 {
+				at = path + entry(".providers", j)
+			}
+			if p.HTTP != nil {
+				p.HTTP.Breaker.fill(func(key string) bool { return c.origins.byHand(at + ".http.breaker." + key) })
+			}
+			if p.SQL != nil {
+				p.SQL.Breaker.fill(func(key string) bool { return c.origins.byHand(at + ".sql.breaker." + key) })
+			}
+		}
+	}
+}
+
+// fill sets what the preset says and nobody wrote. The values of steady are the defaults.
+func (b *Breaker) fill(isSet func(key string) bool) {
+	if b == nil || b.Preset == BreakerSteady {
+		return
+	}
+	if !isSet("failure_rate") {
+		b.FailureRate = 0
+	}
+	if !isSet("among") {
+		b.Among = 0
+	}
+	if b.Preset != BreakerPatient {
+		return
+	}
+	if !isSet("failures") {
+		b.Failures = 3
+	}
+	if !isSet("window") {
+		b.Window = Duration(5 * time.Minute)
+	}
+	if !isSet("cooldown") {
+		b.Cooldown = Duration(5 * time.Minute)
+	}
+	if !isSet("successes") {
+		b.Successes = 1
+	}
 }

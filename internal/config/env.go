@@ -3,7 +3,6 @@ package config
 import (
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -70,13 +69,13 @@ func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
 	case v.Kind() == reflect.Struct:
 		for _, k := range keysOf(v.Type()) {
 			child := join(path, k.name)
-			e.walk(d, child, v.Field(k.index), k.rules)
+			e.walk(d, child, v.Field(k.index), k.rules())
 		}
 	default:
 		e.override(d, path, v, r)
 		if v.Kind() == reflect.Slice && !isScalar(v.Type().Elem()) {
 			for i := range v.Len() {
-				e.walk(d, path+"["+strconv.Itoa(i)+"]", v.Index(i), rules{})
+				e.walk(d, entry(path, i), v.Index(i), rules{})
 			}
 		}
 	}
@@ -139,7 +138,7 @@ func (d *decoder) commaList(path, text string, v reflect.Value, r rules) {
 	}
 	out := makeList(v.Type(), len(items))
 	for i, item := range items {
-		child := path + "[" + strconv.Itoa(i) + "]"
+		child := entry(path, i)
 		d.origins.note(child, place{variable: d.variable})
 		item = strings.TrimSpace(item)
 		if item == "" {

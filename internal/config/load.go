@@ -3,8 +3,12 @@ package config
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml/ast"
 )
 
 // Load reads the file at path and the environment. A fault of the configuration is a [*Faults]
@@ -74,56 +78,165 @@ func fill(c *Config) {
 	c.Transform = c.Transform.WithDefaults()
 }
 
-// missing reports every mandatory key below v that was not written, at the line of its parent. Of
-// a mapping that is missing as a whole, only the mapping is reported.
-func (d *decoder) missing(path string, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			d.missing(path, v.Elem())
+// DLQ says which DLQ is meant where no pipeline file names one, and how its cluster is reached.
+type DLQ struct {
+	Topic    string   // mandatory
+	Brokers  []string // host:port; they outrank SWITCHBACK_KAFKA_BROKERS, and that outranks the profile. nil leaves it to them
+	Profile  string   // a name in the file of profiles; "" is none
+	Profiles string   // that file; read only when there is a Profile
+	Registry string   // URL of the schema registry of Avro values; it outranks SWITCHBACK_SCHEMA_REGISTRY_URL. "" leaves it to that
+}
+
+// withoutPipeline is what a pipeline file must say. None of it matters to who only looks at dead letters.
+const withoutPipeline = `pipeline:
+  id: dlq
+  retry_policy: { max_attempts: 1, base_delay_seconds: 1.0, retryable_status_codes: [] }
+  tolerance: { max_null_rate: 1.0, halt_on_geometry_invalid: false }
+`
+
+const (
+	flagTopic    = "--topic"
+	flagBrokers  = "--brokers"
+	flagProfile  = "--profile"
+	flagRegistry = "--registry"
+)
+
+// DefaultProfiles is where profiles are when nobody says otherwise: switchback/profiles.yaml in the user's configuration folder.
+func DefaultProfiles() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the folder of the profiles: %w", err)
+	}
+	return filepath.Join(dir, "switchback", "profiles.yaml"), nil
+}
+
+// LoadDLQ gives a configuration for a DLQ without a pipeline file. Only Kafka, the names that begin with the DLQ's, and the defaults of
+// reading mean anything in it. A fault is a [*Faults]; any other error is about reading the file of profiles.
+func LoadDLQ(q DLQ) (*Config, error) {
+	var profiles []byte
+	if q.Profile != "" {
+		text, err := os.ReadFile(q.Profiles)
+		if err != nil {
+			return nil, fmt.Errorf("read the profiles, for %s %s: %w", flagProfile, q.Profile, err)
 		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			d.missing(fmt.Sprintf("%s[%d]", path, i), v.Index(i))
+		profiles = text
+	}
+	return ParseDLQ(q, profiles, os.Getenv)
+}
+
+// ParseDLQ is [LoadDLQ] with the text of the profiles and an environment, of which it takes SWITCHBACK_KAFKA_… and
+// SWITCHBACK_SCHEMA_REGISTRY_… alone. It is pure.
+func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) {
+	cfg := &Config{origins: newOrigins()}
+	faults := &Faults{Name: q.Profiles}
+	d := &decoder{faults: faults, origins: cfg.origins}
+	root := reflect.ValueOf(cfg).Elem()
+	d.document([]byte(withoutPipeline), root)
+	if q.Profile != "" {
+		d.profile(profiles, q.Profile, &cfg.Kafka)
+	}
+	newEnvironment(connectionOnly(env), nil).apply(d, root)
+	d.brokersFlag(q.Brokers, &cfg.Kafka)
+	d.registryFlag(q.Registry, &cfg.SchemaRegistry)
+	fill(cfg)
+	d.topicFlag(q.Topic, cfg)
+	if faults.err() == nil && !cfg.origins.written("kafka.brokers") {
+		faults.add(Fault{Variable: flagBrokers, Message: "no broker is named", Fix: "give host:port of one or some, or a profile that has brokers"})
+	}
+	check(cfg, faults)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	cfg.nameAfter(q.Topic)
+	return cfg, nil
+}
+
+// nameAfter names after a DLQ what the replayer keeps about it. The DLQ stands in for the source, after which a pipeline's replayers are
+// named that keep each other from writing.
+func (c *Config) nameAfter(dlq string) {
+	c.Pipeline.ID, c.Source.Topic = dlq, dlq
+	c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control = dlq+".replayer-status", dlq+".replayer-audit", dlq+".replayer-control"
+}
+
+// connectionOnly hides what is meant for a pipeline: a variable that names its topics must not change which DLQ this is.
+func connectionOnly(env func(string) string) func(string) string {
+	return func(name string) string {
+		if env == nil || !strings.HasPrefix(name, Variable("kafka.")) && !strings.HasPrefix(name, Variable("schema_registry.")) {
+			return ""
 		}
-	case reflect.Struct:
-		for _, k := range keysOf(v.Type()) {
-			child := join(path, k.name)
-			if k.rules.required && !d.origins.written(child) {
-				d.reportMissing(path, child, k)
-				continue
+		return env(name)
+	}
+}
+
+// profile decodes one profile: the keys below kafka of a pipeline file.
+func (d *decoder) profile(text []byte, name string, kafka *Kafka) {
+	node, ok := d.parse(text)
+	if !ok {
+		return
+	}
+	var names []string
+	found := false
+	if node != nil {
+		d.pairs("", node, "the key profiles", func(key, path string, pair *ast.MappingValueNode) {
+			if key != "profiles" {
+				d.faultAt(path, pair.Key, "is no key of this file", "write the profiles below profiles:")
+				return
 			}
-			d.missing(child, v.Field(k.index))
-		}
-	default: // one value: it has nothing below it
+			d.pairs(path, pair.Value, "profiles by their names", func(each, _ string, pair *ast.MappingValueNode) {
+				names = append(names, each)
+				if each == name {
+					found = true
+					d.value("kafka", pair.Value, reflect.ValueOf(kafka).Elem(), rules{})
+				}
+			})
+		})
 	}
+	if found {
+		return
+	}
+	slices.Sort(names)
+	fix := "add it below profiles:"
+	if len(names) > 0 {
+		fix = "the file has " + strings.Join(names, ", ")
+	}
+	d.faults.add(Fault{Variable: flagProfile, Message: fmt.Sprintf("%s has no profile %s", d.faults.Name, show(name)), Fix: fix})
 }
 
-func (d *decoder) reportMissing(path, child string, k key) {
-	if d.origins.broken[path] {
-		return // the parent could not be read, so nobody knows what it holds
+func (d *decoder) brokersFlag(brokers []string, kafka *Kafka) {
+	if len(brokers) == 0 {
+		return
 	}
-	at := d.origins.near(path)
-	d.origins.crack(child)
-	d.faults.add(Fault{
-		Line: at.keyLine, Column: at.keyColumn, Variable: at.variable, Path: child,
-		Message: "is mandatory and missing", Fix: "add " + exampleOf(k),
-	})
+	const path = "kafka.brokers"
+	k, _ := findKey(reflect.TypeFor[Kafka](), "brokers")
+	d.forget(path)
+	d.variable = flagBrokers
+	defer func() { d.variable = "" }()
+	d.origins.note(path, place{variable: flagBrokers})
+	d.commaList(path, strings.Join(brokers, ","), reflect.ValueOf(kafka).Elem().Field(k.index), k.rules())
 }
 
-// exampleOf shows how a mandatory key is written.
-func exampleOf(k key) string {
+func (d *decoder) registryFlag(url string, registry *SchemaRegistry) {
+	if url == "" {
+		return
+	}
+	const path = "schema_registry.url"
+	k, _ := findKey(reflect.TypeFor[SchemaRegistry](), "url")
+	d.forget(path)
+	d.variable = flagRegistry
+	defer func() { d.variable = "" }()
+	d.origins.note(path, place{variable: flagRegistry})
+	d.scalar(path, 0, 0, written{variableValue, url}, reflect.ValueOf(registry).Elem().Field(k.index), k.rules())
+}
+
+// topicFlag names the DLQ. One that is refused leaves the default, so that there is one fault and not two.
+func (d *decoder) topicFlag(topic string, cfg *Config) {
+	problem, _ := topicProblem(topic)
 	switch {
-	case k.rules.example != "":
-		return k.name + ": " + k.rules.example
-	case k.typ.Kind() != reflect.Struct:
-		return k.name + " with " + expected(k.typ)
+	case topic == "":
+		d.faults.add(Fault{Variable: flagTopic, Message: "no DLQ is named", Fix: "give its topic, for example: --topic payments.DLT"})
+	case problem != "":
+		d.faults.add(Fault{Variable: flagTopic, Message: show(topic) + " is no name of a topic", Fix: "use at most 249 letters, digits, dots, underscores and hyphens"})
+	default:
+		cfg.Topics.DLQ = topic
 	}
-	var inside []string
-	for _, sub := range keysOf(k.typ) {
-		if sub.rules.required {
-			inside = append(inside, sub.name)
-		}
-	}
-	return k.name + ": with " + strings.Join(inside, ", ") + " below it"
 }

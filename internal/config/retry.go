@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -129,4 +130,145 @@ func seconds(s float64) time.Duration {
 		return 1
 	}
 	return d
+}
+
+// CategoryPolicy overrides the retry policy for one category of failures (S3-3). A key that is not written has the value
+// of preset, or else that of the retry policy.
+type CategoryPolicy struct {
+	// Preset names the figures of a kind of provider: wfs, tiles, stac, postgis, registry. Defaults to none.
+	Preset policy.Preset `jsonschema:"enum=wfs,enum=tiles,enum=stac,enum=postgis,enum=registry" yaml:"preset,omitempty"`
+	// MaxAttempts is the number of attempts before a record whose latest failure is of this category goes to the DLQ, counted over all attempts of the record. For the categories io and memory it defaults to 2.
+	MaxAttempts int `jsonschema:"minimum=1,maximum=1000" yaml:"max_attempts,omitempty"`
+	// Strategy says how the delay comes about.
+	Strategy policy.Strategy `jsonschema:"enum=tiers,enum=fixed,enum=exponential,enum=equal_jitter,enum=full_jitter,enum=decorrelated_jitter,enum=proportional_jitter" yaml:"strategy,omitempty"`
+	// BaseDelaySeconds is the delay that the strategy begins with.
+	BaseDelaySeconds float64 `jsonschema:"exclusiveMinimum=0,maximum=604800" yaml:"base_delay_seconds,omitempty"`
+	// MaxDelaySeconds is the longest delay of the strategy.
+	MaxDelaySeconds float64 `jsonschema:"exclusiveMinimum=0,maximum=604800" yaml:"max_delay_seconds,omitempty"`
+	// Multiplier is the factor from one delay to the next.
+	Multiplier float64 `jsonschema:"minimum=1,maximum=100" yaml:"multiplier,omitempty"`
+	// JitterSeconds is the longest time that is added to a delay.
+	JitterSeconds *float64 `jsonschema:"minimum=0,maximum=3600" yaml:"jitter_seconds,omitempty"`
+	// Spread is the share by which proportional_jitter goes below and above the delay, from 0 to 1.
+	Spread *float64 `jsonschema:"minimum=0,maximum=1" yaml:"spread,omitempty"`
+}
+
+// engine gives the policy as the engine wants it: zero where nothing was written.
+func (p CategoryPolicy) engine() policy.Policy {
+	return policy.Policy{
+		MaxAttempts: p.MaxAttempts, Strategy: p.Strategy,
+		BaseDelay: seconds(p.BaseDelaySeconds), MaxDelay: seconds(p.MaxDelaySeconds), Multiplier: p.Multiplier,
+		Jitter: orNone(p.JitterSeconds, seconds), Spread: orNone(p.Spread, func(s float64) float64 { return s }),
+	}.Over(p.Preset.Policy())
+}
+
+// orNone gives 0 for what was not written, and -1 for a zero that was: the engine's word for none.
+func orNone[T ~int64 | ~float64](written *float64, convert func(float64) T) T {
+	switch {
+	case written == nil:
+		return 0
+	case *written == 0:
+		return -1
+	}
+	return convert(*written)
+}
+
+// Engine gives the policies of all categories as the engine decides with them.
+func (p RetryPolicy) Engine() policy.Policies {
+	jitter := p.MaxJitter().Seconds()
+	out := policy.Policies{
+		Default: policy.Policy{
+			MaxAttempts: p.MaxAttempts, Strategy: p.Strategy,
+			BaseDelay: p.BaseDelay(), MaxDelay: p.MaxDelay(), Multiplier: p.Multiplier,
+			Jitter: orNone(&jitter, seconds), Spread: orNone(&p.Spread, func(s float64) float64 { return s }),
+			RetryAfterLimit: p.RetryAfterLimit.Std(),
+		},
+		ByCategory: map[classify.Category]policy.Policy{},
+	}
+	for category, own := range p.Policies {
+		out.ByCategory[category] = own.engine()
+	}
+	return out
+}
+
+// capAttempts limits the attempts of every policy, as a build server wants it (S1-3). It reports whether one had more.
+func (p *RetryPolicy) capAttempts(most int) bool {
+	policies := p.Engine()
+	capped := p.MaxAttempts > most
+	for _, category := range slices.Sorted(maps.Keys(p.Policies)) {
+		if policies.For(category).MaxAttempts > most {
+			own := p.Policies[category]
+			own.MaxAttempts = most
+			p.Policies[category] = own
+			capped = true
+		}
+	}
+	p.MaxAttempts = min(p.MaxAttempts, most)
+	return capped
+}
+
+// capByCI lowers the attempts and remembers the policy as the file has it.
+func (c *Config) capByCI(most int) {
+	written := c.Pipeline.RetryPolicy
+	written.Policies = maps.Clone(written.Policies)
+	if c.Pipeline.RetryPolicy.capAttempts(most) {
+		c.uncapped = &written
+	}
+}
+
+// CappedByCI tells whether CI=true in the environment lowered the attempts of a policy to the limit that is given.
+func (c Config) CappedByCI() (most int, capped bool) {
+	return c.Pipeline.RetryPolicy.CIMaxAttempts, c.uncapped != nil
+}
+
+// Uncapped gives the configuration with the attempts that its file has, whatever CI says: for what spends no time on them,
+// such as a simulation, which is to show what production does.
+func (c Config) Uncapped() *Config {
+	if c.uncapped != nil {
+		c.Pipeline.RetryPolicy, c.uncapped = *c.uncapped, nil
+	}
+	return &c
+}
+
+// RetryRule is a word of the user's own about some failures. It fits a failure when all of what it names does; code, status,
+// sqlstate or kafka must be named.
+type RetryRule struct {
+	// Code is the code of the failure, such as http_client_error; `consumer validate --explain-errors` lists them.
+	Code classify.Code `jsonschema:"maxLength=64" yaml:"code,omitempty"`
+	// Status is the status of an HTTP answer.
+	Status int `jsonschema:"minimum=100,maximum=599" yaml:"status,omitempty"`
+	// SQLState is an SQLSTATE of a database, in quotes: five characters, or the two of a class.
+	SQLState string `jsonschema:"maxLength=5" yaml:"sqlstate,omitempty"`
+	// Kafka is an error code of the Kafka protocol.
+	Kafka int `jsonschema:"minimum=-1,maximum=32767" yaml:"kafka,omitempty"`
+	// Stage narrows the rule to failures of one stage.
+	Stage classify.Stage `jsonschema:"enum=header,enum=decode,enum=gate,enum=transform,enum=enrich,enum=validate,enum=encode,enum=sink,enum=produce,enum=handler" yaml:"stage,omitempty"`
+	// Class is the answer. Mandatory.
+	Class classify.Class `example:"retry_backoff" jsonschema:"required,enum=retry_now,enum=retry_backoff,enum=retry_after,enum=permanent,enum=row" yaml:"class"`
+	// Category says whose retry policy holds, for a class that is tried again. Defaults to that of the table.
+	Category classify.Category `jsonschema:"enum=network,enum=timeout,enum=server,enum=rate_limit,enum=registry,enum=database,enum=conflict,enum=broker,enum=memory,enum=io,enum=other" yaml:"category,omitempty"`
+	// Alert is how urgent a dead letter is. Defaults to that of the table.
+	Alert classify.Alert `jsonschema:"enum=P1,enum=P2,enum=P3,enum=P4" yaml:"alert,omitempty"`
+}
+
+func (r RetryRule) rule() classify.Rule {
+	return classify.Rule{
+		Code: r.Code, Status: r.Status, SQLState: r.SQLState, Kafka: r.Kafka, Stage: r.Stage,
+		Class: r.Class, Category: r.Category, Alert: r.Alert,
+	}
+}
+
+// Classification gives what the file says over the taxonomy, as classify wants it.
+func (p RetryPolicy) Classification() classify.Options {
+	o := classify.Options{
+		RetryableStatus: p.RetryableStatusCodes, TerminalStatus: p.TerminalStatusCodes,
+		Unknown: classify.Permanent, // a human must see it (S4-2)
+	}
+	if o.RetryableStatus == nil {
+		o.RetryableStatus = []int{} // an empty list of the file is a list
+	}
+	for _, r := range p.Rules {
+		o.Rules = append(o.Rules, r.rule())
+	}
+	return o
 }

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+	"unicode/utf8"
 )
 
 // key is one key of a mapping: a struct field and the rules in its tags.
@@ -13,27 +15,22 @@ type key struct {
 	name  string
 	index int
 	typ   reflect.Type
-	rules rules
+	tag   reflect.StructTag
 }
 
-// rules are the limits of one value. They stand in the tag that the JSON schema is generated
-// from, so that both refuse the same. Of a list, the number limits hold for each element.
+// rules are the limits of one value. They stand in the tag that the JSON schema is generated from, so that both refuse the same. Of a
+// list, the limits of numbers and durations and the words hold for each element.
 type rules struct {
-	required       bool
-	minimum        *float64
-	maximum        *float64
-	above          *float64 // exclusive minimum
-	maxLength      int      // of text, in characters; 0 = none
-	minLength      int
-	pattern        string // of text
-	minItems       int
-	maxItems       int // 0 = none
-	unique         bool
-	words          []string // of a closed list; none when any text is legal
-	defaults       []string // more than one only for a list
-	least, most    time.Duration
-	example        string
-	secretNeighbor bool // never echo the value: people put the secret itself here by mistake
+	required                                 bool
+	minimum, above, maximum                  *float64 // above is the exclusive minimum
+	least, most                              Duration // of a duration; most 0 = none
+	minLength, maxLength, minItems, maxItems int      // of text, in characters, and of a list; a maximum of 0 = none
+	unique                                   bool     // of the elements of a list
+	pattern                                  string   // of text
+	words                                    []string // of a closed list; none when any text is legal
+	defaults                                 []string // more than one only for a list
+	example                                  string
+	secretNeighbor                           bool // never echo the value: people put the secret itself here by mistake
 }
 
 // keysOf lists the keys of a struct type in the order of its fields.
@@ -42,29 +39,24 @@ func keysOf(t reflect.Type) []key {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		if !field.IsExported() || name == "-" {
-			continue
+		if field.IsExported() && name != "-" && name != "" {
+			out = append(out, key{name: name, index: i, typ: field.Type, tag: field.Tag})
 		}
-		if name == "" {
-			name = strings.ToLower(field.Name)
-		}
-		out = append(out, key{name: name, index: i, typ: field.Type, rules: readRules(field.Tag)})
 	}
 	return out
 }
 
 // namesOf lists the names of the keys of a struct type.
 func namesOf(t reflect.Type) []string {
-	keys := keysOf(t)
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		names[i] = k.name
+	var names []string
+	for _, k := range keysOf(t) {
+		names = append(names, k.name)
 	}
 	return names
 }
 
 // findKey returns the key of the given name.
-func findKey(t reflect.Type, name string) (key, bool) {
+func findKey(t reflect.Type, name string) (k key, ok bool) {
 	keys := keysOf(t)
 	i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
 	if i < 0 {
@@ -73,35 +65,30 @@ func findKey(t reflect.Type, name string) (key, bool) {
 	return keys[i], true
 }
 
-// readRules reads the tags. A tag that does not parse is a mistake of this package, which
-// TestRules_every_tag_is_understood finds; here it is passed over.
-func readRules(tag reflect.StructTag) rules {
-	r := rules{example: tag.Get("example"), secretNeighbor: tag.Get("echo") == "no"}
-	r.least, _ = time.ParseDuration(tag.Get("least"))
-	r.most, _ = time.ParseDuration(tag.Get("most"))
-	for item := range strings.SplitSeq(tag.Get("jsonschema"), ",") {
+// rules reads the tags of a key. What does not parse is passed over.
+func (k key) rules() rules {
+	r := rules{example: k.tag.Get("example"), secretNeighbor: k.tag.Get("echo") == "no"}
+	if isDuration(k.typ) || k.typ == reflect.TypeFor[[]Duration]() {
+		_ = r.least.UnmarshalText([]byte(k.tag.Get("least")))
+		_ = r.most.UnmarshalText([]byte(k.tag.Get("most")))
+	}
+	counts := map[string]*int{"minLength": &r.minLength, "maxLength": &r.maxLength, "minItems": &r.minItems, "maxItems": &r.maxItems}
+	limits := map[string]**float64{"minimum": &r.minimum, "exclusiveMinimum": &r.above, "maximum": &r.maximum}
+	for item := range strings.SplitSeq(k.tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(item, "=")
+		if count := counts[name]; count != nil {
+			*count, _ = strconv.Atoi(value)
+		}
+		if f, err := strconv.ParseFloat(value, 64); err == nil && limits[name] != nil {
+			*limits[name] = &f
+		}
 		switch name {
 		case "required":
 			r.required = true
-		case "minimum":
-			r.minimum = number(value)
-		case "maximum":
-			r.maximum = number(value)
-		case "exclusiveMinimum":
-			r.above = number(value)
-		case "minLength":
-			r.minLength, _ = strconv.Atoi(value)
-		case "maxLength":
-			r.maxLength, _ = strconv.Atoi(value)
-		case "pattern":
-			r.pattern = value
-		case "minItems":
-			r.minItems, _ = strconv.Atoi(value)
-		case "maxItems":
-			r.maxItems, _ = strconv.Atoi(value)
 		case "uniqueItems":
 			r.unique = true
+		case "pattern":
+			r.pattern = value
 		case "enum":
 			r.words = append(r.words, value)
 		case "default":
@@ -111,10 +98,130 @@ func readRules(tag reflect.StructTag) rules {
 	return r
 }
 
-func number(text string) *float64 {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return nil
+// ofElement returns the rules that hold for each entry of a list.
+func (r rules) ofElement() rules {
+	return rules{
+		minimum: r.minimum, maximum: r.maximum, above: r.above, least: r.least, most: r.most,
+		words: r.words, secretNeighbor: r.secretNeighbor,
 	}
-	return &f
+}
+
+// applyDefaults writes the defaults of the tags into v and all that is below it.
+func applyDefaults(v reflect.Value) {
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	for _, k := range keysOf(v.Type()) {
+		field := v.Field(k.index)
+		defaults := k.rules().defaults
+		switch n := len(defaults); {
+		case n == 0:
+			applyDefaults(field)
+		case field.Kind() == reflect.Slice:
+			field.Set(reflect.MakeSlice(field.Type(), n, n))
+			for i, text := range defaults {
+				assign(field.Index(i), written{variableValue, text})
+			}
+		default:
+			assign(field, written{variableValue, defaults[0]})
+		}
+	}
+}
+
+// check holds a value that was read against the limits of its key.
+func (r rules) check(v reflect.Value) (message, fix string) {
+	switch {
+	case isDuration(v.Type()):
+		if d := Duration(v.Int()); d < r.least || r.most > 0 && d > r.most {
+			return d.String() + " is out of range", fmt.Sprintf("write a duration from %s to %s", r.least, r.most)
+		}
+	case v.CanInt():
+		return r.checkNumber(float64(v.Int()), strconv.FormatInt(v.Int(), 10))
+	case v.CanFloat():
+		return r.checkNumber(v.Float(), strconv.FormatFloat(v.Float(), 'g', -1, 64))
+	case v.Kind() == reflect.String:
+		return r.checkText(v.String())
+	}
+	return "", ""
+}
+
+func (r rules) checkNumber(n float64, text string) (message, fix string) {
+	var span strings.Builder
+	out := false
+	limit := func(word string, limit *float64, beyond func(limit float64) bool) {
+		if limit != nil {
+			span.WriteString(word + strconv.FormatFloat(*limit, 'f', -1, 64))
+			out = out || beyond(*limit)
+		}
+	}
+	limit(" from ", r.minimum, func(limit float64) bool { return n < limit })
+	limit(" above ", r.above, func(limit float64) bool { return n <= limit })
+	limit(" to ", r.maximum, func(limit float64) bool { return n > limit })
+	if !out {
+		return "", ""
+	}
+	return text + " is out of range", "write a number" + span.String()
+}
+
+func (r rules) checkText(text string) (message, fix string) {
+	n := utf8.RuneCountInString(text)
+	message, fix = r.misshapen()
+	switch {
+	case n < r.minLength:
+		return "is empty", "write a value or remove the key"
+	case r.maxLength > 0 && n > r.maxLength:
+		return fmt.Sprintf("has %d characters", n), fmt.Sprintf("keep it within %d", r.maxLength)
+	case message == "" || regexp.MustCompile(r.pattern).MatchString(text):
+		return "", ""
+	case r.secretNeighbor:
+		return message, fix
+	}
+	return show(text) + " " + message, fix
+}
+
+// misshapen returns what is wrong with a text that does not match the pattern of its key, and what to write; "" for a pattern whose key
+// has a rule that says more.
+func (r rules) misshapen() (message, fix string) {
+	switch r.pattern {
+	case `^([A-Za-z_][A-Za-z0-9_]*)?$`, `^[A-Za-z_][A-Za-z0-9_]*$`:
+		if r.secretNeighbor {
+			return "is not the name of an environment variable", "write the name of the variable that holds the secret, not the secret"
+		}
+		return "is not the name of a column", "write letters, digits and underscores"
+	case `^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?$`:
+		return "is not the name of a table", "write name or schema.name, of letters, digits and underscores"
+	case `^[a-zA-Z0-9._-]*$`, `^[a-zA-Z0-9._-]*[a-zA-Z0-9_-][a-zA-Z0-9._-]*$`:
+		return "cannot be a name in Kafka, or part of one", "use letters, digits, dot, underscore and hyphen"
+	case `^[a-zA-Z0-9_-]+$`:
+		return "is not a name", "use letters, digits, underscore and hyphen"
+	case `^(properties\..+)?$`:
+		return "names no property", "write properties. and its name, as in properties.updated"
+	case `^(record_key|feature_id|key([.][^. ]+)*)$`:
+		return "finds no row", "write record_key, feature_id, or a path into the record key such as key.id"
+	}
+	return "", ""
+}
+
+// Paths lists every key of the file, such as kafka.brokers; an entry of a list shows as [].
+func Paths() []string {
+	var out []string
+	walkType("", reflect.TypeFor[Config](), func(path string, _ key) { out = append(out, path) })
+	return out
+}
+
+// walkType calls each for every key below t, parents first.
+func walkType(path string, t reflect.Type, each func(path string, k key)) {
+	switch t.Kind() {
+	case reflect.Pointer:
+		walkType(path, t.Elem(), each)
+	case reflect.Slice:
+		walkType(path+"[]", t.Elem(), each)
+	case reflect.Struct:
+		for _, k := range keysOf(t) {
+			child := join(path, k.name)
+			each(child, k)
+			walkType(child, k.typ, each)
+		}
+	default: // one value, or a mapping with free keys
+	}
 }

@@ -1,9 +1,14 @@
 package config
 
 import (
+	"fmt"
 	"math"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
@@ -16,6 +21,7 @@ type kind int
 const (
 	textValue     kind = iota // plain text, without quotes
 	quotedValue               // text in quotes or in a block
+	variableValue             // the text of an environment variable: its type is what the key wants
 	integerValue              // a number without a point, as the YAML parser sees it
 	floatValue                // a number with a point
 	boolValue                 // true or false
@@ -23,7 +29,6 @@ const (
 	listValue                 // a list
 	mappingValue              // a mapping
 	otherValue                // .inf, .nan and what else is never allowed
-	variableValue             // the text of an environment variable: its type is what the key wants
 )
 
 // written is a value as somebody wrote it.
@@ -32,7 +37,7 @@ type written struct {
 	text string
 }
 
-// readScalar says what n looks like.
+// readScalar returns what n looks like.
 func readScalar(n ast.Node) written {
 	switch s := n.(type) {
 	case *ast.StringNode:
@@ -69,9 +74,8 @@ func isQuoted(n ast.Node) bool {
 	return kind == token.SingleQuoteType || kind == token.DoubleQuoteType
 }
 
-// gluedText undoes a mistake of the YAML parser, which takes a:9092 for a mapping when it stands
-// in a list inside of braces, as in {brokers: [a:9092]} (goccy/go-yaml issue 832). By YAML 1.2,
-// section 7.3.3, a colon without a blank after it is part of plain text.
+// gluedText undoes a mistake of the YAML parser, which takes a:9092 for a mapping when it stands in a list inside of braces, as in
+// {brokers: [a:9092]} (goccy/go-yaml issue 832). By YAML 1.2, section 7.3.3, a colon without a blank after it is part of plain text.
 func gluedText(n ast.Node) (string, bool) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok || m.IsFlowStyle || len(m.Values) != 1 {
@@ -79,7 +83,7 @@ func gluedText(n ast.Node) (string, bool) {
 	}
 	pair := m.Values[0]
 	head, ok := plainText(pair.Key)
-	if !ok || isQuoted(pair.Key) || !follows(pair.Key, head, pair.Start) {
+	if !ok || !follows(pair.Key, head, pair.Start) {
 		return "", false
 	}
 	tail, ok := plainText(pair.Value)
@@ -112,53 +116,212 @@ func follows(n ast.Node, text string, next *token.Token) bool {
 	return at.Line == next.Position.Line && at.Column+utf8.RuneCountInString(text) == next.Position.Column
 }
 
+// isText reports whether w can be text: plain, in quotes, or of a variable.
+func (w written) isText() bool { return w.kind <= variableValue }
+
 // isValue reports whether w is one value, and not a list, a mapping or nothing.
 func (w written) isValue() bool {
 	return w.kind != nullValue && w.kind != listValue && w.kind != mappingValue
 }
 
-// describe says for a message what was found.
-func (w written) describe() string {
-	switch w.kind {
-	case nullValue:
+// describe says for a message what was found; a secret is not shown.
+func (w written) describe(secret bool) string {
+	switch {
+	case w.kind == nullValue:
 		return "nothing"
-	case listValue:
+	case w.kind == listValue:
 		return "a list"
-	case mappingValue:
+	case w.kind == mappingValue:
 		return "a mapping"
-	case integerValue, floatValue:
+	case secret:
+		return "something else"
+	case w.kind == integerValue || w.kind == floatValue:
 		return "the number " + w.text
-	case boolValue, otherValue:
+	case w.kind == boolValue || w.kind == otherValue:
 		return w.text
-	case variableValue:
+	case w.kind == variableValue:
 		return show(w.text)
 	default:
 		return "text " + show(w.text)
 	}
 }
 
-// describeSecret is describe without the value.
-func (w written) describeSecret() string {
-	if w.isValue() {
-		return "something else"
+// isScalar reports whether one value, not a list or a mapping, is written for a type.
+func isScalar(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+		return true
+	default:
+		return false
 	}
-	return w.describe()
 }
 
-// The numbers of the YAML 1.2 core schema in plain decimal. Hexadecimal, octal, leading zeros and
-// underscores are refused, since readers and tools disagree about them.
+func isDuration(t reflect.Type) bool { return t == reflect.TypeFor[Duration]() }
+
+// expected names a type in a message.
+func expected(t reflect.Type) string {
+	switch {
+	case isDuration(t):
+		return "a duration such as 500ms, 2s or 1h"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Float64:
+		return "a number"
+	case t.Kind() == reflect.String:
+		return "text"
+	case t.Kind() == reflect.Slice:
+		return "a list of " + entries(t.Elem())
+	}
+	return "a whole number"
+}
+
+// entries names what a list holds.
+func entries(t reflect.Type) string {
+	switch {
+	case isDuration(t):
+		return "durations such as 500ms, 2s or 1h"
+	case t.Kind() == reflect.Int:
+		return "whole numbers"
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		return "mappings (key: value)"
+	case t.Kind() == reflect.Interface:
+		return "values"
+	}
+	return "texts"
+}
+
+// advice says how a value of a type is written.
+func advice(t reflect.Type, w written, secret bool) string {
+	number := w.kind == integerValue || w.kind == floatValue
+	switch {
+	case isDuration(t) && number:
+		return "write the unit: " + w.text + "s for seconds, " + w.text + "ms for milliseconds"
+	case isDuration(t):
+		return "write a number and a unit, such as 500ms, 2s or 1h"
+	case t.Kind() == reflect.Bool:
+		return "write true or false, without quotes"
+	case t.Kind() == reflect.Float64:
+		return "write a plain decimal number, such as 2.5, without quotes"
+	case t.Kind() != reflect.String:
+		return "write plain digits, without quotes, point or underscores"
+	case secret && w.isValue():
+		return "write a name, not the secret"
+	case number || w.kind == boolValue:
+		return fmt.Sprintf("put it in quotes: %q", w.text)
+	}
+	return "write text"
+}
+
+// scalar decodes one value into v and holds it against its rules.
+func (d *decoder) scalar(path string, line, column int, w written, v reflect.Value, r rules) {
+	if w.kind == nullValue && w.text == "null" && slices.Contains(r.words, "null") {
+		w.kind = textValue // the word null, as in on_error: null, for which nobody writes quotes
+	}
+	message, fix := set(v, w, r)
+	if message == "" {
+		message, fix = r.check(v)
+	}
+	if message == "" {
+		return
+	}
+	if reason := forbiddenValue(path, w); reason != "" && !d.foreign {
+		message += ", and forbidden: " + reason
+	}
+	d.fault(path, line, column, message, fix)
+}
+
+// forbiddenValue returns why a value that is out of its range stands for a forbidden pattern of retrying, or "".
+func forbiddenValue(path string, w written) string {
+	key, ofPolicy := path[strings.LastIndexByte(path, '.')+1:], strings.HasPrefix(path, retryPath)
+	n, err := strconv.ParseFloat(w.text, 64)
+	below := err == nil && n < 1 || err != nil && strings.HasPrefix(w.text, "0") || strings.HasPrefix(w.text, "-")
+	endless := n > 1000 || slices.Contains([]string{"unlimited", "infinite", "forever", ".inf"}, fold(w.text))
+	switch {
+	case !ofPolicy:
+	case key == "max_attempts" && (below || endless):
+		return infinite
+	case key == "multiplier" && below:
+		return growing
+	case key == "retry_after_limit" && below:
+		return impatient
+	}
+	return ""
+}
+
+// set writes w into v. It returns what is wrong and what to do, or "".
+func set(v reflect.Value, w written, r rules) (message, fix string) {
+	whole := v.CanInt() && !isDuration(v.Type()) && w.kind != quotedValue && decimalPattern.MatchString(w.text)
+	switch {
+	case w.kind == nullValue:
+		return "has no value", "write " + expected(v.Type()) + ", or remove the key to have its default"
+	case len(r.words) > 0 && w.isText() && !slices.Contains(r.words, w.text):
+		return refuseWord(w.text, r.words)
+	case assign(v, w):
+		return "", ""
+	case whole:
+		return "the number " + show(w.text) + " is too large", "write a smaller one"
+	}
+	return "expected " + expected(v.Type()) + ", found " + w.describe(r.secretNeighbor), advice(v.Type(), w, r.secretNeighbor)
+}
+
+// The numbers of the YAML 1.2 core schema in plain decimal. Hexadecimal, octal, leading zeros and underscores are refused, since readers
+// and tools disagree about them.
 var (
 	decimalPattern = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 	floatPattern   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 )
 
-func isDecimal(text string) bool { return decimalPattern.MatchString(text) }
-
 // parseFloat reads a finite decimal number.
 func parseFloat(text string) (float64, bool) {
-	if !floatPattern.MatchString(text) {
-		return 0, false
-	}
 	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil && !math.IsInf(f, 0)
+	return f, err == nil && !math.IsInf(f, 0) && floatPattern.MatchString(text)
+}
+
+// assign writes w into v. It returns false for a value of another type.
+func assign(v reflect.Value, w written) bool {
+	switch kind := v.Kind(); {
+	case isDuration(v.Type()):
+		std, err := time.ParseDuration(w.text)
+		if err != nil || !w.isText() {
+			return false
+		}
+		v.SetInt(int64(std))
+	case kind == reflect.String:
+		if !w.isText() {
+			return false
+		}
+		v.SetString(w.text)
+	case kind == reflect.Bool:
+		truth, lie := strings.EqualFold(w.text, "true"), strings.EqualFold(w.text, "false")
+		if w.kind != boolValue && w.kind != variableValue || !truth && !lie {
+			return false
+		}
+		v.SetBool(truth)
+	case kind == reflect.Float64:
+		f, ok := parseFloat(w.text)
+		if w.kind == quotedValue || !ok {
+			return false
+		}
+		v.SetFloat(f)
+	default:
+		whole, err := strconv.ParseInt(w.text, 10, v.Type().Bits())
+		if w.kind == quotedValue || err != nil || !decimalPattern.MatchString(w.text) {
+			return false
+		}
+		v.SetInt(whole)
+	}
+	return true
+}
+
+// refuseWord returns what is wrong with a word that is not in a closed list, and what to do about it.
+func refuseWord(word string, words []string) (message, fix string) {
+	known := slices.Clone(words)
+	if i := slices.Index(known, ""); i >= 0 {
+		known[i] = `""`
+	}
+	fix = "write " + strings.Join(known, " or ")
+	if near := Nearest(word, words); near != "" {
+		fix = "did you mean " + near + "? Known: " + strings.Join(known, ", ")
+	}
+	return "unknown word " + show(word), fix
 }

@@ -138,14 +138,10 @@ func compiledSchema(t *testing.T) *validator.Schema {
 // plainValue reads YAML as a generic tool does: without the types of this package.
 func plainValue(t *testing.T, text []byte) (any, bool) {
 	t.Helper()
-	ok := true
-	node := readDocument(text, func(int, int, string, string) { ok = false })
-	if node == nil {
-		return nil, ok
-	}
 	d := &decoder{faults: &Faults{}, origins: newOrigins()}
-	value, free := d.nested("", node)
-	return value, ok && free && len(d.faults.List) == 0
+	var value any
+	ok := d.document(text, reflect.ValueOf(&value).Elem())
+	return value, ok && len(d.faults.List) == 0
 }
 
 func TestSchema_accepts_every_good_file(t *testing.T) {

@@ -1,5 +1,10 @@
 package config
 
+import (
+	"strconv"
+	"time"
+)
+
 // Delivery is what a crash may do to the output. It is a closed list (see [Deliveries]).
 type Delivery string
 
@@ -151,6 +156,42 @@ const (
 	BreakerPatient  BreakerPreset = "patient"  // S3-5: 3 failures in 300 s, 1 success, 300 s
 )
 
+// VersionForm is what the property that orders the events of a key holds.
+type VersionForm string
+
+// The choices.
+const (
+	VersionAny     VersionForm = "any"     // an RFC 3339 time, or a whole number that is no time
+	VersionRFC3339 VersionForm = "rfc3339" // nothing but RFC 3339 times
+	VersionUnixS   VersionForm = "unix_s"  // seconds since 1970
+	VersionUnixMS  VersionForm = "unix_ms" // milliseconds since 1970
+	VersionUnixUS  VersionForm = "unix_us" // microseconds since 1970
+	VersionUnixNS  VersionForm = "unix_ns" // nanoseconds since 1970
+	VersionNumber  VersionForm = "number"  // whole numbers that are no times: a revision
+)
+
+// Numbers says whether whole numbers are versions, and Times whether RFC 3339 times are.
+func (f VersionForm) Numbers() bool { return f != VersionRFC3339 }
+
+// Times says whether RFC 3339 times are versions.
+func (f VersionForm) Times() bool { return f == VersionRFC3339 || f == VersionAny }
+
+// Number gives the version that a time has where whole numbers are times; ok is false where they are not.
+func (f VersionForm) Number(at time.Time) (n int64, ok bool) {
+	switch f {
+	case VersionUnixS:
+		return at.Unix(), true
+	case VersionUnixMS:
+		return at.UnixMilli(), true
+	case VersionUnixUS:
+		return at.UnixMicro(), true
+	case VersionUnixNS:
+		return at.UnixNano(), true
+	default:
+		return 0, false
+	}
+}
+
 // texts returns words as plain text.
 func texts[W ~string](words []W) []string {
 	out := make([]string, len(words))
@@ -158,4 +199,41 @@ func texts[W ~string](words []W) []string {
 		out[i] = string(w)
 	}
 	return out
+}
+
+// Duration is a time.Duration that is written with its unit: 500ms, 2s, 1h.
+type Duration time.Duration
+
+// Std returns d as a time.Duration.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+// String writes d in the largest unit that needs one whole number: 500ms, 60s, 5m, 1h. One minute
+// is 60s, since that is how the tier of the design is called (retry-60s).
+func (d Duration) String() string {
+	std := time.Duration(d)
+	switch {
+	case std == 0 || std == time.Minute || std%time.Second == 0 && std%time.Minute != 0:
+		return strconv.FormatInt(int64(std/time.Second), 10) + "s"
+	case std%time.Hour == 0:
+		return strconv.FormatInt(int64(std/time.Hour), 10) + "h"
+	case std%time.Minute == 0:
+		return strconv.FormatInt(int64(std/time.Minute), 10) + "m"
+	case std%time.Millisecond == 0:
+		return strconv.FormatInt(int64(std/time.Millisecond), 10) + "ms"
+	default:
+		return std.String()
+	}
+}
+
+// MarshalText writes d as [Duration.String] does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads "2s", "500ms", "1h30m". A number without a unit is refused.
+func (d *Duration) UnmarshalText(text []byte) error {
+	std, err := time.ParseDuration(string(text))
+	if err != nil {
+		return err
+	}
+	*d = Duration(std)
+	return nil
 }

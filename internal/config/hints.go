@@ -46,30 +46,6 @@ func homesOf(name, path string) []string {
 	return homes
 }
 
-// Paths lists every key of the file, such as kafka.brokers; an entry of a list shows as [].
-func Paths() []string {
-	var out []string
-	walkType("", reflect.TypeFor[Config](), func(path string, _ key) { out = append(out, path) })
-	return out
-}
-
-// walkType calls each for every key below t, parents first.
-func walkType(path string, t reflect.Type, each func(path string, k key)) {
-	switch t.Kind() {
-	case reflect.Pointer:
-		walkType(path, t.Elem(), each)
-	case reflect.Slice:
-		walkType(path+"[]", t.Elem(), each)
-	case reflect.Struct:
-		for _, k := range keysOf(t) {
-			child := join(path, k.name)
-			each(child, k)
-			walkType(child, k.typ, each)
-		}
-	default: // one value, or a mapping with free keys
-	}
-}
-
 // isSecretName reports whether a key looks as if it held a secret.
 func isSecretName(name string) bool {
 	folded := fold(name)
