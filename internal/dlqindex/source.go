@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -38,8 +39,12 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, an
 			return err
 		}
 		anew = fmt.Sprintf("topic %s is another one than before (its id differs)", src.DLQ)
+		before, _, _ := strings.Cut(topicID, " ") // behind the ID is how the topic was read
+		now, _, _ := strings.Cut(f.topicID, " ")
 		switch {
+		case before != now:
 		case topicID != f.topicID:
+			anew = fmt.Sprintf("topic %s is read in another way than before (with or without a pipeline file, as other software's, or with another source.max_record_bytes)", src.DLQ)
 		case status != src.Status:
 			anew = fmt.Sprintf("topic %s is read with another status topic than before (%s, before %s)", src.DLQ, cmp.Or(src.Status, "none"), cmp.Or(status, "none"))
 		default:
