@@ -26,7 +26,7 @@ func TestName_S3_1(t *testing.T) {
 			cfg := &config.Config{}
 			cfg.Source.Group, cfg.Engine.Instance = t.Name(), c.file
 			for _, want := range []string{c.first, c.second} {
-				got, release, err := runFlags{instance: c.flag}.name(cfg, slog.New(slog.DiscardHandler))
+				got, _, release, err := runFlags{instance: c.flag}.name(cfg, slog.New(slog.DiscardHandler))
 				expect.That(t, err == nil && got == want, "got %q, %v, want %q", got, err, want)
 				defer release()
 			}

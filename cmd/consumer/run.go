@@ -113,12 +113,15 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if err != nil {
 		return err
 	}
-	instance, release, err := f.name(cfg, log)
+	instance, others, release, err := f.name(cfg, log)
 	if err != nil {
 		return err
 	}
 	defer release()
-	consumer, err := consumer.New(cfg, consumer.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: cli.ReadBuild().Label(), File: &asRead, Level: level})
+	consumer, err := consumer.New(cfg, consumer.Options{
+		Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: cli.ReadBuild().Label(), File: &asRead, Level: level,
+		AnyPort: others > 0 && !cmd.Flags().Changed("metrics"),
+	})
 	if err != nil {
 		return err
 	}

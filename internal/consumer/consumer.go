@@ -39,6 +39,7 @@ type Options struct {
 	Limits   Limits               // of a bounded run
 	File     *config.Config       // as it was read, before the command line changed it; Reload compares with it. Defaults to the configuration.
 	Level    *slog.LevelVar       // of the logger, for Reload; nil when it cannot change
+	AnyPort  bool                 // serves metrics at a free port when that of metrics.listen is in use, as by another instance on the host
 }
 
 // Consumer is one pipeline in one process. Make it with New, run it once.
@@ -65,8 +66,9 @@ type Consumer struct {
 	keys     proof.Keyring
 	lines    *runLog // of a bounded run
 
-	latest *config.Config // the file, with what Reload has taken up since
-	level  *slog.LevelVar
+	latest  *config.Config // the file, with what Reload has taken up since
+	level   *slog.LevelVar
+	anyPort bool
 
 	announced announced
 
@@ -81,7 +83,7 @@ func NewRunID() string { return uuid.NewString() }
 func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	file := cmp.Or(opts.File, cfg)
 	cfg = opts.Limits.apply(cfg)
-	c := &Consumer{cfg: cfg, limits: opts.Limits, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now, latest: file, level: opts.Level}
+	c := &Consumer{cfg: cfg, limits: opts.Limits, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now, latest: file, level: opts.Level, anyPort: opts.AnyPort}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -256,27 +258,4 @@ type TopicsError struct{ Faults []string }
 // Error lists the faults and the command that creates what is missing.
 func (e *TopicsError) Error() string {
 	return "the topics do not fit; `consumer topics ensure` creates what is missing:\n  " + strings.Join(e.Faults, "\n  ")
-}
-
-// serve starts the metrics server, if there is to be one.
-func (c *Consumer) serve(ctx context.Context) (stop func(), err error) {
-	if c.cfg.Metrics.Listen == "" {
-		return func() {}, nil
-	}
-	server, err := telemetry.Listen(c.cfg.Metrics.Listen, c.registry, telemetry.Health{
-		Live: func() string { return "" },
-		Ready: func() string {
-			_, why := c.engine.Ready()
-			return cmp.Or(c.orders.ready(), why)
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.log.InfoContext(ctx, "metrics served", "address", server.Address())
-	// The server outlives ctx: the last figures are there while the consumer finishes.
-	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var wg sync.WaitGroup
-	wg.Go(func() { server.Run(serving, c.log) })
-	return func() { cancel(); wg.Wait() }, nil
 }
