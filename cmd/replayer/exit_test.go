@@ -104,6 +104,7 @@ func TestExit_of_an_execution(t *testing.T) {
 		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, cli.ExitStopped},
 		{"taken over", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", replay.ErrFenced), cli.ExitStopped},
 		{"taken over at once", replay.Result{}, fmt.Errorf("x: %w", replay.ErrFenced), cli.ExitRefused},
+		{"taken over amid the first", replay.Result{}, fmt.Errorf("%w; %w", replay.ErrFenced, replay.ErrUndecided), cli.ExitStopped},
 		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), cli.ExitInterrupted},
 	} {
 		got, _ := codeOf(ending(c.result, c.err))

@@ -217,7 +217,7 @@ func ending(result replay.Result, err error) error {
 	switch {
 	case err != nil && errors.Is(err, context.Canceled):
 		return err
-	case errors.Is(err, replay.ErrFenced) && result.Transactions == 0:
+	case errors.Is(err, replay.ErrFenced) && result.Transactions == 0 && !errors.Is(err, replay.ErrUndecided):
 		return exit(cli.ExitRefused, err)
 	case stopped, isCancelled(err), errors.Is(err, replay.ErrFenced):
 		return exit(cli.ExitStopped, err)

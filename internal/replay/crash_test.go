@@ -84,7 +84,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			second := must.Get(w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")}))(t)
 			revive()
 			dies := <-end
-			expect.That(t, errors.Is(dies.err, ErrFenced), "the killed replayer ended with %v, want ErrFenced", dies.err)
+			expect.That(t, errors.Is(dies.err, ErrFenced) && errors.Is(dies.err, ErrUndecided), "the killed replayer ended with %v, want ErrFenced and ErrUndecided", dies.err)
 			first := dies.result
 			expect.That(t, first.Reinjected == int(afterBatches)*batchLetters && first.Reinjected+second.Reinjected == batchLetters+20, "first %d, second %d put back", first.Reinjected, second.Reinjected)
 			w.allOnce(batchLetters + 20)

@@ -27,6 +27,7 @@ type execution struct {
 	transactions int // committed
 	left         Untouched
 	begun        bool
+	undecided    int // letters of a transaction of which nobody knows whether it was committed, until the next session has read the states
 }
 
 // task is what an execution does: [replaying] or [changing].
@@ -67,6 +68,9 @@ func (x *execution) run(ctx context.Context) error {
 	x.op.lease, l.job = l, x.job
 	defer l.release(ctx)
 	err := x.cancelled(x.service.persist(ctx, l, x.session, x.task.lostBroker))
+	if err != nil && x.undecided > 0 {
+		err = fmt.Errorf("%w; %w, with %d dead letters: replayer list shows their statuses", err, ErrUndecided, x.undecided)
+	}
 	l.endJob(ctx, x.counts(), err)
 	return err
 }
@@ -78,6 +82,7 @@ func (x *execution) session(ctx context.Context) error {
 		return err
 	}
 	defer w.close()
+	x.undecided = 0
 	begun, err := x.task.start(ctx, st)
 	if err != nil {
 		return err
@@ -272,6 +277,9 @@ func (s *session) write(ctx context.Context, b *batch) error {
 	var behind *batch
 	for len(b.staged) > 0 {
 		refused, err := s.writer.commitEncoded(ctx, b.encoded)
+		if s.writer.undecided {
+			s.undecided = len(b.staged)
+		}
 		if err != nil {
 			return err
 		}

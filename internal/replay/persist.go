@@ -28,7 +28,7 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 	for wait := brokerPause; ; {
 		began := time.Now()
 		err := session(ctx)
-		if cause := context.Cause(ctx); err != nil && (isCancelled(cause) || errors.Is(cause, errUnsigned) || errors.Is(cause, ErrFenced)) {
+		if cause := context.Cause(ctx); err != nil && ends(cause) {
 			return cause
 		}
 		if errors.Is(err, ErrLeased) && l.state.waits(time.Now()) {
@@ -52,13 +52,18 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 		s.log.Warn("the broker is lost; waiting for it", "error", err, "again_in", wait)
 		lostBroker(err)
 		if paused := kafka.Pause(ctx, wait); paused != nil {
-			if cause := context.Cause(ctx); isCancelled(cause) {
+			if cause := context.Cause(ctx); ends(cause) {
 				return cause
 			}
 			return err
 		}
 		wait = min(2*wait, longestPause)
 	}
+}
+
+// ends reports whether a context was cancelled by the lease of the command (see [lease.renewals] and [job.hear]).
+func ends(cause error) bool {
+	return isCancelled(cause) || errors.Is(cause, errUnsigned) || errors.Is(cause, ErrFenced)
 }
 
 // lost reports whether a new session can do better: nobody answered, or not in time, or the cluster is moving its

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,15 @@ func TestLease_C4_whoWasTakenOverEnds(t *testing.T) {
 			expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on vm") && len(w.sent()) == 1, "%v", err)
 		})
 	}
+}
+
+// A replayer that lost the broker, and is taken over while it waits for it, says by whom.
+func TestPersist_C4_namesWhoTookOver(t *testing.T) {
+	w := parallel(t)
+	s := w.service()
+	l := s.newLease(operation{})
+	err := s.persist(w.ctx(), l, func(context.Context) error { return errLost }, func(error) { l.end(&takenOverError{isBobs, ErrFenced}) })
+	expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on vm"), "%v", err)
 }
 
 // said is a log that tells of each line.

@@ -42,6 +42,9 @@ func TransactionalID(source string) string { return "switchback-replayer-" + sou
 // The next one to start settles it.
 var errLost = errors.New("the broker was lost")
 
+// ErrUndecided marks an execution that ended before it learned whether its last transaction was committed. Match it with errors.Is.
+var ErrUndecided = errors.New("whether the last transaction was committed is not known")
+
 // writer is the one that may write for a source topic, until another one starts.
 type writer struct {
 	service *Service
@@ -49,6 +52,8 @@ type writer struct {
 	trail   *trail
 	files   *statedir.Writer    // nil keeps states in topics
 	written map[partition]int64 // last offset written, committed or not
+
+	undecided bool // nobody knows whether the last transaction was committed
 }
 
 // startWriter fences every earlier replayer of the source topic and ends its open transaction; then it reads the
@@ -183,6 +188,7 @@ func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *st
 		// Whether it was committed is not known, so nothing more is said to the broker: an abort could
 		// undo nothing, but it would take the id back from a replayer that started meanwhile. The next
 		// one to start, or the broker after the transaction's timeout, settles it.
+		w.undecided = true
 		return nil, w.timedOut(fmt.Errorf("commit a replay transaction: %w", named(kafka.DeniedTransactionalID(TransactionalID(w.service.cfg.Source.Topic), err))), began)
 	}
 	return nil, nil
