@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -27,7 +28,7 @@ func noEnv(string) string { return "" }
 func TestBlocks_configurations_load(t *testing.T) {
 	for _, b := range blocks(t) {
 		if b.has("access") {
-			_, err := config.ParseAccess(b.page, []byte(b.text))
+			_, err := access.Parse(b.page, []byte(b.text))
 			expect.That(t, err == nil, "%s: %v", b, err)
 		}
 		if !b.has("config") && !b.has("fragment") {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/console"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
@@ -54,7 +53,7 @@ func (a *app) gate(f *serveFlags) (*access.Gate, error) {
 	if a.by != "" {
 		return nil, usage("--actor and --access: with --access the audit trail names who signed in; leave --actor out")
 	}
-	who, err := config.LoadAccess(f.access)
+	who, err := access.Load(f.access)
 	if err != nil {
 		return nil, exit(cli.ExitUsage, err)
 	}

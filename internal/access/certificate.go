@@ -7,13 +7,11 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // keyPair is the certificate of the console. Certificates are renewed while it runs: changed files are read again.
 type keyPair struct {
-	files config.ServerTLS
+	files ServerTLS
 	log   *slog.Logger
 
 	mu      sync.Mutex // guards what follows
@@ -21,7 +19,7 @@ type keyPair struct {
 	pair    *tls.Certificate
 }
 
-func readKeyPair(files config.ServerTLS, log *slog.Logger) (*keyPair, error) {
+func readKeyPair(files ServerTLS, log *slog.Logger) (*keyPair, error) {
 	k := &keyPair{files: files, log: log}
 	if err := k.read(); err != nil {
 		return nil, err

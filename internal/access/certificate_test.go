@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
 // certify writes a new certificate with its key; it is renewed at a time of its own.
-func certify(t *testing.T, files config.ServerTLS, serial int64) {
+func certify(t *testing.T, files ServerTLS, serial int64) {
 	t.Helper()
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	about := &x509.Certificate{SerialNumber: big.NewInt(serial), DNSNames: []string{"dlq.example"}, NotAfter: time.Now().Add(time.Hour)}
@@ -36,7 +35,7 @@ func certify(t *testing.T, files config.ServerTLS, serial int64) {
 // A certificate that is renewed counts at the next connection. While its files are missing or do not belong together, the former one stays.
 func TestTLS_S4_6_renews_the_certificate(t *testing.T) {
 	dir := t.TempDir()
-	files := config.ServerTLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
+	files := ServerTLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
 	_, err := readKeyPair(files, slog.New(slog.DiscardHandler))
 	expect.That(t, err != nil, "there is no file")
 	certify(t, files, 1)

@@ -10,28 +10,25 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // Identity is who sends a request.
 type Identity struct {
 	Name     string
-	Role     config.Role
+	Role     Role
 	SignedIn bool // by a token, in a session that can be ended
 }
 
 // MayChange reports whether the role is one that replays dead letters and changes their state.
-func (i Identity) MayChange() bool { return i.Role == config.RoleReplay || i.Role == config.RoleEdit }
+func (i Identity) MayChange() bool { return i.Role == RoleReplay || i.Role == RoleEdit }
 
 // MayEdit reports whether the role is one that changes the bytes of dead letters, too.
-func (i Identity) MayEdit() bool { return i.Role == config.RoleEdit }
+func (i Identity) MayEdit() bool { return i.Role == RoleEdit }
 
 // Hides returns the paths of the fields that somebody may not see; nil is none.
 func (g *Gate) Hides(who Identity) [][]string {
@@ -43,21 +40,21 @@ func (g *Gate) Hides(who Identity) [][]string {
 
 // MayExport reports whether somebody may take dead letters out, as JSON and bytes.
 func (g *Gate) MayExport(who Identity) bool {
-	return slices.Index(config.Roles(), who.Role) >= slices.Index(config.Roles(), g.exports)
+	return who.Role.atLeast(g.exports)
 }
 
 // Gate decides about each request. It is owned by one console and safe for concurrent use.
 type Gate struct {
 	local    *Identity // everybody at this machine; nil when there are people
 	url      *url.URL  // nil when local
-	roles    map[string]config.Role
+	roles    map[string]Role
 	tokens   map[[sha256.Size]byte]string // names
 	proxies  []netip.Prefix
 	header   string // in which a proxy names who asks
-	others   config.Role
-	exports  config.Role // the least that takes dead letters out
-	hides    [][]string  // members of the paths that only the role edit sees
-	keys     *keyPair    // nil without a certificate
+	others   Role
+	exports  Role       // the least that takes dead letters out
+	hides    [][]string // members of the paths that only the role edit sees
+	keys     *keyPair   // nil without a certificate
 	now      func() time.Time
 	log      *slog.Logger
 	formKey  [32]byte
@@ -70,7 +67,7 @@ type Gate struct {
 // Loopback returns the gate of a console that only programs and people at the same machine reach, all in one name.
 func Loopback(name string) *Gate {
 	g := newGate(time.Now, slog.New(slog.DiscardHandler))
-	g.local = &Identity{Name: name, Role: config.RoleEdit}
+	g.local = &Identity{Name: name, Role: RoleEdit}
 	return g
 }
 
@@ -78,11 +75,11 @@ func Loopback(name string) *Gate {
 const minToken = 22
 
 // New returns the gate that a file describes. It reads the tokens and the certificate; all that is wrong with them is in the error.
-func New(c *config.Access, now func() time.Time, log *slog.Logger) (*Gate, error) {
+func New(c *File, now func() time.Time, log *slog.Logger) (*Gate, error) {
 	g := newGate(now, log)
 	g.header, g.others, g.exports = c.Proxy.UserHeader, c.Proxy.Others, c.Export
 	for _, path := range c.Mask {
-		g.hides = append(g.hides, config.PathMembers(path))
+		g.hides = append(g.hides, PathMembers(path))
 	}
 	var wrong []error
 	note := func(err error) {
@@ -94,7 +91,7 @@ func New(c *config.Access, now func() time.Time, log *slog.Logger) (*Gate, error
 	g.url, err = url.Parse(c.URL)
 	note(err)
 	for _, text := range c.Proxy.Addresses {
-		network, err := config.ParseNetwork(text)
+		network, err := parseNetwork(text)
 		note(err)
 		g.proxies = append(g.proxies, network)
 	}
@@ -112,12 +109,12 @@ func New(c *config.Access, now func() time.Time, log *slog.Logger) (*Gate, error
 }
 
 func newGate(now func() time.Time, log *slog.Logger) *Gate {
-	g := &Gate{roles: map[string]config.Role{}, tokens: map[[sha256.Size]byte]string{}, sessions: map[string]session{}, now: now, log: log, failures: newFailures(now)}
+	g := &Gate{roles: map[string]Role{}, tokens: map[[sha256.Size]byte]string{}, sessions: map[string]session{}, now: now, log: log, failures: newFailures(now)}
 	_, _ = rand.Read(g.formKey[:]) // it ends the program rather than fail
 	return g
 }
 
-func (g *Gate) addToken(p config.Person) error {
+func (g *Gate) addToken(p Person) error {
 	secret, err := p.Token()
 	if err != nil {
 		return err
@@ -214,7 +211,7 @@ func (g *Gate) trusts(from netip.Addr) bool {
 
 // as refuses somebody who may do nothing.
 func (g *Gate) as(who Identity) (Identity, error) {
-	if who.Role == config.RoleNone {
+	if who.Role == RoleNone {
 		return Identity{}, denied(Refused, "%s may not use this console; whoever runs it can list them", who.Name)
 	}
 	return who, nil

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -32,7 +31,7 @@ func opened(t *testing.T, text string) (*Gate, *clock) {
 	t.Setenv("BOB", bobsToken)
 	t.Setenv("EVE", evesToken)
 	c := &clock{time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)}
-	a := must.Get(config.ParseAccess("access.yaml", []byte(text)))(t)
+	a := must.Get(Parse("access.yaml", []byte(text)))(t)
 	return must.Get(New(a, c.read, slog.New(slog.DiscardHandler)))(t), c
 }
 
@@ -181,7 +180,7 @@ func TestNew_S4_6_refuses_tokens_that_prove_nothing(t *testing.T) {
 		"{name: a, role: read, token_file: /nowhere}":                                             "the token of a: token_file: open /nowhere",
 		"{name: a, role: read, token_env: ANNA}, {name: b, role: read, token_file: " + file + "}": "a and b have the same token",
 	} {
-		a := must.Get(config.ParseAccess("f", []byte("url: http://localhost\npeople: ["+people+"]\n")))(t)
+		a := must.Get(Parse("f", []byte("url: http://localhost\npeople: ["+people+"]\n")))(t)
 		_, err := New(a, time.Now, slog.New(slog.DiscardHandler))
 		expect.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "hunter2") && !strings.Contains(err.Error(), annasToken),
 			"%s: %v", people, err)

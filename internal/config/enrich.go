@@ -184,7 +184,7 @@ type SQLLookup struct {
 
 // DSN reads the connection string from where it is kept. path names the keys in errors.
 func (s SQLLookup) DSN(path string) (Secret, error) {
-	return readSecret(path+".dsn", "connection string", s.DSNEnv, s.DSNFile)
+	return ReadSecret(path+".dsn", "connection string", s.DSNEnv, s.DSNFile)
 }
 
 // fillBreakers gives each breaker the values of its preset that were not written.

@@ -57,7 +57,7 @@ func (s SASL) Enabled() bool { return s.Mechanism != MechanismNone }
 // than needed. The error names the variable or file, never what it holds.
 func (s SASL) Credentials() (username string, password Secret, err error) {
 	username, userErr := readUsername("kafka.sasl", s.Username, s.UsernameEnv)
-	password, passErr := readSecret("kafka.sasl.password", "password", s.PasswordEnv, s.PasswordFile)
+	password, passErr := ReadSecret("kafka.sasl.password", "password", s.PasswordEnv, s.PasswordFile)
 	return username, password, errors.Join(userErr, passErr)
 }
 
@@ -140,10 +140,10 @@ func (r SchemaRegistry) Credentials() (c RegistryCredentials, err error) {
 	var userErr, secretErr error
 	switch {
 	case r.TokenEnv != "" || r.TokenFile != "":
-		c.Token, secretErr = readSecret(key+".token", "token", r.TokenEnv, r.TokenFile)
+		c.Token, secretErr = ReadSecret(key+".token", "token", r.TokenEnv, r.TokenFile)
 	case r.Username != "" || r.UsernameEnv != "":
 		c.Username, userErr = readUsername(key, r.Username, r.UsernameEnv)
-		c.Password, secretErr = readSecret(key+".password", "password", r.PasswordEnv, r.PasswordFile)
+		c.Password, secretErr = ReadSecret(key+".password", "password", r.PasswordEnv, r.PasswordFile)
 	}
 	return c, errors.Join(userErr, secretErr)
 }
@@ -200,9 +200,9 @@ func readUsername(key, username, variable string) (string, error) {
 	return user, nil
 }
 
-// readSecret reads a secret from a file or, without one, from an environment variable. key is that of the two keys without
+// ReadSecret reads a secret from a file or, without one, from an environment variable. key is that of the two keys without
 // _env and _file, what names the secret.
-func readSecret(key, what, variable, file string) (Secret, error) {
+func ReadSecret(key, what, variable, file string) (Secret, error) {
 	if file == "" {
 		secret := os.Getenv(variable)
 		if secret == "" {

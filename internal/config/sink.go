@@ -66,7 +66,7 @@ type PostGISSink struct {
 
 // DSN reads the connection string from where it is kept.
 func (s PostGISSink) DSN() (Secret, error) {
-	return readSecret("sink.postgis.dsn", "connection string", s.DSNEnv, s.DSNFile)
+	return ReadSecret("sink.postgis.dsn", "connection string", s.DSNEnv, s.DSNFile)
 }
 
 // mostName is how much of a name PostgreSQL keeps; what is longer it cuts without an error.

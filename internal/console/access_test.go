@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/access"
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -29,7 +28,7 @@ const annasToken, bobsToken = "anna-anna-anna-anna-anna", "bob-bob-bob-bob-bob-b
 // gateOf returns the gate of a file.
 func gateOf(t *testing.T, text string) *access.Gate {
 	t.Helper()
-	a := must.Get(config.ParseAccess("access.yaml", []byte(text)))(t)
+	a := must.Get(access.Parse("access.yaml", []byte(text)))(t)
 	return must.Get(access.New(a, time.Now, slog.New(slog.DiscardHandler)))(t)
 }
 

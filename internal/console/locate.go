@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/access"
 )
 
 // locate finds the bytes of the value at an RFC 6901 path in a JSON text.
@@ -15,7 +15,7 @@ func locate(text []byte, path string) (from, to int, found bool) {
 		return 0, 0, false
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	for _, name := range config.PathMembers(path) {
+	for _, name := range access.PathMembers(path) {
 		if !enter(d, name) {
 			return 0, 0, false
 		}

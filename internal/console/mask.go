@@ -13,7 +13,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/access"
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
@@ -83,7 +82,7 @@ func (m mask) single(path, text string) bool {
 // covers reports whether a path in a value is hidden: a rule counts wherever it occurs, also in collections and envelopes. Numbers in a path
 // may be places in lists, which rules do not count.
 func (m mask) covers(path string) bool {
-	members := config.PathMembers("/" + strings.TrimPrefix(path, "/"))
+	members := access.PathMembers("/" + strings.TrimPrefix(path, "/"))
 	if m.within(members) {
 		return true
 	}

@@ -1,4 +1,4 @@
-package config
+package access
 
 import (
 	"strings"
@@ -8,12 +8,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
-func TestParseAccess_S4_6_says_what_is_wrong_and_where(t *testing.T) {
+func TestParse_S4_6_says_what_is_wrong_and_where(t *testing.T) {
 	const site, tls = "url: https://dlq.example.org\n", "tls: {cert_file: c.pem, key_file: k.pem}\n"
 	const anna = "people: [{name: anna, role: replay, token_env: ANNA}]\n"
 	const proxy = "proxy: {addresses: [10.0.0.7], user_header: X-User}\n"
-	all := messages{}
-	defer all.golden(t, "access")
 	for _, c := range [][2]string{
 		{"", "url: is mandatory"},
 		{site + tls, "people: nobody may use the console"},
@@ -49,19 +47,18 @@ func TestParseAccess_S4_6_says_what_is_wrong_and_where(t *testing.T) {
 		{site + tls + anna + "export: admin\n", "f.yaml:4:9: export: "},
 		{"url: [", "f.yaml:1:"},
 	} {
-		_, err := ParseAccess("f.yaml", []byte(c[0]))
-		all.add(c[0], err)
+		_, err := Parse("f.yaml", []byte(c[0]))
 		if err == nil || !strings.Contains(err.Error(), c[1]) || strings.Contains(err.Error(), "pipeline") {
 			t.Errorf("%s\nwant %q in %v", c[0], c[1], err)
 		}
 	}
 }
 
-func TestParseAccess_S4_6_reads_who_may(t *testing.T) {
-	a := must.Get(ParseAccess("f.yaml", []byte("url: http://localhost:8480\npeople: [{name: anna, role: replay, token_env: ANNA}]\n")))(t)
+func TestParse_S4_6_reads_who_may(t *testing.T) {
+	a := must.Get(Parse("f.yaml", []byte("url: http://localhost:8480\npeople: [{name: anna, role: replay, token_env: ANNA}]\n")))(t)
 	p := a.People[0]
 	expect.That(t, a.URL == "http://localhost:8480" && p.Name == "anna" && p.Role == RoleReplay && p.TokenEnv == "ANNA" && !a.Proxy.Enabled() && a.Proxy.Others == RoleNone, "%+v", a)
-	a = must.Get(ParseAccess("f.yaml", []byte("url: https://d.example/\nproxy: {addresses: [10.0.0.7, 'fd00::/64'], user_header: X-User, others: read}\n")))(t)
+	a = must.Get(Parse("f.yaml", []byte("url: https://d.example/\nproxy: {addresses: [10.0.0.7, 'fd00::/64'], user_header: X-User, others: read}\n")))(t)
 	if p := a.Proxy; !p.Enabled() || p.UserHeader != "X-User" || p.Others != RoleRead {
 		t.Errorf("%+v", a)
 	}
