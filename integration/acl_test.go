@@ -142,13 +142,20 @@ func testAnyDLQ(t *testing.T, kafka *guarded) {
 		return 0
 	})
 	w.grant(all...)
+	_, listed := replayer("groups", "-o", "json")
+	group := regexp.MustCompile(`"id": ?"([0-9a-f]{12})"`).FindStringSubmatch(listed)
+	must.That(t, group != nil, "no group: %s", listed)
 	replay := []string{"--limit", "1", "--execute", "--create-topics", "--origin", target, "--reason", "a test"}
 	for _, p := range all {
 		w.take(p)
 		if p.op == acls.Create {
 			w.asAdmin(func() { _ = w.log.Delete(w.ctx, p.grant.Name) }) // the command makes it again, where it may
 		}
-		code, text := replayer("replay", replay...)
+		command, args := "replay", replay
+		if p.grant.Resource == acls.TransactionalID && strings.HasSuffix(p.grant.Name, "-control") {
+			command, args = "note", []string{group[1], "somebody looks at it"}
+		}
+		code, text := replayer(command, args...)
 		if refused := code != 0; refused != (p.grant.When(p.op) != acls.Seen) {
 			t.Errorf("without %v: %d %s", p, code, text)
 		} else if refused && !w.denial(p).MatchString(text) {

@@ -20,7 +20,7 @@ func (a *app) note() *cobra.Command {
 		Short: "Write a note on a group of dead letters",
 		Long: fmt.Sprintf(`Write a note on a group, which replayer groups and the web console show with who wrote it and when. It takes the place of the
 note before, and acts at once, without --execute. Notes are kept in the control topic, and each has an audit event. They have at
-most %d bytes. To write one needs the permissions of consumer pause.`, control.MaxNote),
+most %d bytes. On a pipeline's groups they need the permissions of consumer pause; for another DLQ, replayer acls lists all.`, control.MaxNote),
 		Args: func(_ *cobra.Command, args []string) error {
 			if remove && len(args) == 1 || !remove && len(args) == 2 && strings.TrimSpace(args[1]) != "" {
 				return nil

@@ -104,6 +104,7 @@ func TestOfDLQ_S4_15_namesWhatTheReplayerKeepsAndWhereLettersGo(t *testing.T) {
 		{RoleReplayerWrite, Topic, "payments", "Read Write DescribeConfigs"},
 		{RoleReplayerWrite, Group, "app", "Describe"},
 		{RoleReplayerWrite, TransactionalID, "switchback-replayer-payments.DLT", "Write"},
+		{RoleReplayerWrite, TransactionalID, "payments.DLT.replayer-control", "Write"},
 		{RoleRun, Topic, "payments.DLT", ""},
 	} {
 		expect.Equal(t, line(OfDLQ(cfg, c.role, to), c.resource, c.name), c.want, c.role, c.resource, c.name, "needs")

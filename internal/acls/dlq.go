@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -54,6 +55,7 @@ func (g *grants) dlqWrites(c *config.Config, to Targets) {
 		for _, topic := range []string{c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control} {
 			g.topic(topic, Create, Write)
 		}
+		g.add(TransactionalID, Literal, control.TransactionalID(c), Write) // notes on groups
 	}
 	g.add(TransactionalID, Literal, replay.TransactionalID(c.Source.Topic), Write)
 	for _, topic := range to.Topics {

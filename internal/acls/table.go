@@ -2,6 +2,7 @@ package acls
 
 import (
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
@@ -139,7 +140,7 @@ func (g *grants) control(c *config.Config) {
 	g.topic(c.Topics.Control, Read, Write)
 	g.topic(c.Topics.Audit, Write)
 	if c.Delivery == config.DeliveryExactlyOnce {
-		g.add(TransactionalID, Literal, c.Source.Group+"-control", Write)
+		g.add(TransactionalID, Literal, control.TransactionalID(c), Write)
 	}
 }
 

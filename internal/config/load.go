@@ -154,7 +154,7 @@ func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) 
 // nameAfter names after a DLQ what the replayer keeps about it. The DLQ stands in for the source, after which a pipeline's replayers are
 // named that keep each other from writing.
 func (c *Config) nameAfter(dlq string) {
-	c.Pipeline.ID, c.Source.Topic = dlq, dlq
+	c.Pipeline.ID, c.Source.Topic, c.Source.Group = dlq, dlq, dlq+".replayer"
 	c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control = dlq+".replayer-status", dlq+".replayer-audit", dlq+".replayer-control"
 }
 

@@ -151,7 +151,10 @@ func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event, 
 	return w.produced(client.ProduceSync(ctx, present(event, order)...))
 }
 
-func (w *Writer) transactionalID() string { return w.cfg.Source.Group + "-control" }
+// TransactionalID is the transactional id under which orders and notes are written.
+func TransactionalID(c *config.Config) string { return c.Source.Group + "-control" }
+
+func (w *Writer) transactionalID() string { return TransactionalID(w.cfg) }
 
 // produced gives the first error, with the topic that was not allowed.
 func (w *Writer) produced(results kgo.ProduceResults) error {
