@@ -33,7 +33,7 @@ func startContainer(ctx context.Context, download bool) (*Broker, error) {
 	if image == "" {
 		image = defaultImage
 	}
-	bound, args := testrun.Patient(startBound), []string{"run", containerProgram}
+	bound, args := testrun.Patient(startBound), []string{"run", "-tags", "container", containerProgram}
 	if download {
 		bound, args = testrun.Patient(downloadBound), append(args, "-download")
 	}

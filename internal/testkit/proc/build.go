@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -16,9 +17,9 @@ type Binaries map[string]string
 // EnvCommands names a folder with commands that are built already. .ci/run builds them once for all packages.
 const EnvCommands = "SWITCHBACK_TEST_COMMANDS"
 
-// Build compiles the named commands of cmd/ into dir, with the race detector if the test itself has it. An error holds
-// the compiler's output. Without the race detector, Build takes the commands from the folder in SWITCHBACK_TEST_COMMANDS
-// if it is set, and makes links to them in dir.
+// Build compiles the named commands of cmd/ and makes links to them in dir, with the race detector if the test itself has it. The
+// commands stay in the cache of the go command, which links them once for all tests. An error holds the compiler's output.
+// Without the race detector, Build takes the commands from the folder in SWITCHBACK_TEST_COMMANDS if it is set.
 func Build(ctx context.Context, dir string, names ...string) (Binaries, error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {
@@ -27,31 +28,13 @@ func Build(ctx context.Context, dir string, names ...string) (Binaries, error) {
 	if err := statSources(root); err != nil {
 		return nil, err
 	}
-	if from := os.Getenv(EnvCommands); from != "" && !raceEnabled {
-		return prebuilt(from, dir, names)
-	}
-	args := []string{"build", "-o", dir + string(os.PathSeparator)}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	built := Binaries{}
-	for _, name := range names {
-		args = append(args, "./cmd/"+name)
-		built[name] = filepath.Join(dir, name)
-	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return built, nil
-}
-
-// prebuilt links the commands of a folder into dir.
-func prebuilt(from, dir string, names []string) (Binaries, error) {
+	from := os.Getenv(EnvCommands)
 	built := Binaries{}
 	for _, name := range names {
 		command, err := filepath.Abs(filepath.Join(from, name))
+		if from == "" || raceEnabled {
+			command, err = cached(ctx, root, name)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -64,6 +47,34 @@ func prebuilt(from, dir string, names []string) (Binaries, error) {
 		}
 	}
 	return built, nil
+}
+
+// cached compiles a command and returns where it lies in the cache of the go command. `go run` keeps what it links, and runs it from
+// there the next time.
+func cached(ctx context.Context, root, name string) (string, error) {
+	command, err := compiled(ctx, root, name)
+	if err == nil {
+		command, err = compiled(ctx, root, name)
+	}
+	return command, err
+}
+
+// compiled is the path from which `go run` runs a command.
+func compiled(ctx context.Context, root, name string) (string, error) {
+	args := []string{"run", "-exec", "echo"}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	args = append(args, "./cmd/"+name)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = root
+	var says bytes.Buffer
+	cmd.Stderr = &says
+	path, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, says.Bytes())
+	}
+	return strings.TrimSpace(string(path)), nil
 }
 
 // moduleRoot is the folder of the module's go.mod.

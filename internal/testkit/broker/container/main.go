@@ -1,5 +1,7 @@
+//go:build container
+
 // Command container starts one Kafka node in a container, with testcontainers-go. The package broker runs it as a
-// process, so that no test binary links the Docker client.
+// process, so that no test binary links the Docker client, and with the build tag container, so that `go test ./...` does not compile it.
 //
 // Usage: container [-download] -bound DURATION IMAGE. The first line of standard input is a JSON object with the
 // environment of the container; ADVERTISED in a value stands for the address that clients use. The command prints the
