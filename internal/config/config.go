@@ -113,19 +113,6 @@ func (c Config) YAML() ([]byte, error) {
 	return out, nil
 }
 
-// MarshalJSON writes the configuration with the same keys as its YAML file.
-func (c Config) MarshalJSON() ([]byte, error) {
-	text, err := c.YAML()
-	if err != nil {
-		return nil, err
-	}
-	out, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return nil, fmt.Errorf("write configuration as JSON: %w", err)
-	}
-	return out, nil
-}
-
 // Metrics says where the process shows its state.
 type Metrics struct {
 	// Listen is host:port for /metrics, /healthz and /readyz; "" turns them off. Defaults to 127.0.0.1:9464.

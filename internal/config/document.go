@@ -23,24 +23,18 @@ const maxBrackets = 200
 // maxKeys bounds the keys of a file: the parser copies a mapping for each of its keys. A file of 64 KiB has some thousands.
 const maxKeys = 10_000
 
-// readDocument parses text into its one YAML document. What is wrong with the text itself goes to
-// report, and the node is nil.
-func readDocument(text []byte, report func(line, column int, message, fix string)) ast.Node {
+// reporter is told what is wrong with a text itself, and what to do about it.
+type reporter = func(line, column int, message, fix string)
+
+// readDocument parses text into its one YAML document. What is wrong with the text itself goes to report, and the node is nil.
+func readDocument(text []byte, report reporter) ast.Node {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if len(text) > maxFileBytes {
 		report(1, 1, fmt.Sprintf("the file has %d bytes", len(text)), fmt.Sprintf("keep it within %d", maxFileBytes))
 		return nil
 	}
-	if line, column, bad := unreadable(text); bad {
-		report(line, column, "a character that YAML does not allow (not UTF-8, or a control character)", "save the file as UTF-8 text")
-		return nil
-	}
-	if line, column, bad := tooManyBrackets(text); bad {
-		report(line, column, fmt.Sprintf("more than %d brackets are open, or hyphens in one line", maxBrackets), "close what is open, or write it flatter")
-		return nil
-	}
-	if n := countKeys(text); n > maxKeys {
-		report(1, 1, fmt.Sprintf("the file has about %d keys", n), fmt.Sprintf("keep it within %d", maxKeys))
+	if line, column, message, fix := scan(text); message != "" {
+		report(line, column, message, fix)
 		return nil
 	}
 	file, err := parse(text)
@@ -67,7 +61,7 @@ func parse(text []byte) (file *ast.File, err error) {
 	return parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 }
 
-func reportSyntax(err error, report func(line, column int, message, fix string)) {
+func reportSyntax(err error, report reporter) {
 	const fix = "fix the YAML here; nothing below it was read"
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) {
@@ -86,7 +80,7 @@ func reportSyntax(err error, report func(line, column int, message, fix string))
 }
 
 // onlyDocument returns the body of the only document; nil, without a report, for an empty file.
-func onlyDocument(file *ast.File, report func(line, column int, message, fix string)) ast.Node {
+func onlyDocument(file *ast.File, report reporter) ast.Node {
 	var body ast.Node
 	for _, doc := range file.Docs {
 		switch {
@@ -102,61 +96,40 @@ func onlyDocument(file *ast.File, report func(line, column int, message, fix str
 	return body
 }
 
-// unreadable finds the first byte that is no UTF-8 or a control character that YAML forbids.
-func unreadable(text []byte) (line, column int, bad bool) {
+// scan finds what the YAML parser must not be given: characters that YAML forbids, and so many open brackets, lists begun in one line or
+// keys that its time, which grows with the square of their number, would be long. Those in texts count too, which does no harm: texts
+// close what they open, or have few.
+func scan(text []byte) (line, column int, message, fix string) {
 	line, column = 1, 1
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		switch {
-		case r == utf8.RuneError && size == 1, unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' && r != '\u0085':
-			return line, column, true
-		case r == '\n':
-			line, column = line+1, 0
-		}
-		column++
-		text = text[size:]
-	}
-	return 0, 0, false
-}
-
-// tooManyBrackets finds where more brackets are open, or more lists begun in one line, than any
-// file needs: the time of the YAML parser grows with the square of their number. Those in texts
-// count too, which does no harm: texts close what they open, or have few.
-func tooManyBrackets(text []byte) (line, column int, bad bool) {
-	line, column = 1, 1
-	open, begun := 0, 0
-	for _, b := range text {
-		switch b {
+	open, begun, keys := 0, 0, 0
+	for i, r := range string(text) {
+		switch r {
 		case '-':
 			begun++
 		case '[', '{':
 			open++
 		case ']', '}':
 			open = max(open-1, 0)
-		case '\n':
-			line, column, begun = line+1, 0, 0
+		case ':', '?':
+			if i+1 == len(text) || strings.IndexByte(" \t\r\n,[]{}", text[i+1]) >= 0 {
+				keys++
+			}
 		}
-		if open > maxBrackets || begun > maxBrackets {
-			return line, column, true
+		bad := r == utf8.RuneError && !bytes.HasPrefix(text[i:], []byte("\ufffd"))
+		switch {
+		case bad || unicode.IsControl(r) && !strings.ContainsRune("\n\r\t\u0085", r):
+			return line, column, "a character that YAML does not allow (not UTF-8, or a control character)", "save the file as UTF-8 text"
+		case open > maxBrackets || begun > maxBrackets:
+			return line, column, fmt.Sprintf("more than %d brackets are open, or hyphens in one line", maxBrackets), "close what is open, or write it flatter"
+		case r == '\n':
+			line, column, begun = line+1, 0, 0
 		}
 		column++
 	}
-	return 0, 0, false
-}
-
-// countKeys counts what can be the end of a key: a colon before white space, a comma, a bracket or the end, and a question mark
-// in front of white space. Those in texts count too.
-func countKeys(text []byte) int {
-	n := 0
-	for i, b := range text {
-		if b != ':' && b != '?' {
-			continue
-		}
-		if i+1 == len(text) || strings.IndexByte(" \t\r\n,[]{}", text[i+1]) >= 0 {
-			n++
-		}
+	if keys > maxKeys {
+		return 1, 1, fmt.Sprintf("the file has about %d keys", keys), fmt.Sprintf("keep it within %d", maxKeys)
 	}
-	return n
+	return 0, 0, "", ""
 }
 
 // start is where a node begins. The token of a mapping is its first colon, so its first key is taken.
@@ -178,24 +151,14 @@ func start(n ast.Node) (line, column int) {
 // lostTab finds the first plain text, a key or a value, that has a tab inside and was read without it: "a<tab>b" as "ab", where YAML
 // keeps it. What is in quotes or in a block text keeps its tabs.
 func lostTab(body ast.Node) (line, column int, found bool) {
-	if body != nil {
-		ast.Walk(tabFinder(func(t *token.Token) {
-			if !found && t.Position != nil {
-				line, column, found = t.Position.Line, t.Position.Column, true
-			}
-		}), body)
+	if body == nil {
+		return 0, 0, false
 	}
-	return line, column, found
-}
-
-// tabFinder is told the token of each such text.
-type tabFinder func(*token.Token)
-
-// Visit looks at one node.
-func (f tabFinder) Visit(n ast.Node) ast.Visitor {
-	if s, ok := n.(*ast.StringNode); ok && s.Token.Type == token.StringType &&
-		strings.Contains(strings.TrimSpace(s.Token.Origin), "\t") && !strings.Contains(s.Value, "\t") {
-		f(s.Token)
+	for _, n := range ast.Filter(ast.StringType, body) {
+		s, ok := n.(*ast.StringNode)
+		if ok && s.Token.Type == token.StringType && strings.Contains(strings.TrimSpace(s.Token.Origin), "\t") && !strings.Contains(s.Value, "\t") {
+			return s.Token.Position.Line, s.Token.Position.Column, true
+		}
 	}
-	return f
+	return 0, 0, false
 }

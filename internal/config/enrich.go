@@ -1,8 +1,9 @@
 package config
 
 import (
+	"iter"
 	"math"
-	"time"
+	"reflect"
 )
 
 // EnrichStep asks a remote service about a feature and writes parts of the answer into it.
@@ -31,6 +32,20 @@ func (s EnrichStep) Lookups() []Provider {
 		return []Provider{{Name: s.Name, HTTP: s.HTTP, SQL: s.SQL}}
 	}
 	return s.Providers
+}
+
+// at iterates over the providers of the step, whichever way they were written, with their paths below that of the step.
+func (s EnrichStep) at(path string) iter.Seq2[string, Provider] {
+	return func(yield func(string, Provider) bool) {
+		if (s.HTTP != nil || s.SQL != nil) && !yield(path, Provider{Name: s.Name, HTTP: s.HTTP, SQL: s.SQL}) {
+			return
+		}
+		for i, p := range s.Providers {
+			if !yield(entry(path+".providers", i), p) {
+				return
+			}
+		}
+	}
 }
 
 // Provider is one service that can answer for a step.
@@ -187,52 +202,32 @@ func (s SQLLookup) DSN(path string) (Secret, error) {
 	return ReadSecret(path+".dsn", "connection string", s.DSNEnv, s.DSNFile)
 }
 
-// fillBreakers gives each breaker the values of its preset that were not written.
+// fillBreakers gives each breaker the values of its preset that were not written. Those of steady are the defaults.
 func fillBreakers(c *Config) {
 	if s := c.Sink.PostGIS; s != nil {
-		s.Breaker.fill(func(key string) bool { return c.origins.byHand("sink.postgis.breaker." + key) })
+		c.fillBreaker("sink.postgis.breaker", &s.Breaker)
 	}
 	for i, step := range c.Enrich {
-		path := entry("enrich", i)
-		for j, p := range step.Lookups() {
-			at := path
-			if len(step.Providers) > 0 {
-				at = path + entry(".providers", j)
-			}
-			if p.HTTP != nil {
-				p.HTTP.Breaker.fill(func(key string) bool { return c.origins.byHand(at + ".http.breaker." + key) })
-			}
-			if p.SQL != nil {
-				p.SQL.Breaker.fill(func(key string) bool { return c.origins.byHand(at + ".sql.breaker." + key) })
+		for path, p := range step.at(entry("enrich", i)) {
+			_, _, b := p.Bounds()
+			if kind := ".http"; b != nil {
+				if p.HTTP == nil {
+					kind = ".sql"
+				}
+				c.fillBreaker(path+kind+".breaker", b)
 			}
 		}
 	}
 }
 
-// fill sets what the preset says and nobody wrote. The values of steady are the defaults.
-func (b *Breaker) fill(isSet func(key string) bool) {
-	if b == nil || b.Preset == BreakerSteady {
-		return
+func (c *Config) fillBreaker(path string, b *Breaker) {
+	values := map[BreakerPreset]map[string]string{
+		BreakerStandard: {"failure_rate": "0", "among": "0"},
+		BreakerPatient:  {"failure_rate": "0", "among": "0", "failures": "3", "window": "5m", "cooldown": "5m", "successes": "1"},
 	}
-	if !isSet("failure_rate") {
-		b.FailureRate = 0
-	}
-	if !isSet("among") {
-		b.Among = 0
-	}
-	if b.Preset != BreakerPatient {
-		return
-	}
-	if !isSet("failures") {
-		b.Failures = 3
-	}
-	if !isSet("window") {
-		b.Window = Duration(5 * time.Minute)
-	}
-	if !isSet("cooldown") {
-		b.Cooldown = Duration(5 * time.Minute)
-	}
-	if !isSet("successes") {
-		b.Successes = 1
+	for key, value := range values[b.Preset] {
+		if k, ok := findKey(reflect.TypeFor[Breaker](), key); ok && !c.origins.byHand(path+"."+key) {
+			assign(reflect.ValueOf(b).Elem().Field(k.index), written{variableValue, value})
+		}
 	}
 }

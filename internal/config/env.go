@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,8 +41,29 @@ func Variable(path string) string {
 // environment overrides keys from variables.
 type environment struct {
 	lookup func(string) string
-	names  []string        // what is set and begins with the prefix; nil when it cannot be listed
-	known  map[string]bool // every variable that a key of this file has
+	names  []string               // what is set and begins with the prefix; nil when it cannot be listed
+	known  map[string]bool        // every variable that a key of this file has, and those that it names
+	flags  map[string]commandFlag // what outranks a variable
+}
+
+// commandFlag is a flag of a command and its value, "" for none.
+type commandFlag struct{ name, value string }
+
+// connecting returns an environment in which flags outrank variables, and that has only how Kafka and its registry are reached: a variable
+// that names topics must not change which DLQ is meant.
+func (e *environment) connecting(flags map[string]commandFlag) *environment {
+	e.flags = flags
+	lookup := e.lookup
+	e.lookup = func(name string) string {
+		if f := flags[name]; f.value != "" {
+			return f.value
+		}
+		if strings.HasPrefix(name, Variable("kafka.")) || strings.HasPrefix(name, Variable("schema_registry.")) {
+			return lookup(name)
+		}
+		return ""
+	}
+	return e
 }
 
 func newEnvironment(lookup func(string) string, environ []string) *environment {
@@ -58,8 +80,8 @@ func newEnvironment(lookup func(string) string, environ []string) *environment {
 	return e
 }
 
-// apply overrides every key below v that has a variable. A key that is a list or a mapping with
-// free keys is overridden as a whole first, its entries after.
+// apply overrides every key below v that has a variable. A key that is a list or a mapping with free keys is overridden as a whole first,
+// its entries after.
 func (e *environment) apply(d *decoder, v reflect.Value) { e.walk(d, "", v, rules{}) }
 
 func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
@@ -73,6 +95,9 @@ func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
 		}
 	default:
 		e.override(d, path, v, r)
+		if strings.HasSuffix(path, "_env") {
+			e.known[v.String()] = true // it names a variable
+		}
 		if v.Kind() == reflect.Slice && !isScalar(v.Type().Elem()) {
 			for i := range v.Len() {
 				e.walk(d, entry(path, i), v.Index(i), rules{})
@@ -106,7 +131,10 @@ func (e *environment) override(d *decoder, path string, v reflect.Value, r rules
 	if text == `""` {
 		text = ""
 	}
-	outer := d.variable
+	outer, isFlag := d.variable, e.flags[name].value != ""
+	if isFlag {
+		name = e.flags[name].name
+	}
 	d.variable = name
 	defer func() { d.variable = outer }()
 	d.forget(path)
@@ -114,7 +142,7 @@ func (e *environment) override(d *decoder, path string, v reflect.Value, r rules
 	switch {
 	case isScalar(v.Type()):
 		d.scalar(path, 0, 0, written{variableValue, text}, v, r)
-	case v.Kind() == reflect.Slice && isScalar(v.Type().Elem()) && !strings.HasPrefix(strings.TrimSpace(text), "["):
+	case v.Kind() == reflect.Slice && isScalar(v.Type().Elem()) && (isFlag || !strings.HasPrefix(strings.TrimSpace(text), "[")):
 		d.commaList(path, text, v, r)
 	default:
 		d.flow(path, text, v, r)
@@ -162,25 +190,11 @@ func (d *decoder) flow(path, text string, v reflect.Value, r rules) {
 }
 
 // unknown reports the variables that begin with the prefix and override nothing.
-func (e *environment) unknown(faults *Faults, cfg *Config) {
-	sasl, registry := cfg.Kafka.SASL, cfg.SchemaRegistry
-	legal := append(OtherVariables(), sasl.UsernameEnv, sasl.PasswordEnv, registry.UsernameEnv, registry.PasswordEnv, registry.TokenEnv,
-		cfg.Replayer.Index.DSNEnv)
-	if s := cfg.Sink.PostGIS; s != nil {
-		legal = append(legal, s.DSNEnv)
-	}
-	for _, step := range cfg.Enrich {
-		for _, p := range step.Lookups() {
-			if p.SQL != nil {
-				legal = append(legal, p.SQL.DSNEnv)
-			}
-		}
-	}
+func (e *environment) unknown(faults *Faults) {
 	for _, name := range e.names {
-		if e.known[name] || slices.Contains(legal, name) {
-			continue
+		if !e.known[name] && !slices.Contains(OtherVariables(), name) {
+			faults.add(Fault{Variable: name, Message: "overrides no key", Fix: e.instead(name)})
 		}
-		faults.add(Fault{Variable: name, Message: "overrides no key", Fix: e.instead(name)})
 	}
 }
 
@@ -189,11 +203,7 @@ func (e *environment) instead(name string) string {
 	if strings.HasPrefix(name, Variable("kafka.sasl")) && isSecretName(name) {
 		return "a secret has a variable of your choice: set " + Variable("kafka.sasl.password_env") + " to its name"
 	}
-	var known []string
-	for k := range e.known {
-		known = append(known, k)
-	}
-	slices.Sort(known)
+	known := slices.Sorted(maps.Keys(e.known))
 	if near := Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}

@@ -61,7 +61,7 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 		cfg.capByCI(most)
 	}
 	check(cfg, faults)
-	env.unknown(faults, cfg)
+	env.unknown(faults)
 	return cfg, faults
 }
 
@@ -135,9 +135,9 @@ func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) 
 	if q.Profile != "" {
 		d.profile(profiles, q.Profile, &cfg.Kafka)
 	}
-	newEnvironment(connectionOnly(env), nil).apply(d, root)
-	d.brokersFlag(q.Brokers, &cfg.Kafka)
-	d.registryFlag(q.Registry, &cfg.SchemaRegistry)
+	newEnvironment(env, nil).connecting(map[string]commandFlag{
+		Variable("kafka.brokers"): {flagBrokers, strings.Join(q.Brokers, ",")}, Variable("schema_registry.url"): {flagRegistry, q.Registry},
+	}).apply(d, root)
 	fill(cfg)
 	d.topicFlag(q.Topic, cfg)
 	if faults.err() == nil && !cfg.origins.written("kafka.brokers") {
@@ -156,16 +156,6 @@ func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) 
 func (c *Config) nameAfter(dlq string) {
 	c.Pipeline.ID, c.Source.Topic, c.Source.Group = dlq, dlq, dlq+".replayer"
 	c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control = dlq+".replayer-status", dlq+".replayer-audit", dlq+".replayer-control"
-}
-
-// connectionOnly hides what is meant for a pipeline: a variable that names its topics must not change which DLQ this is.
-func connectionOnly(env func(string) string) func(string) string {
-	return func(name string) string {
-		if env == nil || !strings.HasPrefix(name, Variable("kafka.")) && !strings.HasPrefix(name, Variable("schema_registry.")) {
-			return ""
-		}
-		return env(name)
-	}
 }
 
 // profile decodes one profile: the keys below kafka of a pipeline file.
@@ -200,32 +190,6 @@ func (d *decoder) profile(text []byte, name string, kafka *Kafka) {
 		fix = "the file has " + strings.Join(names, ", ")
 	}
 	d.faults.add(Fault{Variable: flagProfile, Message: fmt.Sprintf("%s has no profile %s", d.faults.Name, show(name)), Fix: fix})
-}
-
-func (d *decoder) brokersFlag(brokers []string, kafka *Kafka) {
-	if len(brokers) == 0 {
-		return
-	}
-	const path = "kafka.brokers"
-	k, _ := findKey(reflect.TypeFor[Kafka](), "brokers")
-	d.forget(path)
-	d.variable = flagBrokers
-	defer func() { d.variable = "" }()
-	d.origins.note(path, place{variable: flagBrokers})
-	d.commaList(path, strings.Join(brokers, ","), reflect.ValueOf(kafka).Elem().Field(k.index), k.rules())
-}
-
-func (d *decoder) registryFlag(url string, registry *SchemaRegistry) {
-	if url == "" {
-		return
-	}
-	const path = "schema_registry.url"
-	k, _ := findKey(reflect.TypeFor[SchemaRegistry](), "url")
-	d.forget(path)
-	d.variable = flagRegistry
-	defer func() { d.variable = "" }()
-	d.origins.note(path, place{variable: flagRegistry})
-	d.scalar(path, 0, 0, written{variableValue, url}, reflect.ValueOf(registry).Elem().Field(k.index), k.rules())
 }
 
 // topicFlag names the DLQ. One that is refused leaves the default, so that there is one fault and not two.

@@ -35,7 +35,7 @@ func Warnings(cfg *Config) []Fault {
 }
 
 // retryWarnings speaks of what is legal to retry and seldom passes (S4-3).
-func retryWarnings(p RetryPolicy, warn func(path, message, fix string)) {
+func retryWarnings(p RetryPolicy, warn warner) {
 	for i, status := range p.RetryableStatusCodes {
 		if status == 401 || status == 403 {
 			warn(retryPath+entry("retryable_status_codes", i), strconv.Itoa(status)+": "+classify.NeverRetried(classify.CategoryAccess),
@@ -44,7 +44,7 @@ func retryWarnings(p RetryPolicy, warn func(path, message, fix string)) {
 	}
 }
 
-func kafkaWarnings(cfg *Config, warn func(path, message, fix string)) {
+func kafkaWarnings(cfg *Config, warn warner) {
 	const fix = "set kafka.tls.enabled: true"
 	switch {
 	case cfg.Kafka.TLS.Enabled || !cfg.Kafka.SASL.Enabled():
@@ -59,7 +59,7 @@ func kafkaWarnings(cfg *Config, warn func(path, message, fix string)) {
 	}
 }
 
-func registryWarnings(cfg *Config, warn func(path, message, fix string)) {
+func registryWarnings(cfg *Config, warn warner) {
 	r := cfg.SchemaRegistry
 	secret := r.PasswordEnv + r.PasswordFile + r.TokenEnv + r.TokenFile
 	if secret != "" && slices.ContainsFunc(r.URLs(), func(url string) bool { return !strings.HasPrefix(strings.ToLower(url), "https:") }) {
@@ -67,21 +67,17 @@ func registryWarnings(cfg *Config, warn func(path, message, fix string)) {
 	}
 }
 
-func enrichWarnings(cfg *Config, warn func(path, message, fix string)) {
+func enrichWarnings(cfg *Config, warn warner) {
 	for i, step := range cfg.Enrich {
-		path := entry("enrich", i)
-		if step.HTTP != nil {
-			httpWarnings(path+".http", step.HTTP, warn)
-		}
-		for j, p := range step.Providers {
+		for path, p := range step.at(entry("enrich", i)) {
 			if p.HTTP != nil {
-				httpWarnings(entry(path+".providers", j)+".http", p.HTTP, warn)
+				httpWarnings(path+".http", p.HTTP, warn)
 			}
 		}
 	}
 }
 
-func httpWarnings(path string, h *HTTPLookup, warn func(path, message, fix string)) {
+func httpWarnings(path string, h *HTTPLookup, warn warner) {
 	if key := secretParameter(h.URL); key != "" {
 		warn(path+".url", "the parameter "+show(key)+" looks like a secret in the file",
 			"use a service that needs none, or one that adds it on its own side")
@@ -131,7 +127,7 @@ func isSecretParameter(key string) bool {
 
 // nameWarnings finds names in the URLs of remote steps that the mapped feature cannot have: the name of the source where that of the
 // target is meant. Every feature would die of it. Without fields, or with what is unmapped kept, the file does not tell what there is.
-func nameWarnings(cfg *Config, warn func(path, message, fix string)) {
+func nameWarnings(cfg *Config, warn warner) {
 	t := cfg.Transform
 	if len(t.Fields) == 0 || t.Unmapped != transform.UnmappedDrop {
 		return
@@ -145,12 +141,15 @@ func nameWarnings(cfg *Config, warn func(path, message, fix string)) {
 		known[name] = true
 	}
 	for i, step := range cfg.Enrich {
-		for path, url := range urlsOf(i, step) {
-			parts, _ := template.Parse(url)
+		for path, p := range step.at(entry("enrich", i)) {
+			if p.HTTP == nil {
+				continue
+			}
+			parts, _ := template.Parse(p.HTTP.URL)
 			for _, part := range parts {
 				property, isProperty := strings.CutPrefix(part.Name, "properties.")
 				if isProperty && !given(known, property) {
-					warn(path, show("{"+part.Name+"}")+" is given by no field, no constant and no earlier step, so every feature fails here (missing_required)", meant(target, known, property))
+					warn(path+".http.url", show("{"+part.Name+"}")+" is given by no field, no constant and no earlier step, so every feature fails here (missing_required)", meant(target, known, property))
 				}
 			}
 		}
@@ -159,20 +158,6 @@ func nameWarnings(cfg *Config, warn func(path, message, fix string)) {
 		}
 		known[step.SetProvider] = true
 	}
-}
-
-// urlsOf gives the URLs that a step asks, by their keys in the file.
-func urlsOf(i int, step EnrichStep) map[string]string {
-	path, urls := entry("enrich", i), map[string]string{}
-	if step.HTTP != nil {
-		urls[path+".http.url"] = step.HTTP.URL
-	}
-	for j, p := range step.Providers {
-		if p.HTTP != nil {
-			urls[entry(path+".providers", j)+".http.url"] = p.HTTP.URL
-		}
-	}
-	return urls
 }
 
 // given says whether a property may be there: itself, something that it is part of, or, when it was flattened, something that it begins with.
