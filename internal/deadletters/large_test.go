@@ -134,8 +134,8 @@ func TestPointer_S0_5_a_letter_knows_where_its_original_lies(t *testing.T) {
 	expect.That(t, l.ContentHash != other.ContentHash && l.ContentHash == Decode(r, false).ContentHash, "the content hash does not tell originals apart")
 	keyless := Decode(pointTo(header.PointTo(at, []byte("key"), []byte("v"), false), nil), true)
 	expect.That(t, keyless.Keyed() && keyless.KeyHash() == l.KeyHash() && !(&Letter{}).Keyed(), "a key that did not fit is not known by its hash")
-	batch := Decode(pointTo(header.PointToBatch(at, 9, 777), nil), true)
-	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "offsets 1 to 9 of t/0, a batch of 777 bytes"), "%+v", batch)
+	batch := Decode(pointTo(header.Pointer{Position: at}, nil), true)
+	expect.That(t, batch.Pointer != nil && !batch.HoldsValue() && len(batch.Problems) == 1 && strings.Contains(batch.Problems[0], "stands for t/0/1, in a batch that could not be decompressed"), "%+v", batch)
 	r.Headers[len(r.Headers)-1].Value = []byte("{")
 	bad := Decode(r, true)
 	expect.That(t, bad.Pointer == nil && len(bad.Problems) == 1 && strings.Contains(bad.Problems[0], header.KeyPointer), "%+v", bad.Problems)
@@ -166,7 +166,7 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 	expect.That(t, strings.Contains(why, "1048594 bytes, more than the 1000") && !l.HoldsValue(), "%v", why)
 	_, why = fetch(header.PointTo(at, nil, []byte("another"), true), 0)
 	expect.That(t, strings.Contains(why, "SHA-256 differs") || strings.Contains(why, "more than"), "%v", why)
-	_, why = fetch(header.PointToBatch(at, 9, 777), 0)
+	_, why = fetch(header.Pointer{Position: at}, 0)
 	expect.That(t, strings.Contains(why, "could not be decompressed"), "%v", why)
 	gone := at
 	gone.Offset = 5

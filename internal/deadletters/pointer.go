@@ -30,8 +30,7 @@ func (l *Letter) readPointer(headers []kgo.RecordHeader) {
 	}
 	l.Pointer, l.Size = &p, int(min(p.Bytes, math.MaxInt32)) // Kafka has no larger record
 	if !p.Read() {
-		l.Problems = append(l.Problems, fmt.Sprintf("it stands for the offsets %d to %d of %s/%d, a batch of %d bytes that could not be decompressed",
-			p.Offset, p.Last, p.Topic, p.Partition, p.Stored))
+		l.Problems = append(l.Problems, fmt.Sprintf("it stands for %s, in a batch that could not be decompressed", p.Position))
 	}
 }
 
@@ -88,7 +87,7 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 	if p := l.Pointer; p != nil {
 		switch {
 		case !p.Read():
-			return fmt.Sprintf("its value is not known: it lies in a batch of %d bytes at %s that could not be decompressed", p.Stored, at), nil
+			return fmt.Sprintf("its value is not known: it lies at %s in a batch that could not be decompressed", at), nil
 		case p.Bytes > int64(most):
 			return fmt.Sprintf("its value has %d bytes, more than the %d that are read into memory", p.Bytes, most), nil
 		}

@@ -92,7 +92,7 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	w.elsewhere(0, "too large", wide("a", 9<<20), nil)
 	w.elsewhere(1, "another", wide("b", 10), func(p *header.Pointer) { p.Value[0]++ })
 	w.elsewhere(1, "other topic", wide("c", 10), func(p *header.Pointer) { p.Topic = "secrets" })
-	w.elsewhere(1, "batch", wide("d", 10), func(p *header.Pointer) { *p = header.PointToBatch(p.Position, 9, 700) })
+	w.elsewhere(1, "batch", wide("d", 10), func(p *header.Pointer) { *p = header.Pointer{Position: p.Position} })
 	w.elsewhere(2, "gone", wide("e", 10), nil)
 	w.dieWith([]kgo.RecordHeader{{Key: "own", Value: make([]byte, 33<<20)}})
 	var offsets kadm.Offsets
@@ -104,7 +104,7 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 		"too large":   "its value has 9437315 bytes and the pipeline takes 8388608: raise source.max_record_bytes and make a new plan, or write the value out with replayer show too large --out FILE",
 		"another":     "another record lies at features/1/0 now: its SHA-256 differs",
 		"other topic": "its record is a pointer into topic secrets, this pipeline reads features",
-		"batch":       "its value is not known: it lies in a batch of 700 bytes at features/1/2 that could not be decompressed",
+		"batch":       "its value is not known: it lies at features/1/2 in a batch that could not be decompressed",
 		"gone":        "the payload is gone: retention took features/2/0 (the log starts at offset 1)",
 		"a":           "too large to index: its 23 headers take 34604",
 		"b":           "its 1 headers take 34603056 bytes in memory, more than 33554432: put back, it would lose headers of its producer",

@@ -338,7 +338,7 @@ func (s *Service) unheld(l *deadletters.Letter) string {
 	case p.Topic != s.cfg.Source.Topic && !s.alone:
 		return fmt.Sprintf("its record is a pointer into topic %s, this pipeline reads %s", p.Topic, s.cfg.Source.Topic)
 	case !p.Read():
-		return fmt.Sprintf("its value is not known: it lies in a batch of %d bytes at %s that could not be decompressed", p.Stored, p.Position)
+		return fmt.Sprintf("its value is not known: it lies at %s in a batch that could not be decompressed", p.Position)
 	case p.Bytes > int64(s.maxValue()):
 		return fmt.Sprintf("its value has %d bytes and the pipeline takes %d"+way, p.Bytes, s.maxValue(), l.ID)
 	}

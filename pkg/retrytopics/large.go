@@ -261,7 +261,7 @@ func (s *session) pointAt(t fetched, it largeItem) fetched {
 func pointTo(found *recordbatch.Large) largeItem {
 	r := found.Record
 	at := header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
-	p := &header.Pointer{Position: at, Last: at.Offset, Bytes: max(found.Bytes, 0), Head: found.Head, Value: found.SHA256}
+	p := &header.Pointer{Position: at, Bytes: max(found.Bytes, 0), Head: found.Head, Value: found.SHA256}
 	switch {
 	case found.KeySHA256 != [sha256.Size]byte{}:
 		p.Key = &found.KeySHA256
@@ -277,5 +277,5 @@ func pointToUnread(of *recordbatch.Large, offset int64) largeItem {
 	at := header.Position{Topic: of.Topic, Partition: of.Partition, Offset: offset}
 	r := *of.Record
 	r.Offset = offset
-	return largeItem{record: &r, pointer: &header.Pointer{Position: at, Last: offset}, refused: &batchError{errors.New(of.Why)}}
+	return largeItem{record: &r, pointer: &header.Pointer{Position: at}, refused: &batchError{errors.New(of.Why)}}
 }

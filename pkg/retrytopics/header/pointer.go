@@ -26,8 +26,6 @@ const (
 // Pointer says where the original of a dead letter lies, and how to recognize it.
 type Pointer struct {
 	Position           // of the record in the source topic
-	Last     int64     // offset of the last record that the pointer stands for; Offset unless it stands for a whole batch
-	Stored   int64     // bytes of that batch as the broker has it; 0 for one record
 	Bytes    int64     // length of the value; 0 when it could not be read
 	Value    [32]byte  // SHA-256 of the value; zero when it could not be read
 	Key      *[32]byte // SHA-256 of the key, when the dead letter has no key because it does not fit; else nil
@@ -39,8 +37,6 @@ type pointerWire struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
 	Offset    int64  `json:"offset"`
-	Last      int64  `json:"last_offset,omitempty"`
-	Stored    int64  `json:"stored_bytes,omitempty"`
 	Bytes     int64  `json:"bytes"`
 	Value     string `json:"sha256,omitempty"` // 64 hex digits
 	Key       string `json:"key_sha256,omitempty"`
@@ -49,7 +45,7 @@ type pointerWire struct {
 
 // PointTo makes the pointer to a record. keyFits says that the dead letter carries the record's key.
 func PointTo(at Position, key, value []byte, keyFits bool) Pointer {
-	p := Pointer{Position: at, Last: at.Offset, Bytes: int64(len(value)), Value: sha256.Sum256(value)}
+	p := Pointer{Position: at, Bytes: int64(len(value)), Value: sha256.Sum256(value)}
 	p.Head = append(p.Head, value[:min(len(value), MaxPointerHead)]...)
 	if !keyFits && key != nil {
 		sum := sha256.Sum256(key)
@@ -58,23 +54,15 @@ func PointTo(at Position, key, value []byte, keyFits bool) Pointer {
 	return p
 }
 
-// PointToBatch makes the pointer to a batch that cannot be decompressed within the bounds of its reader, so that nothing is
-// known of its records: from the first to the last offset, with so many bytes as the broker has it.
-func PointToBatch(first Position, last, stored int64) Pointer {
-	return Pointer{Position: first, Last: last, Stored: stored}
-}
-
-// Read reports whether the value was read when the pointer was made, so that its length, hash and head are known.
+// Read reports whether the value was read when the pointer was made, so that its length, hash and head are known: not that of a batch
+// which cannot be decompressed.
 func (p *Pointer) Read() bool { return p.Value != [32]byte{} }
 
 // Append appends the header. It is at most [MaxPointerBytes] long: a longer head is cut.
 func (p *Pointer) Append(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	w := pointerWire{
-		Topic: p.Topic, Partition: p.Partition, Offset: p.Offset, Stored: p.Stored, Bytes: p.Bytes,
+		Topic: p.Topic, Partition: p.Partition, Offset: p.Offset, Bytes: p.Bytes,
 		Head: p.Head[:min(len(p.Head), MaxPointerHead)],
-	}
-	if p.Last != p.Offset {
-		w.Last = p.Last
 	}
 	if p.Read() {
 		w.Value = hex.EncodeToString(p.Value[:])
@@ -120,15 +108,13 @@ func parsePointer(value []byte) (p Pointer, reason string) {
 	}
 	p = Pointer{
 		Position: Position{Topic: w.Topic, Partition: w.Partition, Offset: w.Offset},
-		Last:     max(w.Last, w.Offset), Stored: w.Stored, Bytes: w.Bytes, Head: w.Head,
+		Bytes:    w.Bytes, Head: w.Head,
 	}
 	switch {
 	case p.Topic == "" || len(p.Topic) > maxPointerTopic || !topicName(p.Topic):
 		return p, "topic is not the name of a topic"
-	case w.Partition < 0 || w.Offset < 0 || w.Last < 0 || w.Stored < 0 || w.Bytes < 0:
+	case w.Partition < 0 || w.Offset < 0 || w.Bytes < 0:
 		return p, "a number is negative"
-	case w.Last != 0 && w.Last < w.Offset:
-		return p, "last_offset lies before offset"
 	case len(p.Head) > MaxPointerHead || int64(len(p.Head)) > p.Bytes:
 		return p, "head is longer than the value, or than 1024 bytes"
 	case !digest(w.Value, &p.Value) || w.Value != "" && !p.Read():
