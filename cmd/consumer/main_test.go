@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/helptext"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -182,7 +183,7 @@ func TestTypos_ofFlagsSuggest(t *testing.T) {
 func TestHelp_everyCommandHasAGroupAndAnExample(t *testing.T) {
 	signals := listen(io.Discard)
 	defer signals.close()
-	for _, fault := range cli.HelpFaults(newRoot(signals)) {
+	for _, fault := range helptext.Faults(newRoot(signals)) {
 		t.Error(fault)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/helptext"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
@@ -160,7 +161,7 @@ func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
 func TestHelp_everyCommandHasAGroupAndAnExample(t *testing.T) {
 	d := newDesk(t, true)
 	a := &app{env: d.env}
-	for _, fault := range cli.HelpFaults(a.root()) {
+	for _, fault := range helptext.Faults(a.root()) {
 		t.Error(fault)
 	}
 }

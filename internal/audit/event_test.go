@@ -146,5 +146,5 @@ func TestChained_S0_11_is_verified_from_what_stands_in_the_topic(t *testing.T) {
 		expect.Do(t, v.Check(written.Link, entry))
 		prev = head
 	}
-	expect.Do(t, v.End(prev.Link))
+	expect.Equal(t, v.Last(), prev.Link)
 }

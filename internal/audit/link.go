@@ -94,13 +94,5 @@ func (v *Verifier) Check(l Link, entry []byte) error {
 	return nil
 }
 
-// End compares what was seen with the head that was kept apart. The error wraps [ErrBroken].
-func (v *Verifier) End(head Link) error {
-	if v.last.Seq == head.Seq && v.last.Hash == head.Hash {
-		return nil
-	}
-	return fmt.Errorf("%w: it ends with entry %d (%s), its head is entry %d (%s)", ErrBroken, v.last.Seq, v.last.Hash, head.Seq, head.Hash)
-}
-
 // Last is the last entry that was found in order; zero before the first.
 func (v *Verifier) Last() Link { return v.last }

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -78,88 +76,4 @@ func giveExamples(root, cmd *cobra.Command, examples map[string]string) {
 	for _, sub := range cmd.Commands() {
 		giveExamples(root, sub, examples)
 	}
-}
-
-// HelpFaults says what of a program's help is missing or wrong: a command in no group, one without an example, an example that calls
-// another command, or gives a flag or an argument that the command does not take. It is for tests, and leaves the flags set.
-func HelpFaults(root *cobra.Command) []string {
-	var out []string
-	for _, cmd := range root.Commands() {
-		if cmd.GroupID == "" && !isCobras(cmd) {
-			out = append(out, cmd.CommandPath()+" is in no group")
-		}
-	}
-	return append(append(out, tooWide(root)...), faultsOf(root, root)...)
-}
-
-func faultsOf(root, cmd *cobra.Command) []string {
-	var out []string
-	for _, sub := range cmd.Commands() {
-		if isCobras(sub) || sub.Hidden {
-			continue
-		}
-		if !sub.HasSubCommands() {
-			out = append(out, exampleFaults(root, sub)...)
-		}
-		out = append(out, faultsOf(root, sub)...)
-	}
-	return out
-}
-
-// tooWide says which lines of a command's help do not fit, but for its examples.
-func tooWide(cmd *cobra.Command) (out []string) {
-	text := cmd.Long + "\n" + strings.Replace(cmd.UsageString(), cmd.Example, "", 1)
-	for line := range strings.SplitSeq(text, "\n") {
-		if n := utf8.RuneCountInString(line); n > HelpWidth {
-			out = append(out, fmt.Sprintf("%s: a line of %d columns: %s", cmd.CommandPath(), n, line))
-		}
-	}
-	return out
-}
-
-// isCobras says whether cobra adds the command by itself.
-func isCobras(cmd *cobra.Command) bool { return cmd.Name() == "help" || cmd.Name() == "completion" }
-
-func exampleFaults(root, cmd *cobra.Command) []string {
-	if cmd.Example == "" {
-		return []string{cmd.CommandPath() + " has no example"}
-	}
-	out := tooWide(cmd)
-	for line := range strings.Lines(cmd.Example) {
-		line = strings.TrimSpace(line)
-		call, ok := strings.CutPrefix(line, root.Name()+" ")
-		if !ok {
-			out = append(out, cmd.CommandPath()+": the example does not call it: "+line)
-			continue
-		}
-		found, rest, err := root.Find(shellWords(call))
-		if err != nil || found != cmd {
-			out = append(out, cmd.CommandPath()+": the example calls another command: "+line)
-			continue
-		}
-		if err := cmd.ParseFlags(rest); err != nil {
-			out = append(out, fmt.Sprintf("%s: %s: %v", cmd.CommandPath(), line, err))
-		} else if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
-			out = append(out, fmt.Sprintf("%s: %s: %v", cmd.CommandPath(), line, err))
-		}
-	}
-	return out
-}
-
-// shellWords splits a line as a shell does that knows blanks and double quotes. What follows <, > or | is not the command's.
-func shellWords(line string) []string {
-	quoted := false
-	all := strings.FieldsFunc(line, func(r rune) bool {
-		if r == '"' {
-			quoted = !quoted
-		}
-		return r == ' ' && !quoted
-	})
-	for i, word := range all {
-		if word == "<" || word == ">" || word == "|" {
-			return all[:i]
-		}
-		all[i] = strings.Trim(word, `"`)
-	}
-	return all
 }

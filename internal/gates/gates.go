@@ -206,25 +206,6 @@ func (b *batch) deliver(o Outcome) {
 	}
 }
 
-// Amounts are many records, none of a batch.
-type Amounts struct {
-	First     int64 // first attempts that ended
-	Transient int64 // first attempts that failed transiently
-	Finished  int64 // records that are done
-	Dead      int64 // records that are in the DLQ
-}
-
-// Count does for many records at once what [Gates.Ended] does for one.
-func (g *Gates) Count(now time.Time, a Amounts) []Breach {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.settle(now)
-	g.firsts.add(now, "", counts{of: a.First, bad: []int64{a.Transient}})
-	g.letters.add(now, "", counts{of: a.Finished, bad: []int64{a.Dead}})
-	all := tally{g.letters.sum, g.flights.all}
-	return g.unsuspended(append(g.transientRate(), g.deadLetterRate(all, nil, Breach{Over: g.limits.Window})...))
-}
-
 func one(bad bool) counts {
 	c := counts{of: 1, bad: []int64{0}}
 	if bad {

@@ -44,22 +44,6 @@ func (h Hash) String() string {
 	return string(text[:])
 }
 
-// IsZero reports whether h was never set.
-func (h Hash) IsZero() bool { return h == Hash{} }
-
-// MarshalText returns the text form, so that a Hash in JSON is a string.
-func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
-
-// UnmarshalText reads the text form; its errors are those of [Parse].
-func (h *Hash) UnmarshalText(text []byte) error {
-	parsed, err := Parse(string(text))
-	if err != nil {
-		return err
-	}
-	*h = parsed
-	return nil
-}
-
 // Parse reads the text form. Exactly what [Hash.String] writes is accepted:
 // upper-case digits, another algorithm or another length are errors that wrap
 // [ErrMalformed], because one content must have one text.

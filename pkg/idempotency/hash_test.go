@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -64,15 +63,4 @@ func TestParse_reads_no_other_digit(t *testing.T) {
 		h, err := Parse(text)
 		expect.That(t, (err == nil) == want && (!want || h.String() == text), "Parse(%q) = %v, %v", text, h, err)
 	}
-}
-
-func TestHashAsJSON(t *testing.T) {
-	want := Of([]byte("x"))
-	text := must.Get(json.Marshal(want))(t)
-	var got Hash
-	err := json.Unmarshal(text, &got)
-	expect.That(t, err == nil && got == want, "%s came back as %v, %v", text, got, err)
-	err = json.Unmarshal([]byte(`"sha256:0"`), &got)
-	expect.That(t, errors.Is(err, ErrMalformed), "a malformed hash gives %v", err)
-	expect.That(t, (Hash{}).IsZero() && !want.IsZero(), "IsZero does not tell the zero hash from another")
 }
