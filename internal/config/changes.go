@@ -42,7 +42,7 @@ func Changes(from, to *Config) (taken, restart []string, err error) {
 	return taken, restart, nil
 }
 
-// sameSteps says whether both have the same remote steps and providers in the same places.
+// sameSteps reports whether both have the same remote steps and providers in the same places.
 func (c *Config) sameSteps(other *Config) bool {
 	return slices.EqualFunc(c.Enrich, other.Enrich, func(a, b EnrichStep) bool {
 		return a.Name == b.Name && slices.EqualFunc(a.Lookups(), b.Lookups(), func(p, q Provider) bool {
@@ -51,7 +51,7 @@ func (c *Config) sameSteps(other *Config) bool {
 	})
 }
 
-// Taking gives a copy with what a running consumer can take up of another configuration.
+// Taking returns a copy with what a running consumer can take up of another configuration.
 func (c *Config) Taking(next *Config) *Config {
 	out := *c
 	out.Log = next.Log
@@ -94,7 +94,7 @@ func (s *SQLLookup) taking(next *SQLLookup) *SQLLookup {
 	return &out
 }
 
-// both gives next where both sides have a value.
+// both returns next where both sides have a value.
 func both[T any](now, next *T) *T {
 	if now == nil || next == nil {
 		return now
@@ -102,15 +102,23 @@ func both[T any](now, next *T) *T {
 	return next
 }
 
-// leaves gives the value of every key that has no keys below it, by its path.
-func (c *Config) leaves() (map[string]string, error) {
+// tree returns the configuration as its file has it, with every default written out.
+func (c *Config) tree() (root map[string]any, err error) {
 	text, err := c.YAML()
 	if err != nil {
 		return nil, err
 	}
-	var root any
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, fmt.Errorf("read the configuration again: %w", err)
+	}
+	return root, nil
+}
+
+// leaves returns the value of every key that has no keys below it, by its path.
+func (c *Config) leaves() (map[string]string, error) {
+	root, err := c.tree()
+	if err != nil {
+		return nil, err
 	}
 	out := map[string]string{}
 	collect(root, "", out)
@@ -135,18 +143,14 @@ func collect(value any, path string, out map[string]string) {
 	}
 }
 
-// Decisive gives what of the configuration decides what becomes of a record: how it is read, mapped, validated, enriched and
+// Decisive returns what of the configuration decides what becomes of a record: how it is read, mapped, validated, enriched and
 // written, and which failures are permanent. It is what the file says with every default filled in, so neither comments nor the
 // order of keys count, nor where Kafka is and what topics are called. Files are left out: their content counts, not their path.
 // The caller may change what it gets.
 func (c *Config) Decisive() (map[string]any, error) {
-	text, err := c.YAML()
+	root, err := c.tree()
 	if err != nil {
 		return nil, err
-	}
-	var root map[string]any
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return nil, fmt.Errorf("read the configuration again: %w", err)
 	}
 	out := map[string]any{}
 	for _, section := range []string{"source", "output", "transform", "enrich", "governance"} {

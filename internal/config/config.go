@@ -125,7 +125,7 @@ type Log struct {
 	Level LogLevel `jsonschema:"enum=debug,enum=info,enum=warn,enum=error,default=info" yaml:"level"`
 }
 
-// Slog gives the level as the standard library has it.
+// Slog returns the level as the standard library has it.
 func (l LogLevel) Slog() slog.Level {
 	switch l {
 	case LogDebug:
@@ -193,10 +193,10 @@ type Mark struct {
 	Deny []string `jsonschema:"uniqueItems=true" yaml:"deny"`
 }
 
-// Read says whether the mark is read at all.
+// Read reports whether the mark is read at all.
 func (m Mark) Read() bool { return m.Header != "" || m.Field != "" }
 
-// On says whether any mark is read, and so whether there is a governance ledger.
+// On reports whether any mark is read, and so whether there is a governance ledger.
 func (g Governance) On() bool { return g.Care.Read() || g.Sovereignty.Read() || g.Lineage.Read() }
 
 // Energy is what measured CPU seconds are multiplied with (S3-7).
@@ -231,7 +231,7 @@ type ReplayerIndex struct {
 	DSNEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"dsn_env"`
 }
 
-// Place gives where the index is: a file, the address of a database, or "" for the default. The
+// Place returns where the index is: a file, the address of a database, or "" for the default. The
 // error names the variable that is empty.
 func (i ReplayerIndex) Place() (Secret, error) {
 	if i.DSNEnv == "" {

@@ -26,7 +26,7 @@ type EnrichStep struct {
 	Retries int `jsonschema:"minimum=0,maximum=10,default=3" yaml:"retries"`
 }
 
-// Lookups gives the providers of the step in their order, whichever way they were written.
+// Lookups returns the providers of the step in their order, whichever way they were written.
 func (s EnrichStep) Lookups() []Provider {
 	if s.HTTP != nil || s.SQL != nil {
 		return []Provider{{Name: s.Name, HTTP: s.HTTP, SQL: s.SQL}}
@@ -58,7 +58,7 @@ type Provider struct {
 	SQL *SQLLookup `yaml:"sql,omitempty"`
 }
 
-// Bounds gives what a provider has whichever way it is asked: the time limit of one request, how many run at once, and the
+// Bounds returns what a provider has whichever way it is asked: the time limit of one request, how many run at once, and the
 // breaker, which is nil when there is none.
 func (p Provider) Bounds() (timeout Duration, connections int, breaker *Breaker) {
 	switch {
@@ -106,7 +106,7 @@ type Breaker struct {
 	Successes int `jsonschema:"minimum=1,maximum=1000,default=2" yaml:"successes"`
 }
 
-// Opens gives how many failures in a row open the breaker, after requests that all succeeded.
+// Opens returns how many failures in a row open the breaker, after requests that all succeeded.
 func (b Breaker) Opens() int {
 	return max(b.Failures, int(math.Ceil(b.FailureRate*float64(b.Among))))
 }

@@ -106,7 +106,7 @@ func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
 	}
 }
 
-// walkPointer gives an absent mapping its place only when a variable writes into it.
+// walkPointer sets an absent mapping only when a variable writes into it.
 func (e *environment) walkPointer(d *decoder, path string, v reflect.Value, r rules) {
 	if !v.IsNil() {
 		e.walk(d, path, v.Elem(), r)
@@ -198,7 +198,7 @@ func (e *environment) unknown(faults *Faults) {
 	}
 }
 
-// instead says what to do about a variable that overrides nothing.
+// instead returns what to do about a variable that overrides nothing.
 func (e *environment) instead(name string) string {
 	if strings.HasPrefix(name, Variable("kafka.sasl")) && isSecretName(name) {
 		return "a secret has a variable of your choice: set " + Variable("kafka.sasl.password_env") + " to its name"

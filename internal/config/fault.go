@@ -58,7 +58,7 @@ type Faults struct {
 	more int     // faults that are not in the list
 }
 
-// Error gives one fault per line.
+// Error returns one fault per line.
 func (f *Faults) Error() string {
 	lines := make([]string, len(f.List))
 	for i, fault := range f.List {
@@ -180,7 +180,7 @@ func (o *origins) byHand(path string) bool {
 	return ok
 }
 
-// near gives the place of path or of the nearest key above it that was written.
+// near returns the place of path or of the nearest key above it that was written.
 func (o *origins) near(path string) place {
 	for {
 		if at, ok := o.places[path]; ok {

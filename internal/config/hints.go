@@ -23,7 +23,7 @@ func (d *decoder) unknown(path string, line, column int, name string, t reflect.
 	d.fault(path, line, column, message, fix)
 }
 
-// hint says which key was probably meant.
+// hint returns which key was probably meant.
 func (d *decoder) hint(path, name string, t reflect.Type) string {
 	siblings := namesOf(t)
 	if near := Nearest(name, siblings); near != "" {

@@ -184,7 +184,7 @@ func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `
 // MarshalYAML writes "[redacted]", in quotes, since without them it would be a list.
 func (s Secret) MarshalYAML() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
-// LogValue gives slog [redacted].
+// LogValue returns [redacted] for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // readUsername returns the user that is in the file, or in the environment variable that it names. key is the mapping that

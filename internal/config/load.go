@@ -110,7 +110,7 @@ func DefaultProfiles() (string, error) {
 	return filepath.Join(dir, "switchback", "profiles.yaml"), nil
 }
 
-// LoadDLQ gives a configuration for a DLQ without a pipeline file. Only Kafka, the names that begin with the DLQ's, and the defaults of
+// LoadDLQ returns a configuration for a DLQ without a pipeline file. Only Kafka, the names that begin with the DLQ's, and the defaults of
 // reading mean anything in it. A fault is a [*Faults]; any other error is about reading the file of profiles.
 func LoadDLQ(q DLQ) (*Config, error) {
 	var profiles []byte

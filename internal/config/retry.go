@@ -67,7 +67,7 @@ func (p RetryPolicy) TierDelays() []time.Duration {
 	return out
 }
 
-// defaultTiers gives base, 4 * base and longest, without what does not ascend or lies beyond
+// defaultTiers returns base, 4 * base and longest, without what does not ascend or lies beyond
 // longest: the design's 2 s, 8 s, 60 s for the defaults of S1-1. A tier is a whole number of
 // milliseconds, the resolution of the due header, and is rounded up to one.
 func defaultTiers(base, longest time.Duration) []Duration {
@@ -153,7 +153,7 @@ type CategoryPolicy struct {
 	Spread *float64 `jsonschema:"minimum=0,maximum=1" yaml:"spread,omitempty"`
 }
 
-// engine gives the policy as the engine wants it: zero where nothing was written.
+// engine returns the policy as the engine wants it: zero where nothing was written.
 func (p CategoryPolicy) engine() policy.Policy {
 	return policy.Policy{
 		MaxAttempts: p.MaxAttempts, Strategy: p.Strategy,
@@ -162,7 +162,7 @@ func (p CategoryPolicy) engine() policy.Policy {
 	}.Over(p.Preset.Policy())
 }
 
-// orNone gives 0 for what was not written, and -1 for a zero that was: the engine's word for none.
+// orNone returns 0 for what was not written, and -1 for a zero that was: the engine's word for none.
 func orNone[T ~int64 | ~float64](written *float64, convert func(float64) T) T {
 	switch {
 	case written == nil:
@@ -173,7 +173,7 @@ func orNone[T ~int64 | ~float64](written *float64, convert func(float64) T) T {
 	return convert(*written)
 }
 
-// Engine gives the policies of all categories as the engine decides with them.
+// Engine returns the policies of all categories as the engine decides with them.
 func (p RetryPolicy) Engine() policy.Policies {
 	jitter := p.MaxJitter().Seconds()
 	out := policy.Policies{
@@ -216,12 +216,12 @@ func (c *Config) capByCI(most int) {
 	}
 }
 
-// CappedByCI tells whether CI=true in the environment lowered the attempts of a policy to the limit that is given.
+// CappedByCI reports whether CI=true in the environment lowered the attempts of a policy to the limit that is given.
 func (c Config) CappedByCI() (most int, capped bool) {
 	return c.Pipeline.RetryPolicy.CIMaxAttempts, c.uncapped != nil
 }
 
-// Uncapped gives the configuration with the attempts that its file has, whatever CI says: for what spends no time on them,
+// Uncapped returns the configuration with the attempts that its file has, whatever CI says: for what spends no time on them,
 // such as a simulation, which is to show what production does.
 func (c Config) Uncapped() *Config {
 	if c.uncapped != nil {
@@ -258,7 +258,7 @@ func (r RetryRule) rule() classify.Rule {
 	}
 }
 
-// Classification gives what the file says over the taxonomy, as classify wants it.
+// Classification returns what the file says over the taxonomy, as classify wants it.
 func (p RetryPolicy) Classification() classify.Options {
 	o := classify.Options{
 		RetryableStatus: p.RetryableStatusCodes, TerminalStatus: p.TerminalStatusCodes,

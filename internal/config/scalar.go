@@ -190,7 +190,7 @@ func entries(t reflect.Type) string {
 	return "texts"
 }
 
-// advice says how a value of a type is written.
+// advice returns how a value of a type is written.
 func advice(t reflect.Type, w written, secret bool) string {
 	number := w.kind == integerValue || w.kind == floatValue
 	switch {

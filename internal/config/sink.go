@@ -27,7 +27,7 @@ const (
 // sinkKeyPath begins a path into the record key.
 const sinkKeyPath = "key"
 
-// Path gives the names that lead into a record key, none when the whole of it is meant; ok is false for a key that is no path.
+// Path returns the names that lead into a record key, none when the whole of it is meant; ok is false for a key that is no path.
 func (k SinkKey) Path() (names []string, ok bool) {
 	parts := strings.Split(string(k), ".")
 	if parts[0] != sinkKeyPath {

@@ -291,7 +291,7 @@ const (
 	CollectionsAllOrNothing Collections = "all_or_nothing" // the collection is delivered, retried or dead-lettered as one record
 )
 
-// Apart says whether each feature of a collection is delivered, retried or dead-lettered by itself.
+// Apart reports whether each feature of a collection is delivered, retried or dead-lettered by itself.
 func (s *Source) Apart() bool {
 	return s.Split == envelope.SplitFeatures && s.Collections == CollectionsPerFeature
 }

@@ -1,14 +1,10 @@
 package config
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
-	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // Tolerance sets the error thresholds of the pipeline (S0-2, S0-3, S0-9, S1-8, S4-9). Beyond one the pipeline is held,
@@ -36,18 +32,18 @@ type Tolerance struct {
 	MinDecimals int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"min_decimals"`
 }
 
-// HoldsOn says whether a failure with this code holds the pipeline at once.
+// HoldsOn reports whether a failure with this code holds the pipeline at once.
 func (t Tolerance) HoldsOn(code classify.Code) bool {
 	return slices.Contains(t.HoldOn, code) || t.HaltOnGeometryInvalid && slices.Contains(invalidGeometry(), code)
 }
 
-// HoldsAtOnce says whether one failure is enough to hold the pipeline: its code is listed, or nothing can go on, such as when a
+// HoldsAtOnce reports whether one failure is enough to hold the pipeline: its code is listed, or nothing can go on, such as when a
 // disk is full (S4-1).
 func (t Tolerance) HoldsAtOnce(f classify.Failure) bool {
 	return t.HoldsOn(f.Code) || f.Level == classify.LevelPipeline
 }
 
-// Holds says whether a failed attempt holds the pipeline: at once, or because its attempts are used up and the category blocks
+// Holds reports whether a failed attempt holds the pipeline: at once, or because its attempts are used up and the category blocks
 // (S3-3). The reason is that of the engine's decision.
 func (t Tolerance) Holds(f classify.Failure, reason policy.Reason) bool {
 	return t.HoldsAtOnce(f) || reason == policy.ReasonExhausted && f.Category.Blocks()
@@ -69,11 +65,6 @@ const (
 	OnBatchHold       OnBatch = "hold"       // the pipeline is held
 )
 
-const (
-	floorPath = "pipeline.tolerance.precision_decimal_threshold"
-	roundPath = "transform.geometry.round_decimals"
-)
-
 // fillPrecision sets the decimals of the output where the file does not: six, or those that the source has to have.
 func fillPrecision(c *Config) {
 	if c.Transform.Geometry.RoundDecimals == nil {
@@ -83,112 +74,4 @@ func fillPrecision(c *Config) {
 	if least := c.Pipeline.Tolerance.MinDecimals; least > 0 {
 		c.Transform.MinDecimals = &least
 	}
-}
-
-func precisionWarnings(cfg *Config, warn warner) {
-	floor, rounded := cfg.Pipeline.Tolerance.PrecisionDecimalThreshold, *cfg.Transform.Geometry.RoundDecimals
-	if floor > 0 {
-		floorWarnings(cfg, floor, rounded, warn)
-	}
-	least := cfg.Pipeline.Tolerance.MinDecimals
-	switch {
-	case least > 0 && cfg.Transform.Geometry.Coarse == transform.Accept:
-		warn("pipeline.tolerance.min_decimals", "has no effect with transform.geometry.coarse: accept", "remove one of them")
-	case least > 0:
-		warn("pipeline.tolerance.min_decimals", "judges each geometry by itself: of honest points, one in a hundred ends in 0 in both ordinates and is refused",
-			fmt.Sprintf("write precision_decimal_threshold: %d, which judges many together, unless a single one must not pass", least))
-	}
-}
-
-func floorWarnings(cfg *Config, floor, rounded int, warn warner) {
-	source, err := crs.Lookup(cfg.Transform.Geometry.SourceCRS)
-	target, err2 := crs.Lookup(cfg.Transform.Geometry.TargetCRS)
-	switch {
-	case !cfg.origins.byHand(roundPath):
-		warn(floorPath, fmt.Sprintf("is the floor of the source's coordinates: coarser ones pause the pipeline; it does not round, and the output keeps %d decimals", rounded),
-			fmt.Sprintf("write %s: %d to say so; where only rounding is meant, write that key alone", roundPath, rounded))
-	case err == nil && err2 == nil && source.Unit() == target.Unit() && rounded < floor:
-		warn(roundPath, fmt.Sprintf("rounds the output to fewer decimals than the %d that the source has to have", floor), fmt.Sprintf("write %s: %d, unless it is meant", roundPath, floor))
-	case err == nil && source.Unit() != crs.Degree && floor > 4:
-		warn(floorPath, fmt.Sprintf("%d decimals of a metre are less than 0.1 mm; the floor counts decimals of the source's unit", floor), "write 2 for centimetres, 3 for millimetres")
-	}
-	if !cfg.Pipeline.Tolerance.HoldsOn(codePrecision) {
-		warn(floorPath, "pauses nothing, since hold_on does not list precision_degraded: what is below the floor becomes dead letters", "add precision_degraded to hold_on, unless it is meant")
-	}
-}
-
-const (
-	tolerancePath = "pipeline.tolerance."
-	codePrecision = classify.CodePrecisionDegraded
-)
-
-// warner notes what is worth a second look, at the place of a path.
-type warner = func(path, message, fix string)
-
-// toleranceWarnings finds keys of the tolerance that have no effect with the rest of the file.
-func toleranceWarnings(cfg *Config, warn warner) {
-	t := cfg.Pipeline.Tolerance
-	if validity := cfg.Transform.Geometry.Validity; t.HaltOnGeometryInvalid && validity != "" && validity != transform.ValidityReject {
-		warn(tolerancePath+"halt_on_geometry_invalid", "holds nothing for a geometry that transform.geometry.validity: "+string(validity)+" lets pass",
-			"set transform.geometry.validity: reject, or halt_on_geometry_invalid: false")
-	}
-	nulls := t.MaxNullRate < 1
-	if nulls && !slices.ContainsFunc(cfg.Transform.Fields, func(f transform.Field) bool { return !f.Required }) {
-		nulls = false
-		warn(tolerancePath+"max_null_rate", "counts nothing: it is about the fields under transform.fields that are not required, and there are none",
-			"list the fields whose missing values are to be counted, or write max_null_rate: 1")
-	}
-	rates := nulls || t.MaxTransientRate < 1 || t.MaxDeadLetterRate < 1
-	for _, key := range []string{"window", "min_records"} {
-		if cfg.origins.byHand(tolerancePath+key) && !rates {
-			warn(tolerancePath+key, "has no effect: every rate is 1 and accepts all", "lower a rate, or remove it")
-		}
-	}
-	if cfg.origins.byHand(tolerancePath+"on_batch") && !nulls && t.MaxDeadLetterRate >= 1 && t.PrecisionDecimalThreshold == 0 {
-		warn(tolerancePath+"on_batch", "has no effect: a batch is judged by max_null_rate, max_dead_letter_rate and precision_decimal_threshold, and all of them accept everything",
-			"set one of them, or remove it")
-	}
-	holdOnWarnings(cfg, warn)
-	precisionWarnings(cfg, warn)
-}
-
-// holdOnWarnings finds listed codes that no failure of this file can have. The default list is nobody's mistake, written out or not.
-func holdOnWarnings(cfg *Config, warn warner) {
-	if slices.Equal(cfg.Pipeline.Tolerance.HoldOn, []classify.Code{codePrecision, classify.CodeForeignKeyEmpty}) {
-		return
-	}
-	for i, code := range cfg.Pipeline.Tolerance.HoldOn {
-		if why := neverGiven(cfg, code); why != "" {
-			warn(tolerancePath+entry("hold_on", i), "has no effect: "+why, "remove "+string(code)+", or set what gives it")
-		}
-	}
-}
-
-// neverGiven says why no failure of this file has a code, "" when one may.
-func neverGiven(cfg *Config, code classify.Code) string {
-	t, geometry := cfg.Pipeline.Tolerance, cfg.Transform.Geometry
-	mandatory := func(f transform.Field) bool { return f.References != nil && f.References.Mandatory }
-	refers := func(f transform.Field) bool { return f.References != nil }
-	switch {
-	case code == codePrecision && t.PrecisionDecimalThreshold == 0 && (t.MinDecimals == 0 || geometry.Coarse != transform.Reject):
-		return "neither precision_decimal_threshold nor min_decimals is set so that coordinates could be refused"
-	case code == classify.CodeForeignKeyEmpty && !slices.ContainsFunc(cfg.Transform.Fields, mandatory):
-		return "no field under transform.fields has mandatory references"
-	case code == classify.CodeForeignKeyUnresolved && !slices.ContainsFunc(cfg.Transform.Fields, refers):
-		return "no field under transform.fields has references"
-	case code == classify.CodeGeometryInvalid && geometry.Validity == transform.ValidityFlag && geometry.OutputValidity == transform.OutputFlag:
-		return "transform.geometry lets geometries that are not valid pass with a flag"
-	case code == classify.CodeGeometryNotSimple && geometry.Simplicity != transform.Reject:
-		return "transform.geometry.simplicity refuses nothing"
-	case strings.HasPrefix(string(code), "http_") && !asksHTTP(cfg):
-		return "no step asks a service by HTTP"
-	}
-	return ""
-}
-
-// asksHTTP says whether records wait for an HTTP service.
-func asksHTTP(cfg *Config) bool {
-	return cfg.SchemaRegistry.URL != "" || slices.ContainsFunc(cfg.Enrich, func(s EnrichStep) bool {
-		return s.HTTP != nil || slices.ContainsFunc(s.Providers, func(p Provider) bool { return p.HTTP != nil })
-	})
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"net/netip"
 	"net/url"
@@ -11,84 +12,256 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/template"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Warnings says what is legal and still worth a second look. It has the form of faults, with
-// their places; none of them keeps the pipeline from running.
+// Warnings returns what is legal and still worth a second look. It has the form of faults, with their places; none of them keeps the
+// pipeline from running.
 func Warnings(cfg *Config) []Fault {
-	var out Faults
-	warn := func(path, message, fix string) {
-		line, column, variable := cfg.Position(path)
-		out.add(Fault{Line: line, Column: column, Variable: variable, Path: path, Message: message, Fix: fix})
+	w := &warner{Config: cfg}
+	for i, status := range cfg.Pipeline.RetryPolicy.RetryableStatusCodes { // S4-3
+		w.when(status == 401 || status == 403, retryPath+entry("retryable_status_codes", i), strconv.Itoa(status)+": "+classify.NeverRetried(classify.CategoryAccess),
+			"leave it out unless a token is renewed meanwhile")
 	}
-	retryWarnings(cfg.Pipeline.RetryPolicy, warn)
-	toleranceWarnings(cfg, warn)
-	versionWarnings(cfg, warn)
-	orderWarnings(cfg, warn)
-	kafkaWarnings(cfg, warn)
-	registryWarnings(cfg, warn)
-	enrichWarnings(cfg, warn)
-	nameWarnings(cfg, warn)
-	out.sort()
-	return out.List
+	w.tolerance()
+	w.holdOn()
+	w.precision()
+	w.version()
+	w.order()
+	w.connections()
+	w.steps()
+	w.out.sort()
+	return w.out.List
 }
 
-// retryWarnings speaks of what is legal to retry and seldom passes (S4-3).
-func retryWarnings(p RetryPolicy, warn warner) {
-	for i, status := range p.RetryableStatusCodes {
-		if status == 401 || status == 403 {
-			warn(retryPath+entry("retryable_status_codes", i), strconv.Itoa(status)+": "+classify.NeverRetried(classify.CategoryAccess),
-				"leave it out unless a token is renewed meanwhile")
-		}
+// warner notes what is worth a second look.
+type warner struct {
+	*Config
+	out Faults
+}
+
+// when notes a warning at the place of a path if there is reason to.
+func (w *warner) when(reason bool, path, message, fix string) {
+	if reason {
+		line, column, variable := w.Position(path)
+		w.out.add(Fault{Line: line, Column: column, Variable: variable, Path: path, Message: message, Fix: fix})
 	}
 }
 
-func kafkaWarnings(cfg *Config, warn warner) {
-	const fix = "set kafka.tls.enabled: true"
+// tolerance finds keys of the tolerance that have no effect with the rest of the file.
+func (w *warner) tolerance() {
+	const path = "pipeline.tolerance."
+	t, validity := w.Pipeline.Tolerance, w.Transform.Geometry.Validity
+	w.when(t.HaltOnGeometryInvalid && validity != "" && validity != transform.ValidityReject, path+"halt_on_geometry_invalid",
+		"holds nothing for a geometry that transform.geometry.validity: "+string(validity)+" lets pass",
+		"set transform.geometry.validity: reject, or halt_on_geometry_invalid: false")
+	counted := slices.ContainsFunc(w.Transform.Fields, func(f transform.Field) bool { return !f.Required })
+	w.when(t.MaxNullRate < 1 && !counted, path+"max_null_rate",
+		"counts nothing: it is about the fields under transform.fields that are not required, and there are none",
+		"list the fields whose missing values are to be counted, or write max_null_rate: 1")
+	batches := t.MaxNullRate < 1 && counted || t.MaxDeadLetterRate < 1
+	for _, key := range []string{"window", "min_records"} {
+		w.when(w.origins.byHand(path+key) && !batches && t.MaxTransientRate >= 1, path+key, "has no effect: every rate is 1 and accepts all", "lower a rate, or remove it")
+	}
+	w.when(w.origins.byHand(path+"on_batch") && !batches && t.PrecisionDecimalThreshold == 0, path+"on_batch",
+		"has no effect: a batch is judged by max_null_rate, max_dead_letter_rate and precision_decimal_threshold, and all of them accept everything",
+		"set one of them, or remove it")
+}
+
+// holdOn finds listed codes that no failure of this file can have. The default list is nobody's mistake, written out or not.
+func (w *warner) holdOn() {
+	codes := w.Pipeline.Tolerance.HoldOn
+	if slices.Equal(codes, []classify.Code{classify.CodePrecisionDegraded, classify.CodeForeignKeyEmpty}) {
+		return
+	}
+	for i, code := range codes {
+		why := neverGiven(w.Config, code)
+		w.when(why != "", entry("pipeline.tolerance.hold_on", i), "has no effect: "+why, "remove "+string(code)+", or set what gives it")
+	}
+}
+
+// neverGiven returns why no failure of this file has a code, "" when one may.
+func neverGiven(cfg *Config, code classify.Code) string {
+	t, geometry := cfg.Pipeline.Tolerance, cfg.Transform.Geometry
+	mandatory := func(f transform.Field) bool { return f.References != nil && f.References.Mandatory }
+	asks := func(s EnrichStep) bool {
+		return s.HTTP != nil || slices.ContainsFunc(s.Providers, func(p Provider) bool { return p.HTTP != nil })
+	}
+	refers := func(f transform.Field) bool { return f.References != nil }
 	switch {
-	case cfg.Kafka.TLS.Enabled || !cfg.Kafka.SASL.Enabled():
-	case cfg.Kafka.SASL.Mechanism == MechanismPlain:
-		warn("kafka.sasl.mechanism", "PLAIN without TLS sends the password in the clear", fix)
-	default:
-		warn("kafka.sasl.mechanism", string(cfg.Kafka.SASL.Mechanism)+" without TLS proves the password without sending it, but everything after it is in the clear", fix)
+	case code == classify.CodePrecisionDegraded && t.PrecisionDecimalThreshold == 0 && (t.MinDecimals == 0 || geometry.Coarse != transform.Reject):
+		return "neither precision_decimal_threshold nor min_decimals is set so that coordinates could be refused"
+	case code == classify.CodeForeignKeyEmpty && !slices.ContainsFunc(cfg.Transform.Fields, mandatory):
+		return "no field under transform.fields has mandatory references"
+	case code == classify.CodeForeignKeyUnresolved && !slices.ContainsFunc(cfg.Transform.Fields, refers):
+		return "no field under transform.fields has references"
+	case code == classify.CodeGeometryInvalid && geometry.Validity == transform.ValidityFlag && geometry.OutputValidity == transform.OutputFlag:
+		return "transform.geometry lets geometries that are not valid pass with a flag"
+	case code == classify.CodeGeometryNotSimple && geometry.Simplicity != transform.Reject:
+		return "transform.geometry.simplicity refuses nothing"
+	case strings.HasPrefix(string(code), "http_") && cfg.SchemaRegistry.URL == "" && !slices.ContainsFunc(cfg.Enrich, asks):
+		return "no step asks a service by HTTP"
 	}
-	if len(cfg.Kafka.Brokers) > 1 && cfg.Topics.ReplicationFactor == 1 {
-		warn("topics.replication_factor", "there are several brokers, but each topic that is created has one copy: with the loss of its broker, what waits there is lost",
-			"set topics.replication_factor: 3")
-	}
+	return ""
 }
 
-func registryWarnings(cfg *Config, warn warner) {
-	r := cfg.SchemaRegistry
-	secret := r.PasswordEnv + r.PasswordFile + r.TokenEnv + r.TokenFile
-	if secret != "" && slices.ContainsFunc(r.URLs(), func(url string) bool { return !strings.HasPrefix(strings.ToLower(url), "https:") }) {
-		warn("schema_registry.url", "http sends the password or the token in the clear", "write https")
+func (w *warner) precision() {
+	const floorPath, leastPath, roundPath = "pipeline.tolerance.precision_decimal_threshold", "pipeline.tolerance.min_decimals", "transform.geometry.round_decimals"
+	t, geometry := w.Pipeline.Tolerance, w.Transform.Geometry
+	floor, least, rounded := t.PrecisionDecimalThreshold, t.MinDecimals, *geometry.RoundDecimals
+	w.when(least > 0 && geometry.Coarse == transform.Accept, leastPath, "has no effect with transform.geometry.coarse: accept", "remove one of them")
+	w.when(least > 0 && geometry.Coarse != transform.Accept, leastPath,
+		"judges each geometry by itself: of honest points, one in a hundred ends in 0 in both ordinates and is refused",
+		fmt.Sprintf("write precision_decimal_threshold: %d, which judges many together, unless a single one must not pass", least))
+	if floor == 0 {
+		return
 	}
+	source, err := crs.Lookup(geometry.SourceCRS)
+	target, err2 := crs.Lookup(geometry.TargetCRS)
+	byHand := w.origins.byHand(roundPath)
+	coarser := err == nil && err2 == nil && source.Unit() == target.Unit() && rounded < floor
+	w.when(!byHand, floorPath, fmt.Sprintf("is the floor of the source's coordinates: coarser ones pause the pipeline; it does not round, and the output keeps %d decimals", rounded),
+		fmt.Sprintf("write %s: %d to say so; where only rounding is meant, write that key alone", roundPath, rounded))
+	w.when(byHand && coarser, roundPath, fmt.Sprintf("rounds the output to fewer decimals than the %d that the source has to have", floor),
+		fmt.Sprintf("write %s: %d, unless it is meant", roundPath, floor))
+	w.when(byHand && !coarser && err == nil && source.Unit() != crs.Degree && floor > 4, floorPath,
+		fmt.Sprintf("%d decimals of a metre are less than 0.1 mm; the floor counts decimals of the source's unit", floor), "write 2 for centimetres, 3 for millimetres")
+	w.when(!t.HoldsOn(classify.CodePrecisionDegraded), floorPath, "pauses nothing, since hold_on does not list precision_degraded: what is below the floor becomes dead letters",
+		"add precision_degraded to hold_on, unless it is meant")
 }
 
-func enrichWarnings(cfg *Config, warn warner) {
-	for i, step := range cfg.Enrich {
+// version finds versions that anybody can push ahead, and keys that have no effect on versions.
+func (w *warner) version() {
+	const path, formPath, aheadPath = "source.version", "source.version_form", "source.max_version_ahead"
+	form, limited := w.Source.VersionForm, w.Source.MaxVersionAhead != Duration(time.Hour)
+	if w.Source.Version == "" {
+		const message, fix = "has no effect: no property orders the events, the source offset does", "name it with source.version, or remove it"
+		w.when(form != VersionAny, formPath, message, fix)
+		w.when(limited, aheadPath, message, fix)
+		return
+	}
+	w.when(form == VersionAny, path, "a whole number has no limit: one producer that sends a large one makes every later event of that key superseded",
+		"write source.version_form: rfc3339, or unix_s, unix_ms, unix_us, unix_ns where numbers are times, or number for revisions, which have no limit")
+	w.when(form == VersionNumber && limited, aheadPath, "has no effect: with source.version_form: number versions are no times", "remove it")
+}
+
+// order speaks of what is legal and leaves less of an order than one might think (docs/delivery.md).
+func (w *warner) order() {
+	const modePath, keepPath = "ordering.mode", "ordering.versions.keep"
+	mode, versioned, window := w.Ordering.Mode, w.Source.Version != "", w.Ordering.Versions.Keep == KeepVersionsWindow
+	why, fix := "no property orders the events, the source offset does, and nothing older comes after something newer", "name it with source.version, or remove it"
+	if mode == OrderingNone {
+		why, fix = "with ordering.mode: none versions are not compared", "set ordering.mode: latest_wins, or remove it"
+	}
+	unused := mode == OrderingNone || !versioned
+	w.when(unused && window, keepPath, "has no effect: "+why, fix)
+	w.when(unused && w.Ordering.Versions.MaxKeys != 10_000_000, "ordering.versions.max_keys", "has no effect: "+why, fix)
+	if mode == OrderingNone {
+		w.when(versioned, modePath, "none: versions are not compared, so an older version can take effect after a newer one", "set ordering.mode: latest_wins, or remove source.version")
+		return
+	}
+	w.when(versioned && mode == OrderingStrict, modePath,
+		"strict: events take effect in source order, whatever their version, so an older version takes effect when it comes after a newer one; only replays are held to it",
+		"set ordering.mode: latest_wins where the version is to decide, or remove source.version where the source order is")
+	known := "for dedupe.window (" + w.Dedupe.Window.String() + "), so an older version that comes later than that takes effect"
+	if w.Dedupe.Window == 0 {
+		known = "only while a record of the key waits or is a dead letter, since dedupe.window is 0s, so an older version can take effect after a newer one"
+	}
+	w.when(versioned && window, keepPath, "window: which version of a key is the newest is known "+known,
+		"remove it (always is the default), or make dedupe.window longer than events can be late")
+	w.when(w.Source.NullKeys == NullKeysAccept, "source.null_keys", "accept: records without a key are in no order, and an older one of a feature can take effect after a newer one",
+		"give every record the id of its feature as its key, and remove it")
+	w.when(w.Delivery == DeliveryAtLeastOnce, "delivery", "at_least_once: after a crash or a rebalance some events are delivered again, and older ones then stand in the output after newer ones",
+		"set delivery: exactly_once where the cluster has transactions, or let readers compare switchback-source")
+}
+
+// connections finds secrets that cross a network in the exposed, and topics that are lost with one broker.
+func (w *warner) connections() {
+	sasl, r := w.Kafka.SASL, w.SchemaRegistry
+	exposed := string(sasl.Mechanism) + " without TLS proves the password without sending it, but everything after it is in the clear"
+	if sasl.Mechanism == MechanismPlain {
+		exposed = "PLAIN without TLS sends the password in the clear"
+	}
+	w.when(sasl.Enabled() && !w.Kafka.TLS.Enabled, "kafka.sasl.mechanism", exposed, "set kafka.tls.enabled: true")
+	w.when(len(w.Kafka.Brokers) > 1 && w.Topics.ReplicationFactor == 1, "topics.replication_factor",
+		"there are several brokers, but each topic that is created has one copy: with the loss of its broker, what waits there is lost", "set topics.replication_factor: 3")
+	open := slices.ContainsFunc(r.URLs(), func(url string) bool { return !strings.HasPrefix(strings.ToLower(url), "https:") })
+	w.when(open && r.PasswordEnv+r.PasswordFile+r.TokenEnv+r.TokenFile != "", "schema_registry.url", "http sends the password or the token in the clear", "write https")
+}
+
+// steps looks at the URLs that remote steps ask.
+func (w *warner) steps() {
+	names := newNames(w.Transform)
+	for i, step := range w.Enrich {
 		for path, p := range step.at(entry("enrich", i)) {
-			if p.HTTP != nil {
-				httpWarnings(path+".http", p.HTTP, warn)
+			if p.HTTP == nil {
+				continue
+			}
+			path += ".http"
+			secret, host := secretParameter(p.HTTP.URL), privateHost(p.HTTP.URL)
+			w.when(secret != "", path+".url", "the parameter "+show(secret)+" looks like a secret in the file", "use a service that needs none, or one that adds it on its own side")
+			w.when(host != "" && !p.HTTP.AllowPrivate && len(p.HTTP.AllowNetworks) == 0, path+".url", host+" is not a public address, and every request to it is refused (address_refused)",
+				"set "+path+".allow_private: true, or list its network in allow_networks")
+			parts, _ := template.Parse(p.HTTP.URL)
+			for _, part := range parts {
+				property, ok := strings.CutPrefix(part.Name, "properties.")
+				w.when(ok && !names.given(property), path+".url", show("{"+part.Name+"}")+" is given by no field, no constant and no earlier step, so every feature fails here (missing_required)", names.meant(property))
 			}
 		}
+		names.add(slices.Collect(maps.Keys(step.Set))...)
+		names.add(step.SetProvider)
 	}
 }
 
-func httpWarnings(path string, h *HTTPLookup, warn warner) {
-	if key := secretParameter(h.URL); key != "" {
-		warn(path+".url", "the parameter "+show(key)+" looks like a secret in the file",
-			"use a service that needs none, or one that adds it on its own side")
+// names are those that the mapped feature has when a step sees it. A step that asks for another, such as the name of the source where that
+// of the target is meant, fails for every feature.
+type names struct {
+	known  map[string]bool
+	target map[string]string // of names of the source
+	open   bool              // without fields, or with what is unmapped kept, the file does not tell what there is
+}
+
+func newNames(t transform.Config) *names {
+	n := &names{map[string]bool{}, map[string]string{}, len(t.Fields) == 0 || t.Unmapped != transform.UnmappedDrop}
+	n.add(t.Geometry.FlagProperty)
+	n.add(slices.Collect(maps.Keys(t.Constants))...)
+	for _, f := range t.Fields {
+		n.add(f.To)
+		n.target[f.From] = f.To
 	}
-	if host := privateHost(h.URL); host != "" && !h.AllowPrivate && len(h.AllowNetworks) == 0 {
-		warn(path+".url", host+" is not a public address, and every request to it is refused (address_refused)",
-			"set "+path+".allow_private: true, or list its network in allow_networks")
+	return n
+}
+
+func (n *names) add(more ...string) {
+	for _, name := range more {
+		if name != "" {
+			n.known[name] = true
+		}
 	}
 }
 
-// privateHost gives the host of a URL when it is written as an address that is not public, or as localhost; else "".
+// given reports whether a property may be there: itself, something that it is part of, or, when it was flattened, something that it begins
+// with.
+func (n *names) given(property string) bool {
+	for name := range n.known {
+		if strings.HasPrefix(property+".", name+".") || strings.HasPrefix(name, property+".") || strings.HasPrefix(property, name) {
+			return true
+		}
+	}
+	return n.open
+}
+
+// meant returns which name was probably meant.
+func (n *names) meant(property string) string {
+	if to := n.target[property]; to != "" {
+		return "a step sees the mapped feature: write {properties." + to + "}"
+	}
+	all := slices.Sorted(maps.Keys(n.known))
+	return "a step sees the mapped feature, which has " + strings.Join(all[:min(len(all), 8)], ", ") + "; add a field, or fix the name"
+}
+
+// privateHost returns the host of a URL when it is written as an address that is not public, or as localhost; else "".
 func privateHost(template string) string {
 	_, host, _ := strings.Cut(template, "://")
 	if end := strings.IndexAny(host, "/?"); end >= 0 {
@@ -124,147 +297,3 @@ func isSecretParameter(key string) bool {
 	folded := fold(key)
 	return isSecretName(key) || folded == "key" || folded == "sig" || strings.HasSuffix(folded, "apikey")
 }
-
-// nameWarnings finds names in the URLs of remote steps that the mapped feature cannot have: the name of the source where that of the
-// target is meant. Every feature would die of it. Without fields, or with what is unmapped kept, the file does not tell what there is.
-func nameWarnings(cfg *Config, warn warner) {
-	t := cfg.Transform
-	if len(t.Fields) == 0 || t.Unmapped != transform.UnmappedDrop {
-		return
-	}
-	known, target := map[string]bool{t.Geometry.FlagProperty: true}, map[string]string{}
-	for _, f := range t.Fields {
-		known[f.To] = true
-		target[f.From] = f.To
-	}
-	for name := range maps.Keys(t.Constants) {
-		known[name] = true
-	}
-	for i, step := range cfg.Enrich {
-		for path, p := range step.at(entry("enrich", i)) {
-			if p.HTTP == nil {
-				continue
-			}
-			parts, _ := template.Parse(p.HTTP.URL)
-			for _, part := range parts {
-				property, isProperty := strings.CutPrefix(part.Name, "properties.")
-				if isProperty && !given(known, property) {
-					warn(path+".http.url", show("{"+part.Name+"}")+" is given by no field, no constant and no earlier step, so every feature fails here (missing_required)", meant(target, known, property))
-				}
-			}
-		}
-		for name := range step.Set {
-			known[name] = true
-		}
-		known[step.SetProvider] = true
-	}
-}
-
-// given says whether a property may be there: itself, something that it is part of, or, when it was flattened, something that it begins with.
-func given(known map[string]bool, property string) bool {
-	for name := range known {
-		if name != "" && (strings.HasPrefix(property+".", name+".") || strings.HasPrefix(name, property+".") || strings.HasPrefix(property, name)) {
-			return true
-		}
-	}
-	return false
-}
-
-func meant(target map[string]string, known map[string]bool, property string) string {
-	if to := target[property]; to != "" {
-		return "a step sees the mapped feature: write {properties." + to + "}"
-	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(n string) bool { return n == "" })
-	return "a step sees the mapped feature, which has " + strings.Join(names[:min(len(names), 8)], ", ") + "; add a field, or fix the name"
-}
-
-const (
-	modePath  = "ordering.mode"
-	keepPath  = "ordering.versions.keep"
-	limitPath = "ordering.versions.max_keys"
-)
-
-// orderWarnings speaks of what is legal and leaves less of an order than one might think (docs/delivery.md).
-func orderWarnings(cfg *Config, warn warner) {
-	if cfg.Ordering.Mode == OrderingNone {
-		unorderedWarnings(cfg, warn)
-		return
-	}
-	if cfg.Source.Version != "" {
-		versionedWarnings(cfg, warn)
-	} else {
-		versionsUnused(cfg, warn, "no property orders the events, the source offset does, and nothing older comes after something newer", "name it with source.version, or remove it")
-	}
-	if cfg.Source.NullKeys == NullKeysAccept {
-		warn("source.null_keys", "accept: records without a key are in no order, and an older one of a feature can take effect after a newer one",
-			"give every record the id of its feature as its key, and remove it")
-	}
-	if cfg.Delivery == DeliveryAtLeastOnce {
-		warn("delivery", "at_least_once: after a crash or a rebalance some events are delivered again, and older ones then stand in the output after newer ones",
-			"set delivery: exactly_once where the cluster has transactions, or let readers compare switchback-source")
-	}
-}
-
-// unorderedWarnings speaks of keys that ask for an order that ordering.mode does not keep.
-func unorderedWarnings(cfg *Config, warn warner) {
-	if cfg.Source.Version != "" {
-		warn(modePath, "none: versions are not compared, so an older version can take effect after a newer one",
-			"set ordering.mode: latest_wins, or remove source.version")
-	}
-	versionsUnused(cfg, warn, "with ordering.mode: none versions are not compared", "set ordering.mode: latest_wins, or remove it")
-}
-
-func versionsUnused(cfg *Config, warn warner, why, fix string) {
-	if cfg.Ordering.Versions.Keep != KeepVersionsAlways {
-		warn(keepPath, "has no effect: "+why, fix)
-	}
-	if cfg.Ordering.Versions.MaxKeys != defaultVersionKeys {
-		warn(limitPath, "has no effect: "+why, fix)
-	}
-}
-
-const defaultVersionKeys = 10_000_000
-
-func versionedWarnings(cfg *Config, warn warner) {
-	if cfg.Ordering.Mode == OrderingStrict {
-		warn(modePath, "strict: events take effect in source order, whatever their version, so an older version takes effect when it comes after a newer one; only replays are held to it",
-			"set ordering.mode: latest_wins where the version is to decide, or remove source.version where the source order is")
-	}
-	if cfg.Ordering.Versions.Keep != KeepVersionsWindow {
-		return
-	}
-	message := "window: which version of a key is the newest is known for dedupe.window (" + cfg.Dedupe.Window.String() + "), so an older version that comes later than that takes effect"
-	if cfg.Dedupe.Window == 0 {
-		message = "window: with dedupe.window: 0s, which version of a key is the newest is known only while a record of the key waits or is a dead letter, so an older version can take effect after a newer one"
-	}
-	warn(keepPath, message, "remove it (always is the default), or make dedupe.window longer than events can be late")
-}
-
-const (
-	versionPath      = "source.version"
-	versionFormPath  = "source.version_form"
-	versionAheadPath = "source.max_version_ahead"
-)
-
-func versionWarnings(cfg *Config, warn warner) {
-	form, limited := cfg.Source.VersionForm, cfg.Source.MaxVersionAhead != defaultAhead
-	if cfg.Source.Version == "" {
-		const message, fix = "has no effect: no property orders the events, the source offset does", "name it with source.version, or remove it"
-		if form != VersionAny {
-			warn(versionFormPath, message, fix)
-		}
-		if limited {
-			warn(versionAheadPath, message, fix)
-		}
-		return
-	}
-	switch {
-	case form == VersionAny:
-		warn(versionPath, "a whole number has no limit: one producer that sends a large one makes every later event of that key superseded",
-			"write source.version_form: rfc3339, or unix_s, unix_ms, unix_us, unix_ns where numbers are times, or number for revisions, which have no limit")
-	case form == VersionNumber && limited:
-		warn(versionAheadPath, "has no effect: with source.version_form: number versions are no times", "remove it")
-	}
-}
-
-const defaultAhead = Duration(time.Hour)

@@ -170,13 +170,13 @@ const (
 	VersionNumber  VersionForm = "number"  // whole numbers that are no times: a revision
 )
 
-// Numbers says whether whole numbers are versions, and Times whether RFC 3339 times are.
+// Numbers reports whether whole numbers are versions, and Times whether RFC 3339 times are.
 func (f VersionForm) Numbers() bool { return f != VersionRFC3339 }
 
-// Times says whether RFC 3339 times are versions.
+// Times reports whether RFC 3339 times are versions.
 func (f VersionForm) Times() bool { return f == VersionRFC3339 || f == VersionAny }
 
-// Number gives the version that a time has where whole numbers are times; ok is false where they are not.
+// Number returns the version that a time has where whole numbers are times; ok is false where they are not.
 func (f VersionForm) Number(at time.Time) (n int64, ok bool) {
 	switch f {
 	case VersionUnixS:
