@@ -158,58 +158,47 @@ func isScalar(t reflect.Type) bool {
 
 func isDuration(t reflect.Type) bool { return t == reflect.TypeFor[Duration]() }
 
+// typeWords returns what one value of a type is called in a message, what several are, and how one is written.
+func typeWords(t reflect.Type) (one, several, advice string) {
+	switch kind := t.Kind(); {
+	case isDuration(t):
+		return "a duration such as 500ms, 2s or 1h", "durations such as 500ms, 2s or 1h", "write a number and a unit, such as 500ms, 2s or 1h"
+	case kind == reflect.Bool:
+		return "true or false", "", "write true or false, without quotes"
+	case kind == reflect.Float64:
+		return "a number", "numbers", "write a plain decimal number, such as 2.5, without quotes"
+	case kind == reflect.String:
+		return "text", "texts", "write text"
+	case kind == reflect.Struct, kind == reflect.Map:
+		return "a mapping (key: value)", "mappings (key: value)", ""
+	case kind == reflect.Interface:
+		return "a value", "values", ""
+	case kind == reflect.Slice:
+		_, several, _ := typeWords(t.Elem())
+		return "a list of " + several, "lists", ""
+	}
+	return "a whole number", "whole numbers", "write plain digits, without quotes, point or underscores"
+}
+
 // expected names a type in a message.
 func expected(t reflect.Type) string {
-	switch {
-	case isDuration(t):
-		return "a duration such as 500ms, 2s or 1h"
-	case t.Kind() == reflect.Bool:
-		return "true or false"
-	case t.Kind() == reflect.Float64:
-		return "a number"
-	case t.Kind() == reflect.String:
-		return "text"
-	case t.Kind() == reflect.Slice:
-		return "a list of " + entries(t.Elem())
-	}
-	return "a whole number"
+	one, _, _ := typeWords(t)
+	return one
 }
 
-// entries names what a list holds.
-func entries(t reflect.Type) string {
-	switch {
-	case isDuration(t):
-		return "durations such as 500ms, 2s or 1h"
-	case t.Kind() == reflect.Int:
-		return "whole numbers"
-	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
-		return "mappings (key: value)"
-	case t.Kind() == reflect.Interface:
-		return "values"
-	}
-	return "texts"
-}
-
-// advice returns how a value of a type is written.
+// advice says how a value of a type is written.
 func advice(t reflect.Type, w written, secret bool) string {
-	number := w.kind == integerValue || w.kind == floatValue
+	_, _, fix := typeWords(t)
+	number, text := w.kind == integerValue || w.kind == floatValue, t.Kind() == reflect.String
 	switch {
 	case isDuration(t) && number:
 		return "write the unit: " + w.text + "s for seconds, " + w.text + "ms for milliseconds"
-	case isDuration(t):
-		return "write a number and a unit, such as 500ms, 2s or 1h"
-	case t.Kind() == reflect.Bool:
-		return "write true or false, without quotes"
-	case t.Kind() == reflect.Float64:
-		return "write a plain decimal number, such as 2.5, without quotes"
-	case t.Kind() != reflect.String:
-		return "write plain digits, without quotes, point or underscores"
-	case secret && w.isValue():
+	case text && secret && w.isValue():
 		return "write a name, not the secret"
-	case number || w.kind == boolValue:
+	case text && (number || w.kind == boolValue):
 		return fmt.Sprintf("put it in quotes: %q", w.text)
 	}
-	return "write text"
+	return fix
 }
 
 // scalar decodes one value into v and holds it against its rules.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -96,19 +97,11 @@ type namedTopic struct{ path, name string }
 
 // allTopics lists every topic of the pipeline, the tiers last.
 func (c Config) allTopics() []namedTopic {
-	tiers := c.TierTopics()
-	out := append(make([]namedTopic, 0, 8+len(tiers)), []namedTopic{
-		{"source.topic", c.Source.Topic},
-		{"output.topic", c.Output.Topic},
-		{"topics.dlq", c.Topics.DLQ},
-		{"topics.state", c.Topics.State},
-		{"topics.ledger", c.Topics.Ledger},
-		{"topics.audit", c.Topics.Audit},
-		{"topics.dlq_status", c.Topics.DLQStatus},
-		{"topics.control", c.Topics.Control},
-		{"topics.governance", c.Topics.Governance},
-	}...)
-	for _, name := range tiers {
+	out := []namedTopic{{"source.topic", c.Source.Topic}, {"output.topic", c.Output.Topic}, {"topics.dlq", c.Topics.DLQ}}
+	for _, kept := range c.Topics.kept() {
+		out = append(out, namedTopic{"topics." + kept.key, *kept.name})
+	}
+	for _, name := range c.TierTopics() {
 		out = append(out, namedTopic{"topics.tier_prefix", name})
 	}
 	return out
@@ -155,37 +148,36 @@ func isDelay(text string) bool {
 // tierSuffix is what the default prefix of the tiers adds to the name of the source.
 const tierSuffix = ".retry-"
 
-// keptTopic is a topic that a pipeline keeps for itself, and what its default name adds to that of the source.
+// keptTopic is a topic that a pipeline keeps for itself: its key, what its default name adds to that of the source, and its name.
 type keptTopic struct {
-	suffix string
-	name   *string
+	key, suffix string
+	name        *string
 }
 
 // kept lists what nobody but the pipeline writes, besides the tiers. Dead letters of other pipelines may be sent to a DLQ.
 func (t *Topics) kept() []keptTopic {
 	return []keptTopic{
-		{".state", &t.State}, {".ledger", &t.Ledger}, {".audit", &t.Audit}, {".dlq-status", &t.DLQStatus}, {".control", &t.Control}, {".governance", &t.Governance},
+		{"state", ".state", &t.State},
+		{"ledger", ".ledger", &t.Ledger},
+		{"audit", ".audit", &t.Audit},
+		{"dlq_status", ".dlq-status", &t.DLQStatus},
+		{"control", ".control", &t.Control},
+		{"governance", ".governance", &t.Governance},
 	}
 }
 
 // fillNames derives every name that was not given from pipeline.id and source.topic.
 func fillNames(c *Config) {
-	orElse(&c.Source.Topic, c.Pipeline.ID)
-	orElse(&c.Source.Group, c.Pipeline.ID)
+	c.Source.Topic = cmp.Or(c.Source.Topic, c.Pipeline.ID)
+	c.Source.Group = cmp.Or(c.Source.Group, c.Pipeline.ID)
 	base := c.Source.Topic
-	orElse(&c.Output.Topic, base+".out")
-	orElse(&c.Output.Avro.Subject, c.Output.Topic+"-value")
-	orElse(&c.Topics.DLQ, base+".dlq")
+	c.Output.Topic = cmp.Or(c.Output.Topic, base+".out")
+	c.Output.Avro.Subject = cmp.Or(c.Output.Avro.Subject, c.Output.Topic+"-value")
+	c.Topics.DLQ = cmp.Or(c.Topics.DLQ, base+".dlq")
 	for _, kept := range c.Topics.kept() {
-		orElse(kept.name, base+kept.suffix)
+		*kept.name = cmp.Or(*kept.name, base+kept.suffix)
 	}
-	orElse(&c.Topics.TierPrefix, base+tierSuffix)
-}
-
-func orElse(name *string, derived string) {
-	if *name == "" {
-		*name = derived
-	}
+	c.Topics.TierPrefix = cmp.Or(c.Topics.TierPrefix, base+tierSuffix)
 }
 
 // topicText has the characters that Kafka allows in the name of a topic.

@@ -79,8 +79,7 @@ type AuditScope string
 
 // The audit scopes.
 const (
-	AuditFailures AuditScope = "failures" // all but deliveries at the first try
-	AuditAll      AuditScope = "all"      // every decision
+	AuditAll AuditScope = "all" // every decision
 )
 
 // NullKeyRule says what happens to a record without a key.
@@ -122,7 +121,6 @@ type AnswerFormat string
 
 // The formats.
 const (
-	AnswerJSON    AnswerFormat = "json"    // any JSON value
 	AnswerGeoJSON AnswerFormat = "geojson" // a Feature, or a FeatureCollection with one (RFC 7946)
 )
 

@@ -1,8 +1,7 @@
 package enrich
 
 import (
-	"fmt"
-	"slices"
+	"cmp"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,39 +9,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// pointer is a JSON pointer (RFC 6901), cut into its reference tokens.
-type pointer struct {
-	text   string
-	tokens []string
-}
+// pointer is a JSON pointer (RFC 6901), such as /places/0/name. The configuration refuses what is none.
+type pointer jsontext.Pointer
 
-// String gives the pointer as it was written; that to the whole answer in words.
-func (p pointer) String() string {
-	if p.text == "" {
-		return "value"
-	}
-	return p.text
-}
+// String returns the pointer as it was written; that to the whole answer in words.
+func (p pointer) String() string { return cmp.Or(string(p), "value") }
 
-// parsePointer reads "/places/0/name"; "" is the whole document. In a token ~1 is a slash and ~0 a tilde.
-func parsePointer(text string) (pointer, error) {
-	p := pointer{text: text}
-	if text == "" {
-		return p, nil
-	}
-	if text[0] != '/' {
-		return p, fmt.Errorf("%q is not a JSON pointer; begin it with /, as in /name", text)
-	}
-	if !jsontext.Pointer(text).IsValid() {
-		return p, fmt.Errorf("%q is not a JSON pointer; write ~0 for ~ and ~1 for / in a name", text)
-	}
-	p.tokens = slices.Collect(jsontext.Pointer(text).Tokens())
-	return p, nil
-}
-
-// in gives the value that the pointer leads to.
+// in returns the value that the pointer leads to.
 func (p pointer) in(value transform.Value) (transform.Value, bool) {
-	for _, token := range p.tokens {
+	for token := range jsontext.Pointer(p).Tokens() {
 		next, ok := child(value, token)
 		if !ok {
 			return transform.Value{}, false

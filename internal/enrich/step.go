@@ -29,9 +29,11 @@ type assignment struct {
 }
 
 func newStep(c config.EnrichStep, o Options) (*step, error) {
-	set, err := assignments(c.Set)
-	faults := []error{err}
-	s := &step{name: c.Name, set: set, setProvider: c.SetProvider, required: c.Required}
+	var faults []error
+	s := &step{name: c.Name, setProvider: c.SetProvider, required: c.Required}
+	for _, property := range slices.Sorted(maps.Keys(c.Set)) { // so that every run writes in the same order
+		s.set = append(s.set, assignment{property: property, from: pointer(c.Set[property])})
+	}
 	for _, l := range c.Lookups() {
 		made, err := newProvider(c, l, o)
 		if err != nil && len(c.Providers) > 0 {
@@ -41,20 +43,6 @@ func newStep(c config.EnrichStep, o Options) (*step, error) {
 		s.providers = append(s.providers, made)
 	}
 	return s, errors.Join(faults...)
-}
-
-// assignments sorts by property, so that every run writes in the same order.
-func assignments(set map[string]string) ([]assignment, error) {
-	var out []assignment
-	var faults []error
-	for _, property := range slices.Sorted(maps.Keys(set)) {
-		from, err := parsePointer(set[property])
-		if err != nil {
-			faults = append(faults, fmt.Errorf("set.%s: %w", property, err))
-		}
-		out = append(out, assignment{property: property, from: from})
-	}
-	return out, errors.Join(faults...)
 }
 
 // prepared is a question to one provider, or why there is none for this feature.

@@ -141,8 +141,6 @@ func TestNew_faults(t *testing.T) {
 		{"credentials", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://u:hunter2@h/{id}" }), "secrets"},
 		{"fragment", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/#{id}" }), "#"},
 		{"dots", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/../{id}" }), ".."},
-		{"bad_pointer", with(func(s *config.EnrichStep) { s.Set = map[string]string{"a": "name"} }), "JSON pointer"},
-		{"bad_escape_in_a_pointer", with(func(s *config.EnrichStep) { s.Set = map[string]string{"a": "/~2"} }), "~0"},
 	} {
 		_, err := New([]config.EnrichStep{stepOf("http://h/", nil), c.step}, Options{})
 		expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "enrich[1] (place)"), "%v: got %v, want it to say %q", c.name, err, c.want)
