@@ -39,7 +39,8 @@ func (d *decoder) hint(path, name string, t reflect.Type) string {
 func homesOf(name, path string) []string {
 	var homes []string
 	for _, p := range Paths() {
-		if home := parent(p); home != "" && home != parent(path) && p == home+"."+name {
+		inList := strings.Contains(p, "[") && !strings.Contains(path, "[") // what belongs to a step says nothing about the rest of the file
+		if home := parent(p); home != "" && home != parent(path) && p == home+"."+name && !inList {
 			homes = append(homes, home)
 		}
 	}

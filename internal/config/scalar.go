@@ -213,7 +213,7 @@ func (d *decoder) scalar(path string, line, column int, w written, v reflect.Val
 	if message == "" {
 		return
 	}
-	if reason := forbiddenValue(path, w); reason != "" && !d.foreign {
+	if reason := forbiddenValue(path, w); reason != "" {
 		message += ", and forbidden: " + reason
 	}
 	d.fault(path, line, column, message, fix)
