@@ -51,8 +51,10 @@ type changeView struct {
 	Changed int    // of an undo: those of them that are changed
 	Groups  []dlq.GroupJSON
 	Undoes  string            // operation that is taken back
+	Was     []replay.Action   // what the audit topic has of it
 	Left    []replay.LeftBy   // of what an undo leaves
 	GoesOn  string            // id of the replay that goes on
+	Again   int               // of Letters: those that it reached, and that are pending again
 	Missing []string          // topics that have to be made first
 	Typed   bool              // the number has to be typed
 	Reason  string            // proposed
@@ -162,8 +164,13 @@ func (c *Console) undoPage(ctx context.Context, q query) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	was, err := c.changes.service.Actions(ctx, replay.TrailFilter{Operation: q.id})
+	if err != nil {
+		return page{}, err
+	}
+	c.maskOf(ctx).actions(was)
 	out.Fresh = fresh
-	out.Change = &changeView{Verb: "undo", Undoes: q.id, Letters: result.Selected, Changed: result.Changed, Left: result.LeftBy, Typed: numberIsTyped(result.Selected)}
+	out.Change = &changeView{Verb: "undo", Undoes: q.id, Was: was, Letters: result.Selected, Changed: result.Changed, Left: result.LeftBy, Typed: numberIsTyped(result.Selected)}
 	return out, nil
 }
 
@@ -194,7 +201,7 @@ func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 	if err == nil {
 		out.Change.Reason = job.Reason
 		if job.IsReplay() {
-			out.Change.GoesOn = q.id
+			out.Change.GoesOn, out.Change.Again = q.id, max(0, out.Change.Letters-job.NotReached)
 		}
 	}
 	return out, err

@@ -118,7 +118,7 @@ func TestChanges_S4_6_discards_and_undoes(t *testing.T) {
 	expect.That(t, strings.Contains(events, "<td>anna</td>") && strings.Contains(events, "<td>gone for good</td>"), "%v", events)
 	expect.That(t, strings.Contains(page, `href="/undo/`+operation+`"`), "%v", page)
 	page = o.see("/undo/" + operation)
-	must.That(t, strings.Contains(page, ">Take back 2 dead letters</button>"), "%v", page)
+	must.That(t, strings.Contains(page, ">Take back 2 dead letters</button>") && strings.Contains(page, "discard of 2 dead letters by anna"), "%v", page)
 	to, _ = o.follows("/undo/"+operation, with(form(page), "reason", "still needed"))
 	o.until(to, ">done<")
 	got = o.statuses()

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,24 +15,29 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
+// tick is a distance in degrees, and binary rounds to it: the middle of two such numbers is exact, so that a message of old is that of today.
+const tick = 1.0 / 1024
+
+func binary(v float64) float64 { return math.Round(v/tick) * tick }
+
 // parcels are dead letters of a land registry: a service that was down, rings that cross themselves, and numbers as people write them.
 func parcels(d *desk) {
 	d.t.Helper()
 	towns := [][2]float64{{8.54, 47.37}, {7.45, 46.95}, {6.14, 46.2}, {9.18, 45.46}, {11.58, 48.14}, {16.37, 48.21}, {13.4, 52.52}, {2.35, 48.86}, {4.9, 52.37}, {-0.13, 51.5}}
 	for i := range 64 {
 		at := towns[i*7%len(towns)]
-		x, y := at[0]+float64(i%5)/50, at[1]+float64(i%7)/60
+		x, y := binary(at[0]+float64(i%5)/50), binary(at[1]+float64(i%7)/60)
 		id := fmt.Sprintf("CH-%d", 294_001+i*17)
 		code, message, shape := "http_timeout", "GET https://registry.example/owners: no answer within 2s", fmt.Sprintf(`{"type":"Point","coordinates":[%.3f,%.3f]}`, x, y)
 		switch {
 		case i%9 == 4:
-			shape = fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%.4[1]f,%.4[2]f],[%.4[3]f,%.4[4]f],[%.4[3]f,%.4[2]f],[%.4[1]f,%.4[4]f],[%.4[1]f,%.4[2]f]]]}`, x, y, x+.003, y+.002)
-			code, message = "geometry_invalid", fmt.Sprintf("a ring meets itself near %.4f %.4f at /geometry/coordinates/0, feature %q; correct the geometry, or set geometry.validity: flag", x+.0015, y+.001, id)
+			shape = fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%[1]v,%[2]v],[%[3]v,%[4]v],[%[3]v,%[2]v],[%[1]v,%[4]v],[%[1]v,%[2]v]]]}`, x, y, x+4*tick, y+2*tick)
+			code, message = "geometry_invalid", fmt.Sprintf("a ring meets itself near %v %v at /geometry/coordinates/0, feature %q; correct the geometry, or set geometry.validity: flag", x+2*tick, y+tick, id)
 		case i%16 == 7:
 			code, message = "invalid_number", fmt.Sprintf("AREA is no number: \"%d'%d m2\"; list what else stands there under null_values, or read it with expr", 1+i%3, 200+i)
 		}
 		r := letter(fmt.Sprintf("%d-%d-%08x", i%2, 1200+i, 0x3ceb1d07+i*7919), i*40, func(c *header.Control) {
-			c.ErrorCode, c.ErrorMessage, c.FeatureID, c.BBox = code, message, id, fmt.Sprintf("%.4f,%.4f,%.4f,%.4f", x, y, x+.003, y+.002)
+			c.ErrorCode, c.ErrorMessage, c.FeatureID, c.BBox = code, message, id, fmt.Sprintf("%v,%v,%v,%v", x, y, x+4*tick, y+2*tick)
 		})
 		r.Key, r.Value = []byte(id), fmt.Appendf(nil, `{"type":"Feature","id":%q,"geometry":%s,"properties":{"AREA":"%d","use":"residential"}}`, id, shape, 400+i)
 		d.put(r)
