@@ -47,6 +47,9 @@ type operation struct {
 // begin is the audit event that an operation starts with: who, why, which filter, which plan.
 func (s *Service) begin(op operation, letters int) *audit.Event {
 	message := fmt.Sprintf("%s of %d dead letters by %s", op.word, letters, op.by)
+	if letters == 1 {
+		message = fmt.Sprintf("%s of a dead letter by %s", op.word, op.by)
+	}
 	if op.force != "" {
 		message += ", forced: they may overwrite newer data"
 	}
