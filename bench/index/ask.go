@@ -19,6 +19,8 @@ const (
 	slow       = time.Second
 	firstPage  = 100 // letters of a list
 	pageSize   = 50  // letters of a page behind a cursor
+
+	mapColumns, mapRows, trendParts = 40, 20, 24 // as the console asks
 )
 
 // answer is how long one question took.
@@ -26,7 +28,7 @@ type answer struct {
 	Question              string  `json:"question"`
 	Milliseconds          float64 `json:"ms"`
 	ProcessorMilliseconds float64 `json:"processor_ms"` // of this process, all cores
-	Found                 int     `json:"found"`        // letters, or groups
+	Found                 int     `json:"found"`        // letters, groups, or cells of a map
 }
 
 // question is a filter with its name.
@@ -108,6 +110,12 @@ func ask(ctx context.Context, cl *kgo.Client, store *dlqindex.Store, src dlqinde
 		s, err := a.d.Stats(ctx)
 		return s.Letters, err
 	})
+	if err == nil {
+		err = a.add("trend of the largest group", func() (int, error) {
+			parts, err := a.d.Trend(ctx, dlqindex.Query{Filter: deadletters.Filter{Groups: []string{groupOf(0)}}}, begin, o.span/trendParts, trendParts)
+			return len(parts), err
+		})
+	}
 	return a.out, err
 }
 
@@ -125,12 +133,18 @@ func (a *asker) all(ctx context.Context, q question) error {
 	if err == nil {
 		err = a.add("count: "+q.name, func() (int, error) { return a.d.Count(ctx, dlqindex.Query{Filter: q.filter}) })
 	}
+	if err == nil {
+		err = a.add("groups: "+q.name, func() (int, error) {
+			groups, err := a.d.Groups(ctx, dlqindex.Query{Filter: q.filter})
+			return len(groups), err
+		})
+	}
 	if err != nil {
 		return err
 	}
-	return a.add("groups: "+q.name, func() (int, error) {
-		groups, err := a.d.Groups(ctx, dlqindex.Query{Filter: q.filter})
-		return len(groups), err
+	return a.add("map: "+q.name, func() (int, error) {
+		cells, err := a.d.Cells(ctx, dlqindex.Query{Filter: q.filter}, mapColumns, mapRows)
+		return len(cells.Each), err
 	})
 }
 
