@@ -20,28 +20,40 @@ const paymentSchema = `{"type":"record","name":"Payment","fields":[{"name":"cent
 // paymentJSONSchema refers to the schema of a status.
 const paymentJSONSchema = `{"type":"object","additionalProperties":false,"properties":{"cents":{"type":"integer"},"status":{"$ref":"status.json"}}}`
 
-// schemas is a registry that has the schema of payments under 7 and 8, as JSON Schema under 9, one of protobuf under 10, and a JSON Schema
-// that cannot be used under 11. down fails what is asked for number 8.
-func schemas(t *testing.T, down *atomic.Bool) string {
+const paymentInCurrency = `{"type":"record","name":"Payment","fields":[{"name":"cents","type":"long"},{"name":"status","type":"string"},{"name":"note","type":["null","string"],"default":null},{"name":"currency","type":"string","default":"CHF"}]}`
+
+// registry is one that has the schema of payments under 7 and 8, as JSON Schema under 9, one of protobuf under 10, a JSON Schema that cannot
+// be used under 11, and payments with a currency under 13 and 14: the subject payments-value has the latest schema that latest returns.
+// A number above 100 is the status of a failure. down fails what is asked for number 8.
+func registry(t *testing.T, down *atomic.Bool, latest func() int) string {
 	t.Helper()
+	avro := fmt.Sprintf(`{"schema":%q}`, paymentSchema)
+	inCurrency := fmt.Sprintf(`{"schema":%q}`, paymentInCurrency)
+	answers := map[string]string{
+		"/schemas/ids/7": avro, "/schemas/ids/8": avro, "/schemas/ids/13": inCurrency, "/schemas/ids/14": inCurrency,
+		"/schemas/ids/9":                        fmt.Sprintf(`{"schema":%q,"schemaType":"JSON","references":[{"name":"status.json","subject":"status","version":1}]}`, paymentJSONSchema),
+		"/schemas/ids/10":                       `{"schema":"syntax = \"proto3\";","schemaType":"PROTOBUF"}`,
+		"/schemas/ids/11":                       `{"schema":"{\"pattern\":\"(?=a)\"}","schemaType":"JSON"}`,
+		"/subjects/status/versions/1":           `{"id":12,"schema":"{\"enum\":[\"OPEN\",\"PENDING\"]}","schemaType":"JSON"}`,
+		"/subjects/proto-value/versions/latest": `{"subject":"proto-value","version":1,"id":10,"schema":"","schemaType":"PROTOBUF"}`,
+		"/subjects/bad-value/versions/latest":   `{"subject":"bad-value"}`,
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, known := answers[r.URL.Path]
+		status := http.StatusOK
 		switch {
 		case r.URL.Path == "/schemas/ids/8" && down.Load():
-			w.WriteHeader(http.StatusServiceUnavailable)
-		case r.URL.Path == "/schemas/ids/7", r.URL.Path == "/schemas/ids/8":
-			fmt.Fprintf(w, `{"schema":%q}`, paymentSchema)
-		case r.URL.Path == "/schemas/ids/9":
-			fmt.Fprintf(w, `{"schema":%q,"schemaType":"JSON","references":[{"name":"status.json","subject":"status","version":1}]}`, paymentJSONSchema)
-		case r.URL.Path == "/subjects/status/versions/1":
-			fmt.Fprint(w, `{"id":12,"schema":"{\"enum\":[\"OPEN\",\"PENDING\"]}","schemaType":"JSON"}`)
-		case r.URL.Path == "/schemas/ids/10":
-			fmt.Fprint(w, `{"schema":"syntax = \"proto3\";","schemaType":"PROTOBUF"}`)
-		case r.URL.Path == "/schemas/ids/11":
-			fmt.Fprint(w, `{"schema":"{\"pattern\":\"(?=a)\"}","schemaType":"JSON"}`)
-		default:
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"error_code":40403,"message":"Schema not found"}`)
+			status = http.StatusServiceUnavailable
+		case r.URL.Path == "/subjects/payments-value/versions/latest":
+			id := latest()
+			if answer = fmt.Sprintf(`{"subject":"payments-value","version":2,"id":%d,"schema":%q}`, id, paymentInCurrency); id > 100 {
+				status, answer = id, `{"error_code":40301,"message":"no"}`
+			}
+		case !known:
+			status, answer = http.StatusNotFound, `{"error_code":40401,"message":"Subject not found"}`
 		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, answer)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
@@ -60,7 +72,7 @@ func payment(t *testing.T, schema int, text string) string {
 func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
 	d, at := payments(t, false)
 	var down atomic.Bool
-	registry := with(at, "--registry", schemas(t, &down))
+	registry := with(at, "--registry", registry(t, &down, nil))
 	d.put(d.died("payments", 0, 1, "a", payment(t, 7, `{"cents":9007199254740993,"status":"OPEN","note":null}`)))
 	for i, value := range []string{"\x00\x00\x00\x00\x63abc", "\x00\x00\x00\x00\x07\xff", "\x00\x00\x00\x00\x0a{}", "\x00\x00", "plain"} {
 		d.put(d.died("payments", 0, int64(2+i), fmt.Sprint("hostile", i), value))
@@ -85,7 +97,7 @@ func TestRegistry_C4_avroIsShownAndRewritten(t *testing.T) {
 func TestRegistry_C4_protobufIsBytes(t *testing.T) {
 	d, at := payments(t, false)
 	const value = "\x00\x00\x00\x00\x0a\x00\x08\x96\x01"
-	registry := with(at, "--registry", schemas(t, new(atomic.Bool)))
+	registry := with(at, "--registry", registry(t, new(atomic.Bool), nil))
 	d.put(d.died("payments", 0, 1, "a", value))
 	d.want(cli.ExitDone, append([]string{"show", "dlq-0-0", "-o", "json"}, registry...)...).said(`"decode_error"`, "neither Avro nor JSON Schema")
 	for _, change := range [][]string{{"--filter", "cat"}, {"--expr", "value.a = 1"}, {"--set", "a=1"}} {
@@ -125,7 +137,7 @@ func TestLike_C4_refusesWhatTheTargetDoesNotHold(t *testing.T) {
 func TestRegistry_C4_jsonSchemaIsShownAndRewritten(t *testing.T) {
 	d, at := payments(t, false)
 	var down atomic.Bool
-	registry := with(at, "--registry", schemas(t, &down))
+	registry := with(at, "--registry", registry(t, &down, nil))
 	d.put(d.died("payments", 0, 1, "a", "\x00\x00\x00\x00\x09"+`{"cents": 9007199254740993, "status": "OPEN"}`))
 	for i, value := range []string{"\x00\x00\x00\x00\x09", "\x00\x00\x00\x00\x09{", "\x00\x00\x00\x00\x09" + `{"cents":1e999999999}`, "\x00\x00\x00\x00\x0b{}"} {
 		d.put(d.died("payments", 0, int64(2+i), fmt.Sprint("hostile", i), value))
@@ -145,7 +157,7 @@ func TestRegistry_C4_jsonSchemaIsShownAndRewritten(t *testing.T) {
 func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
 	d, at := payments(t, false)
 	var down atomic.Bool
-	at = append(at, "--registry", schemas(t, &down))
+	at = append(at, "--registry", registry(t, &down, nil))
 	for i := range 6 {
 		d.put(d.died("payments", 0, int64(i), fmt.Sprint("k", i), payment(t, 7+i/2%2, fmt.Sprintf(`{"cents":%d,"status":"OPEN","note":null}`, i))))
 	}
@@ -168,42 +180,6 @@ func TestRegistry_C4_goesAwayInTheMiddle(t *testing.T) {
 		seen[string(r.Key)]++
 	}
 	expect.That(t, fmt.Sprint(seen) == "map[k0:1 k1:1 k2:1 k3:1 k4:1 k5:1]", "put back %v", seen)
-}
-
-const paymentInCurrency = `{"type":"record","name":"Payment","fields":[{"name":"cents","type":"long"},{"name":"status","type":"string"},{"name":"note","type":["null","string"],"default":null},{"name":"currency","type":"string","default":"CHF"}]}`
-
-// subjects is a registry whose subject payments-value has the latest schema that latest returns: the first one, 7, has no currency, 13 and
-// 14 have one. latest may return another status instead.
-func subjects(t *testing.T, latest func() int) string {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/subjects/payments-value/versions/latest":
-			if id := latest(); id > 100 {
-				w.WriteHeader(id)
-				fmt.Fprint(w, `{"error_code":40301,"message":"no"}`)
-			} else {
-				fmt.Fprintf(w, `{"subject":"payments-value","version":2,"id":%d,"schema":%q}`, id, paymentInCurrency)
-			}
-		case "/subjects/proto-value/versions/latest":
-			fmt.Fprint(w, `{"subject":"proto-value","version":1,"id":10,"schema":"","schemaType":"PROTOBUF"}`)
-		case "/subjects/bad-value/versions/latest":
-			fmt.Fprint(w, `{"subject":"bad-value"}`)
-		case "/schemas/ids/7":
-			fmt.Fprintf(w, `{"schema":%q}`, paymentSchema)
-		case "/schemas/ids/9":
-			fmt.Fprint(w, `{"schema":"{}","schemaType":"JSON"}`)
-		case "/schemas/ids/10":
-			fmt.Fprint(w, `{"schema":"syntax = \"proto3\";","schemaType":"PROTOBUF"}`)
-		case "/schemas/ids/13", "/schemas/ids/14":
-			fmt.Fprintf(w, `{"schema":%q}`, paymentInCurrency)
-		default:
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"error_code":40401,"message":"Subject not found"}`)
-		}
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
 }
 
 // inCurrency is a payment as the new schema writes it.
@@ -229,7 +205,7 @@ func TestSubject_C4_writesWithItsLatestSchema(t *testing.T) {
 	)
 	d.want(cli.ExitUsage, with(at, "replay", "--subject", "payments-value")...)
 	d.said("name the registry with --registry")
-	at = append(at, "--registry", subjects(t, func() int { return 13 }))
+	at = append(at, "--registry", registry(t, nil, func() int { return 13 }))
 	d.want(cli.ExitUsage, with(at, "replay", "--subject", "nobody")...)
 	d.said(`get the latest schema of "nobody": 404 Subject not found`)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--subject", "proto-value")...)
@@ -257,7 +233,7 @@ func TestSubject_C4_writesWithItsLatestSchema(t *testing.T) {
 func TestSubject_C4_movesOnInTheMiddle(t *testing.T) {
 	d, at := payments(t, false)
 	asked, moves, latest := 0, 1000, 13
-	at = append(at, "--registry", subjects(t, func() int {
+	at = append(at, "--registry", registry(t, nil, func() int {
 		if asked++; asked > moves {
 			return latest
 		}
