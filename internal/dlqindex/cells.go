@@ -50,7 +50,7 @@ func (d *DLQ) Cells(ctx context.Context, q Query, columns, rows int) (Cells, err
 
 // placed reads the place of each selected letter.
 func (d *DLQ) placed(t *tx, q Query, columns, rows int) (*grid, error) {
-	table, id := "@dead_letter_queue AS q", "q.id"
+	table, id := t.readAll(q), "q.id"
 	if t.engine == SQLite {
 		id = "CAST(q.rowid AS TEXT)" // see tx.name
 		if q.Text == "" && len(q.Headers)+len(q.Features)+len(q.IDs) == 0 {

@@ -38,7 +38,7 @@ func (d *DLQ) sums(t *tx, q Query) (map[string]*deadletters.Group, error) {
 	if !q.unfiltered() {
 		c := d.condition(q)
 		text, args = "SELECT q.group_id, q.status, count(*), CAST(sum(q.value_size) AS BIGINT), sum("+isReplayedSQL+"), min(q.rejected_at), max(q.rejected_at) "+
-			"FROM @dead_letter_queue AS q"+c.where()+" GROUP BY q.status, q.group_id", c.args // in this order SQLite scans the index that has all columns
+			"FROM "+t.readAll(q)+c.where()+" GROUP BY q.status, q.group_id", c.args // in this order SQLite scans the index that has all columns
 	}
 	out := map[string]*deadletters.Group{}
 	err := t.found(text, func(rows *sql.Rows) error {

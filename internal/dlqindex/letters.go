@@ -92,7 +92,7 @@ func (d *DLQ) ByState(ctx context.Context, q Query) (out map[deadletters.Status]
 func (d *DLQ) byState(t *tx, q Query) (map[deadletters.Status]int, error) {
 	stop := q.watch()
 	defer stop()
-	c, text := d.condition(q), "SELECT q.status, count(*) FROM @dead_letter_queue AS q%s GROUP BY q.status"
+	c, text := d.condition(q), "SELECT q.status, count(*) FROM "+t.readAll(q)+"%s GROUP BY q.status"
 	if q.counted() {
 		text = "SELECT q.status, CAST(sum(q.letters) AS BIGINT) FROM @dead_letter_count AS q%s GROUP BY q.status HAVING sum(q.letters) > 0"
 	}

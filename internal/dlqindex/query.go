@@ -32,6 +32,17 @@ func (q Query) counted() bool {
 	return q.unfiltered()
 }
 
+// readAll names the table for a question that reads every row that a query selects. Where SQLite has to look into the rows for texts, headers
+// or features, and no index finds them, it reads them in the order of the file: an index would look each of them up.
+func (t *tx) readAll(q Query) string {
+	within := q.Text != "" || len(q.Headers)+len(q.Features) > 0
+	found := len(q.IDs)+len(q.Groups) > 0 || !q.Since.IsZero() || !q.Until.IsZero()
+	if t.engine == SQLite && within && !found {
+		return "@dead_letter_queue AS q NOT INDEXED"
+	}
+	return "@dead_letter_queue AS q"
+}
+
 // patience is how long an answer may take before [Query.Slow] is called.
 const patience = time.Second
 
