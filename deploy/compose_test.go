@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,7 @@ type service struct {
 	DependsOn   map[string]struct {
 		Condition string `yaml:"condition"`
 	} `yaml:"depends_on"`
+	Health struct{ Test []string } `yaml:"healthcheck"`
 }
 
 type composeFile struct {
@@ -125,6 +127,55 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 		"job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
 	expect.That(t, job.Honor, "the series name their pipeline, and Prometheus would rename that label")
 	expect.That(t, slices.Equal(file.RuleFiles, []string{"rules.yaml"}), "rule files are %v", file.RuleFiles)
+}
+
+// Each consumer says whether it is ready, and alerts go to the service that is there.
+func TestCompose_health_and_alerts(t *testing.T) {
+	file := compose(t)
+	for _, name := range []string{"consumer-1", "consumer-2"} {
+		expect.Equal(t, strings.Join(file.Services[name].Health.Test, " "), "CMD /usr/local/bin/consumer health -c /etc/switchback/pipeline.yaml", name)
+	}
+	text := string(must.Get(os.ReadFile("prometheus/prometheus.yml"))(t))
+	_, host, _ := strings.Cut(text, "alertmanagers:\n    - static_configs: [{ targets: [")
+	host, _, _ = strings.Cut(host, ":")
+	_, there := file.Services[host]
+	expect.That(t, there, "alerts go to %s", host)
+	var manager struct {
+		Route struct {
+			Receiver string
+			Routes   []struct{ Receiver string }
+		}
+		Receivers []struct{ Name string }
+	}
+	load(t, "prometheus/alertmanager.yml", &manager)
+	known := map[string]bool{}
+	for _, r := range manager.Receivers {
+		known[r.Name] = true
+	}
+	for _, r := range append(manager.Route.Routes, struct{ Receiver string }{manager.Route.Receiver}) {
+		expect.That(t, known[r.Receiver], "no receiver %s", r.Receiver)
+	}
+}
+
+// Every panel shows metrics that exist, of the pipeline that is chosen.
+func TestDashboard_shows_metrics_that_exist(t *testing.T) {
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	must.Do(t, json.Unmarshal(must.Get(os.ReadFile("grafana/dashboard.json"))(t), &board))
+	must.That(t, len(board.Panels) > 10, "%d panels", len(board.Panels))
+	known := exportedMetrics(t)
+	for _, p := range board.Panels {
+		for _, target := range p.Targets {
+			for _, name := range metricName.FindAllString(target.Expr, -1) {
+				expect.That(t, known[name], "%s: there is no metric %s", p.Title, name)
+			}
+			expect.That(t, strings.Contains(target.Expr, `{pipeline="$pipeline"}`), "%s: %s", p.Title, target.Expr)
+		}
+	}
 }
 
 func TestDockerfile_builds_what_is_there(t *testing.T) {

@@ -6,7 +6,7 @@ import "github.com/switchback-geo/switchback/internal/cli"
 func groups() []cli.CommandGroup {
 	return []cli.CommandGroup{
 		{Title: "Run", Commands: []string{"demo", "run", "pause", "resume"}},
-		{Title: "See", Commands: []string{"status", "verify", "describe", "governance"}},
+		{Title: "See", Commands: []string{"status", "health", "verify", "describe", "governance"}},
 		{Title: "Set up", Commands: []string{"init", "validate", "transform", "simulate", "schema", "topics", "sink", "version"}},
 	}
 }
@@ -19,6 +19,7 @@ func examples() map[string]string {
 		"pause":             "consumer pause -c pipeline.yaml --reason \"the registry is being moved\"",
 		"resume":            "consumer resume -c pipeline.yaml --reason \"the registry is back\"\nconsumer resume -c pipeline.yaml --for 10m --reason \"the backlog has many bad records, all known\"\nconsumer resume -c pipeline.yaml --batch 2026-11-03 --reason \"the owner names are right\"",
 		"status":            "consumer status -c pipeline.yaml\nconsumer status -c pipeline.yaml --watch\nconsumer status -c pipeline.yaml -o json | jq .state",
+		"health":            "consumer health -c pipeline.yaml",
 		"verify records":    "consumer verify records -c pipeline.yaml\nconsumer verify records -c pipeline.yaml --partition 3 --from 1000000",
 		"verify table":      "consumer verify table -c pipeline.yaml\nconsumer verify table -c pipeline.yaml --repair",
 		"verify audit":      "consumer verify audit -c pipeline.yaml\nconsumer verify audit -c pipeline.yaml -o json > audit.json\nconsumer verify audit -c pipeline.yaml --since audit.json",

@@ -106,7 +106,7 @@ Two different files are an error.
 	})
 	sampled := newInit()
 	root.AddCommand(newDemo(), newRun(signals), newValidate(), newDescribe(), newSimulate(), newTopics(), newTransform(),
-		newPause(), newResume(), newStatus(), newVerify(), newGovernance(), newSink(), newSchema(), sampled, newVersion())
+		newPause(), newResume(), newStatus(), newHealth(), newVerify(), newGovernance(), newSink(), newSchema(), sampled, newVersion())
 	root.PersistentFlags().BoolP(verboseFlag, "v", false, "log more to the standard error: which pipeline file is used; with run, everything down to debug")
 	for _, cmd := range append(root.Commands(), root) {
 		refuseArguments(cmd)

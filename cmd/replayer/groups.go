@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -100,7 +101,8 @@ func (a *app) groupTable(read *reading, groups []dlq.Group) error {
 		total += g.Count
 		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
 			strconv.Itoa(g.Statuses[deadletters.Discarded]), g.ID, orDash(g.Code))
-		t.note(orDash(g.Message), "from "+g.FirstSeen.UTC().Format(seenAt)+" to "+g.LastSeen.UTC().Format(seenAt))
+		t.note(orDash(cmp.Or(g.Said, g.Message)), // in the pattern 502 and 503 are alike
+			"from "+g.FirstSeen.UTC().Format(seenAt)+" to "+g.LastSeen.UTC().Format(seenAt))
 		if n := g.Note; n != nil {
 			t.note(fmt.Sprintf("note by %s, %s: %s", n.By, n.At.UTC().Format(seenAt), n.Text))
 		}

@@ -65,13 +65,19 @@ func usage(cmd *cobra.Command) error {
 		return fmt.Errorf("the template of the help has no flags: %s", text)
 	}
 	text = before + "{{flagSections .}}" + strings.ReplaceAll(after, "FlagUsages |", fmt.Sprintf("FlagUsagesWrapped %d |", HelpWidth))
+	text = strings.ReplaceAll(text, "{{rpad .Name .NamePadding }} {{.Short}}", "{{listed .Name .NamePadding .Short}}")
 	trim := func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }
 	t, err := template.New("usage").Funcs(template.FuncMap{
 		"flagSections": flagSections, "trimTrailingWhitespaces": trim, "trimRightSpace": trim, "trim": strings.TrimSpace,
-		"rpad": func(s string, padding int) string { return fmt.Sprintf("%-*s", padding, s) },
+		"rpad": func(s string, padding int) string { return fmt.Sprintf("%-*s", padding, s) }, "listed": listed,
 	}).Parse(text)
 	if err != nil {
 		return fmt.Errorf("help: %w", err)
 	}
 	return t.Execute(cmd.OutOrStderr(), cmd)
+}
+
+// listed is the entry of a command in a list of commands, behind two blanks.
+func listed(name string, padding int, short string) string {
+	return strings.TrimPrefix(WrapText(fmt.Sprintf("  %-*s %s", padding, name, short), HelpWidth, strings.Repeat(" ", padding+3)), "  ")
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -38,7 +39,7 @@ const HelpWidth = 80
 
 // fitHelp breaks the lines of each command's description.
 func fitHelp(cmd *cobra.Command) {
-	cmd.Long = fitText(cmd.Long)
+	cmd.Long = fitText(cmp.Or(cmd.Long, cmd.Short))
 	for _, sub := range cmd.Commands() {
 		fitHelp(sub)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -70,9 +71,18 @@ func (v Verb) Selection(f deadletters.Filter) (deadletters.Filter, error) {
 	named, can := f.Statuses, append(v.From(), deadletters.Replaying) // a letter that other software replays can be ended
 	f.Statuses = slices.DeleteFunc(slices.Clone(named), func(s deadletters.Status) bool { return !slices.Contains(can, s) })
 	if len(f.Statuses) == 0 {
-		return f, fmt.Errorf("%w: %s changes dead letters that are %v, and statuses %v were selected", ErrOptions, v, v.From(), named)
+		return f, fmt.Errorf("%w: %s changes dead letters that are %s, and none that is %s", ErrOptions, v, either(v.From()), either(named))
 	}
 	return f, nil
+}
+
+// either lists statuses as alternatives.
+func either(statuses []deadletters.Status) string {
+	var words []string
+	for _, s := range statuses {
+		words = append(words, string(s))
+	}
+	return strings.Join(words, " or ")
 }
 
 // Change gives the selected letters the verb's status, with a reason. It is reversible: reopen takes it back until the
@@ -135,7 +145,7 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 		return nil, why, nil
 	}
 	if !slices.Contains(v.From(), prev.Status) && !v.ends(prev) {
-		return nil, fmt.Sprintf("it is %s%s; %s changes dead letters that are %v", prev.Status, since(prev), v, v.From()), nil
+		return nil, fmt.Sprintf("it is %s%s; %s changes dead letters that are %s", prev.Status, since(prev), v, either(v.From())), nil
 	}
 	return s.stage(op, v.To(), prev, l)
 }

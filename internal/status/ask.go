@@ -2,9 +2,11 @@ package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -28,13 +30,21 @@ const (
 	metricBuild       = "switchback_build_info"
 )
 
+// cause is what is wrong with a connection, without the address that stands beside it.
+func cause(err error) error {
+	if op, is := errors.AsType[*net.OpError](err); is {
+		return op.Err
+	}
+	return err
+}
+
 // Ask reads the metrics of one instance of the pipeline. Whatever else answers there, another pipeline on the same machine for
 // one, says nothing about this one.
 func Ask(ctx context.Context, address, pipeline string) Instance {
 	i := Instance{Metrics: address, Dependencies: []Dependency{}}
 	families, err := scrape(ctx, address)
 	if err != nil {
-		i.Error = "does not answer: " + err.Error()
+		i.Error = "does not answer: " + cause(err).Error()
 		return i
 	}
 	if i.Error = notOf(pipeline, families[metricBuild].GetMetric()); i.Error != "" {

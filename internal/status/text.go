@@ -72,7 +72,7 @@ func (d DeadLetters) text(now time.Time) string {
 		parts = append(parts, strconv.Itoa(d.Replaying)+" replaying")
 	}
 	if d.Oldest != nil {
-		parts = append(parts, "the oldest for "+age(now.Sub(*d.Oldest))+"; see replayer groups -c FILE")
+		parts = append(parts, "the oldest for "+age(now.Sub(*d.Oldest))+"; see replayer groups")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -36,18 +37,7 @@ func records(n int64) string {
 // Text writes the report for people.
 func (r *Report) Text(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %s\n\n%s\n\n", r.Pipeline, r.Line(), r.All.equation())
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PARTITION\tFROM\tTO\tCOMMITTED\tRECORDS\tDELIVERED\tDEAD\tCLOSED\tWAITING\tUNREAD\tIN FLIGHT\tUNKNOWN\tMISSING")
-	for i := range r.Partitions {
-		c := &r.Partitions[i]
-		committed := "nothing"
-		if c.Committed >= 0 {
-			committed = fmt.Sprint(c.Committed)
-		}
-		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", c.Partition, c.From, c.To, committed, c.Records, c.Delivered, c.DeadLettered,
-			c.Duplicates+c.Superseded+c.Filtered, c.Waiting, c.Unread, c.InFlight, c.Unknown, c.Missing)
-	}
-	if err := w.Flush(); err != nil {
+	if err := r.table(out); err != nil {
 		return err
 	}
 	r.findings(out)
@@ -59,6 +49,49 @@ func (r *Report) Text(out io.Writer) error {
 	}
 	_, err := fmt.Fprintf(out, "read %d records up to %s, in %s\n", r.Records, r.At.UTC().Format(time.RFC3339), looks(r.Rounds))
 	return err
+}
+
+// place is a column of the table that a record can be counted in.
+type place struct {
+	name  string
+	count func(c *Counts) int64
+}
+
+// places are those that are not 0 in all partitions.
+func (r *Report) places() []place {
+	return slices.DeleteFunc([]place{
+		{"DEAD", func(c *Counts) int64 { return c.DeadLettered }},
+		{"CLOSED", func(c *Counts) int64 { return c.Duplicates + c.Superseded + c.Filtered }},
+		{"WAITING", func(c *Counts) int64 { return c.Waiting }},
+		{"UNREAD", func(c *Counts) int64 { return c.Unread }},
+		{"IN FLIGHT", func(c *Counts) int64 { return c.InFlight }},
+		{"UNKNOWN", func(c *Counts) int64 { return c.Unknown }},
+		{"MISSING", func(c *Counts) int64 { return c.Missing }},
+	}, func(p place) bool { return p.count(&r.All) == 0 })
+}
+
+// table writes a line for each partition.
+func (r *Report) table(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	places := r.places()
+	fmt.Fprint(w, "PARTITION\tFROM\tTO\tCOMMITTED\tRECORDS\tDELIVERED")
+	for _, p := range places {
+		fmt.Fprintf(w, "\t%s", p.name)
+	}
+	fmt.Fprintln(w)
+	for i := range r.Partitions {
+		c := &r.Partitions[i]
+		committed := "nothing"
+		if c.Committed >= 0 {
+			committed = fmt.Sprint(c.Committed)
+		}
+		fmt.Fprintf(w, "%d\t%d\t%d\t%s\t%d\t%d", c.Partition, c.From, c.To, committed, c.Records, c.Delivered)
+		for _, p := range places {
+			fmt.Fprintf(w, "\t%d", p.count(c))
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
 }
 
 func looks(n int) string {

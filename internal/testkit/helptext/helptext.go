@@ -29,7 +29,9 @@ func faultsOf(root, cmd *cobra.Command) []string {
 		if isCobras(sub) || sub.Hidden {
 			continue
 		}
-		if !sub.HasSubCommands() {
+		if sub.HasSubCommands() {
+			out = append(out, tooWide(sub)...)
+		} else {
 			out = append(out, exampleFaults(root, sub)...)
 		}
 		out = append(out, faultsOf(root, sub)...)
