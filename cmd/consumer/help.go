@@ -26,7 +26,7 @@ func examples() map[string]string {
 		"describe":          "consumer describe -c pipeline.yaml --live",
 		"governance export": "consumer governance export -c pipeline.yaml > ledger.json",
 		"init":              "consumer init parcels.geojson --out pipeline.yaml\nconsumer init - --id parcels < parcels.ndjson > pipeline.yaml",
-		"validate":          "consumer validate -c pipeline.yaml\nconsumer validate -c pipeline.yaml --explain-errors",
+		"validate":          "consumer validate -c pipeline.yaml\nconsumer validate -c pipeline.yaml --strict\nconsumer validate -c pipeline.yaml --explain-errors",
 		"transform":         "consumer transform -c pipeline.yaml < in.ndjson > out.ndjson\nconsumer transform -c pipeline.yaml --rejects bad.ndjson --meta < in.ndjson",
 		"simulate":          "consumer simulate -c pipeline.yaml\nconsumer simulate -c pipeline.yaml --rate 200 --hours 2 --instances 4\nconsumer simulate -c pipeline.yaml --scenario outage.yaml --expect",
 		"schema":            "consumer schema > pipeline.schema.json",

@@ -59,6 +59,7 @@ func exitCode(err error) cli.Exit {
 	var limit *consumer.LimitError
 	var broken brokenError
 	var violated violatedError
+	var warned warnedError
 	switch {
 	case err == nil:
 		return cli.ExitDone
@@ -70,7 +71,7 @@ func exitCode(err error) cli.Exit {
 		return cli.ExitInterrupted
 	case errors.As(err, &usage), errors.As(err, &faults):
 		return cli.ExitUsage
-	case errors.As(err, &rejected), errors.As(err, &broken), errors.As(err, &limit), errors.As(err, &violated):
+	case errors.As(err, &rejected), errors.As(err, &broken), errors.As(err, &limit), errors.As(err, &violated), errors.As(err, &warned):
 		return cli.ExitPartly
 	default:
 		return cli.ExitRuntime

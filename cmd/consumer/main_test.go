@@ -46,6 +46,7 @@ func call(args ...string) (code cli.Exit, stdout, stderr string) {
 func TestExitCodes_S4_12(t *testing.T) {
 	good := file(t, pipelineFile)
 	bad := file(t, "pipeline: { id: a b, retry_policy: { max_attempts: 0 } }\n")
+	warned := file(t, pipelineFile+"enrich: [{name: a, http: {url: \"http://10.0.0.1/\"}, set: {a: /a}}]\n")
 	for _, c := range []struct {
 		name           string
 		args           []string
@@ -66,6 +67,9 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"file that is not there", []string{"run", "-c", "nowhere.yaml"}, 2, "", "nowhere.yaml"},
 		{"valid file", []string{"validate", "-c", good}, 0, "valid, 0 warnings", ""},
 		{"every fault of a file", []string{"validate", "-c", bad}, 2, "", "faults"},
+		{"a valid file, strictly", []string{"validate", "-c", good, "--strict"}, 0, "valid, 0 warnings", ""},
+		{"a warning", []string{"validate", "-c", warned}, 0, "valid, 1 warning", "is not a public address"},
+		{"a warning, strictly", []string{"validate", "-c", warned, "--strict"}, 4, "valid, 1 warning", "--strict takes none"},
 		{"what is done with every error, S4-3", []string{"validate", "-c", good, "--explain-errors"}, 0, "http_not_found", ""},
 		{"the same for programs, S4-3", []string{"validate", "-c", good, "--explain-errors", "-o", "json"}, 0, `"code": "db_conflict"`, ""},
 		{"errors in a wrong format", []string{"validate", "-c", good, "--explain-errors", "-o", "xml"}, 2, "", "table, json, ndjson"},

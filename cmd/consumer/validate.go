@@ -15,12 +15,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/refdata"
 )
 
+// warnedError says that a valid file has warnings, which --strict does not take: exit code 4.
+type warnedError struct{ error }
+
 func newValidate() *cobra.Command {
 	var file string
 	var output *outputValue
-	var explain bool
+	var explain, strict bool
 	cmd := &cobra.Command{
-		Use:   "validate -c FILE [--explain-errors]",
+		Use:   "validate -c FILE [--strict] [--explain-errors]",
 		Short: "Check a pipeline file: every fault, with its line and what to do",
 		Long: `Check a pipeline file. Every fault is printed, with line, column and what to do. It reads no more than the
 file and its grid files.`,
@@ -52,12 +55,17 @@ file and its grid files.`,
 			if explain {
 				return printErrors(cmd.OutOrStdout(), output, consumer.Explain(cfg))
 			}
-			return printValid(cmd.OutOrStdout(), output, checked{
+			err = printValid(cmd.OutOrStdout(), output, checked{
 				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: keysOf(gatesOff(cfg)), Precision: precision(cfg), Coordinates: report,
 			})
+			if err == nil && strict && len(warnings) > 0 {
+				err = warnedError{fmt.Errorf("%s: %s, and --strict takes none", file, count(len(warnings), "warning"))}
+			}
+			return err
 		},
 	}
 	configFlag(cmd, &file)
+	cmd.Flags().BoolVar(&strict, "strict", false, "end with 4 when there is a warning")
 	cmd.Flags().BoolVar(&explain, "explain-errors", false, "print what would be done with every kind of error, by this file")
 	output = outputFlag(cmd)
 	return cmd
