@@ -87,7 +87,7 @@ func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 	expect.That(t, e.Code == 0 && e.Verdict == "done" && e.Summary["dead_lettered"] == 1.0, "the same with a limit that accepts it: %+v", e)
 	command("pause", "-c", good, "--reason", "a person looks at it")
 	e = bounded(t, broker, good)
-	expect.That(t, e.Code == 6 && e.Verdict == "held" && strings.Contains(e.Message, "resume"), "a held pipeline: %+v", e)
+	expect.That(t, e.Code == 6 && e.Verdict == "paused" && strings.Contains(e.Message, "resume"), "a held pipeline: %+v", e)
 	res := python(t, nil, "-c", "import switchback_run as s; print([s.VERDICTS.get(c, s.Verdict.AGAIN).value for c in (4, 130, -9)])")
 	expect.That(t, strings.TrimSpace(res.Stdout) == "['partly', 'again', 'again']", "partly failed, interrupted, killed: %v", res)
 }

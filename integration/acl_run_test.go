@@ -203,7 +203,7 @@ func (d *deprived) holdsItself() {
 	d.asAdmin(func() {
 		eventually.Until(d.ctx, d.t, "the order in the control topic", func() (bool, string) {
 			s := d.state()
-			return s.State.State == "held", fmt.Sprintf("%+v", s)
+			return s.State.State == "paused", fmt.Sprintf("%+v", s)
 		})
 		d.does("resume", "--reason", "a test")
 	})

@@ -43,13 +43,13 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	}
 	eventually.Until(p.ctx, t, "an order that outlives both", func() (bool, string) { // they have said it before it was written
 		now := p.state().State.State
-		return now == "held", now
+		return now == "paused", now
 	})
 	p.kill(first...)
 	again := p.holding("one", "two")
 	before := len(p.read(p.topics.Output))
 	s := p.state()
-	expect.That(t, s.State.State == "held" && s.State.Code == "http_forbidden" && strings.HasPrefix(s.State.By, "consumer ") && strings.Contains(s.State.Reason, p.set.ID+"/"),
+	expect.That(t, s.State.State == "paused" && s.State.Code == "http_forbidden" && strings.HasPrefix(s.State.By, "consumer ") && strings.Contains(s.State.Reason, p.set.ID+"/"),
 		"status: %+v", s)
 	expect.That(t, s.Lag != 0 && before < len(all), "%d of %d delivered while held, lag %d", before, len(all), s.Lag)
 	for _, id := range all {
@@ -61,7 +61,7 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	p.triedOnce(p.topics.Output)
 	expect.Equal(t, len(p.read(p.topics.DLQ)), 0, "dead letters")
 	trail := p.ordersTrail()
-	expect.That(t, strings.Contains(trail, "held: ") && strings.HasSuffix(trail, "state_changed: permission granted"), "audit trail of the orders: %s", trail)
+	expect.That(t, strings.Contains(trail, "paused: ") && strings.HasSuffix(trail, "state_changed: permission granted"), "audit trail of the orders: %s", trail)
 }
 
 // S4-1: a batch beyond a tolerance goes to the DLQ as a group, also after a restart of everything, and the rest flows on.
@@ -170,7 +170,7 @@ func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
 			for range 2 {
 				r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
 				s := readSummary(t, r.Stdout)
-				must.That(t, r.Code == 6 && s["status"] == "held" && strings.Contains(fmt.Sprint(s["reason"]), c.code), "a bounded run beyond a tolerance: %s", r)
+				must.That(t, r.Code == 6 && s["status"] == "paused" && strings.Contains(fmt.Sprint(s["reason"]), c.code), "a bounded run beyond a tolerance: %s", r)
 			}
 			letters := len(p.read(p.topics.DLQ))
 			expect.That(t, (letters > 0) == c.letters, "%d dead letters when it was held", letters)

@@ -19,7 +19,7 @@ class Verdict(enum.Enum):
 
     DONE = "done"          # go on
     PARTLY = "partly"      # go on, and tell somebody: running again does not fix what failed
-    HELD = "held"          # stop and ask a person: the pipeline holds until `consumer resume`
+    HELD = "paused"        # stop and ask a person: the pipeline holds until `consumer resume`
     WRONG = "wrong"        # stop: the call or the pipeline file is wrong, and stays so
     AGAIN = "again"        # run again: what is finished is committed, the next run goes on from there
 

@@ -18,7 +18,7 @@ const (
 	Superseded   Decision = "superseded"    // closed: a newer version of the feature was applied
 	Filtered     Decision = "filtered"      // closed: the configuration leaves it out
 	Skipped      Decision = "skipped"       // closed: a person or a rule said to pass over it
-	Held         Decision = "held"          // the pipeline stopped before it
+	Held         Decision = "paused"        // the pipeline stopped before it
 	Replayed     Decision = "replayed"      // a dead letter was put back into the source topic
 	StateChanged Decision = "state_changed" // a dead letter has a new state
 	Edited       Decision = "edited"        // a person changed the bytes of a dead letter; the original stays

@@ -112,7 +112,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 }
 
 // errHeld ends a bounded run.
-var errHeld = errors.New("held")
+var errHeld = errors.New("paused")
 
 // denied names who lacks a permission, where an error is that, and what prints those that are needed.
 func (c *Consumer) denied(err error) error {

@@ -85,13 +85,13 @@ func TestView_refusesWhatItCannotRead(t *testing.T) {
 		key, value string
 		newer      bool
 	}{
-		"newer":       {"pipeline", `{"version":2,"state":"held","at":"2026-07-01T12:00:00Z"}`, true},
-		"no version":  {"pipeline", `{"state":"held","at":"2026-07-01T12:00:00Z"}`, false},
+		"newer":       {"pipeline", `{"version":2,"state":"paused","at":"2026-07-01T12:00:00Z"}`, true},
+		"no version":  {"pipeline", `{"state":"paused","at":"2026-07-01T12:00:00Z"}`, false},
 		"no JSON":     {"pipeline", `held`, false},
 		"empty":       {"pipeline", ``, false},
 		"a batch's":   {"pipeline", `{"version":1,"state":"quarantined","at":"2026-07-01T12:00:00Z"}`, false},
-		"held batch":  {"batch/a", `{"version":1,"state":"held","at":"2026-07-01T12:00:00Z"}`, false},
-		"wrong time":  {"pipeline", `{"version":1,"state":"held","at":"noon"}`, false},
+		"held batch":  {"batch/a", `{"version":1,"state":"paused","at":"2026-07-01T12:00:00Z"}`, false},
+		"wrong time":  {"pipeline", `{"version":1,"state":"paused","at":"noon"}`, false},
 		"wrong phase": {"pipeline", `{"version":1,"state":"asleep","at":"2026-07-01T12:00:00Z"}`, false},
 	} {
 		v := newView()
@@ -215,7 +215,7 @@ func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 		}
 	}
 	want := []string{
-		"held | consumer a | null_rate | owner_name: 7 % of 200 | pipeline held by consumer a",
+		"paused | consumer a | null_rate | owner_name: 7 % of 200 | pipeline paused by consumer a",
 		"state_changed | consumer a | null_rate | x | batch b1 quarantined by consumer a",
 		"state_changed | consumer b | null_rate | x | batch b1 is quarantined; consumer b had delivered 3 of its records since it started: they are in parcels.out, with the header batch-id",
 		"state_changed | ana | operator | fixed | pipeline running by ana",

@@ -2,7 +2,7 @@
 // which batches of the producer are quarantined. It lives in the compacted topic `<source>.control`, which has one
 // partition, so that all instances see one order of events and a new one sees what was ordered before it came.
 //
-//	pipeline    → {"version":1,"state":"held","reason":"…","code":"dead_letter_rate","by":"consumer a","at":"…"}
+//	pipeline    → {"version":1,"state":"paused","reason":"…","code":"dead_letter_rate","by":"consumer a","at":"…"}
 //	pipeline    → {"version":1,"state":"running","code":"operator","at":"…","gates_off_until":"…"}: no rate gate pauses it until then
 //	batch/<id>  → {"version":1,"state":"quarantined", …}; a tombstone takes the quarantine away
 //

@@ -137,7 +137,7 @@ func TestState_S1_8_gatesOffBounds(t *testing.T) {
 	}{
 		"for years":        {"running", "2036-07-01T12:00:00Z", noon.Truncate(time.Second).Add(MaxGatesOff), false},
 		"before the order": {"running", "2026-07-01T11:00:00Z", time.Time{}, false},
-		"of a pause":       {"held", "2026-07-01T13:00:00Z", time.Time{}, false},
+		"of a pause":       {"paused", "2026-07-01T13:00:00Z", time.Time{}, false},
 		"no time at all":   {"running", "soon", time.Time{}, true},
 	} {
 		v := newView()

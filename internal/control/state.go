@@ -15,7 +15,7 @@ type Phase string
 // The phases.
 const (
 	Running     Phase = "running"     // of a pipeline: it works
-	Held        Phase = "held"        // of a pipeline: no instance takes or tries anything
+	Held        Phase = "paused"      // of a pipeline: no instance takes or tries anything
 	Quarantined Phase = "quarantined" // of a batch: all its records go to the DLQ
 )
 

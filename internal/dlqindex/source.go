@@ -47,6 +47,8 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, an
 			anew = fmt.Sprintf("topic %s is read in another way than before (with or without a pipeline file, as other software's, or with another source.max_record_bytes)", src.DLQ)
 		case status != src.Status:
 			anew = fmt.Sprintf("topic %s is read with another status topic than before (%s, before %s)", src.DLQ, cmp.Or(src.Status, "none"), cmp.Or(status, "none"))
+		case src.States != nil:
+			anew = fmt.Sprintf("the states of %s are in another directory than before, or in one that was made since", src.DLQ)
 		default:
 			anew = fmt.Sprintf("topic %s is another one than before (its id differs)", src.Status)
 		}

@@ -23,7 +23,7 @@ const (
 
 // The metrics that are read. See docs/metrics.md.
 const (
-	metricHeld        = "switchback_pipeline_held"
+	metricHeld        = "switchback_pipeline_paused"
 	metricHeldRecords = "switchback_held_records"
 	metricCircuit     = "switchback_circuit_open"
 	metricProvider    = "switchback_provider_circuit"

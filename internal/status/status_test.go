@@ -95,7 +95,7 @@ func TestGather_S4_11_countsDeadLettersThatWait(t *testing.T) {
 func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	cfg, admin := world(t)
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, ofPipeline("parcels"), "# TYPE switchback_pipeline_held gauge\nswitchback_pipeline_held 1\n",
+		fmt.Fprint(w, ofPipeline("parcels"), "# TYPE switchback_pipeline_paused gauge\nswitchback_pipeline_paused 1\n",
 			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"place\"} 40\n",
 			"# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"place\"} 1\nswitchback_circuit_open{dependency=\"zone\"} 0\n",
 			"# TYPE switchback_provider_circuit gauge\nswitchback_provider_circuit{step=\"zone\",provider=\"backup\",state=\"half_open\"} 1\n")
@@ -122,7 +122,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	expect.That(t, r.Instances[1].Error != "", "an instance that answers 404: %+v", r.Instances[1])
 	var text bytes.Buffer
 	must.Do(t, r.Text(&text))
-	for _, want := range []string{"state", "held", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "half-open", "40", "does not answer", "perhaps another pipeline's"} {
+	for _, want := range []string{"state", "paused", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "half-open", "40", "does not answer", "perhaps another pipeline's"} {
 		expect.That(t, strings.Contains(text.String(), want), "no word of %q in\n%s", want, text.String())
 	}
 }
@@ -156,7 +156,7 @@ func ofPipeline(id string) string {
 func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 	cfg, admin := world(t)
 	for name, c := range map[string]struct{ metrics, says string }{
-		"another pipeline": {ofPipeline("sensors") + "# TYPE switchback_pipeline_held gauge\nswitchback_pipeline_held 1\n", "is an instance of the pipeline sensors, not of parcels"},
+		"another pipeline": {ofPipeline("sensors") + "# TYPE switchback_pipeline_paused gauge\nswitchback_pipeline_paused 1\n", "is an instance of the pipeline sensors, not of parcels"},
 		"other software":   {"# TYPE node_load1 gauge\nnode_load1 1\n", "is no instance of a pipeline"},
 	} {
 		t.Run(name, func(t *testing.T) {
