@@ -370,23 +370,34 @@ func TestStateDir_C4_namesWhoTookOver(t *testing.T) {
 	w.eachOnce(b, 5)
 }
 
-// While a pruning looked for what to delete, another replayer took over and made a dead letter pending again. Its record stays.
+// While a pruning looked for what to delete, or slept in its first transaction, another replayer took over and made a dead letter pending
+// again. Its record stays.
 func TestPrune_C4_deletesNothingOnceAnotherTookOver(t *testing.T) {
-	w := parallel(t)
-	w.die(letter(0, "a", fmt.Sprintf(square, "a")))
-	w.resolve(start.AddDate(0, 0, -31), deadletters.Discarded, 0, "a")
-	s, other := w.service(), w.service()
-	var looks atomic.Int32
-	w.broker.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		w.broker.KeepControl()
-		if r.(*kmsg.ListOffsetsRequest).Topics[0].Topic == "features.dlq" && looks.Add(1) == 1 {
-			w.broker.SleepControl(func() {
-				must.Get(other.Change(w.ctx(), deadletters.Filter{IDs: []string{"a"}, Statuses: []deadletters.Status{deadletters.Discarded}}, Reopen, takingOver("bob", "not yet"), nil))(t)
+	t.Parallel()
+	for topic, after := range map[string]int32{"features.dlq": 0, "features.control": 1} { // whose end is asked for, after so many transactions
+		t.Run(topic, func(t *testing.T) {
+			w := parallel(t)
+			w.die(letter(0, "a", fmt.Sprintf(square, "a")))
+			w.resolve(start.AddDate(0, 0, -31), deadletters.Discarded, 0, "a")
+			s, other := w.service(), w.service()
+			var ends, looks atomic.Int32
+			w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
+				w.broker.KeepControl()
+				ends.Add(1)
+				return nil, nil, false
 			})
-		}
-		return nil, nil, false
-	})
-	_, err := s.Prune(w.ctx(), start.AddDate(0, 0, -30), ana("monthly"))
-	expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on"), "%v", err)
-	expect.Equal(t, len(w.read("features.dlq")), 1, "records of the DLQ")
+			w.broker.ControlKey(int16(kmsg.ListOffsets), func(r kmsg.Request) (kmsg.Response, error, bool) {
+				w.broker.KeepControl()
+				if r.(*kmsg.ListOffsetsRequest).Topics[0].Topic == topic && ends.Load() >= after && looks.Add(1) == 1 {
+					w.broker.SleepControl(func() {
+						must.Get(other.Change(w.ctx(), deadletters.Filter{IDs: []string{"a"}, Statuses: []deadletters.Status{deadletters.Discarded}}, Reopen, takingOver("bob", "not yet"), nil))(t)
+					})
+				}
+				return nil, nil, false
+			})
+			_, err := s.Prune(w.ctx(), start.AddDate(0, 0, -30), ana("monthly"))
+			expect.That(t, errors.Is(err, ErrFenced) && strings.HasPrefix(err.Error(), "bob on"), "%v", err)
+			expect.Equal(t, len(w.read("features.dlq")), 1, "records of the DLQ")
+		})
+	}
 }

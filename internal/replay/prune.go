@@ -110,7 +110,7 @@ func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operat
 		return err
 	}
 	w.trail.opening = p.service.begin(op, p.resolvedOf(st))
-	if err := p.deleteRecords(ctx, w); err != nil {
+	if err := p.deleteRecords(ctx, w, op.lease); err != nil {
 		return err
 	}
 	if err := p.forget(ctx, w, st, op); err != nil {
@@ -177,9 +177,10 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 	return err
 }
 
-// deleteRecords deletes the records in front of each partition's floor. No fence keeps a replayer that was taken over from that, so the
-// transaction that writes how the pruning began shows first that nobody has changed a state since they were read.
-func (p *pruning) deleteRecords(ctx context.Context, w *writer) error {
+// deleteRecords deletes the records in front of each partition's floor. No fence keeps a replayer that was taken over from that. So the
+// transaction that writes how the pruning began shows first that nobody has changed a state since they were read, and a last look at the
+// lease that nobody took over while this process slept in that transaction.
+func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error {
 	topic := p.service.cfg.Topics.DLQ
 	offsets := kadm.Offsets{}
 	for id, floor := range p.floors {
@@ -192,6 +193,13 @@ func (p *pruning) deleteRecords(ctx context.Context, w *writer) error {
 	}
 	if err := w.begin(ctx); err != nil {
 		return err
+	}
+	now, err := l.read(ctx)
+	if err != nil {
+		return err
+	}
+	if l.state.isOthers(now) {
+		return l.refused(now)
 	}
 	answers, err := kadm.NewClient(p.service.client).DeleteRecords(ctx, offsets)
 	if err == nil {
