@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,10 +13,22 @@ type written struct {
 	thousands string // the character between its groups of digits
 	decimal   string // the character before its decimals
 	either    string // the one separator of 1,234: between groups or before decimals
+	unit      string // what stands behind the number, with the space before it
 }
+
+// withUnit is a number with a unit behind it, such as 1'234 m2.
+var withUnit = regexp.MustCompile(`^(.*[0-9])(\s?[\p{L}°%][\p{L}0-9²³/]*)$`)
 
 // readWritten reads a text as a number of people: digits, with groups of three or decimals or both.
 func readWritten(text string) written {
+	if parts := withUnit.FindStringSubmatch(strings.TrimSpace(text)); parts != nil {
+		w := readWritten(parts[1])
+		if w.number && w.unit == "" {
+			w.unit = parts[2]
+			return w
+		}
+		return written{}
+	}
 	text = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ").Replace(strings.TrimSpace(text))
 	groups, separators := cutDigits(strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+"))
 	last := len(separators) - 1
@@ -71,7 +84,7 @@ func allAre(separators []string, mark string) bool {
 // numberRule returns the rule that reads most numbers of a property as its source writes them, and what it reads. The rule is ""
 // if JSON reads them, or if fewer than a tenth have a separator.
 func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
-	thousands, decimals, either := map[string]int{}, map[string]int{}, map[string]int{}
+	thousands, decimals, either, units := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	numbers, separated := 0, 0
 	for l, n := range looks {
 		if !l.written.number {
@@ -84,6 +97,7 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 		thousands[l.written.thousands] += n
 		decimals[l.written.decimal] += n
 		either[l.written.either] += n
+		units[l.written.unit] += n
 	}
 	decimal := most(decimals)
 	group := most(thousands, decimal)
@@ -95,12 +109,16 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 			group = other
 		}
 	}
+	unit := most(units)
+	if 10*units[unit] < 9*numbers { // house numbers: 12a, 12b
+		unit = ""
+	}
 	reads = func(l look) bool {
 		w := l.written
-		return w.number && (w.thousands == "" || w.thousands == group) && (w.decimal == "" || w.decimal == decimal) &&
+		return w.number && w.unit == unit && (w.thousands == "" || w.thousands == group) && (w.decimal == "" || w.decimal == decimal) &&
 			(w.either == "" || w.either == group || w.either == decimal)
 	}
-	if 10*separated < numbers || group == "" && decimal != "," {
+	if unit == "" && (10*separated < numbers || group == "" && decimal != ",") {
 		return "", reads
 	}
 	rule = "a number? type: number"
@@ -109,6 +127,9 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 	}
 	if decimal == "," {
 		rule += `, decimal: ","`
+	}
+	if unit != "" {
+		rule += `, extract: "^(-?[0-9` + group + decimal + `]+)` + unit + `$"`
 	}
 	return rule, reads
 }
