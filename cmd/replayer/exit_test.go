@@ -250,3 +250,8 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
 	expect.That(t, d.out.String() == figures, "%s\nbefore the damage:\n%s", &d.out, figures)
 }
+
+// Who asks for the reason that simulate prints learns which code such dead letters have.
+func TestFilter_S4_8_aReasonIsNoCode(t *testing.T) {
+	newDesk(t, true).fill().want(cli.ExitNothing, "list", "-c", "pipeline.yaml", "--code", "retries_exhausted").says("the code of their last error")
+}

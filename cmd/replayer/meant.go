@@ -25,7 +25,9 @@ func (a *app) filter(s *selection) (deadletters.Filter, error) {
 			continue
 		}
 		hint := "docs/errors.md lists them"
-		if near := meant(code, codeWords()); near != "" {
+		if code == "retries_exhausted" { // as simulate and the audit trail say
+			hint = "it is a reason: dead letters that used up their attempts have the code of their last error, see replayer groups"
+		} else if near := meant(code, codeWords()); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		fmt.Fprintf(a.env.Err, "replayer: warning: --code %s: this version has no such code; %s\n", cli.CleanText(code, cli.OneLine), hint)
