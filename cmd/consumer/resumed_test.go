@@ -28,7 +28,7 @@ func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
 		before, now control.State
 		says, not   []string
 	}{
-		"by a gate":                  {paused, now, []string{"it was held since 2026-11-21T10:00:00Z by consumer a: 120 of 600 records (20 %)", "(transient_rate)", judges, how}, nil},
+		"by a gate":                  {paused, now, []string{"it was paused since 2026-11-21T10:00:00Z by consumer a: 120 of 600 records (20 %)", "(transient_rate)", judges, how}, nil},
 		"by a person":                {person, now, []string{"by ben: deployment", judges}, []string{how}},
 		"with --for":                 {paused, off, []string{"120 of 600", "off until 2026-11-21T11:10:00Z", "ends that"}, []string{judges, how}},
 		"that ends an earlier --for": {off, now, []string{"until now the rate gates were off", judges}, []string{"it was", how}},

@@ -43,7 +43,7 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		held:       desc("switchback_held_records", "Records in memory that wait for a dependency that is down, by dependency.", "dependency"),
 		skew:       desc("switchback_clock_skew_records_total", "Records whose timestamp lay in the future by more than a second when they were taken."),
 		lost:       desc("switchback_lost_to_retention_records_total", "Records that were deleted before they were consumed, at most, by topic.", "topic"),
-		standstill: desc("switchback_pipeline_paused", "1 while the pipeline is held by a person or a tolerance, 0 otherwise."),
+		standstill: desc("switchback_pipeline_paused", "1 while the pipeline is paused by a person or a tolerance, 0 otherwise."),
 		blocked:    desc("switchback_blocked", "1 while this instance cannot commit what it has finished, 0 otherwise."),
 		stuck:      desc("switchback_stuck_handlers", "Attempts of this instance that run on after engine.handler_timeout."),
 		unproven:   desc("switchback_unproven_headers_total", "Records of the source topic whose replay headers were not believed, by reason; they count as new records.", "reason"),

@@ -24,6 +24,9 @@ func (r *Report) Line() string {
 	case r.Verdict == Unknown:
 		return fmt.Sprintf("UNKNOWN: of %s, %d cannot be known; of all others each is in exactly one place", records(r.All.Records), r.All.Unknown)
 	}
+	if r.All.Records == 0 {
+		return "PROVEN, but of nothing: the source holds no record"
+	}
 	return fmt.Sprintf("PROVEN: each of %s is in exactly one place", records(r.All.Records))
 }
 

@@ -8,6 +8,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
 
+func TestText_saysThatThereWasNothingToProve(t *testing.T) {
+	t.Parallel()
+	expect.Equal(t, (&Report{Verdict: Proven}).Line(), "PROVEN, but of nothing: the source holds no record")
+}
+
 // The table has the columns that say something, so that it fits a terminal of 80 columns in the usual case.
 func TestText_leavesOutWhatIsZero(t *testing.T) {
 	t.Parallel()
