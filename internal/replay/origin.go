@@ -33,13 +33,14 @@ type origins struct {
 	known  map[string]target.Topic
 	keep   bool             // letters keep their timestamps
 	now    func() time.Time // the clock
+	byKey  byKey
 }
 
 // origins prepares to look for where letters go. It refuses a topic that all of them are to go to and cannot.
 func (s *Service) origins(ctx context.Context, p PlanOptions) (*origins, error) {
 	o := &origins{
 		client: s.client, topics: s.cfg.Topics, to: p.To, named: p.Origins, most: cmp.Or(p.MaxReplays, usualReplays), known: map[string]target.Topic{},
-		keep: p.KeepTimestamp, now: s.now,
+		keep: p.KeepTimestamp, now: s.now, byKey: newByKey(),
 	}
 	if p.To == "" {
 		return o, nil
@@ -149,7 +150,7 @@ func (o *origins) doubt() string {
 // putBack is the record that goes back out of a DLQ without a pipeline: key, bytes and the producer's headers, and what tells the replay
 // when the letter dies again. In the topic that it came from it keeps its partition, while there is one.
 func (o *origins) putBack(headers headerRules, t *target.Topic, of *plan.Head, l *deadletters.Letter, value []byte) *kgo.Record {
-	r := destination{topic: t.Name, partitions: t.Partitions}.record(l)
+	r := destination{topic: t.Name, partitions: t.Partitions, byKey: o.byKey}.record(l)
 	if source, known := l.Source(); known && source.Topic == t.Name && source.Partition >= 0 && source.Partition < t.Partitions {
 		r.Partition = source.Partition
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -54,6 +55,7 @@ func StrippedHeaders() []string {
 type destination struct {
 	topic      string
 	partitions int32    // 0 keeps the letter's own partition
+	byKey      byKey    // of a topic in which it does not
 	elsewhere  string   // the topic when it is not the source; else ""
 	origins    *origins // of a DLQ without a pipeline, which may go to several topics; else nil
 }
@@ -92,7 +94,7 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 	if err == nil {
 		err = s.keptByOthers(ctx, to)
 	}
-	return destination{topic: to, partitions: int32(len(partitions)), elsewhere: to}, err
+	return destination{topic: to, partitions: int32(len(partitions)), byKey: newByKey(), elsewhere: to}, err
 }
 
 // keptByOthers refuses a topic that another pipeline keeps for itself: its readers would take dead letters for their own records, and a
@@ -112,14 +114,25 @@ func (s *Service) keptByOthers(ctx context.Context, to string) error {
 	return fmt.Errorf("%w: %s belongs to the pipeline of %s; send dead letters to %[3]s, or to a topic of your own", ErrOptions, to, source)
 }
 
-// partition is where a letter goes: to its own partition, or, in another topic, to the one that Kafka's own
-// clients give its key.
+// partition is where a letter goes: to its own partition, or, in another topic, to the one that its key gives.
 func (d destination) partition(l *deadletters.Letter) int32 {
 	if d.partitions == 0 {
 		return l.DLQ.Partition
 	}
-	byKey := kgo.StickyKeyPartitioner(nil).ForTopic(d.topic)
-	return int32(byKey.Partition(&kgo.Record{Key: l.Key}, int(d.partitions)))
+	return d.byKey.partition(l.Key, d.partitions)
+}
+
+// byKey chooses the partition that Kafka's own clients give a key, and any one for a record without a key. It holds nothing of what it
+// chose.
+type byKey struct{ hash kgo.TopicPartitioner }
+
+func newByKey() byKey { return byKey{kgo.StickyKeyPartitioner(nil).ForTopic("")} }
+
+func (b byKey) partition(key []byte, partitions int32) int32 {
+	if key == nil {
+		return rand.Int32N(partitions)
+	}
+	return int32(b.hash.Partition(&kgo.Record{Key: key}, int(partitions)))
 }
 
 // restored returns the control headers of a letter that go back with it (see [KeptHeaders]).
