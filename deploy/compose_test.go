@@ -3,11 +3,14 @@ package deploy_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/sink"
@@ -204,4 +207,86 @@ func TestCompose_S0_6_theTableIsThatOfTheConsumers(t *testing.T) {
 	}
 	mounts := strings.Join(file.Services["table"].Volumes, " ")
 	expect.That(t, strings.HasPrefix(mounts, "./sink.sql:"), "the statements are not mounted: %s", mounts)
+}
+
+// dockerfile is the Dockerfile with continued lines joined.
+func dockerfile(t *testing.T) string {
+	t.Helper()
+	text := must.Get(os.ReadFile("Dockerfile"))(t)
+	return regexp.MustCompile(`\\\n\s*`).ReplaceAllString(string(text), "")
+}
+
+// mostConsumer is how large the consumer of an image may be, in bytes. The SQL engine of the index, by which the demo's replay chooses, is
+// 5 million of them (decision 0165).
+const mostConsumer = 50_000_000
+
+// An image says which commit it is made of: by .git in its context, or by arguments of the build.
+func TestImage_saysItsVersionAndCommit(t *testing.T) {
+	text := dockerfile(t)
+	flags := regexp.MustCompile(`-ldflags="([^"]+)"`).FindStringSubmatch(text)
+	must.That(t, flags != nil && strings.Contains(text, "\nARG VERSION=\n") && strings.Contains(text, "\nARG COMMIT=\n"), "no arguments VERSION and COMMIT, or no linker flags:\n%s", text)
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	ldflags := strings.NewReplacer("${VERSION}", "v1.2.3", "${COMMIT}", commit).Replace(flags[1])
+	binary := filepath.Join(t.TempDir(), "consumer")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", ldflags, "-o", binary, "../cmd/consumer")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
+	want := "consumer v1.2.3 (commit 0123456789ab, go"
+	expect.That(t, err == nil && strings.HasPrefix(string(out), want), "%v: %q, want %q…", err, out, want)
+	if info, err := os.Stat(binary); err != nil || info.Size() > mostConsumer {
+		t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
+	}
+	ignored := must.Get(os.ReadFile("../.dockerignore"))(t)
+	expect.That(t, !slices.Contains(strings.Fields(string(ignored)), ".git"), ".dockerignore keeps .git out of the context: an image without arguments would not know its commit")
+	for name, s := range compose(t).Services {
+		if s.Build != nil && (s.Build.Args["VERSION"] != "${VERSION:-}" || s.Build.Args["COMMIT"] != "${COMMIT:-}") {
+			t.Errorf("service %s passes no VERSION and COMMIT to its build: %v", name, s.Build.Args)
+		}
+	}
+}
+
+// container is what these tests look at.
+type container struct {
+	Name           string
+	Args           []string
+	Env            []struct{ Name, Value string }
+	LivenessProbe  probe `yaml:"livenessProbe"`
+	ReadinessProbe probe `yaml:"readinessProbe"`
+}
+
+type probe struct {
+	Get struct{ Path, Port string } `yaml:"httpGet"`
+}
+
+// The pipeline of the Kubernetes example is valid and answers the probes; the file that the containers are told of is mounted.
+func TestKubernetes(t *testing.T) {
+	containers := map[string]container{}
+	var pipeline string
+	for text := range strings.SplitSeq(string(must.Get(os.ReadFile("kubernetes.yaml"))(t)), "\n---\n") {
+		var object struct {
+			Data map[string]string
+			Spec struct {
+				Template struct {
+					Spec struct{ Containers []container }
+				}
+			}
+		}
+		must.Do(t, yaml.Unmarshal([]byte(text), &object))
+		if object.Data != nil {
+			pipeline = object.Data["pipeline.yaml"]
+		}
+		for _, c := range object.Spec.Template.Spec.Containers {
+			containers[c.Name] = c
+		}
+	}
+	cfg := must.Get(config.Parse("pipeline.yaml", []byte(pipeline), func(string) string { return "" }))(t)
+	expect.Equal(t, cfg.Metrics.Listen, "0.0.0.0:9464", "probes and Prometheus ask from elsewhere")
+	run := containers["consumer"]
+	expect.That(t, strings.Join(run.Args, " ") == "run" && run.LivenessProbe.Get.Path == "/healthz" && run.ReadinessProbe.Get.Path == "/readyz", "%+v", run)
+	expect.Equal(t, strings.Join(containers["topics"].Args, " "), "topics ensure")
+	for name, c := range containers {
+		expect.That(t, len(c.Env) > 0 && c.Env[0].Name == "SWITCHBACK_CONFIG" && c.Env[0].Value == "/etc/switchback/pipeline.yaml", "%s: %+v", name, c.Env)
+	}
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -17,7 +20,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // breakered gives the step for place names a circuit breaker.
@@ -133,4 +135,100 @@ func wantCircuitLog(t *testing.T, stderr string) {
 		}
 	}
 	expect.That(t, len(states) >= 2 && states[0] && !states[len(states)-1], "the log says circuit_open %v, want true at first and false at last", states)
+}
+
+// S3-1, S4-14: a source topic that is deleted and re-created has offsets that the ledger and the state remember from the topic
+// before. The consumer stops and says so. After the adoption every new event is delivered, and so is what waited.
+func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
+	beside(t, testrun.Proof)
+	for _, mode := range []string{"latest_wins", "strict", "none"} {
+		t.Run(mode, func(t *testing.T) {
+			if mode != "latest_wins" {
+				testrun.Nightly(t)
+			}
+			t.Parallel()
+			p := newPipe(t, 2*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Ordering = mode }).ensure()
+			all := ids("f", 30)
+			p.places.Script("waits", misbehave.Status(503), misbehave.Status(503), misbehave.OK())
+			waiting := p.leaveWaiting("waits", all...)
+			before := len(p.read(p.topics.Output))
+
+			p.recreateSource()
+			var records []*kgo.Record
+			for _, id := range all {
+				records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, 4))})
+			}
+			p.sendRecords(records...)
+
+			refused := p.start("it", "--until-end").Wait(p.ctx, t)
+			must.That(t, refused.Code == 1 && strings.Contains(refused.Stderr, "topics adopt -c") && strings.Contains(refused.Stderr, "was deleted and re-created"),
+				"want exit code 1 and the command that adopts the topic: %s", refused)
+			expect.Equal(t, len(p.read(p.topics.Output)), before, "outputs before the adoption")
+
+			plan := p.run("consumer", "topics", "adopt", "-c", p.file)
+			must.That(t, plan.Code == 0 && strings.Contains(plan.Stdout, "was deleted and re-created") && strings.Contains(plan.Stdout, "--execute"), "the plan: %s", plan)
+			expect.That(t, mode == "none" || strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)), "the plan does not say that %d keys are forgotten: %s", before, plan.Stdout)
+			again := p.start("it", "--until-end").Wait(p.ctx, t)
+			must.That(t, again.Code == 1, "a plan must change nothing: %s", again)
+			done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute")
+			must.That(t, done.Code == 0, "adopt: %s", done)
+			s := p.drain()
+			expect.That(t, s.number(t, "superseded") == 0 && s.number(t, "duplicates") == 0, "new events are closed: %v", s)
+			expect.Equal(t, len(p.read(p.topics.Output)), before+len(all)+waiting, "outputs")
+			done = p.run("consumer", "topics", "adopt", "-c", p.file)
+			expect.That(t, done.Code == 0 && strings.Contains(done.Stdout, "nothing to adopt"), "a second plan: %s", done)
+		})
+	}
+}
+
+// leaveWaiting has a consumer deliver the given features, while one of them waits in a tier, and stops it then.
+func (p *pipe) leaveWaiting(waits string, delivered ...string) (waiting int) {
+	p.t.Helper()
+	p.send(append(delivered, waits)...)
+	consumer := p.start("it")
+	out := p.log.Tail(p.t, p.topics.Output)
+	out.UntilCount(p.ctx, p.t, "the outputs", len(delivered))
+	p.log.Tail(p.t, p.topics.Tiers...).UntilCount(p.ctx, p.t, "a record in a tier", 1)
+	p.stop(consumer)
+	return len(delivered) + 1 - len(p.read(p.topics.Output))
+}
+
+// recreateSource deletes the source topic and makes one of the same name, as an operator does.
+func (p *pipe) recreateSource() {
+	p.t.Helper()
+	must.Do(p.t, p.log.Delete(p.ctx, p.topics.Source))
+	p.log = topiclog.Connect(p.t, p.set.Brokers) // a client takes the topic for the one that it knows
+	settings := map[string]string{"max.message.bytes": fmt.Sprint(12 << 20)}
+	must.Do(p.t, p.log.Create(p.ctx, p.topics.Source, int32(p.set.Partitions), settings))
+}
+
+// S3-1, S4-14: a group that was empty for longer than offsets.retention.minutes has no commits any more. The memory knows where
+// it was: nothing is delivered twice, nothing out of its order.
+func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
+	beside(t, testrun.Proof)
+	own, err := broker.Own(t.Context(), broker.OwnOptions{Settings: map[string]string{
+		"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "1000",
+	}})
+	if broker.Absent(err) && !broker.Forced() {
+		t.Skipf("no broker of the test's own: %v", err)
+	}
+	must.That(t, err == nil, "%v", err)
+	t.Cleanup(func() {
+		expect.Do(t, own.Close(false))
+	})
+	p := newPipe(t, 3*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Brokers, s.Dedupe = []string{own.Addr}, "0s" })
+	p.log = topiclog.Connect(t, []string{own.Addr})
+	p.ensure()
+	all := ids("e", 60)
+	p.places.Script("waits", misbehave.Status(503), misbehave.OK())
+	p.leaveWaiting("waits", all...)
+	eventually.Until(p.ctx, t, "the expiry of the group's offsets", func() (bool, string) {
+		committed, err := p.log.Committed(p.ctx, p.topics.Group)
+		return err == nil && len(committed) == 0, fmt.Sprint(committed, err)
+	})
+	p.send(ids("n", 20)...)
+	r := p.start("it", "--until-end").Wait(p.ctx, t)
+	must.That(t, r.Code == 0 && strings.Contains(r.Stderr, "goes on from the checkpoint"), "want a run that says from where it goes on: %s", r)
+	expect.Equal(t, len(p.read(p.topics.Output)), len(all)+20+1, "outputs")
+	wantTotals(t, p.verify(), len(all)+20+1, conservation.Place{Output: len(all) + 20 + 1})
 }

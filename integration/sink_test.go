@@ -3,15 +3,23 @@ package integration
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/linkedin/goavro/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
@@ -20,6 +28,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // table is the sink of one pipeline.
@@ -164,5 +175,229 @@ func TestSinkOutage_S3_5(t *testing.T) {
 	p.stop(consumer)
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 	tab.db = connect(p.ctx, t, dsn)
+	tab.verify()
+}
+
+// connector writes records as Debezium does with one of Kafka Connect's converters.
+type connector struct {
+	key   func(pk int) []byte
+	event func(op string, before, after map[string]any) []byte // rows; nil for null
+}
+
+// wkbPoint is the point of featureAt.
+func wkbPoint() []byte {
+	b := binary.LittleEndian.AppendUint32([]byte{1}, 1)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(11.5))
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(48.1))
+}
+
+// parcelRow is a row of the table that the connector watches.
+func parcelRow(pk, level int) map[string]any {
+	return map[string]any{"pk": pk, "id": fmt.Sprint(pk), "level": level}
+}
+
+// jsonConnector writes JSON with its schema beside it, as the JSON converter does by default.
+func jsonConnector(t *testing.T) connector {
+	t.Helper()
+	text := func(payload any) []byte {
+		return must.Get(json.Marshal(map[string]any{"schema": map[string]any{"type": "struct", "optional": false}, "payload": payload}))(t)
+	}
+	row := func(r map[string]any) any {
+		if r == nil {
+			return nil
+		}
+		r["geometry"] = map[string]any{"wkb": base64.StdEncoding.EncodeToString(wkbPoint()), "srid": 4326}
+		return r
+	}
+	return connector{
+		key: func(pk int) []byte { return text(map[string]any{"pk": pk}) },
+		event: func(op string, before, after map[string]any) []byte {
+			return text(map[string]any{"op": op, "before": row(before), "after": row(after), "source": map[string]any{"lsn": 7}})
+		},
+	}
+}
+
+const (
+	parcelKeySchema = `{"type":"record","name":"Key","namespace":"db.public.parcel","fields":[{"name":"pk","type":"int"}]}`
+	parcelSchema    = `{"type":"record","name":"Envelope","namespace":"db.public.parcel","fields":[
+		{"name":"before","type":["null",{"type":"record","name":"Value","fields":[{"name":"pk","type":"int"},{"name":"id","type":"string"},{"name":"level","type":"int"},
+			{"name":"geometry","type":["null",{"type":"record","name":"Geometry","namespace":"io.debezium.data.geometry","fields":[{"name":"wkb","type":"bytes"},{"name":"srid","type":["null","int"]}]}]}]}]},
+		{"name":"after","type":["null","Value"]},{"name":"op","type":"string"}]}`
+	parcelKeyID, parcelID = 21, 22
+)
+
+// avroConnector writes Avro with the schemas of a registry.
+func avroConnector(t *testing.T, registry *srfake.Registry) connector {
+	t.Helper()
+	encode := func(id int, text string) func(any) []byte {
+		registry.SeedSchema(fmt.Sprintf("parcel-%d", id), 1, id, sr.Schema{Schema: text, Type: sr.TypeAvro})
+		schema := must.Get(avro.Parse(text))(t)
+		return func(native any) []byte {
+			return must.Get(schema.Encode(envelope.AppendConfluent(nil, id), native))(t)
+		}
+	}
+	key, value := encode(parcelKeyID, parcelKeySchema), encode(parcelID, parcelSchema)
+	row := func(r map[string]any) any {
+		if r == nil {
+			return nil
+		}
+		r["geometry"] = goavro.Union("io.debezium.data.geometry.Geometry", map[string]any{"wkb": wkbPoint(), "srid": goavro.Union("int", 4326)})
+		return goavro.Union("db.public.parcel.Value", r)
+	}
+	return connector{
+		key: func(pk int) []byte { return key(map[string]any{"pk": pk}) },
+		event: func(op string, before, after map[string]any) []byte {
+			return value(map[string]any{"op": op, "before": row(before), "after": row(after)})
+		},
+	}
+}
+
+// changes are records of a life: four rows are made and one is read by a snapshot, one is updated, one gets another primary key, one is
+// deleted, and the table is truncated.
+func (c connector) changes(topic string) []*kgo.Record {
+	var out []*kgo.Record
+	send := func(key, value []byte) { out = append(out, &kgo.Record{Topic: topic, Key: key, Value: value}) }
+	for pk := 1; pk <= 4; pk++ {
+		send(c.key(pk), c.event("c", nil, parcelRow(pk, 1)))
+	}
+	send(c.key(5), c.event("r", nil, parcelRow(5, 1)))
+	send(c.key(2), c.event("u", parcelRow(2, 1), parcelRow(2, 2)))
+	for _, gone := range []int{3, 4} {
+		send(c.key(gone), c.event("d", parcelRow(gone, 1), nil))
+		send(c.key(gone), nil) // the tombstone of Debezium
+	}
+	send(c.key(30), c.event("c", nil, parcelRow(30, 1)))
+	send(nil, c.event("t", nil, nil))
+	return out
+}
+
+// S0-6, C-1: change events of Debezium, through JSON and through Avro with a registry, leave the table as the watched one is: rows are found by
+// the primary key or by the feature's id, and tombstones, which have neither, find them too.
+func TestSinkDebezium_S0_6_C1(t *testing.T) {
+	beside(t, testrun.Nightly)
+	server := postgis.Need(t)
+	for _, c := range []struct{ name, sinkKey, serialization string }{
+		{"json_by_path", "key.pk", "json"},
+		{"avro_by_path", "key.pk", "avro"},
+		{"avro_by_feature", "feature_id", "avro"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			registry := registryServer(t, 0)
+			tab := withTable(t, server, 2*time.Minute, func(s *settings) {
+				s.SinkKey = c.sinkKey
+				s.Source = fmt.Sprintf("format: debezium\n  debezium: { serialization: %s }\n  row: { id: pk }", c.serialization)
+				s.More = fmt.Sprintf("schema_registry: { url: %q, timeout: 2s }\n", registry.URL())
+			})
+			from := jsonConnector(t)
+			if c.serialization == "avro" {
+				from = avroConnector(t, registry)
+			}
+			sent := from.changes(tab.p.topics.Source)
+			tab.p.sendRecords(sent...)
+			tab.p.drain()
+			tab.wantLevels("1:1 2:2 5:1 30:1")
+			tab.p.sendRecords(sent[:4]...) // the connector starts again: what was deleted is made again
+			tab.p.sendRecords(&kgo.Record{Topic: tab.p.topics.Source, Key: from.key(30)})
+			tab.p.drain()
+			tab.wantLevels("1:1 2:1 3:1 4:1 5:1")
+			letters := tab.p.read(tab.p.topics.DLQ)
+			expect.That(t, len(letters) == 1 && value(letters[0], header.KeyErrorCode) == "null_key", "%d dead letters, want that of the truncate", len(letters))
+			wantTotals(t, tab.p.verify(), len(sent)+5, conservation.Place{Output: 13, Closed: 3, Letters: 1})
+		})
+	}
+}
+
+// wantLevels compares ids and levels of all rows.
+func (tab *table) wantLevels(want string) {
+	tab.p.t.Helper()
+	var got string
+	must.Do(tab.p.t, tab.db.QueryRow(tab.p.ctx, "select coalesce(string_agg(id || ':' || level, ' ' order by length(id), id), '') from places").Scan(&got))
+	expect.That(tab.p.t, got == want, "the table has %s, want %s", got, want)
+}
+
+// compared is what `consumer verify table -o json` prints.
+type compared struct {
+	Verdict  string
+	Rows     int
+	Keys     int
+	Found    map[string]int
+	Repaired int
+	Findings []struct{ Kind, Key, Output, Source, Guard string }
+	Notes    []string
+}
+
+// compare runs the command, which must end with the code.
+func (tab *table) compare(code int, args ...string) (c compared) {
+	tab.p.t.Helper()
+	r := tab.p.run("consumer", append([]string{"verify", "table", "-c", tab.p.file, "-o", "json"}, args...)...)
+	must.That(tab.p.t, r.Code == code, "exit code %d, want %d: %s", r.Code, code, r)
+	must.Do(tab.p.t, json.Unmarshal([]byte(r.Stdout), &c))
+	return c
+}
+
+func (tab *table) sql(text string) {
+	tab.p.t.Helper()
+	must.Get(tab.db.Exec(tab.p.ctx, text))(tab.p.t)
+}
+
+// S0-6: everything that can be wrong with a table is found, named with its positions, and repaired; what is newer than the topic stays.
+func TestSinkVerify_S0_6(t *testing.T) {
+	beside(t, testrun.Nightly)
+	server := postgis.Need(t)
+	for _, rule := range []string{"record_key", "feature_id"} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			tab := withTable(t, server, 2*time.Minute, func(s *settings) { s.SinkKey = rule })
+			p := tab.p
+			all := ids("v", 40)
+			p.send(all...)
+			p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte(all[0])})
+			p.drain()
+			c := tab.compare(0)
+			must.That(t, c.Verdict == "proven" && c.Rows == 39 && c.Keys == 40 && len(c.Found) <= 0, "%+v", c)
+			tab.sql("delete from places where id in ('v-1', 'v-2')")
+			tab.sql("delete from places_switchback where key = 'v-3'")
+			tab.sql("update places set level = 99 where id = 'v-4'")
+			tab.sql("update places set geom = st_translate(geom, 0, 0.0001) where id = 'v-5'")
+			tab.sql("update places_switchback set content_hash = 'sha256:00', source_offset = -1, source = regexp_replace(source, '[0-9]+$', '0') where key = 'v-6'; update places set level = 1 where id = 'v-6'")
+			tab.sql("insert into places select 'nobody', geom, level, place_name from places where id = 'v-7'; insert into places select 'v-0', geom, level, place_name from places where id = 'v-7'")
+			tab.sql("update places_switchback set content_hash = 'sha256:00', source_offset = source_offset + 1000, source = regexp_replace(source, '[0-9]+$', '100000') where key = 'v-8'; update places set level = 77 where id = 'v-8'")
+			want := map[string]int{"missing": 3, "changed": 2, "stale": 1, "extra": 2, "ahead": 1}
+			c = tab.compare(4)
+			must.That(t, c.Verdict == "violated" && maps.Equal(c.Found, want) && c.Repaired == 0, "%+v, want %v", c, want)
+			for _, f := range c.Findings {
+				expect.That(t, f.Kind == "extra" || strings.HasPrefix(f.Output, p.topics.Output+"/") && strings.HasPrefix(f.Source, p.topics.Source+"/"), "%+v names no positions", f)
+			}
+			c = tab.compare(0, "--repair")
+			expect.That(t, maps.Equal(c.Found, want) && c.Repaired == 8, "the repair: %+v", c)
+			c = tab.compare(0)
+			expect.That(t, c.Verdict == "unknown" && maps.Equal(c.Found, map[string]int{"ahead": 1}), "after the repair: %+v", c)
+			expect.Equal(t, tab.rows()["v-8"].Level, 77, "an older version was written over a newer one: level")
+			tab.sql("update places set level = 3 where id = 'v-8'")
+			tab.verify()
+		})
+	}
+}
+
+// S0-6: the comparison gives no false alarm, and a repair no harm, while consumers write.
+func TestSinkVerify_S0_6_whileThePipelineRuns(t *testing.T) {
+	beside(t, testrun.Nightly)
+	tab := withTable(t, postgis.Need(t), 2*time.Minute)
+	p := tab.p
+	const n, levels = 60, 5
+	consumer := p.start("one")
+	output := p.log.Tail(t, p.topics.Output)
+	for level := range levels {
+		var records []*kgo.Record
+		for _, id := range ids("r", n) {
+			records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))})
+		}
+		p.sendRecords(records...)
+		expect.Equal(t, tab.compare(0, "--repair").Repaired, 0, "level repaired")
+	}
+	output.UntilCount(p.ctx, t, "outputs", n)
+	eventually.Until(p.ctx, t, "no lag", func() (bool, string) { lag := p.state().Lag; return lag == 0, fmt.Sprint(lag) })
+	p.stop(consumer)
+	expect.Equal(t, tab.compare(0).Verdict, "proven", "at the end verdict")
 	tab.verify()
 }

@@ -3,8 +3,10 @@ package control
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -182,4 +184,155 @@ func TestView_refusesABrokenKey(t *testing.T) {
 		err := v.apply(&kgo.Record{Topic: "c", Offset: 7, Key: []byte(replayKeyPrefix + c.id), Value: []byte(c.value)})
 		expect.That(t, err != nil && errors.Is(err, ErrNewer) == c.newer && strings.Contains(err.Error(), "c/0/7") && !strings.Contains(err.Error(), secret[20:40]) && len(v.Keys) == 0, "%s: got %v", name, err)
 	}
+}
+
+var jobBegan = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+
+func aJob(id string) Job {
+	return Job{ID: id, Run: "lease-1", Kind: JobDiscard, State: JobRunning, By: "ana", Reason: "x", Began: jobBegan, Heard: jobBegan, JobCounts: JobCounts{Letters: 3}}
+}
+
+func (v *View) put(t *testing.T, key string, value []byte) {
+	t.Helper()
+	must.Do(t, v.apply(&kgo.Record{Key: []byte(key), Value: value}))
+}
+
+// No record of a job, and no order for one, keeps an instance or a replayer from reading the topic: what cannot be read is none.
+func TestView_S4_6_hostileJobsArePassedOver(t *testing.T) {
+	t.Parallel()
+	text := func(change func(*Job)) string {
+		j := aJob("j")
+		change(&j)
+		value := must.Get(json.Marshal(j))(t)
+		return string(value)
+	}
+	for name, value := range map[string]string{
+		"empty": "", "cut": "{", "a list": "[]", "null": "null", "a number": "7", "bytes": "\xff\xfe", "of other types": `{"id":"j","kind":[],"state":{}}`,
+		"another id": text(func(j *Job) { j.ID = "k" }), "no kind": text(func(j *Job) { j.Kind = "" }), "no state": text(func(j *Job) { j.State = "sleeping" }),
+		"fewer than none": text(func(j *Job) { j.NotReached = -1 }), "huge": text(func(j *Job) { j.Why = strings.Repeat("x", maxJobBytes) }),
+		"a time that is none": `{"id":"j","kind":"replay","state":"done","began":"yesterday"}`,
+	} {
+		v := newView()
+		v.put(t, jobPrefix+"j", []byte(value))
+		v.put(t, jobOrderPrefix+"j", []byte(value))
+		expect.That(t, len(v.Jobs)+len(v.JobOrders) == 0, "%s: %+v, %+v", name, v.Jobs, v.JobOrders)
+	}
+	v := newView()
+	value := must.Get(aJob("j").encode())(t)
+	v.put(t, jobPrefix+"j", value)
+	expect.That(t, reflect.DeepEqual(v.Jobs["j"], aJob("j")), "%+v", v.Jobs["j"])
+	v.put(t, jobOrderPrefix+"j", []byte(`{"version":1,"verb":"pause","run":"lease-0"}`))
+	o := v.OrderFor(v.Jobs["j"])
+	expect.That(t, o.Verb == "", "an order for an earlier run: %+v", o)
+	v.put(t, jobOrderPrefix+"j", []byte(`{"version":1,"verb":"pause","run":"lease-1","by":"bo"}`))
+	o = v.OrderFor(v.Jobs["j"])
+	expect.That(t, o.Verb == PauseJob && o.By == "bo", "%+v", o)
+	v.put(t, jobPrefix+"j", nil)
+	expect.That(t, len(v.Jobs) == 0, "%+v", v.Jobs)
+}
+
+func TestView_S4_6_keepsTheLatestJobs(t *testing.T) {
+	t.Parallel()
+	v := View{Jobs: map[string]Job{}}
+	for i := range KeepJobs + 2 {
+		j := aJob(fmt.Sprintf("j%03d", i))
+		j.Began = jobBegan.Add(time.Duration(i) * time.Second)
+		v.Jobs[j.ID] = j
+	}
+	old := aJob("j050")
+	old.Heard = jobBegan.Add(-KeepJobsFor - time.Second)
+	v.Jobs["j050"] = old
+	kept, expired := v.LatestJobs(jobBegan)
+	expect.That(t, len(kept) == KeepJobs && kept[0].ID == "j101" && kept[KeepJobs-1].ID == "j001", "%d kept, from %s to %s", len(kept), kept[0].ID, kept[len(kept)-1].ID)
+	want := []string{"j000", "j050"}
+	expect.That(t, reflect.DeepEqual(expired, want) || reflect.DeepEqual(expired, []string{"j050", "j000"}), "expired %v, want %v", expired, want)
+}
+
+// A sign of life that a replayer gives after it was taken over from does not bring its lease back.
+func TestView_C4_anOlderGenerationOfALeaseCountsForNothing(t *testing.T) {
+	v := newView()
+	put := func(token string, generation int64, released bool) {
+		t.Helper()
+		value := must.Get(json.Marshal(leaseWire{Version: version, Token: token, Generation: generation, Since: time.Unix(1, 0), Released: released}))(t)
+		must.Do(t, v.apply(&kgo.Record{Key: []byte(leaseKey), Value: value}))
+	}
+	put("ana", 1, false)
+	put("bo", 2, false)
+	put("ana", 1, false)
+	expect.That(t, v.Lease != nil && v.Lease.Token == "bo", "%v has the lease", v.Lease)
+	put("bo", 2, true)
+	put("ana", 1, false)
+	expect.That(t, v.Lease.Token == "bo" && v.Lease.Released, "%v has the lease", v.Lease)
+	put("cy", 3, false)
+	expect.That(t, v.Lease.Token == "cy", "%v has the lease", v.Lease)
+	for _, broken := range []string{"", "{", "[]", `{"token":7}`} { // it orders nothing: no instance stops for it
+		err := v.apply(&kgo.Record{Key: []byte(leaseKey), Value: []byte(broken)})
+		expect.That(t, err == nil && v.Lease.Token == "cy", "%q: %v, %v", broken, v.Lease, err)
+	}
+}
+
+func gatesOff(length time.Duration) State {
+	return State{Phase: Running, Code: CodeOperator, Reason: "known", By: "ana", At: noon, GatesOff: noon.Add(length)}
+}
+
+// S1-8, S4-12: the end is an instant in the record, and an earlier version reads a pipeline that runs.
+func TestState_S1_8_S4_12_gatesOff(t *testing.T) {
+	r := must.Get(PipelineRecord("c", gatesOff(10*time.Minute)))(t)
+	const want = `{"version":1,"state":"running","code":"operator","reason":"known","by":"ana","at":"2026-07-01T12:00:00.250Z","gates_off_until":"2026-07-01T12:10:00.250Z"}`
+	expect.That(t, string(r.Value) == want, "got %s", r.Value)
+	got := gatesOff(10 * time.Minute).String()
+	expect.That(t, strings.HasSuffix(got, "(operator), rate gates off until 2026-07-01T12:10:00Z"), "in words: %s", got)
+	v := newView()
+	err := v.apply(r)
+	expect.That(t, err == nil && v.Pipeline.GatesOff.Equal(noon.Add(10*time.Minute)), "read back: %+v, %v", v.Pipeline, err)
+	var earlier struct { // the fields of the version before
+		Version int    `json:"version"`
+		State   Phase  `json:"state"`
+		At      string `json:"at"`
+	}
+	err = json.Unmarshal(r.Value, &earlier)
+	expect.That(t, err == nil && earlier.Version == 1 && earlier.State == Running, "an earlier version reads %+v, %v", earlier, err)
+}
+
+func TestState_S1_8_gatesOffBounds(t *testing.T) {
+	for name, s := range map[string]State{
+		"no time": gatesOff(0 - time.Second), "too long": gatesOff(MaxGatesOff + time.Second),
+		"of a pause": {Phase: Held, At: noon, GatesOff: noon.Add(time.Minute)},
+	} {
+		_, err := PipelineRecord("c", s)
+		expect.That(t, err != nil, "%s was taken", name)
+	}
+	for name, c := range map[string]struct {
+		state, until string
+		want         time.Time
+		fails        bool
+	}{
+		"for years":        {"running", "2036-07-01T12:00:00Z", noon.Truncate(time.Second).Add(MaxGatesOff), false},
+		"before the order": {"running", "2026-07-01T11:00:00Z", time.Time{}, false},
+		"of a pause":       {"paused", "2026-07-01T13:00:00Z", time.Time{}, false},
+		"no time at all":   {"running", "soon", time.Time{}, true},
+	} {
+		v := newView()
+		err := v.apply(&kgo.Record{Key: []byte(pipelineKey), Value: []byte(`{"version":1,"state":"` + c.state + `","at":"2026-07-01T12:00:00Z","gates_off_until":"` + c.until + `"}`)})
+		expect.That(t, (err != nil) == c.fails && v.Pipeline.GatesOff.Equal(c.want) && (!c.fails || strings.Contains(err.Error(), "gates_off_until")), "%s: %s, %v", name, v.Pipeline.GatesOff, err)
+	}
+}
+
+// By another machine's clock the gates are never off for longer than the order says.
+func TestGatesOffUntil_S1_8_clocksDiffer(t *testing.T) {
+	s := gatesOff(10 * time.Minute)
+	for name, c := range map[string]struct{ heard, want time.Duration }{
+		"at once": {0, 10 * time.Minute}, "later": {9 * time.Minute, 10 * time.Minute}, "at its end": {10 * time.Minute, -1},
+		"the instance is a year behind": {-365 * 24 * time.Hour, -365*24*time.Hour + 10*time.Minute},
+		"the instance is ahead":         {time.Hour, -1},
+	} {
+		want := noon.Add(c.want)
+		if c.want == -1 {
+			want = time.Time{}
+		}
+		got := s.GatesOffUntil(noon.Add(c.heard))
+		expect.That(t, got.Equal(want), "%s: %s, want %s", name, got, want)
+	}
+	got := (State{Phase: Running, At: noon}).GatesOffUntil(noon)
+	expect.That(t, got.IsZero(), "no such order: %s", got)
 }

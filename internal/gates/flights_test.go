@@ -2,10 +2,15 @@ package gates
 
 import (
 	"cmp"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/paulmach/orb"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -142,5 +147,152 @@ func TestEnded_S4_9_deadLettersDoNotOutrunWhatIsInFlight(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// points gives so many different points with exactly so many digits after the point, of which the last may be 0.
+func points(n, decimals int) []orb.Point {
+	random, scale := rand.New(rand.NewPCG(7, uint64(decimals))), math.Pow10(decimals)
+	out := make([]orb.Point, n)
+	for i := range out {
+		out[i] = orb.Point{math.Round(random.Float64()*20*scale) / scale, math.Round((40+random.Float64()*10)*scale) / scale}
+	}
+	return out
+}
+
+// feed gives the index of the first point at which the floor is broken, -1 when it holds.
+func feed(g *Gates, batch, prefix string, all []orb.Point) int {
+	for i, p := range all {
+		if _, broken := g.Precision(start, batch, SampleOf(prefix+strconv.Itoa(i), p), true); broken {
+			return i
+		}
+	}
+	return -1
+}
+
+func TestPrecision_S0_9_theFloorIsJudgedOverAWindow(t *testing.T) {
+	same := func(p orb.Point, n int) []orb.Point {
+		out := make([]orb.Point, n)
+		for i := range out {
+			out[i] = p
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		before, points []orb.Point
+		least, most    int // the index at which it breaks; -1 for never
+	}{
+		"honest ones, of which a tenth end in 0":    {nil, points(100_000, 6), -1, -1},
+		"more decimals than the floor":              {nil, points(10_000, 12), -1, -1},
+		"a single round one among honest ones":      {points(500, 6), []orb.Point{{9.5, 47.1}}, -1, -1},
+		"the first record is round":                 {nil, []orb.Point{{9.5, 47.1}}, -1, -1},
+		"cut to 5 decimals from the start":          {nil, points(200, 5), 25, 25},
+		"cut to 4 decimals after honest ones":       {points(500, 6), points(200, 4), 17, 25},
+		"all in one place, by whole degrees":        {nil, same(orb.Point{9, 47}, 200), 25, 25},
+		"fewer than the window needs":               {nil, points(25, 4), -1, -1},
+		"cut to 2 decimals within a city":           {points(500, 6), points(100, 2), 17, 25},
+		"short ones are as precise as they need be": {nil, points(10_000, 7), -1, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := New(Limits{Floor: 6})
+			at := feed(g, "", "before", c.before)
+			must.That(t, at < 0, "honest point %d breaks the floor", at)
+			at = feed(g, "", "p", c.points)
+			expect.That(t, at >= c.least && at <= c.most, "broken at point %d, want %d to %d", at, c.least, c.most)
+		})
+	}
+}
+
+func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
+	g := New(Limits{Floor: 6})
+	feed(g, "", "g", points(100, 6))
+	must.That(t, feed(g, "", "p", points(60, 4)) >= 0, "the floor holds")
+	for i, p := range points(60, 4) { // all are judged, and counted once
+		g.Precision(start, "", SampleOf("p"+strconv.Itoa(i), p), true)
+	}
+	b, broken := g.Precision(start, "", SampleOf("x", orb.Point{9.123456, 47.123456}), true)
+	expect.That(t, !broken, "an honest feature among coarse ones: %s", b)
+	b, broken = g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), false)
+	want := " of the last 100 ordinates have fewer than 6 decimals; tolerated are 50 of 100 (pipeline.tolerance.precision_decimal_threshold)"
+	expect.That(t, broken && strings.HasSuffix(b.String(), want), "in words: %v %s", broken, b)
+	n, enough := g.Decimals()
+	expect.That(t, n == 4 && enough, "%d decimals, %v", n, enough)
+	g.Reset()
+	_, broken = g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), true)
+	expect.That(t, !broken, "a reset does not empty the window")
+	_, enough = g.Decimals()
+	expect.That(t, !enough, "one point is not enough to measure")
+}
+
+// A feature that stays where it is, a retry, and one large geometry say nothing by their repetition.
+func TestPrecision_S0_9_oneFeatureHaltsNothing(t *testing.T) {
+	g := New(Limits{Floor: 6})
+	ring := orb.Ring{}
+	for i := range 5000 {
+		ring = append(ring, orb.Point{float64(i) / 1000, 40 + float64(i)/1000})
+	}
+	for range 1000 {
+		_, broken := g.Precision(start, "", SampleOf("sensor", orb.Point{9.5, 47.1}), true)
+		must.That(t, !broken, "a sensor in a round place")
+	}
+	_, broken := g.Precision(start, "", SampleOf("lake", orb.Polygon{ring}), true)
+	expect.That(t, !broken, "one polygon")
+	expect.Equal(t, len(SampleOf("lake", orb.Polygon{ring}).ordinates), 2*positionsOfOne, "ordinates of a large geometry")
+	s := SampleOf("none", nil)
+	expect.That(t, len(s.ordinates) == 0 && !s.coarse(6), "no geometry: %+v", s)
+}
+
+// S4-1: a batch is judged by itself, and one bad batch is not the fault of the others.
+func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
+	for name, c := range map[string]struct {
+		apart bool
+		want  string // the batch of the breach
+	}{"by itself": {true, "bad"}, "with all others": {false, ""}} {
+		t.Run(name, func(t *testing.T) {
+			g := New(Limits{Floor: 6, ApartBatches: c.apart})
+			feed(g, "good", "g", points(500, 6))
+			for i, p := range points(200, 4) {
+				if b, broken := g.Precision(start, "bad", SampleOf("b"+strconv.Itoa(i), p), true); broken {
+					expect.That(t, b.Batch == c.want && b.Coarse > coarseLimit, "%s", b)
+					break
+				}
+			}
+			if c.apart {
+				at := feed(g, "good", "h", points(500, 6))
+				expect.That(t, at < 0 && g.precision.coarser(6) <= coarseLimit, "the window still counts the batch: point %d", at)
+			}
+		})
+	}
+	g := New(Limits{Floor: 6, ApartBatches: true})
+	broken := false
+	for i, p := range points(200, 4) { // none is large enough to be judged by itself
+		b, yes := g.Precision(start, "small"+strconv.Itoa(i/20), SampleOf("s"+strconv.Itoa(i), p), true)
+		broken = broken || yes && b.Batch == ""
+	}
+	expect.That(t, broken, "many small bad batches")
+}
+
+func TestDecimalsOf(t *testing.T) {
+	for text, want := range map[string]int{
+		"0": 0, "-0": 0, "180": 0, "9.5": 1, "-47.1234": 4, "2600000.123": 3, "8.123456": 6, "-122.4194155": 7, "0.1234567890123": 13,
+		"8.123456789012345": 15, "0.30000000000000004": 15, "1e-9": 9, "1e300": 0,
+	} {
+		x, err := strconv.ParseFloat(text, 64)
+		got := decimalsOf(x)
+		expect.That(t, err == nil && got == want, "%s: %d decimals, want %d", text, got, want)
+	}
+}
+
+// Every kind of geometry is looked into.
+func TestEach_kindsOfGeometries(t *testing.T) {
+	ring := orb.Ring{{0, 0}, {1, 0}, {1, 1}, {0, 0}}
+	for _, c := range []struct {
+		shape orb.Geometry
+		want  int
+	}{
+		{orb.Point{}, 1}, {orb.MultiPoint{{}, {}}, 2}, {orb.LineString{{}, {}}, 2}, {orb.MultiLineString{{{}, {}}, {{}}}, 3}, {ring, 4},
+		{orb.Polygon{ring, ring}, 8}, {orb.MultiPolygon{{ring}, {ring}}, 8}, {orb.Collection{ring, orb.Point{}}, 5}, {nil, 0},
+	} {
+		expect.Equal(t, count(c.shape), c.want, "positions of", c.shape)
 	}
 }

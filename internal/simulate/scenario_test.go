@@ -1,8 +1,12 @@
 package simulate
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +14,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // A scenario is as strict as a pipeline file: every fault has its line, its column and what to do.
@@ -156,4 +163,289 @@ func TestTimeline_S1_6_followsRetryAfter(t *testing.T) {
 	for _, w := range r.Timelines[0].Waits {
 		expect.That(t, w.Least == 30 && w.Most >= 30.9 && w.Topic == "parcels.retry-60s", "%+v", w)
 	}
+}
+
+const place = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50}, set: {a: /a}}]`
+
+// rated has a breaker that opens at a share of failures.
+const rated = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {failures: 25, among: 0}}, set: {a: /a}}]`
+
+// counted has the breaker of S4-5, which opens at a number of failures.
+const counted = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {preset: standard}}, set: {a: /a}}]`
+const guarded = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {}}, set: {a: /a}}]`
+
+// patient lets a Retry-After delay the refused record alone.
+const patient = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, retry_after: record}, set: {a: /a}}]`
+
+// gated is a pipeline whose gates are those of the defaults.
+const gated = place + "\n# gated"
+
+// mirrored has a fallback; both have a breaker, and the first one's is slow to probe.
+const mirrored = `enrich:
+  - name: place
+    providers:
+      - { name: main, http: { url: "http://h/", timeout: 1s, max_connections: 50, breaker: {} } }
+      - { name: mirror, http: { url: "http://m/", timeout: 1s, max_connections: 50, breaker: {} } }
+    set: { a: /a }`
+
+// limited keeps a rate by itself; spilling goes to a fallback beyond it; remembering keeps answers.
+const limited = `enrich: [{name: place, http: {url: "http://h/", timeout: 2s, max_connections: 50, rate: {per_second: 60, burst: 5}}, set: {a: /a}}]`
+const spilling = `enrich:
+  - name: place
+    providers:
+      - { name: main, http: { url: "http://h/", timeout: 500ms, max_connections: 60, rate: { per_second: 60 } } }
+      - { name: mirror, http: { url: "http://m/", timeout: 1s, max_connections: 50 } }
+    set: { a: /a }`
+const remembering = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, cache: {}, breaker: {}}, set: {a: /a}}]`
+
+// tolerance returns the tolerance of the pipeline: the default rates, or none.
+func tolerance(rest string) string {
+	if strings.HasSuffix(rest, "# gated") {
+		return "min_records: 200"
+	}
+	return "max_transient_rate: 1, max_dead_letter_rate: 1"
+}
+
+// system is a pipeline with the defaults of the design; policy is more of its retry_policy, in braces' form.
+func system(t testing.TB, rest string, chosen ...string) System {
+	t.Helper()
+	cfg := must.Get(config.Parse("pipeline.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504]`+strings.Join(chosen, "")+` }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, `+tolerance(rest)+` }
+`+rest), nil))(t)
+	policies := cfg.Pipeline.RetryPolicy.Engine()
+	var tiers []policy.Tier
+	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
+		tiers = append(tiers, policy.Tier{Topic: cfg.TierTopics()[i], Delay: d})
+	}
+	return NewSystem(cfg, retrytopics.Config{Retries: retrytopics.Retries{Tiers: tiers, Classify: classify.Of, Policy: policies.Default, ByCategory: policies.ByCategory}})
+}
+
+func play(t testing.TB, sys System, text string) Report {
+	t.Helper()
+	s := must.Get(ParseScenario("scenario.yaml", []byte(text), sys))(t)
+	return must.Get(Run(t.Context(), sys, s))(t)
+}
+
+// scenarios are small, and together have everything that a scenario can say.
+func scenarios() map[string]struct{ pipeline, text, policy string } {
+	return map[string]struct{ pipeline, text, policy string }{
+		"full jitter":                     {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: full_jitter"},
+		"decorrelated jitter":             {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: decorrelated_jitter"},
+		"a policy of its own":             {place, "rate: 100\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3, answer: timeout}}]", ", policies: {timeout: {max_attempts: 2}}"},
+		"errors":                          {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ""},
+		"bad records":                     {place, "rate: 200\nduration: 4m\nbad_records: 0.02\nproviders: [{name: place, errors: {share: 0.1, answer: http_404}}]", ""},
+		"outage":                          {place, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s}]}]", ""},
+		"outage with a breaker":           {guarded, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s, answer: timeout}]}]", ""},
+		"outage with a breaker by rate":   {rated, "rate: 80\nduration: 6m\nproviders: [{name: place, errors: {share: 0.1}, outages: [{from: 2m, for: 90s}]}]", ""},
+		"outage with a breaker by number": {counted, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s}]}]", ""},
+		"a fallback in an outage":         {mirrored, "rate: 80\nduration: 6m\nproviders: [{name: place/main, outages: [{from: 2m, for: 90s}]}, {name: place/mirror, latency: 100ms, errors: {share: 0.05}}]", ""},
+		"both are down":                   {mirrored, "rate: 80\nduration: 6m\nproviders: [{name: place/main, outages: [{from: 2m, for: 90s}]}, {name: place/mirror, outages: [{from: 150s, for: 30s}]}]", ""},
+		"a rate of its own":               {limited, "rate: 55\nduration: 4m\ninstances: 1\nproviders: [{name: place, errors: {share: 0.05}}]", ""},
+		"more than its own rate":          {limited, "rate: 80\nduration: 2m\nproviders: [{name: place, latency: 10ms}]", ""},
+		"a rate that spills":              {spilling, "rate: 100\nduration: 3m\nproviders: [{name: place/main}, {name: place/mirror, errors: {share: 0.05}}]", ""},
+		"a cache in an outage":            {remembering, "rate: 80\nduration: 6m\nproviders: [{name: place, cache_hits: 0.7, errors: {share: 0.05}, outages: [{from: 2m, for: 90s}]}]", ""},
+		"a gate holds":                    {gated, "rate: 50\nduration: 15m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 3m, for: 5m}]}]", ""},
+		"errors and a breaker":            {guarded, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.1}}]", ""},
+		"rare errors and a breaker":       {counted, "rate: 50\nduration: 20m\ninstances: 2\nproviders: [{name: place, errors: {share: 0.0003}}]", ""},
+		"rate limit":                      {place, "rate: 60\nduration: 6m\nproviders: [{name: place, rate_limit: {per_second: 50, retry_after: 5s}}]", ""},
+		"retry after beyond the tiers":    {patient, "rate: 80\nduration: 4m\nproviders: [{name: place, errors: {share: 0.2, retry_after: 150s}}]", ""},
+		"too few connections":             {place, "rate: 300\nduration: 90s\nproviders: [{name: place, latency: 200ms, errors: {share: 0.05}}]", ""},
+		"partial outage, two dependencies": {place, `rate: 100
+duration: 5m
+providers:
+  - { name: place, latency: 10ms, errors: { share: 0.05 } }
+  - { name: handler, latency: 30ms, outages: [{ from: 1m, for: 30s, share: 0.5, answer: refused }] }`, ""},
+	}
+}
+
+// Every record is delivered, dead, superseded or unfinished, whatever the providers do, and nothing waits for ever.
+func TestRun_S0_12_everyRecordIsAccountedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range scenarios() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := play(t, system(t, c.pipeline, c.policy), c.text)
+			sum := r.Delivered + r.DeadLettered + r.Superseded + r.Unfinished
+			expect.That(t, r.Records != 0 && sum == r.Records, "%v records, %v accounted for", r.Records, sum)
+			expect.That(t, r.DrainTime != nil && !slices.ContainsFunc(r.Recovery, func(o Recovery) bool { return o.Took == nil }), "drain %v, recovery %+v", r.DrainTime, r.Recovery)
+		})
+	}
+}
+
+func TestRun_theSameSeedGivesTheSameReport(t *testing.T) {
+	t.Parallel()
+	sys := system(t, guarded)
+	text := "rate: 100\nduration: 2m\nseed: 9\nproviders: [{name: place, errors: {share: 0.01}, outages: [{from: 30s, for: 20s}]}]"
+	expect.That(t, reflect.DeepEqual(play(t, sys, text), play(t, sys, text)), "two runs differ")
+}
+
+func TestRun_stopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	sys := system(t, place)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Run(ctx, sys, Default(sys, 100, time.Hour))
+	expect.That(t, errors.Is(err, context.Canceled), "it went on: %v", err)
+}
+
+func TestBucket_letsThroughItsRateAndItsBurst(t *testing.T) {
+	t.Parallel()
+	b := newBucket(&RateLimit{PerSecond: 10, Burst: 5})
+	for _, c := range []struct {
+		at          time.Duration
+		asked, want int
+	}{{0, 8, 5}, {0, 1, 0}, {100 * time.Millisecond, 3, 1}, {time.Hour, 100, 5}, {time.Hour + time.Second/2, 4, 4}} {
+		got := 0
+		for range c.asked {
+			if b.take(c.at) {
+				got++
+			}
+		}
+		expect.That(t, got == c.want, "%v: %d of %d got through, want %d", c.at, got, c.asked, c.want)
+	}
+	free := newBucket(nil)
+	expect.That(t, free.take(0), "no limit must limit nothing")
+}
+
+// What is too much is refused at once, or as soon as it shows, and the message says what to change.
+func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
+	sys := system(t, place)
+	s := must.Get(ParseScenario("s.yaml", []byte("rate: 1000000\nduration: 24h"), sys))(t)
+	_, err := Run(t.Context(), sys, s)
+	tooMuch := new(TooMuchError)
+	expect.That(t, errors.As(err, &tooMuch) && strings.Contains(err.Error(), "8.64e+10 are to come; lower duration, or simulate one instance"), "%v", err)
+}
+
+// A run stops when its budget is spent, and says how far it came: an outage outlasts everything, and the breakers of a fleet
+// probe all the time.
+func TestRun_stopsWithItsBudget(t *testing.T) {
+	t.Parallel()
+	sys := system(t, guarded)
+	s := must.Get(ParseScenario("s.yaml", []byte("rate: 20\nduration: 10m\ninstances: 200\nproviders: [{name: place, outages: [{from: 0s, for: 48h}]}]"), sys))(t)
+	x := newSimulation(newWorld(sys, s))
+	_, err := x.run(t.Context(), 10_000)
+	tooMuch := new(TooMuchError)
+	expect.That(t, errors.As(err, &tooMuch) && strings.Contains(err.Error(), "10000 events and attempts have been played") && x.work <= 11_000, "%d pieces of work, %v", x.work, err)
+}
+
+// Points that become one keep the most that waited, the mean of the requests and the sum of the dead.
+func TestRecorder_halveKeepsWhatAPointSays(t *testing.T) {
+	t.Parallel()
+	r := &recorder{slot: time.Second}
+	for i := range 4 {
+		n := float64(i)
+		r.series = append(r.series, Point{At: Seconds(n), Waiting: []float64{n}, Requests: []float64{n}, Lag: 10 - n, Dead: 1})
+	}
+	r.halve()
+	must.That(t, len(r.series) == 2 && r.slot == 2*time.Second, "%d points of %v", len(r.series), r.slot)
+	p := r.series[1]
+	expect.That(t, p.At == 2 && p.Waiting[0] == 3 && p.Requests[0] == 2.5 && p.Lag == 8 && p.Dead == 2, "%+v", p)
+}
+
+func TestDelays_quantiles(t *testing.T) {
+	t.Parallel()
+	d := delays{}
+	for n := range 100 {
+		d.add(time.Duration(n) * time.Second)
+	}
+	for share, want := range map[float64]time.Duration{0: 0, 0.5: 49 * time.Second, 0.99: 98 * time.Second, 1: 99 * time.Second} {
+		expect.Equal(t, d.quantile(share), want, share)
+	}
+	expect.Equal(t, (delays{}).quantile(1), 0, "late, of nothing")
+}
+
+// An outage without a breaker fails most attempts: the gate holds the pipeline, and says what waits meanwhile. Nobody
+// resumes it unless the scenario says so.
+func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
+	t.Parallel()
+	text := "rate: 50\nduration: 15m\nproviders: [{name: place, outages: [{from: 3m, for: 5m}]}]\n"
+	r := play(t, system(t, gated), text)
+	must.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "transient_rate" && !r.Holds[0].Resumed && r.DrainTime == nil, "%+v, drain %v", r.Holds, r.DrainTime)
+	h := r.Holds[0]
+	waits := h.InSource + h.InTiers
+	expect.That(t, waits >= r.Unfinished*0.99 && h.InSource >= 50*float64(h.For)*0.8 && h.For+h.At >= 899, "%+v, %v unfinished", h, r.Unfinished)
+	again := play(t, system(t, gated), text+"resume_after: 5m\n")
+	expect.That(t, len(again.Holds) == 1 && again.Holds[0].Resumed && again.HeldTime >= 299 && again.HeldTime <= 301 && again.DrainTime != nil && again.Unfinished == 0,
+		"%+v, held for %v, unfinished %v", again.Holds, again.HeldTime, again.Unfinished)
+}
+
+// A code of hold_on holds at the first failure; nothing dies of it.
+func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	cfg := must.Get(config.Parse("p.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_unauthorized] }
+`+place), nil))(t)
+	sys := system(t, place)
+	sys.Holds = cfg.Pipeline.Tolerance.Holds
+	r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]")
+	expect.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "http_unauthorized" && r.Holds[0].At >= 59 && r.Holds[0].At <= 61 && r.DeadLettered <= 0.5, "%+v, %v dead", r.Holds, r.DeadLettered)
+}
+
+// S3-3: what a rule puts into the category io is tried again once, and then holds; nothing dies of it. The same failure
+// without the rule goes through its attempts into the DLQ.
+func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
+	t.Parallel()
+	const file = `pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503], rules: [%s] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1 }
+`
+	played := func(rule string) Report {
+		cfg := must.Get(config.Parse("p.yaml", fmt.Appendf(nil, file+place, rule), nil))(t)
+		sys := system(t, place)
+		sys.Classify, sys.Holds = classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of, cfg.Pipeline.Tolerance.Holds
+		return play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 30s, answer: http_507}]}]")
+	}
+	r := played("{status: 507, class: retry_backoff, category: io}")
+	expect.That(t, len(r.Holds) == 1 && r.Holds[0].Code == "http_server_error" && r.Holds[0].At >= 61 && r.Holds[0].At <= 66 && r.DeadLettered <= 0 && r.Retries >= 50,
+		"%+v, %v dead, %v retries", r.Holds, r.DeadLettered, r.Retries)
+	r = played("{status: 507, class: permanent}")
+	expect.That(t, len(r.Holds) == 0 && r.DeadLettered >= 1000, "permanent: %+v, %v dead", r.Holds, r.DeadLettered)
+}
+
+// While the first provider is down the second answers, so nothing waits and nothing dies.
+func TestFallback_S2_6_answersInPlaceOfAnother(t *testing.T) {
+	t.Parallel()
+	text := "rate: 100\nduration: 10m\nproviders: [{name: place/main, outages: [{from: 2m, for: 5m}]}, {name: place/mirror, latency: 50ms}]"
+	r := play(t, system(t, mirrored), text)
+	main, mirror := r.Providers[0], r.Providers[1]
+	expect.That(t, r.DeadLettered == 0 && r.Retries <= 0.5 && r.PeakLag <= 100 && mirror.Fallbacks >= 29_000 && mirror.Requests <= 31_000 && main.Requests <= 32_000,
+		"%v dead, %v retries, lag %v, %+v, %+v", r.DeadLettered, r.Retries, r.PeakLag, main, mirror)
+}
+
+// The client's own rate is never exceeded, whatever comes.
+func TestRate_S2_2_isKept(t *testing.T) {
+	t.Parallel()
+	r := play(t, system(t, limited), "rate: 100\nduration: 5m\nproviders: [{name: place}]")
+	p := r.Providers[0]
+	expect.That(t, p.Peak <= 60+5+6 && r.PeakLag >= 10_000 && r.DeadLettered == 0, "%+v, lag %v, %v dead", p, r.PeakLag, r.DeadLettered)
+}
+
+// What is kept in memory is given during an outage, too.
+func TestCache_givesAnswersInAnOutage(t *testing.T) {
+	t.Parallel()
+	text := "rate: 50\nduration: 5m\nproviders: [{name: place, cache_hits: 0.9, outages: [{from: 1m, for: 2m}]}]"
+	r := play(t, system(t, remembering), text)
+	p := r.Providers[0]
+	expect.That(t, p.Cached >= 0.88*r.Records && r.PeakLag <= 0.15*50*120 && r.PeakLag >= 0.05*50*120 && r.DeadLettered == 0, "%+v, lag %v of %v records", p, r.PeakLag, r.Records)
+}
+
+// Order has a price that shows with keys only: in strict order what follows a failed record of its key waits behind it.
+func TestOrder_S3_1_waitsBehindTheFailedOne(t *testing.T) {
+	t.Parallel()
+	text := "rate: 100\nduration: 2m\nproviders: [{name: place, errors: {share: 0.1}}]\n"
+	ordered := func(mode string) System { return system(t, place+"\nordering: {mode: "+mode+"}\n") }
+	free := play(t, ordered("strict"), text)
+	expect.That(t, free.Behind == 0 && len(free.NotModelled) == 1 && strings.Contains(free.NotModelled[0], "keys"), "without keys: %v behind, %q", free.Behind, free.NotModelled)
+	strict := play(t, ordered("strict"), text+"keys: 200\n")
+	expect.That(t, strict.Behind >= 500 && len(strict.NotModelled) == 0 && strict.Delivered+strict.DeadLettered == strict.Records && strict.Superseded == 0,
+		"strict: %v behind, %q, %+v", strict.Behind, strict.NotModelled, strict.Delivered)
+	latest := play(t, ordered("latest_wins"), text+"keys: 200\n")
+	expect.That(t, latest.Behind == 0 && latest.Superseded >= 100 && latest.Delivered+latest.DeadLettered+latest.Superseded == latest.Records,
+		"latest_wins: %v behind, %v superseded of %v", latest.Behind, latest.Superseded, latest.Records)
 }
