@@ -21,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // takingOver is the call of an operator who ends the replayer that is at work.
@@ -306,7 +307,7 @@ func TestLease_C4_triesOnceMoreAfterALongSleep(t *testing.T) {
 	w := parallel(t)
 	s := w.service()
 	lines := make(said, 100)
-	s.log, s.leaseLife, s.leaseRenewal = slog.New(slog.NewTextHandler(lines, nil)), 1200*time.Millisecond, time.Second
+	s.log, s.leaseLife, s.leaseRenewal = slog.New(slog.NewTextHandler(lines, nil)), testrun.Patient(1200*time.Millisecond), testrun.Patient(time.Second)
 	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
 	l.end = func(err error) { t.Error(err) }
 	defer l.release(w.ctx())
@@ -380,6 +381,7 @@ func TestPrune_C4_deletesNothingOnceAnotherTookOver(t *testing.T) {
 			w.die(letter(0, "a", fmt.Sprintf(square, "a")))
 			w.resolve(start.AddDate(0, 0, -31), deadletters.Discarded, 0, "a")
 			s, other := w.service(), w.service()
+			s.leaseRenewal = time.Hour // only the pruning looks, not a renewal beside it
 			var ends, looks atomic.Int32
 			w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
 				w.broker.KeepControl()
