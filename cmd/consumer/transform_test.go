@@ -231,8 +231,9 @@ func TestValidateAndPlan_S0_8_S0_9_whatIsOff(t *testing.T) {
 		not                             string
 	}{
 		"default":       {pipelineFile, "gates that are off: geometry.null_geometry, geometry.dimension", "geometry.simplicity: accept", "no floor", ""},
-		"strict":        {pipelineFile + strict, "gates that are off: geometry.coarse\n", "geometry.coarse", "switchback_coordinate_decimals", "simplicity"},
+		"strict":        {pipelineFile + strict, "gates that are off: geometry.coarse\neach record needs a key, ", "geometry.coarse", "switchback_coordinate_decimals", "simplicity"},
 		"with a floor":  {floor, "gates that are off: ", "geometry.simplicity: accept", "the floor is 7 decimals, broken when more than 50 of the last 100 ordinates have fewer; the output is rounded to 7 decimals", "geometry.coarse"},
+		"without keys":  {pipelineFile + "source: { null_keys: accept }\n", "valid, 1 warning", "", "no floor", "needs a key"},
 		"all of it":     {floor + strict, "valid", "GATE", "the floor is 7 decimals", "off"},
 		"all, and some": {floor + strings.Replace(strict, "bbox: check", "round_decimals: 1", 1), "geometry.bbox", "geometry.bbox: keep", "rounded to 1 decimal\n", "coarse"},
 	} {

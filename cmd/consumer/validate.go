@@ -56,7 +56,7 @@ file and its grid files.`,
 				return printErrors(cmd.OutOrStdout(), output, consumer.Explain(cfg))
 			}
 			err = printValid(cmd.OutOrStdout(), output, checked{
-				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: keysOf(gatesOff(cfg)), Precision: precision(cfg), Coordinates: report,
+				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: keysOf(gatesOff(cfg)), NullKeys: cfg.Source.NullKeys, Precision: precision(cfg), Coordinates: report,
 			})
 			if err == nil && strict && len(warnings) > 0 {
 				err = warnedError{fmt.Errorf("%s: %s, and --strict takes none", file, count(len(warnings), "warning"))}
@@ -88,6 +88,8 @@ type checked struct {
 	Warnings []config.Fault `json:"warnings"`
 	GatesOff []string       `json:"gates_off,omitempty"` // keys below transform
 
+	NullKeys config.NullKeyRule `json:"null_keys,omitempty"` // what becomes of a record without a key
+
 	Precision string `json:"precision,omitempty"` // in a sentence: the floor, and what is rounded to
 
 	// How exact coordinates are; nil when the file has faults, or the grid files are not here.
@@ -102,6 +104,9 @@ func printValid(out io.Writer, output *outputValue, c checked) error {
 	fmt.Fprintf(out, "%s: valid, %s\n", c.File, count(len(c.Warnings), "warning"))
 	if len(c.GatesOff) > 0 {
 		fmt.Fprintf(out, "gates that are off: %s\n", strings.Join(c.GatesOff, ", "))
+	}
+	if c.NullKeys == config.NullKeysReject {
+		fmt.Fprintln(out, "each record needs a key, such as the id of its feature: one without is a dead letter (null_key)")
 	}
 	fmt.Fprintln(out, c.Precision)
 	for _, line := range c.Coordinates.Lines() {
