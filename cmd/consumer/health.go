@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -45,14 +44,11 @@ func ready(ctx context.Context, address string, out io.Writer) error {
 	if address == "" {
 		return usageError{errors.New(`metrics.listen is "": the instance answers no question about its health`)}
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return usageError{fmt.Errorf("metrics.listen %q is not host:port", address)}
+	at := local(address)
+	if len(at) == 0 {
+		return usageError{fmt.Errorf("metrics.listen %q is not host:port with a port that can be asked", address)}
 	}
-	if ip := net.ParseIP(host); ip.IsUnspecified() || host == "" {
-		host = "localhost"
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at[0]+"/readyz", http.NoBody)
 	if err != nil {
 		return usageError{err}
 	}

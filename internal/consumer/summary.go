@@ -26,7 +26,7 @@ type Status string
 const (
 	StatusCompleted   Status = "completed"   // the bounded run is done
 	StatusInterrupted Status = "interrupted" // told to stop; finished work is committed
-	StatusHeld        Status = "paused"      // the pipeline is held; finished work is committed
+	StatusHeld        Status = "paused"      // the pipeline is paused; finished work is committed
 	StatusFailed      Status = "failed"
 )
 
