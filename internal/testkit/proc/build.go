@@ -28,18 +28,15 @@ func Build(ctx context.Context, dir string, names ...string) (Binaries, error) {
 	if err := statSources(root); err != nil {
 		return nil, err
 	}
-	from := os.Getenv(EnvCommands)
+	find := cached
+	if os.Getenv(EnvCommands) != "" && !raceEnabled {
+		find = prebuilt
+	}
 	built := Binaries{}
 	for _, name := range names {
-		command, err := filepath.Abs(filepath.Join(from, name))
-		if from == "" || raceEnabled {
-			command, err = cached(ctx, root, name)
-		}
+		command, err := find(ctx, root, name)
 		if err != nil {
 			return nil, err
-		}
-		if _, err := os.Stat(command); err != nil {
-			return nil, fmt.Errorf("%s=%s: %w", EnvCommands, from, err)
 		}
 		built[name] = filepath.Join(dir, name)
 		if err := os.Symlink(command, built[name]); err != nil {
@@ -49,14 +46,31 @@ func Build(ctx context.Context, dir string, names ...string) (Binaries, error) {
 	return built, nil
 }
 
-// cached compiles a command and returns where it lies in the cache of the go command. `go run` keeps what it links, and runs it from
-// there the next time.
+// prebuilt is a command in the folder of SWITCHBACK_TEST_COMMANDS.
+func prebuilt(_ context.Context, _, name string) (string, error) {
+	command, err := filepath.Abs(filepath.Join(os.Getenv(EnvCommands), name))
+	if err == nil {
+		_, err = os.Stat(command)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", EnvCommands, err)
+	}
+	return command, nil
+}
+
+// cached compiles a command and returns where it lies in the cache of the go command. `go run` keeps what it links: the first time it runs
+// that from a folder that is gone afterwards, from then on it runs what it kept.
 func cached(ctx context.Context, root, name string) (string, error) {
 	command, err := compiled(ctx, root, name)
-	if err == nil {
-		command, err = compiled(ctx, root, name)
+	if err != nil || exists(command) {
+		return command, err
 	}
-	return command, err
+	return compiled(ctx, root, name)
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // compiled is the path from which `go run` runs a command.
