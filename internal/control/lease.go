@@ -56,6 +56,17 @@ func readLease(value []byte) *Lease {
 	return &Lease{w.Token, clip(w.Owner), clip(w.Operation), clip(w.Purpose), w.Since, w.Renewed, w.Generation, w.Released}
 }
 
+// outlives reports whether a lease is in force although another one was written after it: its holder took over from that one's. l may be nil.
+func (l *Lease) outlives(later *Lease) bool {
+	return l != nil && (later == nil || later.Generation < l.Generation)
+}
+
+// Outlives reports whether a record of the control topic is in force although another one of the same key was written after it. What
+// keeps one record of each key keeps that one.
+func Outlives(r, later *kgo.Record) bool {
+	return string(r.Key) == leaseKey && readLease(r.Value).outlives(readLease(later.Value))
+}
+
 func clip(text string) string {
 	if len(text) > maxLeaseText {
 		return text[:maxLeaseText] + "…"

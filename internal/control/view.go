@@ -117,8 +117,8 @@ func (v *View) apply(r *kgo.Record) error {
 		return nil
 	}
 	if key == leaseKey {
-		if l := readLease(r.Value); v.Lease == nil || l != nil && l.Generation >= v.Lease.Generation {
-			v.Lease = l
+		if later := readLease(r.Value); !v.Lease.outlives(later) {
+			v.Lease = later
 		}
 		return nil
 	}

@@ -99,7 +99,10 @@ func (s *Service) openLeases() (*control.Leases, error) {
 	if s.files == nil {
 		return control.OpenLeases(s.opts, s.cfg.Topics.Control)
 	}
-	return control.LeasesBy(s.files.PutControl, s.files.Path()), nil
+	put := func(ctx context.Context, records ...*kgo.Record) error {
+		return s.files.PutControl(ctx, control.Outlives, records...)
+	}
+	return control.LeasesBy(put, s.files.Path()), nil
 }
 
 // openFiles locks the journal, and decides about a batch that an earlier writer left without an outcome. That writer is fenced by then,

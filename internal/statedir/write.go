@@ -133,7 +133,7 @@ func (w *Writer) append(k kind, v any) error {
 // Close notes how long the journal is, and unlocks it.
 func (w *Writer) Close() error {
 	size := &kgo.Record{Key: []byte(sizeKey), Value: fmt.Append(nil, w.end)}
-	return errors.Join(w.dir.PutControl(context.Background(), size), w.file.Close(), w.lock.Close())
+	return errors.Join(w.dir.PutControl(context.Background(), nil, size), w.file.Close(), w.lock.Close())
 }
 
 // Control returns the last record of each key of the control topic.
@@ -161,8 +161,8 @@ func (d *Dir) control() (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// PutControl writes records of the control topic.
-func (d *Dir) PutControl(ctx context.Context, records ...*kgo.Record) (err error) {
+// PutControl writes records of the control topic. Each takes the place of the one of its key, unless that one outlives it; nil is never.
+func (d *Dir) PutControl(ctx context.Context, outlives func(r, later *kgo.Record) bool, records ...*kgo.Record) (err error) {
 	lock, err := d.acquire(ctx, guardFile)
 	if err != nil {
 		return err
@@ -173,11 +173,13 @@ func (d *Dir) PutControl(ctx context.Context, records ...*kgo.Record) (err error
 		return err
 	}
 	for _, r := range records {
-		if r.Value == nil {
-			delete(values, string(r.Key))
-			continue
+		key := string(r.Key)
+		switch there := values[key]; {
+		case r.Value == nil:
+			delete(values, key)
+		case there == nil || outlives == nil || !outlives(&kgo.Record{Key: r.Key, Value: there}, r):
+			values[key] = r.Value
 		}
-		values[string(r.Key)] = r.Value
 	}
 	text, err := json.MarshalIndent(values, "", " ")
 	if err != nil {
