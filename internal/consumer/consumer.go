@@ -39,6 +39,7 @@ type Options struct {
 	Limits   Limits               // of a bounded run
 	File     *config.Config       // as it was read, before the command line changed it; Reload compares with it. Defaults to the configuration.
 	Level    *slog.LevelVar       // of the logger, for Reload; nil when it cannot change
+	Interval time.Duration        // between two looks at the files of reference sets. Defaults to 10 s.
 	AnyPort  bool                 // serves metrics at a free port when that of metrics.listen is in use, as by another instance on the host
 }
 
@@ -62,7 +63,8 @@ type Consumer struct {
 	now      func() time.Time
 	began    time.Time
 	limits   Limits
-	given    []proof.Key // replay keys of the environment; nil when the control topic holds them
+	interval time.Duration // between two looks at the files of reference sets
+	given    []proof.Key   // replay keys of the environment; nil when the control topic holds them
 	keys     proof.Keyring
 	lines    *runLog // of a bounded run
 
@@ -83,7 +85,7 @@ func NewRunID() string { return uuid.NewString() }
 func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	file := cmp.Or(opts.File, cfg)
 	cfg = opts.Limits.apply(cfg)
-	c := &Consumer{cfg: cfg, limits: opts.Limits, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now, latest: file, level: opts.Level, anyPort: opts.AnyPort}
+	c := &Consumer{cfg: cfg, limits: opts.Limits, interval: opts.Interval, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now, latest: file, level: opts.Level, anyPort: opts.AnyPort}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

@@ -90,7 +90,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
 	besides, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { c.work.Watch(besides, c.log, c.denied, c.referencesChanged) })
+	wg.Go(func() { c.work.Watch(besides, c.interval, c.log, c.denied, c.referencesChanged) })
 	wg.Go(func() { c.orders.run(besides) })
 	if !bounded && c.cfg.Metrics.Listen != "" {
 		wg.Go(func() { c.countPending(besides) })

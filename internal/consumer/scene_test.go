@@ -29,7 +29,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -104,13 +103,12 @@ pipeline:
   retry_policy: { max_attempts: 3, base_delay_seconds: 0.1, retryable_status_codes: [503] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
 kafka: { brokers: ["%s"] }
-# %s
+metrics: { listen: "" } # %s
 transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: [{ to: zone, references: { set: zones } }] }
 `)
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(60*time.Second))
-	defer cancel()
+	ctx := t.Context()
 	running, stop := context.WithCancel(ctx)
-	c := s.consumer()
+	c := must.Get(consumer.New(s.cfg, consumer.Options{Interval: 10 * time.Millisecond}))(t)
 	var done sync.WaitGroup
 	done.Go(func() {
 		expect.Do(t, c.Run(running))
@@ -132,7 +130,7 @@ transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: 
 	}
 	announced()
 	write("id\nA\nB\n")
-	announced() // the file is looked at every 10 s
+	announced()
 }
 
 // waitsLong is a pipeline whose failed records wait for a minute.

@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -92,9 +94,10 @@ func (p *Pipeline) Observe(h Hooks) {
 	p.hooks = h
 }
 
-// Watch takes up reference sets that change, logs it and tells it, until the context ends.
-func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger, named func(error) error, changed func(context.Context)) {
-	p.sets.Watch(ctx, refdata.DefaultInterval, func(r refdata.Reload) {
+// Watch takes up reference sets that change, logs it and tells it, until the context ends. It looks at their files at an
+// interval; 0 is the default.
+func (p *Pipeline) Watch(ctx context.Context, interval time.Duration, log *slog.Logger, named func(error) error, changed func(context.Context)) {
+	p.sets.Watch(ctx, cmp.Or(interval, refdata.DefaultInterval), func(r refdata.Reload) {
 		if r.Err != nil {
 			log.WarnContext(ctx, "reference set: what cannot be read leaves it as it was", "set", r.Name, "from", r.From, "error", named(r.Err))
 			return
