@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -15,20 +14,8 @@ import (
 
 func main() { os.Exit(run()) }
 
-const (
-	// memoryLimit is what the garbage collector keeps to where it can: a replay of a million letters fits into it.
-	memoryLimit = 256 << 20
-	// garbage is how much of it there may be for what lives, in percent. SQLite's memory, which comes on top, has room then.
-	garbage = 50
-)
-
 func run() int {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
-	}
+	boundMemory(memoryLimit, garbage)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The first signal stops after the open transaction, a second one at once: but not the one that timeout(1) sends to the

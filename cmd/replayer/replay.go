@@ -194,6 +194,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 			fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(obstacle.Text, cli.OneLine))
 		}
 	}
+	boundMemory(replayLimit, replayGarbage)
 	bar := a.bar()
 	o.Progress = bar.show
 	result, err := s.Execute(ctx, p, o)
