@@ -6,9 +6,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// denseBytes is from what size on a batch is compressed as much as can be. A topic takes about a megabyte of compressed
-// bytes by default, and what came into the source topic in a batch of zstd has to fit in there again.
-const denseBytes = 512 << 10
+// denseBytes is from what size on a batch is compressed as much as can be, which takes three times as long. A topic takes about a
+// megabyte of compressed bytes by default, and what came into the source topic in a batch of zstd has to fit in there again. Batches of
+// several records (see unsentBytes) stay below.
+const denseBytes = 960 << 10
 
 // bySize compresses small batches fast and large ones densely.
 type bySize struct{ fast, dense kgo.Compressor }

@@ -10,33 +10,40 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// encoded is a batch as one transaction writes it. It is only good behind the trail that it was encoded for.
+// encoded is a batch as one transaction writes it. It is only good behind the trail that it was encoded for. Its letters are encoded one
+// by one, as they are sent: the client packs and sends those before meanwhile.
 type encoded struct {
+	service *Service
 	staged  []staged
 	opening []*kgo.Record   // how the operation began, ahead of its first letters
-	letters [][]*kgo.Record // of each staged letter
-	heads   []*kgo.Record   // where the chains of the audit topic end
+	ready   [][]*kgo.Record // of each staged letter, when nothing is to be encoded any more
 	trail   *trail          // as it is once this is committed
 }
 
-// encode gives the records of a batch that follows on a trail. Nothing is sent, and the trail stays as it is.
+// encode begins a batch that follows on a trail. Nothing is sent, and the trail stays as it is.
 func (s *Service) encode(batch []staged, t *trail) (*encoded, error) {
-	e := &encoded{staged: batch, trail: t}
+	e := &encoded{service: s, staged: batch, trail: t}
 	if len(batch) == 0 {
 		return e, nil
 	}
-	e.trail, e.letters = t.continued(), make([][]*kgo.Record, len(batch))
-	err := e.open()
-	if err != nil {
-		return nil, err
+	e.trail = t.continued()
+	return e, e.open()
+}
+
+// letter gives the records of a staged letter. They are asked for one after another.
+func (e *encoded) letter(i int) ([]*kgo.Record, error) {
+	if e.ready != nil {
+		return e.ready[i], nil
 	}
-	for i := range batch {
-		if e.letters[i], err = s.records(&batch[i], e.trail); err != nil {
-			return nil, err
-		}
+	return e.service.records(&e.staged[i], e.trail)
+}
+
+// heads gives where the chains of the audit topic end, behind the last letter.
+func (e *encoded) heads() ([]*kgo.Record, error) {
+	if e.ready != nil {
+		return nil, nil
 	}
-	e.heads, err = e.trail.headRecords()
-	return e, err
+	return e.trail.headRecords()
 }
 
 // open encodes how the operation began, unless that is written already.

@@ -13,8 +13,8 @@ import (
 //
 //  1. fence: all other replayers of the source topic, by the transactional ID ([Service.startWriter])
 //  2. recheck: the states that are committed by then, and each letter again
-//  3. prepare: decide about the letters of one transaction, and encode what it writes
-//  4. write: records, states and audit events in one transaction, or nothing
+//  3. prepare: decide about the letters of one transaction
+//  4. write: records, states and audit events in one transaction, or nothing; the next ones are prepared meanwhile
 //  5. count: what was committed is settled, and reported to the job
 //  6. wait: for the consumer's verdict
 type execution struct {
@@ -100,13 +100,12 @@ func (x *execution) session(ctx context.Context) error {
 	return x.task.wait(ctx)
 }
 
-// session lends walk, standing and trail to the batch that is prepared ahead; else one goroutine owns it.
+// session lends walk and standing to the batch that is prepared ahead; else one goroutine owns it.
 type session struct {
 	*execution
 	writer   *writer
 	walk     *walk
 	standing *standing // as of the fencing, plus what was prepared
-	trail    *trail    // behind all that was prepared
 	ahead    *ahead    // nil when nothing is prepared ahead
 }
 
@@ -119,7 +118,6 @@ func (s *session) pass(ctx context.Context, read reader) error {
 	defer s.walk.stop()
 	defer s.join() // before the walk ends under it
 	defer cancel()
-	s.trail = s.writer.trail
 	for {
 		b, err := s.next(reading)
 		if ctx.Err() != nil {
@@ -154,7 +152,7 @@ func (s *session) stopped(err error) error {
 	return fmt.Errorf("stopped with %d dead letters still to go: %w", s.letters-s.settled, err)
 }
 
-// batch is what one transaction is about: letters that were looked at, decided and encoded. Nothing of it is sent yet.
+// batch is what one transaction is about: letters that were looked at and decided. Nothing of it is sent yet.
 type batch struct {
 	looked    int // letters, of those that were chosen
 	staged    []staged
@@ -165,7 +163,6 @@ type batch struct {
 	sends     int  // letters that go back
 	last      bool // no letter is behind it
 	limits    limits
-	encoded   *encoded
 }
 
 func (b *batch) full() bool {
@@ -193,7 +190,7 @@ func (s *session) prepare(ctx context.Context, most limits) (*batch, error) {
 			return nil, err
 		}
 	}
-	return b, s.encode(b)
+	return b, nil
 }
 
 // take decides about one letter and takes it into a batch.
@@ -222,15 +219,6 @@ func (s *session) take(ctx context.Context, b *batch, l spotted) error {
 		b.staged = append(b.staged, do.staged)
 	}
 	return nil
-}
-
-// encode makes the records of a batch, behind those of all that was prepared before.
-func (s *session) encode(b *batch) (err error) {
-	b.encoded, err = s.service.encode(b.staged, s.trail)
-	if err == nil {
-		s.trail = b.encoded.trail
-	}
-	return err
 }
 
 // ahead is a batch that is being prepared.
@@ -276,7 +264,7 @@ func (s *session) join() {
 func (s *session) write(ctx context.Context, b *batch) error {
 	var behind *batch
 	for len(b.staged) > 0 {
-		refused, err := s.writer.commitEncoded(ctx, b.encoded)
+		refused, err := s.writer.commit(ctx, b.staged)
 		if s.writer.undecided {
 			s.undecided = len(b.staged)
 		}
@@ -293,10 +281,6 @@ func (s *session) write(ctx context.Context, b *batch) error {
 			s.revert(behind)
 		}
 		s.drop(b, refused)
-		s.trail = s.writer.trail
-		if err := s.encode(b); err != nil {
-			return err
-		}
 	}
 	if behind != nil {
 		s.ahead.err = s.again(ctx, behind)
@@ -334,7 +318,7 @@ func (s *session) again(ctx context.Context, b *batch) error {
 			return err
 		}
 	}
-	return s.encode(b)
+	return nil
 }
 
 // drop takes a refused letter out of a batch.

@@ -194,23 +194,31 @@ func (w *writer) journaled(ctx context.Context, e *encoded, apart bool) (refused
 
 // divide parts what goes into the journal from what goes to the cluster.
 func (w *writer) divide(ctx context.Context, e *encoded) (*statedir.Batch, *encoded, error) {
-	kept, sent := &statedir.Batch{From: map[string]map[int32]int64{}}, &encoded{staged: e.staged, letters: make([][]*kgo.Record, len(e.letters))}
+	kept, sent := &statedir.Batch{From: map[string]map[int32]int64{}}, &encoded{staged: e.staged, ready: make([][]*kgo.Record, len(e.staged))}
 	keep := func(records []*kgo.Record) {
 		for _, r := range records {
 			kept.Records = append(kept.Records, statedir.Record{Topic: r.Topic, Key: r.Key, Value: r.Value, Headers: r.Headers})
 		}
 	}
 	keep(e.opening)
-	for i, records := range e.letters {
+	for i := range e.staged {
+		records, err := e.letter(i)
+		if err != nil {
+			return nil, nil, err
+		}
 		if r := e.staged[i].record; r != nil {
-			sent.letters[i], records = records[:1], records[1:]
+			sent.ready[i], records = records[:1], records[1:]
 			if err := w.mark(ctx, kept, r); err != nil {
 				return nil, nil, err
 			}
 		}
 		keep(records)
 	}
-	keep(e.heads)
+	heads, err := e.heads()
+	if err != nil {
+		return nil, nil, err
+	}
+	keep(heads)
 	return kept, sent, nil
 }
 

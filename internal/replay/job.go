@@ -187,7 +187,6 @@ func (s *session) heed(ctx context.Context, b *batch) error {
 		return nil
 	}
 	s.revert(b)
-	s.trail = s.writer.trail
 	if err := s.again(ctx, b); err != nil {
 		return fmt.Errorf("decide again after the pause: %w", err)
 	}

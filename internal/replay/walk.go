@@ -10,6 +10,7 @@ import (
 const (
 	chunkLetters = 128     // handed over at once by who reads
 	chunkBytes   = 1 << 20 // of their values and headers; a larger letter is handed over alone
+	chunksAhead  = 8       // are read while nobody takes them, so that an answer of the broker keeps nobody waiting
 )
 
 // reader calls a function for each letter of a pass, in order.
@@ -51,7 +52,7 @@ func (s *spotted) id() string {
 // startWalk begins to read. Stop it.
 func startWalk(ctx context.Context, read reader) *walk {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &walk{read: make(chan []spotted, 1)}
+	w := &walk{read: make(chan []spotted, chunksAhead)}
 	w.stop = func() {
 		cancel()
 		for range w.read { // until the reader has seen it

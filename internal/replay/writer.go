@@ -139,11 +139,6 @@ func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, e
 	if err != nil {
 		return nil, err
 	}
-	return w.commitEncoded(ctx, e)
-}
-
-// commitEncoded is commit for a batch that was encoded for the trail as it is now.
-func (w *writer) commitEncoded(ctx context.Context, e *encoded) (refused *staged, err error) {
 	refused, err = w.journaled(ctx, e, false)
 	if err != nil || refused == nil {
 		return nil, err
@@ -158,14 +153,10 @@ func (w *writer) commitEncoded(ctx context.Context, e *encoded) (refused *staged
 // begin writes how the operation began, ahead of its first letters.
 func (w *writer) begin(ctx context.Context) error {
 	e := &encoded{trail: w.trail.continued()}
-	err := e.open()
-	if err != nil {
+	if err := e.open(); err != nil {
 		return err
 	}
-	if e.heads, err = e.trail.headRecords(); err != nil {
-		return err
-	}
-	_, err = w.journaled(ctx, e, false)
+	_, err := w.journaled(ctx, e, false)
 	return err
 }
 
@@ -230,13 +221,21 @@ func (w *writer) produce(ctx context.Context, e *encoded, apart bool) (*staged, 
 	}
 	f := newDelivery(TransactionalID(w.service.cfg.Source.Topic), w.written)
 	w.send(ctx, f, nil, e.opening)
-	for i, records := range e.letters {
-		if err := f.room(ctx, records, most); err != nil {
+	for i := range e.staged {
+		records, err := e.letter(i)
+		if err == nil {
+			err = f.room(ctx, records, most)
+		}
+		if err != nil {
 			return f.end(err)
 		}
 		w.send(ctx, f, &e.staged[i], records)
 	}
-	w.send(ctx, f, nil, e.heads)
+	heads, err := e.heads()
+	if err != nil {
+		return f.end(err)
+	}
+	w.send(ctx, f, nil, heads)
 	if err := w.client.Flush(ctx); err != nil {
 		return f.end(fmt.Errorf("send a replay transaction: %w", err))
 	}
