@@ -42,7 +42,8 @@ func listening(d *desk, first ...func(address string)) string {
 func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
 	browser := chromium.Start(t)
 	other := func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "lookup_miss", "no such code" }
-	d := newDesk(t, letter("a", 0), letter("b", 1, other), letter("c", 2, other), replaying("c", "fix-1"), event("c", "fix-1", 3))
+	long := "P-b" + strings.Repeat(" of the cadastre", 20)
+	d := newDesk(t, letter("a", 0), letter("b", 1, other, func(c *header.Control) { c.FeatureID = long }), letter("c", 2, other), replaying("c", "fix-1"), event("c", "fix-1", 3))
 	p := browser.Open(listening(d)+"/", 1280, 800)
 	p.AwaitText("2 pending dead letters · 2 groups in all")
 	p.Click("lookup_miss")
@@ -50,9 +51,12 @@ func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
 	p.Type("input[name=text]", "P-b")
 	p.Click("Show")
 	p.AwaitText("Dead letters: 1")
+	copied(t, p, "Copy P-b of", long)
 	p.ClickOn("main td a[href='/letters/b']")
 	p.AwaitText("no such code")
 	p.Await(`document.querySelector("h1").innerText == "b" && document.querySelector("pre").innerText.includes('"P-1"')`)
+	copied(t, p, "Copy b", "b")
+	copied(t, p, "Copy the value", bowTie)
 	p.Click("Replays")
 	p.AwaitText("1 replay is under way")
 	p.Click("Audit")
@@ -60,6 +64,17 @@ func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
 	p.AwaitText("gone for good")
 	log := p.Log()
 	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %s", strings.Join(log, "\n"))
+}
+
+// copied presses Enter on the button with a name, and expects a text in the clipboard, while nothing on the page moves.
+func copied(t *testing.T, p *chromium.Page, name, want string) {
+	t.Helper()
+	const places = `JSON.stringify([...document.querySelectorAll("body :not(.rest)")].map(e => e.getBoundingClientRect()))`
+	p.Await(`document.readyState == "complete" && (e => (e?.focus(), e && document.activeElement == e))(document.querySelector("button[aria-label^='` + name + `']"))`)
+	p.Await(`window.before = ` + places)
+	p.Press("Enter")
+	p.Await(`document.querySelector("header [role=status]").innerText == "copied" && document.activeElement.matches(".good") && window.before == ` + places)
+	expect.Equal(t, p.Clipboard(), want, name)
 }
 
 // consuming runs the pipeline's consumer until the test ends.
@@ -90,17 +105,14 @@ func consuming(d *desk) {
 // discard that is taken back.
 func TestBrowser_S4_6_S4_8_replays_with_a_canary_and_undoes_a_discard(t *testing.T) {
 	browser := chromium.Start(t)
-	d := newDeskOf(t, &Changes{})
-	for i := range 30 {
-		r := letter(fmt.Sprintf("p-%02d", i), i, func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "http_timeout", "no answer" })
-		r.Value = fmt.Appendf(nil, `{"type":"Feature","id":"P-%d","geometry":{"type":"Point","coordinates":[1,2]},"properties":{}}`, i)
-		d.put(r)
-	}
+	o := newOperator(t, 0)
+	o.passing(30)
+	d := o.desk
 	d.put(letter("crossed-1", 50), letter("crossed-2", 51))
 	consuming(d)
 	p := browser.Open(listening(d)+"/", 1280, 900)
 	p.AwaitText("An instance runs, and nobody paused it.")
-	p.Click("http_timeout")
+	p.Click("timeout")
 	p.AwaitText("Dead letters: 30")
 	p.Click("Replay 30 dead letters…")
 	p.Click("Dry run of 30 dead letters")

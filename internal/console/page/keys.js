@@ -1,4 +1,4 @@
-// Keys that save a hand the way to the mouse, and the selection of rows. The list of keys is in the page: #keys.
+// Keys that save a hand the way to the mouse, the selection of rows, and buttons that copy. The list of keys is in the page: #keys.
 "use strict"
 const places = { h: "/", m: "/map", r: "/replays", a: "/audit" }
 let going = false // the key before was g
@@ -63,4 +63,30 @@ document.addEventListener("keydown", (event) => {
   else if (Object.hasOwn(keys, event.key)) keys[event.key]()
   else return
   event.preventDefault()
+})
+
+// copy puts the whole of a value, which the page may show cut, into the clipboard, and says so where nothing moves.
+let said // timer of what is said
+async function copy(button) {
+  const { copy: text, from } = button.dataset
+  let done = true
+  try {
+    const answer = from && await fetch(from)
+    if (answer && !answer.ok) throw new Error(answer.statusText)
+    await navigator.clipboard.writeText(answer ? await answer.text() : text)
+  } catch {
+    done = false
+  }
+  clearTimeout(said)
+  const tell = (words, ...how) => {
+    for (const other of document.querySelectorAll(".copy")) other.classList.remove("good", "bad")
+    button.classList.add(...how)
+    document.querySelector("header .rest").textContent = words
+  }
+  tell(done ? "copied" : "not copied", done ? "good" : "bad")
+  said = setTimeout(tell, 2000, "")
+}
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button.copy")
+  if (button) copy(button)
 })

@@ -21,10 +21,10 @@ async function ask(shown) {
   if (fresh) document.querySelector("header .fresh")?.replaceWith(document.adoptNode(fresh))
   if (next.innerHTML === shown.innerHTML && next.dataset.live === shown.dataset.live) return
   const focus = document.activeElement
-  const same = focus?.id ? (e) => e.id === focus.id : (e) => e.getAttribute("href") === focus.getAttribute("href")
-  const held = shown.contains(focus) && focus.matches("a, button")
+  const name = (e) => e.id || e.getAttribute("href") || e.getAttribute("aria-label")
+  const held = shown.contains(focus) && focus.matches("a, button") && name(focus)
   shown.replaceWith(document.adoptNode(next))
-  if (held) [...next.querySelectorAll("a, button")].find(same)?.focus({ preventScroll: true })
+  if (held) [...next.querySelectorAll("a, button")].find((e) => name(e) === held)?.focus({ preventScroll: true })
 }
 async function look() {
   const shown = document.querySelector("main[data-live]")

@@ -217,6 +217,17 @@ func (p *Page) Press(names ...string) {
 	}
 }
 
+// Clipboard returns the text in the clipboard. Pages may write there as before.
+func (p *Page) Clipboard() string {
+	p.b.t.Helper()
+	p.b.must("", "Browser.grantPermissions", params{"permissions": []string{"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
+	var text string
+	if err := p.Eval("navigator.clipboard.readText()", &text); err != nil {
+		p.b.t.Fatal(err)
+	}
+	return text
+}
+
 // Picture returns what the window shows, as WebP.
 func (p *Page) Picture() []byte {
 	p.b.t.Helper()
