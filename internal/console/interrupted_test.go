@@ -175,3 +175,41 @@ func TestServeKilled_S4_6_S4_8_in_the_middle_of_a_replay(t *testing.T) {
 	serve(at)
 	o.goesOnBy(p, 4, 6)
 }
+
+// At full size: of 180,000 rows, 5,400 have rings that cross themselves. The operator lets the pipeline repair them, starts it again, and
+// replays them all by clicks.
+func TestBrowser_S4_6_S4_8_replays_5400_of_180000_rows(t *testing.T) {
+	testrun.Nightly(t)
+	o := newOperator(t, 0)
+	t.Run("the rows are consumed", func(t *testing.T) {
+		d := *o.desk
+		d.t = t
+		var rows []*kgo.Record
+		for i := range 180_000 {
+			value := strings.Replace(mended, "P-1", fmt.Sprint("P-", i), 1)
+			if i%100 < 3 {
+				value = strings.Replace(bowTie, "P-1", fmt.Sprint("P-", i), 1)
+			}
+			rows = append(rows, &kgo.Record{Topic: "features", Partition: int32(i % 2), Key: []byte(fmt.Sprint(i)), Value: []byte(value)})
+		}
+		d.put(rows...)
+		consuming(&d)
+		o.until("/", "<dd>0 of features</dd>")
+	})
+	o.stop()
+	o.repairs = "repair"
+	o.open()
+	consuming(o.desk)
+	p := chromium.Start(t).Open(listening(o.desk)+"/", 1280, 900)
+	p.AwaitText("5,400 pending dead letters · 1 group in all")
+	p.Click("geometry_invalid")
+	p.Click("Replay 5,400 dead letters…")
+	p.Click("Dry run of 5,400 dead letters")
+	p.Type("input[name=reason]", "rings are repaired now")
+	p.Type("input[name=typed]", "5400")
+	p.Click("Replay 5,400 dead letters")
+	p.Await(`[...document.querySelectorAll("dt")].some(e => e.innerText == "Reprocessed" && e.nextElementSibling.innerText == "5,400")`)
+	p.Await(`document.querySelector(".badge.done") && !document.querySelector("main[data-live]")`)
+	p.Click("Dead letters")
+	p.AwaitText("No dead letter is pending")
+}

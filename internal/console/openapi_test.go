@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,6 +56,9 @@ func TestOpenAPI_S4_6_is_what_the_console_answers(t *testing.T) {
 		"/api/replays": {""}, "/api/replays/{id}": {"fix-1"}, "/api/flow": {""}, "/api/audit": {"", "?letter=nobody", "?operations=true"}, "/api/map": {"", "?id=nobody"},
 	}
 	for _, r := range routes() {
+		for i, p := range r.parameters() {
+			expect.That(t, p["in"] == "path" || p["description"] != "", "%s: parameter %d is not described", r.path, i)
+		}
 		if r.raw != nil {
 			continue
 		}
@@ -75,32 +77,4 @@ func TestOpenAPI_S4_6_is_what_the_console_answers(t *testing.T) {
 		must.Do(t, err)
 		expect.Do(t, schema(r.path, false).Validate(answer), r.path)
 	}
-}
-
-// Each parameter that a route takes is in the document, and nothing else.
-func TestOpenAPI_S4_6_names_every_parameter(t *testing.T) {
-	text := must.Get(document(routes()))(t)
-	var doc struct {
-		Paths map[string]struct {
-			Get struct {
-				Parameters []struct {
-					Name, In, Description string
-				}
-			}
-		}
-	}
-	must.Do(t, json.Unmarshal(text, &doc))
-	for _, r := range routes() {
-		var named []string
-		for _, p := range doc.Paths[r.path].Get.Parameters {
-			if p.In == "query" {
-				named = append(named, p.Name)
-			}
-			expect.That(t, p.In != "query" || p.Description != "", "%s: %s is not described", r.path, p.Name)
-		}
-		if strings.Join(named, ", ") != r.names() {
-			t.Errorf("%s: %v, want %s", r.path, named, r.names())
-		}
-	}
-	expect.That(t, len(doc.Paths) == len(routes()), "%d paths", len(doc.Paths))
 }
