@@ -22,11 +22,7 @@ type encoded struct {
 
 // encode begins a batch that follows on a trail. Nothing is sent, and the trail stays as it is.
 func (s *Service) encode(batch []staged, t *trail) (*encoded, error) {
-	e := &encoded{service: s, staged: batch, trail: t}
-	if len(batch) == 0 {
-		return e, nil
-	}
-	e.trail = t.continued()
+	e := &encoded{service: s, staged: batch, trail: t.continued()}
 	return e, e.open()
 }
 

@@ -152,11 +152,11 @@ func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, e
 
 // begin writes how the operation began, ahead of its first letters.
 func (w *writer) begin(ctx context.Context) error {
-	e := &encoded{trail: w.trail.continued()}
-	if err := e.open(); err != nil {
+	e, err := w.service.encode(nil, w.trail)
+	if err != nil {
 		return err
 	}
-	_, err := w.journaled(ctx, e, false)
+	_, err = w.journaled(ctx, e, false)
 	return err
 }
 
