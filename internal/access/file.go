@@ -124,17 +124,11 @@ func (f *File) checkURL(fault refuser) {
 		fault("url", fmt.Sprintf("%q is no address of a web server in lower case", f.URL), fix)
 	case strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		fault("url", "has a path or query, and the console is served at /", fix)
-	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !IsLoopback(u.Hostname()):
 		fault("url", "tokens and dead letters would cross the network unencrypted", "use https; plain http is for localhost")
 	case u.Scheme == "https" && f.TLS == (ServerTLS{}) && !f.Proxy.Enabled():
 		fault("url", "https needs a certificate", "name it below tls, or the proxy that has one below proxy")
 	}
-}
-
-// isLoopback reports whether a host name is of this machine itself.
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 func (f *File) checkTLS(fault refuser) {

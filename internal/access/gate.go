@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -201,12 +202,7 @@ func (g *Gate) named(r *http.Request) (Identity, error) {
 }
 
 func (g *Gate) trusts(from netip.Addr) bool {
-	for _, network := range g.proxies {
-		if network.Contains(from) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.proxies, func(network netip.Prefix) bool { return network.Contains(from) })
 }
 
 // as refuses somebody who may do nothing.

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
@@ -24,16 +26,19 @@ const verbReplay = "replay"
 func changeRoutes() []route {
 	verb := param{"verb", "what is to be done", text, false}
 	return []route{
-		answering("/change", "", append(filterParams(), verb), (*Console).changePage),
-		answering("/drafts/{id}", "", nil, (*Console).draftPage),
-		answering("/undo/{id}", "", nil, (*Console).undoPage),
-		answering("/go-on/{id}", "", nil, (*Console).goOnPage),
+		showing("/change", append(filterParams(), verb), (*Console).changePage),
+		showing("/drafts/{id}", nil, (*Console).draftPage),
+		showing("/undo/{id}", nil, (*Console).undoPage),
+		showing("/go-on/{id}", nil, (*Console).goOnPage),
 	}
 }
 
-// forms lists what a browser may post, and what is done: it returns the address of the page that shows it.
-func forms() map[string]func(*Console, *http.Request) (string, error) {
-	return map[string]func(*Console, *http.Request) (string, error){
+// act does what a form asks for, and returns the address of the page that shows it.
+type act func(*Console, *http.Request, consent) (string, error)
+
+// changeForms lists what a browser may post.
+func changeForms() map[string]act {
+	return map[string]act{
 		"/change":               (*Console).doChange,
 		"/dry-run":              (*Console).doDryRun,
 		"/drafts/{id}":          (*Console).doReplay,
@@ -210,7 +215,7 @@ func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 // posted reads the consent of a form.
 func posted(r *http.Request) (consent, error) {
 	form := r.PostForm
-	c := consent{by: whoAsks(r).Name, reason: form.Get("reason"), typed: form.Get("typed"), create: form.Get("create") == "on", mappingDiffers: form.Get("mapping_differs") == "on", targets: form.Get("targets") == "on"}
+	c := consent{by: whoAsks(r.Context()).Name, reason: form.Get("reason"), typed: form.Get("typed"), create: form.Get("create") == "on", mappingDiffers: form.Get("mapping_differs") == "on", targets: form.Get("targets") == "on"}
 	for name, to := range map[string]*int{"expect": &c.expect, "canary": &c.canary} {
 		if text := strings.TrimSpace(form.Get(name)); text != "" {
 			n, err := strconv.Atoi(text)
@@ -236,12 +241,12 @@ func (c *Console) selectedBy(r *http.Request) (f deadletters.Filter, err error) 
 	return f, c.maskOf(r.Context()).filter(f)
 }
 
-func (c *Console) doDryRun(r *http.Request) (string, error) {
+func (c *Console) doDryRun(r *http.Request, said consent) (string, error) {
 	f, err := c.selectedBy(r)
 	if err != nil {
 		return "", err
 	}
-	d, err := c.changes.dryRun(f, r.PostForm.Get("goes_on"), whoAsks(r).Name)
+	d, err := c.changes.dryRun(f, r.PostForm.Get("goes_on"), said.by)
 	if err != nil {
 		return "", err
 	}
@@ -249,19 +254,16 @@ func (c *Console) doDryRun(r *http.Request) (string, error) {
 	return "/drafts/" + url.PathEscape(d.id), nil
 }
 
-func (c *Console) doReplay(r *http.Request) (string, error) {
+func (c *Console) doReplay(r *http.Request, said consent) (string, error) {
 	d, err := c.changes.draft(r.PathValue("id"))
 	if err != nil {
 		return "", err
 	}
-	consent, err := posted(r)
-	if err != nil {
-		return "", err
-	}
-	return c.shows(r.Context(), d.id, c.changes.replay(r.Context(), d, consent))
+	return c.shows(r.Context(), d.id, c.changes.replay(r.Context(), d, said))
 }
 
-func (c *Console) doChange(r *http.Request) (string, error) {
+// doChange discards, escalates or reopens.
+func (c *Console) doChange(r *http.Request, said consent) (string, error) {
 	verb := replay.Verb(r.PostForm.Get("verb"))
 	if !slices.Contains(replay.Verbs(), verb) {
 		return "", usage("verb: %q; use one of %v", string(verb), replay.Verbs())
@@ -270,30 +272,49 @@ func (c *Console) doChange(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	consent, err := posted(r)
-	if err != nil {
-		return "", err
-	}
-	id, err := c.changes.change(r.Context(), verb, f, consent)
-	return c.shows(r.Context(), id, err)
+	return c.begin(r.Context(), string(verb), f, "", said, func(ctx context.Context, call replay.Call) error {
+		_, err := c.changes.service.Change(ctx, f, verb, call, said.confirm)
+		return err
+	})
 }
 
-func (c *Console) doUndo(r *http.Request) (string, error) {
-	consent, err := posted(r)
-	if err != nil {
-		return "", err
-	}
-	id, err := c.changes.undo(r.PathValue("id"), consent)
-	return c.shows(r.Context(), id, err)
-}
-
-func (c *Console) doOrder(r *http.Request) (string, error) {
+func (c *Console) doUndo(r *http.Request, said consent) (string, error) {
 	id := r.PathValue("id")
-	return "/replays/" + url.PathEscape(id), c.changes.order(r.Context(), id, r.PathValue("order"), whoAsks(r).Name)
+	return c.begin(r.Context(), "undo", deadletters.Filter{}, id, said, func(ctx context.Context, call replay.Call) error {
+		_, err := c.changes.service.Undo(ctx, id, call, said.confirm)
+		return err
+	})
+}
+
+// begin starts an operation besides a replay, under a new id, if it was consented to. It returns the page that shows the operation.
+func (c *Console) begin(ctx context.Context, verb string, of deadletters.Filter, undoes string, said consent, do func(context.Context, replay.Call) error) (string, error) {
+	if err := said.check(said.expect, numberIsTyped(said.expect)); err != nil {
+		return "", err
+	}
+	if err := c.changes.topics(ctx, said); err != nil {
+		return "", err
+	}
+	call := c.changes.call(verb, of, undoes, said)
+	call.Operation = c.changes.service.NewOperation(verb)
+	err := c.changes.start(call.Operation, func(ctx context.Context) error { return do(ctx, call) })
+	return c.shows(ctx, call.Operation, err)
+}
+
+// doOrder pauses, resumes or cancels a job, of whatever process.
+func (c *Console) doOrder(r *http.Request, said consent) (string, error) {
+	id, verb := r.PathValue("id"), control.JobVerb(r.PathValue("order"))
+	if !slices.Contains(control.JobVerbs(), verb) {
+		return "", usage("there is no order %q for a job; there are pause, resume and cancel", string(verb))
+	}
+	_, err := c.changes.service.OrderJob(r.Context(), id, said.by, verb)
+	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
+		err = &fault{exit: cli.ExitNothing, text: refused.Error()}
+	}
+	return "/replays/" + url.PathEscape(id), err
 }
 
 // doNote writes a note on a group.
-func (c *Console) doNote(r *http.Request) (string, error) {
+func (c *Console) doNote(r *http.Request, said consent) (string, error) {
 	var seen time.Time
 	if text := r.PostForm.Get("seen"); text != "" {
 		var err error
@@ -305,7 +326,7 @@ func (c *Console) doNote(r *http.Request) (string, error) {
 		return "", hidden("notes")
 	}
 	id := r.PathValue("id")
-	return "/?" + url.Values{"group": {id}}.Encode(), c.letters.WriteNote(r.Context(), id, strings.ReplaceAll(r.PostForm.Get("note"), "\r\n", "\n"), whoAsks(r).Name, &seen)
+	return "/?" + url.Values{"group": {id}}.Encode(), c.letters.WriteNote(r.Context(), id, strings.ReplaceAll(r.PostForm.Get("note"), "\r\n", "\n"), said.by, &seen)
 }
 
 // shows returns the page of an operation that was started, once it has begun or ended where that is soon.
@@ -355,20 +376,17 @@ func (c *Console) acting(id string, report ReplayAnswer, unknown error) (page, e
 	return out, nil
 }
 
-// post returns the handler of a form.
-func (c *Console) post(do func(*Console, *http.Request) (string, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
-		defer cancel()
-		r = r.WithContext(ctx)
-		to, err := "", c.own(w, r)
-		if err == nil {
-			to, err = do(c, r)
-		}
+// post returns the handler of a form that changes something.
+func (c *Console) post(do act) http.Handler {
+	return c.form(func(w http.ResponseWriter, r *http.Request) error {
+		said, err := posted(r)
 		if err != nil {
-			c.failed(w, r, err)
-			return
+			return err
 		}
-		http.Redirect(w, r, to, http.StatusSeeOther)
+		to, err := do(c, r, said)
+		if err == nil {
+			http.Redirect(w, r, to, http.StatusSeeOther)
+		}
+		return err
 	})
 }

@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
@@ -245,49 +243,6 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	})
 }
 
-// change discards, escalates or reopens. It returns the id of the operation.
-func (w *workbench) change(ctx context.Context, verb replay.Verb, f deadletters.Filter, c consent) (id string, err error) {
-	if err := c.check(c.expect, numberIsTyped(c.expect)); err != nil {
-		return "", err
-	}
-	if err := w.topics(ctx, c); err != nil {
-		return "", err
-	}
-	call := w.call(string(verb), f, "", c)
-	call.Operation = w.service.NewOperation(string(verb))
-	return call.Operation, w.start(call.Operation, func(ctx context.Context) error {
-		_, err := w.service.Change(ctx, f, verb, call, c.confirm)
-		return err
-	})
-}
-
-// undo takes an operation back. It returns the id of the reversal.
-func (w *workbench) undo(operation string, c consent) (id string, err error) {
-	if err := c.check(c.expect, numberIsTyped(c.expect)); err != nil {
-		return "", err
-	}
-	call := w.call("undo", deadletters.Filter{}, operation, c)
-	call.Operation = w.service.NewOperation("undo")
-	return call.Operation, w.start(call.Operation, func(ctx context.Context) error {
-		_, err := w.service.Undo(ctx, operation, call, c.confirm)
-		return err
-	})
-}
-
-// edit changes the bytes of a dead letter. It returns the id of the operation. A dead letter that cannot be edited is not the page's to leave.
-func (w *workbench) edit(letter string, o replay.EditOptions, c consent) (id string, err error) {
-	if err := c.check(c.expect, false); err != nil {
-		return "", err
-	}
-	o.Call, o.Confirm = w.call("edit", ofOne(letter), "", c), c.confirm
-	o.GoOn = nil // of one dead letter nothing is left
-	o.Operation = w.service.NewOperation("edit")
-	return o.Operation, w.start(o.Operation, func(ctx context.Context) error {
-		_, err := w.service.Edit(ctx, ofOne(letter), o)
-		return err
-	})
-}
-
 // numberIsTyped reports whether a change of so many that can be undone has its number typed, as at the command line.
 func numberIsTyped(letters int) bool { return letters > replay.ManyLetters }
 
@@ -312,16 +267,4 @@ func (w *workbench) topics(ctx context.Context, c consent) error {
 		return &fault{exit: cli.ExitRefused, text: "refused: what is changed has to be kept in topics that do not exist; nothing was changed. Consent to them in the form"}
 	}
 	return w.service.CreateTopics(ctx, missing)
-}
-
-// order pauses, resumes or cancels a job, of whatever process.
-func (w *workbench) order(ctx context.Context, id, verb, by string) error {
-	if !slices.Contains(control.JobVerbs(), control.JobVerb(verb)) {
-		return usage("there is no order %q for a job; there are pause, resume and cancel", verb)
-	}
-	_, err := w.service.OrderJob(ctx, id, by, control.JobVerb(verb))
-	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
-		return &fault{exit: cli.ExitNothing, text: refused.Error()}
-	}
-	return err
 }

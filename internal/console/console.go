@@ -57,16 +57,13 @@ type Console struct {
 
 // New prepares a console. Close it; ctx ends what runs in the background before that.
 func New(ctx context.Context, o Options) (*Console, error) {
-	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, gate: o.Access, metrics: o.Metrics, slots: make(chan struct{}, maxRequests)}
+	c := &Console{letters: o.DeadLetters, explain: o.Explain, now: o.Now, gate: o.Access, metrics: o.Metrics, slots: make(chan struct{}, maxRequests), openAPI: document(routes())}
 	if o.Replays != nil {
 		c.pipeline = newPipeline(o.Replays)
 	}
 	var err error
 	if c.shapes, err = template.New("").Funcs(c.words()).ParseFS(pageFiles, "page/*.html"); err != nil {
 		return nil, fmt.Errorf("read the pages: %w", err)
-	}
-	if c.openAPI, err = document(routes()); err != nil {
-		return nil, err
 	}
 	ctx, c.stop = context.WithCancel(ctx)
 	c.index = &refresher{base: ctx, refresh: o.DeadLetters.Refresh, now: o.Now, patience: patience, rest: rest}
@@ -88,31 +85,28 @@ func (c *Console) Close() {
 // Handler returns the handler of all requests.
 func (c *Console) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for _, r := range routes() {
+	for _, r := range append(routes(), pageRoutes()...) {
 		mux.Handle("GET "+r.path, c.serve(r))
-	}
-	for _, r := range pageRoutes() {
-		mux.Handle("GET "+r.path, c.pages(r))
 	}
 	if c.changes != nil {
 		changers := c.onlyFor(access.Identity.MayChange, "change")
 		for _, r := range changeRoutes() {
-			mux.Handle("GET "+r.path, changers(c.pages(r)))
+			mux.Handle("GET "+r.path, changers(c.serve(r)))
 		}
-		for path, do := range forms() {
+		for path, do := range changeForms() {
 			mux.Handle("POST "+path, changers(c.post(do)))
 		}
 		editors := c.onlyFor(access.Identity.MayEdit, "edit")
 		for _, r := range editRoutes() {
-			mux.Handle("GET "+r.path, editors(c.pages(r)))
+			mux.Handle("GET "+r.path, editors(c.serve(r)))
 		}
-		mux.Handle("POST /edit/{id}", editors(http.HandlerFunc(c.previewEdit)))
+		mux.Handle("POST /edit/{id}", editors(c.form(c.previewEdit)))
 		mux.Handle("POST /edit/{id}/save", editors(c.post((*Console).doEdit)))
 	}
 	if c.gate.HasTokens() {
 		mux.HandleFunc("GET "+signInPath, c.signInPage)
 		mux.HandleFunc("POST "+signInPath, c.signIn)
-		mux.HandleFunc("POST "+signOutPath, c.signOut)
+		mux.Handle("POST "+signOutPath, c.form(c.signOut))
 	}
 	for path, kind := range assets() {
 		text, _ := pageFiles.ReadFile("page" + path) // a missing one is no answer, which every page's test would see
@@ -122,14 +116,14 @@ func (c *Console) Handler() http.Handler {
 		send(w, http.StatusOK, "application/json", c.openAPI)
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		c.refuse(w, &fault{exit: cli.ExitNothing, text: "there is no " + r.URL.Path + "; /api/openapi.json lists what there is"})
+		c.failed(w, r, &fault{exit: cli.ExitNothing, text: "there is no " + r.URL.Path + "; /api/openapi.json lists what there is"})
 	})
 	return c.guard(mux)
 }
 
 // parse reads a request that its sender may make.
 func (c *Console) parse(r route, req *http.Request) (query, error) {
-	who := whoAsks(req)
+	who := whoAsks(req.Context())
 	if r.exports && !c.gate.MayExport(who) {
 		return query{}, &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: "role", text: fmt.Sprintf("%s may not take dead letters out of the console: the role is %s", who.Name, who.Role)}
 	}
@@ -140,26 +134,15 @@ func (c *Console) parse(r route, req *http.Request) (query, error) {
 	return q, err
 }
 
-// serve answers the requests of one route.
+// serve returns the handler of a route.
 func (c *Console) serve(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		ctx, cancel := context.WithTimeout(req.Context(), answerTimeout)
-		defer cancel()
 		q, err := c.parse(r, req)
-		if err != nil {
-			c.refuse(w, err)
-			return
-		}
-		if r.raw != nil {
-			err = r.raw(c, ctx, q, w)
-		} else {
-			var answer any
-			if answer, err = r.answer(c, ctx, q); err == nil {
-				err = sendJSON(w, http.StatusOK, answer)
-			}
+		if err == nil {
+			err = r.send(c, w, req, q)
 		}
 		if err != nil {
-			c.refuse(w, err)
+			c.failed(w, req, err)
 		}
 	})
 }

@@ -46,19 +46,9 @@ type editField struct {
 // Name is how a person calls the property.
 func (f editField) Name() string { return strings.TrimPrefix(f.Path, "/properties/") }
 
-// Shown returns what is different as texts.
-func (v editView) Shown() (out []shownChange) {
-	for _, c := range v.Preview.Changes {
-		out = append(out, shownChange{c.Path, string(c.Before), string(c.After)})
-	}
-	return out
-}
-
-type shownChange struct{ Path, Before, After string }
-
 // editRoutes lists the pages that lead to an edit.
 func editRoutes() []route {
-	return []route{answering("/edit/{id}", "", nil, (*Console).editPage)}
+	return []route{showing("/edit/{id}", nil, (*Console).editPage)}
 }
 
 func (c *Console) editPage(ctx context.Context, q query) (page, error) {
@@ -162,44 +152,31 @@ func typed(form url.Values) ([]byte, error) {
 }
 
 // previewEdit shows what an edit would change, and what today's transform says of the result. It changes nothing.
-func (c *Console) previewEdit(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
-	defer cancel()
-	out, err := c.edited(ctx, w, r)
-	if err != nil {
-		c.failed(w, r, err)
-		return
-	}
-	c.write(w, r, http.StatusOK, out)
-}
-
-func (c *Console) edited(ctx context.Context, w http.ResponseWriter, r *http.Request) (page, error) {
-	if err := c.own(w, r); err != nil {
-		return page{}, err
-	}
+func (c *Console) previewEdit(w http.ResponseWriter, r *http.Request) error {
 	text, err := typed(r.PostForm)
 	if err != nil {
-		return page{}, err
+		return err
 	}
 	id := r.PathValue("id")
 	v := &editView{ID: id, From: r.PostForm.Get("from"), Patch: string(text)}
 	options, err := v.options()
 	if err != nil {
-		return page{}, err
+		return err
 	}
-	err = c.changes.service.PreviewEdit(ctx, ofOne(id), options, func(e replay.Edited) error {
+	err = c.changes.service.PreviewEdit(r.Context(), ofOne(id), options, func(e replay.Edited) error {
 		v.Preview = &e
 		return nil
 	})
-	if err != nil {
-		return page{}, err
+	if err == nil && v.Preview == nil {
+		err = &fault{exit: cli.ExitNothing, text: "there is no dead letter " + id}
 	}
-	if v.Preview == nil {
-		return page{}, &fault{exit: cli.ExitNothing, text: "there is no dead letter " + id}
+	if err != nil {
+		return err
 	}
 	out := c.blank("/", "Edit "+id)
 	out.Edit = v
-	return out, nil
+	c.write(w, r, http.StatusOK, out)
+	return nil
 }
 
 func ofOne(id string) deadletters.Filter { return deadletters.Filter{IDs: []string{id}} }
@@ -217,16 +194,16 @@ func (v *editView) options() (replay.EditOptions, error) {
 }
 
 // doEdit makes what was shown. It is refused when somebody has edited the dead letter since.
-func (c *Console) doEdit(r *http.Request) (string, error) {
+func (c *Console) doEdit(r *http.Request, said consent) (string, error) {
 	v := editView{ID: r.PathValue("id"), From: r.PostForm.Get("from"), Patch: r.PostForm.Get("patch")}
 	options, err := v.options()
 	if err != nil {
 		return "", err
 	}
-	consent, err := posted(r)
-	if err != nil {
-		return "", err
-	}
-	id, err := c.changes.edit(v.ID, options, consent)
-	return c.shows(r.Context(), id, err)
+	return c.begin(r.Context(), "edit", ofOne(v.ID), "", said, func(ctx context.Context, call replay.Call) error {
+		options.Call, options.Confirm = call, said.confirm
+		options.GoOn = nil // of one dead letter nothing is left
+		_, err := c.changes.service.Edit(ctx, ofOne(v.ID), options)
+		return err
+	})
 }

@@ -58,17 +58,11 @@ func (c *Console) errorOf(err error) (ErrorBody, int) {
 }
 
 func statusOf(reason access.Reason) int {
-	switch reason {
-	case access.NotSignedIn:
-		return http.StatusUnauthorized
-	case access.TooMany:
-		return http.StatusTooManyRequests
-	case access.Refused, access.Foreign:
-	}
-	return http.StatusForbidden
+	special := map[access.Reason]int{access.NotSignedIn: http.StatusUnauthorized, access.TooMany: http.StatusTooManyRequests}
+	return cmp.Or(special[reason], http.StatusForbidden)
 }
 
-// refuse answers with an error.
+// refuse answers with an error in JSON.
 func (c *Console) refuse(w http.ResponseWriter, err error) {
 	body, status := c.errorOf(err)
 	if status == http.StatusUnauthorized {

@@ -14,7 +14,7 @@ import (
 // maxQuery is how many bytes path and query of a request may have.
 const maxQuery = 8 << 10
 
-// guard refuses what the console does not serve, sets the headers of every answer, and bounds the requests at work.
+// guard refuses what the console does not serve, sets the headers of every answer, and bounds the requests at work and their time.
 func (c *Console) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -46,16 +46,19 @@ func (c *Console) guard(next http.Handler) http.Handler {
 			c.deny(w, r, err)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, who)))
+		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), identityKey{}, who), answerTimeout)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
 // identityKey is that of the [access.Identity] in the context of a request.
 type identityKey struct{}
 
-// whoAsks returns who sent a request; before the sign-in nobody, who may do nothing.
-func whoAsks(r *http.Request) access.Identity {
-	return whoIn(r.Context())
+// whoAsks returns who sent the request of a context; before the sign-in nobody, who may do nothing.
+func whoAsks(ctx context.Context) access.Identity {
+	who, _ := ctx.Value(identityKey{}).(access.Identity)
+	return who
 }
 
 // forEveryone reports whether a path is served before anybody signs in.
@@ -64,15 +67,11 @@ func forEveryone(path string) bool { return path == signInPath || assets()[path]
 // deny answers a request of nobody, or of somebody who may not. A browser is led to the page where people sign in.
 func (c *Console) deny(w http.ResponseWriter, r *http.Request, err error) {
 	of, _ := errors.AsType[*access.Denied](err)
-	page := !strings.HasPrefix(r.URL.Path, "/api/")
-	switch {
-	case page && r.Method == http.MethodGet && of.Reason == access.NotSignedIn && c.gate.HasTokens():
+	if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && of.Reason == access.NotSignedIn && c.gate.HasTokens() {
 		http.Redirect(w, r, signInPath+"?"+url.Values{"to": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
-	case page:
-		c.failed(w, r, err)
-	default:
-		c.refuse(w, err)
+		return
 	}
+	c.failed(w, r, err)
 }
 
 // acceptable returns why a request is refused before anything of it is done, or nil.

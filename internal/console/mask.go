@@ -28,13 +28,7 @@ const masked = "masked"
 type mask [][]string // members of a path each
 
 // maskOf returns what is hidden from who asks.
-func (c *Console) maskOf(ctx context.Context) mask { return c.gate.Hides(whoIn(ctx)) }
-
-// whoIn returns who sent the request of a context.
-func whoIn(ctx context.Context) access.Identity {
-	who, _ := ctx.Value(identityKey{}).(access.Identity)
-	return who
-}
+func (c *Console) maskOf(ctx context.Context) mask { return c.gate.Hides(whoAsks(ctx)) }
 
 // allows refuses questions by which somebody could guess what is hidden, and answers that would show it.
 func (m mask) allows(r route, q query) error {
@@ -52,7 +46,7 @@ func (m mask) allows(r route, q query) error {
 	if places && (r.path == "/map" || r.path == "/api/map") {
 		return hidden("the map")
 	}
-	if r.raw != nil {
+	if r.path == valuePath {
 		return hidden("the original bytes")
 	}
 	return nil
@@ -193,31 +187,30 @@ func (m mask) detail(d *dlq.DetailJSON) {
 	m.events(d.Hops)
 }
 
-func (m mask) groups(groups []dlq.GroupJSON) {
-	for i := range groups {
+// each changes the elements of a list, unless nothing is hidden.
+func each[T any](m mask, list []T, change func(*T)) {
+	for i := range list {
 		if m != nil {
-			hide(&groups[i].Message, &groups[i].Example.Message)
-			if n := groups[i].Note; n != nil {
-				hide(&n.Text)
-			}
+			change(&list[i])
 		}
 	}
+}
+
+func (m mask) groups(groups []dlq.GroupJSON) {
+	each(m, groups, func(g *dlq.GroupJSON) {
+		hide(&g.Message, &g.Example.Message)
+		if g.Note != nil {
+			hide(&g.Note.Text)
+		}
+	})
 }
 
 func (m mask) events(events []audit.Event) {
-	for i := range events {
-		if e := &events[i]; m != nil {
-			hide(&e.Message, &e.FeatureID, &e.ContentHash, &e.Before, &e.After, &e.Filter)
-		}
-	}
+	each(m, events, func(e *audit.Event) { hide(&e.Message, &e.FeatureID, &e.ContentHash, &e.Before, &e.After, &e.Filter) })
 }
 
 func (m mask) outcomes(outcomes []plan.Outcome) {
-	for i := range outcomes {
-		if o := &outcomes[i]; m != nil {
-			hide(&o.Message, &o.Change, &o.Shape)
-		}
-	}
+	each(m, outcomes, func(o *plan.Outcome) { hide(&o.Message, &o.Change, &o.Shape) })
 }
 
 // job hides the command that goes on with an operation: it has filters.
@@ -228,21 +221,19 @@ func (m mask) job(j *control.Job) {
 }
 
 func (m mask) actions(actions []replay.Action) {
-	for i := range actions {
-		if a := &actions[i]; m != nil {
-			hide(&a.Filter)
-			if a.Operation == "" { // a note, perhaps
-				hide(&a.What)
-			}
+	each(m, actions, func(a *replay.Action) {
+		hide(&a.Filter)
+		if a.Operation == "" { // a note, perhaps
+			hide(&a.What)
 		}
-	}
+	})
 }
 
 // values hides values that are refused.
 func (m mask) values(values []dlq.Value) {
-	for i := range values {
-		if v := &values[i]; m != nil && !m.single(v.Path, v.Text) {
+	each(m, values, func(v *dlq.Value) {
+		if !m.single(v.Path, v.Text) {
 			hide(&v.Text)
 		}
-	}
+	})
 }

@@ -57,7 +57,7 @@ func TestOpenAPI_S4_6_is_what_the_console_answers(t *testing.T) {
 		"/api/replays": {""}, "/api/replays/{id}": {"fix-1"}, "/api/flow": {""}, "/api/audit": {"", "?letter=nobody", "?operations=true"}, "/api/map": {"", "?id=nobody"},
 	}
 	for _, r := range routes() {
-		if r.raw != nil {
+		if r.answerType == nil {
 			continue
 		}
 		for _, of := range asked[r.path] {
@@ -86,7 +86,7 @@ func TestOpenAPI_S4_6_names_every_parameter(t *testing.T) {
 			}
 		}
 	}
-	must.Do(t, json.Unmarshal(must.Get(document(routes()))(t), &doc))
+	must.Do(t, json.Unmarshal(document(routes()), &doc))
 	for _, r := range routes() {
 		var named []string
 		for _, p := range doc.Paths[r.path].Get.Parameters {

@@ -52,12 +52,12 @@ const (
 // pageRoutes lists the pages for people. Each shows the answers of routes with the same parameters.
 func pageRoutes() []route {
 	return []route{
-		answering("/{$}", "", append(filterParams(), orderParam(), cursorParam()), (*Console).homePage),
-		answering("/map", "", filterParams(), (*Console).mapPage),
-		answering("/letters/{id}", "", nil, (*Console).letterPage),
-		answering("/replays", "", nil, (*Console).replaysPage),
-		answering("/replays/{id}", "", nil, (*Console).replayPage),
-		answering("/audit", "", auditParams(), (*Console).auditPage),
+		showing("/{$}", append(filterParams(), orderParam(), cursorParam()), (*Console).homePage),
+		showing("/map", filterParams(), (*Console).mapPage),
+		showing("/letters/{id}", nil, (*Console).letterPage),
+		showing("/replays", nil, (*Console).replaysPage),
+		showing("/replays/{id}", nil, (*Console).replayPage),
+		showing("/audit", auditParams(), (*Console).auditPage),
 	}
 }
 
@@ -229,28 +229,12 @@ func (c *Console) blank(at, title string) page {
 	return page{DLQ: c.letters.Topic(), Title: title, Pipeline: c.pipeline != nil, At: at}
 }
 
-// pages returns the handler of a page.
-func (c *Console) pages(r route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		ctx, cancel := context.WithTimeout(req.Context(), answerTimeout)
-		defer cancel()
-		q, err := c.parse(r, req)
-		if err != nil {
-			c.failed(w, req, err)
-			return
-		}
-		answer, err := r.answer(c, ctx, q)
-		shown, isPage := answer.(page)
-		if err != nil || !isPage {
-			c.failed(w, req, err)
-			return
-		}
-		c.write(w, req, http.StatusOK, shown)
-	})
-}
-
-// failed writes the page of an error.
+// failed answers with an error: in JSON to programs, with a page to browsers.
 func (c *Console) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		c.refuse(w, err)
+		return
+	}
 	body, status := c.errorOf(err)
 	p := c.blank("", "No answer")
 	p.Error = &body
@@ -259,7 +243,7 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // write writes a page for who asks, complete or not at all.
 func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, shown page) {
-	shown.Who = whoAsks(r)
+	shown.Who = whoAsks(r.Context())
 	shown.CanChange = c.changes != nil && shown.Who.MayChange()
 	shown.CanEdit = c.changes != nil && shown.Who.MayEdit() && !c.letters.Alone()
 	shown.CanExport, shown.Masked = c.gate.MayExport(shown.Who), c.maskOf(r.Context()) != nil
@@ -281,6 +265,7 @@ func (c *Console) words() template.FuncMap {
 		"path":  url.PathEscape,
 		"count": thousands, "count64": func(n int64) string { return thousands(int(n)) },
 		"keep":     func(text string) string { return cli.CleanText(strings.ToValidUTF8(text, "\uFFFD"), cli.KeepLines) },
+		"text":     func(encoded json.RawMessage) string { return string(encoded) },
 		"time":     dlq.TimeText,
 		"percent":  percent,
 		"middle":   middle,

@@ -22,24 +22,43 @@ type param struct {
 	many        bool // it may be repeated: any of its values is meant
 }
 
+// valuePath is the path of the original bytes of a dead letter.
+const valuePath = "/api/letters/{id}/value"
+
 // route is one path of the console.
 type route struct {
 	path       string // {id} stands for the id of a dead letter or replay
 	summary    string
 	params     []param
-	answer     func(c *Console, ctx context.Context, q query) (any, error)
-	answerType reflect.Type // of the answer
+	answerType reflect.Type // of the answer in JSON; nil is another answer
 	exports    bool         // it takes dead letters out of the console
-	// raw writes an answer that is not JSON. It has written nothing when it returns an error.
-	raw func(c *Console, ctx context.Context, q query, w http.ResponseWriter) error
+	// send writes the answer. It has written nothing when it returns an error.
+	send func(c *Console, w http.ResponseWriter, r *http.Request, q query) error
 }
 
 // answering returns the route of a path with answers of one type.
 func answering[T any](path, summary string, params []param, answer func(*Console, context.Context, query) (T, error)) route {
 	return route{
 		path: path, summary: summary, params: params, answerType: reflect.TypeFor[T](),
-		answer: func(c *Console, ctx context.Context, q query) (any, error) { return answer(c, ctx, q) },
+		send: func(c *Console, w http.ResponseWriter, r *http.Request, q query) error {
+			out, err := answer(c, r.Context(), q)
+			if err != nil {
+				return err
+			}
+			return sendJSON(w, http.StatusOK, out)
+		},
 	}
+}
+
+// showing returns the route of a page.
+func showing(path string, params []param, show func(*Console, context.Context, query) (page, error)) route {
+	return route{path: path, params: params, send: func(c *Console, w http.ResponseWriter, r *http.Request, q query) error {
+		out, err := show(c, r.Context(), q)
+		if err == nil {
+			c.write(w, r, http.StatusOK, out)
+		}
+		return err
+	}}
 }
 
 // exporting marks a route.
@@ -55,7 +74,7 @@ func routes() []route {
 		answering("/api/groups", "Groups of dead letters by what they died of, the largest first", append(filterParams(), limitParam()), (*Console).groups),
 		answering("/api/letters", "A page of dead letters without their values", append(filterParams(), limitParam(), orderParam(), cursorParam()), (*Console).page).exporting(),
 		answering("/api/letters/{id}", "One dead letter with headers, value, the decoded feature, today's verdict and its hops", nil, (*Console).letter).exporting(),
-		{path: "/api/letters/{id}/value", summary: "The original bytes of one dead letter", exports: true, raw: (*Console).value},
+		{path: valuePath, summary: "The original bytes of one dead letter", exports: true, send: (*Console).value},
 		answering("/api/flow", "How records move: what the group has not taken, what waits in the retry topics, and which instances run which mapping", nil, (*Console).flow),
 		answering("/api/replays", "Replays that are in progress or stopped, and who changes dead letters", nil, (*Console).replays),
 		answering("/api/replays/{id}", "What became of the dead letters of one replay", nil, (*Console).replay),

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -12,42 +13,42 @@ import (
 // object is a JSON object of the OpenAPI document.
 type object map[string]any
 
-// schemas makes JSON schemas of Go types as encoding/json writes them. A struct becomes a component of its own.
-type schemas struct{ components object }
+// schemas are the JSON schemas of structs, by their names. A type without a schema is a mistake in a route: no console starts with one.
+type schemas map[string]object
 
-// of returns the schema of a type.
-func (s *schemas) of(t reflect.Type) (object, error) {
+// of returns the schema of a type as encoding/json writes it. A struct becomes a component of its own.
+func (s schemas) of(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
-		return object{"type": "string", "format": "date-time"}, nil
+		return object{"type": "string", "format": "date-time"}
 	case t == reflect.TypeFor[json.RawMessage]() || t.Implements(reflect.TypeFor[json.Marshaler]()):
-		return object{}, nil // any value
+		return object{} // any value
 	case t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
-		return object{"type": "string"}, nil
+		return object{"type": "string"}
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return object{"type": "boolean"}, nil
+		return object{"type": "boolean"}
 	case reflect.String:
-		return object{"type": "string"}, nil
+		return object{"type": "string"}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return object{"type": "integer"}, nil
+		return object{"type": "integer"}
 	case reflect.Float32, reflect.Float64:
-		return object{"type": "number"}, nil
+		return object{"type": "number"}
 	case reflect.Interface:
-		return object{}, nil
+		return object{}
 	case reflect.Pointer:
-		inner, err := s.of(t.Elem())
-		return orNull(inner), err
+		return orNull(s.of(t.Elem()))
 	case reflect.Map:
-		inner, err := s.of(t.Elem())
-		return orNull(object{"type": "object", "additionalProperties": inner}), err
-	case reflect.Slice, reflect.Array:
-		return s.list(t)
+		return orNull(object{"type": "object", "additionalProperties": s.of(t.Elem())})
+	case reflect.Slice:
+		return orNull(object{"type": "array", "items": s.of(t.Elem())})
+	case reflect.Array:
+		return object{"type": "array", "items": s.of(t.Elem()), "minItems": t.Len(), "maxItems": t.Len()}
 	case reflect.Struct:
 		return s.component(t)
 	default:
-		return nil, fmt.Errorf("a %s has no JSON schema", t)
+		panic(fmt.Sprintf("a %s has no JSON schema", t))
 	}
 }
 
@@ -56,64 +57,29 @@ func orNull(inner object) object {
 	return object{"anyOf": []object{inner, {"type": "null"}}}
 }
 
-func (s *schemas) list(t reflect.Type) (object, error) {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
-		return orNull(object{"type": "string", "contentEncoding": "base64"}), nil
-	}
-	inner, err := s.of(t.Elem())
-	list := object{"type": "array", "items": inner}
-	if t.Kind() == reflect.Array {
-		list["minItems"], list["maxItems"] = t.Len(), t.Len()
-		return list, err
-	}
-	return orNull(list), err
-}
-
-// component enters the schema of a struct, once, and returns a reference to it.
-func (s *schemas) component(t reflect.Type) (object, error) {
-	name := t.Name()
-	reference := object{"$ref": "#/components/schemas/" + name}
-	if name == "" {
-		return nil, fmt.Errorf("a struct without a name has no JSON schema: %s", t)
-	}
-	if entered, ok := s.components[name].(object); ok {
+// component enters the schema of a struct, once, and returns a reference to it. The fields of an embedded struct stand among its own.
+func (s schemas) component(t reflect.Type) object {
+	reference := object{"$ref": "#/components/schemas/" + t.Name()}
+	if entered, ok := s[t.Name()]; ok {
 		if entered["$comment"] != t.String() {
-			return nil, fmt.Errorf("two types are called %s: %s and %s", name, entered["$comment"], t)
+			panic(fmt.Sprintf("two types are called %s: %s and %s", t.Name(), entered["$comment"], t))
 		}
-		return reference, nil
+		return reference
 	}
 	properties, required := object{}, []string{}
 	schema := object{"$comment": t.String(), "type": "object", "properties": properties}
-	s.components[name] = schema
-	err := s.fields(t, properties, &required)
-	schema["required"] = required
-	return reference, err
-}
-
-// fields enters the fields of a struct; those of an embedded one stand among them.
-func (s *schemas) fields(t reflect.Type, properties object, required *[]string) error {
-	for f := range t.Fields() {
+	s[t.Name()] = schema // its fields may refer to it
+	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" || !f.IsExported() {
+		if name == "-" || !f.IsExported() || f.Anonymous && name == "" {
 			continue
 		}
-		if f.Anonymous && name == "" {
-			if err := s.fields(f.Type, properties, required); err != nil {
-				return err
-			}
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		schema, err := s.of(f.Type)
-		if err != nil {
-			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
-		}
-		properties[name] = schema
+		name = cmp.Or(name, f.Name)
+		properties[name] = s.of(f.Type)
 		if !strings.Contains(options, "omit") {
-			*required = append(*required, name)
+			required = append(required, name)
 		}
 	}
-	return nil
+	schema["required"] = required
+	return reference
 }

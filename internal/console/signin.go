@@ -59,13 +59,23 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // ownPath has refused other sites
 }
 
-func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
-	if err := c.own(w, r); err != nil {
-		c.failed(w, r, err)
-		return
-	}
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 	c.gate.SignOut(w, r)
 	http.Redirect(w, r, signInPath, http.StatusSeeOther)
+	return nil
+}
+
+// form returns the handler of a form that a page of this server sent.
+func (c *Console) form(do func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := c.own(w, r)
+		if err == nil {
+			err = do(w, r)
+		}
+		if err != nil {
+			c.failed(w, r, err)
+		}
+	})
 }
 
 // own reads the form of a request, and refuses it unless a page of this server sent it.
@@ -76,7 +86,7 @@ func (c *Console) own(w http.ResponseWriter, r *http.Request) error {
 	if err := readForm(w, r); err != nil {
 		return err
 	}
-	return c.gate.OwnForm(r, whoAsks(r), r.PostForm.Get("token"))
+	return c.gate.OwnForm(r, whoAsks(r.Context()), r.PostForm.Get("token"))
 }
 
 func readForm(w http.ResponseWriter, r *http.Request) error {
@@ -91,7 +101,7 @@ func readForm(w http.ResponseWriter, r *http.Request) error {
 func (c *Console) onlyFor(may func(access.Identity) bool, what string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if who := whoAsks(r); !may(who) {
+			if who := whoAsks(r.Context()); !may(who) {
 				c.failed(w, r, &fault{exit: cli.ExitRefused, status: http.StatusForbidden, code: "role", text: fmt.Sprintf("%s may not %s: the role is %s; nothing was changed", who.Name, what, who.Role)})
 				return
 			}

@@ -47,14 +47,6 @@ func newFlowView(of FlowAnswer) *flowView {
 	return v
 }
 
-// Names lists the instances.
-func (v *flowView) Names() (names []string) {
-	for _, m := range v.Members {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
 // dueText says when the first record of a retry topic is due. Some seconds late are those in which it is taken.
 func dueText(due, now time.Time) (text string, late bool) {
 	switch in := due.Sub(now); {
@@ -97,16 +89,7 @@ func flowOf(obstacles []replay.Obstacle) flow {
 
 // Class names the colours of the word.
 func (f flow) Class() string {
-	switch f {
-	case flowing:
-		return "good"
-	case flowPaused:
-		return "paused"
-	case notRunning:
-		return "attention"
-	case notKnown:
-	}
-	return ""
+	return map[flow]string{flowing: "good", flowPaused: "paused", notRunning: "attention"}[f]
 }
 
 // state asks whether records flow. A page waits for the answer no longer than for a refresh of the index: it is worth no error.
@@ -143,29 +126,22 @@ type chosen struct {
 	Trend     *trend
 }
 
-// chosenOf finds a group among all, with the values that are refused. It is nil when there is none: a link may be old.
+// chosenOf finds a group among all, with the values for which today's transform refuses its dead letters. It is nil when there is none: a link may be old.
 func (c *Console) chosenOf(ctx context.Context, groups []dlq.GroupJSON, id string) *chosen {
 	for _, g := range groups {
 		if g.ID == id {
 			out := &chosen{GroupJSON: g, Trend: c.trendOf(ctx, g)}
-			var values dlq.Values
-			values, out.ValuesErr = c.refused(ctx, dlqindex.Query{}, g.ID, g.Code)
+			values, err := c.letters.Values(ctx, dlqindex.Query{}, deadletters.Group{ID: g.ID, Code: g.Code})
+			if err != nil {
+				_, err = c.explain(err)
+				out.ValuesErr = err.Error()
+			}
 			c.maskOf(ctx).values(values.Each)
 			out.Values, out.Places = withoutPlaces(values.Each)
 			return out
 		}
 	}
 	return nil
-}
-
-// refused asks for which values today's transform refuses selected dead letters of a group, and says why it is not known.
-func (c *Console) refused(ctx context.Context, of dlqindex.Query, group, code string) (dlq.Values, string) {
-	values, err := c.letters.Values(ctx, of, deadletters.Group{ID: group, Code: code})
-	if err != nil {
-		_, err = c.explain(err)
-		return dlq.Values{}, err.Error()
-	}
-	return values, ""
 }
 
 // withoutPlaces returns the values that a page shows of a group. Of coordinates it shows one, and counts the dead letters with others:

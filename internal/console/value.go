@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +11,8 @@ import (
 
 // value sends the original bytes of a dead letter, however large they are. They are spooled to a file first: a fault in the middle
 // is an error and no shorter value, and a slow client keeps no record of Kafka in memory.
-func (c *Console) value(ctx context.Context, q query, w http.ResponseWriter) (err error) {
-	fresh, err := c.reached(ctx)
+func (c *Console) value(w http.ResponseWriter, r *http.Request, q query) (err error) {
+	fresh, err := c.reached(r.Context())
 	if err != nil {
 		return err
 	}
@@ -22,7 +21,7 @@ func (c *Console) value(ctx context.Context, q query, w http.ResponseWriter) (er
 		return fmt.Errorf("spool the value of %s: %w", q.id, err)
 	}
 	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
-	done, err := c.letters.CopyOriginal(ctx, q.id, spool)
+	done, err := c.letters.CopyOriginal(r.Context(), q.id, spool)
 	if err != nil {
 		return err
 	}
