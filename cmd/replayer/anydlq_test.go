@@ -33,7 +33,7 @@ func payments(t *testing.T, terminal bool) (*desk, []string) {
 	golden := must.Get(os.ReadFile("../../internal/dialects/testdata/spring.json"))(t)
 	d := newDesk(t, terminal)
 	d.spring = springHeaders(t, golden)
-	must.Do(t, os.Remove("pipeline.yaml"))
+	must.Do(t, os.Remove(d.file("pipeline.yaml")))
 	d.topic(3, "payments")
 	d.topic(2, paymentsDLT)
 	return d, []string{"--brokers", d.brokers()[0], "--topic", paymentsDLT}
@@ -261,12 +261,10 @@ func TestSafety_C4_newerValuesOfACompactedTopic(t *testing.T) {
 	}
 	forged := d.died("balances", 0, 1<<40, "changed", "forged") // nothing can have lain there
 	d.put(forged)
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...)
-	d.said("topic balances is compacted and has a newer value of its key", "2 to put back (balances: 2), 0 duplicates, 3 left")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("topic balances is compacted and has a newer value of its key", "2 to put back (balances: 2), 0 duplicates, 3 left")
 	d.want(cli.ExitDone, with(at, "plan", "-f", "fix.plan")...)
 	d.put(value("balances", "later", "2"))
-	d.want(cli.ExitPartly, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "table")...)
-	d.said("It came since the plan was made: make a new plan", "put back       1")
+	d.want(cli.ExitPartly, with(at, "replay", "--plan", "fix.plan", "--execute", "--reason", "x", "--create-topics", "-o", "table")...).said("It came since the plan was made: make a new plan", "put back       1")
 	expect.Equal(t, fmt.Sprint(d.values("balances")), "map[changed:2 deleted: later:2 still:fixed]", "the topic")
 	force := with(at, "replay", "--id", "dlq-0-0", "--origin", "balances", "--force-version", "--reason", "the newer one is wrong", "-o", "table")
 	d.want(cli.ExitRefused, force...).said("overwrites newer data", "will overwrite newer data: 1, forced")
@@ -282,8 +280,7 @@ func TestSafety_C4_orderWithinAKey(t *testing.T) {
 	d.want(cli.ExitDone, with(at, "plan", "-f", "older.plan", "--id", "dlq-0-1")...)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("behind a younger dead letter of the same key", "warning: out of order: 1 dead letter, each behind", "dlq-0-1")
 	d.want(cli.ExitDone, with(at, "replay", "--id", "dlq-0-0", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
-	d.want(cli.ExitPartly, with(at, "replay", "--plan", "older.plan", "--execute", "--reason", "x", "-o", "table")...)
-	d.said("was put back into payments since the plan was made: make a new plan")
+	d.want(cli.ExitPartly, with(at, "replay", "--plan", "older.plan", "--execute", "--reason", "x", "-o", "table")...).said("was put back into payments since the plan was made: make a new plan")
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "-o", "table")...)
 	expect.Equal(t, len(d.read("payments")), 3, "records put back")
 }
@@ -296,8 +293,7 @@ func TestSafety_C4_sizeAndAge(t *testing.T) {
 	must.Get(rand.Read(random))(t)
 	d.put(d.died("small", 0, 1, "large", string(random)), d.died("small", 0, 2, "dense", strings.Repeat("0", 5000)), d.died("small", 0, 3, "grows", `{"a":1}`))
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).said("topic small does not take so large a record, even compressed (max.message.bytes)", "2 to put back (small: 2)")
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--id", "dlq-0-2", "--filter", `printf '"%s"' "$(head -c 3000 /dev/urandom | base64 -w 0)"`)...)
-	d.said("topic small does not take so large a record", "0 to put back")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--id", "dlq-0-2", "--filter", `printf '"%s"' "$(head -c 3000 /dev/urandom | base64 -w 0)"`)...).said("topic small does not take so large a record", "0 to put back")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--keep-timestamp")...).said("it is older than what topic \"small\" keeps or takes", "0 to put back")
 	d.want(cli.ExitDone, with(at, "replay", "--all", "--to", "payments", "--keep-timestamp", "--execute", "--reason", "x", "--create-topics")...)
 	for _, r := range d.read("payments") {
@@ -306,7 +302,7 @@ func TestSafety_C4_sizeAndAge(t *testing.T) {
 	plain := &kgo.Record{Topic: paymentsDLT, Key: []byte("plain"), Value: []byte("p"), Timestamp: start}
 	d.put(plain)
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--to", "payments", "--keep-timestamp")...).said("no header says when it was produced")
-	newDesk(t, false).want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--keep-timestamp")
+	anotherDesk(t, false).want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--keep-timestamp")
 }
 
 // On a cluster without the replayer's topics a directory keeps what is known: every command that changes or tells works with it, and nothing is
@@ -316,7 +312,7 @@ func TestStateDir_C4_keepsWhatTheTopicsWould(t *testing.T) {
 	for i := range 4 {
 		d.put(d.died("payments", int32(i%3), int64(i), fmt.Sprint("k", i), fmt.Sprint(i)))
 	}
-	dir := with(at, "--state-dir", "state")
+	dir := with(at, "--state-dir", d.file("state"))
 	d.want(cli.ExitDone, append([]string{"list"}, dir...)...).counts(4, "\n")
 	back := append([]string{"replay", "--id", "dlq-0-0", "--id", "dlq-1-0", "--origin", "payments", "--execute", "--reason", "fixed", "--replay-id", "r1"}, dir...)
 	d.want(cli.ExitRefused, back...).says("there is no state in", "Other machines see nothing of it", "--state-dir state", "--create-topics")
@@ -336,7 +332,7 @@ func TestStateDir_C4_keepsWhatTheTopicsWould(t *testing.T) {
 	expect.That(t, !strings.Contains(fmt.Sprint(d.topics()), ".replayer-"), "the cluster has %v", d.topics())
 	expect.Equal(t, len(d.read("payments")), 2, "records put back")
 	d.want(cli.ExitDone, append([]string{"acls", "--principal", "User:desk", "--target", "payments"}, dir...)...).hides(".replayer-status")
-	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--state-dir", "state").says("--state-dir is for a DLQ without a pipeline")
+	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--state-dir", d.file("state")).says("--state-dir is for a DLQ without a pipeline")
 	d.want(cli.ExitDone, with(at, "replay", "--id", "dlq-0-1", "--origin", "payments", "--execute", "--reason", "x", "--create-topics")...)
-	d.want(cli.ExitRuntime, with(at, "list", "--state-dir", "other")...).says("leave --state-dir out")
+	d.want(cli.ExitRuntime, with(at, "list", "--state-dir", d.file("other"))...).says("leave --state-dir out")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -82,7 +81,7 @@ func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
 	d.want(cli.ExitDone, fix...).prints("/geometry/coordinates", "today's transform passes")
 	d.says("1 dead letter selected: 1 can be edited so, and today's transform would pass 1 of them", "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates=")
 	d.want(cli.ExitDone, append(fix, "--execute", "--reason", "uncrossed")...)
-	must.Do(t, os.WriteFile("merge.json", []byte(`{"properties":{"checked":true}}`), 0o600))
+	d.write("merge.json", []byte(`{"properties":{"checked":true}}`))
 	again := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--merge", "@merge.json", "--execute", "--reason", "checked"}
 	d.want(cli.ExitPartly, again...).prints("it was edited before")
 	d.want(cli.ExitDone, append(again, "--from", "latest")...)
@@ -224,11 +223,11 @@ func (d *desk) status(id string) replay.Report {
 // names sends them.
 func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	d := newDesk(t, false).many(4)
-	first := &desk{t: t, env: d.env}
+	first := &desk{t: t, dir: d.dir, env: d.env}
 	first.env.Out, first.env.Err = &first.out, &first.err
 	ended := make(chan cli.Exit, 1)
 	go func() {
-		ended <- Run(t.Context(), first.env, []string{"replay", "-c", "pipeline.yaml", "--all", "--replay-id", "fix", "--canary", "1", "--execute", "--reason", "mapped"})
+		ended <- first.run("replay", "-c", "pipeline.yaml", "--all", "--replay-id", "fix", "--canary", "1", "--execute", "--reason", "mapped")
 	}()
 	eventually.Until(t.Context(), t, "the canary is sent", func() (bool, string) {
 		if d.run("replays", "-c", "pipeline.yaml", "-o", "json", "fix") != cli.ExitDone {
@@ -300,6 +299,7 @@ func (d *desk) follow(want cli.Exit) {
 
 // "apply the same plan" left the canaries behind, and after a replay without a plan there was none to apply.
 func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
+	t.Parallel()
 	how := []string{"-c", "pipeline.yaml", "--canary", "2", "--actor", "bo's team", "--execute", "--reason", "mapped"}
 	for name, begin := range map[string][]string{
 		"a plan":              {"replay", "--plan", "the plan.jsonl"},

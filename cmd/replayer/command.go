@@ -30,6 +30,7 @@ type Env struct {
 	Width       int              // columns of the terminal; 0 when it is not known
 	Version     cli.Build        // of the program
 	Now         func() time.Time // the clock
+	ConfigFile  string           // the pipeline file that the environment names; empty when it names none
 	KafkaOpts   []kgo.Opt        // put behind those of the pipeline file
 }
 

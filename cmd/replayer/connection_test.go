@@ -22,7 +22,7 @@ import (
 func (d *desk) alone() []string {
 	d.t.Helper()
 	d.foreign()
-	must.Do(d.t, os.Remove("pipeline.yaml"))
+	must.Do(d.t, os.Remove(d.file("pipeline.yaml")))
 	return []string{"--brokers", d.brokers()[0]}
 }
 
@@ -50,8 +50,7 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 	d := newDesk(t, true)
 	at := d.alone()
 	before := d.topics()
-	d.want(cli.ExitDone, append(slices.Clone(at), "--topic", "orders-dlt", "groups")...).prints("NullPointerException", "boom 7")
-	d.says("replayer show --brokers " + at[1] + " --topic orders-dlt dlq-")
+	d.want(cli.ExitDone, append(slices.Clone(at), "--topic", "orders-dlt", "groups")...).prints("NullPointerException", "boom 7").says("replayer show --brokers " + at[1] + " --topic orders-dlt dlq-")
 	d.want(cli.ExitDone, append(slices.Clone(at), "list", "--topic", "orders-dlt", "-o", "ndjson", "--text", "boom")...)
 	var entry dlq.EntryJSON
 	d.decode(&entry)
@@ -69,9 +68,8 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 func TestAlone_profile(t *testing.T) {
 	d := newDesk(t, false)
 	at := d.alone()
-	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	d.want(cli.ExitUsage, "list", "--profile", "desk", "--topic", "orders-dlt")
-	must.Do(t, os.WriteFile("p.yaml", []byte("profiles:\n  desk: { brokers: ['"+at[1]+"'] }\n"), 0o600))
+	d.write("p.yaml", []byte("profiles:\n  desk: { brokers: ['"+at[1]+"'] }\n"))
 	d.want(cli.ExitDone, "list", "--profiles", "p.yaml", "--profile", "desk", "--topic", "orders-dlt")
 	d.want(cli.ExitUsage, "list", "--profiles", "p.yaml", "--profile", "prod", "--topic", "orders-dlt").says("the file has desk")
 }
@@ -89,7 +87,7 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 		"--target: to which topics":     {"acls", "--topic", "orders-dlt", "--principal", "User:x"},
 		"--lost needs a pipeline":       {"reopen", "--topic", "orders-dlt", "--lost"},
 		"at least one replay is needed": {"replay", "--topic", "orders-dlt", "--max-replays", "0"},
-		"leave --origin out":            {"plan", "--topic", "orders-dlt", "-f", "p", "--to", "a", "--origin", "b"},
+		"leave --origin out":            {"plan", "--topic", "orders-dlt", "-f", "p.plan", "--to", "a", "--origin", "b"},
 		"--wait needs a pipeline":       {"replays", "--topic", "orders-dlt", "r1", "--wait"},
 		"leave --brokers":               {"list", "-c", "pipeline.yaml", "--topic", "orders-dlt"},
 		"--geojson needs the pipeline":  {"show", "--geojson", "--topic", "orders-dlt", "x"},

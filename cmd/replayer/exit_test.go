@@ -54,8 +54,8 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"replay", "-c", "pipeline.yaml", "--to", "features.dlq"}, "belongs to this pipeline"},
 		{[]string{"plan", "-c", "pipeline.yaml"}, "-f"},
 		{[]string{"plan", "-c", "pipeline.yaml", "-f", "pipeline.yaml"}, "never overwritten"},
-		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p", "--code", "x"}, "--code: a plan says which dead letters go back"},
-		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p", "--to", "t"}, "--to: a plan says"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p.plan", "--code", "x"}, "--code: a plan says which dead letters go back"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p.plan", "--to", "t"}, "--to: a plan says"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "nowhere.jsonl"}, "nowhere.jsonl"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "pipeline.yaml"}, "no plan begins like this"},
 		{[]string{"replays", "-c", "pipeline.yaml", "--wait"}, "id of one replay"},
@@ -71,7 +71,7 @@ func TestExit_2_usage(t *testing.T) {
 func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 	d := newDesk(t, true)
 	closed := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	writePipeline(t, []string{closed.Addr().String()})
+	d.writePipeline([]string{closed.Addr().String()})
 	must.Do(t, closed.Close())
 	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml")
 	lines := strings.Count(d.err.String(), "\n")
@@ -83,7 +83,7 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 
 func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
-	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"replays", "nobody"}, {"audit", "--operations"}} {
+	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p.plan"}, {"replays", "nobody"}, {"audit", "--operations"}} {
 		d.want(cli.ExitNothing, append(args, "-c", "pipeline.yaml")...)
 		expect.That(t, strings.Count(d.err.String(), "\n") == 1 && d.out.Len() == 0, "%v: stderr %q, stdout %q", args, &d.err, &d.out)
 	}
@@ -153,7 +153,7 @@ func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
 		err := json.Unmarshal(d.out.Bytes(), &object)
 		expect.That(t, err == nil && strings.Contains(strings.ReplaceAll(d.out.String(), " ", ""), c.want), "%q: %s (%v)", c.args, &d.out, err)
 	}
-	_, err := os.Stat("plan.jsonl")
+	_, err := os.Stat(d.file("plan.jsonl"))
 	expect.That(t, errors.Is(err, os.ErrNotExist), "an empty plan is left: %v", err)
 }
 
@@ -181,8 +181,8 @@ func TestVersion_needsNeitherFileNorBroker(t *testing.T) {
 
 func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 	d := newDesk(t, false).fill()
-	text := must.Get(os.ReadFile("pipeline.yaml"))(t)
-	must.Do(t, os.WriteFile("other.yaml", text, 0o600))
+	text := must.Get(os.ReadFile(d.file("pipeline.yaml")))(t)
+	d.write("other.yaml", text)
 	for _, c := range []struct {
 		name, env string
 		args      []string
@@ -208,7 +208,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, cli.ExitDone, "v1.2.3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Setenv("SWITCHBACK_CONFIG", c.env)
+			d.t, d.env.ConfigFile = t, c.env
 			d.want(c.code, c.args...).said(c.want)
 		})
 	}
@@ -225,7 +225,7 @@ func TestRewriting_S4_8_refusesWhatCannotBe(t *testing.T) {
 	} {
 		d.want(cli.ExitUsage, with(at, append([]string{"replay"}, args...)...)...).says(want)
 	}
-	own := newDesk(t, false).fill()
+	own := anotherDesk(t, false).fill()
 	own.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--set", "properties.a=1").says("replayer edit")
 	own.want(cli.ExitRefused, "edit", "-c", "pipeline.yaml", "--expr", `value.properties.note = upper("fixed")`).says("can be edited so")
 	own.want(cli.ExitUsage, "edit", "-c", "pipeline.yaml")
@@ -236,10 +236,10 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 	file := []string{"-c", "pipeline.yaml", "--index", "dead.sqlite"}
 	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
 	figures := d.out.String()
-	whole := must.Get(os.ReadFile("dead.sqlite"))(t)
+	whole := must.Get(os.ReadFile(d.file("dead.sqlite")))(t)
 	const page = 16384
 	damaged := append(append(bytes.Clone(whole[:page]), bytes.Repeat([]byte{0x5a}, page)...), whole[2*page:]...)
-	must.Do(t, os.WriteFile("dead.sqlite", damaged, 0o600))
+	d.write("dead.sqlite", damaged)
 	for _, command := range []string{"list", "groups", "stats", "index", "plan -f plan.jsonl", "replay", "discard", "edit --set properties.a=1"} {
 		d.want(cli.ExitRuntime, append(strings.Fields(command), file...)...)
 		said := d.err.String()

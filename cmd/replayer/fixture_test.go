@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -32,9 +36,10 @@ const (
 	bowTie = `{"type":"Feature","id":"%s","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":{}}`
 )
 
-// desk is a broker with dead letters, a pipeline file in the present folder, and a terminal or none.
+// desk is a broker with dead letters, a folder with a pipeline file, and a terminal or none.
 type desk struct {
 	t      *testing.T
+	dir    string
 	env    Env
 	out    bytes.Buffer
 	err    bytes.Buffer
@@ -43,39 +48,73 @@ type desk struct {
 	spring []kgo.RecordHeader // as Spring Kafka writes them
 }
 
+// newDesk makes the desk of a test, which runs beside others.
 func newDesk(t *testing.T, terminal bool) *desk {
 	t.Helper()
-	broker := fakekafka.Start(t, kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit", "features.state", "features.ledger"), kfake.SeedTopics(1, "features.control"))
+	t.Parallel()
+	return anotherDesk(t, terminal)
+}
+
+// anotherDesk makes a desk with a cluster of its own id, since the files of indexes are named for it.
+func anotherDesk(t *testing.T, terminal bool) *desk {
+	t.Helper()
+	broker := fakekafka.Start(t, kfake.ClusterID(rand.Text()), kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit", "features.state", "features.ledger"), kfake.SeedTopics(1, "features.control"))
 	writer := fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	t.Chdir(t.TempDir())
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	writePipeline(t, broker.ListenAddrs())
-	d := &desk{t: t, writer: writer}
+	d := &desk{t: t, dir: t.TempDir(), writer: writer}
+	d.writePipeline(broker.ListenAddrs())
 	d.env = Env{Out: &d.out, Err: &d.err, Terminal: terminal, Width: 140, Version: cli.Build{Version: "v1.2.3", Commit: "0123456789abcdef0123456789abcdef01234567", Go: "go1.26.8", Platform: "linux/amd64"}, Now: func() time.Time { return start }}
 	return d
 }
 
-func writePipeline(t *testing.T, brokers []string) {
-	t.Helper()
+func (d *desk) writePipeline(brokers []string) {
+	d.t.Helper()
 	text := fmt.Sprintf(`pipeline:
   id: features
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
   tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
 kafka: { brokers: [%s] }
 `, strings.Join(brokers, ", "))
-	must.Do(t, os.WriteFile("pipeline.yaml", []byte(text), 0o600))
+	d.write("pipeline.yaml", []byte(text))
+}
+
+// write writes a file of the desk's folder.
+func (d *desk) write(name string, text []byte) {
+	d.t.Helper()
+	must.Do(d.t, os.WriteFile(d.file(name), text, 0o600))
+}
+
+// file is the path of a file in the desk's folder.
+func (d *desk) file(name string) string { return filepath.Join(d.dir, name) }
+
+// here are arguments with the paths of the files that they name, behind an @ or not. A file is known by its ending.
+func (d *desk) here(args ...string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if name := strings.TrimPrefix(arg, "@"); slices.Contains([]string{".yaml", ".json", ".jsonl", ".plan", ".sqlite"}, filepath.Ext(name)) {
+			args[i] = strings.TrimSuffix(arg, name) + d.dir + "/" + name
+		}
+	}
+	return args
 }
 
 func (d *desk) brokers() []string { return d.writer.OptValue(kgo.SeedBrokers).([]string) }
 
-// run executes a command line with a fresh output.
+// run executes a command line in the desk's folder, with a fresh output.
 func (d *desk) run(args ...string) cli.Exit { return d.runIn(d.t.Context(), args...) }
 
 func (d *desk) runIn(ctx context.Context, args ...string) cli.Exit {
 	d.out.Reset()
 	d.err.Reset()
 	d.ran = strings.Join(args, " ")
-	return Run(ctx, d.env, args)
+	env := d.env
+	env.ConfigFile = d.here(env.ConfigFile)[0]
+	code := Run(ctx, env, d.here(args...))
+	for _, b := range []*bytes.Buffer{&d.out, &d.err} {
+		text := strings.ReplaceAll(b.String(), d.dir+"/", "")
+		b.Reset()
+		b.WriteString(text)
+	}
+	return code
 }
 
 // prints fails unless the last command wrote all parts to the standard output.
@@ -138,7 +177,7 @@ func (d *desk) want(code cli.Exit, args ...string) *desk {
 func (d *desk) golden(name string) {
 	d.t.Helper()
 	got := "---- stdout\n" + d.out.String() + "---- stderr\n" + d.err.String()
-	file := filepath.Join(testdata, name+".golden")
+	file := filepath.Join("testdata", name+".golden")
 	if *update {
 		must.Do(d.t, os.WriteFile(file, []byte(got), 0o600))
 	}
@@ -146,14 +185,20 @@ func (d *desk) golden(name string) {
 	expect.That(d.t, got == string(want), "%s differs (go test -update writes it anew)\n got %s\nwant %s", file, got, want)
 }
 
-// testdata is absolute, since tests change their folder.
-var testdata = func() string {
-	dir, err := filepath.Abs("testdata")
+// TestMain gives the commands caches and settings of their own. Most tests wait for brokers, so they need few processors.
+func TestMain(m *testing.M) {
+	testrun.Together(8)
+	home, err := os.MkdirTemp("", "replayer-")
+	for name, value := range map[string]string{"XDG_CACHE_HOME": home, "XDG_CONFIG_HOME": home, "ANNA": "anna-anna-anna-anna-anna"} {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
 	if err != nil {
 		panic(err)
 	}
-	return dir
-}()
+	code := m.Run()
+	_ = os.RemoveAll(home)
+	os.Exit(code)
+}
 
 func (d *desk) put(records ...*kgo.Record) {
 	d.t.Helper()

@@ -33,6 +33,6 @@ func run() int {
 	return int(Run(ctx, Env{
 		Out: os.Stdout, Err: os.Stderr, In: os.Stdin, InTerminal: term.IsTerminal(int(os.Stdin.Fd())), Terminal: terminal, ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())), Width: width,
 		Color:   terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
-		Version: cli.ReadBuild(), Now: time.Now,
+		Version: cli.ReadBuild(), Now: time.Now, ConfigFile: os.Getenv(cli.PipelineFileVariable),
 	}, os.Args[1:]))
 }

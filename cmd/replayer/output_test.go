@@ -25,6 +25,7 @@ import (
 )
 
 func TestOutput_golden(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		code cli.Exit
@@ -249,8 +250,7 @@ func TestStats_S4_7_a_failed_replay_does_not_make_a_letter_younger(t *testing.T)
 		if rebuild { // and by one that reads both at once
 			d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--rebuild")
 		}
-		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml")
-		d.prints(`"oldest_pending":{"id":"0-40-aaaaaaaa","died_at":"2026-11-03T04:04:36.000Z","first_died_at":"2026-11-01T04:05:06.000Z","age_seconds":172800,`)
+		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml").prints(`"oldest_pending":{"id":"0-40-aaaaaaaa","died_at":"2026-11-03T04:04:36.000Z","first_died_at":"2026-11-01T04:05:06.000Z","age_seconds":172800,`)
 		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table").prints("0-40-aaaaaaaa, died 2026-11-01T04:05:06.000Z (2 d 0 h ago), again at 2026-11-03T04:04:36.000Z")
 		d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 	}
@@ -261,9 +261,9 @@ const levelled = `{"type":"Feature","id":"%s","geometry":{"type":"Point","coordi
 // refusedLevels fills the DLQ with features that died of these levels.
 func (d *desk) refusedLevels(levels ...string) {
 	d.t.Helper()
-	text := must.Get(os.ReadFile("pipeline.yaml"))(d.t)
+	text := must.Get(os.ReadFile(d.file("pipeline.yaml")))(d.t)
 	text = append(text, "transform: { unmapped: drop, fields: [{ from: id, to: id, type: string }, { from: level, to: level, type: integer }] }\n"...)
-	must.Do(d.t, os.WriteFile("pipeline.yaml", text, 0o600))
+	d.write("pipeline.yaml", text)
 	var records []*kgo.Record
 	for i, level := range levels {
 		id := fmt.Sprintf("0-%d-aaaaaaaa", i)
@@ -284,8 +284,7 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d := newDesk(t, true)
 	d.env.Width = 80
 	d.refusedLevels(`"12 m"`, `"12 ha"`, `"12 m"`, `"12 m"`, `3`, `"\u001b[31mred"`, `"a"`, `"b"`, `"c"`)
-	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table")
-	d.prints(`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters")
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table").prints(`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters")
 	for line := range strings.Lines(d.out.String()) {
 		n := len([]rune(strings.TrimSuffix(line, "\n")))
 		expect.That(t, n <= 80 && !strings.Contains(line, "\x1b"), "%d characters, or an escape: %q", n, line)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,7 @@ func (a *app) fileArgument(cmd *cobra.Command, args []string) error {
 // choose sets the pipeline file that the command line and the environment mean. None is no error yet: not every command needs one.
 // Flags that name a DLQ by itself mean no file that only the environment names.
 func (a *app) choose(cmd *cobra.Command) error {
-	named := cli.NamedPipelineFile{Argument: a.argument, Environment: os.Getenv(cli.PipelineFileVariable)}
+	named := cli.NamedPipelineFile{Argument: a.argument, Environment: a.env.ConfigFile}
 	if cmd.Flags().Changed("config") {
 		flag := a.configFile
 		named.Flag = &flag

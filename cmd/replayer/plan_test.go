@@ -69,8 +69,7 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	}
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending").counts(4, "\n")
 	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl").says("it puts nothing back. Today's transform refuses 4 dead letters")
-	d.want(cli.ExitRefused, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--including-failing")
-	d.says("replayer replay -c pipeline.yaml --plan plan.jsonl --including-failing --execute")
+	d.want(cli.ExitRefused, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--including-failing").says("replayer replay -c pipeline.yaml --plan plan.jsonl --including-failing --execute")
 	d.want(cli.ExitDone, append(execute, "--including-failing")...).prints("put back       4 into features\n")
 }
 
@@ -89,8 +88,7 @@ func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "-o", "json", "--replay-id", "r1", "--force-version", "--reason", "the newer survey is wrong")
 	d.golden("forced-json")
 	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml").prints("superseded").says("1 of them superseded by newer events")
-	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--all", "--execute")
-	d.says("WARNING: --force-version: will overwrite newer data: 1, forced.")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--all", "--execute").says("WARNING: --force-version: will overwrite newer data: 1, forced.")
 }
 
 // A forced plan is a file that travels: who applies it says so too.
@@ -101,8 +99,7 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--force-version")...)
 	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--reason", "without it")...)
 	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--force-version", "--reason", "x", "--to", "features.audit")...)
-	d.want(cli.ExitDone, plan("-f", "p.jsonl", "--force-version", "--reason", "the newer survey is wrong")...)
-	d.says("p.jsonl --force-version --execute --reason 'the newer survey is wrong'")
+	d.want(cli.ExitDone, plan("-f", "p.jsonl", "--force-version", "--reason", "the newer survey is wrong")...).says("p.jsonl --force-version --execute --reason 'the newer survey is wrong'")
 	apply := func(args ...string) []string {
 		return append([]string{"replay", "-c", "pipeline.yaml", "--plan", "p.jsonl"}, args...)
 	}
@@ -188,10 +185,10 @@ func announcement(t *testing.T, file string) []byte {
 // The trap: the mapping was corrected in the file, all passes in the dry run, and the instances still run the old one.
 func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 	d := newDesk(t, false).fill()
-	deployed := announcement(t, "pipeline.yaml")
-	text := must.Get(os.ReadFile("pipeline.yaml"))(t)
-	must.Do(t, os.WriteFile("pipeline.yaml", append(text, "transform: { fields: [{ from: name, to: title }] }\n"...), 0o600))
-	corrected := announcement(t, "pipeline.yaml")
+	deployed := announcement(t, d.file("pipeline.yaml"))
+	text := must.Get(os.ReadFile(d.file("pipeline.yaml")))(t)
+	d.write("pipeline.yaml", append(text, "transform: { fields: [{ from: name, to: title }] }\n"...))
+	corrected := announcement(t, d.file("pipeline.yaml"))
 
 	leave := d.member("old-1", deployed)
 	d.shows("old-1", "DIFFERENT")

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +24,7 @@ func serving(t *testing.T, d *desk, args ...string) (address string, stop func()
 	env.Out, env.Err = printed, io.Discard
 	ended := make(chan cli.Exit, 1)
 	go func() {
-		ended <- Run(ctx, env, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...))
+		ended <- Run(ctx, env, d.here(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
 		_ = printed.Close()
 	}()
 	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
@@ -95,16 +94,14 @@ func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
 	said := d.err.String()
 	expect.That(t, strings.Contains(said, "--access") && strings.Contains(said, "ssh -L") && d.out.Len() == 0, "%s%s", said, &d.out)
 	d.want(cli.ExitUsage, "serve", "--listen", "127.0.0.1:0")
-	must.Do(t, os.WriteFile("dead.sqlite", []byte(strings.Repeat("no database", 4000)), 0o600))
+	d.write("dead.sqlite", []byte(strings.Repeat("no database", 4000)))
 	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite").says("dead.sqlite is damaged")
 }
 
 // The file says who may look from elsewhere, and is refused with what is wrong in it before anything is served.
 func TestServe_S4_6_for_those_who_may(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
-	t.Setenv("ANNA", "anna-anna-anna-anna-anna")
-	write := func(text string) { must.Do(t, os.WriteFile("access.yaml", []byte(text), 0o600)) }
+	d := newDesk(t, false).fill()
+	write := func(text string) { d.write("access.yaml", []byte(text)) }
 	const people = "people: [{name: anna, role: read, token_env: ANNA}]\n"
 	for text, want := range map[string]string{
 		"url: http://dlq.example\n" + people: "access.yaml:1:6: url: ", "url: http://localhost\npeople: [{name: a, role: read, token_env: NONE}]\n": "NONE is not set",
