@@ -2,14 +2,12 @@ package consumer
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -303,12 +301,9 @@ func TestOrders_S4_12_theTellingEndsWithTheRun(t *testing.T) {
 		o := newOrders(&recorder{})
 		var log bytes.Buffer
 		o.log = slog.New(slog.NewTextHandler(&log, nil))
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { o.run(ctx) })
+		ctx, stop := working(t, o)
 		o.take(ctx, view(1, off(time.Now(), time.Hour)))
-		cancel()
-		wg.Wait()
+		stop()
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		expect.Equal(t, told(&log, "rate gates"), 1, "lines", log.String())

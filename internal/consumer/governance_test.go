@@ -15,10 +15,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	orders "github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -92,6 +92,7 @@ func control(t *testing.T, r *kgo.Record) header.Control {
 // S3-8: marks survive every hop: the tiers, the DLQ, a replay, the output. A violation is never retried (S3-3), is
 // escalated, and stands in a ledger whose chain goes on over restarts. Every retry tells the fields of S3-7.
 func TestGovernance_S3_8_overEveryHop(t *testing.T) {
+	t.Parallel()
 	var failures atomic.Int32
 	failures.Store(2)
 	g := newGoverned(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -146,10 +147,8 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 		ContentHash: c.ContentHash, Care: c.Care, Sovereignty: c.Sovereignty, Lineage: c.Lineage,
 	}
 	again := &kgo.Record{Topic: g.cfg.Source.Topic, Key: sacred.Key, Value: sacred.Value, Headers: replayed.AppendTo(nil)}
-	secret := strings.Repeat("2a", proof.MinKeyBytes)
-	t.Setenv(proof.Variable, secret)
-	keys := must.Get(proof.ParseKeys(secret))(t)
-	keys[0].Sign(again)
+	view := must.Get(orders.Read(t.Context(), []kgo.Opt{kgo.SeedBrokers(g.broker.ListenAddrs()...)}, g.cfg.Topics.Control))(t)
+	view.Keys[0].Sign(again)
 	must.Do(t, g.client.ProduceSync(t.Context(), again).FirstErr())
 	g.run()
 	if n := g.ledger().Entries(); n != 5 || audit.Broken(g.ledger().Verify()) != nil {

@@ -17,17 +17,19 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	orders "github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
@@ -37,7 +39,7 @@ type scene struct {
 	t      *testing.T
 	cfg    *config.Config
 	client *kgo.Client
-	broker *devbroker.Broker
+	broker *kfake.Cluster
 	log    lockedLog // of its consumers
 }
 
@@ -64,11 +66,9 @@ func newScene(t *testing.T, service http.HandlerFunc, file string) *scene {
 	t.Helper()
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
-	broker := must.Get(devbroker.Start(devbroker.Options{}))(t)
-	t.Cleanup(broker.Close)
-	cfg := must.Get(config.Parse("pipeline.yaml", fmt.Appendf(nil, file, broker.Addr(), server.URL), nil))(t)
-	client := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil))))(t)
-	t.Cleanup(client.Close)
+	broker := fakekafka.Start(t)
+	cfg := must.Get(config.Parse("pipeline.yaml", fmt.Appendf(nil, file, broker.ListenAddrs()[0], server.URL), nil))(t)
+	client := fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)))(t)
 	return &scene{t: t, cfg: cfg, client: client, broker: broker}
 }
@@ -196,11 +196,12 @@ func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
 		n := c.Progress().Retried
 		return n == 50, fmt.Sprint(n)
 	})
-	s.broker.Close()
+	s.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Count: -1}) // the client would survive lost connections for a while
 	eventually.Until(ctx, t, "the end of the session", func() (bool, string) {
 		log := s.log.String()
 		return strings.Contains(log, "session ended"), log
 	})
+	s.broker.Close()
 	stop()
 	must.Do(t, <-ended)
 	sum := c.Summary()

@@ -14,11 +14,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
@@ -126,6 +125,15 @@ func newOrders(r *recorder) *orders {
 	}
 }
 
+// working runs orders until they are told to stop.
+func working(t *testing.T, o *orders) (ctx context.Context, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { o.run(ctx) })
+	return ctx, func() { cancel(); wg.Wait() }
+}
+
 // An order that cannot be written for long is tried with growing pauses, and the log says so once a minute.
 func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -133,16 +141,13 @@ func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
 		o := newOrders(r)
 		var log bytes.Buffer
 		o.log = slog.New(slog.NewTextHandler(&log, nil))
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { o.run(ctx) })
+		ctx, stop := working(t, o)
 		synctest.Wait()
 		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
 		time.Sleep(5*time.Minute - time.Second)
 		synctest.Wait()
 		lines := strings.Count(log.String(), "cannot write an order")
-		cancel()
-		wg.Wait()
+		stop()
 		tries := 1<<20 - r.failures
 		expect.That(t, tries >= 15 && tries <= 30, "%d tries in five minutes", tries)
 		expect.That(t, lines == 5, "%d lines in five minutes, want one a minute:\n%s", lines, log.String())
@@ -154,17 +159,14 @@ func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{failures: 2}
 		o := newOrders(r)
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { o.run(ctx) })
+		ctx, stop := working(t, o)
 		synctest.Wait()
 		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
 		o.hold(ctx, time.Now(), control.CodeTransientRate, "and more of it")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		o.take(ctx, view(9, resumedBy("ana")))
-		cancel()
-		wg.Wait()
+		stop()
 		want := []string{"hold", "cannot write", "cannot write", "written", "held for good", "forget counts", "resume"}
 		expect.That(t, slices.Equal(r.did, want), "got  %q\nwant %q", r.did, want)
 	})
@@ -187,16 +189,13 @@ func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 				r.topic.Ordered = 5
 				o := newOrders(r)
 				o.take(t.Context(), view(5, resumedBy("ben")))
-				ctx, cancel := context.WithCancel(t.Context())
-				var wg sync.WaitGroup
-				wg.Go(func() { o.run(ctx) })
+				ctx, stop := working(t, o)
 				o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
 				synctest.Wait()
 				state, held := o.held()
 				expect.That(t, held == (c.held != "") && (!held || state.By == c.held), "held %v by %q, want by %q", held, state.By, c.held)
-				cancel()
+				stop()
 				expect.That(t, slices.Equal(r.did, c.want), "got  %q\nwant %q", r.did, c.want)
-				wg.Wait()
 			})
 		})
 	}
@@ -221,17 +220,14 @@ func TestOrders_S4_1_aQuarantineThatIsOvertakenIsNotWritten(t *testing.T) {
 				o := newOrders(r)
 				o.onBatch = func(id string) { r.note("forget " + id) }
 				o.take(t.Context(), view(5, resumedBy("ben")))
-				ctx, cancel := context.WithCancel(t.Context())
-				var wg sync.WaitGroup
-				wg.Go(func() { o.run(ctx) })
+				ctx, stop := working(t, o)
 				o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
 				synctest.Wait()
 				_, want := c.batches["own"]
 				_, yes := o.quarantined("own")
 				expect.That(t, yes == want, "quarantined %v", yes)
 				o.take(ctx, r.topic) // heard once more: it says nothing new
-				cancel()
-				wg.Wait()
+				stop()
 				expect.That(t, slices.Equal(r.did, c.want), "got  %q\nwant %q", r.did, c.want)
 			})
 		})
@@ -261,9 +257,7 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
 		o := newOrders(r)
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { o.run(ctx) })
+		ctx, stop := working(t, o)
 		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
 		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "and more of it")
 		reason, yes := o.quarantined("own")
@@ -287,8 +281,7 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 		o.deliveredOf("later")
 		_, yes = o.quarantined("own")
 		expect.That(t, !yes, "a batch that was released is quarantined")
-		cancel()
-		wg.Wait()
+		stop()
 		want := []string{"quarantined own", "report 3 of own", "report 5 of other", "report 7 of later"}
 		expect.That(t, slices.Equal(r.did, want), "got %q", r.did)
 	})
@@ -297,12 +290,9 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 // A bounded run that a gate holds with its last record ends as held, even when nobody else can be told.
 func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	broker := must.Get(devbroker.Start(devbroker.Options{}))(t)
-	t.Cleanup(broker.Close)
-	cfg := parse(t, "kafka: { brokers: [\""+broker.Addr()+"\"] }\n")
-	client := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.Addr())))(t)
-	t.Cleanup(client.Close)
-	must.Get(topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)))(t)
+	broker := fakekafka.Start(t)
+	cfg := parse(t, "kafka: { brokers: [\""+broker.ListenAddrs()[0]+"\"] }\n")
+	must.Get(topics.Ensure(t.Context(), kadm.NewClient(fakekafka.Client(t, broker)), topics.Plan(cfg)))(t)
 	c := must.Get(New(cfg, Options{}))(t)
 	c.orders.write = &recorder{failures: 1000}
 	err := c.underOrders(t.Context(), func(context.Context) error {
