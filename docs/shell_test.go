@@ -64,6 +64,7 @@ func emptyBroker(t *testing.T) string {
 func TestBlocks_commands_run(t *testing.T) {
 	all := blocks(t)
 	t.Run("pages", func(t *testing.T) {
+		t.Parallel()
 		for page, found := range byPage(all) {
 			t.Run(page, func(t *testing.T) {
 				t.Parallel()
@@ -78,6 +79,7 @@ func TestBlocks_commands_run(t *testing.T) {
 		}
 	})
 	t.Run("beside the demo", func(t *testing.T) {
+		t.Parallel()
 		demo := newShell(t).on(startDemo(t))
 		runThose(t, all, []string{"demo"}, func(string) shell { return demo })
 	})

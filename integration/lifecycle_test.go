@@ -183,7 +183,9 @@ func TestMetrics_S2_7(t *testing.T) {
 	beside(t, testrun.Fast)
 	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
 	p.places.Script("once", misbehave.Status(503))
-	p.places.Script("gone", misbehave.Status(404))
+	p.places.Script("gone", misbehave.Status(404), misbehave.Status(404))
+	p.send("fine", "gone")
+	p.drain()
 	consumer := p.start("it")
 	address := p.address(consumer)
 	if code, body := p.get(address, "/healthz"); code != http.StatusOK {
@@ -193,22 +195,28 @@ func TestMetrics_S2_7(t *testing.T) {
 		code, body := p.get(address, "/readyz")
 		return code == http.StatusOK, fmt.Sprint(code, " ", body)
 	})
+	p.shows(address, `switchback_dead_letters_pending{pipeline="[^"]+"} 1`)
 	p.send("well", "once", "gone")
-	for _, line := range []string{
+	p.shows(address,
 		`switchback_records_consumed_total{pipeline="[^"]+"} 3`,
 		`switchback_records_delivered_total{pipeline="[^"]+"} 2`,
-		`switchback_records_retried_total{pipeline="[^"]+",tier="` + regexp.QuoteMeta(p.topics.Tiers[0]) + `"} 1`,
+		`switchback_records_retried_total{pipeline="[^"]+",tier="`+regexp.QuoteMeta(p.topics.Tiers[0])+`"} 1`,
 		`switchback_records_dead_lettered_total{category="request",code="http_not_found",pipeline="[^"]+",priority="P4"} 1`,
-		`switchback_dead_letters_pending{pipeline="[^"]+"} 1`,
 		`go_goroutines{pipeline="[^"]+"} \d+`,
-	} {
+	)
+	p.stop(consumer)
+}
+
+// shows waits until a consumer serves these metrics.
+func (p *pipe) shows(address string, lines ...string) {
+	p.t.Helper()
+	for _, line := range lines {
 		whole := regexp.MustCompile("(?m)^" + line + "$")
-		eventually.Until(p.ctx, t, "the metric "+line, func() (bool, string) {
+		eventually.Until(p.ctx, p.t, "the metric "+line, func() (bool, string) {
 			_, body := p.get(address, "/metrics")
 			return whole.MatchString(body), body
 		})
 	}
-	p.stop(consumer)
 }
 
 // get asks the consumer's HTTP server; a failure is an answer with code 0.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -72,5 +73,5 @@ func (a *app) ownDirectory(ctx context.Context, s *replay.Service, c *creating, 
 func (a *app) privileges() string {
 	dlq := a.named.topic
 	return fmt.Sprintf("On a cluster that allows no topics, --state-dir keeps it in a directory of this machine.\nOn a cluster with ACLs this needs: Create, Read and Write on topics with the prefix %s.replayer-; Read on topic %s; Write on transactional id %s; and, to put dead letters back, Write on the topics that they go to.",
-		dlq, dlq, replay.TransactionalID(dlq))
+		dlq, dlq, deadletters.TransactionalID(dlq))
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
 // Targets is where the dead letters of a DLQ without a pipeline go back to.
@@ -57,7 +57,7 @@ func (g *grants) dlqWrites(c *config.Config, to Targets) {
 		}
 		g.add(TransactionalID, Literal, control.TransactionalID(c), Write) // notes on groups
 	}
-	g.add(TransactionalID, Literal, replay.TransactionalID(c.Source.Topic), Write)
+	g.add(TransactionalID, Literal, deadletters.TransactionalID(c.Source.Topic), Write)
 	for _, topic := range to.Topics {
 		g.topic(topic, Write)
 	}

@@ -3,7 +3,7 @@ package acls
 import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -207,7 +207,7 @@ func (g *grants) replayerWrites(c *config.Config) {
 	g.topic(c.Topics.DLQ, Write, Delete)
 	g.topic(c.Topics.DLQStatus, Write)
 	g.topic(c.Topics.Audit, Write)
-	g.add(TransactionalID, Literal, replay.TransactionalID(c.Source.Topic), Write)
+	g.add(TransactionalID, Literal, deadletters.TransactionalID(c.Source.Topic), Write)
 	g.add(Group, Literal, c.Source.Group, Describe) // whether an instance is running that can finish a replay
 	g.exceptOf(Group, c.Source.Group, Describe, Seen)
 	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // reopen --lost: whether a replay still waits

@@ -35,3 +35,7 @@ func WriterOf(dlq header.Position) Writer {
 	}
 	return Operator
 }
+
+// TransactionalID is the transactional id under which every replayer of a source topic writes.
+// That it is the same for all is what makes them fence each other.
+func TransactionalID(source string) string { return "switchback-replayer-" + source }

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/statedir"
 )
@@ -33,10 +34,6 @@ const (
 	// writeTimeouts bounds one transaction, in transaction timeouts, also when the caller has been canceled.
 	writeTimeouts = 3
 )
-
-// TransactionalID is the transactional id under which every replayer of a source topic writes.
-// That it is the same for all is what makes them fence each other.
-func TransactionalID(source string) string { return "switchback-replayer-" + source }
 
 // errLost marks a transaction of which nobody knows how it ended, because the broker did not answer in time.
 // The next one to start settles it.
@@ -73,7 +70,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 		return nil, nil, fmt.Errorf("kafka client: %w", err)
 	}
 	client, err := kgo.NewClient(append(slices.Clip(s.opts),
-		kgo.TransactionalID(TransactionalID(s.cfg.Source.Topic)),
+		kgo.TransactionalID(deadletters.TransactionalID(s.cfg.Source.Topic)),
 		kgo.TransactionTimeout(s.transactionTimeout),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchMaxBytes(int32(min(max(largestRecord, s.maxValue()+1<<20), 1<<30))),
@@ -85,7 +82,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	}
 	if _, _, err := client.ProducerID(ctx); err != nil {
 		client.Close()
-		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(kafka.DeniedTransactionalID(TransactionalID(s.cfg.Source.Topic), err)))
+		return nil, nil, fmt.Errorf("take over transactional id %s: %w", deadletters.TransactionalID(s.cfg.Source.Topic), named(kafka.DeniedTransactionalID(deadletters.TransactionalID(s.cfg.Source.Topic), err)))
 	}
 	w := &writer{service: s, client: client, written: map[partition]int64{}}
 	st, err := w.takeOver(ctx, op)
@@ -180,7 +177,7 @@ func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *st
 		// undo nothing, but it would take the id back from a replayer that started meanwhile. The next
 		// one to start, or the broker after the transaction's timeout, settles it.
 		w.undecided = true
-		return nil, w.timedOut(fmt.Errorf("commit a replay transaction: %w", named(kafka.DeniedTransactionalID(TransactionalID(w.service.cfg.Source.Topic), err))), began)
+		return nil, w.timedOut(fmt.Errorf("commit a replay transaction: %w", named(kafka.DeniedTransactionalID(deadletters.TransactionalID(w.service.cfg.Source.Topic), err))), began)
 	}
 	return nil, nil
 }
@@ -219,7 +216,7 @@ func (w *writer) produce(ctx context.Context, e *encoded, apart bool) (*staged, 
 	if apart {
 		most = 0
 	}
-	f := newDelivery(TransactionalID(w.service.cfg.Source.Topic), w.written)
+	f := newDelivery(deadletters.TransactionalID(w.service.cfg.Source.Topic), w.written)
 	w.send(ctx, f, nil, e.opening)
 	for i := range e.staged {
 		records, err := e.letter(i)
