@@ -130,6 +130,9 @@ func (t *table) special(name string) bool {
 
 func (t *table) mustHaveValue(c column, named bool) Mismatch {
 	fix := t.alter("alter column %s drop not null", quote(c.Name))
+	if !named && c.Default {
+		fix = "name the column in sink.postgis.keep_columns, so that the database gives its value"
+	}
 	if !named && !t.expected.others {
 		return Mismatch{c.Name, "must have a value, and the mapping gives none", fix, ReachAll}
 	}

@@ -18,7 +18,7 @@ type column struct {
 	Made     bool   // by the database: generated, or an identity of its own
 	Unique   bool   // alone in a unique index that can decide a conflict
 	NotNull  bool
-	Default  bool
+	Default  bool       // the database has a value for a row that names none: a default, or an identity
 	Parts    bool       // of others: an array, a composite
 	Inside   []string   // the names of the types that values consist of: Type itself, that of an array's elements, of a range's bounds
 	values   *valueType // what values consist of, with the members of composites
@@ -48,7 +48,7 @@ from (select to_regclass($1) as oid) c`
 const askColumns = `
 select a.attname, b.typname, format_type(b.oid, -1), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
 	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
-	a.attnotnull, a.atthasdef, coalesce(col_description(a.attrelid, a.attnum), ''), b.typcategory in ('A', 'C'), inside.names, inside.parts,
+	a.attnotnull, a.atthasdef or a.attidentity <> '', coalesce(col_description(a.attrelid, a.attnum), ''), b.typcategory in ('A', 'C'), inside.names, inside.parts,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_srid(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_dims(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_type(a.atttypmod), '') else '' end,
