@@ -183,11 +183,13 @@ func (o *Opener) rowGeoJSON(f *transform.Feature, v transform.Value, path string
 	return o.geometryObject(f, text, path)
 }
 
-// structOf takes Debezium's geometry struct apart.
+// structOf takes Debezium's geometry struct apart. It refuses half a point, which is no absent geometry.
 func structOf(v transform.Value, path string) (transform.Value, int32, error) {
 	wkb, found := v.Member("wkb")
-	if !found {
-		return v, 0, fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no struct of srid and wkb", "name its form in source.row.geometry_format")
+	x, _ := v.Member("x")
+	y, _ := v.Member("y")
+	if !found || wkb.IsNull() && !(x.IsNull() && y.IsNull()) {
+		return v, 0, fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no struct of srid and wkb, or of the numbers x and y", "name its form in source.row.geometry_format")
 	}
 	srid, err := structSRID(v, path)
 	return wkb, srid, err
