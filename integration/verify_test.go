@@ -143,7 +143,10 @@ func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
 	p.failing(1, "a-0")
 	p.send(ids("a", 10)...)
+	many := make([]kgo.RecordHeader, 10_000) // which the pipeline's own come on top of
+	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("many"), Value: []byte(featureAt("many", 1)), Headers: many}, &kgo.Record{Topic: p.topics.Source, Key: []byte("bad"), Value: []byte("{"), Headers: many})
 	p.drain()
+	p.proves(t, 0, "proven")
 	outputs := p.read(p.topics.Output)
 	again := *outputs[3]
 	from := value(&again, "switchback-source")
@@ -164,4 +167,17 @@ func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
 	p.deleteAll(p.topics.Output)
 	s = p.proves(t, 0, "unknown")
 	expect.That(t, len(s.Unknowns) == 1 && s.Unknowns[0].Topic == p.topics.Output && s.Unknowns[0].Reason == "retention" && s.All["unknown"] != 0, "%+v", s)
+}
+
+// S4-14: records that were delivered, or wait, before a lost state topic was adopted are where they were.
+func TestVerify_S4_14_afterALostMemoryIsAdopted(t *testing.T) {
+	beside(t, testrun.Fast)
+	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()
+	p.failing(2, "waits")
+	waiting := p.leaveWaiting("waits", ids("a", 40)...)
+	must.Do(t, p.log.Delete(p.ctx, p.topics.Source+".state"))
+	p.does("topics", "ensure")
+	p.does("topics", "adopt", "--execute")
+	s := p.proves(t, 0, "proven")
+	expect.That(t, s.All["delivered"] == 40 && s.All["waiting"] == int64(waiting), "%v", s.All)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -27,6 +28,8 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 	elevenths := `{"type":"Polygon","coordinates":[[[995004,99833],[783077,621925],[322528,946560],[-240421,970669],[-727038,686597],[-982826,184536],[-926573,-376115],[-576140,-817351],[-42787,-999084],[504151,-863615],[891025,-453955],[995004,99833]]]}`
 	aleutians := `{"type":"Polygon","coordinates":[[[-1774898,511600],[-1764898,510600],[-1764398,516600],[-1764898,521600],[-1774898,521600],[-1774898,511600]]]}`
 	zealand := `{"type":"Polygon","coordinates":[[[2112321.624,5554965.36],[2197776.667,5548706.563],[2202139.621,5604274.437],[2116054.977,5610513.544],[2112321.624,5554965.36]]]}`
+	plain := `{"type":"Polygon","coordinates":[[[3000000,-1000000],[4000000,-1000000],[4000000,1000000],[3000000,1000000],[3000000,-1000000]]]}`
+	parcel := `{"type":"Polygon","coordinates":[[[819689,8140048],[819889,8140048],[819899,8140148],[819889,8140248],[819689,8140248],[819689,8140048]]]}`
 	wide := `{"type":"Polygon","coordinates":[[[-18900000,0],[18900000,0],[18900000,100000],[-18900000,100000],[-18900000,0]]]}`
 	for _, c := range []struct {
 		name, source, geometry string
@@ -43,6 +46,9 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 		{"touches_cut", "EPSG:32760", touches, AntimeridianCut, "", `[[[179.99,-16.8],[180,-16.8],[180,-16.3],[179.99,-16.3],[179.99,-16.8]]]`, ""},
 		{"pole_cut", "EPSG:3031", pole, AntimeridianCut, "", `[-180,-90],[180,-90],[180,-80.815265]`, ""},
 		{"pole_ignored", "EPSG:3031", pole, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
+		{"five_corners_cut", "EPSG:32760", parcel, AntimeridianCut, "", `"MultiPolygon"`, ""},
+		{"plain_cut", "EPSG:3832", plain, AntimeridianCut, "", `"MultiPolygon"`, ""},
+		{"plain_ignored", "EPSG:3832", plain, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
 		{"hole_cut", "EPSG:3832", hole, AntimeridianCut, "", `"MultiPolygon"`, ""},
 		{"hole_ignored", "EPSG:3832", hole, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
 		{"pole_of_eleven_corners_cut", "EPSG:3031", elevenths, AntimeridianCut, "", `[-180,-90],[180,-90]`, ""},
@@ -71,7 +77,7 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 	})
 	t.Run("declared", func(t *testing.T) {
 		rules := GeometryRules{DeclaredCRS: DeclaredUse, Antimeridian: AntimeridianCut}
-		record := `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:32760"}},"geometry":` + fiji + `,"properties":null}`
+		record := `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:3832"}},"geometry":` + plain + `,"properties":null}`
 		got, _, err := applied(t, Config{Geometry: rules}, record)
 		expect.That(t, err == nil && strings.Contains(got, `"MultiPolygon"`), "got %s, %v", got, err)
 	})
@@ -103,7 +109,7 @@ func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
 			}
 			want, err := repair.Cut(t.Context(), orb.Polygon{degrees}, nil, tr.repairLimits())
 			must.Do(t, err)
-			a, b := flatArea(out.Geometry.Shape), flatArea(want.Shape)
+			a, b := planar.Area(out.Geometry.Shape), planar.Area(want.Shape)
 			must.That(t, math.Abs(a-b) <= 1e-6*b, "%s %v has an area of %v and is written with %v: %v", name, degrees, b, a, out.Geometry.Shape)
 		}
 	}
@@ -120,29 +126,6 @@ func starAround(random *rand.Rand, lat float64) orb.Ring {
 		ring = append(ring, orb.Point{wrapped(middle[0] + r*math.Cos(angle)), middle[1] + r*math.Sin(angle)})
 	}
 	return append(ring, ring[0])
-}
-
-// flatArea is the area in square degrees of polygons that jump nowhere.
-func flatArea(shape orb.Geometry) float64 {
-	switch shape := shape.(type) {
-	case orb.Polygon:
-		area := 0.0
-		for i, ring := range shape {
-			if part := math.Abs(doubledArea(ring)) / 2; i == 0 {
-				area = part
-			} else {
-				area -= part
-			}
-		}
-		return area
-	case orb.MultiPolygon:
-		area := 0.0
-		for _, polygon := range shape {
-			area += flatArea(polygon)
-		}
-		return area
-	}
-	return math.NaN()
 }
 
 // S0-8: where no valid geometry on the grid is left, the valid one is written unrounded, with the reason.

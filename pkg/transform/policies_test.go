@@ -276,6 +276,8 @@ func TestRepair_S0_8(t *testing.T) {
 			"repaired ring_not_simple near 1 1 (/geometry/coordinates/0), area 0 to 2"},
 		{"ring_that_touches_itself_inside", `{"type":"Polygon","coordinates":[[[0,0],[8,0],[4,4],[2,2],[6,2],[4,4],[8,8],[0,8],[0,0]]]}`, "", "ring_not_simple"},
 		{"polygons_overlap", `{"type":"MultiPolygon","coordinates":[[` + square + `],[[[5,5],[15,5],[15,6],[5,6],[5,5]]]]}`, "", "area 91 to 87"},
+		{"squares_in_a_ring", `{"type":"MultiPolygon","coordinates":[[[[0,0.2],[0.25,0.2],[0.25,0.45],[0,0.45],[0,0.2]]],[[[0.2,0],[0.45,0],[0.45,0.25],[0.2,0.25],[0.2,0]]],[[[0.2,0.2],[0.45,0.2],[0.45,0.45],[0.2,0.45],[0.2,0.2]]],[[[0.2,0.4],[0.45,0.4],[0.45,0.65],[0.2,0.65],[0.2,0.4]]],[[[0.4,0.2],[0.65,0.2],[0.65,0.45],[0.4,0.45],[0.4,0.2]]]]}`, "", "area 0.3125 to 0.2625"},
+		{"tangled", `{"type":"MultiPolygon","coordinates":[[[[7,6],[6,1],[7,7],[7,4],[7,4],[0,5],[2,1],[4,3],[7,6]]],[[[7,3],[5,0],[7,1],[1,5],[7,3]]],[[[6,0],[7,4],[4,5],[2,0],[0,0],[1,6],[6,1],[2,5],[5,4],[5,5],[6,0]]]]}`, "", "area 19.5 to 23.82112910853"},
 		{"a_hole_that_collapses", `{"type":"Polygon","coordinates":[` + square + `,[[1,1],[2,2],[1,1],[2,2],[1,1]]]}`, `{"type":"Polygon","coordinates":[` + square + `]}`,
 			"area 81 to 81, nothing left of /geometry/coordinates/1"},
 		{"a_line_of_several", `{"type":"MultiLineString","coordinates":[[[0,0],[1,1]],[[2,2],[2,2]]]}`, `{"type":"MultiLineString","coordinates":[[[0,0],[1,1]]]}`,
