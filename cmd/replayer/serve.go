@@ -18,9 +18,9 @@ func (a *app) serve() *cobra.Command {
 	f := serveFlags{reading: reading{background: true}}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Answer the questions about dead letters over HTTP",
-		Long: `Answer over HTTP what stats, groups, list, show, replays and audit print, in the same JSON, until you stop it.
-A browser shows it as pages, and /api/openapi.json describes it. With --allow-changes the pages also put dead letters back,
+		Short: "Open the web console: look, group, fix and replay",
+		Long: `Serve the console: groups, a map, single dead letters, replays and the audit trail as pages in a browser, until you stop it.
+The same answers are there as JSON, and /api/openapi.json describes them. With --allow-changes the pages also put dead letters back,
 discard, escalate, reopen and edit them, pause and cancel jobs, undo operations, in the name of --actor or of who signed in.
 
 Without --access everybody at this machine reaches it, and nobody else. FILE says who may from elsewhere: people with tokens, or
