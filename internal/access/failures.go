@@ -24,10 +24,6 @@ type failures struct {
 	from map[string]*rate.Limiter
 }
 
-func newFailures(now func() time.Time) *failures {
-	return &failures{now: now, from: map[string]*rate.Limiter{}}
-}
-
 // mayTry reports whether another token of an address is looked at.
 func (f *failures) mayTry(address string) bool {
 	f.mu.Lock()

@@ -16,6 +16,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/time/rate"
 )
 
 // Identity is who sends a request.
@@ -110,7 +112,7 @@ func New(c *File, now func() time.Time, log *slog.Logger) (*Gate, error) {
 }
 
 func newGate(now func() time.Time, log *slog.Logger) *Gate {
-	g := &Gate{roles: map[string]Role{}, tokens: map[[sha256.Size]byte]string{}, sessions: map[string]session{}, now: now, log: log, failures: newFailures(now)}
+	g := &Gate{roles: map[string]Role{}, tokens: map[[sha256.Size]byte]string{}, sessions: map[string]session{}, now: now, log: log, failures: &failures{now: now, from: map[string]*rate.Limiter{}}}
 	_, _ = rand.Read(g.formKey[:]) // it ends the program rather than fail
 	return g
 }
@@ -218,27 +220,23 @@ func (g *Gate) bearer(r *http.Request) (Identity, error) {
 	if !is {
 		return Identity{}, denied(NotSignedIn, "send Authorization: Bearer and your token")
 	}
-	name, err := g.holder(r, token)
-	if err != nil {
-		return Identity{}, err
-	}
-	return g.as(Identity{Name: name, Role: g.roles[name]})
+	return g.holder(r, token)
 }
 
 // holder returns whose token it is. An address that sends wrong ones is refused for a while.
-func (g *Gate) holder(r *http.Request, token string) (string, error) {
+func (g *Gate) holder(r *http.Request, token string) (Identity, error) {
 	from := r.RemoteAddr
 	if addr, err := netip.ParseAddrPort(from); err == nil {
 		from = household(addr.Addr())
 	}
 	if !g.failures.mayTry(from) {
-		return "", denied(TooMany, "too many wrong tokens came from this address; try again in a minute")
+		return Identity{}, denied(TooMany, "too many wrong tokens came from this address; try again in a minute")
 	}
 	name, ok := g.tokens[sha256.Sum256([]byte(token))]
 	if !ok {
 		g.failures.note(from)
 		g.log.Warn("a token was refused", "from", from)
-		return "", denied(NotSignedIn, "nobody has this token")
+		return Identity{}, denied(NotSignedIn, "nobody has this token")
 	}
-	return name, nil
+	return g.as(Identity{Name: name, Role: g.roles[name]})
 }
