@@ -110,7 +110,12 @@ func (c *Console) Handler() http.Handler {
 	}
 	for path, kind := range assets() {
 		text, _ := pageFiles.ReadFile("page" + path) // a missing one is no answer, which every page's test would see
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, kind, text) })
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			if kind == fontType {
+				w.Header().Set("Cache-Control", "max-age=86400")
+			}
+			send(w, http.StatusOK, kind, text)
+		})
 	}
 	mux.HandleFunc("/api/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		send(w, http.StatusOK, "application/json", c.openAPI)

@@ -27,13 +27,16 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-//go:embed page/*.html page/*.css page/*.js page/world.txt
+//go:embed page/*.html page/*.css page/*.js page/*.woff2 page/world.txt
 var pageFiles embed.FS
+
+// fontType is the type of the font, which browsers keep, since it stays as it is.
+const fontType = "font/woff2"
 
 // assets are the files that pages load, and their types. They say nothing of dead letters.
 func assets() map[string]string {
 	const script = "text/javascript; charset=utf-8"
-	return map[string]string{"/style.css": "text/css; charset=utf-8", "/live.js": script, "/keys.js": script, "/draw.js": script, "/world.txt": "text/plain; charset=utf-8"}
+	return map[string]string{"/style.css": "text/css; charset=utf-8", "/live.js": script, "/keys.js": script, "/draw.js": script, "/world.txt": "text/plain; charset=utf-8", "/inter.woff2": fontType}
 }
 
 // How many milliseconds a page waits before it is brought up to date.
