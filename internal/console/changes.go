@@ -229,6 +229,9 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	if err := o.Ramp.Check(); err != nil {
 		return usage("%w", err)
 	}
+	if a := w.act(d.id); a != nil {
+		wait(ctx, a.done) // the control topic has the end of an operation before this process has ended with it
+	}
 	w.mu.Lock()
 	d.used = true
 	w.mu.Unlock()

@@ -47,7 +47,8 @@ func (c *Console) errorOf(err error) (ErrorBody, int) {
 		return ErrorBody{Code: cmp.Or(own.code, own.exit.Word()), Message: own.text, Exit: own.exit}, cmp.Or(own.status, own.exit.HTTPStatus())
 	}
 	if d, ok := errors.AsType[*access.Denied](err); ok {
-		return ErrorBody{Code: string(d.Reason), Message: d.Error(), Exit: cli.ExitRefused}, statusOf(d.Reason)
+		special := map[access.Reason]int{access.NotSignedIn: http.StatusUnauthorized, access.TooMany: http.StatusTooManyRequests}
+		return ErrorBody{Code: string(d.Reason), Message: d.Error(), Exit: cli.ExitRefused}, cmp.Or(special[d.Reason], http.StatusForbidden)
 	}
 	exit, said := c.explain(err)
 	message := said.Error()
@@ -55,11 +56,6 @@ func (c *Console) errorOf(err error) (ErrorBody, int) {
 		exit, message = cli.ExitRuntime, fmt.Sprintf("no answer within %s: choose fewer dead letters, with since or group, or try again; %v", answerTimeout, err)
 	}
 	return ErrorBody{Code: exit.Word(), Message: message, Exit: exit}, exit.HTTPStatus()
-}
-
-func statusOf(reason access.Reason) int {
-	special := map[access.Reason]int{access.NotSignedIn: http.StatusUnauthorized, access.TooMany: http.StatusTooManyRequests}
-	return cmp.Or(special[reason], http.StatusForbidden)
 }
 
 // refuse answers with an error in JSON.

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,6 +51,8 @@ const (
 	pageRows   = 50       // dead letters on a page
 	pageValues = 12       // refused values of a group on a page
 	shownValue = 64 << 10 // bytes of a value that a page shows
+	shownBytes = 1 << 10  // of a value, as numbers
+	shownLine  = 8 << 10  // characters of a message or header: a browser takes seconds to break a word of 50,000
 	drawnShape = 512 << 10
 )
 
@@ -180,12 +184,23 @@ func (c *Console) letterPage(ctx context.Context, q query) (page, error) {
 		return page{}, err
 	}
 	out := c.blank("/", of.Letter.ID)
-	out.Fresh, out.Letter = of.Fresh, &of.Letter
+	out.Fresh, out.Letter, out.State = of.Fresh, &of.Letter, c.state(ctx)
 	out.Shape, out.Repaired = shapeOf(of.Letter.Feature), shapeOf(of.Letter.Repaired)
 	if of.Letter.Value != nil {
 		out.Value = mark(*of.Letter.Value, cmp.Or(of.Letter.Refused, &replay.Refused{}).Path)
 	}
 	return out, nil
+}
+
+// hexDump writes the first bytes of a value as numbers.
+func hexDump(l *dlq.DetailJSON) string {
+	var value []byte
+	if l.Value != nil {
+		value = []byte(*l.Value)
+	} else if l.ValueBase64 != nil {
+		value, _ = base64.StdEncoding.DecodeString(*l.ValueBase64) // it was encoded for this answer
+	}
+	return hex.Dump(value[:min(len(value), shownBytes)])
 }
 
 // shapeOf returns the geometry of a feature, as far as a browser can draw it.
@@ -264,8 +279,9 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, show
 // words are the functions of the template. Text of records is cleaned: a change of direction could make it read otherwise.
 func (c *Console) words() template.FuncMap {
 	return template.FuncMap{
-		"line":  func(text string) string { return cli.CleanText(text, cli.OneLine) },
+		"line":  func(text string) string { return cli.CutText(cli.CleanText(text, cli.OneLine), shownLine) },
 		"path":  url.PathEscape,
+		"hex":   hexDump,
 		"count": thousands, "count64": func(n int64) string { return thousands(int(n)) },
 		"keep":     func(text string) string { return cli.CleanText(strings.ToValidUTF8(text, "\uFFFD"), cli.KeepLines) },
 		"text":     func(encoded json.RawMessage) string { return string(encoded) },
