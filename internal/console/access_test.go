@@ -25,9 +25,14 @@ import (
 
 const annasToken, bobsToken = "anna-anna-anna-anna-anna", "bob-bob-bob-bob-bob-bob-"
 
-// gateOf returns the gate of a file.
+// gateOf returns the gate of a file, in which anna, bob and eve name the files with their tokens.
 func gateOf(t *testing.T, text string) *access.Gate {
 	t.Helper()
+	for name, token := range map[string]string{"anna": annasToken, "bob": bobsToken, "eve": evesToken} {
+		file := filepath.Join(t.TempDir(), name)
+		must.Do(t, os.WriteFile(file, []byte(token), 0o600))
+		text = strings.ReplaceAll(text, "token_file: "+name, "token_file: "+file)
+	}
 	a := must.Get(access.Parse("access.yaml", []byte(text)))(t)
 	return must.Get(access.New(a, time.Now, slog.New(slog.DiscardHandler)))(t)
 }
@@ -35,8 +40,6 @@ func gateOf(t *testing.T, text string) *access.Gate {
 // withAccess starts a console for the people of a file. Of the tokens, anna may replay, and bob may look.
 func withAccess(t *testing.T, text string, letters int) *operator {
 	t.Helper()
-	t.Setenv("ANNA", annasToken)
-	t.Setenv("BOB", bobsToken)
 	o := newOperator(t, letters)
 	o.stop()
 	o.begin = func() *access.Gate { return gateOf(t, text) }
@@ -44,7 +47,7 @@ func withAccess(t *testing.T, text string, letters int) *operator {
 	return o
 }
 
-const tokenFile = "url: http://127.0.0.1:8480\npeople: [{name: anna, role: replay, token_env: ANNA}, {name: bob, role: read, token_env: BOB}]\n"
+const tokenFile = "url: http://127.0.0.1:8480\npeople: [{name: anna, role: replay, token_file: anna}, {name: bob, role: read, token_file: bob}]\n"
 
 // signIn signs in as a browser does, and returns the page that it leads to.
 func (o *operator) signIn(token, to string) *httptest.ResponseRecorder {
@@ -59,9 +62,8 @@ func (o *operator) signIn(token, to string) *httptest.ResponseRecorder {
 func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
 	o := withAccess(t, tokenFile, 2)
 	for _, path := range []string{"/", "/letters/id-a", "/map", "/audit", "/change?verb=discard", "/nowhere"} {
-		if w := o.get(path); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/sign-in?to="+url.QueryEscape(path) || strings.Contains(w.Body.String(), "crosses") {
-			t.Errorf("%s: %d %s %s", path, w.Code, w.Header().Get("Location"), w.Body)
-		}
+		w := o.get(path)
+		expect.That(t, w.Code == http.StatusSeeOther && w.Header().Get("Location") == "/sign-in?to="+url.QueryEscape(path) && !strings.Contains(w.Body.String(), "crosses"), "%s: %d %s", path, w.Code, w.Body)
 	}
 	for _, path := range []string{"/api/letters", "/api/letters/id-a/value", "/api/openapi.json", "/api/nowhere"} {
 		w := o.get(path)
@@ -73,16 +75,13 @@ func TestAccess_S4_6_nobody_looks_without_signing_in(t *testing.T) {
 	}
 	page := o.see("/sign-in?to=/audit")
 	expect.That(t, !strings.Contains(page, "features") && strings.Contains(page, `value="/audit"`), "%v", page)
-	if w := o.signIn("wrong", "/audit"); w.Code != http.StatusUnauthorized || !strings.Contains(w.Body.String(), "nobody has this token") || !strings.Contains(w.Body.String(), `value="/audit"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	says(t, o.signIn("wrong", "/audit"), http.StatusUnauthorized, "nobody has this token", `value="/audit"`)
 	for to, want := range map[string]string{
 		"/audit?since=7d": "/audit?since=7d", "": "/", "//elsewhere.example": "/", "https://elsewhere.example/": "/", `/\elsewhere.example`: "/", "audit": "/", "/\nx": "/", "javascript:x": "/",
 		"///elsewhere.example": "/",
 	} {
-		if w := o.signIn(annasToken, to); w.Code != http.StatusSeeOther || w.Header().Get("Location") != want {
-			t.Errorf("%q leads to %d %q", to, w.Code, w.Header().Get("Location"))
-		}
+		w := o.signIn(annasToken, to)
+		expect.That(t, w.Code == http.StatusSeeOther && w.Header().Get("Location") == want, "%q leads to %d %q", to, w.Code, w.Header().Get("Location"))
 	}
 	r := o.posting("/sign-in", url.Values{"secret": {annasToken}})
 	r.Header.Set("Origin", "http://elsewhere.example")
@@ -109,8 +108,7 @@ func TestAccess_S4_6_roles(t *testing.T) {
 	for path, form := range map[string]url.Values{
 		"/change": with(form(o.see("/")), "verb", "discard", "filter", `{"ids":["id-a"]}`, "expect", "1", "reason", "x"), "/dry-run": good, "/undo/x": good, "/replays/x/cancel": good,
 	} {
-		w := o.send(path, form)
-		expect.That(t, w.Code == http.StatusForbidden && strings.Contains(w.Body.String(), "bob may not change"), "POST %s: %d %s", path, w.Code, w.Body)
+		says(t, o.send(path, form), http.StatusForbidden, "bob may not change")
 	}
 	expect.Equal(t, o.ask(o.posting("/change?verb=discard", nil)).Code, http.StatusForbidden)
 	o.cookie = annas
@@ -123,11 +121,10 @@ func TestAccess_S4_6_roles(t *testing.T) {
 	r := request("/api/letters")
 	r.Header.Set("Authorization", "Bearer "+bobsToken)
 	expect.Equal(t, o.ask(r).Code, http.StatusOK, "a program with bob's token")
-	w := o.send("/sign-out", form(o.see("/")))
-	expect.That(t, w.Code == http.StatusSeeOther, "%d %s", w.Code, w.Body)
+	says(t, o.send("/sign-out", form(o.see("/"))), http.StatusSeeOther)
 	expect.Equal(t, o.send("/change", good).Code, http.StatusUnauthorized, "after the sign-out")
 	r.URL.RawQuery = "status=discarded"
-	w = o.ask(r)
+	w := o.ask(r)
 	expect.That(t, strings.Contains(w.Body.String(), `"total":1`), "what was changed: %s", w.Body)
 }
 
@@ -196,7 +193,7 @@ func TestAccess_S4_6_over_TLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem")
 	writeKeyPair(t, made.TLS.Certificates[0], cert, key)
-	o := withAccess(t, "url: https://example.com\ntls: {cert_file: "+cert+", key_file: "+key+"}\npeople: [{name: anna, role: replay, token_env: ANNA}]\n", 1)
+	o := withAccess(t, "url: https://example.com\ntls: {cert_file: "+cert+", key_file: "+key+"}\npeople: [{name: anna, role: replay, token_file: anna}]\n", 1)
 	client := made.Client()
 	at := strings.TrimPrefix(listening(o.desk), "http://")
 	ask := func(version uint16) (*http.Response, error) {
@@ -221,12 +218,11 @@ func TestAccess_S4_6_over_TLS(t *testing.T) {
 
 // In a browser: a link that a colleague sent, a wrong token, the right one, a change, the sign-out.
 func TestBrowser_S4_6_signs_in_and_out(t *testing.T) {
-	browser := chromium.Start(t)
 	o := withAccess(t, tokenFile, 2)
 	address := listening(o.desk, func(address string) {
 		o.console.gate = gateOf(t, strings.Replace(tokenFile, "http://127.0.0.1:8480", address, 1))
 	})
-	p := browser.Open(address+"/letters/id-a", 1280, 800)
+	p := chromium.Start(t).Open(address+"/letters/id-a", 1280, 800)
 	p.AwaitText("Your token")
 	p.Type("input[name=secret]", "not-this-one")
 	p.ClickOn("main button")
@@ -299,9 +295,8 @@ func TestGuard_S4_6_works_on_so_many_requests_at_once(t *testing.T) {
 		d.console.slots <- struct{}{}
 	}
 	w := d.get("/api/stats")
-	if said := d.refused(w, http.StatusTooManyRequests); said.Code != "busy" || w.Header().Get("Retry-After") == "" {
-		t.Errorf("%+v, %v", said, w.Header())
-	}
+	said := d.refused(w, http.StatusTooManyRequests)
+	expect.That(t, said.Code == "busy" && w.Header().Get("Retry-After") != "", "%+v, %v", said, w.Header())
 	<-d.console.slots
 	read[StatsAnswer](d, "/api/stats")
 	expect.That(t, len(d.console.slots) == maxRequests-1, "%d requests are counted", len(d.console.slots))

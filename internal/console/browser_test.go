@@ -2,8 +2,10 @@ package console
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
@@ -40,11 +43,10 @@ func listening(d *desk, first ...func(address string)) string {
 
 // An operator looks: what waits, which group is the largest, for which values, one dead letter of it, what was done to it.
 func TestBrowser_S4_6_looks_from_home_to_a_dead_letter(t *testing.T) {
-	browser := chromium.Start(t)
 	other := func(c *header.Control) { c.ErrorCode, c.ErrorMessage = "lookup_miss", "no such code" }
 	long := "P-b" + strings.Repeat(" of the cadastre", 20)
 	d := newDesk(t, letter("a", 0), letter("b", 1, other, func(c *header.Control) { c.FeatureID = long }), letter("c", 2, other), replaying("c", "fix-1"), event("c", "fix-1", 3))
-	p := browser.Open(listening(d)+"/", 1280, 800)
+	p := chromium.Start(t).Open(listening(d)+"/", 1280, 800)
 	p.AwaitText("2 pending dead letters · 2 groups in all")
 	p.Click("lookup_miss")
 	p.AwaitText("Dead letters: 2")
@@ -104,13 +106,12 @@ func consuming(d *desk) {
 // An operator's whole work by clicks: choose a group, a dry run, a replay with a canary that the running pipeline judges, its outcome; then a
 // discard that is taken back.
 func TestBrowser_S4_6_S4_8_replays_with_a_canary_and_undoes_a_discard(t *testing.T) {
-	browser := chromium.Start(t)
 	o := newOperator(t, 0)
 	o.passing(30)
 	d := o.desk
 	d.put(letter("crossed-1", 50), letter("crossed-2", 51))
 	consuming(d)
-	p := browser.Open(listening(d)+"/", 1280, 900)
+	p := chromium.Start(t).Open(listening(d)+"/", 1280, 900)
 	p.AwaitText("An instance runs, and nobody paused it.")
 	p.Click("timeout")
 	p.AwaitText("Dead letters: 30")
@@ -155,7 +156,6 @@ func hostileTexts() []string {
 }
 
 func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
-	browser := chromium.Start(t)
 	d := newDesk(t)
 	texts := hostileTexts()
 	for i, text := range texts {
@@ -171,7 +171,7 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 		}
 	}
 	address := listening(d)
-	p := browser.Open(address+"/", 1024, 800)
+	p := chromium.Start(t).Open(address+"/", 1024, 800)
 	paths := []string{"/", "/?order=newest", "/replays", "/audit"}
 	for i := range texts {
 		paths = append(paths, fmt.Sprintf("/letters/id-%d", i))
@@ -192,4 +192,35 @@ func TestBrowser_S4_6_hostile_payloads_are_text(t *testing.T) {
 	}
 	log := p.Log()
 	expect.That(t, len(log) <= 0, "the console of the browser is not empty: %.3000s", strings.Join(log, "\n"))
+}
+
+// A million dead letters: the first page and the map are painted with the exact number, also while the index has the oldest of them alone. So
+// they are made of counts, and no request of theirs reads every dead letter.
+func TestBrowser_S4_6_paints_a_million_dead_letters(t *testing.T) {
+	testrun.Nightly(t)
+	d := newDesk(t)
+	for part := range 20 {
+		var records []*kgo.Record
+		for i := range 50_000 {
+			records = append(records, letter(fmt.Sprintf("%d-%d", part, i), i%3600))
+		}
+		d.put(records...)
+	}
+	eventually.Until(t.Context(), t, "the index is filled", func() (bool, string) {
+		w := d.get("/api/stats")
+		return w.Code == http.StatusOK, w.Body.String()
+	})
+	d.stop()
+	index := must.Get(sql.Open("sqlite", d.index))(t)
+	must.Get(index.ExecContext(t.Context(), `CREATE TEMP TABLE oldest AS SELECT * FROM dead_letter_queue ORDER BY rejected_at, dlq_partition, dlq_offset LIMIT 99;
+		DELETE FROM dead_letter_queue; INSERT INTO dead_letter_queue SELECT * FROM oldest`))(t)
+	must.Do(t, index.Close())
+	d.open()
+	p := chromium.Start(t).Open(listening(d)+"/", 1280, 800)
+	p.AwaitText("1,000,000 pending dead letters · 1 group in all")
+	p.AwaitText("Dead letters: 1,000,000")
+	p.Await(`performance.getEntriesByName("first-contentful-paint").length == 1 && document.querySelectorAll("main td.id a[href^='/letters/']").length == 50`)
+	p.Click("Map")
+	p.AwaitText("1,000,000 dead letters on the map")
+	p.Await(`performance.getEntriesByName("first-contentful-paint").length == 1 && document.querySelector("svg circle")`)
 }

@@ -41,36 +41,38 @@ func TestGroups_S4_6_the_largest_first_within_the_limit(t *testing.T) {
 // Dead letters that arrive while somebody pages neither repeat others nor hide them.
 func TestLetters_S4_6_pages_repeat_nothing_while_dead_letters_arrive(t *testing.T) {
 	for _, order := range []string{"oldest", "newest"} {
-		var before []*kgo.Record
-		var want []string
-		for i := range 7 {
-			before = append(before, letter(fmt.Sprintf("first-%d", i), 10*i))
-			want = append(want, fmt.Sprintf("first-%d", i))
-		}
-		if order == "newest" {
-			slices.Reverse(want)
-		}
-		d := newDesk(t, before...)
-		var got []string
-		cursor := ""
-		for page := range 20 {
-			answer := read[LettersAnswer](d, "/api/letters?limit=2&order="+order+cursor)
-			first := page == 0
-			expect.That(t, first == (answer.Total != nil) && (!first || *answer.Total == 7), "%s: the total of page %d is %v", order, page, answer.Total)
-			for _, l := range answer.Letters {
-				got = append(got, l.ID)
+		t.Run(order, func(t *testing.T) {
+			var before []*kgo.Record
+			var want []string
+			for i := range 7 {
+				before = append(before, letter(fmt.Sprintf("first-%d", i), 10*i))
+				want = append(want, fmt.Sprintf("first-%d", i))
 			}
-			if answer.Next == "" {
-				break
+			if order == "newest" {
+				slices.Reverse(want)
 			}
-			cursor = "&cursor=" + answer.Next
-			if page < 2 { // one among those that were listed, one beyond all
-				d.put(letter(fmt.Sprintf("early-%d", page), -5-page), letter(fmt.Sprintf("late-%d", page), 1000+page))
+			d := newDesk(t, before...)
+			var got []string
+			cursor := ""
+			for page := range 20 {
+				answer := read[LettersAnswer](d, "/api/letters?limit=2&order="+order+cursor)
+				first := page == 0
+				expect.That(t, first == (answer.Total != nil) && (!first || *answer.Total == 7), "the total of page %d is %v", page, answer.Total)
+				for _, l := range answer.Letters {
+					got = append(got, l.ID)
+				}
+				if answer.Next == "" {
+					break
+				}
+				cursor = "&cursor=" + answer.Next
+				if page < 2 { // one among those that were listed, one beyond all
+					d.put(letter(fmt.Sprintf("early-%d", page), -5-page), letter(fmt.Sprintf("late-%d", page), 1000+page))
+				}
 			}
-		}
-		expect.Equal(t, len(slices.Compact(slices.Sorted(slices.Values(got)))), len(got), order, "repeated among", got)
-		kept := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return !strings.HasPrefix(id, "first") })
-		expect.That(t, slices.Equal(kept, want), "%s: %v, want %v in it", order, got, want)
+			expect.Equal(t, len(slices.Compact(slices.Sorted(slices.Values(got)))), len(got), "repeated among", got)
+			kept := slices.DeleteFunc(slices.Clone(got), func(id string) bool { return !strings.HasPrefix(id, "first") })
+			expect.That(t, slices.Equal(kept, want), "%v, want %v in it", got, want)
+		})
 	}
 }
 
@@ -94,9 +96,8 @@ func TestLetter_S4_6_with_its_value(t *testing.T) {
 	got := read[LetterAnswer](d, "/api/letters/a").Letter
 	expect.That(t, got.ID == "a" && got.Value != nil && *got.Value == bowTie && got.Today != nil && got.Feature != nil, "%+v", got)
 	w := d.get("/api/letters/a/value")
-	if h := w.Header(); w.Code != http.StatusOK || w.Body.String() != bowTie || h.Get("Content-Type") != "application/octet-stream" || len(h.Get("Switchback-Sha256")) != 64 || h.Get("Switchback-Index-Time") == "" {
-		t.Errorf("%d %v %s", w.Code, h, w.Body)
-	}
+	h := w.Header()
+	expect.That(t, w.Body.String() == bowTie && h.Get("Content-Type") == "application/octet-stream" && len(h.Get("Switchback-Sha256")) == 64 && h.Get("Switchback-Index-Time") != "", "%d %v %s", w.Code, h, w.Body)
 	for _, path := range []string{"/api/letters/nobody", "/api/letters/nobody/value", "/api/replays/nobody"} {
 		said := d.refused(d.get(path), http.StatusNotFound)
 		expect.That(t, said.Exit == cli.ExitNothing && said.Code == "nothing", "%s: %+v", path, said)
@@ -111,9 +112,8 @@ func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
 	d.put(replaying("b", "fix-2"))
 	got = read[ReplaysAnswer](d, "/api/replays")
 	expect.That(t, len(got.Replays.Replays) == 2, "what came since is missing: %+v", got)
-	if got := read[ReplayAnswer](d, "/api/replays/fix-1"); got.Replay.Attempted != 1 || got.Replay.UnderWay != 1 {
-		t.Errorf("%+v", got)
-	}
+	of := read[ReplayAnswer](d, "/api/replays/fix-1").Replay
+	expect.That(t, of.Attempted == 1 && of.UnderWay == 1, "%+v", of)
 }
 
 func TestAudit_S4_6_the_newest_within_the_limit(t *testing.T) {
@@ -123,12 +123,7 @@ func TestAudit_S4_6_the_newest_within_the_limit(t *testing.T) {
 	}
 	d := newDesk(t, records...)
 	letters := func(path string) (out []string, leftOut int) {
-		answer := read[struct {
-			Events []struct {
-				Letter string `json:"letter"`
-			} `json:"events"`
-			LeftOut int `json:"left_out"`
-		}](d, path)
+		answer := read[AuditAnswer](d, path)
 		for _, e := range answer.Events {
 			out = append(out, e.Letter)
 		}
@@ -152,19 +147,10 @@ func TestAudit_S4_6_the_newest_within_the_limit(t *testing.T) {
 
 func TestAudit_S4_6_an_entry_for_each_command(t *testing.T) {
 	d := newDesk(t, event("a", "op-1", 0), event("b", "op-1", 1), event("c", "op-2", 2))
-	got := read[struct {
-		Actions []struct {
-			Operation string         `json:"operation"`
-			Done      map[string]int `json:"done"`
-		} `json:"actions"`
-		LeftOut int `json:"left_out"`
-	}](d, "/api/audit?operations=true")
+	got := read[AuditAnswer](d, "/api/audit?operations=true")
 	expect.That(t, len(got.Actions) == 2 && got.Actions[0].Operation == "op-2" && got.Actions[1].Done["state_changed"] == 2 && got.LeftOut == 0, "%+v", got)
-	if got := read[struct {
-		LeftOut int `json:"left_out"`
-	}](d, "/api/audit?operations=true&limit=1"); got.LeftOut != 1 {
-		t.Errorf("%+v", got)
-	}
+	got = read[AuditAnswer](d, "/api/audit?operations=true&limit=1")
+	expect.Equal(t, got.LeftOut, 1)
 }
 
 // A filter that is not understood is never an answer about everything.
@@ -222,16 +208,11 @@ func TestReplays_S4_6_need_a_pipeline(t *testing.T) {
 
 func TestQuery_S4_6_selects_what_the_flags_select(t *testing.T) {
 	r := routes()[2]
-	q, err := r.parse(request("/api/letters?code=a,b&code=c&header=x=1&bbox=1,2,3,4&since=36h&gone=true&order=newest"))
-	must.Do(t, err)
+	q := must.Get(r.parse(request("/api/letters?code=a,b&code=c&header=x=1&bbox=1,2,3,4&since=36h&gone=true&order=newest")))(t)
 	got, err := q.selection(start)
 	expect.That(t, err == nil && slices.Equal(got.Codes, []string{"a,b", "c"}) && len(got.Headers) == 1 && got.BBox != nil && got.Gone && got.Newest && got.Since.Equal(start.Add(-36*60*60*1e9)),
 		"%+v, %v", got, err)
 	none := dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}
-	if q, err = r.parse(request("/api/letters")); err != nil {
-		t.Fatal(err)
-	}
-	if got, err = q.selection(start); err != nil || fmt.Sprint(got) != fmt.Sprint(none) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	got = must.Get(must.Get(r.parse(request("/api/letters")))(t).selection(start))(t)
+	expect.Equal(t, fmt.Sprint(got), fmt.Sprint(none))
 }

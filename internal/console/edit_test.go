@@ -62,17 +62,13 @@ func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 	shown := w.Body.String()
 	must.That(t, w.Code == http.StatusOK && strings.Contains(shown, "/geometry/coordinates") && strings.Contains(shown, ">passes</span>"), "%d %s", w.Code, shown)
 	expect.That(t, !strings.Contains(o.see("/letters/id-a"), "[2,0],[2,2]"), "the preview has changed it")
-	if w := o.send("/edit/id-a/save", form(shown)); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "needs a reason") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	says(t, o.send("/edit/id-a/save", form(shown)), http.StatusBadRequest, "needs a reason")
 	to, _ := o.follows("/edit/id-a/save", with(form(shown), "reason", "corners swapped"))
 	o.until(to, ">done<")
 	got := o.see("/letters/id-a")
 	expect.That(t, strings.Contains(got, "[2,0],[2,2]") && strings.Contains(got, ">passes</span>"), "%v", got)
 	// Somebody else looked at the bytes before.
-	if w := o.send("/edit/id-a", with(form(page), "value", `{"mine":1}`)); !strings.Contains(w.Body.String(), "look at it again") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	says(t, o.send("/edit/id-a", with(form(page), "value", `{"mine":1}`)), http.StatusOK, "look at it again")
 	to, _ = o.follows("/edit/id-a/save", with(form(shown), "reason", "again"))
 	o.until(to, "Left as they were")
 	undo := "/undo/" + strings.TrimPrefix(o.operationOf("corners swapped"), "/replays/")
@@ -84,8 +80,7 @@ func TestEdit_S4_6_S4_8_makes_a_new_version(t *testing.T) {
 	} {
 		expect.Equal(t, o.send("/edit/id-b", form).Code, http.StatusBadRequest, name)
 	}
-	w = o.send("/edit/nobody", with(form(page), "value", mended))
-	expect.That(t, w.Code == http.StatusNotFound, "%d %s", w.Code, w.Body)
+	says(t, o.send("/edit/nobody", with(form(page), "value", mended)), http.StatusNotFound)
 }
 
 // operationOf returns the id of the operation with a reason.
@@ -102,10 +97,9 @@ func (o *operator) operationOf(reason string) string {
 
 // By clicks: the whole value is mended, what changes is shown, and the new version passes.
 func TestBrowser_S4_6_S4_8_mends_a_dead_letter(t *testing.T) {
-	browser := chromium.Start(t)
 	d := newDeskOf(t, &Changes{}, letter("a", 0))
 	address := listening(d)
-	p := browser.Open(address+"/letters/a", 1280, 900)
+	p := chromium.Start(t).Open(address+"/letters/a", 1280, 900)
 	p.Click("Edit it…")
 	p.AwaitText("The whole value")
 	var done bool
@@ -141,11 +135,9 @@ func TestNotes_S4_6_on_a_group(t *testing.T) {
 		"anna has written another note meanwhile": with(before, "note", "mine"),
 		"use a text of at most 900":               with(form(o.see(page)), "note", strings.Repeat("x", control.MaxNote+1)),
 	} {
-		w := o.send("/notes/"+id, form)
-		expect.That(t, w.Code == http.StatusBadRequest && strings.Contains(w.Body.String(), why), "%d %s", w.Code, w.Body)
+		says(t, o.send("/notes/"+id, form), http.StatusBadRequest, why)
 	}
-	w := o.send("/notes/none", with(form(o.see(page)), "note", "x"))
-	expect.That(t, w.Code == http.StatusNotFound, "%d %s", w.Code, w.Body)
+	says(t, o.send("/notes/none", with(form(o.see(page)), "note", "x")), http.StatusNotFound)
 	o.follows("/notes/"+id, with(form(o.see(page)), "note", " "))
 	expect.That(t, noted() == nil, "%+v", noted())
 }

@@ -21,11 +21,18 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
+
+func TestMain(m *testing.M) {
+	testrun.Together(4) // they wait for brokers and browsers
+	m.Run()
+}
 
 var start = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
 
@@ -48,7 +55,8 @@ type desk struct {
 	stop    func() // ends the console, as the end of the command does
 }
 
-// newDesk starts a broker with records, and a console whose clock stands still. Every request refreshes the index.
+// newDesk starts a broker with records, and a console whose clock stands still, for a test that runs beside others. Every request refreshes
+// the index.
 func newDesk(t *testing.T, records ...*kgo.Record) *desk {
 	t.Helper()
 	return newDeskOf(t, nil, records...)
@@ -57,6 +65,7 @@ func newDesk(t *testing.T, records ...*kgo.Record) *desk {
 // newDeskOf is newDesk whose pages may change dead letters.
 func newDeskOf(t *testing.T, changes *Changes, records ...*kgo.Record) *desk {
 	t.Helper()
+	t.Parallel()
 	broker := fakekafka.Start(t, kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit"), kfake.SeedTopics(1, "features.control"))
 	d := &desk{changes: changes, begin: func() *access.Gate { return access.Loopback("anna") }, t: t, broker: broker, writer: fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner())), now: start, index: filepath.Join(t.TempDir(), "index.sqlite")}
 	d.put(records...)
@@ -159,6 +168,15 @@ func read[T any](d *desk, path string) T {
 	err := json.Unmarshal(w.Body.Bytes(), &out)
 	must.That(d.t, w.Code == http.StatusOK && err == nil, "GET %s: %d %s (%v)", path, w.Code, w.Body, err)
 	return out
+}
+
+// says expects an answer with a status and texts.
+func says(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...string) {
+	t.Helper()
+	expect.That(t, w.Code == status, "%d, want %d: %s", w.Code, status, w.Body)
+	for _, want := range texts {
+		expect.That(t, strings.Contains(w.Body.String(), want), "no %s in %s", want, w.Body)
+	}
 }
 
 // refused decodes the answer to a request that must fail with a status.

@@ -127,11 +127,10 @@ func (o *operator) goesOnBy(p *chromium.Page, left, letters int) {
 // In browsers: two operators replay the same dead letters, and a permission is lost while the page of a replay is open.
 func TestBrowser_S4_6_S4_8_two_operators_and_a_lost_permission(t *testing.T) {
 	testrun.Nightly(t)
-	one, other := chromium.Start(t), chromium.Start(t) // of two pages of one, one is hidden, and rests
 	o := newOperator(t, 0)
 	o.passing(4)
-	address := listening(o.desk)
-	anna, ben := one.Open(address+"/?code=timeout", 1280, 900), other.Open(address+"/?code=timeout", 1280, 900)
+	at := listening(o.desk) + "/?code=timeout"
+	anna, ben := chromium.Start(t).Open(at, 1280, 900), chromium.Start(t).Open(at, 1280, 900) // of two pages of one browser, one is hidden, and rests
 	for p, canary := range map[*chromium.Page]string{anna: "1", ben: "0"} {
 		p.Click("Replay 4 dead letters…")
 		dryRun(p, 4, canary)
@@ -153,7 +152,6 @@ func TestBrowser_S4_6_S4_8_two_operators_and_a_lost_permission(t *testing.T) {
 // back, and the rest goes on by a click.
 func TestServeKilled_S4_6_S4_8_in_the_middle_of_a_replay(t *testing.T) {
 	testrun.Nightly(t)
-	browser := chromium.Start(t)
 	o := newOperator(t, 0)
 	o.passing(6)
 	dir := t.TempDir()
@@ -165,7 +163,7 @@ func TestServeKilled_S4_6_S4_8_in_the_middle_of_a_replay(t *testing.T) {
 		return p, p.WaitFor(t.Context(), t, p.Stdout, regexp.MustCompile(`http://(\S+)/`))[1]
 	}
 	server, at := serve("127.0.0.1:0")
-	p := browser.Open("http://"+at+"/?code=timeout", 1280, 900)
+	p := chromium.Start(t).Open("http://"+at+"/?code=timeout", 1280, 900)
 	p.Click("Replay 6 dead letters…")
 	dryRun(p, 6, "2")
 	p.Click("Replay 6 dead letters")

@@ -68,14 +68,13 @@ func TestMap_S4_6_of_other_systems(t *testing.T) {
 
 // An operator goes from the whole map nearer and nearer, to one dead letter, by the mouse and by the keyboard.
 func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
-	browser := chromium.Start(t)
 	d := newDesk(t)
 	for i := range 12 {
 		d.place(fmt.Sprintf("swiss-%02d", i), fmt.Sprintf("8.%02d,47.3,8.%02d,47.31", i*4, i*4+1))
 	}
 	d.place("oslo", "10.7,59.9,10.8,60")
 	d.place("sydney", "151,-34,151.2,-33.8")
-	p := browser.Open(listening(d)+"/", 1280, 900)
+	p := chromium.Start(t).Open(listening(d)+"/", 1280, 900)
 	p.Click("Map")
 	p.AwaitText("14 dead letters on the map")
 	p.Await(`(() => { // marks lie in the picture, on land where their places are
@@ -101,12 +100,10 @@ func TestBrowser_S4_6_goes_nearer_on_the_map(t *testing.T) {
 
 // The page of a dead letter draws every shape that it can, with a cross where it is refused, and shows no picture of what has none.
 func TestBrowser_S4_6_draws_shapes(t *testing.T) {
-	browser := chromium.Start(t)
 	d := newDesk(t, letter("a", 0))
-	if got := read[LetterAnswer](d, "/api/letters/a").Letter.Refused; got == nil || got.Place == nil || *got.Place != [2]float64{1, 1} || got.Path != "/geometry/coordinates/0" {
-		t.Errorf("%+v", got)
-	}
-	p := browser.Open(listening(d)+"/letters/a", 1280, 900)
+	at := read[LetterAnswer](d, "/api/letters/a").Letter.Refused
+	must.That(t, at != nil && at.Place != nil && *at.Place == [2]float64{1, 1} && at.Path == "/geometry/coordinates/0", "%+v", at)
+	p := chromium.Start(t).Open(listening(d)+"/letters/a", 1280, 900)
 	// The mark covers the crossing, and the rings are on both sides of it.
 	p.Await(`(() => {
 		const mark = document.querySelector("svg .fault").getBoundingClientRect(), area = document.querySelector("svg .area").getBoundingClientRect()
@@ -180,9 +177,11 @@ func steps(kind string, line []orb.Point) string {
 	return out + "\n"
 }
 
-// The outlines that are in the program are those of the npm package. WORLD_UPDATE=1 writes them.
+// The font and the outlines that are in the program are those of the npm packages. WORLD_UPDATE=1 writes the outlines.
 func TestWorld_S4_6_is_what_the_package_has(t *testing.T) {
 	testrun.Nightly(t)
+	font, err := pageFiles.ReadFile("page/inter.woff2")
+	expect.That(t, err == nil && string(font) == chromium.Script(t, "NPM_DIR", "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2"), "page/inter.woff2 is not that of this package")
 	land := topojson.Parse(t, []byte(chromium.Script(t, "NPM_DIR", "world-atlas/land-110m.json")))
 	countries := topojson.Parse(t, []byte(chromium.Script(t, "NPM_DIR", "world-atlas/countries-110m.json")))
 	var text strings.Builder

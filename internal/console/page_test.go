@@ -39,9 +39,8 @@ func TestPage_S4_6_says_first_how_many_wait_and_since_when(t *testing.T) {
 	odd := regexp.MustCompile(`href="(/letters/a[^"]+)"`).FindStringSubmatch(shown(d, "/", http.StatusOK))
 	expect.That(t, odd != nil && strings.Contains(shown(d, odd[1], http.StatusOK), "<h1>a/b?c#d</h1>"), "%q", odd)
 	link := regexp.MustCompile(`href="(/\?group=[^"]+)"`).FindStringSubmatch(text)
-	if of := shown(d, link[1], http.StatusOK); strings.Contains(of, `href="/letters/a"`) || !strings.Contains(of, `href="/letters/b"`) || !strings.Contains(of, "Dead letters: 2") {
-		t.Errorf("%s shows %s", link[1], of)
-	}
+	of := shown(d, link[1], http.StatusOK)
+	expect.That(t, !strings.Contains(of, `href="/letters/a"`) && strings.Contains(of, `href="/letters/b"`) && strings.Contains(of, "Dead letters: 2"), "%s shows %s", link[1], of)
 	none := shown(d, "/?text=nothing&code=&since=&status=&order=oldest", http.StatusOK)
 	expect.That(t, strings.Contains(none, "No dead letter matches"), "%s", none)
 }
@@ -87,9 +86,13 @@ func TestPage_S4_6_payloads_are_text(t *testing.T) {
 }
 
 func TestPage_S4_6_one_dead_letter_and_failures(t *testing.T) {
-	d := newDesk(t, letter("a", 0))
+	binary := letter("b", 1)
+	binary.Value = []byte{0xff, 0xfe}
+	d := newDesk(t, letter("a", 0), binary)
 	text := shown(d, "/letters/a", http.StatusOK)
-	expect.That(t, strings.Contains(text, "&#34;P-1&#34;") && strings.Contains(text, "ring 3 crosses itself") && strings.Contains(text, "refused"), "%s", text)
+	expect.That(t, strings.Contains(text, "&#34;P-1&#34;") && strings.Contains(text, "ring 3 crosses itself") && strings.Contains(text, "refused") && strings.Contains(text, "00000000  7b 22 74 79"), "%s", text)
+	text = shown(d, "/letters/b", http.StatusOK)
+	expect.That(t, strings.Contains(text, "It is no text") && strings.Contains(text, "00000000  ff fe"), "%s", text)
 	text = shown(d, "/letters/nobody", http.StatusNotFound)
 	expect.That(t, strings.Contains(text, "no such dead letter"), "%s", text)
 	text = shown(d, "/?since=yesterday", http.StatusBadRequest)
@@ -97,21 +100,17 @@ func TestPage_S4_6_one_dead_letter_and_failures(t *testing.T) {
 	d.broker.Close()
 	text = shown(d, "/", http.StatusOK)
 	expect.That(t, strings.Contains(text, "Not up to date") && strings.Contains(text, "cannot reach Kafka"), "%s", text)
-	if w := d.get("/style.css"); w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") {
-		t.Errorf("%d %v", w.Code, w.Header())
-	}
+	w := d.get("/style.css")
+	expect.That(t, w.Code == http.StatusOK && strings.HasPrefix(w.Header().Get("Content-Type"), "text/css"), "%d %v", w.Code, w.Header())
 }
 
-func TestPage_S4_6_numbers_and_spans(t *testing.T) {
+func TestPage_S4_6_numbers_shares_and_spans(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
 		expect.Equal(t, thousands(n), want, n)
 	}
 	for d, want := range map[int64]string{-1: "0 s", 119: "119 s", 120: "2 min", 7199: "119 min", 7200: "2 h", 172800: "2 d"} {
 		expect.Equal(t, span(time.Duration(d)*time.Second), want, d, "s")
 	}
-}
-
-func TestPercent_S4_6_is_a_plain_number(t *testing.T) {
 	for share, want := range map[float64]string{1: "≥ 100 %", 0.999: "≥ 99 %", 0.1: "≥ 10 %", 0.0123: "≥ 1.2 %", 0.00004: "> 0 %", 0: "≥ 0 %"} {
 		expect.Equal(t, percent(&share), want, share)
 	}
@@ -119,10 +118,9 @@ func TestPercent_S4_6_is_a_plain_number(t *testing.T) {
 
 // By keys alone: rows are gone through, selected and opened, places are reached, and a field takes the same keys as text.
 func TestBrowser_S4_6_works_by_keys(t *testing.T) {
-	browser := chromium.Start(t)
 	d := newDeskOf(t, &Changes{}, letter("a", 0), letter("b", 1), letter("c", 2))
 	address := listening(d)
-	p := browser.Open(address+"/", 1280, 800)
+	p := chromium.Start(t).Open(address+"/", 1280, 800)
 	p.AwaitText("3 pending dead letters")
 	p.Press("?")
 	p.Await(`document.querySelector("#keys:popover-open")`)
@@ -157,9 +155,8 @@ func TestBrowser_S4_6_works_by_keys(t *testing.T) {
 
 // The first page follows what happens, and rests while somebody works with it.
 func TestBrowser_S4_6_follows_unless_rows_are_selected(t *testing.T) {
-	browser := chromium.Start(t)
 	d := newDeskOf(t, &Changes{}, letter("a", 0))
-	p := browser.Open(listening(d)+"/", 1280, 800)
+	p := chromium.Start(t).Open(listening(d)+"/", 1280, 800)
 	var done bool
 	sooner := func() { must.Do(t, p.Eval(`document.querySelector("main").dataset.live = 20; look(); true`, &done)) }
 	p.AwaitText("1 pending dead letter")

@@ -59,6 +59,7 @@ func (v *tour) look(name string) {
 	v.t.Helper()
 	for _, theme := range []string{"light", "dark"} {
 		v.Dark(theme == "dark")
+		v.Await(`document.fonts.check("14px Inter")`)
 		for _, width := range []int{1024, 1600, 1280} {
 			v.Resize(width, 800)
 			var over []string
@@ -90,21 +91,21 @@ func TestBrowser_S4_6_pages_fit_and_are_accessible(t *testing.T) {
 	v := &tour{t: t, axe: chromium.Script(t, "NPM_DIR", "axe-core/axe.min.js"), kept: os.Getenv("PICTURES_DIR")}
 	access := strings.Replace(tokenFile, "role: replay", "role: edit", 1)
 	o := withAccess(t, access, 0)
-	parcels(o.desk)
-	consuming(o.desk)
 	v.site = listening(o.desk, func(address string) {
 		o.console.gate = gateOf(t, strings.Replace(access, "http://127.0.0.1:8480", address, 1))
 	})
 	v.Page = chromium.Start(t).Open(v.site+"/", 1280, 800)
 	v.signIn()
+	for path, name := range map[string]string{"/": "empty-home", "/map": "empty-map", "/replays": "empty-replays", "/audit": "empty-audit", "/change?verb=discard": "empty-change"} {
+		v.at(path, name)
+	}
+	parcels(o.desk)
+	consuming(o.desk)
+	v.Go(v.site)
 	v.lookAround()
 	v.edit()
 	v.replay()
 	v.discard()
-	v.site = listening(newDeskOf(t, &Changes{}))
-	for path, name := range map[string]string{"/": "empty-home", "/map": "empty-map", "/replays": "empty-replays", "/audit": "empty-audit", "/change?verb=discard": "empty-change"} {
-		v.at(path, name)
-	}
 }
 
 func (v *tour) signIn() {
@@ -116,6 +117,7 @@ func (v *tour) signIn() {
 	v.look("sign-in-refused")
 	v.Type("input[name=secret]", annasToken)
 	v.ClickOn("main button")
+	v.AwaitText("There is no dead letter")
 }
 
 func (v *tour) lookAround() {

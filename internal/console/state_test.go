@@ -67,9 +67,8 @@ func TestGroup_S4_6_shows_one_place_of_many(t *testing.T) {
 	values = append(values, dlq.Value{Path: "/properties/use", Text: "7", Letters: 1})
 	shown, places := withoutPlaces(values)
 	expect.That(t, len(shown) == 3 && shown[0].Text == `"N/A"` && shown[1].Path == "/geometry/coordinates/0" && shown[2].Text == "7" && places == 2*199, "%v, %d", shown, places)
-	if shown, places = withoutPlaces(slices.Repeat(values[:1], 50)); len(shown) != pageValues || places != 0 {
-		t.Errorf("%v, %d", shown, places)
-	}
+	shown, places = withoutPlaces(slices.Repeat(values[:1], 50))
+	expect.That(t, len(shown) == pageValues && places == 0, "%v, %d", shown, places)
 }
 
 func TestPage_S4_6_groups_that_wait_come_first(t *testing.T) {
@@ -86,10 +85,12 @@ func TestPage_S4_6_operations_and_their_events(t *testing.T) {
 		text := shown(d, path, http.StatusOK)
 		expect.That(t, strings.Contains(text, want), "%s: %s", path, text)
 	}
-	d.put(replaying("a", "fix-1"), event("a", "discard-1", 0))
+	long := strings.Repeat("of-the-cadastre-", 9)
+	d.put(replaying("a", "fix-1"), event("a", "discard-1", 0), replaying("b", long), event("b", long, 0))
 	for path, want := range map[string]string{
 		"/replays": `href="/replays/fix-1"`, "/replays/fix-1": "<dt>Under way</dt><dd>1</dd>", "/audit": `href="/audit?operation=discard-1"`,
 		"/audit?operation=discard-1&letter=&since=": `href="/letters/a"`, "/audit?operation=discard-1": "<td>gone for good</td>",
+		"/replays?": `data-copy="` + long, "/audit?": `data-copy="` + long,
 	} {
 		text := shown(d, path, http.StatusOK)
 		expect.That(t, strings.Contains(text, want), "%s: no %s in %s", path, want, text)
@@ -119,15 +120,15 @@ func TestMark_S4_6_finds_the_value_at_a_path(t *testing.T) {
 
 // The first page tells how many records wait where, and which instances have another mapping than the file.
 func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
-	d := newDesk(t)
-	if page := d.get("/").Body.String(); !strings.Contains(page, "it is not known what is on its way") || strings.Contains(page, "of features</dd>") {
-		t.Errorf("without retry topics: %s", page)
-	}
+	d := newDesk(t, letter("a", 0))
+	page := shown(d, "/", http.StatusOK)
+	expect.That(t, strings.Contains(page, "it is not known what is on its way") && !strings.Contains(page, "of features</dd>"), "without retry topics: %s", page)
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
 	d.put(&kgo.Record{Topic: "features", Value: []byte("1")}, &kgo.Record{Topic: "features", Partition: 1, Value: []byte("2")})
-	if page := d.get("/").Body.String(); !strings.Contains(page, "<dd>2 of features</dd>") || strings.Contains(page, "<dt>Instances</dt>") {
-		t.Error(page)
-	}
+	page = shown(d, "/", http.StatusOK)
+	expect.That(t, strings.Contains(page, "<dd>2 of features</dd>") && !strings.Contains(page, "<dt>Instances</dt>"), "%s", page)
+	of := shown(d, "/letters/a", http.StatusOK)
+	expect.That(t, strings.Contains(of, `<dt>Deployed</dt><dd><span class="soft">no instance runs</span>`), "%s", of)
 	flow := read[FlowAnswer](d, "/api/flow").Flow
 	expect.That(t, flow.Lag == 2 && flow.Mapping != "" && len(flow.Members) == 0, "%+v", flow)
 	consuming(d)
@@ -135,10 +136,12 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 		page := d.get("/").Body.String()
 		return strings.Contains(page, "<dd>0 of features</dd>") && strings.Contains(page, "<dt>Mapping</dt><dd>that of this pipeline file</dd>"), page
 	})
+	of = shown(d, "/letters/a", http.StatusOK)
+	expect.That(t, strings.Contains(of, "<dt>Deployed</dt><dd>the same mapping</dd>"), "%s", of)
 	v := newFlowView(FlowAnswer{Flow: &replay.Flow{Mapping: "a", Flow: status.Flow{Members: []status.Member{{Name: "x", Mapping: "a"}, {Name: "y", Mapping: "b"}, {Name: "z"}}}}})
 	expect.That(t, fmt.Sprint(v.Others, v.Unknown) == "[y] [z]" && newFlowView(FlowAnswer{}) == nil, "%+v", v)
 	d.broker.Close()
-	page := d.get("/").Body.String()
+	page = d.get("/").Body.String()
 	expect.That(t, !strings.Contains(page, "of features</dd>") && strings.Contains(page, "not known"), "without a broker something is known")
 }
 
