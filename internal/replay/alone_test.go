@@ -74,7 +74,7 @@ func TestAlone_C4_aPermissionThatGoesMissing(t *testing.T) {
 	}{{"payments", 1}, {dlt + ".replayer-status", 1}, {dlt + ".replayer-audit", 1}, {dlt + ".replayer-audit", 0}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			w := anyDLQ(t)
-			w.dieOfSpring(batchLetters + behind)
+			w.dieOfSpring(inBatch + behind)
 			s, plan := w.planned()
 			var ends atomic.Int32
 			fault := w.broker.Fault(kfake.Fault{
@@ -87,7 +87,7 @@ func TestAlone_C4_aPermissionThatGoesMissing(t *testing.T) {
 			w.allOnce(r.Reinjected)
 			fault.Remove()
 			w.execute(s, plan)
-			w.allOnce(batchLetters + behind)
+			w.allOnce(inBatch + behind)
 		})
 	}
 }

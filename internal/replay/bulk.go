@@ -104,7 +104,7 @@ func (c *changing) counts() control.JobCounts { return control.JobCounts{Done: c
 
 func (c *changing) gate(context.Context) error { return nil }
 
-func (c *changing) limits() limits { return limits{letters: batchLetters} }
+func (c *changing) limits() limits { return limits{letters: c.service.batchLetters} }
 
 func (c *changing) pace(context.Context, int) error { return nil }
 

@@ -78,7 +78,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 	for _, afterBatches := range []int32{0, 1} {
 		t.Run(fmt.Sprintf("after %d transactions", afterBatches), func(t *testing.T) {
 			w := newWorld(t)
-			w.dieMany(batchLetters + 20)
+			w.dieMany(inBatch + 20)
 			dead := w.service(kgo.RequestTimeoutOverhead(testrun.Patient(20 * time.Second))) // it must not send EndTxn again
 			revive, end := w.dying(dead, w.plan(dead, deadletters.Filter{}), afterBatches)
 			second := must.Get(w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")}))(t)
@@ -86,8 +86,8 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			dies := <-end
 			expect.That(t, errors.Is(dies.err, ErrFenced) && errors.Is(dies.err, ErrUndecided), "the killed replayer ended with %v, want ErrFenced and ErrUndecided", dies.err)
 			first := dies.result
-			expect.That(t, first.Reinjected == int(afterBatches)*batchLetters && first.Reinjected+second.Reinjected == batchLetters+20, "first %d, second %d put back", first.Reinjected, second.Reinjected)
-			w.allOnce(batchLetters + 20)
+			expect.That(t, first.Reinjected == int(afterBatches)*inBatch && first.Reinjected+second.Reinjected == inBatch+20, "first %d, second %d put back", first.Reinjected, second.Reinjected)
+			w.allOnce(inBatch + 20)
 		})
 	}
 }
@@ -214,12 +214,12 @@ func TestExecute_S2_6_decides_nothing_ahead_of_a_gate_or_a_rate(t *testing.T) {
 // The broker goes at the first commit: nobody tells what became of it, and what was prepared behind it is looked at again.
 func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *testing.T) {
 	w := parallel(t)
-	w.dieMany(batchLetters + behind)
+	w.dieMany(inBatch + behind)
 	w.loseCommits()
 	s := w.service(kgo.RequestRetries(1))
 	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x")})
-	expect.That(t, err == nil && r.Reinjected+r.Already == batchLetters+behind, "%+v, %v", r, err)
-	w.allOnce(batchLetters + behind)
+	expect.That(t, err == nil && r.Reinjected+r.Already == inBatch+behind, "%+v, %v", r, err)
+	w.allOnce(inBatch + behind)
 }
 
 // A letter is refused: the one that it was to stand for is not closed.
@@ -228,15 +228,15 @@ func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	large := fmt.Sprintf(square, noise(100_000))
 	first := letter(0, "large", large)
 	w.die(first)
-	w.dieMany(batchLetters + behind)
+	w.dieMany(inBatch + behind)
 	w.die(again(first, "twin", 39))
 	limit := "50000"
 	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
 	must.That(t, err == nil && altered[0].Err == nil, "%v %v", err, altered)
 	s := w.service()
 	r := w.execute(s, w.plan(s, deadletters.Filter{}))
-	expect.That(t, r.Reinjected == batchLetters+behind && r.Duplicates == 0 && len(r.Skipped) == 2 && r.Skipped[0].ID == "large" && r.Skipped[1].ID == "twin", "%+v", r)
+	expect.That(t, r.Reinjected == inBatch+behind && r.Duplicates == 0 && len(r.Skipped) == 2 && r.Skipped[0].ID == "large" && r.Skipped[1].ID == "twin", "%+v", r)
 	large, twin := r.Skipped[0].Why, r.Skipped[1].Why
 	expect.That(t, strings.Contains(large, "max.message.bytes") && strings.Contains(twin, "large, which was to stand for it, was not put back"), "large: %s; twin: %s", large, twin)
-	w.allOnce(batchLetters + behind)
+	w.allOnce(inBatch + behind)
 }

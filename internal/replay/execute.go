@@ -133,7 +133,7 @@ func (r *replaying) openKeys(ctx context.Context) error {
 func (r *replaying) limits() limits {
 	r.newer.expire()
 	r.subject = false
-	most := limits{letters: r.rate.Batch(batchLetters), alone: r.options.Rate > 0 || r.options.Ramp.Gates()}
+	most := limits{letters: r.rate.Batch(r.service.batchLetters), alone: r.options.Rate > 0 || r.options.Ramp.Gates()}
 	if r.wave.size > 0 {
 		most.sends = max(r.wave.size-r.wave.sent, 1)
 	}

@@ -211,18 +211,17 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 
 func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *testing.T) {
 	w := parallel(t)
-	w.dieMany(2 * batchLetters)
+	w.dieMany(2 * inBatch)
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
 	ctx, cancel := context.WithCancel(w.ctx())
 	w.onEndTxn(func(*kmsg.EndTxnRequest) { cancel() })
 	r, err := s.Execute(ctx, plan, ExecuteOptions{Call: ana("fixed")})
 	expect.That(t, errors.Is(err, context.Canceled), "error %v", err)
-	if r.Transactions != 1 || r.Reinjected != batchLetters || len(w.sent()) != batchLetters {
-		t.Errorf("%+v, %d put back", r, len(w.sent()))
-	}
+	sent := len(w.sent())
+	expect.That(t, r.Transactions == 1 && r.Reinjected == inBatch && sent == inBatch, "%+v, %d put back", r, sent)
 	r = w.execute(w.service(), plan)
-	expect.That(t, r.Reinjected == batchLetters && r.Already == batchLetters, "went on with %+v", r)
+	expect.That(t, r.Reinjected == inBatch && r.Already == inBatch, "went on with %+v", r)
 	for id, n := range w.sent() {
 		expect.That(t, n == 1, "%s was put back %d times", id, n)
 	}

@@ -57,12 +57,12 @@ func TestStateDir_C4_killedAtEachStep(t *testing.T) {
 		"before a later commit":                  {at: 2},
 		"after a commit, before its outcome":     {at: 1, committed: true},
 		"after the last commit, without outcome": {at: 2, committed: true},
-		"and what was sent is gone":              {at: 2, committed: true, gone: true, lost: batchLetters + behind},
+		"and what was sent is gone":              {at: 2, committed: true, gone: true, lost: inBatch + behind},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := noTopics(t)
-			w.dieOfSpring(batchLetters + behind)
+			w.dieOfSpring(inBatch + behind)
 			left, lives := t.TempDir(), filepath.Join(t.TempDir(), "state")
 			dead := w.inDirectory(lives, kgo.RequestTimeoutOverhead(testrun.Patient(20_000_000_000)))
 			plan := w.plan(dead, deadletters.Filter{})
@@ -98,7 +98,7 @@ func TestStateDir_C4_killedAtEachStep(t *testing.T) {
 			must.Get(next.Execute(w.ctx(), w.plan(next, deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")}))(t)
 			close(buried)
 			<-over
-			w.eachOnce(next, batchLetters+behind-c.lost)
+			w.eachOnce(next, inBatch+behind-c.lost)
 		})
 	}
 }

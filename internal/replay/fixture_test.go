@@ -77,11 +77,14 @@ kafka: { brokers: [%s] }
 	return must.Get(config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" }))(t)
 }
 
+// inBatch is how many letters one transaction has in these tests.
+const inBatch = 100
+
 func (w *world) service(opts ...kgo.Opt) *Service {
 	w.t.Helper()
 	s := must.Get(New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts, Alone: w.alone, Index: inMemory()}))(w.t)
 	s.leaseLife, s.leaseRenewal, s.lastWord = testrun.Patient(10*time.Second), 50*time.Millisecond, testrun.Patient(10*time.Second)
-	s.transactionTimeout = testrun.Patient(20 * time.Second)
+	s.transactionTimeout, s.batchLetters = testrun.Patient(20*time.Second), inBatch
 	w.t.Cleanup(s.Close)
 	return s
 }
@@ -265,7 +268,7 @@ func (w *world) altered(p *plan.Plan, change func(*plan.Letter)) *plan.Plan {
 }
 
 // together is the least number of tests that run at a time. Most tests wait for brokers, so they need few processors.
-const together = 12
+const together = 16
 
 func TestMain(m *testing.M) {
 	testrun.Together(together)

@@ -59,9 +59,8 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 	r, err := s.Execute(w.ctx(), p, o)
 	stop, ok := errors.AsType[*StopError](err)
 	must.That(t, ok && stop.Wave == 1 && stop.Size == 5 && stop.Failed == 1 && stop.Limit == 0.02 && strings.Contains(err.Error(), "geometry_invalid"), "%v: %+v", err, stop)
-	if r.Reinjected != 5 || len(w.sent()) != 5 {
-		t.Errorf("%+v, %d put back", r, len(w.sent()))
-	}
+	sent := w.sent()
+	expect.That(t, r.Reinjected == 5 && len(sent) == 5, "%+v, %v put back", r, sent)
 	fixed.Store(true)
 	var waves []int
 	o.Wait, o.Progress = true, func(p Progress) {
@@ -161,9 +160,8 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	s := w.service()
 	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "elsewhere"}))(t)
 	r := w.execute(s, p)
-	if r.Reinjected != 7 || len(w.sent()) != 0 {
-		t.Errorf("%+v, %v in the source topic", r, w.sent())
-	}
+	sent := w.sent()
+	expect.That(t, r.Reinjected == 7 && len(sent) == 0, "%+v, %v in the source topic", r, sent)
 	report := w.report(s, p.ID)
 	expect.That(t, report.Attempted == 7 && report.Elsewhere == 7 && report.FailedAgain == 0, "status: %+v", report)
 	for _, o := range []ExecuteOptions{{Call: ana("x"), Wait: true}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: 1}}, {Call: ana("x"), Ramp: ramp.Ramp{Gated: true}}} {

@@ -92,9 +92,8 @@ func TestJob_S4_6_C4_isPausedAndResumedByAnotherProcess(t *testing.T) {
 	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, ana("x"), nil)
 	expect.That(t, errors.Is(err, ErrLeased), "another replayer while it pauses: %v", err)
 	j := w.job("r1")
-	if j.State != control.JobPaused || j.Done != 1 || j.NotReached != 4 || j.Why != "paused by bo" || len(w.sent()) != 1 {
-		t.Errorf("while it pauses %d were sent: %+v", len(w.sent()), j)
-	}
+	sent := w.sent()
+	expect.That(t, j.State == control.JobPaused && j.Done == 1 && j.NotReached == 4 && j.Why == "paused by bo" && len(sent) == 1, "while it pauses %v were sent: %+v", sent, j)
 	w.order(control.ResumeJob, "r1")
 	must.Do(t, <-ended)
 	w.allReprocessed(5)
@@ -170,7 +169,7 @@ func TestJob_S4_6_goesOnWhileOrdersCannotBeRead(t *testing.T) {
 // decided about.
 func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan error) {
 	w.t.Helper()
-	w.dieMany(batchLetters + behind)
+	w.dieMany(inBatch + behind)
 	s := w.service()
 	chosen := must.Get(s.choose(w.ctx(), deadletters.Filter{}))(w.t)
 	op := must.Get(s.operation(string(Discard), ana("x"), deadletters.Filter{}))(w.t)
@@ -178,7 +177,7 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 	end := make(chan error, 1)
 	go func() {
 		_, err := s.change(w.ctx(), op, chosen.places, nil, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
-			if *decided++; *decided == batchLetters+1 { // of the batch that is prepared while the first is written
+			if *decided++; *decided == inBatch+1 { // of the batch that is prepared while the first is written
 				w.order(control.PauseJob, op.id)
 				eventually.Until(w.ctx(), w.t, "the order is heard", func() (bool, string) {
 					j := w.job(op.id)
@@ -190,7 +189,7 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 		end <- err
 	}()
 	j := w.jobIs(op.id, control.JobPaused)
-	expect.That(w.t, j.Done == batchLetters && j.NotReached == behind, "while it pauses: %+v", j)
+	expect.That(w.t, j.Done == inBatch && j.NotReached == behind, "while it pauses: %+v", j)
 	return op.id, decided, end
 }
 
@@ -200,10 +199,10 @@ func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
 	id, decided, ended := w.pausedBetween(20)
 	w.order(control.ResumeJob, id)
 	must.Do(t, <-ended)
-	want := control.JobCounts{Letters: batchLetters + 20, Done: batchLetters + 20, Transactions: 2}
+	want := control.JobCounts{Letters: inBatch + 20, Done: inBatch + 20, Transactions: 2}
 	j := w.job(id)
 	expect.That(t, j.JobCounts == want && j.State == control.JobDone, "%+v", j)
-	if n := w.statuses()[deadletters.Discarded]; n != batchLetters+20 || *decided != batchLetters+2*20 {
+	if n := w.statuses()[deadletters.Discarded]; n != inBatch+20 || *decided != inBatch+2*20 {
 		t.Errorf("%d are discarded, %d were decided about", n, *decided)
 	}
 }
@@ -215,7 +214,7 @@ func TestJob_S4_6_isCancelledBetweenTransactions(t *testing.T) {
 	w.order(control.CancelJob, id)
 	c, is := errors.AsType[*CancelledError](<-ended)
 	expect.That(t, is && c.NotReached == 20, "%+v", c)
-	expect.Equal(t, w.statuses()[deadletters.Discarded], batchLetters, "discarded dead letters")
+	expect.Equal(t, w.statuses()[deadletters.Discarded], inBatch, "discarded dead letters")
 }
 
 // A job that may not write to the control topic any more ends at once, between two transactions: others take it for dead. They see it as

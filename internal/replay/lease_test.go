@@ -307,7 +307,7 @@ func TestLease_C4_triesOnceMoreAfterALongSleep(t *testing.T) {
 	w := parallel(t)
 	s := w.service()
 	lines := make(said, 100)
-	s.log, s.leaseLife, s.leaseRenewal = slog.New(slog.NewTextHandler(lines, nil)), testrun.Patient(1200*time.Millisecond), testrun.Patient(time.Second)
+	s.log, s.leaseLife, s.leaseRenewal = slog.New(slog.NewTextHandler(lines, nil)), testrun.Patient(500*time.Millisecond), testrun.Patient(300*time.Millisecond)
 	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
 	l.end = func(err error) { t.Error(err) }
 	defer l.release(w.ctx())
@@ -331,7 +331,7 @@ func TestLease_C4_whoWaitsGoesOnWaiting(t *testing.T) {
 	w := parallel(t)
 	w.dieMany(3)
 	s := w.service()
-	s.leaseLife = testrun.Patient(time.Second) // after which the other one's is nobody's
+	s.leaseLife = testrun.Patient(500 * time.Millisecond) // after which the other one's is nobody's
 	var starts atomic.Int32
 	w.broker.ControlKey(int16(kmsg.InitProducerID), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		w.broker.KeepControl()

@@ -135,9 +135,8 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	given := func(e audit.Event) bool {
 		return e.Letter == ids[0] && e.Reason == "because" && strings.Contains(e.Message, "pending -> discarded by ana")
 	}
-	if !slices.ContainsFunc(w.events(), given) {
-		t.Errorf("audit events %+v", w.events())
-	}
+	events := w.events()
+	expect.That(t, slices.ContainsFunc(events, given), "audit events %+v", events)
 }
 
 // A replay that waits hears of failures as they come, counts each once, whatever the pipeline's own consumer says of it, and

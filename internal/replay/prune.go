@@ -258,7 +258,7 @@ func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operat
 		d := staged{letter: l, prev: state, gone: true}
 		d.event = p.service.event(op, &d, audit.StateChanged)
 		batch = append(batch, d)
-		if len(batch) < batchLetters {
+		if len(batch) < p.service.batchLetters {
 			return nil
 		}
 		return commit()

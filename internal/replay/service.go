@@ -59,6 +59,7 @@ type Service struct {
 	leaseLife, leaseRenewal time.Duration // see the constants
 	lastWord                time.Duration // that a word to the control topic may take, also after an interruption
 	transactionTimeout      time.Duration // see the constant
+	batchLetters            int           // see the constant
 
 	limits atomic.Pointer[outputLimits] // nil before the cluster has answered
 
@@ -90,7 +91,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	s := &Service{
 		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers), alone: o.Alone, stateDir: o.StateDir, dialect: o.Dialect,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
-		leaseLife: leaseLife, leaseRenewal: leaseRenewal, lastWord: settleTimeout, transactionTimeout: transactionTimeout,
+		leaseLife: leaseLife, leaseRenewal: leaseRenewal, lastWord: settleTimeout, transactionTimeout: transactionTimeout, batchLetters: batchLetters,
 	}
 	if s.now == nil {
 		s.now = time.Now
