@@ -56,9 +56,9 @@ const (
 func (t *table) upsertSQL(stage string) string {
 	columns, cells := t.cells()
 	columns = append([]string{quote(t.key)}, columns...)
-	names, values, found, claim := guardNames, guardValues, "s.k::", ""
+	names, values, found, claim := guardNames, guardValues, "s.k", ""
 	if t.claims {
-		names, values, found, claim = names+", row_key, former_key", values+", rk, null", "s.rk::", ", row_key = excluded.row_key, former_key = g.row_key"
+		names, values, found, claim = names+", row_key, former_key", values+", rk, null", "s.rk", ", row_key = excluded.row_key, former_key = g.row_key"
 	}
 	var sets, old, incoming []string
 	for _, name := range columns[1:] { // the key stays
@@ -67,9 +67,20 @@ func (t *table) upsertSQL(stage string) string {
 	list := func(items []string) string { return strings.Join(items, ", ") }
 	return strings.NewReplacer(
 		"{guard}", t.guard, "{guard columns}", names, "{guard values}", values, "{claim}", claim, "{stage}", stage,
-		"{table}", t.quoted, "{key}", quote(t.key), "{columns}", list(columns), "{values}", list(append([]string{found + t.keyType}, cells...)),
+		"{table}", t.quoted, "{key}", quote(t.key), "{columns}", list(columns), "{values}", list(append([]string{t.keyValue(found)}, cells...)),
 		"{set}", list(sets), "{old}", list(old), "{incoming}", list(incoming),
 	).Replace(upsert)
+}
+
+// keyValue reads the text of a key as the column's type. It fails for a key that a length or a precision would change: the key would be that
+// of another feature's row, and would not find the row again. PostgreSQL has no function that raises an error, so a text is read as a number.
+func (t *table) keyValue(text string) string {
+	c := t.keyColumn
+	if c.Declared == t.keyType {
+		return text + "::" + t.keyType
+	}
+	fault := strings.ReplaceAll(fmt.Sprintf("column %s of type %s would change the key ", quote(t.key), c.Declared), "'", "''")
+	return fmt.Sprintf("case when %[1]s::%[2]s = %[1]s::%[3]s then %[1]s::%[2]s else ('%[4]s' || %[1]s)::int::text::%[2]s end", text, t.keyType, c.Declared, fault)
 }
 
 // remove deletes the rows whose deletes the guard took in this transaction (now() is its begin). It follows the upsert as a statement of its
