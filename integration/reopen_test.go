@@ -48,6 +48,9 @@ func TestReopenSuperseded_S4_8(t *testing.T) {
 	beside(t, testrun.Fast)
 	for name, source := range map[string]string{"by_offset": "", "by_field": "version: properties.level"} {
 		t.Run(name, func(t *testing.T) {
+			if source == "" {
+				testrun.Nightly(t)
+			}
 			t.Parallel()
 			const n = 6
 			p := newPipe(t, 2*time.Minute, func(s *settings) { s.Source = source }).ensure()

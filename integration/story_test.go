@@ -112,6 +112,9 @@ func TestMapping_S4_8_nothingGoesBackToInstancesWithAnotherOne(t *testing.T) {
 	beside(t, testrun.Fast)
 	for name, static := range map[string]bool{"static": true, "dynamic": false} {
 		t.Run(name, func(t *testing.T) {
+			if !static {
+				testrun.Nightly(t)
+			}
 			t.Parallel()
 			p := newPipe(t, 2*time.Minute, func(s *settings) { s.Static = static }).ensure()
 			p.sendInMetres(ids("metres", 20))
