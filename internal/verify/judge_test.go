@@ -139,6 +139,8 @@ func TestJudge_S0_4_ofOneRecord(t *testing.T) {
 		"edited":                             {newHistory(1).place(InDLQ, 0).place(InDLQ, 0, func(p *Place) { p.Edited = true }), Proven, "", "dead"},
 		"another pipeline's output":          {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Proven, "", "delivered"},
 		"only another pipeline's output":     {newHistory(1).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Unknown, "", "unknown"},
+		"an output of what is to come":       {newHistory(1).place(InOutput, 0).place(InOutput, 7), Violated, Unfounded, "delivered"},
+		"a dead letter of it":                {newHistory(1).place(InOutput, 0).place(InDLQ, 1), Violated, Unfounded, "delivered"},
 		"an output of nothing":               {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Root.Topic = "x" }), Proven, "", "delivered"},
 
 		"came back and was delivered":         {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0), Proven, "", "delivered"},

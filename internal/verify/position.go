@@ -169,12 +169,13 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 }
 
 // absent decides about a position at which the source holds no record. Of one that is gone only what cannot be explained by what is gone
-// with it counts.
+// with it counts. The end of the source is read after those of the other topics, so no record of the pipeline names a position beyond it,
+// unless the log was cut.
 func (j *judge) absent(sh *shard, at header.Position, f fact, s sum, mark Mark) {
 	gone := at.Offset < mark.Start || j.cut.Compacted[j.source]
 	named := s.outputs+s.letters+s.waits > 0
 	switch {
-	case j.cut.Foreign || sh.generation.First > 0 || f.has(others) || at.Offset >= mark.End:
+	case j.cut.Foreign || sh.generation.First > 0 || f.has(others) || at.Offset >= mark.End && mark.stage(at.Offset) != open:
 	case !gone && named:
 		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.letters, s.waits)})
 	case gone && s.outputs > s.lives && s.letters == 0 && !j.cut.AtLeastOnce:
