@@ -202,7 +202,8 @@ func TestBrowser_S4_6_paints_a_million_dead_letters(t *testing.T) {
 	for part := range 20 {
 		var records []*kgo.Record
 		for i := range 50_000 {
-			records = append(records, letter(fmt.Sprintf("%d-%d", part, i), i%3600))
+			x, y := i%300-150, i%120-60
+			records = append(records, letter(fmt.Sprintf("%d-%d", part, i), i%3600, func(c *header.Control) { c.BBox = fmt.Sprintf("%d,%d,%d,%d", x, y, x+1, y+1) }))
 		}
 		d.put(records...)
 	}
@@ -210,12 +211,10 @@ func TestBrowser_S4_6_paints_a_million_dead_letters(t *testing.T) {
 		w := d.get("/api/stats")
 		return w.Code == http.StatusOK, w.Body.String()
 	})
-	d.stop()
 	index := must.Get(sql.Open("sqlite", d.index))(t)
 	must.Get(index.ExecContext(t.Context(), `CREATE TEMP TABLE oldest AS SELECT * FROM dead_letter_queue ORDER BY rejected_at, dlq_partition, dlq_offset LIMIT 99;
 		DELETE FROM dead_letter_queue; INSERT INTO dead_letter_queue SELECT * FROM oldest`))(t)
 	must.Do(t, index.Close())
-	d.open()
 	p := chromium.Start(t).Open(listening(d)+"/", 1280, 800)
 	p.AwaitText("1,000,000 pending dead letters · 1 group in all")
 	p.AwaitText("Dead letters: 1,000,000")
