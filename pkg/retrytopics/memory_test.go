@@ -321,7 +321,7 @@ func TestRunUntilEnd_S4_14_endsNotBeforeTheMemoryIsRead(t *testing.T) {
 	b.produce(valued(30, "a")...)
 	b.drain(e)
 	b.recreate(source + ".ledger")
-	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.JoinGroup}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 5})
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.JoinGroup}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 3})
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	err := e.RunUntilEnd(ctx)

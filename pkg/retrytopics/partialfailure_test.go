@@ -145,6 +145,7 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 	t.Parallel()
 	for _, mode := range retrytopics.Orders() {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			w := newWords(t, mode)
 			w.sends("a b! c?1 -d e?2 f!")
 			w.want("part 1/6 dead_lettered permanent_failure", "part 5/6 dead_lettered permanent_failure",
