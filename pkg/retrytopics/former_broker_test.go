@@ -67,16 +67,16 @@ func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	const n = 20
-	b.park(n, []policy.Tier{tier(2 * time.Second)})
+	b.park(n, []policy.Tier{tier(600 * time.Millisecond)})
 	other := b.config(failsFirst(t, 2)) // fails once more, which goes to a present tier
 	other.Retries.Tiers = []policy.Tier{tier(300 * time.Millisecond)}
 	e := b.engine(other)
 	b.drain(e)
 	must.Equal(t, len(b.read(output)), n, "outputs")
 	for _, s := range e.Stats().Tiers {
-		expect.That(t, s.Waiting == 0 && s.Former == (s.Delay == 2*time.Second), "%+v", s)
+		expect.That(t, s.Waiting == 0 && s.Former == (s.Delay == 600*time.Millisecond), "%+v", s)
 	}
-	b.park(n, []policy.Tier{tier(2 * time.Second)})
+	b.park(n, []policy.Tier{tier(600 * time.Millisecond)})
 	b.drain(b.engine(b.config(failsFirst(t, 1))))
 	must.Equal(t, len(b.read(output)), 2*n, "outputs")
 }
