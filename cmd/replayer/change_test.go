@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -239,10 +240,10 @@ func TestJob_S4_6_isPausedResumedAndCancelled(t *testing.T) {
 	d.want(cli.ExitDone, "pause", "-c", "pipeline.yaml", "-o", "json", "fix")
 	err := json.Unmarshal(d.out.Bytes(), &paused)
 	expect.That(t, err == nil && paused.State == control.JobPausing, "%v: %s", err, &d.out)
-	eventually.Until(t.Context(), t, "it pauses", func() (bool, string) {
-		j := d.status("fix").Job
-		return j.State == control.JobPaused, fmt.Sprintf("%+v", j)
+	topiclog.Connect(t, d.brokers()).Tail(t, "features.control").Until(t.Context(), t, "it pauses", func(seen []*kgo.Record) bool {
+		return slices.ContainsFunc(seen, func(r *kgo.Record) bool { return bytes.Contains(r.Value, []byte(`"state":"paused"`)) })
 	})
+	expect.Equal(t, d.status("fix").Job.State, control.JobPaused, "state")
 	d.want(cli.ExitDone, "resume", "-c", "pipeline.yaml", "-o", "table", "fix").prints("replay fix is running: 1 of 4 dead letters put back, 3 not reached")
 	d.want(cli.ExitDone, "cancel", "-c", "pipeline.yaml", "--actor", "bo", "fix")
 	code := <-ended

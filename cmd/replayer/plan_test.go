@@ -153,7 +153,7 @@ func (a announcing) JoinGroupMetadata(interests []string, owned map[string][]int
 func (d *desk) member(name string, says []byte) (leave func()) {
 	d.t.Helper()
 	client := must.Get(kgo.NewClient(kgo.SeedBrokers(d.brokers()...), kgo.ConsumerGroup("features"), kgo.ConsumeTopics("features"), kgo.ClientID(name),
-		kgo.Balancers(announcing{kgo.RangeBalancer(), says})))(d.t)
+		kgo.HeartbeatInterval(50*time.Millisecond), kgo.Balancers(announcing{kgo.RangeBalancer(), says})))(d.t)
 	ctx, cancel := context.WithCancel(d.t.Context())
 	go func() {
 		for ctx.Err() == nil {
