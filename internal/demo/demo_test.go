@@ -19,7 +19,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/demo"
-
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -28,11 +27,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
-// shortStory is the demo's story at ten times its speed: the outage is longer than the first two
+// shortStory is the demo's story at twenty times its speed: the outage is longer than the first two
 // tiers together, so that some records meet it three times.
 func shortStory() demo.Story {
 	story := timelessStory()
-	story.Script.OutageAfter, story.Script.OutageFor = 300*time.Millisecond, 1500*time.Millisecond
+	story.Script.OutageAfter, story.Script.OutageFor = 150*time.Millisecond, 750*time.Millisecond
 	return story
 }
 
@@ -42,11 +41,11 @@ func shortStory() demo.Story {
 func timelessStory() demo.Story {
 	jitter := 50 * time.Millisecond
 	return demo.Story{
-		Pace: demo.Pace{Burst: 300 * time.Millisecond, Share: 0.5, Spread: 1200 * time.Millisecond},
+		Pace: demo.Pace{Burst: 300 * time.Millisecond, Share: 0.5, Spread: 600 * time.Millisecond},
 		Script: demo.Script{
 			Seed: 1, Unavailable: 0.2, TooMany: 0.01, RetryAfter: time.Second, Slow: 0.02, SlowFor: 50 * time.Millisecond,
 		},
-		Tiers: []time.Duration{200 * time.Millisecond, 800 * time.Millisecond, 2 * time.Second}, Jitter: &jitter,
+		Tiers: []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second}, Jitter: &jitter,
 	}
 }
 
@@ -147,7 +146,7 @@ func checkSummary(t *testing.T, text []byte, events int64) {
 }
 
 func checkScreen(t *testing.T, text string) {
-	for _, tier := range []string{"features.retry-200ms", "features.retry-800ms"} {
+	for _, tier := range []string{"features.retry-100ms", "features.retry-400ms"} {
 		m := regexp.MustCompile(regexp.QuoteMeta(tier) + ` +([\d,]+) retried`).FindStringSubmatch(text)
 		if m == nil {
 			t.Errorf("the screen does not show %s", tier)
@@ -228,6 +227,7 @@ func TestRun_exit_leaves_and_keeps_standard_output_for_the_summary(t *testing.T)
 }
 
 func TestRun_refuses(t *testing.T) {
+	t.Parallel()
 	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
@@ -265,6 +265,7 @@ func TestRun_refuses(t *testing.T) {
 }
 
 func TestRun_interrupted_before_the_end(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	out := newScreen("events are on their way")
 	ended := make(chan error, 1)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +30,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
+
+// TestMain lets more tests run at a time than there are processors: some wait for the engine.
+func TestMain(m *testing.M) {
+	testrun.Together(8)
+	os.Exit(m.Run())
+}
 
 // worlds are what both play: providers that fail often. They have no outage and nothing is compared but counts: the engine's
 // clock is the machine's, and a busy machine moves every moment.
