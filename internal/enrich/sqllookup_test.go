@@ -193,7 +193,7 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 	name := one[string](b, "select current_database()")
 	b.exec("alter database " + name + " set temp_file_limit = '64kB'")
 	b.exec("alter database " + name + " set work_mem = '64kB'")
-	short := func(s *config.EnrichStep) { s.SQL.Timeout = config.Duration(3 * time.Second) }
+	short := func(s *config.EnrichStep) { s.SQL.Timeout = config.Duration(time.Second) }
 	for _, c := range []struct {
 		name, query string
 		change      func(*config.EnrichStep)
@@ -279,7 +279,7 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	server := postgis.NeedOwn(t)
 	b := &base{t: t, server: server, dsn: server.Database(t)}
 	steps := b.steps("select 'Ulm' as name where $1 <> ''", []string{"id"}, func(s *config.EnrichStep) {
-		s.SQL.Breaker = &config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(2 * time.Second), Successes: 1}
+		s.SQL.Breaker = &config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(100 * time.Millisecond), Successes: 1}
 	})
 	must.Equal(t, outcome(t.Context(), steps), "ok")
 	must.Do(t, server.Crash())

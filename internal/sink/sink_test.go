@@ -2,7 +2,6 @@ package sink
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -61,15 +60,13 @@ func open(t *testing.T, server *postgis.Server, keys string) *bench {
 	must.Do(t, err)
 	b := &bench{t: t, cfg: cfg}
 	b.connectsBy(dsn)
-	if b.db, err = pgx.Connect(t.Context(), dsn); err != nil {
-		t.Fatal(err)
-	}
+	b.db, err = pgx.Connect(t.Context(), dsn)
+	must.Do(t, err)
 	t.Cleanup(func() { _ = b.db.Close(context.WithoutCancel(t.Context())) })
 	ddl := must.Get(DDL(cfg))(t)
 	b.exec(ddl)
-	if b.made, err = transform.New(cfg.Transform); err != nil {
-		t.Fatal(err)
-	}
+	b.made, err = transform.New(cfg.Transform)
+	must.Do(t, err)
 	b.Sink, err = Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Logger: b.log(), Classify: classify.Of})
 	must.Do(t, err)
 	t.Cleanup(b.Close)
@@ -131,9 +128,8 @@ func (b *bench) row(key string, number, offset int64, properties, geometry strin
 	}
 	var err error
 	text := fmt.Appendf(nil, `{"type":"Feature","id":%q,"properties":%s,"geometry":%s}`, key, properties, geometry)
-	if r.Feature, err = b.made.Decode(text); err != nil {
-		b.t.Fatal(err)
-	}
+	r.Feature, err = b.made.Decode(text)
+	must.Do(b.t, err)
 	r.Bytes = len(text)
 	must.Do(b.t, b.plain.prepare(r))
 	return r
@@ -208,10 +204,7 @@ func TestSink_S0_6_S2_4_anOlderStateNeverOverwritesANewerOne(t *testing.T) {
 
 // TestMain lets more tests run at a time than there are processors: they wait for the database.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
+	testrun.Together(12)
 	os.Exit(m.Run())
 }
 
