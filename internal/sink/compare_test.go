@@ -117,10 +117,8 @@ func TestPrepare_S4_3_namesThePrivilege(t *testing.T) {
 	role := b.role("select, insert, update, delete")
 	b.exec("revoke update on parcels from " + role + "; revoke select, delete on parcels_switchback from " + role)
 	found, err := b.as(role).compared(nil)
-	if err == nil || len(found) != 2 || !strings.Contains(err.Error(), `this user lacks update on "parcels": grant update on "parcels" to`) ||
-		!strings.Contains(err.Error(), `grant select, delete on "parcels_switchback" to`) {
-		t.Errorf("%d mismatches: %v", len(found), err)
-	}
+	check.That(t, err != nil && len(found) == 2 && strings.Contains(err.Error(), `this user lacks update on "parcels": grant update on "parcels" to`) &&
+		strings.Contains(err.Error(), `grant select, delete on "parcels_switchback" to`), "%d mismatches: %v", len(found), err)
 }
 
 func typed(column string) string {

@@ -317,9 +317,8 @@ func TestSink_aColumnThatIsAddedIsUsed(t *testing.T) {
 	b := beside(t, "")
 	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
 	more := b.row("a", 0, 2, `{"name":"x","colour":"red"}`, point)
-	if err := b.write(more); err == nil || classify.Of(err).Code != classify.CodeDBSchema || !strings.Contains(err.Error(), `parcels has no column "colour"`) {
-		t.Errorf("a property without a column: %v", err)
-	}
+	err := b.write(more)
+	check.That(t, err != nil && classify.Of(err).Code == classify.CodeDBSchema && strings.Contains(err.Error(), `parcels has no column "colour"`), "a property without a column: %v", err)
 	b.exec("alter table parcels add column colour text")
 	eventually.Until(t.Context(), t, "the new column", func() (bool, string) {
 		err := b.write(more)

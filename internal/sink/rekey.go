@@ -116,7 +116,7 @@ func (t *table) rekey(ctx context.Context, tx pgx.Tx, r Rekeying, done *Rekeyed)
 	if err := tx.QueryRow(ctx, "select count(*) from switchback_rekeyed").Scan(&done.Keys); err != nil {
 		return err
 	}
-	moved, err := tx.Exec(ctx, fmt.Sprintf(moveRows, t.quoted, quote(t.key), t.keyType))
+	moved, err := tx.Exec(ctx, fmt.Sprintf(moveRows, t.quoted, quote(t.key), t.keyType, t.keyValue("r.row_key")))
 	if err != nil {
 		return err
 	}

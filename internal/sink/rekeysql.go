@@ -21,7 +21,7 @@ from %[1]s g left join (select distinct on (old) * from switchback_leads order b
 
 // moveRows gives each row its new key.
 const moveRows = `
-update %[1]s t set %[2]s = r.row_key::%[3]s from switchback_rekeyed r
+update %[1]s t set %[2]s = %[4]s from switchback_rekeyed r
 where not r.deleted and t.%[2]s = r.was::%[3]s and r.row_key is distinct from r.was`
 
 // refillGuard writes the guard again, with the columns that it needs now.

@@ -285,11 +285,9 @@ func TestSink_aKeyIsNeverCut(t *testing.T) {
 		b.exec("truncate parcels, parcels_switchback; alter table parcels alter id type " + c[0] + " using null")
 		b.table.Store(nil)
 		b.must(b.row(c[1], 0, 1, `{"name":"whole"}`, point))
-		for offset, properties := range []string{`{"name":"longer"}`, ""} {
-			err := b.write(b.row(c[2], 0, int64(2+offset), properties, point))
-			f := classify.Of(err)
-			check.That(t, properties == "" || err != nil && f.Code == classify.CodeDBData, "%s: %s: %v", c, f.Code, err)
-		}
+		err := b.write(b.row(c[2], 0, 2, `{"name":"longer"}`, point))
+		check.That(t, err != nil && classify.Of(err).Code == classify.CodeDBData, "%s: %v", c, err)
+		_ = b.write(b.row(c[2], 0, 3, "", "")) // a delete may be refused too
 		check.Equal(t, b.ask("select count(*) || max(name) from parcels"), "1whole", c)
 	}
 }
