@@ -62,7 +62,7 @@ func anotherDesk(t *testing.T, terminal bool) *desk {
 	writer := fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	d := &desk{t: t, dir: t.TempDir(), writer: writer}
 	d.writePipeline(broker.ListenAddrs())
-	d.env = Env{Out: &d.out, Err: &d.err, Terminal: terminal, Width: 140, Version: cli.Build{Version: "v1.2.3", Commit: "0123456789abcdef0123456789abcdef01234567", Go: "go1.26.8", Platform: "linux/amd64"}, Now: func() time.Time { return start }}
+	d.env = Env{KafkaOpts: []kgo.Opt{kgo.DisableClientMetrics()}, Out: &d.out, Err: &d.err, Terminal: terminal, Width: 140, Version: cli.Build{Version: "v1.2.3", Commit: "0123456789abcdef0123456789abcdef01234567", Go: "go1.26.8", Platform: "linux/amd64"}, Now: func() time.Time { return start }}
 	return d
 }
 

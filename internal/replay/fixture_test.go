@@ -50,7 +50,7 @@ func newWorld(t *testing.T, opts ...kfake.Opt) *world {
 		kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status"), kfake.SeedTopics(2, "features.audit"), kfake.SeedTopics(1, "features.control"),
 	}, opts...)...))(t)
 	t.Cleanup(broker.Close)
-	writer := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner())))(t)
+	writer := must.Get(kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics()))(t)
 	t.Cleanup(writer.Close)
 	return &world{
 		t: t, broker: broker, writer: writer, cfg: configure(t, broker.ListenAddrs()),
@@ -82,7 +82,7 @@ const inBatch = 100
 
 func (w *world) service(opts ...kgo.Opt) *Service {
 	w.t.Helper()
-	s := must.Get(New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts, Alone: w.alone, Index: inMemory()}))(w.t)
+	s := must.Get(New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: append(opts, kgo.DisableClientMetrics()), Alone: w.alone, Index: inMemory()}))(w.t)
 	s.leaseLife, s.leaseRenewal, s.lastWord = testrun.Patient(10*time.Second), 50*time.Millisecond, testrun.Patient(10*time.Second)
 	s.transactionTimeout, s.batchLetters = testrun.Patient(20*time.Second), inBatch
 	w.t.Cleanup(s.Close)
