@@ -109,7 +109,7 @@ func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
 	expect.That(t, r.Code == 0 && strings.Contains(r.Stdout, "PROVEN: each of 780 records is in exactly one place"), "for people: %s", r)
 }
 
-// S0-4: records that wait in a former tier which no running instance consumes are named, each of them (as issue 14, point 1, had it).
+// S0-4: records that wait in a former tier which no running instance consumes are named, each of them.
 func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
 	beside(t, testrun.Fast)
 	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()

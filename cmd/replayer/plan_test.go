@@ -49,7 +49,7 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")
 }
 
-// Trap 4 of issue 18: "passes 0, refuses 6000", and on it went. What the dry run refuses stays, and the answer says how many and why.
+// What the dry run refuses stays, and the answer says how many and why.
 func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	d := newDesk(t, false)
 	for i := range 3 {

@@ -19,7 +19,7 @@ type Limits struct {
 	// LimitError. 0 for none.
 	SLA time.Duration
 	// AllowQuarantine says that a batch may be quarantined. Without it a run that leaves one ends with a LimitError: what the batch
-	// was to bring is in the DLQ, and a scheduler must not take that for success (issue 18).
+	// was to bring is in the DLQ, and a scheduler must not take that for success.
 	AllowQuarantine bool
 }
 
