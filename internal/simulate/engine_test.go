@@ -176,7 +176,7 @@ func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *en
 	t.Helper()
 	cfg := must.Get(config.Parse("pipeline.yaml", []byte(`pipeline:
   id: parcels
-  retry_policy: { max_attempts: 4, base_delay_seconds: 0.2, jitter_seconds: 0.1, tiers: [200ms, 800ms, 2s], retryable_status_codes: [429, 502, 503, 504] }
+  retry_policy: { max_attempts: 4, base_delay_seconds: 0.1, jitter_seconds: 0.05, tiers: [100ms, 400ms, 1s], retryable_status_codes: [429, 502, 503, 504] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1 }
 `+rest), nil))(t)
 	policies := cfg.Pipeline.RetryPolicy.Engine()
