@@ -191,6 +191,8 @@ func topicProblem(name string) (problem, fix string) {
 		return show(name) + " has a character that Kafka allows in no topic name", "use letters, digits, dot, underscore and hyphen"
 	case name == "." || name == "..":
 		return show(name) + " is no topic name", "write a name"
+	case strings.HasPrefix(name, "__"):
+		return show(name) + " is named as Kafka's own topics are", "write a name that does not begin with two underscores"
 	case len(name) > most:
 		return fmt.Sprintf("the topic name %s has %d characters, and Kafka allows %d", show(name), len(name), most), "shorten it"
 	}

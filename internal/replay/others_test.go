@@ -207,6 +207,8 @@ func TestReplay_C4_toRefusesThePipelinesOwnTopics(t *testing.T) {
 		_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", To: to})
 		expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "belongs to this pipeline ("), "%s: %v", to, err)
 	}
+	_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", To: "__consumer_offsets"})
+	expect.That(t, errors.Is(err, ErrOptions), "a topic of Kafka's own: %v", err)
 	roads := []string{"roads.state", "roads.ledger", "roads.audit", "roads.dlq-status", "roads.governance", "roads.control", "roads.retry-2s"}
 	free := []string{"roads", "lone.state", "roads.retry-none"}
 	must.Get(w.log.Admin().CreateTopics(w.ctx(), 1, 1, nil, append(free, roads...)...))(t)

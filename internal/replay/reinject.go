@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -86,6 +87,9 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 	}
 	if path := s.cfg.OwnTopic(to); path != "" {
 		return destination{}, fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
+	}
+	if strings.HasPrefix(to, "__") {
+		return destination{}, fmt.Errorf("%w: %s is named as Kafka's own topics are; see the name given with --to", ErrOptions, to)
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, to)
 	if errors.Is(err, kafka.ErrNoTopic) {
