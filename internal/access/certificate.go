@@ -21,10 +21,7 @@ type keyPair struct {
 
 func readKeyPair(files ServerTLS, log *slog.Logger) (*keyPair, error) {
 	k := &keyPair{files: files, log: log}
-	if err := k.read(); err != nil {
-		return nil, err
-	}
-	return k, nil
+	return k, k.read()
 }
 
 // read reads the files where they have changed. The caller locks.

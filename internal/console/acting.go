@@ -146,7 +146,7 @@ func (c *Console) draftPage(ctx context.Context, q query) (page, error) {
 		return page{}, d.err
 	}
 	summary := d.plan.Summary()
-	v.Planned, v.Summary, v.Outlook, v.Letters = true, &summary, d.plan.Outlook(), d.Sends()
+	v.Planned, v.Summary, v.Outlook, v.Letters = true, &summary, d.plan.Outlook(), d.plan.Changes(false)
 	c.maskOf(ctx).outcomes(v.Outlook)
 	v.Differs, v.Mapping, v.Targets = d.differs, d.mappings, d.plan.Targets()
 	if v.Letters > 20 {

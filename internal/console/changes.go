@@ -94,11 +94,6 @@ func (d *draft) close() {
 	}
 }
 
-// Sends returns how many dead letters go back or are closed as duplicates.
-func (d *draft) Sends() int {
-	return d.plan.Changes(false)
-}
-
 // dryRun starts somebody's dry run. A replay that stopped goes on under its id; else the id is empty.
 func (w *workbench) dryRun(f deadletters.Filter, replayID, by string) (*draft, error) {
 	d := &draft{id: cmp.Or(replayID, w.service.NewOperation("replay")), filter: f, task: task{done: make(chan struct{})}}
@@ -212,7 +207,7 @@ func (w *workbench) replay(ctx context.Context, d *draft, c consent) error {
 	if !d.ended() || d.err != nil {
 		return usage("the dry run %s has not ended well: look at it first", d.id)
 	}
-	if err := c.check(d.Sends(), true); err != nil { // what was sent cannot be called back
+	if err := c.check(d.plan.Changes(false), true); err != nil { // what was sent cannot be called back
 		return err
 	}
 	if lines, differs := w.mappings(d.plan); differs && !d.plan.Alone() && !c.mappingDiffers {

@@ -41,10 +41,11 @@ func assets() map[string]string {
 	return map[string]string{"/style.css": "text/css; charset=utf-8", "/live.js": script, "/keys.js": script, "/draw.js": script, "/world.txt": "text/plain; charset=utf-8", "/inter.woff2": fontType}
 }
 
-// How many milliseconds a page waits before it is brought up to date.
+// How many milliseconds a page waits before it is brought up to date, at least, and how many times as long as its answer took.
 const (
-	liveHome = 5000
-	liveWork = 1500
+	liveHome  = 5000
+	liveWork  = 1500
+	liveTimes = 10
 )
 
 const (

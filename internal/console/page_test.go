@@ -19,9 +19,7 @@ import (
 func shown(d *desk, path string, status int) string {
 	d.t.Helper()
 	w := d.get(path)
-	if w.Code != status || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
-		d.t.Fatalf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
-	}
+	must.That(d.t, w.Code == status && strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"), "%s: %d %v %s", path, w.Code, w.Header(), w.Body)
 	return w.Body.String()
 }
 
@@ -42,7 +40,9 @@ func TestPage_S4_6_says_first_how_many_wait_and_since_when(t *testing.T) {
 	of := shown(d, link[1], http.StatusOK)
 	expect.That(t, !strings.Contains(of, `href="/letters/a"`) && strings.Contains(of, `href="/letters/b"`) && strings.Contains(of, "Dead letters: 2"), "%s shows %s", link[1], of)
 	none := shown(d, "/?text=nothing&code=&since=&status=&order=oldest", http.StatusOK)
-	expect.That(t, strings.Contains(none, "No dead letter matches"), "%s", none)
+	expect.That(t, strings.Contains(none, "No dead letter matches") && strings.Contains(none, `data-live="5000"`), "%s", none)
+	d.console.now = func() time.Time { d.now = d.now.Add(time.Second); return d.now } // an answer takes seconds, and is asked for the less often
+	expect.That(t, regexp.MustCompile(`data-live="[0-9]{5,}"`).MatchString(shown(d, "/", http.StatusOK)), "it is asked for as often as one that takes no time")
 }
 
 func TestPage_S4_6_pages_through_all(t *testing.T) {

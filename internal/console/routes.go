@@ -53,11 +53,16 @@ func answering[T any](path, summary string, params []param, answer func(*Console
 // showing returns the route of a page.
 func showing(path string, params []param, show func(*Console, context.Context, query) (page, error)) route {
 	return route{path: path, params: params, send: func(c *Console, w http.ResponseWriter, r *http.Request, q query) error {
+		began := c.now()
 		out, err := show(c, r.Context(), q)
-		if err == nil {
-			c.write(w, r, http.StatusOK, out)
+		if err != nil {
+			return err
 		}
-		return err
+		if out.Live > 0 {
+			out.Live = max(out.Live, liveTimes*int(c.now().Sub(began).Milliseconds()))
+		}
+		c.write(w, r, http.StatusOK, out)
+		return nil
 	}}
 }
 
