@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -251,7 +252,7 @@ func (p *pipe) warned(reason string) {
 // S4-6: a producer cannot close a dead letter: neither with forged headers, nor with a replay that it has read and changed.
 func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
 	beside(t, testrun.Fast)
-	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
+	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions, s.ReplayKey = 1, strings.Repeat("2a", proof.MinKeyBytes) }).ensure()
 	p.dead(1)
 	letter := p.read(p.topics.DLQ)[0]
 	id, _ := topiclog.Header(letter, "switchback-dead-letter-id")
@@ -266,8 +267,9 @@ func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
 	code, out := p.replay("--execute")
 	must.That(t, code == 0, "exit code %d\n%s", code, out)
 	replay := p.read(p.topics.Source)[2]
-	proof, n := topiclog.Header(replay, "switchback-replay-proof")
-	expect.That(t, n == 1 && proof != "", "the replay has %d proofs", n)
+	proven, n := topiclog.Header(replay, "switchback-replay-proof")
+	must.Get(proof.ParseKeys(p.set.ReplayKey))(t)[0].Sign(replay)
+	expect.That(t, n == 1 && proven == value(replay, "switchback-replay-proof"), "%d proofs, the first is %q: want that of the key in the environment, %q", n, proven, value(replay, "switchback-replay-proof"))
 	p.drain()
 	p.wantStates(1, "pending") // it failed again
 	p.places.Default(misbehave.OK())

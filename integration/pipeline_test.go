@@ -14,6 +14,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
@@ -31,6 +32,7 @@ type settings struct {
 	Kafka           string // further keys of kafka
 	Transform       string // of transform
 	Metrics         string
+	ReplayKey       string // in the environment of the commands; "" leaves the key to the control topic
 	MaxAttempts     int
 	Tiers           []time.Duration
 	Partitions      int
@@ -170,7 +172,7 @@ func (p *pipe) ensure() *pipe {
 func (p *pipe) spec(command string, args ...string) proc.Spec {
 	// The index of this pipeline's dead letters is not one of the machine's user.
 	index := "SWITCHBACK_REPLAYER_INDEX_FILE=" + filepath.Join(filepath.Dir(p.file), "dead-letters.sqlite")
-	return proc.Spec{Path: p.world.commands[command], Args: args, Dir: p.t.TempDir(), Env: []string{index}}
+	return proc.Spec{Path: p.world.commands[command], Args: args, Dir: p.t.TempDir(), Env: []string{index, proof.Variable + "=" + p.set.ReplayKey}}
 }
 
 // run runs a command to its end.
@@ -184,7 +186,7 @@ func (p *pipe) run(command string, args ...string) proc.Result {
 func (p *pipe) start(instance string, args ...string) *proc.Process {
 	p.t.Helper()
 	spec := p.spec("consumer", append([]string{"run", "-c", p.file}, args...)...)
-	spec.Env = []string{"SWITCHBACK_ENGINE_INSTANCE=" + instance}
+	spec.Env = append(spec.Env, "SWITCHBACK_ENGINE_INSTANCE="+instance)
 	return proc.Start(p.t, spec)
 }
 

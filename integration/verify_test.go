@@ -17,8 +17,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// proof is what `consumer verify records -o json` says.
-type proof struct {
+// judgement is what `consumer verify records -o json` says.
+type judgement struct {
 	Verdict  string
 	Findings []struct{ Kind, Source, Detail string }
 	Found    map[string]int64
@@ -30,7 +30,7 @@ type proof struct {
 }
 
 // proves runs the command and wants an exit code and a verdict.
-func (p *pipe) proves(t *testing.T, code int, verdict string, args ...string) (said proof) {
+func (p *pipe) proves(t *testing.T, code int, verdict string, args ...string) (said judgement) {
 	t.Helper()
 	r := p.run("consumer", append([]string{"verify", "records", "-c", p.file, "-o", "json"}, args...)...)
 	err := json.Unmarshal([]byte(r.Stdout), &said)
@@ -44,7 +44,7 @@ func (p *pipe) proves(t *testing.T, code int, verdict string, args ...string) (s
 }
 
 // names wants findings of one kind for exactly these source positions.
-func (s proof) names(t *testing.T, kind string, sources ...string) {
+func (s judgement) names(t *testing.T, kind string, sources ...string) {
 	t.Helper()
 	var named []string
 	for _, f := range s.Findings {

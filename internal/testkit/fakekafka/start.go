@@ -21,7 +21,7 @@ func Start(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {
 // Client connects to a cluster.
 func Client(t testing.TB, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...)}, opts...)...)
+	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.DisableClientMetrics()}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

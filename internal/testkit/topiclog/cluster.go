@@ -30,7 +30,7 @@ func Connect(t testing.TB, addrs []string) *Cluster {
 	t.Helper()
 	cl, err := kgo.NewClient(
 		kgo.SeedBrokers(addrs...), kgo.RecordPartitioner(partitioner{}),
-		kgo.ProducerBatchMaxBytes(maxBatch), kgo.ProducerLinger(0), kgo.RecordDeliveryTimeout(30*time.Second),
+		kgo.ProducerBatchMaxBytes(maxBatch), kgo.ProducerLinger(0), kgo.RecordDeliveryTimeout(30*time.Second), kgo.DisableClientMetrics(),
 	)
 	if err != nil {
 		t.Fatalf("connect to %v: %v", addrs, err)
