@@ -12,12 +12,14 @@ import (
 // checker holds a decoded and filled configuration against the rules that concern more than the form of one value. A rule is passed over
 // when a value that it needs could not be read.
 type checker struct {
-	cfg    *Config
-	faults *Faults
+	cfg      *Config
+	faults   *Faults
+	defaults *Config // every key as it is when nobody writes it
 }
 
 func check(cfg *Config, faults *Faults) {
-	c := checker{cfg, faults}
+	c := checker{cfg, faults, &Config{}}
+	applyDefaults(reflect.ValueOf(c.defaults).Elem())
 	c.retryPolicy()
 	c.tolerance()
 	c.kafka()
@@ -74,9 +76,7 @@ func valueAt(cfg *Config, path string) reflect.Value {
 
 // changed reports whether the value of a key differs from its default: to write that out, as the reference file does, is legal.
 func (c checker) changed(path string) bool {
-	var defaults Config
-	applyDefaults(reflect.ValueOf(&defaults).Elem())
-	return !reflect.DeepEqual(valueAt(c.cfg, path).Interface(), valueAt(&defaults, path).Interface())
+	return !reflect.DeepEqual(valueAt(c.cfg, path).Interface(), valueAt(c.defaults, path).Interface())
 }
 
 // given reports whether a key has a text. It has none by default.
