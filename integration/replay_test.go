@@ -57,6 +57,13 @@ func (p *pipe) replay(args ...string) (code int, stdout string) {
 	return r.Code, r.Stdout
 }
 
+// replays is replay that has to do something.
+func (p *pipe) replays(args ...string) {
+	p.t.Helper()
+	code, out := p.replay(args...)
+	must.That(p.t, code == 0, "exit code %d\n%s", code, out)
+}
+
 // consent are the flags that a change of so many letters wants, as its dry run prints them.
 func (p *pipe) consent(args []string) []string {
 	p.t.Helper()
@@ -123,8 +130,7 @@ func TestReplay_C4_S4_8(t *testing.T) {
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n})
 	})
 	t.Run("execute_puts_each_back_once", func(t *testing.T) {
-		code, out := p.replay("--execute")
-		must.That(t, code == 0, "exit code %d\n%s", code, out)
+		p.replays("--execute")
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
 		p.wantStates(n, "replaying")
 	})
