@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -94,23 +95,24 @@ func (d *desk) read(topic string) []*kgo.Record {
 func with(at []string, args ...string) []string { return append(slices.Clone(args), at...) }
 
 // Dead letters that Spring Kafka wrote go back to topic, partition and key that they came from, with the producer's headers and none of
-// Spring's, each once, without a pipeline.
+// Spring's, each once, without a pipeline. Each command that is printed leads to the next, also where their number has to be named.
 func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	d, at := payments(t, false)
-	for i := range 12 {
+	const n = replay.ManyLetters + 2
+	for i := range n {
 		d.put(d.died("payments", int32(i%3), int64(i), fmt.Sprintf("k%d", i), fmt.Sprintf(`{"amount":%d}`, i)))
 	}
 	before := d.topics()
 	d.want(cli.ExitRuntime, "list", "--brokers", at[1], "--topic", "payment.DLT").says("topic does not exist: payment.DLT", "The cluster has features.dlq, ", "payments.DLT")
-	d.want(cli.ExitRefused, with(at, "replay", "-o", "table")...).says("12 to put back (payments: 12)", "--origin payments --execute")
-	d.want(cli.ExitRefused, with(at, "replay", "--all", "--execute", "--reason", "fixed")...).says("nobody has confirmed it", "--all --origin payments --execute --reason fixed")
-	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "fixed", "--replay-id", "r1")
-	d.want(cli.ExitRefused, back...).says("payments.DLT.replayer-status", "Write on transactional id switchback-replayer-payments.DLT", "--create-topics")
+	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "102", "--execute", "--reason", "fixed")...).says("nobody has confirmed it", "--expect 102 --origin payments --execute --reason fixed")
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--reason", "fixed", "--replay-id", "r1")...).says("102 to put back (payments: 102)", "--expect 102 --replay-id r1 --origin payments")
+	d.follow(cli.ExitRefused)
+	d.says("payments.DLT.replayer-status", "replayer acls --brokers", "--create-topics")
 	d.unchanged(before)
-	d.want(cli.ExitDone, append(back, "--create-topics")...)
-	d.want(cli.ExitNothing, back...)
+	d.follow(cli.ExitDone)
+	d.want(cli.ExitNothing, with(at, "replay")...)
 	sent := d.read("payments")
-	must.That(t, len(sent) == 12, "%d records were put back, want 12", len(sent))
+	must.That(t, len(sent) == n, "%d records were put back, want %d", len(sent), n)
 	for _, r := range sent {
 		var i int
 		must.Get(fmt.Sscanf(string(r.Key), "k%d", &i))(t)
@@ -119,15 +121,12 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 			expect.That(t, !strings.HasPrefix(h.Key, "kafka_"), "%s has Spring's header %s", r.Key, h.Key)
 		}
 		trace, _ := topiclog.Header(r, "traceparent")
-		expect.That(t, trace == "00-"+string(r.Key), "%s has the producer's header %q", r.Key, trace)
-		n, _ := topiclog.Header(r, header.KeyReplayCount)
-		expect.That(t, n == "1", "%s has replay count %q", r.Key, n)
+		count, _ := topiclog.Header(r, header.KeyReplayCount)
+		expect.That(t, trace == "00-"+string(r.Key) && count == "1", "%s has the producer's header %q and replay count %q", r.Key, trace, count)
 	}
-	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...).counts(12, "\n")
-	d.want(cli.ExitDone, with(at, "show", "dlq-0-0", "-o", "json")...).prints("put back into payments: fixed")
-	d.want(cli.ExitDone, with(at, "replays", "r1", "-o", "json")...).prints(`"elsewhere": 12`)
-	d.want(cli.ExitDone, with(at, "replays")...)
-	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1")...).counts(12, `"decision":"replayed"`)
+	d.want(cli.ExitDone, with(at, "list", "--status", "discarded")...).counts(n, "\n")
+	d.want(cli.ExitDone, with(at, "replays", "r1", "-o", "json")...).prints(`"elsewhere": 102`)
+	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1")...).counts(n, `"decision":"replayed"`)
 }
 
 // Discard and undo work without a pipeline, as everything that is known of the DLQ stays in its own topics.

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -69,9 +68,8 @@ func (a *app) ownDirectory(ctx context.Context, s *replay.Service, c *creating, 
 	return s.CreateState()
 }
 
-// privileges are the least ones for changes to a DLQ without a pipeline.
+// privileges says who tells the least privileges, and what to do without them.
 func (a *app) privileges() string {
-	dlq := a.named.topic
-	return fmt.Sprintf("On a cluster that allows no topics, --state-dir keeps it in a directory of this machine.\nOn a cluster with ACLs this needs: Create, Read and Write on topics with the prefix %s.replayer-; Read on topic %s; Write on transactional id %s; and, to put dead letters back, Write on the topics that they go to.",
-		dlq, dlq, deadletters.TransactionalID(dlq))
+	return fmt.Sprintf("On a cluster that allows no topics, --state-dir keeps it in a directory of this machine. On one with ACLs, this prints what is needed:\n  replayer acls %s --principal User:NAME --target TOPIC",
+		a.named.connection.flags()+again("topic", a.named.topic))
 }

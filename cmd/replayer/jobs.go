@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +74,14 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 // goOnAfterCancel prints the command that goes on with what an operator cancelled, or another replayer ended.
 func (a *app) goOnAfterCancel(err error, command string) {
 	if isCancelled(err) || errors.Is(err, replay.ErrFenced) {
-		fmt.Fprintf(a.env.Err, "To go on with what is left:\n  %s\n", command)
+		fmt.Fprintf(a.env.Err, "To go on with what is left%s:\n  %s\n", counting(command), command)
 	}
+}
+
+// counting says of a command that is a dry run why it is one: how many dead letters are left is not known, and their number must be named.
+func counting(command string) string {
+	if strings.Contains(command, " --execute") {
+		return ""
+	}
+	return " (a dry run that counts them, and prints the command)"
 }

@@ -125,10 +125,10 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err := a.confirm(ctx, &f.bulk)(p.Changes(options.IncludingFailing)); err != nil {
 		return err
 	}
-	options.GoOn = f.goOn(a, p, options)
-	if err := a.ownTopics(ctx, s, &f.creating, options.GoOn(p.Changes(options.IncludingFailing))); err != nil {
+	if err := a.ownTopics(ctx, s, &f.creating, f.command(a, p)); err != nil {
 		return err
 	}
+	options.GoOn = f.goOn(a, p, options)
 	return a.execute(ctx, s, p, options)
 }
 
@@ -160,7 +160,7 @@ func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Fi
 // command is the one that carries the replay out.
 func (f *replayFlags) command(a *app, p *plan.Plan) string {
 	o := replay.ExecuteOptions{IncludingFailing: f.sending.includingFailing}
-	return fmt.Sprintf("replayer replay %s%s%s%s%s --execute --reason %s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, p.Changes(o.IncludingFailing)), f.again(), again("actor", a.by), a.why(f.consent.reason))
+	return fmt.Sprintf("replayer replay %s%s%s%s%s%s --execute --reason %s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, p.Changes(o.IncludingFailing)), f.again(), forceFlag(p), again("actor", a.by), a.why(f.consent.reason))
 }
 
 // goOn returns the command that goes on with a replay that stopped. A forced one says its reason with --execute alone.
@@ -206,7 +206,8 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 		err = written
 	}
 	if _, stopped := errors.AsType[*replay.StopError](err); stopped || errors.Is(err, replay.ErrRegistry) {
-		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed:\n  %s\n", o.GoOn(p.Letters))
+		command := o.GoOn(p.Letters)
+		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed%s:\n  %s\n", counting(command), command)
 	}
 	a.goOnAfterCancel(err, o.GoOn(p.Letters))
 	return ending(result, err)

@@ -82,6 +82,9 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	defer letters.Close()
+	if err := letters.Exists(ctx); err != nil {
+		return err
+	}
 	var replays *replay.Service
 	if a.alone(&f.reading) || f.topic == "" {
 		replays = letters.Replays()

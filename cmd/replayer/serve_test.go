@@ -94,6 +94,7 @@ func TestServe_S4_6_ends_with_the_exit_codes_of_the_others(t *testing.T) {
 	said := d.err.String()
 	expect.That(t, strings.Contains(said, "--access") && strings.Contains(said, "ssh -L") && d.out.Len() == 0, "%s%s", said, &d.out)
 	d.want(cli.ExitUsage, "serve", "--listen", "127.0.0.1:0")
+	d.want(cli.ExitRuntime, "serve", "--brokers", d.brokers()[0], "--topic", "feature.dlq", "--listen", "127.0.0.1:0").says("topic does not exist: feature.dlq", "The cluster has features.dlq")
 	d.write("dead.sqlite", []byte(strings.Repeat("no database", 4000)))
 	d.want(cli.ExitRuntime, "serve", "-c", "pipeline.yaml", "--listen", "127.0.0.1:0", "--index", "dead.sqlite").says("dead.sqlite is damaged")
 }

@@ -2,6 +2,7 @@ package dlq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -106,6 +107,19 @@ func (s *Service) Close() {
 
 // Topic is the DLQ that the service answers about.
 func (s *Service) Topic() string { return s.source.DLQ }
+
+// lookTime is how long a broker may take to say whether the DLQ exists: without an answer, what is indexed can still be read.
+const lookTime = time.Second
+
+// Exists gives the error when a broker says that there is no such DLQ. Without an answer there is none.
+func (s *Service) Exists(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	if _, err := kafka.Partitions(ctx, s.client, s.source.DLQ); errors.Is(err, kafka.ErrNoTopic) {
+		return err
+	}
+	return nil
+}
 
 // Alone reports whether there is no pipeline: nobody says whether records flow.
 func (s *Service) Alone() bool { return s.alone }

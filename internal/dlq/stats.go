@@ -103,7 +103,11 @@ func warnings(s *Stats, now time.Time) []string {
 	}
 	for _, n := range s.Pending { // in their order, each pipeline once
 		if today[n.Pipeline] > ManyPerDay {
-			out = append(out, fmt.Sprintf("%d dead letters of pipeline %s died today and are pending; more than %d a day are too many", today[n.Pipeline], n.Pipeline, ManyPerDay))
+			of := "" // other software names no pipeline
+			if n.Pipeline != "" {
+				of = " of pipeline " + n.Pipeline
+			}
+			out = append(out, fmt.Sprintf("%d dead letters%s died today and are pending; more than %d a day are too many", today[n.Pipeline], of, ManyPerDay))
 			delete(today, n.Pipeline)
 		}
 	}
