@@ -114,7 +114,10 @@ func (a *app) writeStatus(status replay.Report) error {
 	if status.Duplicates > 0 {
 		line("duplicates", "%d", status.Duplicates)
 	}
-	if status.Elsewhere > 0 {
+	switch {
+	case status.Elsewhere > 0 && a.alone(&a.named):
+		line("put back", "%d; what became of them, other software tells nobody here", status.Elsewhere)
+	case status.Elsewhere > 0:
 		line("sent elsewhere", "%d, to another topic: nobody here hears what becomes of them", status.Elsewhere)
 	}
 	if status.Unheard > 0 {
