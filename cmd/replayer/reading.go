@@ -157,7 +157,7 @@ func (a *app) notOurs(err error) error {
 	if a.foreignTopic == "" || !errors.Is(err, kafka.ErrNoTopic) || !strings.Contains(err.Error(), a.foreignTopic) {
 		return err
 	}
-	return fmt.Errorf("%w: %s; see the name given with --topic%s", kafka.ErrNoTopic, a.foreignTopic, a.similar())
+	return fmt.Errorf("%w: %s; check --topic%s", kafka.ErrNoTopic, a.foreignTopic, a.similar())
 }
 
 // opened notes which DLQ without a pipeline an error can be about.

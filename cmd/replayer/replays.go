@@ -30,7 +30,7 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case wait && a.alone(&a.named):
-				return usage("--wait needs a pipeline: of this DLQ nobody says which dead letters were processed")
+				return usage("--wait needs a pipeline: other software does not say which dead letters it has processed")
 			case wait && len(args) == 0:
 				return usage("--wait takes the id of one replay: replayer replays ID --wait; without an id, --watch follows all of them")
 			case watch.on && len(args) > 0:

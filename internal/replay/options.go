@@ -112,7 +112,7 @@ func (s *Service) fits(o ExecuteOptions, to string) error {
 	case !s.alone:
 		return o.Fits(to)
 	case o.Wait && o.WatchGroup == "":
-		return fmt.Errorf("%w: --wait needs --watch-group here: of this DLQ nobody says which dead letters were processed; --canary looks for a while whether they die again", ErrOptions)
+		return fmt.Errorf("%w: --wait needs --watch-group here: other software does not say which dead letters it has processed; --canary looks for a while whether they die again", ErrOptions)
 	}
 	return nil
 }

@@ -89,11 +89,11 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 		return destination{}, fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
 	}
 	if strings.HasPrefix(to, "__") {
-		return destination{}, fmt.Errorf("%w: %s is named as Kafka's own topics are; see the name given with --to", ErrOptions, to)
+		return destination{}, fmt.Errorf("%w: %s is named as Kafka's own topics are; check --to", ErrOptions, to)
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, to)
 	if errors.Is(err, kafka.ErrNoTopic) {
-		return destination{}, fmt.Errorf("%w: %s; see the name given with --to", kafka.ErrNoTopic, to)
+		return destination{}, fmt.Errorf("%w: %s; check --to", kafka.ErrNoTopic, to)
 	}
 	if err == nil {
 		err = s.keptByOthers(ctx, to)

@@ -82,7 +82,7 @@ func (e *StopError) Error() string {
 		return fmt.Sprintf("stopped: the consumer finished %d of the %d dead letters of %s and none for %s; is it running?%s",
 			e.Finished, e.Size, e.wave(), e.Patience, theirs)
 	}
-	return fmt.Sprintf("stopped: %d of the %d dead letters of %s failed again (%s), at most %.4g%% may; what is left was not sent",
+	return fmt.Sprintf("stopped: %d of the %d dead letters of %s failed again (%s); %.4g %% may (--max-failed); what is left was not sent",
 		e.Failed, e.Size, e.wave(), reasonsText(e.Reasons), e.Limit*100)
 }
 
