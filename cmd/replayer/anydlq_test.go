@@ -129,6 +129,27 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1")...).counts(n, `"decision":"replayed"`)
 }
 
+// What was put back, and did not die again, goes back a second time only if that was said in so many words.
+func TestAnyDLQ_C4_reopensWhatWasPutBackOnlyByAWord(t *testing.T) {
+	d, at := payments(t, false)
+	d.put(d.died("payments", 0, 1, "a", "1"), d.died("payments", 0, 2, "b", "2"), d.died("payments", 0, 3, "c", "3"))
+	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "fixed", "--create-topics")
+	d.want(cli.ExitDone, back...)
+	again := d.died("payments", 0, 4, "a", "1")
+	again.Headers = append(again.Headers, d.read("payments")[0].Headers...)
+	d.put(again)
+	const told = "2 of these were put back into payments already, and none of them is known to have died again: after reopening, a replay sends them a second time"
+	d.want(cli.ExitRefused, with(at, "reopen", "--all")...).says(told, "without --including-put-back").prints(`"put_back":2`)
+	d.want(cli.ExitPartly, with(at, "reopen", "--all", "--execute", "--reason", "x")...).prints(`"left":2`, "it was put back into payments already, at ")
+	d.want(cli.ExitRefused, with(at, "replay", "--id", "dlq-0-1")...).prints("replayer reopen --including-put-back")
+	reopen := with(at, "reopen", "--all", "--including-put-back", "--reason", "x")
+	d.want(cli.ExitRefused, reopen...).says(told+".\n", " --including-put-back --all --execute")
+	d.want(cli.ExitDone, append(reopen, "--execute")...).prints(`"changed":2`)
+	d.want(cli.ExitRefused, with(at, "replay", "--all")...).says("warning: 2 of those to put back were put back before").prints(`"reopened":true`)
+	d.want(cli.ExitDone, back...)
+	expect.Equal(t, len(d.read("payments")), 6, "records put back")
+}
+
 // Discard and undo work without a pipeline, as everything that is known of the DLQ stays in its own topics.
 func TestAnyDLQ_C4_discardAndUndo(t *testing.T) {
 	d, at := payments(t, true)

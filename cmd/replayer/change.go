@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
@@ -27,17 +30,18 @@ replayer reopen makes them pending again.`},
 			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
 that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
 version win is replayer plan or replayer replay with --force-version. With --lost, those that are replaying though the consumer
-has finished all that there is: their replays were deleted with their topic, or by retention, before they were read.`},
+has finished all that there is: their replays were deleted with their topic, or by retention, before they were read. What was put back where nobody reports success, or sent to
+another topic, and is not known to have died again is left as it is without --including-put-back: a replay would send it twice.`},
 	} {
 		var sel selection
 		var creating creating
 		var consent consent
 		var bulk bulk
-		var lost bool
+		var lost, putBack bool
 		cmd := &cobra.Command{
 			Use: string(c.verb), Short: c.short, Long: c.long, Args: a.fileArgument,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return a.runChange(cmd.Context(), &change{verb: c.verb, lost: lost, creating: creating}, &sel, &consent, &bulk)
+				return a.runChange(cmd.Context(), &change{verb: c.verb, lost: lost, putBack: putBack, creating: creating}, &sel, &consent, &bulk)
 			},
 		}
 		sel.register(cmd)
@@ -48,6 +52,7 @@ has finished all that there is: their replays were deleted with their topic, or 
 		bulk.register(cmd)
 		if c.verb == replay.Reopen {
 			cmd.Flags().BoolVar(&lost, "lost", false, "those whose replay is lost: replaying, while nothing is unread and nothing waits")
+			cmd.Flags().BoolVar(&putBack, "including-put-back", false, "also those that were put back, or sent to another topic, and are not known to have died again: a replay sends them a second time")
 		}
 		out = append(out, cmd)
 	}
@@ -56,8 +61,9 @@ has finished all that there is: their replays were deleted with their topic, or 
 
 // change is one of those commands.
 type change struct {
-	verb replay.Verb
-	lost bool // what is replaying, and will not be finished
+	verb    replay.Verb
+	lost    bool // what is replaying, and will not be finished
+	putBack bool // what was put back already, too
 
 	creating creating
 }
@@ -80,8 +86,11 @@ func (c *change) do(ctx context.Context, s *replay.Service, f deadletters.Filter
 
 // flags writes what the command says besides the filter.
 func (c *change) flags() string {
-	if c.lost {
+	switch {
+	case c.lost:
 		return " --lost"
+	case c.putBack:
+		return " --including-put-back"
 	}
 	return ""
 }
@@ -95,6 +104,9 @@ func (c *change) bulkFlags(b *bulk, f deadletters.Filter, letters int) string {
 }
 
 func (a *app) runChange(ctx context.Context, c *change, sel *selection, consent *consent, bulk *bulk) error {
+	if c.lost && c.putBack {
+		return usage("--lost and --including-put-back contradict each other: leave one of them out")
+	}
 	if c.lost && a.alone(&a.named) {
 		return usage("--lost needs a pipeline: of this DLQ nobody is known who reads what was put back")
 	}
@@ -117,6 +129,7 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, consent 
 	}
 	defer s.Close()
 	call := a.call(consent.reason)
+	call.IncludingPutBack = c.putBack
 	all := ""
 	if !c.lost {
 		all = allFlag(filter)
@@ -151,6 +164,13 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	if len(groups) == 0 {
 		return nothing()
 	}
+	before, err := c.putBackOf(ctx, s.Replays(), selected)
+	if err != nil {
+		return err
+	}
+	for i := range groups {
+		groups[i].PutBack = before.Groups[groups[i].ID]
+	}
 	if err := a.writeGroups(&a.named, groups); err != nil {
 		return err
 	}
@@ -158,7 +178,28 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	for _, g := range groups {
 		letters += g.Count
 	}
+	a.warnPutBack(c, before.Topics)
 	return a.refused(a.changing(c, filter, bulk, letters), reason)
+}
+
+// putBackOf counts the dead letters that are to be reopened though they were put back already.
+func (c *change) putBackOf(ctx context.Context, s *replay.Service, selected deadletters.Filter) (replay.PutBack, error) {
+	if c.verb != replay.Reopen || c.lost {
+		return replay.PutBack{}, nil
+	}
+	return s.PutBack(ctx, selected)
+}
+
+// warnPutBack says what would go back a second time.
+func (a *app) warnPutBack(c *change, topics map[string]int) {
+	for _, topic := range slices.Sorted(maps.Keys(topics)) {
+		text := fmt.Sprintf("%d of these were put back into %s already, and none of them is known to have died again: after reopening, a replay sends them a second time.",
+			topics[topic], cli.CleanText(topic, cli.OneLine))
+		if !c.putBack {
+			text += " They are left as they are without --including-put-back."
+		}
+		fmt.Fprintln(a.env.Err, text)
+	}
 }
 
 // changing is the command that changes so many letters.

@@ -70,9 +70,8 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 	}
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson", "--id", "0-1-eeeeeeee")
 	var back dlq.LetterJSON
-	if err := json.Unmarshal(d.out.Bytes(), &back); err != nil || *back.Value != string(evil.Value) {
-		t.Errorf("the escaped value is %q, %v", *back.Value, err)
-	}
+	must.Do(t, json.Unmarshal(d.out.Bytes(), &back))
+	expect.Equal(t, *back.Value, string(evil.Value), "the escaped value")
 }
 
 // S4-12: what a table has no room for on a terminal of 80 columns stands below its rows.

@@ -102,7 +102,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		if s.Reinject > 0 {
 			into = " (" + targetsText(p) + ")"
 		}
-		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left) + writtenWith(p) + risks(p)
+		return fmt.Sprintf("%s of %s selected: %d to put back%s, %s, %d left as they are", count(s.Selected, "dead letter"), p.DLQ, s.Reinject, into, count(s.Duplicates, "duplicate"), s.Left) + writtenWith(p) + putBackBefore(s) + risks(p)
 	}
 	back, refused := p.Back(includingFailing), ""
 	if s.WouldFail > 0 && back < s.Reinject {
@@ -119,7 +119,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		newer += fmt.Sprintf(" (which of them newer events have overtaken is a guess: %s)", p.Doubt)
 	}
 	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps and the sink not tried), %s, %d left as they are",
-		count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left)
+		count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left) + putBackBefore(s)
 }
 
 // writtenWith says which schema of the registry a plan writes values with.
@@ -128,6 +128,14 @@ func writtenWith(p *plan.Plan) string {
 		return ""
 	}
 	return fmt.Sprintf("\nwritten with schema %d, the latest of subject %s", p.Rewrite.SchemaID, cli.CleanText(p.Rewrite.Subject, cli.OneLine))
+}
+
+// putBackBefore says what a replay would send a second time.
+func putBackBefore(s plan.Summary) string {
+	if s.Reopened == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nwarning: %d of those to put back were put back before, and reopened since: unless they died again in between, this sends them a second time", s.Reopened)
 }
 
 // risks says what an operator should know before dead letters of a DLQ without a pipeline go back, in lines of their own.

@@ -68,6 +68,7 @@ type changeView struct {
 	Draft   string            // id of the dry run
 	Waits   []replay.Obstacle // what keeps the consumer from finishing what goes back
 	Differs bool
+	PutBack map[string]int // of Letters that are to be reopened: how many were put back into which topic already
 	Targets map[string]int // of a DLQ without a pipeline: how many go back to which topic
 	Mapping []string
 	Canary  int
@@ -116,6 +117,13 @@ func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filte
 		}
 	}
 	c.maskOf(ctx).groups(v.Groups)
+	if verb == string(replay.Reopen) {
+		before, err := c.changes.service.PutBack(ctx, chosen)
+		if err != nil {
+			return page{}, err
+		}
+		v.PutBack = before.Topics
+	}
 	v.Typed = verb == verbReplay || numberIsTyped(v.Letters)
 	encoded, err := json.Marshal(f)
 	v.Filter, out.Change = string(encoded), v
@@ -215,7 +223,7 @@ func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
 // posted reads the consent of a form.
 func posted(r *http.Request) (consent, error) {
 	form := r.PostForm
-	c := consent{by: whoAsks(r.Context()).Name, reason: form.Get("reason"), typed: form.Get("typed"), create: form.Get("create") == "on", mappingDiffers: form.Get("mapping_differs") == "on", targets: form.Get("targets") == "on"}
+	c := consent{by: whoAsks(r.Context()).Name, reason: form.Get("reason"), typed: form.Get("typed"), create: form.Get("create") == "on", mappingDiffers: form.Get("mapping_differs") == "on", targets: form.Get("targets") == "on", putBack: form.Get("put_back") == "on"}
 	for name, to := range map[string]*int{"expect": &c.expect, "canary": &c.canary} {
 		if text := strings.TrimSpace(form.Get(name)); text != "" {
 			n, err := strconv.Atoi(text)
@@ -295,7 +303,7 @@ func (c *Console) begin(ctx context.Context, verb string, of deadletters.Filter,
 		return "", err
 	}
 	call := c.changes.call(verb, of, undoes, said)
-	call.Operation = c.changes.service.NewOperation(verb)
+	call.Operation, call.IncludingPutBack = c.changes.service.NewOperation(verb), said.putBack
 	err := c.changes.start(call.Operation, func(ctx context.Context) error { return do(ctx, call) })
 	return c.shows(ctx, call.Operation, err)
 }

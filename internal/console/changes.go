@@ -180,6 +180,7 @@ type consent struct {
 	create         bool // the topics that a DLQ without a pipeline has for its changes
 	mappingDiffers bool
 	targets        bool // the topics that the headers of dead letters name
+	putBack        bool // a reopening takes what was put back already, too
 }
 
 // check refuses what was not consented to: other dead letters than were shown, a number that has to be typed and was not.

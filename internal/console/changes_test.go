@@ -120,9 +120,24 @@ func TestChanges_S4_6_discards_and_undoes(t *testing.T) {
 	must.That(t, strings.Contains(page, ">Take back 2 dead letters</button>") && strings.Contains(page, "discard of 2 dead letters by anna"), "%v", page)
 	to, _ = o.follows("/undo/"+operation, with(form(page), "reason", "still needed"))
 	o.until(to, ">done<")
-	got = o.statuses()
-	expect.That(t, got["pending"] == 3, "%v", got)
+	expect.Equal(t, o.statuses()["pending"], 3, "pending")
 	says(t, o.with(request("/undo/"+operation)), http.StatusOK, "No dead letter of this operation can be taken back")
+}
+
+// What was sent out of the pipeline is reopened with the box that says so, else left.
+func TestChanges_S4_6_reopens_what_was_put_back_only_by_a_word(t *testing.T) {
+	o := newOperator(t, 2)
+	for id, to := range map[string]string{"id-a": "other", "id-b": ""} {
+		o.put(deadletters.State{ID: id, Status: deadletters.Discarded, Destination: to, ReplayID: to, At: start, By: "bo"}.Record("features.dlq-status", 0))
+	}
+	for _, said := range []string{"", "on"} {
+		page := o.see("/change?verb=reopen")
+		must.That(t, strings.Contains(page, "1 of these were put back into other already, and none of them is known to have died again") && strings.Contains(page, `name="put_back"`), "%v", page)
+		to, _ := o.follows("/change", with(form(page), "reason", "again", "put_back", said))
+		o.until(to, ">done<")
+		expect.Equal(t, o.statuses()["pending"], 1+len(said)/2, "pending")
+	}
+	says(t, o.with(request("/change?verb=replay")), http.StatusOK, "Dry run of 2 dead letters")
 }
 
 // A replay is carried out as its dry run stands, after the number was typed.
@@ -147,11 +162,10 @@ func TestChanges_S4_6_S4_8_replays_what_the_dry_run_showed(t *testing.T) {
 		w := o.send(to, wrong)
 		expect.That(t, w.Code != http.StatusSeeOther && strings.Contains(w.Body.String(), said), "%v: %d %s", wrong, w.Code, w.Body)
 	}
-	got := o.statuses()
-	must.That(t, got["replaying"] == 0, "%v", got)
+	expect.Equal(t, o.statuses()["replaying"], 0, "replaying")
 	to, _ = o.follows(to, with(form(page), "reason", "the service answers", "typed", sends))
 	page = o.until(to, ">done<")
-	got = o.statuses()
+	got := o.statuses()
 	expect.That(t, got["replaying"] != 0 && strings.Contains(page, "<dt>Under way</dt>") && strings.Contains(page, "data-live"), "%v %s", got, page)
 	says(t, o.send("/drafts/"+strings.TrimPrefix(to, "/replays/"), with(form(o.see("/drafts/"+strings.TrimPrefix(to, "/replays/"))), "reason", "again", "typed", sends)), http.StatusSeeOther)
 	expect.Equal(t, o.statuses()["replaying"], 3)
@@ -202,8 +216,7 @@ func TestChanges_S4_6_refuses_what_its_pages_did_not_send(t *testing.T) {
 	o.stop()
 	o.open() // an operator starts the server again: its pages are of another key
 	says(t, o.send("/change", good), http.StatusForbidden, "load it again")
-	got := o.statuses()
-	expect.That(t, got["pending"] == 2, "%v", got)
+	expect.Equal(t, o.statuses()["pending"], 2, "pending")
 }
 
 // Without --allow-changes there is no form, and no path takes one.

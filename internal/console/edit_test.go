@@ -25,9 +25,7 @@ func TestTyped_S4_8_what_was_written_over_a_property(t *testing.T) {
 		form := url.Values{"to:/properties/p": {c[1]}, "was:/properties/p": {c[0]}, "token": {"x"}}
 		got, err := typed(form)
 		want := `[{"op":"replace","path":"/properties/p","value":` + c[2] + `}]`
-		if c[2] == "" && err == nil || c[2] != "" && string(got) != want {
-			t.Errorf("%s, written %q: %s (%v)", c[0], c[1], got, err)
-		}
+		expect.That(t, (c[2] != "" || err != nil) && (c[2] == "" || string(got) == want), "%s, written %q: %s (%v)", c[0], c[1], got, err)
 	}
 	got, err := typed(url.Values{"value": {"{\r\n\"a\":1}"}})
 	expect.That(t, err == nil && string(got) == `[{"op":"replace","path":"","value":{"a":1}}]`, "%s (%v)", got, err)

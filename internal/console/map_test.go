@@ -62,8 +62,7 @@ func TestMap_S4_6_of_other_systems(t *testing.T) {
 	must.That(t, len(got.Features) == 1 && got.Degrees && got.NoPlace == 1, "%+v", got)
 	at := got.Features[0].Geometry.Coordinates
 	expect.That(t, fmt.Sprintf("%.2f %.2f", at[0], at[1]) == "8.54 47.37", "%v", at)
-	text := shown(d, "/map", http.StatusOK)
-	expect.That(t, strings.Contains(text, "around 47.3695°N 8.5388°E"), "%v", text)
+	says(t, d.get("/map"), http.StatusOK, "around 47.3695°N 8.5388°E")
 }
 
 // An operator goes from the whole map nearer and nearer, to one dead letter, by the mouse and by the keyboard.
@@ -140,16 +139,14 @@ func TestBrowser_S4_6_draws_shapes(t *testing.T) {
 // Where today's transform repairs a geometry, the page has it before and after.
 func TestShape_S4_6_before_and_after_a_repair(t *testing.T) {
 	d := newDesk(t, letter("a", 0))
-	text := shown(d, "/letters/a", http.StatusOK)
-	expect.That(t, strings.Contains(text, `data-repaired=""`), "%v", text)
+	says(t, d.get("/letters/a"), http.StatusOK, `data-repaired=""`)
 	d.stop()
 	d.repairs = "repair"
 	d.open()
 	of := read[LetterAnswer](d, "/api/letters/a").Letter
 	expect.That(t, of.Today.Passes && strings.Contains(string(of.Repaired), `"geometry":{"type":"MultiPolygon"`) && strings.Contains(string(of.Feature), `"geometry":{"type":"Polygon"`),
 		"%+v: %s, %s", of.Today, of.Feature, of.Repaired)
-	text = shown(d, "/letters/a", http.StatusOK)
-	expect.That(t, strings.Contains(text, "as today's transform repairs it") && strings.Contains(text, `data-repaired="{&#34;type&#34;:&#34;MultiPolygon`), "%v", text)
+	says(t, d.get("/letters/a"), http.StatusOK, "as today's transform repairs it", `data-repaired="{&#34;type&#34;:&#34;MultiPolygon`)
 }
 
 // rings returns the arcs of each ring.

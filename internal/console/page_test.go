@@ -54,9 +54,7 @@ func TestPage_S4_6_pages_through_all(t *testing.T) {
 	for pages := 1; ; pages++ {
 		text := shown(d, path, http.StatusOK)
 		for _, m := range regexp.MustCompile(`href="/letters/([a-z]+)"`).FindAllStringSubmatch(text, -1) {
-			if seen[m[1]] {
-				t.Errorf("%s is repeated on %s", m[1], path)
-			}
+			expect.That(t, !seen[m[1]], "%s is repeated on %s", m[1], path)
 			seen[m[1]] = true
 		}
 		next := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(text)
@@ -89,17 +87,12 @@ func TestPage_S4_6_one_dead_letter_and_failures(t *testing.T) {
 	binary := letter("b", 1)
 	binary.Value = []byte{0xff, 0xfe}
 	d := newDesk(t, letter("a", 0), binary)
-	text := shown(d, "/letters/a", http.StatusOK)
-	expect.That(t, strings.Contains(text, "&#34;P-1&#34;") && strings.Contains(text, "ring 3 crosses itself") && strings.Contains(text, "refused") && strings.Contains(text, "00000000  7b 22 74 79"), "%s", text)
-	text = shown(d, "/letters/b", http.StatusOK)
-	expect.That(t, strings.Contains(text, "It is no text") && strings.Contains(text, "00000000  ff fe"), "%s", text)
-	text = shown(d, "/letters/nobody", http.StatusNotFound)
-	expect.That(t, strings.Contains(text, "no such dead letter"), "%s", text)
-	text = shown(d, "/?since=yesterday", http.StatusBadRequest)
-	expect.That(t, strings.Contains(text, "since:"), "%s", text)
+	says(t, d.get("/letters/a"), http.StatusOK, "&#34;P-1&#34;", "ring 3 crosses itself", "refused", "00000000  7b 22 74 79")
+	says(t, d.get("/letters/b"), http.StatusOK, "It is no text", "00000000  ff fe")
+	says(t, d.get("/letters/nobody"), http.StatusNotFound, "no such dead letter")
+	says(t, d.get("/?since=yesterday"), http.StatusBadRequest, "since:")
 	d.broker.Close()
-	text = shown(d, "/", http.StatusOK)
-	expect.That(t, strings.Contains(text, "Not up to date") && strings.Contains(text, "cannot reach Kafka"), "%s", text)
+	says(t, d.get("/"), http.StatusOK, "Not up to date", "cannot reach Kafka")
 	w := d.get("/style.css")
 	expect.That(t, w.Code == http.StatusOK && strings.HasPrefix(w.Header().Get("Content-Type"), "text/css"), "%d %v", w.Code, w.Header())
 }

@@ -13,6 +13,7 @@ type GroupJSON struct {
 	Share     *float64       `json:"share"` // of the records of the source topic that the consumer has taken, at least; null when it is not known
 	Replayed  int            `json:"replayed"`
 	Statuses  map[string]int `json:"statuses"`
+	PutBack   int            `json:"put_back,omitempty"` // in a dry run of reopen: put back already, and not known to have died again
 	Example   ExampleJSON    `json:"example"`
 	Note      *NoteJSON      `json:"note,omitempty"`
 	Values    *ValuesJSON    `json:"values,omitempty"` // with --values
@@ -40,7 +41,7 @@ func NewGroupJSON(g Group) GroupJSON {
 	out := GroupJSON{
 		ID: g.ID, Code: g.Code, Stage: g.Stage, Message: g.Message, Count: g.Count,
 		FirstSeen: TimeText(g.FirstSeen), LastSeen: TimeText(g.LastSeen), Bytes: g.Bytes,
-		Replayed: g.Replayed, Statuses: statuses, Example: ExampleJSON{ID: g.Example, Message: g.Said},
+		Replayed: g.Replayed, PutBack: g.PutBack, Statuses: statuses, Example: ExampleJSON{ID: g.Example, Message: g.Said},
 	}
 	if g.Share >= 0 {
 		out.Share = &g.Share

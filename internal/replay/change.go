@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // Verb is what an operator does with letters besides putting them back. It is a closed list (see [Verbs]).
@@ -121,6 +123,37 @@ func (v Verb) ends(state deadletters.State) bool {
 	return state.Status == deadletters.Replaying && deadletters.OfOtherSoftware(state.ID)
 }
 
+// PutBack counts letters that a replay sent to a topic where nobody reports success, and that are not known to have died again.
+type PutBack struct {
+	Topics map[string]int // by the topic that they were sent to
+	Groups map[string]int // by fingerprint
+}
+
+// PutBack counts those of the letters that a filter of [Verb.Selection] selects.
+func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, error) {
+	out := PutBack{map[string]int{}, map[string]int{}}
+	st, err := s.loadStanding(ctx)
+	if err != nil || !st.sentAny() {
+		return out, err
+	}
+	index, err := s.Index(ctx)
+	if err != nil {
+		return out, err
+	}
+	fresh, err := index.Fresh(ctx)
+	if err != nil {
+		return out, err
+	}
+	return out, fresh.Letters(ctx, dlqindex.Query{Filter: f}, func(l deadletters.Letter) error {
+		state, why := st.read(l.ID)
+		if why == "" && state.Destination != "" && l.Status == deadletters.Discarded { // the index knows, too, which died again
+			out.Topics[state.Destination]++
+			out.Groups[l.Group]++
+		}
+		return nil
+	})
+}
+
 // NewOperation returns an id for a change that has not begun (see [Call]).
 func (s *Service) NewOperation(word string) string { return newID(word, s.now()) }
 
@@ -135,7 +168,7 @@ func (s *Service) operationAs(id, word string, c Call, f deadletters.Filter) (op
 	if err != nil {
 		return operation{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	return operation{id: id, by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", s.now()), reason: c.Reason, filter: string(filter), word: word, leasing: c.Lease, goOn: c.GoOn}, nil
+	return operation{id: id, by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", s.now()), reason: c.Reason, filter: string(filter), word: word, leasing: c.Lease, goOn: c.GoOn, putBack: c.IncludingPutBack}, nil
 }
 
 // changed stages the change of one letter, or says why it is left.
@@ -146,6 +179,10 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 	}
 	if !slices.Contains(v.From(), prev.Status) && !v.ends(prev) {
 		return nil, fmt.Sprintf("it is %s%s; %s changes dead letters that are %s", prev.Status, since(prev), v, either(v.From())), nil
+	}
+	if v == Reopen && prev.Destination != "" && !op.putBack {
+		return nil, fmt.Sprintf("it was put back into %s already, at %s (by %s), and is not known to have died again: after reopening, a replay sends it a second time; "+
+			"--including-put-back reopens it all the same", prev.Destination, prev.At.Format(time.RFC3339), prev.By), nil
 	}
 	return s.stage(op, v.To(), prev, l)
 }

@@ -130,8 +130,7 @@ func TestEdit_S4_8_avro_is_written_with_its_own_schema(t *testing.T) {
 		[]byte(`{"id":9007199254740993,"area":{"string":"N/A"},"geometry":"{\"type\":\"Point\",\"coordinates\":[1,2]}"}`)))(t)
 	w.die(letter(0, "row", string(value)))
 	e := must.Get(rewrite.New(rewrite.Spec{Merge: []byte(`{"area":{"string":null,"double":0.5}}`)}))(t)
-	r := w.edit(deadletters.Filter{}, EditOptions{Rewrite: e})
-	must.That(t, r.Changed == 1, "%+v", r)
+	expect.Equal(t, w.edit(deadletters.Filter{}, EditOptions{Rewrite: e}).Changed, 1, "edited")
 	edited := w.read("features.dlq")[1].Value
 	text, err := s.Text(edited[5:])
 	must.That(t, err == nil && string(edited[:5]) == string(value[:5]), "%x, %v", edited, err)
@@ -215,8 +214,7 @@ func TestRewrite_S4_8_onlyWhatWasForetold(t *testing.T) {
 	expect.That(t, errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "has to be given again"), "a plan's program is run unasked: %v", err)
 	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("x"), Program: program})
 	expect.That(t, err == nil && r.Reinjected == 0 && r.Left == 2 && strings.Contains(r.Skipped[0].Why, "another value"), "%+v, %v", r, err)
-	got := w.values("payments")
-	expect.That(t, len(got) == 0, "put back %q", got)
+	expect.Equal(t, len(w.values("payments")), 0, "put back")
 }
 
 // What does not satisfy the schema stays; a pipeline's own letters are edited instead.

@@ -72,15 +72,26 @@ func (o *Outcome) failed(reason string, n int) {
 type marks uint8
 
 const (
-	theirs marks = 1 << iota // other software made the letter, and only tells what fails
-	sentTo                   // the replay sent it to another topic
-	undone                   // the consumer closed it, and an operator took that back
-	looked                   // an operator decided about a record of it, whose place is known
+	theirs   marks = 1 << iota // other software made the letter, and only tells what fails
+	sentTo                     // the replay sent it to another topic
+	undone                     // the consumer closed it, and an operator took that back
+	looked                     // an operator decided about a record of it, whose place is known
+	reopened                   // it was taken by a replay and closed, and an operator made it pending again
 )
 
 func (m mark) has(some marks) bool { return m.marked&some != 0 }
 
 func (m mark) fate() fate { return fateOf(m.last, m.has(sentTo)) }
+
+// sentAny reports whether the last state of some letter is that it was sent to another topic.
+func (s *standing) sentAny() bool {
+	for _, m := range s.marks {
+		if m.has(sentTo) {
+			return true
+		}
+	}
+	return false
+}
 
 // time is when the letter changed last; zero when its state does not name a time.
 func (m mark) time() time.Time {
@@ -92,7 +103,7 @@ func (m mark) time() time.Time {
 
 // mark returns what is kept of a letter's next state, behind the one before.
 func (s *standing) mark(prev mark, state deadletters.State) mark {
-	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), count: int32(state.ReprocessCount), last: deadletters.LastOf(state)}
+	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), to: s.words.of(state.Destination), count: int32(state.ReprocessCount), last: deadletters.LastOf(state)}
 	if !state.At.IsZero() {
 		m.at = state.At.UnixMilli()
 	}
@@ -105,6 +116,9 @@ func (s *standing) mark(prev mark, state deadletters.State) mark {
 	}
 	if state.Destination != "" {
 		m.marked |= sentTo
+	}
+	if state.Status == deadletters.Pending && state.Before == deadletters.Discarded && state.ReplayID != "" {
+		m.marked |= reopened
 	}
 	switch of := m.fate(); {
 	case of == fateFailedAgain || of == fateFailedOften:

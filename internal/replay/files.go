@@ -160,7 +160,7 @@ func (s *Service) wentOut(ctx context.Context, b *statedir.Batch) (bool, error) 
 		}
 	}
 	if gone {
-		s.log.Warn("the target topics hold nothing from that time any more; the dead letters count as put back, and replayer reopen makes them pending again", "replay_id", b.Replay, "letters", len(b.Letters))
+		s.log.Warn("the target topics hold nothing from that time any more; the dead letters count as put back, and replayer reopen --including-put-back makes them pending again", "replay_id", b.Replay, "letters", len(b.Letters))
 	}
 	return gone, nil
 }

@@ -202,9 +202,7 @@ func TestJob_S4_6_decidesAgainAfterAPause(t *testing.T) {
 	want := control.JobCounts{Letters: inBatch + 20, Done: inBatch + 20, Transactions: 2}
 	j := w.job(id)
 	expect.That(t, j.JobCounts == want && j.State == control.JobDone, "%+v", j)
-	if n := w.statuses()[deadletters.Discarded]; n != inBatch+20 || *decided != inBatch+2*20 {
-		t.Errorf("%d are discarded, %d were decided about", n, *decided)
-	}
+	expect.Equal(t, [2]int{w.statuses()[deadletters.Discarded], *decided}, [2]int{inBatch + 20, inBatch + 2*20}, "discarded, decided about")
 }
 
 // What was prepared before a pause is not written when the job is cancelled then.

@@ -69,9 +69,8 @@ func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
 	for _, l := range w.letters(p) {
 		expect.That(t, l.Do == plan.Reinject && l.Today.Passes && (l.ID != "a" || l.Size == len(value)), "%+v", l)
 	}
-	if r := w.execute(s, p); r.Reinjected != 4 || r.Left != 0 {
-		t.Fatalf("%+v", r)
-	}
+	r := w.execute(s, p)
+	must.That(t, r.Reinjected == 4 && r.Left == 0, "%+v", r)
 	var back *kgo.Record
 	for _, r := range w.read("features") {
 		if id, _ := topiclog.Header(r, header.KeyDeadLetterID); id == "a" {

@@ -28,6 +28,9 @@ type Call struct {
 	// GoOn returns the command that goes on with the operation when it ended before its end, for `replayer replays`; nil names none.
 	// It is told how many letters are chosen.
 	GoOn func(letters int) string
+	// IncludingPutBack lets a reopening take letters, too, that a replay sent to a topic where nobody reports success: after it, another
+	// replay sends them a second time.
+	IncludingPutBack bool
 }
 
 // maxBy bounds the name of who acts, which stands in every state and audit event.

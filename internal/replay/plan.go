@@ -254,7 +254,7 @@ func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destina
 	}
 	state, err := st.of(l.ID)
 	if err == nil {
-		p.ReprocessCount, p.StateAt = state.ReprocessCount, millis(state.At)
+		p.ReprocessCount, p.StateAt, p.Reopened = state.ReprocessCount, millis(state.At), st.marks[keyOf(l.ID)].has(reopened)
 	}
 	target, why := s.target(ctx, l, to, st)
 	p.Target = target.Name
@@ -304,7 +304,7 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 		return err.Error()
 	}
 	if !state.Status.CanBecome(deadletters.Replaying) {
-		return fmt.Sprintf("it is %s%s%s", state.Status, since(state), wayBack(state.Status))
+		return fmt.Sprintf("it is %s%s%s", state.Status, since(state), wayBack(state))
 	}
 	if why := s.unheld(l); why != "" {
 		return why
@@ -345,12 +345,14 @@ func (s *Service) unheld(l *deadletters.Letter) string {
 	return ""
 }
 
-// wayBack says what an operator does about a letter that is closed and was never put back with effect.
-func wayBack(status deadletters.Status) string {
+// wayBack says what an operator does about a letter that is closed, but not by a replay with effect.
+func wayBack(state deadletters.State) string {
 	switch {
-	case status == deadletters.Superseded:
+	case state.Destination != "":
+		return "; it was put back into " + state.Destination + " already: after replayer reopen --including-put-back, a replay sends it a second time"
+	case state.Status == deadletters.Superseded:
 		return "; newer data took effect: to let this dead letter win, replayer reopen it, then plan it with --force-version"
-	case slices.Contains(Reopen.From(), status):
+	case slices.Contains(Reopen.From(), state.Status):
 		return "; replayer reopen makes it pending again"
 	}
 	return ""

@@ -42,6 +42,7 @@ type operation struct {
 	goOn    func(letters int) string // see [Call]; nil names no command
 	undoes  string                   // the operation that this one reverses; "" of all others
 	force   string                   // why letters may overwrite newer data; "" when they may not
+	putBack bool                     // a reopening takes what was put back already, too
 }
 
 // begin is the audit event that an operation starts with: who, why, which filter, which plan.

@@ -55,6 +55,7 @@ type mark struct {
 	at     int64 // Unix milliseconds
 	replay uint32
 	by     uint32
+	to     uint32 // topic that the replay sent it to, outside the pipeline; "" of other states
 	count  int32
 	reason uint32 // why the replay failed, in the consumer's words; "" of other states
 	last   deadletters.Last
@@ -180,7 +181,7 @@ func (s *standing) of(id string) (deadletters.State, error) {
 	}
 	state := deadletters.State{
 		ID: id, Status: m.last.Status(), ReprocessCount: int(m.count), ReplayID: s.words.list[m.replay], By: s.words.list[m.by],
-		Writer: m.last.Writer(), At: m.time(),
+		Writer: m.last.Writer(), At: m.time(), Destination: s.words.list[m.to],
 	}
 	return state, nil
 }

@@ -46,6 +46,7 @@ type Letter struct {
 	FeatureID      string  `json:"feature_id,omitzero"`
 	ReprocessCount int     `json:"reprocess_count,omitzero"` // when the plan was made; a change makes the letter stale
 	StateAt        int64   `json:"state_at,omitzero"`        // Unix milliseconds of its last state; 0 without one. A change makes the letter stale
+	Reopened       bool    `json:"reopened,omitzero"`        // a replay took it before, and an operator made it pending again
 	Size           int     `json:"size"`                     // bytes of the value
 	Do             Action  `json:"do"`
 	Target         string  `json:"target,omitzero"`        // topic that a letter of a DLQ without a pipeline goes to

@@ -19,6 +19,7 @@ type Summary struct {
 	Superseded int   `json:"superseded"`        // of those that would pass: a newer event of the key took effect, the consumer will close them
 	Overwrites int   `json:"overwrites"`        // of those that would pass: a newer event took effect, and they are forced over it
 	Reversed   int   `json:"reversed,omitzero"` // of the letters to reinject: a younger one of the same key goes back, or went, before each
+	Reopened   int   `json:"reopened,omitzero"` // of the letters to reinject: put back before, and reopened since
 	Bytes      int64 `json:"bytes"`             // values of the letters to reinject
 }
 
@@ -51,6 +52,9 @@ func (s *Summary) add(l *Letter) {
 	s.Bytes += int64(l.Size)
 	if l.Reversed {
 		s.Reversed++
+	}
+	if l.Reopened {
+		s.Reopened++
 	}
 	if !l.Today.Passes {
 		s.WouldFail++
