@@ -30,8 +30,9 @@ replayer reopen makes them pending again.`},
 			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
 that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
 version win is replayer plan or replayer replay with --force-version. With --lost, those that are replaying though the consumer
-has finished all that there is: their replays were deleted with their topic, or by retention, before they were read. What was put back where nobody reports success, or sent to
-another topic, and is not known to have died again is left as it is without --including-put-back: a replay would send it twice.`},
+has finished all that there is: their replays were deleted with their topic, or by retention, before they were read.
+What was put back where nobody reports success, or sent to another topic, and is not known to have died again is left as it is
+without --including-put-back: another replay would send it a second time.`},
 	} {
 		var sel selection
 		var creating creating
