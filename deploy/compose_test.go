@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // service is what these tests look at. That the whole file follows the Compose Specification is checked
@@ -225,25 +226,25 @@ func TestImage_saysItsVersionAndCommit(t *testing.T) {
 	text := dockerfile(t)
 	flags := regexp.MustCompile(`-ldflags="([^"]+)"`).FindStringSubmatch(text)
 	must.That(t, flags != nil && strings.Contains(text, "\nARG VERSION=\n") && strings.Contains(text, "\nARG COMMIT=\n"), "no arguments VERSION and COMMIT, or no linker flags:\n%s", text)
-	const commit = "0123456789abcdef0123456789abcdef01234567"
-	ldflags := strings.NewReplacer("${VERSION}", "v1.2.3", "${COMMIT}", commit).Replace(flags[1])
-	binary := filepath.Join(t.TempDir(), "consumer")
-	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", ldflags, "-o", binary, "../cmd/consumer")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	out, err := exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
-	want := "consumer v1.2.3 (commit 0123456789ab, go"
-	expect.That(t, err == nil && strings.HasPrefix(string(out), want), "%v: %q, want %q…", err, out, want)
-	if info, err := os.Stat(binary); err != nil || info.Size() > mostConsumer {
-		t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
-	}
 	ignored := must.Get(os.ReadFile("../.dockerignore"))(t)
 	expect.That(t, !slices.Contains(strings.Fields(string(ignored)), ".git"), ".dockerignore keeps .git out of the context: an image without arguments would not know its commit")
 	for name, s := range compose(t).Services {
 		if s.Build != nil && (s.Build.Args["VERSION"] != "${VERSION:-}" || s.Build.Args["COMMIT"] != "${COMMIT:-}") {
 			t.Errorf("service %s passes no VERSION and COMMIT to its build: %v", name, s.Build.Args)
 		}
+	}
+	testrun.Nightly(t) // linking the consumer takes longer than all other tests here
+	const commit = "0123456789abcdef0123456789abcdef01234567"
+	ldflags := strings.NewReplacer("${VERSION}", "v1.2.3", "${COMMIT}", commit).Replace(flags[1])
+	binary := filepath.Join(t.TempDir(), "consumer")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", ldflags, "-o", binary, "../cmd/consumer")
+	out, err := build.CombinedOutput()
+	must.That(t, err == nil, "%v\n%s", err, out)
+	out, err = exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
+	want := "consumer v1.2.3 (commit 0123456789ab, go"
+	expect.That(t, err == nil && strings.HasPrefix(string(out), want), "%v: %q, want %q…", err, out, want)
+	if info, err := os.Stat(binary); err != nil || info.Size() > mostConsumer {
+		t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
 	}
 }
 
