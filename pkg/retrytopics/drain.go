@@ -10,7 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-const drainLook = 300 * time.Millisecond
+// drainLook is how often RunUntilEnd looks whether the group is done: three requests each time.
+const drainLook = 100 * time.Millisecond
 
 // RunUntilEnd consumes what the source topic held when it was called, and everything that waits in the tiers, former ones included, and returns
 // nil when all of it is finished and committed. It may run in several instances of a group at once: each returns when the
