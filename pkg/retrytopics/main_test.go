@@ -8,7 +8,7 @@ import (
 )
 
 // together is the least number of tests that run at a time. Most tests wait for retry delays, so they need few processors.
-const together = 64
+const together = 24
 
 func TestMain(m *testing.M) {
 	testrun.Together(together)
