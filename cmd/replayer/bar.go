@@ -62,13 +62,31 @@ func progressText(p replay.Progress) string {
 		done, all = p.Outcome.Finished(), p.Sent
 		what = fmt.Sprintf("the consumer finished %d of %d dead letters", done, all)
 	}
+	if p.Watched != nil {
+		done, all = p.Settled, p.Letters
+		what = fmt.Sprintf("%d sent, %s", p.Sent, watchedText(p.Watched))
+	}
 	filled := 0
 	if all > 0 {
 		filled = min(barWidth, done*barWidth/all)
 	}
 	text := "[" + strings.Repeat("#", filled) + strings.Repeat(".", barWidth-filled) + "] " + what
-	if p.Outcome.Finished() > 0 || p.Phase != replay.Sending {
+	if p.Watched != nil {
+		text += fmt.Sprintf("; %d died again", p.Outcome.FailedAgain)
+	} else if p.Outcome.Finished() > 0 || p.Phase != replay.Sending {
 		text += fmt.Sprintf("; %d reprocessed, %d failed again", p.Outcome.Reprocessed, p.Outcome.FailedAgain)
 	}
 	return text
+}
+
+// watchedText says what a DLQ without a pipeline waits for.
+func watchedText(w *replay.Watched) string {
+	switch {
+	case w.Group == "" || w.Behind == 0:
+		return fmt.Sprintf("looking for %s more whether any dies again", w.Grace.Round(time.Second))
+	case w.Behind < 0:
+		return "asking how far group " + w.Group + " has come"
+	default:
+		return fmt.Sprintf("group %s has %d offsets before it", w.Group, w.Behind)
+	}
 }

@@ -154,6 +154,7 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 					switch looks++; {
 					case looks == 1 || looks == 2:
 						now.Add(600) // the grace has not begun: the group has read nothing
+						expect.That(t, p.Watched.Group == "billing" && (looks == 1 || p.Watched.Behind > 0), "%+v", p.Watched)
 						expect.Equal(t, len(w.read("payments")), 2, "records put back while the group had not passed the canary")
 					case looks == 3:
 						w.reads("billing", "payments", 100)

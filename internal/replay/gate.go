@@ -95,12 +95,12 @@ func (r *replaying) wait(ctx context.Context) error {
 // await looks at the wave until the consumer has finished it or too many failed again.
 func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) error {
 	began := r.service.now()
-	quiet, heard := quiet{since: began}, heard{last: -1, since: began}
+	quiet, heard := quiet{since: began, behind: -1}, heard{last: -1, since: began}
 	for {
 		if err := r.outcomes.poll(ctx); err != nil {
 			return err
 		}
-		r.progress(Progress{Phase: phase, Wave: r.wave.number, WaveSize: r.wave.size})
+		r.progress(Progress{Phase: phase, Wave: r.wave.number, WaveSize: r.wave.size, Watched: r.watched(&quiet)})
 		finished, failed := r.sinceWave()
 		switch g.Judge(size, finished, failed) {
 		case ramp.Go:
@@ -157,7 +157,19 @@ func (r *replaying) unheard(h *heard, now time.Time, g ramp.Ramp, size int) (ove
 type quiet struct {
 	since  time.Time // the watched group has passed the wave since then; without one, the wave was sent
 	moved  time.Time // the group was seen to move; zero before the first look
-	behind int64     // offsets that it had before it
+	behind int64     // offsets that it had before it; negative before the first look
+}
+
+// watched says what a wave waits for; nil when a pipeline's consumer tells it.
+func (r *replaying) watched(q *quiet) *Watched {
+	if !r.service.alone {
+		return nil
+	}
+	w := &Watched{Behind: q.behind, Grace: max(r.options.Grace-r.service.now().Sub(q.since), 0)}
+	if r.watch != nil {
+		w.Group = r.watch.group
+	}
+	return w
 }
 
 // passed reports whether a wave is over: a watched group has passed it, and since then too few died again in the time that was given.

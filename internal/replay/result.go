@@ -1,6 +1,9 @@
 package replay
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Result says what a replay did. After an error it counts what had been committed by then.
 type Result struct {
@@ -50,7 +53,15 @@ type Progress struct {
 	Wave     int // number of the wave, from 1
 	WaveSize int // 0 when all that is left goes at once
 	Outcome  Outcome
-	Err      error // for Broker: what is wrong
+	Watched  *Watched // of a DLQ without a pipeline while a wave is awaited; nil otherwise
+	Err      error    // for Broker: what is wrong
+}
+
+// Watched is what a wave of a DLQ without a pipeline still waits for.
+type Watched struct {
+	Group  string        // the consumer group that has to pass it; "" is none
+	Behind int64         // offsets that the group has before it; negative before the first look
+	Grace  time.Duration // how long to look still whether any dies again
 }
 
 // StopError says why a replay stopped by itself. What was put back stays; applied again, the same plan goes on with
