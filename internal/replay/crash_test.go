@@ -21,7 +21,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // onEndTxn calls fn before each end of a transaction. The broker goes on with other clients until
@@ -79,7 +78,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 		t.Run(fmt.Sprintf("after %d transactions", afterBatches), func(t *testing.T) {
 			w := newWorld(t)
 			w.dieMany(inBatch + 20)
-			dead := w.service(kgo.RequestTimeoutOverhead(testrun.Patient(20 * time.Second))) // it must not send EndTxn again
+			dead := w.service()
 			revive, end := w.dying(dead, w.plan(dead, deadletters.Filter{}), afterBatches)
 			second := must.Get(w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")}))(t)
 			revive()

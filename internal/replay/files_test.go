@@ -18,7 +18,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // inDirectory is a service that keeps its states in a directory, which it makes unless it is there.
@@ -64,7 +63,7 @@ func TestStateDir_C4_killedAtEachStep(t *testing.T) {
 			w := noTopics(t)
 			w.dieOfSpring(inBatch + behind)
 			left, lives := t.TempDir(), filepath.Join(t.TempDir(), "state")
-			dead := w.inDirectory(lives, kgo.RequestTimeoutOverhead(testrun.Patient(20_000_000_000)))
+			dead := w.inDirectory(lives)
 			plan := w.plan(dead, deadletters.Filter{})
 			var ends atomic.Int32
 			ctx, kill := context.WithCancel(w.ctx())
