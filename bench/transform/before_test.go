@@ -1,3 +1,5 @@
+//go:build bench
+
 package transform
 
 import (
@@ -15,7 +17,7 @@ import (
 const rounds = 7
 
 // BenchmarkBefore holds this binary against the same benchmark of another commit, built there by
-// `go test -c -o FILE ./bench/transform`, whose file BENCH_BEFORE names. The two run by turns, so that a neighbour's
+// `go test -tags bench -c -o FILE ./bench/transform`, whose file BENCH_BEFORE names. The two run by turns, so that a neighbour's
 // load meets both.
 func BenchmarkBefore(b *testing.B) {
 	other := os.Getenv("BENCH_BEFORE")

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
@@ -8,8 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/jars"
 )
 
-// pom lists Kafka's jars for Maven. Its version is kafkaVersion (a test holds
-// the two together).
+// pom lists Kafka's jars for Maven. VERSION in it stands for kafkaVersion.
 //
 //go:embed kafka-pom.xml
 var pom []byte
@@ -17,7 +17,8 @@ var pom []byte
 // kafkaJars returns the folder that holds Kafka's jars, fetching them from Maven
 // Central when download says so.
 func kafkaJars(ctx context.Context, download bool) (string, error) {
-	libs, err := jars.Set{Name: "kafka-" + kafkaVersion, POM: pom}.Fetch(ctx, download)
+	versioned := bytes.ReplaceAll(pom, []byte("VERSION"), []byte(kafkaVersion))
+	libs, err := jars.Set{Name: "kafka-" + kafkaVersion, POM: versioned}.Fetch(ctx, download)
 	if err != nil && !download {
 		return "", fmt.Errorf("%w (%s=kafka fetches them)", err, EnvForce)
 	}

@@ -1,4 +1,4 @@
-package coverage
+package repair_test
 
 import (
 	"context"
@@ -14,15 +14,16 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/geometry/coverage"
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
 )
 
 // inputOf makes an input of polygons.
-func inputOf(polygons orb.MultiPolygon) Input {
-	in := Input{Polygons: len(polygons)}
+func inputOf(polygons orb.MultiPolygon) coverage.Input {
+	in := coverage.Input{Polygons: len(polygons)}
 	for i, polygon := range polygons {
 		for _, ring := range polygon {
-			in.Lines = append(in.Lines, Line{Positions: ring, Ring: len(in.PolygonOf)})
+			in.Lines = append(in.Lines, coverage.Line{Positions: ring, Ring: len(in.PolygonOf)})
 			in.PolygonOf = append(in.PolygonOf, int32(i))
 		}
 	}
@@ -30,9 +31,9 @@ func inputOf(polygons orb.MultiPolygon) Input {
 }
 
 // covered is what polygons cover; reach bounds their ordinates.
-func covered(tb testing.TB, polygons orb.MultiPolygon, raster noding.Raster) *Result {
+func covered(tb testing.TB, polygons orb.MultiPolygon, raster noding.Raster) *coverage.Result {
 	tb.Helper()
-	out, err := Of(tb.Context(), inputOf(polygons), raster, noding.Limits{Crossings: 1_000_000})
+	out, err := coverage.Of(tb.Context(), inputOf(polygons), raster, noding.Limits{Crossings: 1_000_000})
 	must.That(tb, err == nil, "%v: %v", err, polygons)
 	return out
 }
@@ -59,7 +60,7 @@ func oddAnywhere(polygons orb.MultiPolygon, p orb.Point) bool {
 
 // check holds a result against the rule at random places that are not right at an
 // edge, and against the areas of its parts.
-func check(tb testing.TB, polygons orb.MultiPolygon, out *Result, random *rand.Rand, places int, near float64) {
+func check(tb testing.TB, polygons orb.MultiPolygon, out *coverage.Result, random *rand.Rand, places int, near float64) {
 	tb.Helper()
 	most, sum := 0.0, 0.0
 	for _, part := range out.Parts {
@@ -140,6 +141,6 @@ func TestOf_ends_with_its_context(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("no time left")
 	cancel(cause)
-	_, err := Of(ctx, inputOf(orb.MultiPolygon{{rings.Star(20_000)}}), noding.Finest(100), noding.Limits{Crossings: 1000})
+	_, err := coverage.Of(ctx, inputOf(orb.MultiPolygon{{rings.Star(20_000)}}), noding.Finest(100), noding.Limits{Crossings: 1000})
 	expect.That(t, errors.Is(err, cause), "got %v", err)
 }
