@@ -141,44 +141,36 @@ func wantCircuitLog(t *testing.T, stderr string) {
 // before. The consumer stops and says so. After the adoption every new event is delivered, and so is what waited.
 func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 	beside(t, testrun.Proof)
-	for _, mode := range []string{"latest_wins", "strict", "none"} {
-		t.Run(mode, func(t *testing.T) {
-			if mode != "latest_wins" {
-				testrun.Nightly(t)
-			}
-			t.Parallel()
-			p := newPipe(t, 2*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Ordering = mode }).ensure()
-			all := ids("f", 30)
-			p.places.Script("waits", misbehave.Status(503), misbehave.Status(503), misbehave.OK())
-			waiting := p.leaveWaiting("waits", all...)
-			before := len(p.read(p.topics.Output))
+	p := newPipe(t, 2*time.Minute, tiers(2*time.Second, 4*time.Second)).ensure()
+	all := ids("f", 30)
+	p.places.Script("waits", misbehave.Status(503), misbehave.Status(503), misbehave.OK())
+	waiting := p.leaveWaiting("waits", all...)
+	before := len(p.read(p.topics.Output))
 
-			p.recreateSource()
-			var records []*kgo.Record
-			for _, id := range all {
-				records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, 4))})
-			}
-			p.sendRecords(records...)
-
-			refused := p.start("it", "--until-end").Wait(p.ctx, t)
-			must.That(t, refused.Code == 1 && strings.Contains(refused.Stderr, "topics adopt -c") && strings.Contains(refused.Stderr, "was deleted and re-created"),
-				"want exit code 1 and the command that adopts the topic: %s", refused)
-			expect.Equal(t, len(p.read(p.topics.Output)), before, "outputs before the adoption")
-
-			plan := p.run("consumer", "topics", "adopt", "-c", p.file)
-			must.That(t, plan.Code == 0 && strings.Contains(plan.Stdout, "was deleted and re-created") && strings.Contains(plan.Stdout, "--execute"), "the plan: %s", plan)
-			expect.That(t, mode == "none" || strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)), "the plan does not say that %d keys are forgotten: %s", before, plan.Stdout)
-			again := p.start("it", "--until-end").Wait(p.ctx, t)
-			must.That(t, again.Code == 1, "a plan must change nothing: %s", again)
-			done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute")
-			must.That(t, done.Code == 0, "adopt: %s", done)
-			s := p.drain()
-			expect.That(t, s.number(t, "superseded") == 0 && s.number(t, "duplicates") == 0, "new events are closed: %v", s)
-			expect.Equal(t, len(p.read(p.topics.Output)), before+len(all)+waiting, "outputs")
-			done = p.run("consumer", "topics", "adopt", "-c", p.file)
-			expect.That(t, done.Code == 0 && strings.Contains(done.Stdout, "nothing to adopt"), "a second plan: %s", done)
-		})
+	p.recreateSource()
+	var records []*kgo.Record
+	for _, id := range all {
+		records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, 4))})
 	}
+	p.sendRecords(records...)
+
+	refused := p.start("it", "--until-end").Wait(p.ctx, t)
+	must.That(t, refused.Code == 1 && strings.Contains(refused.Stderr, "topics adopt -c") && strings.Contains(refused.Stderr, "was deleted and re-created"),
+		"want exit code 1 and the command that adopts the topic: %s", refused)
+	expect.Equal(t, len(p.read(p.topics.Output)), before, "outputs before the adoption")
+
+	plan := p.run("consumer", "topics", "adopt", "-c", p.file)
+	must.That(t, plan.Code == 0 && strings.Contains(plan.Stdout, "was deleted and re-created") && strings.Contains(plan.Stdout, "--execute"), "the plan: %s", plan)
+	expect.That(t, strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)), "the plan does not say that %d keys are forgotten: %s", before, plan.Stdout)
+	again := p.start("it", "--until-end").Wait(p.ctx, t)
+	must.That(t, again.Code == 1, "a plan must change nothing: %s", again)
+	done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute")
+	must.That(t, done.Code == 0, "adopt: %s", done)
+	s := p.drain()
+	expect.That(t, s.number(t, "superseded") == 0 && s.number(t, "duplicates") == 0, "new events are closed: %v", s)
+	expect.Equal(t, len(p.read(p.topics.Output)), before+len(all)+waiting, "outputs")
+	done = p.run("consumer", "topics", "adopt", "-c", p.file)
+	expect.That(t, done.Code == 0 && strings.Contains(done.Stdout, "nothing to adopt"), "a second plan: %s", done)
 }
 
 // leaveWaiting has a consumer deliver the given features, while one of them waits in a tier, and stops it then.

@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -159,4 +163,84 @@ func (p *pipe) killWriting(what, topic string, at int, args ...string) bool {
 		return n >= at, fmt.Sprint(n)
 	})
 	return replayer.Kill()
+}
+
+// at sends one event of each feature.
+func (p *pipe) at(level int, ids ...string) {
+	p.t.Helper()
+	records := make([]*kgo.Record, len(ids))
+	for i, id := range ids {
+		records[i] = &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))}
+	}
+	p.sendRecords(records...)
+}
+
+// overtaken makes a dead letter of each feature's first event, and delivers a newer one. It ends with 2n inputs.
+func (p *pipe) overtaken(ids ...string) {
+	p.t.Helper()
+	p.places.Default(misbehave.Status(404))
+	p.at(1, ids...)
+	p.drain()
+	p.places.Default(misbehave.OK())
+	p.at(5, ids...)
+	p.drain().balances(p.t)
+	wantTotals(p.t, p.verify(), 2*len(ids), conservation.Place{Letters: len(ids), Output: len(ids)})
+}
+
+// wantLevels holds what took effect, feature by feature and in its order, against what is wanted of each.
+func (p *pipe) wantLevels(n int, want ...int) {
+	p.t.Helper()
+	got := map[string][]int{}
+	for _, r := range p.read(p.topics.Output) {
+		got[string(r.Key)] = append(got[string(r.Key)], levelOf(p.t, r))
+	}
+	for id, levels := range got {
+		expect.That(p.t, slices.Equal(levels, want), "%s took effect with levels %v, want %v", id, levels, want)
+	}
+	expect.That(p.t, len(got) == n, "%d features took effect, want %d", len(got), n)
+}
+
+// S4-8, architecture section 3: a letter that newer data has overtaken takes effect when an operator forces it, whether at
+// once or after a wait in a tier, and loses to what is newer still.
+func TestForceVersion_S4_8(t *testing.T) {
+	beside(t, testrun.Fast)
+	for name, c := range map[string]struct {
+		source  string
+		between []int // what took effect of an event between the letter and the newest one
+	}{
+		"by_offset": {"", []int{3}}, // it comes last, so it is the newest
+		"by_field":  {"version: properties.level", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const n = 12
+			p := newPipe(t, 2*time.Minute, func(s *settings) { s.Source = c.source }).ensure()
+			all := ids("f", n)
+			p.overtaken(all...)
+			force := []string{"replay", "-c", p.file, "--force-version"}
+			r := p.run("replayer", force...)
+			expect.That(t, r.Code == 2 && strings.Contains(r.Stderr, "--reason"), "without a reason: %s", r)
+			r = p.run("replayer", append(force, "--reason", "it was right")...)
+			expect.That(t, r.Code == exitRefused && strings.Contains(r.Stderr, fmt.Sprintf("will overwrite newer data: %d, forced", n)), "dry run: %s", r)
+			for _, id := range all[:n/2] {
+				p.places.Script(id, misbehave.Times(2, misbehave.Status(503))...) // these wait in tiers
+			}
+			p.replay("--execute", "--force-version")
+			p.drain()
+			wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: n, Output: 2 * n})
+			p.wantStates(n, "reprocessed")
+			p.wantLevels(n, 5, 1)
+			for _, id := range all {
+				events := p.audited(id)
+				last := events[len(events)-2]
+				expect.That(t, last.Decision == "delivered" && last.Reason == "forced_over_newer", "%s: the audit event of the forced delivery is %+v", id, last)
+			}
+			p.at(3, all...)
+			p.drain().balances(t)
+			p.at(6, all...)
+			p.drain().balances(t)
+			p.wantLevels(n, append(append([]int{5, 1}, c.between...), 6)...)
+			p.does("verify", "audit")
+		})
+	}
 }

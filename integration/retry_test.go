@@ -3,7 +3,6 @@ package integration
 import (
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -233,44 +232,30 @@ func TestTiersChanged_S3_1_anEmptyFormerTierIsDeleted(t *testing.T) {
 // what the other wrote; nothing is stranded, doubled or tried early.
 func TestTiersChanged_S0_4_rollingDeploy(t *testing.T) {
 	beside(t, testrun.Proof)
-	for _, c := range []struct{ mode, stop string }{{"latest_wins", "term"}, {"strict", "term"}, {"latest_wins", "kill"}, {"strict", "static"}} {
-		t.Run(c.mode+"_"+c.stop, func(t *testing.T) {
-			if c.mode != "latest_wins" || c.stop != "kill" {
-				testrun.Nightly(t)
-			}
-			t.Parallel()
-			p := newPipe(t, 3*time.Minute, tiers(time.Second, 4*time.Second, 9*time.Second), killed, func(s *settings) {
-				s.Ordering, s.Partitions, s.Static = c.mode, 6, c.stop == "static"
-			}).ensure()
-			const n = 600
-			all := ids("r", n)
-			for i, id := range all {
-				p.failing(i%4, id)
-			}
-			one, two := p.start("one"), p.start("two")
-			p.members(2)
-			for part := range slices.Chunk(all[:n/2], 50) {
-				p.send(part...)
-			}
-			p.retier(time.Second, 5*time.Second)
-			signal := syscall.SIGTERM
-			if c.stop == "kill" {
-				signal = syscall.SIGKILL
-			}
-			one.Signal(t, signal)
-			one.Wait(p.ctx, t)
-			one = p.start("one")
-			p.send(all[n/2 : 3*n/4]...)
-			p.members(2)
-			two.Signal(t, signal)
-			two.Wait(p.ctx, t)
-			two = p.start("two")
-			p.send(all[3*n/4:]...)
-			output := p.log.Tail(t, p.topics.Output)
-			output.UntilCount(p.ctx, t, "every event delivered", n)
-			p.stop(one)
-			p.stop(two)
-			wantTotals(t, p.verify(), n, conservation.Place{Output: n})
-		})
+	p := newPipe(t, 3*time.Minute, tiers(time.Second, 4*time.Second, 9*time.Second), killed, func(s *settings) {
+		s.Partitions = 6
+	}).ensure()
+	const n = 600
+	all := ids("r", n)
+	for i, id := range all {
+		p.failing(i%4, id)
 	}
+	one, two := p.start("one"), p.start("two")
+	p.members(2)
+	for part := range slices.Chunk(all[:n/2], 50) {
+		p.send(part...)
+	}
+	p.retier(time.Second, 5*time.Second)
+	one.Kill()
+	one = p.start("one")
+	p.send(all[n/2 : 3*n/4]...)
+	p.members(2)
+	two.Kill()
+	two = p.start("two")
+	p.send(all[3*n/4:]...)
+	output := p.log.Tail(t, p.topics.Output)
+	output.UntilCount(p.ctx, t, "every event delivered", n)
+	p.stop(one)
+	p.stop(two)
+	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 }
