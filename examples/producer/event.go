@@ -15,11 +15,12 @@ type Event struct {
 	Value json.RawMessage // the Feature, byte for byte as it was read
 }
 
-// newEvent makes an event of one Feature.
-func newEvent(feature []byte) (Event, error) {
+// newEvent makes an event of one Feature. Its key is the feature's id, or the value of a property.
+func newEvent(feature []byte, property string) (Event, error) {
 	var head struct {
-		Type string          `json:"type"`
-		ID   json.RawMessage `json:"id"`
+		Type       string                     `json:"type"`
+		ID         json.RawMessage            `json:"id"`
+		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if err := json.Unmarshal(feature, &head); err != nil {
 		return Event{}, fmt.Errorf("not JSON: %w", err)
@@ -27,7 +28,11 @@ func newEvent(feature []byte) (Event, error) {
 	if head.Type != "Feature" {
 		return Event{}, fmt.Errorf("type is %q, want \"Feature\"", head.Type)
 	}
-	key, err := keyOf(head.ID)
+	name, value := "id", head.ID
+	if property != "" {
+		name, value = "property "+property, head.Properties[property]
+	}
+	key, err := keyOf(name, value)
 	if err != nil {
 		return Event{}, err
 	}
@@ -35,39 +40,39 @@ func newEvent(feature []byte) (Event, error) {
 }
 
 // keyOf returns the text of an id. A number keeps its digits: 9007199254740993 is not ...992.
-func keyOf(id json.RawMessage) (string, error) {
+func keyOf(name string, id json.RawMessage) (string, error) {
 	if len(id) == 0 || string(id) == "null" {
-		return "", errors.New("the feature has no id: without one, its events have no common key and no order")
+		return "", fmt.Errorf("the feature has no %s, so its record would have no key; name a property that tells features apart with -key", name)
 	}
 	if id[0] != '"' {
 		if _, err := strconv.ParseFloat(string(id), 64); err != nil {
-			return "", fmt.Errorf("the id %s is neither a string nor a number", id)
+			return "", fmt.Errorf("the %s %s is neither a string nor a number", name, id)
 		}
 		return string(id), nil
 	}
 	var text string
 	if err := json.Unmarshal(id, &text); err != nil {
-		return "", fmt.Errorf("the id: %w", err)
+		return "", fmt.Errorf("the %s: %w", name, err)
 	}
 	if text == "" {
-		return "", errors.New("the id is empty")
+		return "", fmt.Errorf("the %s is empty", name)
 	}
 	return text, nil
 }
 
 // readEvents yields the events of a FeatureCollection or of lines of Features, in order. It stops with the first
 // error, which names the feature by its number.
-func readEvents(r io.Reader) iter.Seq2[Event, error] {
+func readEvents(r io.Reader, property string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		n := 0
 		for feature, err := range readFeatures(r) {
 			n++
 			var e Event
 			if err == nil {
-				e, err = newEvent(feature)
+				e, err = newEvent(feature, property)
 			}
 			if err != nil {
-				yield(Event{}, fmt.Errorf("feature %d: %w", n, err))
+				yield(Event{}, fmt.Errorf("feature %d: %w; those before it are published, correct it or leave it out", n, err))
 				return
 			}
 			if !yield(e, nil) {

@@ -29,6 +29,7 @@ type options struct {
 	brokers  []string
 	topic    string
 	file     string
+	key      string
 	form     form
 	registry string
 	n        int
@@ -65,6 +66,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	brokers := flags.String("brokers", "127.0.0.1:9092", "brokers, host:port, comma-separated")
 	flags.StringVar(&o.topic, "topic", "features", "topic, which must exist (consumer topics ensure creates it)")
 	flags.StringVar(&o.file, "file", "", "one GeoJSON Feature a line, or a FeatureCollection; - is standard input; default: the earthquakes of the examples")
+	flags.StringVar(&o.key, "key", "", "property whose value is the key of the feature's record; default: the feature's id")
 	word := flags.String("format", string(formGeoJSON), "geojson, cloudevents (binary mode) or avro, as the published schemas describe them")
 	flags.StringVar(&o.registry, "registry", "", "URL of a schema registry, for -format avro; without it Avro is written in single-object encoding")
 	flags.IntVar(&o.n, "n", 0, "publish at most this many events; 0 is all")
@@ -89,13 +91,13 @@ func (o options) open(stdin io.Reader) (iter.Seq2[Event, error], func(), error) 
 	case "":
 		return earthquakes(), func() {}, nil
 	case "-":
-		return readEvents(stdin), func() {}, nil
+		return readEvents(stdin, o.key), func() {}, nil
 	}
 	file, err := os.Open(o.file)
 	if err != nil {
 		return nil, nil, err
 	}
-	return readEvents(file), func() { _ = file.Close() }, nil
+	return readEvents(file, o.key), func() { _ = file.Close() }, nil
 }
 
 func earthquakes() iter.Seq2[Event, error] {
