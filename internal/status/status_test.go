@@ -136,6 +136,7 @@ func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
 		var text bytes.Buffer
 		must.Do(t, r.Text(&text))
 		line, _, _ := strings.Cut(text.String(), "\n")
+		expect.That(t, strings.Contains(text.String(), "not paused") == (len(r.Members) == 0), "%s", text.String())
 		return r, line
 	}
 	r, line := first()

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/control"
 )
 
 // Text writes the report for people.
 func (r Report) Text(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "pipeline\t%s, %s\nstate\t%s\n", r.Pipeline, r.running(), r.State.State)
+	fmt.Fprintf(w, "pipeline\t%s, %s\nstate\t%s\n", r.Pipeline, r.running(), r.state())
 	r.State.text(w, "")
 	fmt.Fprintf(w, "dead letters\t%s\n", r.DeadLetters.text(time.Now()))
 	for _, m := range r.Members {
@@ -90,7 +92,15 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// running says how many instances there are: a pipeline of which none runs is in the state "running" as well.
+// state is what was ordered. A pipeline that nobody paused is not said to be running where no instance is.
+func (r Report) state() string {
+	if r.State.State == control.Running && len(r.Members) == 0 {
+		return "not paused"
+	}
+	return string(r.State.State)
+}
+
+// running says how many instances there are.
 func (r Report) running() string {
 	switch n := len(r.Members); n {
 	case 0:
