@@ -121,7 +121,7 @@ func (p *pipe) proveExample(ex runnable, letters, kills int, slowly []string) {
 		replay = append(replay, ex.change...)
 	}
 	p.killReplays(topic, letters, kills, slices.Concat(replay, slowly))
-	r = p.run("replayer", append(replay, "--watch-group", ex.group+topic, "--wait", "--grace", "2s", "-o", "table")...)
+	r = p.run("replayer", append(replay, "--watch-group", ex.group+topic, "--grace", "2s", "-o", "table")...)
 	must.That(p.t, r.Code == 0 && strings.Contains(r.Stdout, fmt.Sprintf("consumed       %d:", letters)), "the last replay: %s", r)
 	p.wantEach(topic, `"PENDING"}`, letters, letters) // the first time each died
 	p.wantEach(topic+"-booked", "PENDING", letters, 0)

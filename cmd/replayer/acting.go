@@ -145,7 +145,7 @@ func (s *sending) register(cmd *cobra.Command) {
 	f.StringVar(&s.rate, "rate", "", "at most so many dead letters, for example 500/s, 30/m")
 	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
 	f.DurationVar(&s.patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
-	f.StringVar(&s.watchGroup, "watch-group", "", "without a pipeline: the consumer group that has to pass a wave before its --grace begins; with --wait also the last")
+	f.StringVar(&s.watchGroup, "watch-group", "", "without a pipeline: wait after each wave until this consumer group has committed beyond it; then its --grace begins")
 	f.DurationVar(&s.grace, "grace", replay.UsualGrace, "without a pipeline: look for so long whether dead letters of a wave die again (--canary, --max-failed)")
 }
 

@@ -25,15 +25,23 @@ func jobLine(j control.Job) string {
 	for _, part := range []struct {
 		n    int
 		text string
-	}{{j.Duplicates, "%d closed as duplicates"}, {j.Left, "%d left as they are"}, {j.NotReached, "%d not reached"}, {j.Wave, "wave %d"}} {
+	}{{j.Duplicates, "%d closed as duplicates"}, {j.Left, "%d left as they are"}, {j.NotReached, "%d not reached"}, {j.FailedAgain, "%d failed again"}, {j.Wave, "wave %d"}} {
 		if part.n > 0 {
 			fmt.Fprintf(&b, ", "+part.text, part.n)
 		}
+	}
+	if j.Watched.Group != "" {
+		b.WriteString("; " + groupText(j.Watched))
 	}
 	if j.Why != "" {
 		b.WriteString("; " + j.Why)
 	}
 	return cli.CleanText(b.String(), cli.OneLine)
+}
+
+// groupText says what a replay has seen of the group that it watches.
+func groupText(w control.JobWatch) string {
+	return fmt.Sprintf("group %s: %d consumed, %d waiting", w.Group, w.Consumed, w.Waiting)
 }
 
 // stoppedText says of a job that it ended before its end, what was not reached, and which command goes on.
@@ -60,10 +68,13 @@ func writeJobs(w io.Writer, env Env, jobs []control.Job) error {
 		}
 	}
 	t := table{columns: []column{
-		{title: "STATE"}, {title: "KIND"}, {title: "DONE", right: true}, {title: "LEFT", right: true}, {title: "NOT REACHED", right: true}, {title: "BEGAN"}, {title: "BY"}, {title: "JOB", below: true},
+		{title: "STATE"}, {title: "KIND"}, {title: "DONE", right: true}, {title: "LEFT", right: true}, {title: "NOT REACHED", right: true}, {title: "FAILED AGAIN", right: true}, {title: "BEGAN"}, {title: "BY"}, {title: "JOB", below: true},
 	}}
 	for _, j := range jobs[:min(len(jobs), jobsShown)] {
-		t.add(string(j.State), string(j.Kind), strconv.Itoa(j.Done), strconv.Itoa(j.Left), strconv.Itoa(j.NotReached), j.Began.UTC().Format(seenAt), orDash(j.By), j.ID)
+		t.add(string(j.State), string(j.Kind), strconv.Itoa(j.Done), strconv.Itoa(j.Left), strconv.Itoa(j.NotReached), strconv.Itoa(j.FailedAgain), j.Began.UTC().Format(seenAt), orDash(j.By), j.ID)
+		if j.Watched.Group != "" {
+			t.note(groupText(j.Watched))
+		}
 	}
 	if len(jobs) == 0 {
 		return nil

@@ -35,10 +35,18 @@ func (a *app) actionTable(actions []replay.Action) error {
 		{title: "BEGAN"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DONE", below: true}, {title: "REASON", below: true}, {title: "WHAT", below: true},
 	}}
 	for _, act := range actions {
-		t.add(act.Began.UTC().Format("2006-01-02 15:04:05"), audit.Who(act.By, act.User), orDash(act.Operation), orDash(done(act)), orDash(act.Reason), orDash(act.What))
+		t.add(act.Began.UTC().Format("2006-01-02 15:04:05"), audit.Who(act.By, act.User), orDash(act.Operation), orDash(done(act)), orDash(act.Reason), orDash(purpose(act)))
 	}
 	fmt.Fprint(a.env.Err, t.rest())
 	return t.write(a.env.Out, a.env)
+}
+
+// purpose says what an action was to do, and what the watched group made of it.
+func purpose(act replay.Action) string {
+	if act.Watched == "" || act.Watched == act.What {
+		return act.What
+	}
+	return act.What + "; " + act.Watched
 }
 
 // done says how many dead letters an action changed, the most first: "4800 replayed, 2 edited".

@@ -134,7 +134,15 @@ func TestAudience_S4_8_C4(t *testing.T) {
 	d.want(cli.ExitUsage, append(back, "--watch-group", "nobody")...)
 	expect.That(t, strings.Contains(d.err.String(), "there is no such consumer group") && len(d.read("payments")) == 0, "%s", &d.err)
 	commit("billing", 100) // it is ahead of whatever comes
-	d.want(cli.ExitDone, append(back, "--watch-group", "billing", "--wait")...).prints("consumed       1")
+	d.want(cli.ExitDone, append(back, "--watch-group", "billing", "--replay-id", "r1")...).prints("consumed       1")
+	d.want(cli.ExitDone, with(at, "replays", "r1", "-o", "table")...).hides("reprocessed").prints(
+		"replay r1 is done: 1 of 1 dead letter put back, wave 1; group billing: 1 consumed, 0 waiting", "consumed       1: group billing committed beyond them", "through        payments/0/0", "died again     0")
+	d.want(cli.ExitDone, with(at, "replays", "-o", "table")...).prints("group billing: 1 consumed, 0 waiting")
+	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1", "-o", "table")...).prints("watched", "group billing: 1 consumed, 0 died again, 0 waiting, through payments/0/0")
+	d.want(cli.ExitDone, with(at, "audit", "--operations", "-o", "table")...).prints("; group billing: 1 consumed")
+	address, _ := serving(t, d, at...)
+	_, page := load(t, address+"replays/r1")
+	expect.That(t, strings.Contains(string(page), "<dt>Consumed</dt><dd>1 by group billing, through payments/0/0</dd>") && !strings.Contains(string(page), "Reprocessed"), "%s", page)
 }
 
 // announcing is a balancer whose members say something.

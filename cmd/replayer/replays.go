@@ -24,7 +24,7 @@ consumer has not finished, who changes dead letters at present, and what keeps t
 again, with rate and time left; off a terminal one line of JSON each time. The latest 100 jobs are kept, for 30 days.
 
 With the id of a job: how far it is, and the command that goes on when it stopped. Of a replay also how many dead letters it attempted, how many the consumer reprocessed and how many failed
-again. With --wait, until the consumer has finished them all. Dead letters of other software are heard of when they fail
+again; of one with --watch-group, how many that group consumed, and through which records. With --wait, until the consumer has finished them all. Dead letters of other software are heard of when they fail
 again; those that did not within dead_letters.unheard_after are shown as not heard of.`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(_ *cobra.Command, args []string) error {
@@ -110,14 +110,15 @@ func (a *app) writeStatus(status replay.Report) error {
 	}
 	line("replay", "%s", status.ReplayID)
 	line("attempted", "%d", status.Attempted)
-	outcomeLines(line, &status.Outcome)
+	if a.alone(&a.named) {
+		aloneLines(line, &status)
+	} else {
+		outcomeLines(line, &status.Outcome)
+	}
 	if status.Duplicates > 0 {
 		line("duplicates", "%d", status.Duplicates)
 	}
-	switch {
-	case status.Elsewhere > 0 && a.alone(&a.named):
-		line("put back", "%d; what became of them, other software tells nobody here", status.Elsewhere)
-	case status.Elsewhere > 0:
+	if status.Elsewhere > 0 && !a.alone(&a.named) {
 		line("sent elsewhere", "%d, to another topic: nobody here hears what becomes of them", status.Elsewhere)
 	}
 	if status.Unheard > 0 {
@@ -129,4 +130,23 @@ func (a *app) writeStatus(status replay.Report) error {
 	line("last change", "%s", dlq.TimeText(status.Last))
 	_, err := fmt.Fprint(a.env.Out, b.String())
 	return err
+}
+
+// aloneLines say what is known of letters that went back to topics of other software.
+func aloneLines(line func(name, format string, args ...any), status *replay.Report) {
+	rest, waiting := status.Elsewhere-status.Consumed, 0
+	if status.Job != nil && status.Job.Watched.Group != "" {
+		w := status.Job.Watched
+		waiting = min(w.Waiting, rest)
+		line("consumed", "%d: group %s committed beyond them, and they did not die again within the grace", status.Consumed, cli.CleanText(w.Group, cli.OneLine))
+		line("waiting", "%d for that group", waiting)
+		line("through", "%s", cli.CleanText(w.Through, cli.OneLine))
+	}
+	line("died again", "%d", status.FailedAgain)
+	if status.Escalated > 0 {
+		line("escalated", "%d of them", status.Escalated)
+	}
+	if rest > waiting {
+		line("put back", "%d; what became of them, other software tells nobody here", rest-waiting)
+	}
 }

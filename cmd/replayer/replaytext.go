@@ -200,7 +200,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	case r.Outcome == nil:
 	case p.Alone():
 		if r.Outcome.Consumed > 0 {
-			line("consumed", "%d: the group has committed beyond them, and they did not die again", r.Outcome.Consumed)
+			line("consumed", "%d: the group committed beyond them, and they did not die again within the grace", r.Outcome.Consumed)
 		}
 		line("died again", "%d", r.Outcome.FailedAgain)
 	default:

@@ -40,15 +40,21 @@ func serving(t *testing.T, d *desk, args ...string) (address string, stop func()
 	return strings.TrimSpace(line), stop
 }
 
-// fetch returns the status and the JSON of an answer.
-func fetch(t *testing.T, address string) (int, map[string]json.RawMessage) {
+// load returns the status and the body of an answer.
+func load(t *testing.T, address string) (int, []byte) {
 	t.Helper()
 	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody))(t)
 	answer := must.Get((&http.Client{Timeout: time.Minute}).Do(r))(t)
 	defer answer.Body.Close()
-	var out map[string]json.RawMessage
-	must.Do(t, json.NewDecoder(answer.Body).Decode(&out))
-	return answer.StatusCode, out
+	return answer.StatusCode, must.Get(io.ReadAll(answer.Body))(t)
+}
+
+// fetch returns the status and the JSON of an answer.
+func fetch(t *testing.T, address string) (status int, out map[string]json.RawMessage) {
+	t.Helper()
+	status, body := load(t, address)
+	must.Do(t, json.Unmarshal(body, &out))
+	return status, out
 }
 
 // Answers and errors over HTTP are those of the commands.

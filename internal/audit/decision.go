@@ -25,13 +25,14 @@ const (
 	Escalated    Decision = "escalated"     // an entry of the governance ledger: a rule about the use of data, or too many retries of governed ones
 	Lost         Decision = "lost"          // deleted before it was consumed: a gap between what was committed and what the log starts with
 	Operation    Decision = "operation"     // a person began to act on dead letters: who, why, which filter, which plan
+	Watched      Decision = "watched"       // how far a consumer group came in what a replay put back, and how many died again
 )
 
 // Decisions returns every decision, in the order of the design.
 func Decisions() []Decision {
 	return []Decision{
 		Delivered, Retried, Parked, DeadLettered, Duplicate, Superseded,
-		Filtered, Skipped, Held, Replayed, StateChanged, Edited, Escalated, Lost, Operation,
+		Filtered, Skipped, Held, Replayed, StateChanged, Edited, Escalated, Lost, Operation, Watched,
 	}
 }
 

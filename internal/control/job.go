@@ -41,18 +41,20 @@ const (
 	JobStopped    JobState = "stopped"    // by its gate, by a signal, or its process died
 	JobCancelled  JobState = "cancelled"  // by an operator
 	JobDone       JobState = "done"       // it reached all of its dead letters
-	JobFailed     JobState = "failed"     // an error ended it
+	// JobFailedAgain is the state of a replay that put everything back and then saw some of it fail again.
+	JobFailedAgain JobState = "failed-again"
+	JobFailed      JobState = "failed" // an error ended it
 )
 
 // JobStates lists every state.
 func JobStates() []JobState {
-	return []JobState{JobRunning, JobPausing, JobPaused, JobCancelling, JobStopped, JobCancelled, JobDone, JobFailed}
+	return []JobState{JobRunning, JobPausing, JobPaused, JobCancelling, JobStopped, JobCancelled, JobDone, JobFailedAgain, JobFailed}
 }
 
 // Ended reports whether no process works on the job any more.
 func (s JobState) Ended() bool {
 	switch s {
-	case JobStopped, JobCancelled, JobDone, JobFailed:
+	case JobStopped, JobCancelled, JobDone, JobFailedAgain, JobFailed:
 		return true
 	case JobRunning, JobPausing, JobPaused, JobCancelling:
 	}
@@ -93,6 +95,17 @@ type JobCounts struct {
 	Wave         int `json:"wave,omitzero"`         // of a replay, from 1
 	Reprocessed  int `json:"reprocessed,omitzero"`  // of those put back, as far as the replay waited for the consumer
 	FailedAgain  int `json:"failed_again,omitzero"` // likewise
+
+	Watched JobWatch `json:"watched,omitzero"` // by a replay that watches a consumer group
+}
+
+// JobWatch is what a replay of a DLQ without a pipeline has seen of the consumer group that it watches.
+type JobWatch struct {
+	Group    string `json:"group"`
+	Consumed int    `json:"consumed"` // the group committed beyond them, and they did not die again within the grace
+	Waiting  int    `json:"waiting"`  // put back, and neither consumed nor known to have died again
+	// Through names the last record in each partition that the group has to commit beyond, as topic/partition/offset.
+	Through string `json:"through,omitempty"`
 }
 
 // jobWire is the JSON of a job.
@@ -121,7 +134,7 @@ func readJob(id string, value []byte) (j Job, ok bool) {
 	}
 	j = w.Job
 	c := j.JobCounts
-	least := min(c.Letters, c.Done, c.Duplicates, c.Left, c.NotReached, c.Transactions, c.Wave, c.Reprocessed, c.FailedAgain)
+	least := min(c.Letters, c.Done, c.Duplicates, c.Left, c.NotReached, c.Transactions, c.Wave, c.Reprocessed, c.FailedAgain, c.Watched.Consumed, c.Watched.Waiting)
 	if j.ID != id || least < 0 || !slices.Contains(JobKinds(), j.Kind) || !slices.Contains(JobStates(), j.State) {
 		return Job{}, false
 	}
@@ -147,6 +160,7 @@ func (j Job) encode() ([]byte, error) {
 		j.Command = "" // a command that is cut is another one
 	}
 	j.By, j.Reason, j.Why, j.Command = clip(j.By), clipJob(j.Reason), clipJob(j.Why), clipJob(j.Command)
+	j.Watched.Group, j.Watched.Through = clip(j.Watched.Group), clipJob(j.Watched.Through)
 	j.Began, j.Heard = j.Began.UTC(), j.Heard.UTC()
 	return json.Marshal(jobWire{version, j})
 }

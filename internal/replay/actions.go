@@ -21,7 +21,8 @@ type Action struct {
 	Filter    string                 `json:"filter,omitempty"`
 	Plan      string                 `json:"plan,omitempty"`
 	Force     string                 `json:"force,omitempty"`
-	Done      map[audit.Decision]int `json:"done"` // committed events about dead letters, by decision
+	Done      map[audit.Decision]int `json:"done"`              // committed events about dead letters, by decision
+	Watched   string                 `json:"watched,omitempty"` // what the watched consumer group made of it
 }
 
 // Actions folds the selected audit events of operators into one entry for each command, the oldest first. What was done is counted
@@ -55,6 +56,8 @@ func (a *actions) add(e *audit.Event) {
 	switch {
 	case e.Letter != "":
 		act.Done[e.Decision]++
+	case e.Decision == audit.Watched:
+		act.Watched = e.Message
 	case act.What == "": // a second one is that of a session whose commit was not confirmed
 		act.User = e.User
 		act.What, act.Reason, act.By, act.Filter, act.Plan, act.Force = e.Message, e.Reason, e.By, e.Filter, e.Plan, e.Force
@@ -64,7 +67,7 @@ func (a *actions) add(e *audit.Event) {
 // action finds the action of an event. One that is neither an operation nor about a dead letter stands for itself.
 func (a *actions) action(e *audit.Event) *Action {
 	id := e.RunID
-	if e.Letter == "" && e.Decision != audit.Operation {
+	if e.Letter == "" && e.Decision != audit.Operation && e.Decision != audit.Watched {
 		id = ""
 	}
 	call := [2]string{id, e.Call}
@@ -89,6 +92,7 @@ func (a *actions) sorted() []Action {
 	out := make([]Action, len(a.list))
 	for i, act := range a.list {
 		out[i] = *act
+		out[i].What = cmp.Or(act.What, act.Watched) // of a call that changed nothing
 	}
 	slices.SortStableFunc(out, func(x, y Action) int { return cmp.Or(x.Began.Compare(y.Began), cmp.Compare(x.Operation, y.Operation)) })
 	return out

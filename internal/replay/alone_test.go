@@ -16,8 +16,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -132,6 +134,18 @@ func (w *world) readsAll(group, topic string) {
 	must.Do(w.t, kadm.NewClient(w.writer).CommitAllOffsets(w.ctx(), group, offsets))
 }
 
+// killedIs waits until the record of a job says of its watched group what is wanted, as everybody sees it whose clock is beyond its lease.
+func (w *world) killedIs(id string, state control.JobState, want control.JobWatch) {
+	w.t.Helper()
+	later := w.aloneService(func() time.Time { return time.Now().Add(time.Hour) })
+	eventually.Until(w.ctx(), w.t, "the record of "+id, func() (bool, string) {
+		j, err := later.Job(w.ctx(), id)
+		through := j.Watched.Through
+		j.Watched.Through = ""
+		return err == nil && j.State == state && j.Watched == want && strings.HasPrefix(through, "payments/"), fmt.Sprintf("%+v, %q, %v", j, through, err)
+	})
+}
+
 // A wave counts as consumed once the group has committed beyond it and nothing of it died again for the grace after that. What dies again
 // in that time stops the replay.
 func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
@@ -144,9 +158,9 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 			var now atomic.Int64 // seconds since the start
 			s := w.aloneService(func() time.Time { return start.Add(time.Duration(now.Load()) * time.Second) })
 			plan := w.plan(s, deadletters.Filter{})
-			looks := 0
+			looks, killed := 0, false
 			r, err := s.Execute(w.ctx(), plan, ExecuteOptions{
-				Call: ana("x"), Ramp: ramp.Ramp{Canary: 2, Gated: true}, Grace: time.Minute, WatchGroup: "billing", Wait: true,
+				Call: ana("x"), Ramp: ramp.Ramp{Canary: 2, Gated: true}, Grace: time.Minute, WatchGroup: "billing",
 				Progress: func(p Progress) {
 					if p.Phase != Gating && p.Phase != Waiting {
 						return
@@ -158,6 +172,9 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 						expect.Equal(t, len(w.read("payments")), 2, "records put back while the group had not passed the canary")
 					case looks == 3:
 						w.reads("billing", "payments", 100)
+					case p.Phase == Waiting && !killed:
+						killed = true
+						w.killedIs("r1", control.JobStopped, control.JobWatch{Group: "billing", Consumed: 2, Waiting: 7})
 					case dies:
 						sent := w.read("payments")[0]
 						failed := ofSpring(0)
@@ -173,9 +190,18 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 			switch {
 			case name == "one dies again" && (!errors.As(err, &stop) || r.Reinjected != 2 || r.Outcome.FailedAgain != 1 || r.Outcome.Consumed != 0):
 				t.Errorf("%+v %+v, %v", r, r.Outcome, err)
-			case name == "nothing dies again" && (err != nil || r.Reinjected != 9 || r.Outcome.Consumed != 9 || r.Outcome.UnderWay != 0):
+			case name == "nothing dies again" && (err != nil || r.Reinjected != 9 || r.Outcome.Consumed != 9 || r.Outcome.UnderWay != 0 || !killed):
 				t.Errorf("%+v %+v, %v", r, r.Outcome, err)
 			}
+			want, state, says := control.JobWatch{Group: "billing", Consumed: 9}, control.JobDone, "group billing: 9 consumed, 0 died again, 0 waiting, through payments/0/"
+			if stop != nil {
+				want, state, says = control.JobWatch{Group: "billing", Waiting: 1}, control.JobStopped, "group billing: 0 consumed, 1 died again, 1 waiting, through payments/"
+			}
+			w.killedIs("r1", state, want)
+			report := w.report(w.service(), "r1")
+			expect.That(t, report.Consumed == want.Consumed && report.FailedAgain == r.Outcome.FailedAgain, "%+v", report)
+			actions, err := w.service().Actions(w.ctx(), TrailFilter{Operation: "r1"})
+			expect.That(t, err == nil && len(actions) == 1 && strings.HasPrefix(actions[0].Watched, says) && strings.HasPrefix(actions[0].What, "replay of 9"), "%+v, %v", actions, err)
 		})
 	}
 }

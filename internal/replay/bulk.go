@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -109,5 +110,7 @@ func (c *changing) limits() limits { return limits{letters: c.service.batchLette
 func (c *changing) pace(context.Context, int) error { return nil }
 
 func (c *changing) wait(context.Context) error { return nil }
+
+func (c *changing) closing() *audit.Event { return nil }
 
 func (c *changing) lostBroker(error) {}

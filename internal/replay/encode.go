@@ -15,7 +15,7 @@ import (
 type encoded struct {
 	service *Service
 	staged  []staged
-	opening []*kgo.Record   // how the operation began, ahead of its first letters
+	own     []*kgo.Record   // the operation's own event, ahead of the letters
 	ready   [][]*kgo.Record // of each staged letter, when nothing is to be encoded any more
 	trail   *trail          // as it is once this is committed
 }
@@ -42,13 +42,13 @@ func (e *encoded) heads() ([]*kgo.Record, error) {
 	return e.trail.headRecords()
 }
 
-// open encodes how the operation began, unless that is written already.
+// open encodes the operation's own event, unless that is written already.
 func (e *encoded) open() error {
-	if e.trail.opening == nil {
+	if e.trail.own == nil {
 		return nil
 	}
-	r, err := e.trail.record(*e.trail.opening, 0)
-	e.opening, e.trail.opening = []*kgo.Record{r}, nil
+	r, err := e.trail.record(*e.trail.own, 0)
+	e.own, e.trail.own = []*kgo.Record{r}, nil
 	return err
 }
 
@@ -81,7 +81,7 @@ type trail struct {
 	statusPartitions   int32
 	heads              map[int32]audit.Head
 	moved              map[int32]bool
-	opening            *audit.Event // how the operation began; written with its first letters, nil once it is
+	own                *audit.Event // of the operation itself: how it began, written with its first letters, or how it ended; nil once it is written
 }
 
 // continued is a trail for one transaction; it becomes the writer's once that is committed.

@@ -35,6 +35,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err := s.checkWatch(ctx, o.WatchGroup); err != nil {
 		return Result{}, err
 	}
+	o.Wait = o.Wait || o.WatchGroup != ""
 	if err := s.checkForced(p, o); err != nil {
 		return Result{}, err
 	}
@@ -93,7 +94,7 @@ type replaying struct {
 	subject  bool             // has the latest schema that the plan says, as of the transaction at hand
 	options  ExecuteOptions
 	watch    *watch // nil watches no group
-	consumed bool   // the watched group has passed all that was put back, and the grace is over
+	consumed consumed
 	rate     ramp.Pace
 	result   Result
 	sessions int
@@ -108,7 +109,7 @@ func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err er
 	if err := r.openKeys(ctx); err != nil {
 		return false, err
 	}
-	r.outcomes, r.wave = r.service.outcomesOf(r.plan.ID, st.ends), wave{}
+	r.outcomes, r.wave, r.consumed = r.service.outcomesOf(r.plan.ID, st.ends), wave{}, consumed{}
 	if r.service.alone {
 		r.newer = r.service.newerOf(st, r.plan.Seen)
 	}
@@ -159,7 +160,6 @@ func (r *replaying) count(b *batch) {
 			continue
 		}
 		r.watch.sent(d.sentTo, d.offset)
-		r.consumed = false
 		if deadletters.OfOtherSoftware(d.letter.ID) {
 			r.outcomes.others.sent++
 		}
@@ -183,6 +183,7 @@ func (r *replaying) counts() control.JobCounts {
 	if r.outcomes != nil {
 		c.Reprocessed, c.FailedAgain = r.outcomes.counts.Reprocessed, r.outcomes.counts.FailedAgain
 	}
+	c.Watched = r.watched()
 	return c
 }
 
@@ -225,14 +226,6 @@ func (r *replaying) outcome(ctx context.Context) Outcome {
 		}
 	}
 	return r.withConsumed(r.outcomes.outcome(r.sent))
-}
-
-// withConsumed counts as consumed what a watched group has passed and what did not die again.
-func (r *replaying) withConsumed(o Outcome) Outcome {
-	if r.consumed {
-		o.Consumed, o.UnderWay = max(r.sent-o.FailedAgain, 0), 0
-	}
-	return o
 }
 
 // lostBroker hears that the broker is being waited for.

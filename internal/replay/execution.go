@@ -1,10 +1,13 @@
 package replay
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
@@ -50,6 +53,8 @@ type task interface {
 	gate(ctx context.Context) error
 	// wait awaits the consumer after the last transaction.
 	wait(ctx context.Context) error
+	// closing returns the audit event with which the operation ends; nil of most.
+	closing() *audit.Event
 	// lostBroker reports that the broker is waited for.
 	lostBroker(err error)
 }
@@ -83,12 +88,17 @@ func (x *execution) session(ctx context.Context) error {
 	}
 	defer w.close()
 	x.undecided = 0
+	return x.conclude(ctx, w, x.work(ctx, w, st))
+}
+
+// work does what is left to do, and waits for the consumer.
+func (x *execution) work(ctx context.Context, w *writer, st *standing) error {
 	begun, err := x.task.start(ctx, st)
 	if err != nil {
 		return err
 	}
 	if !x.begun && !begun {
-		w.trail.opening = x.service.begin(x.op, x.letters)
+		w.trail.own = x.service.begin(x.op, x.letters)
 	}
 	s := &session{execution: x, writer: w, standing: st}
 	for _, read := range x.task.rest() {
@@ -98,6 +108,18 @@ func (x *execution) session(ctx context.Context) error {
 	}
 	w.settle(ctx)
 	return x.task.wait(ctx)
+}
+
+// conclude writes the event with which the operation ends, if it has one and came to its end, or to a stop of its own. err is how it came
+// there.
+func (x *execution) conclude(ctx context.Context, w *writer, err error) error {
+	_, stopped := errors.AsType[*StopError](err)
+	closing := x.task.closing()
+	if closing == nil || err != nil && !stopped {
+		return err
+	}
+	w.trail.own = closing
+	return cmp.Or(err, w.writeOwn(ctx))
 }
 
 // session lends walk and standing to the batch that is prepared ahead; else one goroutine owns it.

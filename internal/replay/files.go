@@ -200,7 +200,7 @@ func (w *writer) divide(ctx context.Context, e *encoded) (*statedir.Batch, *enco
 			kept.Records = append(kept.Records, statedir.Record{Topic: r.Topic, Key: r.Key, Value: r.Value, Headers: r.Headers})
 		}
 	}
-	keep(e.opening)
+	keep(e.own)
 	for i := range e.staged {
 		records, err := e.letter(i)
 		if err != nil {

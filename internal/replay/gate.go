@@ -77,7 +77,8 @@ func (r *replaying) glance(ctx context.Context, g ramp.Ramp) error {
 	return nil
 }
 
-// wait awaits the consumer at the end of the plan, when it was asked for or when the last wave is gated.
+// wait awaits the consumer at the end of the plan, when it was asked for or when the last wave is gated. A watched group that has passed
+// the last wave has passed all of them.
 func (r *replaying) wait(ctx context.Context) error {
 	g := r.options.Ramp
 	if g.Gates() && r.wave.sent > 0 {
@@ -85,7 +86,7 @@ func (r *replaying) wait(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.options.Wait {
+	if !r.options.Wait || r.wave.sent > 0 && r.proved() {
 		return nil
 	}
 	r.wave = wave{number: r.wave.number, sent: r.sent}
@@ -100,7 +101,7 @@ func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phas
 		if err := r.outcomes.poll(ctx); err != nil {
 			return err
 		}
-		r.progress(Progress{Phase: phase, Wave: r.wave.number, WaveSize: r.wave.size, Watched: r.watched(&quiet)})
+		r.progress(Progress{Phase: phase, Wave: r.wave.number, WaveSize: r.wave.size, Watched: r.awaited(&quiet)})
 		finished, failed := r.sinceWave()
 		switch g.Judge(size, finished, failed) {
 		case ramp.Go:
@@ -160,8 +161,8 @@ type quiet struct {
 	behind int64     // offsets that it had before it; negative before the first look
 }
 
-// watched says what a wave waits for; nil when a pipeline's consumer tells it.
-func (r *replaying) watched(q *quiet) *Watched {
+// awaited says what a wave waits for; nil when a pipeline's consumer tells it.
+func (r *replaying) awaited(q *quiet) *Watched {
 	if !r.service.alone {
 		return nil
 	}
@@ -190,7 +191,9 @@ func (r *replaying) passed(ctx context.Context, q *quiet, now time.Time, size in
 		return false, nil
 	}
 	over = now.Sub(q.since) >= r.options.Grace // too few died again in that time
-	r.consumed = over && r.watch != nil
+	if over {
+		r.prove()
+	}
 	return over, nil
 }
 

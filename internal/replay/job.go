@@ -139,7 +139,7 @@ func (j *job) ends(ctx context.Context, leases *control.Leases, counts control.J
 		return
 	}
 	j.mu.Lock()
-	j.record.JobCounts, j.record.State, j.record.Why = counts, jobStateEnded(cause, counts.NotReached), ""
+	j.record.JobCounts, j.record.State, j.record.Why = counts, jobStateEnded(cause, counts), ""
 	if cause != nil {
 		j.record.Why = cause.Error()
 	}

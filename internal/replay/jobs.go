@@ -54,7 +54,11 @@ func (s *Service) died(j *control.Job, st *standing) {
 		return
 	}
 	j.NotReached = min(j.NotReached, max(0, j.Letters-st.taken(j.ID)))
-	if j.NotReached == 0 {
+	switch {
+	case j.NotReached > 0:
+	case j.FailedAgain > 0:
+		j.State = control.JobFailedAgain
+	case j.Watched.Waiting == 0:
 		j.State = control.JobDone
 	}
 }

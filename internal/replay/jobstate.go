@@ -46,13 +46,16 @@ func jobStateSeen(recorded control.JobState, order control.JobVerb, heard, alive
 	return jobStateAtWork(order, heard && recorded == control.JobPaused) // else it may have been resumed since
 }
 
-// jobStateEnded returns the state of a job whose execution returned err with so many dead letters not reached.
-func jobStateEnded(err error, notReached int) control.JobState {
+// jobStateEnded returns the state of a job whose execution returned err with these counts.
+func jobStateEnded(err error, counts control.JobCounts) control.JobState {
 	_, stopped := errors.AsType[*StopError](err)
+	reached := counts.NotReached == 0 // the gate may say no to what was sent last: nothing is left to send
 	switch {
 	case isCancelled(err):
 		return control.JobCancelled
-	case err == nil || notReached == 0: // the gate may say no to what was sent last: nothing is left to send
+	case reached && counts.FailedAgain > 0:
+		return control.JobFailedAgain
+	case err == nil, reached && counts.Watched.Waiting == 0:
 		return control.JobDone
 	case stopped || errors.Is(err, context.Canceled):
 		return control.JobStopped
@@ -92,7 +95,7 @@ func judgeOrder(state control.JobState, verb control.JobVerb) orderVerdict {
 			return orderGiven
 		}
 		return orderRefuse
-	case control.JobStopped, control.JobCancelled, control.JobDone, control.JobFailed:
+	case control.JobStopped, control.JobCancelled, control.JobDone, control.JobFailedAgain, control.JobFailed:
 	}
 	return orderRefuse
 }

@@ -109,7 +109,7 @@ func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operat
 	if err := p.survey(ctx, st); err != nil {
 		return err
 	}
-	w.trail.opening = p.service.begin(op, p.resolvedOf(st))
+	w.trail.own = p.service.begin(op, p.resolvedOf(st))
 	if err := p.deleteRecords(ctx, w, op.lease); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error 
 	if len(offsets) == 0 {
 		return nil
 	}
-	if err := w.begin(ctx); err != nil {
+	if err := w.writeOwn(ctx); err != nil {
 		return err
 	}
 	now, err := l.read(ctx)

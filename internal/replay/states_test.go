@@ -109,21 +109,24 @@ func TestJobState_S4_6_atTheEnd(t *testing.T) {
 	t.Parallel()
 	cancelled := fmt.Errorf("x: %w", &CancelledError{})
 	for _, c := range []struct {
-		name       string
-		err        error
-		notReached int
-		want       control.JobState
+		name   string
+		err    error
+		counts control.JobCounts
+		want   control.JobState
 	}{
-		{"all reached", nil, 0, control.JobDone},
-		{"the gate refuses what was sent last", &StopError{}, 0, control.JobDone},
-		{"the gate", fmt.Errorf("x: %w", &StopError{}), 1, control.JobStopped},
-		{"a signal", fmt.Errorf("x: %w", context.Canceled), 1, control.JobStopped},
-		{"an operator", cancelled, 1, control.JobCancelled},
-		{"an operator, while the consumer is awaited", cancelled, 0, control.JobCancelled},
-		{"another replayer", ErrFenced, 1, control.JobFailed},
-		{"an error", errors.New("denied"), 1, control.JobFailed},
+		{"all reached", nil, control.JobCounts{}, control.JobDone},
+		{"all reached, and some failed again", nil, control.JobCounts{FailedAgain: 1}, control.JobFailedAgain},
+		{"the gate refuses what was sent last", &StopError{}, control.JobCounts{FailedAgain: 1}, control.JobFailedAgain},
+		{"the consumer is not awaited any longer", &StopError{}, control.JobCounts{}, control.JobDone},
+		{"the watched group stands still", &StopError{}, control.JobCounts{Watched: control.JobWatch{Waiting: 1}}, control.JobStopped},
+		{"the gate", fmt.Errorf("x: %w", &StopError{}), control.JobCounts{NotReached: 1, FailedAgain: 1}, control.JobStopped},
+		{"a signal", fmt.Errorf("x: %w", context.Canceled), control.JobCounts{NotReached: 1}, control.JobStopped},
+		{"an operator", cancelled, control.JobCounts{NotReached: 1}, control.JobCancelled},
+		{"an operator, while the consumer is awaited", cancelled, control.JobCounts{FailedAgain: 1}, control.JobCancelled},
+		{"another replayer", ErrFenced, control.JobCounts{NotReached: 1}, control.JobFailed},
+		{"an error", errors.New("denied"), control.JobCounts{NotReached: 1}, control.JobFailed},
 	} {
-		expect.Equal(t, jobStateEnded(c.err, c.notReached), c.want, c.name)
+		expect.Equal(t, jobStateEnded(c.err, c.counts), c.want, c.name)
 	}
 }
 
@@ -131,14 +134,11 @@ func TestJobState_S4_6_whatCanBeOrdered(t *testing.T) {
 	t.Parallel()
 	const give, given, refuse = orderGive, orderGiven, orderRefuse
 	want := map[control.JobState][3]orderVerdict{ // pause, resume, cancel
-		control.JobRunning:    {give, given, give},
-		control.JobPausing:    {given, give, give},
-		control.JobPaused:     {given, give, give},
+		control.JobRunning: {give, given, give}, control.JobPausing: {given, give, give}, control.JobPaused: {given, give, give},
 		control.JobCancelling: {refuse, refuse, given},
-		control.JobStopped:    {refuse, refuse, refuse},
-		control.JobCancelled:  {refuse, refuse, refuse},
-		control.JobDone:       {refuse, refuse, refuse},
-		control.JobFailed:     {refuse, refuse, refuse},
+	}
+	for _, ended := range []control.JobState{control.JobStopped, control.JobCancelled, control.JobDone, control.JobFailedAgain, control.JobFailed} {
+		want[ended] = [3]orderVerdict{refuse, refuse, refuse}
 	}
 	for _, state := range control.JobStates() {
 		for i, verb := range control.JobVerbs() {

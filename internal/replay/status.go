@@ -47,6 +47,7 @@ func (s *Service) withJob(ctx context.Context, report Report, st *standing, unhe
 	switch {
 	case err == nil:
 		report.Job = &j
+		report.Consumed = min(j.Watched.Consumed, report.Elsewhere) // the others died again since
 		return report, nil
 	case errors.Is(err, ErrNoJob):
 		return report, unheard

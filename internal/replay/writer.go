@@ -147,8 +147,8 @@ func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, e
 	return w.journaled(ctx, e, true)
 }
 
-// begin writes how the operation began, ahead of its first letters.
-func (w *writer) begin(ctx context.Context) error {
+// writeOwn writes the operation's own event without letters.
+func (w *writer) writeOwn(ctx context.Context) error {
 	e, err := w.service.encode(nil, w.trail)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (w *writer) produce(ctx context.Context, e *encoded, apart bool) (*staged, 
 		most = 0
 	}
 	f := newDelivery(deadletters.TransactionalID(w.service.cfg.Source.Topic), w.written)
-	w.send(ctx, f, nil, e.opening)
+	w.send(ctx, f, nil, e.own)
 	for i := range e.staged {
 		records, err := e.letter(i)
 		if err == nil {
