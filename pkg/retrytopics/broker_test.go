@@ -35,6 +35,7 @@ const (
 	partitions = 3
 )
 
+// newBroker starts a broker of the test's own, which runs beside other tests.
 func newBroker(t *testing.T) *broker {
 	t.Helper()
 	b, _ := newBrokerOf(t)
@@ -44,6 +45,7 @@ func newBroker(t *testing.T) *broker {
 // newBrokerOf gives the cluster too, for tests that answer in its place.
 func newBrokerOf(t *testing.T, opts ...kfake.Opt) (*broker, *kfake.Cluster) {
 	t.Helper()
+	t.Parallel()
 	cluster := fakekafka.Start(t, append([]kfake.Opt{kfake.SeedTopics(partitions, source, output)}, opts...)...)
 	client := fakekafka.Client(t, cluster)
 	return &broker{t: t, addrs: cluster.ListenAddrs(), client: client}, cluster
@@ -109,10 +111,8 @@ func (b *broker) read(topic string) []*kgo.Record {
 	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(10*time.Second))
 	defer cancel()
 	adm := kadm.NewClient(b.client)
-	ends, err := adm.ListCommittedOffsets(ctx, topic)
-	must.That(b.t, err == nil, "%v", err)
-	starts, err := adm.ListStartOffsets(ctx, topic)
-	must.That(b.t, err == nil, "%v", err)
+	ends := must.Get(adm.ListCommittedOffsets(ctx, topic))(b.t)
+	starts := must.Get(adm.ListStartOffsets(ctx, topic))(b.t)
 	left := map[int32]int64{}
 	from := map[int32]kgo.Offset{}
 	ends.Each(func(o kadm.ListedOffset) {
@@ -122,9 +122,8 @@ func (b *broker) read(topic string) []*kgo.Record {
 			from[o.Partition] = kgo.NewOffset().At(start.Offset)
 		}
 	})
-	consumer, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}))
-	must.That(b.t, err == nil, "%v", err)
+	consumer := must.Get(kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from})))(b.t)
 	defer consumer.Close()
 	var all []*kgo.Record
 	for len(left) > 0 {

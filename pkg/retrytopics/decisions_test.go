@@ -76,7 +76,6 @@ func TestEngine_S4_2_unknownErrors(t *testing.T) {
 	t.Parallel()
 	for unknown, want := range map[classify.Class]int{"": 2, classify.RetryBackoff: 2, classify.Permanent: 1} {
 		t.Run(string(unknown), func(t *testing.T) {
-			t.Parallel()
 			b := newBroker(t)
 			b.produce(events(1)...)
 			attempts, mu := 0, sync.Mutex{}
@@ -98,7 +97,6 @@ func TestEngine_S4_2_unknownErrors(t *testing.T) {
 
 // A handler's mistake is no outage: attempts would not change it.
 func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(1)...)
 	cfg := b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
@@ -112,7 +110,6 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 
 // The engine retries each record by the policy of its failure's category, and says so in its headers.
 func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	causes := []error{unavailable, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), fmt.Errorf("dial: %w", syscall.EMFILE), fmt.Errorf("produce: %w", kerr.NotEnoughReplicas), fmt.Errorf("allocate: %w", syscall.ENOMEM)}
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -143,7 +140,6 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 
 // S2-5: tiers and DLQ say what was asked and answered at the latest failure, and nothing of the failures before it.
 func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	index := classify.Request{Step: "place", TookMS: 31}
 	asked := func(err error) error { return classify.WithRequest(index, err) }
@@ -180,7 +176,6 @@ func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
 // Several outputs of one record are committed together, each under the name that the handler gives it; what it does not
 // name is the record's.
 func TestEngine_severalOutputsOfOneRecordAreOneDecision(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(20)...)
 	const parts = 3

@@ -63,7 +63,6 @@ func events(n int) (records []*kgo.Record) {
 }
 
 func TestEngine_C1_deliversEveryRecordOnce(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(500)...)
 	b.drain(b.engine(b.config(copied)))
@@ -78,7 +77,6 @@ func TestEngine_C1_deliversEveryRecordOnce(t *testing.T) {
 }
 
 func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	f := &failing{n: 3, err: unavailable}
 	b.produce(events(40)...)
@@ -107,7 +105,6 @@ func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T
 }
 
 func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	bad := &kgo.Record{Key: []byte("k\x00\xff"), Value: []byte("not json \xfe"), Headers: []kgo.RecordHeader{
 		{Key: "traceparent", Value: []byte("00-1")}, {Key: "dup", Value: []byte("1")}, {Key: "dup", Value: nil}, {Key: "empty", Value: []byte{}}}}
@@ -138,7 +135,6 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 }
 
 func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	cfg := b.config((&failing{n: 99, err: unavailable}).handle)
 	cfg.Retries.Policy.MaxAttempts = 3
@@ -152,7 +148,6 @@ func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
 }
 
 func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(20)...)
 	b.drain(b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -171,7 +166,6 @@ func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 
 // What asks for more than the longest tier goes round in it, and nobody tries it on the way.
 func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	f := &failing{n: 1, err: &classify.HTTPError{Status: 429, RetryAfter: time.Hour}}
 	b.produce(events(3)...)
@@ -188,7 +182,6 @@ func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *t
 }
 
 func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	cfg := b.config(copied)
 	e := b.engine(cfg)
@@ -216,7 +209,6 @@ func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) 
 	t.Parallel()
 	for name, outputs := range map[string][]string{"told": {output}, "refused": nil} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b := newBroker(t)
 			b.produce(events(30)...)
 			cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -245,7 +237,6 @@ func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) 
 }
 
 func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	cfg := b.config(copied)
 	cfg.DLQ = "nowhere"
@@ -265,7 +256,6 @@ func TestNewReportsEveryFault(t *testing.T) {
 // S1-1: due times are made, and waited for, by the clock of the instance: one whose clock is an hour ahead puts a record off by
 // an hour more, and takes what another one has put off by less at once.
 func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	var failing retrytopics.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, unavailable

@@ -32,7 +32,7 @@ import (
 
 // The explorer plays the engine's own session without a broker: its windows, gates, partitions, ledger, attempts, staged
 // transactions and restores. From each state it takes every step that is possible, breadth first, and passes over states that
-// it has seen. What the brokers hold is a world. After each step the promises are held against it (explore_promises_test.go).
+// it has seen. What the brokers hold is a world. After each step the promises are held against it (explore_search_test.go).
 
 // plan is what is explored of histories.
 type plan struct {

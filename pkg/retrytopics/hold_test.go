@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -42,7 +48,6 @@ func (o *outage) handle(ctx context.Context, r *retrytopics.Record) (retrytopics
 }
 
 func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	o := &outage{cooldown: 300 * time.Millisecond}
@@ -78,7 +83,6 @@ func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testin
 }
 
 func TestEngine_atLeastOnceDeliversWithoutTransactions(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 300)...)
 	cfg := b.ordered(flaky(0.2), retrytopics.OrderStrict)
@@ -118,7 +122,6 @@ func (c *tally) of(o policy.Outcome) int {
 // The failure that holds the engine, and those of attempts that run at that moment, count for nothing; what succeeds
 // meanwhile is committed. Nothing of it changes when the instance is replaced.
 func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	var fixed atomic.Bool
@@ -157,7 +160,6 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 
 // What waits in a tier waits on, also when it is due, and goes on without another attempt spent.
 func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(50)...)
 	f := &failing{n: 1, err: unavailable}
@@ -182,4 +184,184 @@ func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	for key, began := range f.began {
 		expect.That(t, len(began) == 2, "%d attempts at %s, want 2", len(began), key)
 	}
+}
+
+// A topic that the engine may not write to any more stops it within three attempts, with a reason that names the operation and the
+// topic. No handler runs again for a record whose result is at hand, and once the permission is back the engine goes on by itself.
+func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var calls sync.Map
+	var most atomic.Int64
+	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		n, _ := calls.LoadOrStore(string(r.Value), new(atomic.Int64))
+		if v := n.(*atomic.Int64).Add(1); v > most.Load() {
+			most.Store(v)
+		}
+		return copied(ctx, r)
+	}, retrytopics.OrderLatestWins)
+	cfg.Dedupe.Window = time.Hour
+	cfg.Client.Principal = "User:pipeline"
+	var aborted atomic.Int64
+	var e *retrytopics.Engine
+	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
+		if _, yes := e.Blocked(); !committed && !yes {
+			aborted.Add(1)
+		}
+	}
+	e = b.engine(cfg)
+	ctx, end := b.runs(e)
+	b.produce(events(20)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
+	denied := fails(cluster, kmsg.Produce, output, kerr.TopicAuthorizationFailed)
+	b.produce(numbered("more", 500)...)
+	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
+	blocked, _ := e.Blocked()
+	for _, word := range []string{"User:pipeline", "Write", "topic " + output} {
+		expect.That(t, strings.Contains(blocked.Reason, word), "the reason does not say %q: %s", word, blocked.Reason)
+	}
+	expect.Equal(t, aborted.Load(), 3, "aborted transactions until the engine was blocked")
+	denied.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 520 })
+	_, yes := e.Blocked()
+	expect.That(t, !yes, "it commits and is blocked")
+	if most.Load() != 1 {
+		t.Errorf("a handler ran %d times for one record", most.Load())
+	}
+	end()
+}
+
+// What never is allowed ends a run at once: a bounded one does not wait for somebody to give a permission, and neither does one that has
+// never committed anything.
+func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	e := b.engine(b.config(copied))
+	b.produce(events(5)...)
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, TopLevel: true, Err: kerr.TransactionalIDAuthorizationFailed, Count: -1})
+	err := e.Run(t.Context())
+	expect.That(t, err != nil && strings.Contains(err.Error(), "Write transactional id g-one"), "error %v", err)
+}
+
+// An engine that never was allowed to write results stays and waits: after its end, a restart would call the handlers again. A bounded run
+// ends.
+func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var calls atomic.Int64
+	e := b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		calls.Add(1)
+		return copied(ctx, r)
+	}))
+	e.Hurry(50 * time.Millisecond)
+	denied := fails(cluster, kmsg.Produce, output, kerr.TopicAuthorizationFailed)
+	ctx, end := b.runs(e)
+	b.produce(events(20)...)
+	b.until(ctx, func() bool { return denied.Hits() > 5 }) // a new session has tried, too
+	denied.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
+	expect.Equal(t, calls.Load(), 20, "calls for 20 records")
+	end()
+}
+
+func numbered(prefix string, n int) []*kgo.Record {
+	records := events(n)
+	for _, r := range records {
+		r.Key = append([]byte(prefix), r.Key...)
+		r.Value = append([]byte(prefix), r.Value...)
+	}
+	return records
+}
+
+// A group that does not take the offsets aborts transactions without any record being refused. One such abort is what a rebalance
+// does; in a row they are a loop, and end as other trouble does: with pauses, and with a reason.
+func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	cfg := b.ordered(copied, retrytopics.OrderLatestWins)
+	var aborted atomic.Int64
+	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
+		if !committed {
+			aborted.Add(1)
+		}
+	}
+	e := b.engine(cfg)
+	ctx, end := b.runs(e)
+	b.produce(events(20)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
+	aborted.Store(0)
+	refused := fails(cluster, kmsg.TxnOffsetCommit, "", kerr.IllegalGeneration)
+	b.produce(numbered("more", 100)...)
+	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
+	n := aborted.Load()
+	expect.That(t, n <= 4, "%d aborted transactions until the engine was blocked", n)
+	blocked, _ := e.Blocked()
+	expect.That(t, strings.Contains(blocked.Reason, "group g"), "the reason does not name the group: %s", blocked.Reason)
+	refused.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 120 })
+	end()
+}
+
+// afterDeniedRead runs an engine until a missing Read of its source has blocked it, gives the permission back, and calls then.
+func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *retrytopics.Engine)) {
+	t.Helper()
+	b, cluster := newBrokerOf(t)
+	e := b.engine(b.config(copied))
+	e.Hurry(50 * time.Millisecond)
+	ctx, end := b.runs(e)
+	b.produce(numbered("first", 1)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
+	denied := fails(cluster, kmsg.Fetch, source, kerr.TopicAuthorizationFailed)
+	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
+	denied.Remove()
+	then(ctx, b, e)
+	end()
+}
+
+// S4-15: an engine that was blocked by a missing Read is not blocked any more once it may read again, also where no record comes
+// that it could commit.
+func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
+	afterDeniedRead(t, func(ctx context.Context, b *broker, e *retrytopics.Engine) {
+		b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
+	})
+}
+
+// S4-15: an engine that may not read its source for some sessions is blocked with nothing to commit. It goes on by itself once
+// the permission is back.
+func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
+	afterDeniedRead(t, func(ctx context.Context, b *broker, e *retrytopics.Engine) {
+		b.produce(numbered("second", 1)...)
+		b.until(ctx, func() bool { return len(b.read(output)) == 2 })
+		blocked, yes := e.Blocked()
+		expect.That(t, !yes, "it commits and is blocked: %+v", blocked)
+	})
+}
+
+// S4-15: a session that breaks while handlers run lets them come to their end. The next one takes what they made: no service is asked
+// twice since a topic could not be read for a moment.
+func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var asked atomic.Int64
+	refused := make(chan struct{})
+	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if asked.Add(1) == 1 {
+			return copied(ctx, r) // an engine that never committed anything ends when it may not read
+		}
+		<-refused
+		select {
+		case <-time.After(100 * time.Millisecond): // that its service takes to answer
+			return copied(ctx, r)
+		case <-ctx.Done():
+			return retrytopics.Result{}, ctx.Err()
+		}
+	})
+	e := b.engine(cfg)
+	ctx, end := b.runs(e)
+	b.produce(numbered("first", 1)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
+	b.produce(numbered("second", 1)...)
+	b.until(ctx, func() bool { return asked.Load() == 2 })
+	denied := fails(cluster, kmsg.Fetch, source, kerr.TopicAuthorizationFailed)
+	b.until(ctx, func() bool { return denied.Hits() > 0 })
+	close(refused)
+	denied.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 2 })
+	end()
+	expect.Equal(t, asked.Load(), 2, "the handler was asked")
 }

@@ -101,7 +101,6 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 		"too large":         {false, nil, kerr.MessageTooLarge, func(r *kmsg.Record) bool { return string(r.Value) == "v61" || r.Key == nil }, classify.CodeOutputTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b, cluster := newBrokerOf(t)
 			if c.compacted {
 				b.configures("cleanup.policy", "compact", output)
@@ -134,7 +133,6 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 
 // S0-4: an engine that could not commit for a while goes on when the broker then refuses an output for what it is.
 func TestEngine_S0_4_aRefusedOutputAfterTrouble(t *testing.T) {
-	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	b.produce(keyless(events(20), 3, 7)...)
 	cfg := b.config(copied)

@@ -111,7 +111,6 @@ func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind
 }
 
 func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) {
-	t.Parallel()
 	b, e, log := remembered(t, copied) // no content hash: nothing is a duplicate
 	b.expires("g")
 	b.produce(valued(10, "b")...)
@@ -125,7 +124,6 @@ func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 	t.Parallel()
 	for name, expired := range map[string]bool{"with its group": false, "without a group": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b, e, _ := remembered(t, hashed)
 			b.recreate(source)
 			b.produce(valued(20, "a")...) // the same content: the ledger has forgotten it
@@ -145,7 +143,6 @@ func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 
 // An event of the former topic that waits in a tier is older than each one of the new topic, whatever their offsets.
 func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	outage := true
 	e, _ := b.remembering(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -198,7 +195,6 @@ func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
 
 // A lost memory that is adopted, once or twice, leaves the source topic what it is: its positions mean what they meant.
 func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
-	t.Parallel()
 	b, _, _ := remembered(t, copied)
 	for n := 1; n <= 2; n++ {
 		b.recreate(source + ".state")
@@ -220,7 +216,6 @@ func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
 }
 
 func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
-	t.Parallel()
 	b, _, _ := remembered(t, copied)
 	cfg := b.config(copied)
 	cfg.Group, cfg.Ordering.Mode, cfg.Dedupe.Window = "renamed", retrytopics.OrderLatestWins, time.Hour
@@ -233,7 +228,6 @@ func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
 }
 
 func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	e, _ := b.remembering(copied)
 	ctx, end := b.runs(e)
@@ -245,7 +239,6 @@ func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
 
 // A topic that is re-created while it is consumed is noticed without a restart.
 func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	e, _ := b.remembering(copied)
 	b.produce(valued(30, "a")...)
@@ -261,7 +254,6 @@ func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
 
 // A failed attempt may have written beside Kafka, or may not: an event that says what stands is made again, and closed only then.
 func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	var mu sync.Mutex
 	tried := map[string]int{}
@@ -286,7 +278,6 @@ func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
 
 // A delete that comes late is superseded by the event behind it; what lay before the delete does not come back, whatever its version.
 func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	var mu sync.Mutex
 	tried := map[int64]int{}
@@ -315,7 +306,6 @@ func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
 
 // S4-14: a bounded run that finds nothing left to do has seen its memory all the same before it says so, however long the group takes.
 func TestRunUntilEnd_S4_14_endsNotBeforeTheMemoryIsRead(t *testing.T) {
-	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	e, _ := b.remembering(hashed)
 	b.produce(valued(30, "a")...)

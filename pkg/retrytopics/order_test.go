@@ -75,7 +75,6 @@ func (b *broker) ordered(h retrytopics.Handler, mode retrytopics.Order) retrytop
 }
 
 func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	cfg := b.ordered(flaky(0.3), retrytopics.OrderLatestWins)
@@ -118,7 +117,6 @@ func compacted(records []*kgo.Record) map[string]string {
 }
 
 func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
@@ -139,7 +137,6 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 // A dead letter of another pipeline that was sent here (replayer replay --to) is an event like any other: it is not held to an
 // offset of another topic.
 func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
@@ -158,7 +155,6 @@ func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 // An event that the handler calls a delete has no version of its own. It counts as newer than every event before it, also than one
 // with a greater version that waits.
 func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {
-	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	inner := f.cfg.Handler
 	f.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -185,7 +181,6 @@ func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
 		"to_none":        {strict, latest, none},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b := newBroker(t)
 			rnd := rand.New(rand.NewPCG(1, 1))
 			for i, events := range slices.Collect(slices.Chunk(stream(10, 300), 300/len(modes))) {

@@ -145,7 +145,6 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 	t.Parallel()
 	for _, mode := range retrytopics.Orders() {
 		t.Run(string(mode), func(t *testing.T) {
-			t.Parallel()
 			w := newWords(t, mode)
 			w.sends("a b! c?1 -d e?2 f!")
 			w.want("part 1/6 dead_lettered permanent_failure", "part 5/6 dead_lettered permanent_failure",
@@ -166,7 +165,6 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 
 // The dead letter of a part holds the part, with the key and the headers of the record, and says which one it is. Its id is its own.
 func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
-	t.Parallel()
 	w := newWords(t, retrytopics.OrderNone)
 	w.sends("a b! c!")
 	deadLetters := w.read(source + ".dlq")
@@ -186,7 +184,6 @@ func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 
 // What came again while a part of it is dead is no repetition, and what took effect whole is.
 func TestEngine_S0_6_aRecordWithDeadPartsIsNotRemembered(t *testing.T) {
-	t.Parallel()
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.sends("a b!", "a b!", "a c?1")
 	w.want("part 1/2 dead_lettered permanent_failure", "a b!: delivered parts_dead {1 0 1 0 0}",
@@ -199,7 +196,6 @@ func TestEngine_S0_6_aRecordWithDeadPartsIsNotRemembered(t *testing.T) {
 // With latest_wins, the rest of a record and its dead parts are superseded by a newer event of their key, and never by the
 // other parts of their record.
 func TestEngine_S4_8_partsAreSupersededByNewerEventsOnly(t *testing.T) {
-	t.Parallel()
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.sends("a b! c?1", "z")
 	w.want("part 1/3 dead_lettered permanent_failure", "a b! c?1: retried transient_failure {1 0 1 1 0}",
@@ -211,7 +207,6 @@ func TestEngine_S4_8_partsAreSupersededByNewerEventsOnly(t *testing.T) {
 
 // A part is compared by the version of its record, and goes into effect although the record's other parts have a greater one than it.
 func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
-	t.Parallel()
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.cfg.Ordering.Versioned = true
 	versions := map[string]int64{"a b!": 10, "b!": 5, "y": 7, "z": 11}
@@ -232,7 +227,6 @@ func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
 
 // A record of which too many parts fail is one dead letter, with nothing delivered.
 func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
-	t.Parallel()
 	w := newWords(t, retrytopics.OrderNone)
 	value := "good" + strings.Repeat(" x!", 1001)
 	w.sends(value)
@@ -259,7 +253,6 @@ func TestEngine_S1_5_failsWhole(t *testing.T) {
 		"that may pass":     {strings.Repeat("x?1 ", 2000), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newWords(t, retrytopics.OrderNone)
 			var said []bool
 			inner := w.cfg.Handler
@@ -277,7 +270,6 @@ func TestEngine_S1_5_failsWhole(t *testing.T) {
 
 // A rest that no tier takes is made dead letters, part by part.
 func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
-	t.Parallel()
 	w := newWords(t, retrytopics.OrderNone)
 	e := w.engine(w.cfg)
 	for _, tier := range w.cfg.Retries.Tiers {
@@ -294,7 +286,6 @@ func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
 
 // A rest that dies as a whole is put back as a whole, and nothing that was delivered before is delivered again.
 func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
-	t.Parallel()
 	w := newWords(t, retrytopics.OrderStrict)
 	inner := w.cfg.Handler
 	w.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -319,7 +310,6 @@ func TestEngine_S3_1_everyDeadPartHoldsItsKey(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"at once": "a b! c!", "with a rest": "a b! c! d?2", "later": "a b?1! c! d?2"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newWords(t, retrytopics.OrderStrict)
 			w.cfg.Ordering.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
 			w.held(value)

@@ -60,7 +60,6 @@ func TestRestore_S3_1_longerThanTheGroupWaits(t *testing.T) {
 	t.Parallel()
 	for name, expelled := range map[string]bool{"than its session": false, "than a rebalance": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			const session = 5 * time.Second
 			b, cluster := newBrokerOf(t, kfake.BrokerConfigs(map[string]string{"group.min.session.timeout.ms": "100"}))
 			ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(2*time.Minute))

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -32,7 +36,6 @@ func (b *broker) compressed(records ...*kgo.Record) {
 // A batch that decompresses to more than is read at once is read record by record, before and behind ordinary ones; a record that is too
 // large for memory becomes a pointer. One partition begins with such a batch, one ends with it.
 func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	blank := bytes.Repeat([]byte{' '}, 20<<20)
 	wide := bytes.Repeat([]byte{'w'}, 3<<20)
@@ -65,7 +68,6 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 
 // Of a batch that nobody can decompress each offset becomes a pointer, and what lies before and behind it flows.
 func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	const lost = 2500 // more than are taken at once
 	unreadable := bombs.Batch(kgo.CodecNone, time.UnixMilli(1_790_000_000_000), bombs.Record{Value: []byte("1")}, bombs.Record{Value: []byte("2")})
@@ -95,7 +97,6 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 // A record that neither a tier nor the DLQ takes, since somebody lowered what they take, becomes a pointer too, with the failure that
 // it would have waited for.
 func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	f := &failing{n: 1, err: unavailable}
 	cfg := b.config(f.handle)
@@ -116,7 +117,6 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 
 // What one transaction brings to one partition may be more than its topic takes at once: it goes in several batches, in order.
 func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	const records, each = 200, 20_000 // 4 MB, that do not compress
 	var all []*kgo.Record
@@ -141,4 +141,98 @@ func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
 		seen[string(number)] = true
 	}
 	expect.That(t, len(seen) == records && aborted == 0, "%d of %d outputs, %d transactions aborted", len(seen), records, aborted)
+}
+
+// S0-4: an output topic that takes little takes what fits it; the rest is dead, each record by itself.
+func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{500, 2000, 2048, 3000, 20_000} {
+		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+			b := newBroker(t)
+			b.configures("max.message.bytes", fmt.Sprint(limit), output)
+			records := events(40)
+			for i, r := range records {
+				switch {
+				case i%10 == 3:
+					r.Value = noise(limit + 1)
+				case i%10 == 4:
+					r.Value = noise(limit / 2)
+				}
+			}
+			b.produce(records...)
+			cfg := b.config(copied)
+			cfg.Outputs = []string{output}
+			b.drain(b.engine(cfg))
+			dead := b.read(source + ".dlq")
+			for _, r := range dead {
+				if code := headerOf(r, header.KeyErrorCode); code != string(classify.CodeOutputTooLarge) || len(r.Value) <= limit {
+					t.Errorf("dead letter %s of %d bytes: %s %s", r.Key, len(r.Value), code, headerOf(r, header.KeyErrorMessage))
+				}
+			}
+			out := len(b.read(output))
+			expect.That(t, len(dead) == 4 && out == 36, "%d dead letters, %d outputs", len(dead), out)
+		})
+	}
+}
+
+// S0-4: a record keeps all of its producer's headers, delivered or dead, however many there are.
+func TestEngine_S0_4_manyHeaders(t *testing.T) {
+	b := newBroker(t)
+	var own []kgo.RecordHeader
+	for i := range 10_000 {
+		own = append(own, kgo.RecordHeader{Key: "h" + strconv.Itoa(i), Value: []byte("a value of 20 bytes!")})
+	}
+	b.produce(&kgo.Record{Key: []byte("good"), Value: []byte("v"), Headers: own}, &kgo.Record{Key: []byte("bad"), Value: []byte("v"), Headers: own})
+	b.drain(b.engine(b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if string(r.Key) == "bad" {
+			return retrytopics.Result{}, errors.New("it is bad")
+		}
+		return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: r.Key, Value: r.Value, Headers: r.Headers}}}, nil
+	})))
+	for topic, key := range map[string]string{output: "good", source + ".dlq": "bad"} {
+		got := b.read(topic)
+		expect.That(t, len(got) == 1 && string(got[0].Key) == key && reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own),
+			"%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
+	}
+}
+
+// A record that other software wrote into the memory is not skipped, since it may have replaced what is remembered, and ends the engine.
+func TestEngine_S0_4_aMemoryWithRecordsOfOthersEndsTheEngine(t *testing.T) {
+	for _, at := range [][2]string{{".state", "k"}, {".state", "s/k"}, {".state", "v/k"}, {".state", ""}, {".ledger", "k"}} {
+		t.Run(at[0]+" "+at[1], func(t *testing.T) {
+			b := newBroker(t)
+			cfg := b.config(copied)
+			cfg.Dedupe = retrytopics.Dedupe{Window: time.Hour, LedgerTopic: source + ".ledger"}
+			cfg.Ordering = retrytopics.Ordering{Mode: retrytopics.OrderStrict, StateTopic: source + ".state"}
+			e := b.engine(cfg)
+			b.produce(append(events(2), &kgo.Record{Topic: source + at[0], Key: []byte(at[1]), Value: []byte("\x01no json")})...)
+			ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
+			defer stop()
+			err := e.RunUntilEnd(ctx)
+			expect.That(t, errors.Is(err, retrytopics.ErrAlienMemory) && strings.Contains(err.Error(), source+at[0]+"/"), "got %v", err)
+		})
+	}
+}
+
+// A partition that ends before what is committed of it was cut, or its topic made anew. The engine says so and ends, for good:
+// new records have the offsets of old ones, and would be skipped or taken for older ones.
+func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
+	for left, runs := range map[int][]func(*retrytopics.Engine, context.Context) error{
+		20: {(*retrytopics.Engine).Run, (*retrytopics.Engine).RunUntilEnd},
+		0:  {(*retrytopics.Engine).RunUntilEnd}, // no record shows it: only the ends do
+	} {
+		t.Run(strconv.Itoa(left), func(t *testing.T) {
+			b := newBroker(t)
+			b.produce(events(left)...)
+			cfg := b.config(copied)
+			b.resets(cfg.Group, 1000)
+			ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
+			defer stop()
+			for _, run := range runs {
+				err := run(b.engine(cfg), ctx)
+				expect.That(t, errors.Is(err, retrytopics.ErrLogTruncated) && strings.Contains(err.Error(), "and 1000 is committed") && strings.Contains(err.Error(), source+" partition "), "got %v", err)
+			}
+			expect.Equal(t, len(b.read(output)), 0, "records that took effect")
+		})
+	}
 }

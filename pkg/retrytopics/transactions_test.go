@@ -56,7 +56,6 @@ func counting() retrytopics.HashChain {
 
 // A hash chain has neither gap nor fork: not over transactions, not over a restart, which goes on from the committed head.
 func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	b.creates(trailTopic, partitions)
 	deny := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -96,7 +95,6 @@ func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 }
 
 func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
-	t.Parallel()
 	b := newBroker(t)
 	cfg := b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, nil
@@ -113,7 +111,6 @@ func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
 // rebalance, or a refusal, aborts that transaction too. The position is committed by a later one, though nothing else comes:
 // else the group would show a lag for as long as the topic is quiet.
 func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
-	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	refused := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.TransactionAbortable})
 	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(10*time.Second))
