@@ -134,6 +134,11 @@ func replaying(id, replayID string) *kgo.Record {
 	return deadletters.State{ID: id, Status: deadletters.Replaying, ReplayID: replayID, At: start, By: "anna"}.Record("features.dlq-status", 0)
 }
 
+// reprocessed is the state of a dead letter that the consumer has delivered.
+func reprocessed(id, replayID string) *kgo.Record {
+	return deadletters.State{ID: id, Status: deadletters.Reprocessed, ReplayID: replayID, At: start, By: "consumer"}.Record("features.dlq-status", 0)
+}
+
 // event is an audit event of an operator.
 func event(letter, operation string, seconds int) *kgo.Record {
 	e := audit.Event{Time: start.Add(time.Duration(seconds) * time.Second), Pipeline: "features", RunID: operation, Source: "features/0/1", Decision: audit.StateChanged, Letter: letter, By: "anna", Reason: "gone for good"}

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -167,4 +170,19 @@ func TestBrowser_S4_6_follows_unless_rows_are_selected(t *testing.T) {
 	p.Press("Escape")
 	sooner()
 	p.AwaitText("3 pending dead letters")
+}
+
+// Who loses the permission to read while a page follows a replay is told which one, and the page goes on once it is back.
+func TestBrowser_S4_6_S4_8_a_permission_to_read_is_lost(t *testing.T) {
+	d := newDesk(t, letter("a", 0), letter("b", 1), replaying("a", "fix-1"), replaying("b", "fix-1"))
+	p := chromium.Start(t).Open(listening(d)+"/replays/fix-1", 1280, 800)
+	reads := func(fact, number string) {
+		p.Await(`[...document.querySelectorAll("dt")].some(e => e.innerText == "` + fact + `" && e.nextElementSibling.innerText == "` + number + `") && !document.querySelector(".toast").innerText`)
+	}
+	reads("Under way", "2")
+	denied := d.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "features.dlq-status", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	d.put(reprocessed("a", "fix-1"))
+	p.AwaitText("Read topic features.dlq-status")
+	denied.Remove()
+	reads("Reprocessed", "1")
 }

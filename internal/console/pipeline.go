@@ -116,7 +116,7 @@ func (c *Console) flow(ctx context.Context, _ query) (FlowAnswer, error) {
 }
 
 func (c *Console) replay(ctx context.Context, q query) (ReplayAnswer, error) {
-	report, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Report, error) { return p.service.Status(ctx, q.id) })
+	report, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Report, error) { return p.overview.Status(ctx, q.id) })
 	c.maskOf(ctx).job(report.Job)
 	return ReplayAnswer{fresh, report}, err
 }

@@ -221,7 +221,7 @@ func (r *replaying) earlier(st *standing) {
 // letters of the replay are counted.
 func (r *replaying) outcome(ctx context.Context) Outcome {
 	if r.sessions > 1 && !r.service.alone {
-		if report, _, err := r.service.replayStatus(ctx, r.plan.ID); err == nil {
+		if report, err := r.service.Overview().report(ctx, r.plan.ID); err == nil {
 			return r.withConsumed(report.Outcome)
 		}
 	}

@@ -42,6 +42,8 @@ type world struct {
 	alone  bool // its DLQ belongs to no pipeline
 	dead   int  // letters written so far
 	plans  int
+
+	followed *Overview // see report
 }
 
 func newWorld(t *testing.T, opts ...kfake.Opt) *world {

@@ -55,9 +55,17 @@ func (w *world) failsAgain(id string, at time.Time) {
 	w.die(spring(last, at))
 }
 
+// report gives how a replay is, once in agreement with who has followed it since the first report.
 func (w *world) report(s *Service, id string) Report {
 	w.t.Helper()
-	return must.Get(s.Status(w.ctx(), id))(w.t)
+	if w.followed == nil {
+		w.followed = w.service().Overview()
+	}
+	r, followed := must.Get(s.Status(w.ctx(), id))(w.t), must.Get(w.followed.Status(w.ctx(), id))(w.t)
+	if r.Unheard == 0 { // by the clock of the service
+		expect.Equal(w.t, fmt.Sprint(followed.Outcome, followed.Attempted, followed.Ended), fmt.Sprint(r.Outcome, r.Attempted, r.Ended))
+	}
+	return r
 }
 
 // S4-8, C-4: what other software fails on again is pending with one more replay in its count, and escalated at the cap; of

@@ -8,13 +8,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Overview follows all replays. The first look reads the status topic, each later one what came since. Not safe for concurrent use.
+// Overview follows all replays. The first question reads the status topic, each later one what came since. Not safe for concurrent use.
 type Overview struct {
 	service  *Service
-	standing *standing // nil before the first look
+	topic    kadm.TopicID // of the status topic that standing was read from
+	standing *standing    // nil before the first question
+	hearings map[string]*hearing
 	before   Look
 }
 
@@ -81,21 +86,38 @@ func (s *Service) atWork(l *control.Lease) string {
 	return l.String()
 }
 
-// read takes over the records of the status topic that it does not know yet. A topic that ends earlier than it did was re-created.
+// read takes over the records of the status topic that it does not know yet. It begins again with a topic that was re-created: such a topic
+// has another id, or ends earlier.
 func (o *Overview) read(ctx context.Context) error {
 	s := o.service
+	topic, err := s.topicID(ctx, s.cfg.Topics.DLQStatus) // before the spans: a topic that is re-created in between is noticed next time
+	if err != nil {
+		return err
+	}
 	spans, err := s.statusSpans(ctx)
 	if err != nil {
 		return err
 	}
 	shrunk := func(p int32) bool { return spans[p].End < o.standing.ends[p] }
-	if o.standing == nil || slices.ContainsFunc(slices.Collect(maps.Keys(spans)), shrunk) {
-		o.standing = newStanding(s.cfg.DeadLetters.MaxReplays, "")
+	if o.standing == nil || topic != o.topic || slices.ContainsFunc(slices.Collect(maps.Keys(spans)), shrunk) {
+		o.topic, o.standing = topic, newStanding(s.cfg.DeadLetters.MaxReplays, "")
 	}
 	if err := s.followStates(ctx, spans, o.standing.ends, o.standing.add); err != nil {
 		return fmt.Errorf("states of the dead letters: %w", err)
 	}
 	return nil
+}
+
+// topicID returns the id of a topic. It is zero before the topic is made, and of what a directory keeps.
+func (s *Service) topicID(ctx context.Context, topic string) (kadm.TopicID, error) {
+	if s.files != nil {
+		return kadm.TopicID{}, nil
+	}
+	details, err := kadm.NewClient(s.client).ListTopics(ctx, topic)
+	if err != nil {
+		return kadm.TopicID{}, fmt.Errorf("look up topic %s: %w", topic, kafka.DeniedTopic("Describe", topic, err))
+	}
+	return details[topic].ID, nil
 }
 
 // replays counts the dead letters of each replay that is not finished. What an operator did with one since is no outcome.

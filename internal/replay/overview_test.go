@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 func (w *world) look(o *Overview) Look {
@@ -73,6 +75,79 @@ func TestOverview_S4_10_countsEachReplay(t *testing.T) {
 	eventually.Until(w.ctx(), t, "a count from the start of the new topic", func() (bool, string) {
 		look, err := o.Look(w.ctx()) // it fails until the client has new metadata
 		return err == nil && len(look.Replays) == 0 && look.Finished == 0, fmt.Sprint(look, err)
+	})
+}
+
+// fetched notes from which offset each later read of a topic begins, by partition. The function that it returns gives the lowest ones since
+// its last call.
+func (w *world) fetched(topic string) func() map[int32]int64 {
+	w.t.Helper()
+	var mu sync.Mutex
+	lowest, id := map[int32]int64{}, must.Get(kadm.NewClient(w.writer).ListTopics(w.ctx(), topic))(w.t)[topic].ID
+	w.broker.ControlKey(int16(kmsg.Fetch), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		w.broker.KeepControl()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, t := range request.(*kmsg.FetchRequest).Topics {
+			for _, p := range t.Partitions {
+				if at, asked := lowest[p.Partition]; t.TopicID == id && (!asked || p.FetchOffset < at) {
+					lowest[p.Partition] = p.FetchOffset
+				}
+			}
+		}
+		return nil, nil, false
+	})
+	return func() map[int32]int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		defer func() { lowest = map[int32]int64{} }()
+		return lowest
+	}
+}
+
+// How one replay is comes from what was read before and from what came since. A permission that is lost in between is named, and a topic
+// that is made anew is read from its start, however long it is by then.
+func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
+	w := parallel(t)
+	w.dieMany(6)
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	o, states := s.Overview(), w.states()
+	status := func() Report { return must.Get(o.Status(w.ctx(), "r1"))(t) }
+	expect.That(t, status().UnderWay == 6 && status().Job != nil, "%+v", status())
+	fetched, ends := w.fetched("features.dlq-status"), must.Get(s.statusSpans(w.ctx()))(t)
+	expect.That(t, status().UnderWay == 6 && len(fetched()) == 0, "nothing is new, and something is read")
+	w.ends("letter-0", deadletters.Reprocessed)
+	fetched() // the test's own
+	r, from := status(), fetched()
+	expect.That(t, r.UnderWay == 5 && r.Reprocessed == 1 && len(from) == 1, "%+v, read from %v", r, from)
+	for p, at := range from {
+		expect.Equal(t, at, ends[p].End, "read again of partition", p)
+	}
+
+	w.ends("letter-1", deadletters.Pending)
+	denied := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "features.dlq-status", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	_, err := o.Status(w.ctx(), "r1")
+	expect.That(t, err != nil && strings.Contains(err.Error(), "Read topic features.dlq-status"), "%v", err)
+	denied.Remove()
+	r = status()
+	expect.That(t, r.UnderWay == 4 && r.FailedAgain == 1, "%+v", r)
+
+	admin := kadm.NewClient(w.writer)
+	must.Get(admin.DeleteTopics(w.ctx(), "features.dlq-status"))(t)
+	must.Get(admin.CreateTopics(w.ctx(), 3, 1, nil, "features.dlq-status"))(t)
+	w.writer = must.Get(kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner())))(t) // it knows no former id
+	t.Cleanup(w.writer.Close)
+	for range 5 { // longer than the former one
+		for _, state := range states {
+			partition := state.DLQ.Partition
+			state.Status, state.DLQ = deadletters.Reprocessed, header.Position{}
+			w.die(state.Record("features.dlq-status", partition))
+		}
+	}
+	eventually.Until(w.ctx(), t, "a status from the start of the new topic", func() (bool, string) {
+		r, err := o.Status(w.ctx(), "r1") // it fails until the client has new metadata
+		return err == nil && r.Attempted == 6 && r.UnderWay == 0 && r.FailedAgain == 0, fmt.Sprintf("%+v, %v", r, err)
 	})
 }
 

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -31,19 +35,24 @@ type Report struct {
 	Job *control.Job `json:"job,omitempty"`
 }
 
-// Status says how far an operation is, and of a replay what the consumer made of its letters. The error is [ErrNoReplay] when neither a
-// job nor a letter has its id.
+// Status is [Overview.Status] of who asks once.
 func (s *Service) Status(ctx context.Context, id string) (Report, error) {
-	report, st, err := s.replayStatus(ctx, id)
+	return s.Overview().Status(ctx, id)
+}
+
+// Status says how far an operation is, and of a replay what the consumer made of its letters. The error is [ErrNoReplay] when neither a
+// job nor a letter has its id. After an error the next question goes on from there.
+func (o *Overview) Status(ctx context.Context, id string) (Report, error) {
+	report, err := o.report(ctx, id)
 	if err != nil && !errors.Is(err, ErrNoReplay) {
 		return report, err
 	}
-	return s.withJob(ctx, report, st, err)
+	return o.withJob(ctx, report, err)
 }
 
 // withJob adds the job to what the states say of an operation. unheard is [ErrNoReplay] when they say nothing: the job may.
-func (s *Service) withJob(ctx context.Context, report Report, st *standing, unheard error) (Report, error) {
-	j, err := s.job(ctx, st, report.ReplayID)
+func (o *Overview) withJob(ctx context.Context, report Report, unheard error) (Report, error) {
+	j, err := o.service.job(ctx, o.standing, report.ReplayID)
 	switch {
 	case err == nil:
 		report.Job = &j
@@ -55,28 +64,75 @@ func (s *Service) withJob(ctx context.Context, report Report, st *standing, unhe
 	return report, err
 }
 
-// replayStatus says how far a replay is, from the states of its letters, which it returns too. The error is [ErrNoReplay] when no letter
-// has its id.
-func (s *Service) replayStatus(ctx context.Context, replayID string) (Report, *standing, error) {
-	st, err := s.loadStanding(ctx)
+// report says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter has its id.
+func (o *Overview) report(ctx context.Context, replayID string) (Report, error) {
+	s := o.service
+	if err := o.read(ctx); err != nil {
+		return Report{}, err
+	}
+	said, err := o.hear(ctx, replayID)
 	if err != nil {
-		return Report{}, nil, err
+		return Report{}, err
 	}
-	failed := map[idKey]bool{} // letters of other software that the DLQ says failed again
-	if since, has := st.theirs(replayID); has {
-		_, err = s.listen(ctx, replayID, nil, since, func(l *deadletters.Letter) {
-			failed[keyOf(l.ID)] = true
-			st.hear(l)
-		})
-		if err != nil {
-			return Report{}, nil, err
-		}
-	}
-	status := st.report(replayID, failed, s.now().Add(-s.cfg.DeadLetters.UnheardAfter.Std()))
+	failed, restore := o.standing.hearAll(said)
+	defer restore()
+	status := o.standing.report(replayID, failed, s.now().Add(-s.cfg.DeadLetters.UnheardAfter.Std()))
 	if status.Last.IsZero() {
 		err = fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
 	}
-	return status, st, err
+	return status, err
+}
+
+// hearing is what the DLQ says of the letters of one replay that other software has.
+type hearing struct {
+	topic kadm.TopicID // of the DLQ
+	since time.Time    // where the reading began
+	next  map[int32]int64
+	said  []deadletters.Letter // without content
+}
+
+// hear returns the letters of other software of which the DLQ says that they failed again in a replay. It reads what came since the last call.
+func (o *Overview) hear(ctx context.Context, replayID string) ([]deadletters.Letter, error) {
+	since, has := o.standing.theirs(replayID)
+	if !has {
+		return nil, nil
+	}
+	topic, err := o.service.topicID(ctx, o.service.cfg.Topics.DLQ)
+	if err != nil {
+		return nil, err
+	}
+	h := hearing{topic: topic, since: since}
+	if before := o.hearings[replayID]; before != nil && before.topic == topic && !since.Before(before.since) {
+		h = *before
+	}
+	h.next, err = o.service.listen(ctx, replayID, h.next, h.since, func(l *deadletters.Letter) {
+		heard := *l
+		heard.Key, heard.Content = slices.Clone(l.Key), nil
+		h.said = append(h.said, heard)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.hearings == nil {
+		o.hearings = map[string]*hearing{}
+	}
+	o.hearings[replayID] = &h
+	return h.said, nil
+}
+
+// hearAll takes over what letters say (see [standing.hear]) until restore is called: states that are read later are about what was
+// written, whoever heard of it meanwhile.
+func (s *standing) hearAll(said []deadletters.Letter) (failed map[idKey]bool, restore func()) {
+	failed, before := map[idKey]bool{}, map[idKey]mark{}
+	for i := range said {
+		key := keyOf(said[i].ID)
+		if m, known := s.marks[key]; known && !failed[key] {
+			before[key] = m
+		}
+		failed[key] = true
+		s.hear(&said[i])
+	}
+	return failed, func() { maps.Copy(s.marks, before) }
 }
 
 // theirs returns from when on the DLQ may tell what of a replay failed in other software, and whether that has any of it.
@@ -130,8 +186,9 @@ func (s *standing) report(replayID string, failed map[idKey]bool, heardSince tim
 // Await looks at a replay until the consumer has finished all of its letters, and tells how far it is. Letters of other
 // software are waited for until they count as not heard of.
 func (s *Service) Await(ctx context.Context, replayID string, tell func(Report)) (Report, error) {
+	o := s.Overview()
 	for {
-		status, st, err := s.replayStatus(ctx, replayID)
+		status, err := o.report(ctx, replayID)
 		if err != nil {
 			return status, err
 		}
@@ -139,7 +196,7 @@ func (s *Service) Await(ctx context.Context, replayID string, tell func(Report))
 			tell(status)
 		}
 		if status.UnderWay == 0 {
-			return s.withJob(ctx, status, st, nil)
+			return o.withJob(ctx, status, nil)
 		}
 		if err := kafka.Pause(ctx, time.Second); err != nil {
 			return status, fmt.Errorf("stopped while the consumer had %d dead letters to finish: %w", status.UnderWay, err)

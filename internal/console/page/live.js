@@ -5,17 +5,19 @@ const atWork = (shown) =>
   document.hidden || !getSelection().isCollapsed || document.querySelector("[popover]:popover-open") || shown.querySelector("input:checked") ||
   shown.contains(document.activeElement) && document.activeElement.matches("input, select, textarea") ||
   [...shown.querySelectorAll("input:not([type=checkbox]), textarea")].some((field) => field.value !== field.defaultValue)
-const notice = (text) => {
-  const fresh = document.querySelector("header .fresh")
-  if (fresh) fresh.textContent = text
+const notice = (text, why = "") => {
+  const fresh = document.querySelector("header .fresh"), toast = document.querySelector(".toast")
+  if (fresh && text) fresh.textContent = text
+  if (toast.textContent !== why) toast.textContent = why
 }
 // Answers that come of the server's or the brokers' absence: what is shown stays until there is a better one.
 const absent = [429, 502, 503, 504]
 async function ask(shown) {
   const answer = await fetch(location.href)
   if (answer.redirected) return location.reload() // the session has ended
-  if (absent.includes(answer.status)) return notice("no answer at present")
   const page = new DOMParser().parseFromString(await answer.text(), "text/html")
+  if (absent.includes(answer.status)) return notice("no answer at present", page.querySelector("[role=alert] p")?.textContent)
+  notice("")
   const next = page.querySelector("main"), fresh = page.querySelector("header .fresh")
   if (!next || atWork(shown)) return
   if (fresh) document.querySelector("header .fresh")?.replaceWith(document.adoptNode(fresh))
