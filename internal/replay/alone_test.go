@@ -159,7 +159,7 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 			s := w.aloneService(func() time.Time { return start.Add(time.Duration(now.Load()) * time.Second) })
 			plan := w.plan(s, deadletters.Filter{})
 			looks, killed := 0, false
-			r, err := s.Execute(w.ctx(), plan, ExecuteOptions{
+			o := ExecuteOptions{
 				Call: ana("x"), Ramp: ramp.Ramp{Canary: 2, Gated: true}, Grace: time.Minute, WatchGroup: "billing",
 				Progress: func(p Progress) {
 					if p.Phase != Gating && p.Phase != Waiting {
@@ -178,14 +178,15 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 					case dies:
 						sent := w.read("payments")[0]
 						failed := ofSpring(0)
-						failed.Headers = append(sent.Headers, failed.Headers...)
+						failed.Headers, failed.Timestamp = append(sent.Headers, failed.Headers...), s.now()
 						w.die(failed)
 						dies = false
 					default:
 						now.Add(60)
 					}
 				},
-			})
+			}
+			r, err := s.Execute(w.ctx(), plan, o)
 			var stop *StopError
 			switch {
 			case name == "one dies again" && (!errors.As(err, &stop) || r.Reinjected != 2 || r.Outcome.FailedAgain != 1 || r.Outcome.Consumed != 0):
@@ -202,6 +203,11 @@ func TestWatch_C4_S2_6_theGroupPassesEachWave(t *testing.T) {
 			expect.That(t, report.Consumed == want.Consumed && report.FailedAgain == r.Outcome.FailedAgain, "%+v", report)
 			actions, err := w.service().Actions(w.ctx(), TrailFilter{Operation: "r1"})
 			expect.That(t, err == nil && len(actions) == 1 && strings.HasPrefix(actions[0].Watched, says) && strings.HasPrefix(actions[0].What, "replay of 9"), "%+v, %v", actions, err)
+			if stop != nil { // the same plan again: what died again is left, and stops nothing
+				killed = true
+				r, err = s.Execute(w.ctx(), plan, o)
+				expect.That(t, err == nil && r.Reinjected == 7 && r.Already == 1 && r.Left == 1 && r.Outcome.Consumed == 8 && strings.Contains(r.Skipped[0].Why, "failed again in this replay"), "%+v, %+v, %v", r, r.Outcome, err)
+			}
 		})
 	}
 }

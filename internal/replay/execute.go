@@ -98,11 +98,12 @@ type replaying struct {
 	rate     ramp.Pace
 	result   Result
 	sessions int
-	wave     wave          // of the session at hand
-	outcomes *outcomes     // of the session at hand
-	newer    *newer        // nil of a pipeline
-	failed   map[idKey]int // letters that an earlier call of this replay put back and that failed -> their replays
-	sent     int           // letters of this replay that the session knows to have been put back
+	wave     wave            // of the session at hand
+	outcomes *outcomes       // of the session at hand
+	newer    *newer          // nil of a pipeline
+	failed   map[idKey]int   // letters that an earlier call of this replay put back and that failed -> their replays
+	heard    map[int32]int64 // offsets of the DLQ behind what died again in earlier calls; nil when they put nothing of other software back
+	sent     int             // letters of this replay that the session knows to have been put back
 }
 
 func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err error) {
@@ -112,6 +113,9 @@ func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err er
 	r.outcomes, r.wave, r.consumed = r.service.outcomesOf(r.plan.ID, st.ends), wave{}, consumed{}
 	if r.service.alone {
 		r.newer = r.service.newerOf(st, r.plan.Seen)
+	}
+	if err := r.hearEarlier(ctx, st); err != nil {
+		return false, err
 	}
 	r.earlier(st)
 	r.sessions++
@@ -185,36 +189,6 @@ func (r *replaying) counts() control.JobCounts {
 	}
 	c.Watched = r.watched()
 	return c
-}
-
-// earlier takes over what an earlier call or session of the replay has put back: what is under way, and, in the first session, what
-// failed again. What fails from then on failed in this call.
-func (r *replaying) earlier(st *standing) {
-	failed := map[idKey]int{}
-	others := &r.outcomes.others
-	r.sent = 0
-	for key, m := range st.ofReplay(r.plan.ID) {
-		of := m.fate()
-		if of == fateElsewhere && r.service.alone {
-			of = fateUnderWay // nobody says more of it than that it dies again
-		}
-		switch of {
-		case fateUnderWay:
-			r.sent++
-			if m.has(theirs) {
-				others.sent++
-				if at := m.time(); at.Before(others.since) {
-					others.since = at
-				}
-			}
-		case fateFailedAgain:
-			failed[key] = int(m.count)
-		default:
-		}
-	}
-	if r.sessions == 0 {
-		r.failed = failed
-	}
 }
 
 // outcome is what became of the letters. A session hears only what comes after its beginning; of several, the states of all
