@@ -15,38 +15,39 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
-// Adoption says what adopting the topics as they are now means for the memory. Engine.PlanAdoption makes one,
+// Adoption describes what it means for the memory to adopt the topics as they are now. Engine.PlanAdoption makes one,
 // Engine.Adopt carries it out.
 type Adoption struct {
-	Mismatches []Mismatch `json:"mismatches"` // each once, whatever the number of partitions; none: there is nothing to adopt
-	Partitions int        `json:"partitions"` // in which something does not fit
-	// Forgotten is the number of keys of which the ledger forgets what took effect last. Their next event is no duplicate
-	// and not superseded.
+	Mismatches []Mismatch `json:"mismatches"` // each once, whatever the number of partitions; empty if there is nothing to adopt
+	Partitions int        `json:"partitions"` // with at least one mismatch
+	// Forgotten counts the keys whose last event the ledger forgets. Their next event is neither a duplicate nor
+	// superseded.
 	Forgotten int `json:"forgotten_keys"`
-	// Kept is the number of keys of the state topic that keep their order: a record of theirs waits or is dead.
+	// Kept counts the keys of the state topic that keep their order, because a record of the key waits or is a dead
+	// letter.
 	Kept int `json:"kept_keys"`
-	// Versions is the number of keys of which the newest version stays known, where versions are kept (Ordering.Versions). An
-	// older one of theirs is superseded, also in a topic that was re-created; an equal one takes effect again.
+	// Versions counts the keys whose newest version stays known, where versions are kept (Ordering.Versions). An older
+	// event of such a key is superseded, also in a re-created topic; an equal one takes effect again.
 	Versions int `json:"kept_versions"`
-	// Waiting is an upper bound of the records in the tiers; they are still delivered. Letters is one of the dead letters,
-	// which stay as they are.
+	// Waiting is an upper bound of the records in the retry topics; they are still delivered. DeadLetters is an upper
+	// bound of the dead letters, which do not change.
 	Waiting     int64 `json:"waiting"`
 	DeadLetters int64 `json:"dead_letters"`
 
 	shards []adopted
-	group  string // former group, when it was another one
+	group  string // former group, if it was another one
 }
 
-// adopted is what becomes of one partition.
+// adopted is the outcome of an adoption for one partition.
 type adopted struct {
 	partition  int32
 	mismatches []Mismatch
 	next       *checkpoint
-	loosened   map[string]keyorder.State // keys that cannot wait for their turn any more
+	loosened   map[string]keyorder.State // keys that no longer wait for their turn
 }
 
-// PlanAdoption reads the memory of every partition and says what does not fit, and what Adopt would do. It changes nothing. Records
-// of an open transaction are waited for.
+// PlanAdoption reads the memory of every partition and returns its mismatches and what Adopt would do. It changes
+// nothing. It waits for open transactions to end.
 func (e *Engine) PlanAdoption(ctx context.Context) (*Adoption, error) {
 	adm, err := e.admin()
 	if err != nil {
@@ -80,7 +81,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		return nil, err
 	}
 	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // its offsets expired besides: it has no commits
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // the group's offsets expired too: it has no commits
 		return nil, fmt.Errorf("offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
 	}
 	ledgers, err := s.ledgers(ctx, states)
@@ -114,7 +115,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	return a, s.countAdoption(ctx, a, committed)
 }
 
-// add notes what does not fit in one partition.
+// add records the mismatches of one partition.
 func (a *Adoption) add(all []Mismatch, sh adopted) {
 	for _, m := range all {
 		if !slices.Contains(a.Mismatches, m) {
@@ -128,15 +129,15 @@ func (a *Adoption) add(all []Mismatch, sh adopted) {
 	a.Partitions++
 }
 
-// has says whether something of a kind does not fit.
+// has reports whether all contains a mismatch of a kind.
 func has(all []Mismatch, kind MismatchKind) bool {
 	return slices.ContainsFunc(all, func(m Mismatch) bool { return m.Kind == kind })
 }
 
-// adopt gives the checkpoint with which a partition begins again, marks being the group's commits and ledgerEnd where its ledger
-// ends now. It is pure.
+// adopt returns the checkpoint from which a partition starts again. marks are the group's commits, ledgerEnd is the
+// current end of its ledger partition. It is pure.
 func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string]offsets.Commit, was committedGeneration, ledgerEnd int64) *checkpoint {
-	if cp == nil { // the commits are all that is left, and what they belong to is not known
+	if cp == nil { // only the commits are left, and the topics they belong to are unknown
 		cp = now.next(&checkpoint{generation: was.Now, same: was.Same}, marks)
 	}
 	next := now.next(cp, nil)
@@ -144,7 +145,7 @@ func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string
 		next.ledgerFrom, next.scaleFrom = 0, 0
 	}
 	if has(all, MismatchSource) || has(all, MismatchState) || has(all, MismatchUnbound) {
-		next.generation++ // what comes now is newer than all that is remembered
+		next.generation++ // events from now on are newer than everything in the memory
 		next.same++
 		if !has(all, MismatchState) || !was.source {
 			next.same = 0
@@ -161,8 +162,8 @@ func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string
 	return next
 }
 
-// loosened gives the new states of the keys that wait in strict order when a tier is lost: the record whose turn it is may
-// be gone. What is left is held to its version.
+// loosened returns new states for the keys that wait in strict order when a retry topic is lost: the record whose turn
+// it is may be gone. The remaining records are ordered by their versions.
 func (sh *partitionState) loosened(all []Mismatch) map[string]keyorder.State {
 	if !has(all, MismatchTier) {
 		return nil
@@ -176,14 +177,15 @@ func (sh *partitionState) loosened(all []Mismatch) map[string]keyorder.State {
 	return keys
 }
 
-// committedGeneration is what the commits of a partition say of the generations of its source topic.
+// committedGeneration is what the commits of a partition tell about the generations of its source topic.
 type committedGeneration struct {
 	offsets.Generations
-	// source: a commit of the source topic itself says so. Brokers delete a topic's commits with the topic, so it is the same one.
+	// source is true if a commit of the source topic itself has the seal. Brokers delete a topic's commits with the
+	// topic, so it is still the same topic.
 	source bool
 }
 
-// commitsOf gives the commits of a partition, by topic, and what their seals say.
+// commitsOf returns the commits of a partition by topic, and what their seals tell.
 func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]offsets.Commit, was committedGeneration, sealed bool) {
 	marks = map[string]offsets.Commit{}
 	first := 0
@@ -205,7 +207,7 @@ func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (
 	return marks, was, sealed
 }
 
-// ledgers restores the partitions' ledgers and gives where each partition of the ledger ends.
+// ledgers restores the partitions' ledgers and returns the end offset of each ledger partition.
 func (s *session) ledgers(ctx context.Context, states map[int32]*partitionState) (map[int32]int64, error) {
 	d, ends := s.e.cfg.Dedupe, map[int32]int64{}
 	if !d.on() {
@@ -222,7 +224,7 @@ func (s *session) ledgers(ctx context.Context, states map[int32]*partitionState)
 	return ends, listed.Error()
 }
 
-// countAdoption counts what waits and what is dead, from the offsets.
+// countAdoption counts waiting records and dead letters by their offsets.
 func (s *session) countAdoption(ctx context.Context, a *Adoption, committed kadm.OffsetResponses) error {
 	topics := s.e.topics()[1:]
 	starts, err := s.adm.ListStartOffsets(ctx, topics...)

@@ -13,12 +13,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ErrRunning is wrapped when an adoption finds instances of the group: they must be stopped first.
+// ErrRunning is wrapped when an adoption finds running instances of the group. They must be stopped first.
 var ErrRunning = errors.New("instances of the group are running; stop all of them first")
 
-// Adopt makes the memory one of the topics as they are now, and gives the plan that it carried out. All instances must be
-// stopped. It ends the open transactions of instances that were killed or frozen, so that none of them can commit
-// afterwards, and writes the checkpoints of all partitions in one transaction. Run a second time, it finds nothing to do, or does what is left.
+// Adopt makes the memory belong to the topics as they are now, and returns the plan that it carried out. All instances
+// must be stopped. Adopt ends the open transactions of killed or frozen instances, so that none of them can commit
+// later, and writes the checkpoints of all partitions in one transaction. A second call does what is left, or nothing.
 func (e *Engine) Adopt(ctx context.Context) (*Adoption, error) {
 	adm, err := e.admin()
 	if err != nil {
@@ -74,8 +74,9 @@ func (e *Engine) alone(ctx context.Context, adm *kadm.Client, group string) erro
 	return fmt.Errorf("%w: group %s has %s", ErrRunning, group, strings.Join(names, ", "))
 }
 
-// fencing gives a producer that fences other adoptions, and ends the open transactions of the group's instances. One that
-// begins another transaction cannot commit it: its commit of offsets is refused, since it is no member.
+// fencing returns a producer that fences other adoptions, and ends the open transactions of the group's instances. An
+// instance that begins another transaction cannot commit it: the broker refuses its offsets, because it is no longer a
+// member.
 func (e *Engine) fencing(ctx context.Context, adm *kadm.Client) (*kgo.Client, error) {
 	if e.cfg.Delivery == AtLeastOnce {
 		return kgo.NewClient(append(e.clientOptions(), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
@@ -117,7 +118,7 @@ func (e *Engine) fence(ctx context.Context, adm *kadm.Client, client *kgo.Client
 	}
 	for _, id := range candidates {
 		if !e.writesTo(described[id].Topics) {
-			continue // that of another group, whose name begins like this one's
+			continue // the transaction of another group whose name has this one's as prefix
 		}
 		req := kmsg.NewPtrInitProducerIDRequest()
 		req.TransactionalID, req.TransactionTimeoutMillis = &id, int32(e.cfg.Timing.Transaction.Milliseconds())
@@ -144,7 +145,7 @@ func (e *Engine) writesTo(topics kadm.TopicsSet) bool {
 	return slices.ContainsFunc(own, func(topic string) bool { return len(topics[topic]) > 0 })
 }
 
-// dropCommits takes back the commits of topics that were re-created: brokers delete them with the topic, but not at once.
+// dropCommits deletes the commits of re-created topics. Brokers delete them with the topic, but not at once.
 func (e *Engine) dropCommits(ctx context.Context, adm *kadm.Client, a *Adoption) error {
 	gone := kadm.TopicsSet{}
 	for _, sh := range a.shards {

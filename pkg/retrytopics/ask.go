@@ -6,14 +6,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Retry marks a handler's error as transient, whatever it is: the record is attempted again after the delay that its policy
-// gives, until its attempts are used up. errors.Is and errors.As see through the mark; of several marks the outermost counts.
-// A nil error stays nil.
+// Retry marks a handler's error as transient, whatever it is. The record is attempted again after the delay of its
+// policy, until its attempts are used up. errors.Is and errors.As see through the mark; the outermost of several marks
+// counts. A nil error stays nil.
 func Retry(err error) error { return classify.WithClass(classify.RetryBackoff, err) }
 
-// RetryAfter marks a handler's error as transient, and says when the record may be attempted again: once d has passed since
-// this attempt ended, never earlier. A d beyond the longest tier is waited for in several rounds through it; neither these nor
-// Policy.RetryAfterLimit shorten it. It counts as an attempt like any other. A d of 0 or less is the same as Retry. A nil
+// RetryAfter marks a handler's error as transient and sets the earliest time of the next attempt: d after the end of
+// this attempt. A d beyond the longest retry topic is waited for in several rounds through it. Neither these nor
+// Policy.RetryAfterLimit shorten d. The attempt counts like any other. A d of 0 or less is the same as Retry. A nil
 // error stays nil.
 func RetryAfter(d time.Duration, err error) error { return classify.WithRetryAfter(d, err) }
 

@@ -21,10 +21,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// maxImmediate is how often a failure of class retry_now is tried again in place, before anything is published.
+// maxImmediate limits how often a failure of class retry_now is retried in place, before anything is published.
 const maxImmediate = 3
 
-// outputError marks an output that the broker will never take.
+// outputError marks an output that the broker will never accept.
 type outputError struct{ err error }
 
 func (e *outputError) Error() string {
@@ -32,7 +32,7 @@ func (e *outputError) Error() string {
 }
 func (e *outputError) Unwrap() error { return e.err }
 
-// FailureCode tells an output that is too large from one that the broker refuses for another reason.
+// FailureCode distinguishes an output that is too large from one that the broker refuses for another reason.
 func (e *outputError) FailureCode() classify.Code {
 	_, keyless := errors.AsType[*keylessError](e.err)
 	switch {
@@ -44,10 +44,10 @@ func (e *outputError) FailureCode() classify.Code {
 	return classify.CodeOutputTooLarge
 }
 
-// FailureStage is where outputs are written.
+// FailureStage returns the stage in which outputs are written.
 func (e *outputError) FailureStage() classify.Stage { return classify.StageProduce }
 
-// worker makes attempts, one after another. What many of them need a little of, it takes from the heap for all at once.
+// worker makes one attempt after another. It allocates small objects that many attempts need in slabs.
 type worker struct {
 	e         *Engine
 	counts    func(*task, *UnavailableError) bool // see scheduler.counts
@@ -56,8 +56,8 @@ type worker struct {
 	deadlines []deadline
 }
 
-// attempt makes one attempt at a task and leaves what must be produced in it. An UnavailableError means that none was made; undone,
-// that it counts for nothing.
+// attempt runs the handler once and stores the records to produce in t. It returns an UnavailableError if a dependency
+// was down and no attempt was made, and undone=true if the result must be discarded.
 func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, undone bool) {
 	e, r, event := w.e, &t.record, &t.event
 	started := e.now()
@@ -95,7 +95,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 		}
 		event.Identity = identity(result.Identity, event.Identity)
 		whole := err == nil && len(result.Failed) == 0
-		t.handled = t.refused == nil && (whole || ctx.Err() == nil) // a partition that is gone fails attempts of its own
+		t.handled = t.refused == nil && (whole || ctx.Err() == nil) // revoking a partition cancels its running attempts
 		e.decide(t, event, &before, result, err)
 		if e.undone(ctx, event) {
 			return nil, true
@@ -111,7 +111,8 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, 
 	return nil, false
 }
 
-// startOrWait says whether a task may run now, or else where its record waits; st, the state of its key, is changed then.
+// startOrWait reports whether a task may run now. If not, it returns the decision where its record waits, and updates
+// st, the state of its key.
 func (e *Engine) startOrWait(t *task, st *keyorder.State) (policy.Decision, bool) {
 	if d, due := e.surface(t); !due {
 		return d, false
@@ -133,13 +134,13 @@ func (e *Engine) startOrWait(t *task, st *keyorder.State) (policy.Decision, bool
 	return d, false
 }
 
-// unreadable says that the control headers do not tell when and in which order the record may run.
+// unreadable reports whether the control headers are invalid, so that the record's due time and sequence are unknown.
 func (t *task) unreadable() bool {
 	_, malformed := errors.AsType[*header.Error](t.refused)
 	return malformed
 }
 
-// ordered is what counts of the task's record for the order of its key.
+// ordered returns the properties of the task's record that decide the order of its key.
 func (t *task) ordered() keyorder.Record {
 	r := keyorder.Record{FromTier: t.from.tier != sourceTier, Number: t.record.Control.Sequence, DeadLetterID: t.deadLetterID(), Part: t.record.Control.Part}
 	if t.record.Control.Remaining != nil || len(t.event.Dead) > 0 {
@@ -155,7 +156,7 @@ func (e *Engine) surface(t *task) (policy.Decision, bool) {
 	return policy.Surface(e.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
 }
 
-// handle runs the handler, again at once for failures that ask for it.
+// handle runs the handler, and runs it again at once for failures of class retry_now.
 func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 	if t.refused != nil {
 		return Result{}, t.refused
@@ -208,16 +209,16 @@ func (r Result) check() error {
 	return r.checkParts()
 }
 
-// identityOf gives what the control headers know of the content.
+// identityOf returns what the control headers tell about the content.
 func identityOf(c *header.Control) Identity {
 	return Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: marksOf(c)}
 }
 
-// largeValue is from which size on, in bytes, nothing of a result may be a part of its record's value: an id that is cut
-// from it would keep all of it in memory until the result is committed.
+// largeValue is the record size in bytes above which a result may share no memory with its record's value. An ID that is
+// a slice of the value would keep all of it in memory until the commit.
 const largeValue = 32 << 10
 
-// apart gives the identity in memory of its own.
+// apart returns the identity in memory of its own.
 func (i Identity) apart() Identity {
 	return Identity{
 		FeatureID: strings.Clone(i.FeatureID), ContentHash: strings.Clone(i.ContentHash), BBox: strings.Clone(i.BBox),
@@ -238,8 +239,8 @@ func identity(now, before Identity) Identity {
 	}
 }
 
-// decide turns what the handler gave into a decision. An event that must not take effect any more is closed, whatever
-// the handler made of it.
+// decide turns the handler's answer into a decision. An event that must no longer take effect is closed, whatever the
+// handler returned.
 func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err error) {
 	closed := policy.Outcome("")
 	result.Delete = result.Delete || t.raw.Value == nil
@@ -247,7 +248,7 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 	case err == nil && result.Close == "":
 		closed = e.judge(t, before, event.Identity.ContentHash, result.Version, result.Delete)
 	case err != nil && e.cfg.Retries.Classify(err).Transient() && e.superseded(t, before, result.Version, result.Delete):
-		closed = policy.OutcomeSuperseded // but never duplicate: what the handler keeps beside Kafka may lack it
+		closed = policy.OutcomeSuperseded // but never duplicate: the handler's own storage beside Kafka may lack it
 	}
 	switch {
 	case closed != "":
@@ -270,9 +271,9 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 	}
 }
 
-// tried gives what a record has been through. The wait before this attempt is what its headers say: from the last failure
-// to the due time. Where a record waited for its predecessor the due time is that one's; decorrelated jitter, which alone
-// asks, brings the wait into its range.
+// tried returns the record's history for the policy. The wait before this attempt comes from its headers: from the last
+// failure to the due time. If the record waited for its predecessor, the due time is the predecessor's. Only
+// decorrelated jitter uses the wait, and it bounds it.
 func tried(r *Record) policy.Tried {
 	t := policy.Tried{Attempts: r.Attempt}
 	if c := r.Control; !c.FailedAt.IsZero() && c.Due.After(c.FailedAt) {
@@ -281,7 +282,7 @@ func tried(r *Record) policy.Tried {
 	return t
 }
 
-// applyOutcome notes in the partition what the attempt means for the key.
+// applyOutcome records the attempt's outcome for the key in the partition's state.
 func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Result) {
 	if !t.keyed {
 		return
@@ -291,7 +292,7 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 	}
 	var applied header.Version
 	took := false
-	// A duplicate has said last what stands there: nothing older may take effect after it.
+	// A duplicate repeats the newest content of the key: nothing older may take effect after it.
 	if event.took() || event.Decision.Outcome == policy.OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
 		applied, took = e.apply(t, event, before, result)
 	}
@@ -318,9 +319,9 @@ func (e *Engine) applyOutcome(t *task, event *Event, before *past, result *Resul
 	e.remember(t, before, applied, took, result.Delete, late)
 }
 
-// lateDelete gives the source offset of a delete that is superseded: what takes effect stays, but what lay before the delete is older
-// than it all the same, whatever its number, and must not come back. It is -1 for everything else. Without numbers the offsets
-// say so already.
+// lateDelete returns the source offset of a superseded delete, or -1 for every other event. The newer content stays, but
+// everything before the delete in the source is older than it, whatever its version number, and must not take effect
+// again. Without version numbers the offsets ensure this already.
 func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result) int64 {
 	if event.Decision.Outcome != policy.OutcomeSuperseded || !result.Delete || !e.cfg.Ordering.Versioned {
 		return -1
@@ -329,7 +330,7 @@ func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result)
 	return v.Offset
 }
 
-// apply notes that an event took effect and gives its version; took is false when it has none.
+// apply records that an event took effect and returns its version; took is false if it has none.
 func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v header.Version, took bool) {
 	v, took, _ = e.version(t, result.Version, result.Delete, before)
 	switch newest := before.latestVersion(); {
@@ -338,7 +339,7 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v h
 	case !took && newest == nil:
 		return v, false
 	case !took:
-		v = *newest // an event without a version is not compared, but what stands there is its content
+		v = *newest // an event without a version is not compared, but its content is now the newest
 	}
 	if content, hashed := event.effect(before); e.cfg.Dedupe.on() && hashed {
 		t.change.ledged, t.change.before, t.change.known = true, before.last, before.known
@@ -347,8 +348,8 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v h
 	return v, took
 }
 
-// remember notes what took effect in the partition, and with it the newest version of the key that is known from anywhere: the ledger
-// and the key's state may forget it in time.
+// remember stores what took effect in the partition's state, together with the newest known version of the key. The
+// ledger and the key's state may forget it in time.
 func (e *Engine) remember(t *task, before *past, applied header.Version, took, deletes bool, late int64) {
 	newest, known := Latest{Deleted: max(before.deleted(), late+1)}, false
 	if v := before.latestVersion(); v != nil {

@@ -12,14 +12,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// A checkpoint is what a partition's memory belongs to: the group, the topics by their ids, and the position of each. Every
-// transaction that commits positions of the partition writes it to the state topic, under one key in the partition of the same number. So
-// the memory knows where the group was when the group's own commits are gone, and for which topic it holds.
+// A checkpoint records what a partition's memory belongs to: the consumer group, the topics by their IDs, and the
+// position in each. Every transaction that commits positions of the partition writes it to the state topic, under one
+// key and in the partition of the same number. When the group's own commits are gone, the checkpoint still has the
+// positions.
 
-// topicID is Kafka's id of a topic (KIP-516); a topic that is deleted and re-created has another one. Zero: not known.
+// topicID is Kafka's ID of a topic (KIP-516). A topic that is deleted and re-created has another one. Zero is unknown.
 type topicID [16]byte
 
-// String gives the form of Kafka's own tools.
+// String returns the ID as Kafka's own tools print it.
 func (id topicID) String() string {
 	if id == (topicID{}) {
 		return "unknown"
@@ -27,37 +28,37 @@ func (id topicID) String() string {
 	return base64.RawURLEncoding.EncodeToString(id[:])
 }
 
-// differs says whether two ids are those of different topics.
+// differs reports whether two known IDs belong to different topics.
 func (id topicID) differs(other topicID) bool {
 	return id != topicID{} && other != topicID{} && id != other
 }
 
-// checkpoint is the memory of one partition about itself.
+// checkpoint is what the memory of one partition belongs to.
 type checkpoint struct {
 	group      string
-	source     string // name of the source topic; its id is that of its place
-	generation int    // how often a re-created source topic, or a lost memory, was adopted
-	same       int    // so many of the latest generations began without another source topic
+	source     string // name of the source topic; its ID is in positions
+	generation int    // how often a re-created source topic or a lost memory was adopted
+	same       int    // number of latest generations that began without another source topic
 	ledger     topicID
-	ledgerFrom int64 // records of the ledger before this offset are forgotten
+	ledgerFrom int64 // ledger records before this offset are ignored
 	scale      Scale // of the versions in the ledger
-	scaleFrom  int64 // records of the ledger before this offset have versions of another scale
+	scaleFrom  int64 // ledger records before this offset have versions of another scale
 	positions  map[string]topicPosition
 
-	pipelines []string // ids that this group's pipeline has or had: records of these are its own
+	pipelines []string // current and former pipeline IDs of this group: records with one of them are its own
 	shared    []string // retry topics in which records of another pipeline were found
 }
 
-// topicPosition is where the group stands in one topic.
+// topicPosition is the position of the group in one topic.
 type topicPosition struct {
 	id topicID
 	at offsets.Commit // offset -1: nothing is finished
 }
 
-// checkpointKey is the key of the checkpoint in the state topic. Keys of records that begin like it are escaped by it.
+// checkpointKey is the key of the checkpoint in the state topic. Record keys that begin with it are escaped by it.
 const checkpointKey = "\x00switchback-checkpoint\x00"
 
-// stateKeyOf gives the key of the state record of a feature's key.
+// stateKeyOf returns the key of the state record for a record key.
 func stateKeyOf(k string) []byte {
 	if strings.HasPrefix(k, checkpointKey) {
 		return []byte(checkpointKey + k)
@@ -77,7 +78,7 @@ func keyOfState(key []byte) (k string, ok bool) {
 	return remaining, true
 }
 
-// checkpointFormat is the version of the checkpoint's form. A later one is refused.
+// checkpointFormat is the version of the checkpoint's format. A later one is refused.
 const checkpointFormat = 1
 
 // checkpointRecord is the value of the checkpoint's record.
@@ -107,14 +108,15 @@ type topicPositionJSON struct {
 	Ahead  string `json:"ahead,omitempty"`
 }
 
-// maxPipelines bounds the pipeline ids of a checkpoint; the latest are kept.
+// maxPipelines bounds the pipeline IDs of a checkpoint; the latest are kept.
 const maxPipelines = 16
 
-// maxPositions bounds the topics of a checkpoint: the source, its tiers, and tiers of earlier configurations.
+// maxPositions bounds the topics of a checkpoint: the source, its retry topics, and retry topics of earlier
+// configurations.
 const maxPositions = 256
 
-// record gives the checkpoint's record in the state topic's partition of the same number. Its size is bounded: at most
-// maxPositions positions, each with no more than the metadata of a commit.
+// record returns the checkpoint's record for the state topic's partition of the same number. It has at most maxPositions
+// positions, each no larger than the metadata of a commit.
 func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error) {
 	w := checkpointJSON{
 		Format: checkpointFormat, Group: cp.group, Source: cp.source, Generation: cp.generation, Same: cp.same,
@@ -138,7 +140,7 @@ func idText(id topicID) string {
 	return id.String()
 }
 
-// decodeCheckpoint reads the value of a checkpoint's record.
+// decodeCheckpoint parses the value of a checkpoint's record.
 func decodeCheckpoint(value []byte) (*checkpoint, error) {
 	var r checkpointRecord
 	if err := json.Unmarshal(value, &r); err != nil {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// deadline is the context of one call of a handler: context.WithDeadline, made only once somebody asks for it. A handler
-// that finishes at once never does, and a timer and a place among the parent's children would cost it more than its work.
+// deadline is the context of one handler call: context.WithDeadline, but created only when the handler uses it. A
+// handler that returns at once never does, and a timer and an entry among the parent's children would cost more than its
+// work.
 type deadline struct {
 	context.Context // of the partition
 	at              time.Time
@@ -18,7 +19,8 @@ type deadline struct {
 	over   bool
 }
 
-// deadlinesAtOnce is how many deadlines a worker makes at once. One that a handler keeps keeps the others in memory.
+// deadlinesAtOnce is how many deadlines a worker allocates together. One that a handler keeps keeps the others in
+// memory.
 const deadlinesAtOnce = 16
 
 func (w *worker) deadline(ctx context.Context, at time.Time) *deadline {
@@ -31,7 +33,7 @@ func (w *worker) deadline(ctx context.Context, at time.Time) *deadline {
 	return d
 }
 
-// end cancels the context, also for those who ask for it later.
+// end cancels the context, also for later calls of its methods.
 func (d *deadline) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -53,7 +55,7 @@ func (d *deadline) ask() context.Context {
 	return d.made
 }
 
-// Deadline is that of the call, or that of the parent when it comes before.
+// Deadline returns the call's deadline, or the parent's if that is earlier.
 func (d *deadline) Deadline() (time.Time, bool) {
 	if parent, ok := d.Context.Deadline(); ok && parent.Before(d.at) {
 		return parent, true
@@ -65,5 +67,5 @@ func (d *deadline) Done() <-chan struct{} { return d.ask().Done() }
 
 func (d *deadline) Err() error { return d.ask().Err() }
 
-// Value asks too: package context finds by a value what it must cancel, and why.
+// Value creates the context too: package context uses a value to find what it must cancel.
 func (d *deadline) Value(key any) any { return d.ask().Value(key) }

@@ -12,9 +12,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Dedupe says how long the engine remembers what took effect last for each key. An event whose content hash equals it is
-// closed as a duplicate; A → B → A is three changes. Which version is the newest is remembered besides (Ordering.Versions).
-// The handler must give Result.ContentHash. The zero value turns it off.
+// Dedupe sets how long the engine remembers the last effective event of each key. An event with an equal content hash is
+// closed as a duplicate; A → B → A is three changes. The newest version is remembered separately (Ordering.Versions).
+// The handler must set Result.ContentHash. The zero value turns deduplication off.
 type Dedupe struct {
 	Window  time.Duration // 0: off
 	MaxKeys int           // per partition; beyond it the oldest are forgotten. Defaults to 10 million.
@@ -37,10 +37,10 @@ func (d Dedupe) faults() []error {
 	return nil
 }
 
-// Judge says whether an event with this content and version still has to take effect: "" when it has, OutcomeDuplicate
-// when it equals what took effect last for its key, OutcomeSuperseded when a newer one did. version is nil where the
-// source offset is the version. A handler may ask as soon as it knows, to save itself the rest; the engine asks again
-// before anything is committed.
+// Judge reports whether an event with this content and version still has to take effect. It returns "" if it has,
+// OutcomeDuplicate if it equals the last effective event of its key, OutcomeSuperseded if a newer event took effect.
+// version is nil if the source offset is the version. A handler may call Judge early to save work; the engine judges
+// again before the commit.
 func (r *Record) Judge(contentHash string, version *int64) policy.Outcome {
 	if r.task == nil {
 		return ""
@@ -49,10 +49,10 @@ func (r *Record) Judge(contentHash string, version *int64) policy.Outcome {
 	return r.engine.judge(r.task, &before, contentHash, version, r.task.raw.Value == nil)
 }
 
-// Version gives the version under which the event takes effect, if it does: what a handler that writes outside Kafka has to
-// guard its write by, since such a write is not undone when the transaction is aborted, and may come late from an instance
-// that has lost the partition. number and deletes are what Result.Version and Result.Delete will say. Version is the same in
-// each attempt until a newer event of the key took effect; ok is false when the event has none, and must not be written.
+// Version returns the version with which the event takes effect. A handler that writes outside Kafka must guard its
+// write by it: such a write is not undone when the transaction aborts, and may come late from an instance that has lost
+// the partition. number and deletes are the later Result.Version and Result.Delete. Version is the same in each attempt
+// until a newer event of the key takes effect. ok is false if the event has none and must not be written.
 func (r *Record) Version(number *int64, deletes bool) (v header.Version, ok bool) {
 	if r.task == nil {
 		return header.Version{}, false
@@ -62,19 +62,19 @@ func (r *Record) Version(number *int64, deletes bool) (v header.Version, ok bool
 	return v, ok
 }
 
-// past is what is known of a task's key before its event takes effect. Nobody else changes it during the attempt.
+// past is what is known of a task's key before its event takes effect. Nothing else changes it during the attempt.
 type past struct {
 	state keyorder.State
-	last  idempotency.Applied // what took effect last
-	known bool                // last is
-	kept  Latest              // version of the key
+	last  idempotency.Applied // last effective event
+	known bool                // last is known
+	kept  Latest              // newest version of the key
 	keeps bool                // kept is known
 
-	content       [8]byte // of the event at hand, once asked for
+	content       [8]byte // of the current event, once computed
 	asked, hashed bool
 }
 
-// contentOf is idempotency.ContentOf of the event's content hash, read once.
+// contentOf is idempotency.ContentOf of the event's content hash, computed once.
 func (p *past) contentOf(hash string) (content [8]byte, ok bool) {
 	if !p.asked {
 		p.content, p.hashed = idempotency.ContentOf(hash)
@@ -90,7 +90,7 @@ func (e *Engine) past(t *task, now time.Time) past {
 	return t.from.state.past(t.raw.Key, t.change.hash, now)
 }
 
-// latestVersion gives the version of the newest event that is known to have taken effect.
+// latestVersion returns the version of the newest event known to have taken effect.
 func (p *past) latestVersion() *header.Version {
 	v := p.state.Applied
 	if last := (header.Version{Number: p.last.Version, Offset: p.last.Offset}); p.known && (v == nil || v.Less(last)) {
@@ -102,7 +102,7 @@ func (p *past) latestVersion() *header.Version {
 	return v
 }
 
-// deleted gives the source offset behind the newest delete that is known to have taken effect.
+// deleted returns the source offset after the newest delete known to have taken effect.
 func (p *past) deleted() int64 { return max(p.state.Deleted, p.kept.Deleted) }
 
 // judge is Record.Judge for one task, whose event may be a delete.
@@ -121,7 +121,7 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64,
 	return ""
 }
 
-// superseded says whether a newer event of the task's key took effect.
+// superseded reports whether a newer event of the task's key took effect.
 func (e *Engine) superseded(t *task, before *past, number *int64, deletes bool) bool {
 	if !t.keyed {
 		return false
@@ -130,15 +130,15 @@ func (e *Engine) superseded(t *task, before *past, number *int64, deletes bool) 
 	return ok && e.cfg.Ordering.rules().Guards(before.state, t.ordered()) && before.outdates(own)
 }
 
-// outdates says whether an event of a version is older than what took effect.
+// outdates reports whether an event of a version is older than what took effect.
 func (p *past) outdates(v header.Version) bool {
 	newest := p.latestVersion()
 	return newest != nil && Latest{*newest, p.deleted()}.Outdates(v)
 }
 
-// version gives the version of a task's event. A delete (a tombstone, or what Result.Delete calls one) counts as newer
-// than every event of its key before it, so it takes the number of the newest one. So does a forced replay that is older
-// than that one: it counts by its own place in the source topic (see forced). ok is false when the event has no version.
+// version returns the version of a task's event. A delete (a tombstone, or Result.Delete) is newer than every earlier
+// event of its key, so it takes the newest one's number. A forced replay that is older than the newest event does the
+// same: its own position in the source topic decides (see forced). ok is false if the event has no version.
 func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v header.Version, ok, lifted bool) {
 	v.Offset = t.versionPosition()
 	newest := before.latestVersion()
@@ -148,7 +148,7 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	case number != nil:
 		v.Number = *number
 	case e.cfg.Ordering.Versioned && deletes:
-		v.Number = math.MinInt64 // nothing is known before it; what comes behind it has any number, and is newer
+		v.Number = math.MinInt64 // nothing is known before it; a later event is newer, whatever its number
 	case e.cfg.Ordering.Versioned && t.record.Control.PartVersion == nil:
 		return v, false, false
 	}
@@ -159,15 +159,15 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	return v, true, false
 }
 
-// forced says whether an operator lifted the version guard for the task's replay. Its event then counts as if it had first
-// appeared where it was put back: newer than all that lay in the source topic before it, whatever its version, and older
-// than a newer one that came behind it, even when it takes effect only after that one because it waited in a tier. What is
-// remembered of the key never becomes older by it: an event in between stays superseded, as it was before.
+// forced reports whether an operator lifted the version guard for the task's replay. The event then counts as if it
+// first appeared where it was put back. It is newer than everything before that position, whatever its version, and
+// older than a newer event after that position, even if it waited in a retry topic and takes effect later. The
+// remembered version never becomes older: an event in between stays superseded.
 func (e *Engine) forced(t *task) bool {
 	return t.record.Control.ForceVersion && e.cfg.Ordering.Mode != OrderNone
 }
 
-// overwrites says whether a forced replay takes effect over a newer event.
+// overwrites reports whether a forced replay takes effect over a newer event.
 func (e *Engine) overwrites(t *task, before *past, result *Result) bool {
 	if !t.keyed || !e.forced(t) {
 		return false
@@ -176,7 +176,7 @@ func (e *Engine) overwrites(t *task, before *past, result *Result) bool {
 	return lifted
 }
 
-// deadLetterID is the id of the dead letter that the task's record replays.
+// deadLetterID returns the ID of the dead letter that the task's record replays.
 func (t *task) deadLetterID() string {
 	if t.record.Control.ReplayID == "" {
 		return ""

@@ -8,16 +8,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// DeniedError says that the cluster does not allow the engine what it needs: which operation on which resource. Somebody
-// must grant it; nothing is lost meanwhile.
+// DeniedError is a missing permission: the operation and the resource that the cluster refused. A person must grant it;
+// nothing is lost meanwhile.
 type DeniedError struct {
-	Resource  string // such as "topic features.dlq"; "" when the cluster does not say which
+	Resource  string // such as "topic features.dlq"; "" if the cluster does not name it
 	Operation string // such as "Write"
-	Principal string // who was refused; "" when the client does not know its own name
+	Principal string // the refused principal; "" if the client does not know its own name
 	Err       error
 }
 
-// UnknownPrincipal stands in the text of a DeniedError that does not know its principal.
+// UnknownPrincipal replaces the principal in the text of a DeniedError without one.
 const UnknownPrincipal = "the principal of this client"
 
 // Error names the missing permission.
@@ -25,15 +25,15 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("%s may not %s %s: %v", cmp.Or(e.Principal, UnknownPrincipal), e.Operation, e.Resource, e.Err)
 }
 
-// Unwrap gives the error of the cluster.
+// Unwrap returns the cluster's error.
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// denial names the operation and the resource of an error that is one of a missing permission; another error stays as it is.
+// denial adds operation and resource to an error of a missing permission, and returns any other error unchanged.
 func (e *Engine) denial(operation, resource string, err error) error {
 	return Denial(e.cfg.Client.Principal, operation, resource, err)
 }
 
-// commitDenial is denial for the end of a transaction. Kafka does not say which topic the commit was refused for.
+// commitDenial is denial for the end of a transaction. Kafka does not name the topic whose commit it refused.
 func (e *Engine) commitDenial(err error) error {
 	switch {
 	case errors.Is(err, kerr.TransactionalIDAuthorizationFailed):
@@ -44,7 +44,8 @@ func (e *Engine) commitDenial(err error) error {
 	return e.denial("Read", "group "+e.cfg.Group, err)
 }
 
-// produceDenial is denial for a record that was not taken: the cluster may refuse the topic or the transactional id.
+// produceDenial is denial for a record that the broker refused: the cluster may refuse the topic or the transactional
+// ID.
 func (e *Engine) produceDenial(topic string, err error) error {
 	if errors.Is(err, kerr.TransactionalIDAuthorizationFailed) {
 		return e.denial("Write", "transactional id "+e.cfg.transactionalID(), err)
@@ -56,8 +57,8 @@ func (e *Engine) denialAmong(operation string, topics []string, err error, ask f
 	return DenialAmong(e.cfg.Client.Principal, operation, topics, err, ask)
 }
 
-// Denial gives a *DeniedError for an error that says that the cluster lacks a permission, unless it has one in it; any other
-// error stays as it is. principal is "" where it is not known.
+// Denial returns a *DeniedError for an error of a missing permission that does not wrap one already; any other error is
+// unchanged. principal is "" if it is unknown.
 func Denial(principal, operation, resource string, err error) error {
 	if err == nil || !denied(err) {
 		return err
@@ -68,8 +69,8 @@ func Denial(principal, operation, resource string, err error) error {
 	return &DeniedError{Resource: resource, Operation: operation, Principal: principal, Err: err}
 }
 
-// DenialAmong is Denial for a question about several topics, of which the answer does not say which was refused: ask asks for
-// one of them.
+// DenialAmong is Denial for a request about several topics whose answer does not name the refused one. ask asks for one
+// of them.
 func DenialAmong(principal, operation string, topics []string, err error, ask func(topic string) error) error {
 	if _, named := errors.AsType[*DeniedError](err); named || err == nil || !denied(err) {
 		return err
@@ -82,7 +83,7 @@ func DenialAmong(principal, operation string, topics []string, err error, ask fu
 	return err // it was granted meanwhile
 }
 
-// denied says whether the cluster refused an operation for want of a permission.
+// denied reports whether the cluster refused an operation because a permission is missing.
 func denied(err error) bool {
 	for _, e := range []error{
 		kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.TransactionalIDAuthorizationFailed, kerr.ClusterAuthorizationFailed,

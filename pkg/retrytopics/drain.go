@@ -10,12 +10,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// drainLook is how often RunUntilEnd looks whether the group is done: three requests each time.
+// drainLook is the period in which RunUntilEnd checks whether the group is done, with three requests each.
 const drainLook = 100 * time.Millisecond
 
-// RunUntilEnd consumes what the source topic held when it was called, and everything that waits in the tiers, former ones included, and returns
-// nil when all of it is finished and committed. It may run in several instances of a group at once: each returns when the
-// group as a whole is done. It returns the context's error when the context ends before.
+// RunUntilEnd consumes what the source topic holds at the call and everything that waits in the tiers, former ones
+// included. It returns nil when all of it is finished and committed. It may run in several instances of a group at once:
+// each returns when the group as a whole is done. It returns the context's error if the context ends first.
 func (e *Engine) RunUntilEnd(ctx context.Context) error {
 	client, err := kgo.NewClient(e.clientOptions()...)
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 		default:
 		}
 		if !e.settled() {
-			continue // it may hold what must be known first: that the memory is lost, say
+			continue // it may have an error that must be known first, such as a lost memory
 		}
 		done, err = e.drained(running, adm, target)
 		switch {
@@ -61,7 +61,7 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// settled says whether the running session knows its partitions, and has read the memory of each.
+// settled reports whether the running session knows its partitions and has read the memory of each.
 func (e *Engine) settled() bool {
 	s := e.current.Load()
 	if s == nil {
@@ -80,12 +80,12 @@ func (e *Engine) settled() bool {
 	return true
 }
 
-// drained says whether the group has committed the source up to the target and every tier up to its end.
+// drained reports whether the group has committed the source up to the target and every tier up to its end.
 func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.ListedOffsets) (bool, error) {
 	topics := e.consumed()
-	// The commits are read before the ends: what is committed as finished can have put a record into a tier at the latest
-	// in the same transaction, so that the ends read afterwards include it. The end is the high watermark: a commit is known
-	// before its marker has reached every partition, and the last stable offset waits for that.
+	// The commits are read before the ends: a finished record was put into a tier in the same transaction at the latest,
+	// so the ends read afterwards include it. The end is the high watermark: a commit is known before its marker has
+	// reached every partition, and the last stable offset waits for the marker.
 	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
 	if err != nil {
 		return false, err
@@ -97,7 +97,7 @@ func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.List
 	if err := uncut(committed, ends); err != nil {
 		return false, err
 	}
-	delete(ends, e.cfg.Source) // of it, the target counts
+	delete(ends, e.cfg.Source) // the target counts for the source
 	starts, err := adm.ListStartOffsets(ctx, topics...)
 	if err != nil {
 		return false, err
@@ -105,7 +105,7 @@ func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.List
 	reached := true
 	check := func(o kadm.ListedOffset) {
 		if _, sharded := target.Lookup(e.cfg.Source, o.Partition); !sharded && o.Err == nil {
-			return // of a former tier with more partitions than the source: nothing waits there, see excess
+			return // partition of a former tier beyond the source's: nothing waits there, see excess
 		}
 		at := int64(0)
 		if start, ok := starts.Lookup(o.Topic, o.Partition); ok {
@@ -118,7 +118,7 @@ func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.List
 	}
 	target.Each(check)
 	ends.Each(check)
-	if reached { // an older or a newer instance may have put records into a tier that this one has not heard of
+	if reached { // an older or newer instance may have written to a tier that this one does not know
 		changed, err := e.rediscover(ctx, adm)
 		return !changed, err
 	}

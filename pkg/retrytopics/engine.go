@@ -18,33 +18,33 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
-// Engine runs a handler over a topic with tiered retry topics and a DLQ, exactly once. Make one with New, run it once or
-// several times, one run at a time. Its methods are safe for concurrent use.
+// Engine runs a handler over a topic with tiered retry topics and a DLQ, exactly once. Make one with New, and run it
+// once or several times, one run at a time. Its methods are safe for concurrent use.
 type Engine struct {
 	cfg       Config
 	current   atomic.Pointer[session]
-	last      atomic.Pointer[Stats]        // of the session that ended
+	last      atomic.Pointer[Stats]        // of the last session
 	limits    atomic.Pointer[kafka.Limits] // of the latest session
 	former    atomic.Pointer[[]FormerTier] // as the latest session found them
-	running   atomic.Bool                  // Run or RunUntilEnd is under way
+	running   atomic.Bool                  // Run or RunUntilEnd is running
 	results   *results
 	intervals intervals
 	health    commitHealth
 	lost      lost
 	pulse     kafka.Pulse
-	member    atomic.Pointer[string] // id in the group, of the latest session
+	member    atomic.Pointer[string] // member ID of the latest session
 	skewed    atomic.Int64
 
 	forgotten forgotten // versions
 	doubts    doubts
-	seed      maphash.Seed   // of the hash that tells keys apart while they run
-	blank     header.Control // of every record that has no control headers; nobody changes it
+	seed      maphash.Seed   // of the hash that distinguishes running keys
+	blank     header.Control // of every record without control headers; never changed
 
-	pauseMu   sync.Mutex // a session does not begin while the engine comes to a pause or leaves it
+	pauseMu   sync.Mutex // a session does not begin while the engine is being paused or resumed
 	pausedFor atomic.Pointer[string]
 }
 
-// New checks the configuration, all faults at once. It does no I/O.
+// New checks the configuration and reports all faults at once. It does no I/O.
 func New(cfg Config) (*Engine, error) {
 	given := cfg.given()
 	cfg = cfg.withDefaults()
@@ -56,10 +56,10 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// now is the time by the instance's clock. How long something takes is measured with package time.
+// now returns the time of the instance's clock. Durations are measured with package time.
 func (e *Engine) now() time.Time { return time.Now().Add(e.skew()) }
 
-// skew is how far the instance's clock is ahead of package time's.
+// skew returns how far the instance's clock is ahead of package time's.
 func (e *Engine) skew() time.Duration {
 	if e.cfg.Timing.ClockSkew == nil {
 		return 0
@@ -67,7 +67,7 @@ func (e *Engine) skew() time.Duration {
 	return e.cfg.Timing.ClockSkew()
 }
 
-// transactionalID is stable over restarts of an instance.
+// transactionalID returns an ID that is stable over restarts of an instance.
 func (c *Config) transactionalID() string { return c.Group + "-" + c.Membership.Instance }
 
 func (e *Engine) clientOptions() []kgo.Opt {
@@ -78,7 +78,7 @@ func (e *Engine) clientOptions() []kgo.Opt {
 	return append(opts, e.cfg.Client.Options...)
 }
 
-// tierOf gives the tier number of a topic, as tiers counts them, or sourceLane; ok is false for a topic that is neither.
+// tierOf returns the index of a topic in tiers, or sourceTier; ok is false for any other topic.
 func (e *Engine) tierOf(topic string) (tier int, ok bool) {
 	if topic == e.cfg.Source {
 		return sourceTier, true
@@ -91,10 +91,10 @@ func (e *Engine) tierOf(topic string) (tier int, ok bool) {
 	return 0, false
 }
 
-// ErrFenced is wrapped when another instance keeps taking over this one's transactional id.
+// ErrFenced is wrapped when another instance repeatedly takes over this one's transactional ID.
 var ErrFenced = errors.New("another instance uses the same transactional id")
 
-// errOptions says that the client refuses its options: no later session would fare better.
+// errOptions means that the client refuses its options; a new session would fail too.
 var errOptions = errors.New("the Kafka client refuses its options")
 
 const (
@@ -103,25 +103,26 @@ const (
 	fenceWindow            = 5 * time.Minute
 )
 
-// Run consumes until the context ends; then it lets running handlers finish, commits what they made, leaves the group
-// and returns nil. A lost broker, an expired transaction or a fenced producer is survived with a new session. A permission
-// that is taken away while it runs blocks it until somebody gives it back, see Stats.Blocked. It returns an error when the
-// topics do not fit, when the cluster does not allow it to take records in the first place, and later when only a person can help. One
-// that has handled records and may not write their results waits: its end would have them handled again.
+// Run consumes until the context ends. Then it lets running handlers finish, commits their results, leaves the group and
+// returns nil. Run survives a lost broker, an expired transaction or a fenced producer with a new session. If a
+// permission is taken away while it runs, it is blocked until the permission is back, see Stats.Blocked. Run returns an
+// error if the topics do not fit, if the cluster does not allow it to read at the start, and later only if a person must
+// act. An engine that has handled records but may not write their results waits, because handlers would run again after
+// a restart.
 func (e *Engine) Run(ctx context.Context) error { return e.run(ctx, false) }
 
-// Rejoin joins the group again, so that its members say what Membership.Announce gives now. No partition moves for it. Without a
-// session there is nothing to do: the next one joins.
+// Rejoin joins the group again, so that its members publish the current value of Membership.Announce. No partition
+// moves. Without a session it does nothing: the next session joins anyway.
 func (e *Engine) Rejoin() {
 	if s := e.current.Load(); s != nil && s.committer != nil {
 		s.committer.Client().ForceRebalance()
 	}
 }
 
-// errRunning is the error of a second Run beside the first: both would be one member of the group.
+// errRunning is the error of a second concurrent Run: both would be one member of the group.
 var errRunning = errors.New("retrytopics: the engine is running already; make another one for another instance")
 
-// run is Run. A bounded one does not wait for somebody to give a permission.
+// run is Run. A bounded run does not wait for a missing permission.
 func (e *Engine) run(ctx context.Context, bounded bool) error {
 	if !e.running.CompareAndSwap(false, true) {
 		return errRunning
@@ -173,8 +174,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// once runs one session to its end. Once the engine is told to stop, it does not wait longer than for Timing.Shutdown: a
-// handler that ignores its context, or a broker that hangs, keeps goroutines, but not the caller.
+// once runs one session to its end. After a stop it waits no longer than Timing.Shutdown: a handler that ignores its
+// context, or a broker that hangs, keeps goroutines but does not block the caller.
 func (e *Engine) once(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- e.session(ctx) }()
@@ -193,7 +194,7 @@ func (e *Engine) once(ctx context.Context) error {
 	}
 }
 
-// errHangs says that a session does not end.
+// errHangs means that a session does not end.
 var errHangs = errors.New("a handler or a broker hangs: the session has not ended")
 
 func (e *Engine) session(ctx context.Context) error {
@@ -206,7 +207,7 @@ func (e *Engine) session(ctx context.Context) error {
 	return s.run(ctx)
 }
 
-// lasting says whether a new session would meet the same error, for ever.
+// lasting reports whether a new session would meet the same error again.
 func lasting(err error) bool {
 	for _, e := range []error{
 		ErrTopics, ErrGroup, ErrLogTruncated, ErrMemory, ErrAlienMemory, ErrNewerMetadata, ErrNewerState, idempotency.ErrNewerLedger, errOptions,

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// fetchPause is how long a partition is not read after its fetch failed. Brokers answer such a fetch at once (the topic was
-	// deleted, say), and the client asks again at once: thousands of requests a second.
+	// fetchPause is how long a partition is not read after its fetch failed. Brokers answer such a fetch at once (for
+	// example if the topic was deleted), and the client would ask again at once: thousands of requests a second.
 	fetchPause = time.Second
-	// fetchTold is how often a partition whose fetches fail is logged.
+	// fetchTold is how often the failing fetches of a partition are logged.
 	fetchTold = time.Minute
 )
 

@@ -14,20 +14,20 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Where a record cannot be kept as it is, in a tier or in the DLQ, a pointer to it is kept in the DLQ: where the original
-// lies, how large it is, its hash and its first bytes. So the flow goes on, whatever the brokers take.
+// If a record does not fit into a tier or the DLQ, the DLQ gets a pointer to it: its position, size, hash and first
+// bytes. So the flow goes on, whatever the brokers accept.
 
-// headersReserve is more than an output's control headers take: they are written after the output is checked. Of a topic that takes little,
-// smallShare of its limit is kept for them, and the broker decides about what is left.
+// headersReserve is more than an output's control headers need; they are written after the output is checked. Of a topic
+// with a small limit, smallShare of the limit is reserved for them, and the broker decides about the rest.
 const (
 	headersReserve = 2 << 10
 	smallShare     = 8
 )
 
-// keylessError is an output without a key for a topic that takes none.
+// keylessError is an output without a key for a topic that needs keys.
 type keylessError struct {
 	topic string
-	err   error // the broker's; nil when it was not asked
+	err   error // the broker's; nil if it was not asked
 }
 
 // Error says what the topic needs.
@@ -42,9 +42,9 @@ func (e *keylessError) Error() string {
 // Unwrap returns the broker's error.
 func (e *keylessError) Unwrap() error { return e.err }
 
-// Fits returns an error if the topics of outputs do not take them, as far as the cluster has told their limits. Its code is
-// output_too_large, or null_key for an output without a key to a compacted topic. A handler with effects of its own asks before it makes
-// them: the engine refuses an output that does not fit, and the record becomes a dead letter.
+// Fits returns an error if a topic does not accept its output, as far as the cluster has told the topic's limits. Its
+// code is output_too_large, or null_key for an output without a key to a compacted topic. A handler with effects of its
+// own calls Fits before them: the engine refuses an output that does not fit, and the record becomes a dead letter.
 func (r *Record) Fits(outputs ...*kgo.Record) error {
 	switch {
 	case r.engine != nil:
@@ -55,10 +55,10 @@ func (r *Record) Fits(outputs ...*kgo.Record) error {
 	return nil
 }
 
-// TopicLimits are what topics take, for who judges a record without an engine, such as a dry run.
+// TopicLimits are the limits of topics, for callers that judge a record without an engine, such as a dry run.
 type TopicLimits struct{ limits *kafka.Limits }
 
-// ReadLimits asks the cluster what topics take. It is an error when it does not tell of one.
+// ReadLimits asks the cluster for the limits of topics. It returns an error if one of them is unknown.
 func ReadLimits(ctx context.Context, client *kgo.Client, topics ...string) (*TopicLimits, error) {
 	told, err := kafka.ReadLimits(ctx, kadm.NewClient(client), topics)
 	if err != nil {
@@ -72,7 +72,7 @@ func ReadLimits(ctx context.Context, client *kgo.Client, topics ...string) (*Top
 	return &TopicLimits{kafka.NewLimits(told, topics)}, nil
 }
 
-// fits returns an error if the topics of outputs do not take them.
+// fits returns an error if a topic does not accept its output.
 func fits(limits *kafka.Limits, outputs []*kgo.Record) error {
 	for _, out := range outputs {
 		if compacted, _ := limits.Compacts(out.Topic); compacted && out.Key == nil {
@@ -87,7 +87,7 @@ func fits(limits *kafka.Limits, outputs []*kgo.Record) error {
 	return nil
 }
 
-// sizeError says why a record is too large for an attempt.
+// sizeError is the reason why a record is too large for an attempt.
 type sizeError struct{ why string }
 
 func (e *sizeError) Error() string {
@@ -96,7 +96,7 @@ func (e *sizeError) Error() string {
 func (e *sizeError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
 func (e *sizeError) FailureStage() classify.Stage { return classify.StageGate }
 
-// batchError says that the batch in which a record came cannot be read.
+// batchError means that the batch of a record cannot be read.
 type batchError struct{ err error }
 
 func (e *batchError) Error() string {
@@ -106,7 +106,7 @@ func (e *batchError) Unwrap() error                { return e.err }
 func (e *batchError) FailureCode() classify.Code   { return classify.CodeBatchUnreadable }
 func (e *batchError) FailureStage() classify.Stage { return classify.StageDecode }
 
-// noTierError says that a record that has to wait fits no tier.
+// noTierError means that a record that has to wait fits into no tier.
 type noTierError struct{ topic string }
 
 func (e *noTierError) Error() string {
@@ -116,7 +116,7 @@ func (e *noTierError) Error() string {
 func (e *noTierError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
 func (e *noTierError) FailureStage() classify.Stage { return classify.StageProduce }
 
-// holds says whether a topic takes the task's record with any control headers.
+// holds reports whether a topic accepts the task's record with any control headers.
 func (e *Engine) holds(topic string, t *task) bool {
 	if t.pointer != nil || t.pointerOnly {
 		return false
@@ -126,7 +126,8 @@ func (e *Engine) holds(topic string, t *task) bool {
 	return !told || t.weight+header.MaxBytes <= limit || limits.Compressor().Fits(t.raw, limit-header.MaxBytes)
 }
 
-// orDeadLetter changes a decision that would put a record where it does not fit: it becomes a dead letter at once.
+// orDeadLetter replaces a decision for a topic into which the record does not fit: the record becomes a dead letter at
+// once.
 func (e *Engine) orDeadLetter(t *task, d policy.Decision) policy.Decision {
 	if d.Outcome == policy.OutcomeRetried && !e.holds(e.cfg.Retries.Tiers[d.Tier].Topic, t) {
 		return policy.Decision{Outcome: policy.OutcomeDeadLettered, Reason: policy.ReasonFitsNoTier}
@@ -134,7 +135,7 @@ func (e *Engine) orDeadLetter(t *task, d policy.Decision) policy.Decision {
 	return d
 }
 
-// deadLetter gives the DLQ's record: the original where it fits, and else a pointer to it.
+// deadLetter returns the DLQ's record: the original if it fits, otherwise a pointer to it.
 func (e *Engine) deadLetter(t *task, control header.Control, own *header.Buffer) *kgo.Record {
 	if e.holds(e.cfg.DLQ, t) {
 		return keep(t, e.cfg.DLQ, control, own)
@@ -155,7 +156,7 @@ func (e *Engine) deadLetter(t *task, control header.Control, own *header.Buffer)
 	return kept
 }
 
-// What a pointer record keeps of the original beside the pointer: a key and headers that fit any topic.
+// What a pointer record keeps of the original beside the pointer: a key and headers that fit into any topic.
 const (
 	pointerKey     = 64 << 10
 	pointerHeaders = 64 << 10

@@ -10,12 +10,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// ErrGroup is wrapped when the consumer group is that of another pipeline: its leader gives partitions of its own source alone, so this
-// engine would get nothing, and say nothing.
+// ErrGroup is wrapped when the consumer group belongs to another pipeline. Its leader assigns partitions of its own
+// source only, so this engine would silently get nothing.
 var ErrGroup = errors.New("the consumer group belongs to another pipeline")
 
-// checkGroup looks for members of the group that do not consume the engine's source. It refuses to join them; an engine that was in the group
-// before them goes on, and says so. A group that cannot be described is joined: what is wrong then is said by the coordinator.
+// checkGroup looks for group members that do not consume the engine's source. It refuses to join them; an engine that
+// was in the group before them goes on and logs it. A group that cannot be described is joined: the coordinator then
+// reports what is wrong.
 func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 	described, err := adm.DescribeGroups(ctx, e.cfg.Group)
 	if err != nil {
@@ -34,8 +35,8 @@ func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 	return err
 }
 
-// foreignMembers names the members of a group that do not consume a source, and what they consume. The engine's own instance, of a time
-// before its source was renamed, is none, nor is a member of which the coordinator tells nothing, as during a rebalance. It is pure.
+// foreignMembers returns the group members that do not consume a source, and what they consume. It skips the engine's
+// own instance from before a rename of its source, and members without known topics, as during a rebalance. It is pure.
 func foreignMembers(group []groupMember, source, instance string) (foreign []string) {
 	for _, m := range group {
 		if m.name == instance || len(m.topics) == 0 || slices.Contains(m.topics, source) {
@@ -49,7 +50,7 @@ func foreignMembers(group []groupMember, source, instance string) (foreign []str
 // groupMember is a member of the group, as its coordinator describes it.
 type groupMember struct {
 	name, host string
-	topics     []string // that it wants; none when the coordinator does not tell
+	topics     []string // subscribed topics; none if the coordinator does not tell
 }
 
 func groupMembers(group kadm.DescribedGroup) (members []groupMember) {
@@ -63,8 +64,8 @@ func groupMembers(group kadm.DescribedGroup) (members []groupMember) {
 	return members
 }
 
-// unassigned looks who else is in the group when this instance has got nothing: it may have joined in the middle of a rebalance, in which the
-// coordinator does not tell.
+// unassigned checks the group's other members when this instance has no partitions. It may have joined during a
+// rebalance, in which the coordinator does not tell.
 func (s *session) unassigned(ctx context.Context) {
 	s.mu.Lock()
 	nothing := s.told && len(s.assigned) == 0

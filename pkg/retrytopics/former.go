@@ -14,18 +14,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// A former tier is a topic that has the name of a tier and is not in the present list: it was in an earlier one, or another
-// instance has a later one during a rolling deploy. Every instance consumes it: what waits there runs at its due time, and what
-// has to wait again goes to a present tier. Nothing is written to it, so it runs empty; nobody deletes it but an operator.
+// A former tier is a topic that is named like a tier but not configured: an earlier configuration had it, or another
+// instance has a later configuration during a rolling deploy. Every instance consumes it. Its records run at their due
+// times, and those that must wait again go to a configured tier. Nothing is written to it, so it runs empty; only an
+// operator deletes it.
 
-// FormerTier is a topic that has the name of a tier of the pipeline and is not one of its present tiers.
+// FormerTier is a topic that is named like a tier of the pipeline but is not configured.
 type FormerTier struct {
 	policy.Tier
 	Partitions int
 	ID         [16]byte
 }
 
-// TierDelay is the inverse of TierTopic: the delay of the tier that a topic is named for. ok is false for a topic that is not
+// TierDelay is the inverse of TierTopic: it returns the delay in a topic's name. ok is false for a topic that is not
 // named like a tier with this prefix.
 func TierDelay(prefix, topic string) (delay time.Duration, ok bool) {
 	suffix, named := strings.CutPrefix(topic, prefix)
@@ -36,8 +37,8 @@ func TierDelay(prefix, topic string) (delay time.Duration, ok bool) {
 	return delay, err == nil && delay > 0
 }
 
-// FormerTiers lists the topics of the cluster that are named like a tier with this prefix and are none of the known ones, by
-// delay. What the client must not describe is not there. Topics must be all of the cluster.
+// FormerTiers lists the cluster's topics that are named like a tier with this prefix and are not in known, by delay.
+// Topics that the client must not describe are missing. topics must be all topics of the cluster.
 func FormerTiers(prefix string, known []string, topics kadm.TopicDetails) []FormerTier {
 	var former []FormerTier
 	for name, d := range topics {
@@ -52,7 +53,7 @@ func FormerTiers(prefix string, known []string, topics kadm.TopicDetails) []Form
 
 // discover asks the cluster for former tiers.
 func (e *Engine) discover(ctx context.Context, adm *kadm.Client) ([]FormerTier, error) {
-	topics, err := adm.ListTopics(kadm.WithAuthorizedOps(ctx)) // past the client's cache
+	topics, err := adm.ListTopics(kadm.WithAuthorizedOps(ctx)) // bypasses the client's cache
 	if err != nil {
 		return nil, fmt.Errorf("list topics: %w", err)
 	}
@@ -61,7 +62,7 @@ func (e *Engine) discover(ctx context.Context, adm *kadm.Client) ([]FormerTier, 
 	return FormerTiers(e.cfg.Retries.TierPrefix, known, topics), nil
 }
 
-// tier gives a tier by its number in tiers.
+// tier returns a tier by its index in tiers.
 func (e *Engine) tier(i int) policy.Tier {
 	if i < len(e.cfg.Retries.Tiers) {
 		return e.cfg.Retries.Tiers[i]
@@ -69,7 +70,7 @@ func (e *Engine) tier(i int) policy.Tier {
 	return e.formerTiers()[i-len(e.cfg.Retries.Tiers)].Tier
 }
 
-// inspectFormer adds the former tiers to a layout, and what is wrong with them to the faults.
+// inspectFormer adds the former tiers to a layout, and their faults to faults.
 func (e *Engine) inspectFormer(ctx context.Context, adm *kadm.Client, l *layout, faults *[]string) (err error) {
 	if l.former, err = e.discover(ctx, adm); err != nil {
 		return err
@@ -85,7 +86,7 @@ func (e *Engine) inspectFormer(ctx context.Context, adm *kadm.Client, l *layout,
 	return err
 }
 
-// formerTiers gives the former tiers of the latest session.
+// formerTiers returns the former tiers of the latest session.
 func (e *Engine) formerTiers() []FormerTier {
 	if known := e.former.Load(); known != nil {
 		return *known
@@ -102,7 +103,7 @@ func (e *Engine) consumed() []string {
 	return names
 }
 
-// tiers lists the present tiers, then the former ones. A record is only ever written to a present one.
+// tiers lists the configured tiers, then the former ones. Records are only written to configured tiers.
 func (e *Engine) tiers() []policy.Tier {
 	all := slices.Clone(e.cfg.Retries.Tiers)
 	for _, f := range e.formerTiers() {
@@ -111,10 +112,11 @@ func (e *Engine) tiers() []policy.Tier {
 	return all
 }
 
-// errTiersChanged ends a session whose former tiers are not those of the cluster any more.
+// errTiersChanged ends a session whose former tiers differ from the cluster's.
 var errTiersChanged = errors.New("the tier topics on the cluster have changed")
 
-// rediscover ends the session when former tiers have appeared or gone since it began: the next one consumes what is there now.
+// rediscover ends the session if former tiers have appeared or gone since it began. The next session consumes the
+// current ones.
 func (e *Engine) rediscover(ctx context.Context, adm *kadm.Client) (changed bool, err error) {
 	found, err := e.discover(ctx, adm)
 	if err != nil {
@@ -138,8 +140,8 @@ func listTiers(former []FormerTier) string {
 	return strings.Join(names, " ")
 }
 
-// excess refuses a former tier with more partitions than the source, as long as a record of this pipeline waits in one of those beyond the
-// source's: nobody would consume it. Records that name another pipeline are left to it.
+// excess refuses a former tier with more partitions than the source while a record of this pipeline waits in a partition
+// beyond the source's: nobody would consume it. Records of other pipelines are ignored.
 func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTier, partitions int) (faults []string, err error) {
 	for _, f := range former {
 		if f.Partitions <= partitions {
@@ -158,11 +160,11 @@ func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTi
 	return faults, nil
 }
 
-// mostLookedAt bounds the records of a partition that are looked at for one of this pipeline.
+// mostLookedAt bounds the records of a partition that are searched for one of this pipeline.
 const mostLookedAt = 1000
 
-// waitsBeyond reports whether a record that the group has not finished waits in a partition of a topic from a number on, and does not name
-// another pipeline. A topic in which the group has committed nothing is another pipeline's, as far as is known.
+// waitsBeyond reports whether an unfinished record that names no other pipeline waits in a partition with number from or
+// higher. A topic without commits of the group is taken for another pipeline's.
 func (e *Engine) waitsBeyond(ctx context.Context, adm *kadm.Client, topic string, from int) (waits bool, err error) {
 	committed, err := e.commits(ctx, adm)
 	if err != nil || len(committed[topic]) == 0 {

@@ -7,22 +7,23 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// HashChain adds records to transactions that depend on those before them in the same partition, such as the links of a chain of
-// hashes: Journal cannot, since attempts end side by side and some transactions are aborted. A partition has one owner at a
-// time, and the head lies in the transaction that moves it; so the hash chain has no gap and no fork, no matter who crashes. It needs
+// HashChain adds records to transactions that depend on earlier ones of the same partition, such as the links of a hash
+// chain. A Journal cannot: attempts end concurrently, and some transactions abort. A partition has one owner at a time,
+// and each transaction contains the head that it moves, so the chain has no gap and no fork, whatever crashes. It needs
 // ExactlyOnce.
 type HashChain struct {
-	// HeadTopic is compacted and has the partitions of the source; it keeps the head of each partition. Empty: there is no hash chain.
+	// HeadTopic is compacted, has the partitions of the source, and keeps the head of each. Empty: there is no hash
+	// chain.
 	HeadTopic string
-	// Extend gives the records that a transaction adds for one partition, and the new head. It is given the head as of the last
-	// committed transaction, nil at the beginning, and the partition's events in the order in which they ended. It is called
-	// from one goroutine, and again for the same events when a transaction was aborted. An unchanged head adds nothing.
+	// Extend returns the records that a transaction adds for one partition, and the new head. head is that of the last
+	// committed transaction, nil at first; events are the partition's events in the order in which they ended. It is
+	// called from one goroutine, and again for the same events after an abort. An unchanged head adds nothing.
 	Extend func(partition int32, head []byte, events []*Event) (records []*kgo.Record, next []byte, err error)
 }
 
 func (t HashChain) on() bool { return t.HeadTopic != "" }
 
-// headKey is the key of a head; there is one in each partition.
+// headKey is the key of a head; each partition has one.
 const headKey = "head"
 
 func (t HashChain) faults(d Delivery) []error {
@@ -36,7 +37,8 @@ func (t HashChain) faults(d Delivery) []error {
 	return faults
 }
 
-// extend gives the records that a batch adds to the hash chains of its partitions, and notes the new heads in the batch.
+// extend returns the records that a batch adds to the hash chains of its partitions, and stores the new heads in the
+// batch.
 func (t HashChain) extend(st *staged) ([]*kgo.Record, error) {
 	if !t.on() {
 		return nil, nil

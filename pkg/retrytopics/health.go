@@ -7,51 +7,51 @@ import (
 	"time"
 )
 
-// commitHealth follows what keeps an engine from committing: transactions that are aborted one after another, and sessions that
-// end. It outlives the sessions. Safe for concurrent use.
+// commitHealth tracks what prevents an engine from committing: consecutive aborted transactions, and sessions that end.
+// It outlives the sessions. Safe for concurrent use.
 type commitHealth struct {
 	mu      sync.Mutex
 	first   time.Duration // the wait after the first aborted transaction; 0: none
-	aborts  int           // in a row
-	alone   int           // since the last commit, of which every record was taken
+	aborts  int           // consecutive
+	alone   int           // aborts since the last commit for which every record was acknowledged
 	since   time.Time
-	next    time.Time // not before this is the next transaction tried
+	next    time.Time // earliest time of the next transaction
 	told    time.Time
 	reason  error
-	ended   bool // it was a session that ended last, and no transaction that was aborted
+	ended   bool // the last failure ended a session and was not an aborted transaction
 	healthy bool // something was committed since the engine began to run
 }
 
-// Blocked says why an engine does not commit, and since when. Its zero value is that of an engine that does.
+// Blocked says why an engine does not commit, and since when. The zero value means that it does.
 type Blocked struct {
 	Reason string
 	Since  time.Time
 }
 
 const (
-	blockedFrom = 3 // aborted transactions in a row, from which on nothing new is begun
-	freshEvery  = 5 // so many of them, and a new session may know better: of a topic that was created again, say
+	blockedFrom = 3 // consecutive aborted transactions after which no new attempt begins
+	freshEvery  = 5 // after so many of them a new session may know better, for example of a re-created topic
 	firstWait   = 250 * time.Millisecond
 	longestWait = 30 * time.Second
 	tellEvery   = time.Minute
 )
 
-// afterAborts gives how long to wait after the nth aborted transaction in a row, whether the engine is blocked from then
-// on, and whether a new session should try. The wait doubles from first on. It is pure.
+// afterAborts returns the wait after the nth consecutive aborted transaction, whether the engine is blocked from then
+// on, and whether to try a new session. The wait starts at first and doubles. It is pure.
 func afterAborts(n int, first time.Duration) (wait time.Duration, blocked, fresh bool) {
 	wait = first << min(n-1, 10)
 	return min(wait, longestWait), n >= blockedFrom, n%freshEvery == 0
 }
 
-// failed notes an aborted transaction and says whether a new session should try.
+// failed records an aborted transaction and reports whether to try a new session.
 func (t *commitHealth) failed(log *slog.Logger, err error) (fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.note(log, err, false)
 }
 
-// unexplained notes an aborted transaction of which all records were taken, and says whether it counts as failed. One is what a
-// rebalance does, and the next is committed. In a row they are a loop.
+// unexplained records an aborted transaction of which every record was acknowledged, and reports whether it counts as
+// failed. A rebalance causes one, and the next transaction commits. Several in a row are a loop.
 func (t *commitHealth) unexplained() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +59,7 @@ func (t *commitHealth) unexplained() bool {
 	return t.alone > 1
 }
 
-// refused notes a session that ended for a missing permission.
+// refused records a session that ended because a permission is missing.
 func (t *commitHealth) refused(log *slog.Logger, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (t *commitHealth) note(log *slog.Logger, err error, ended bool) (fresh bool
 	return fresh
 }
 
-// passed notes a committed transaction.
+// passed records a committed transaction.
 func (t *commitHealth) passed(log *slog.Logger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,21 +95,21 @@ func (t *commitHealth) passed(log *slog.Logger) {
 	t.aborts, t.reason, t.next, t.told = 0, nil, time.Time{}, time.Time{}
 }
 
-// sessionEnded says whether the trouble at hand is a session that ended for a missing permission.
+// sessionEnded reports whether the last failure was a session that ended because a permission is missing.
 func (t *commitHealth) sessionEnded() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.aborts > 0 && t.ended
 }
 
-// begin forgets what an earlier run met.
+// begin forgets the failures of an earlier run.
 func (t *commitHealth) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.aborts, t.alone, t.reason, t.next, t.told, t.healthy = 0, 0, nil, time.Time{}, time.Time{}, false
 }
 
-// waits gives how long the next transaction must wait.
+// waits returns how long the next transaction must wait.
 func (t *commitHealth) waits() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +119,7 @@ func (t *commitHealth) waits() time.Duration {
 	return max(time.Until(t.next), 0)
 }
 
-// blocked gives why nothing is committed, once that is more than an accident.
+// blocked returns why nothing is committed, once it is more than an accident.
 func (t *commitHealth) blocked() (b Blocked, yes bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,13 +129,13 @@ func (t *commitHealth) blocked() (b Blocked, yes bool) {
 	return Blocked{t.reason.Error(), t.since}, true
 }
 
-// wasHealthy says whether something was committed since the engine began to run.
+// wasHealthy reports whether something was committed since the engine began to run.
 func (t *commitHealth) wasHealthy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.healthy
 }
 
-// Blocked says why the engine does not commit at the moment: a permission that was taken away, a topic that refuses what the
-// engine writes. It begins no attempt then, and tries again by itself.
+// Blocked reports why the engine does not commit at the moment: a permission that was taken away, or a topic that
+// refuses the engine's records. The engine then begins no attempt and tries again by itself.
 func (e *Engine) Blocked() (b Blocked, yes bool) { return e.health.blocked() }

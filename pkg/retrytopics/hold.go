@@ -8,19 +8,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// UnavailableError says that something a record needs is down, and everybody knows: a circuit breaker is open. It is not the
-// record's failure, so it spends no attempt and never leads to the DLQ. The engine keeps the record, and all that meet the
-// same error, in memory; at RetryAt it lets one of them try, and the others follow once that one got through. Meanwhile
-// the instance takes no more from Kafka than it can hold. A record that fails although others got through since it began to wait
-// has failed by itself: that counts as an attempt (see Asked and docs/decisions/0006).
+// UnavailableError is a handler's error for a dependency that is known to be down, because its circuit breaker is open.
+// It is not the record's failure: it spends no attempt and never leads to the DLQ. The engine keeps all records with
+// this error in memory. At RetryAt one of them probes, and the others follow once it got through. Meanwhile the instance
+// fetches no more from Kafka than it can hold. A record that fails although others got through while it waited has
+// failed by itself: that counts as an attempt (see Asked and docs/decisions/0006).
 type UnavailableError struct {
 	Dependency string    // what is down; records are held and probed per dependency
 	RetryAt    time.Time // when one record may probe
 	Err        error     // optional cause
-	Asked      bool      // the dependency was asked for this very record, and Err is what it failed of
+	Asked      bool      // the dependency was asked for this very record, and Err is its answer
 }
 
-// Error says what is held back and until when nothing is tried.
+// Error names the dependency and the time of the next probe.
 func (e *UnavailableError) Error() string {
 	text := fmt.Sprintf("%s is held back: nothing is tried until %s", e.Dependency, header.FormatTime(e.RetryAt))
 	if e.Err != nil {
@@ -29,27 +29,27 @@ func (e *UnavailableError) Error() string {
 	return text
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// hold is what waits for one dependency.
+// hold has the tasks that wait for one dependency.
 type hold struct {
 	until   time.Time
-	fresh   []*task // have never failed, the oldest first
-	failed  []*task // have, longest ago first
+	fresh   []*task // never failed, the oldest first
+	failed  []*task // failed, longest ago first
 	probing *task
-	newest  bool // of the fresh ones probes next
+	newest  bool // the newest of fresh probes next
 }
 
-// since is from when on a task waits for a dependency, counted in those that got through.
+// since is the moment a task began to wait for a dependency, as the number of probes that had got through.
 type since struct {
 	dependency string
 	passes     int64
-	asked      bool // in vain
+	asked      bool // without success
 }
 
-// turn takes the task that probes next. Those that have never failed come first, the oldest and the newest in turn: behind many bad
-// records, and before many, a good one is soon asked for. The mutex is held.
+// turn takes the task that probes next. Tasks that never failed come first, alternately the oldest and the newest: so a
+// good record probes soon, both behind many bad ones and before them. The mutex is held.
 func (h *hold) turn() (t *task) {
 	switch {
 	case len(h.fresh) == 0:
@@ -67,7 +67,7 @@ func (h *hold) turn() (t *task) {
 
 func (h *hold) waiting() int { return len(h.fresh) + len(h.failed) }
 
-// hold keeps a task that met an UnavailableError. Its key stays taken, so that order holds.
+// hold keeps a task that met an UnavailableError. It keeps its key, so order holds.
 func (s *scheduler) hold(t *task, e *UnavailableError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,8 @@ func (h *hold) later(at time.Time) {
 	}
 }
 
-// counts says whether the failure of a task is its own, not that of the dependency: others got through since it began to wait.
+// counts reports whether a task's failure is its own and not the dependency's: other records got through since it began
+// to wait.
 func (s *scheduler) counts(t *task, e *UnavailableError) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +108,8 @@ func (s *scheduler) counts(t *task, e *UnavailableError) bool {
 	return e.Asked && e.Err != nil && w != nil && w.dependency == e.Dependency && s.passes[e.Dependency] > w.passes
 }
 
-// probed notes that a task has come back. If it was the probe of a dependency and did not meet its UnavailableError again, what
-// is held for it is set free. The mutex is held.
+// probed handles the return of a task. If it was the probe of a dependency and did not meet its UnavailableError again,
+// the tasks that wait for the dependency are released. The mutex is held.
 func (s *scheduler) probed(t *task, again *UnavailableError) {
 	for name, h := range s.holds {
 		if h.probing != t {
@@ -146,7 +147,7 @@ func (s *scheduler) probe(now time.Time) {
 	}
 }
 
-// nextProbe gives the earliest time at which a dependency may be probed. The mutex is held.
+// nextProbe returns the earliest time at which a dependency may be probed. The mutex is held.
 func (s *scheduler) nextProbe() (at time.Time, ok bool) {
 	for _, h := range s.holds {
 		if h.probing == nil && (!ok || h.until.Before(at)) {
@@ -156,7 +157,7 @@ func (s *scheduler) nextProbe() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// dropHeld forgets held tasks of partitions that are gone. The mutex is held.
+// dropHeld drops the held tasks of revoked partitions. The mutex is held.
 func (s *scheduler) dropHeld(dead func(*task) bool) {
 	for name, h := range s.holds {
 		h.fresh, h.failed = slices.DeleteFunc(h.fresh, dead), slices.DeleteFunc(h.failed, dead)

@@ -12,9 +12,9 @@ import (
 // intervals are the periods of an engine's background work and of its group. Tests shorten them.
 type intervals struct {
 	look    time.Duration // between two reads of the partitions' start and end offsets
-	purge   time.Duration // between two purges of the tiers, and between two searches for former tiers
+	purge   time.Duration // between two purges of the retry topics, and between two searches for former ones
 	restart time.Duration // before the second session; it doubles up to restartMax
-	rejoin  time.Duration // that the group waits for a member in a rebalance
+	rejoin  time.Duration // how long the group waits for a member in a rebalance
 }
 
 // productionIntervals returns the periods outside of tests.
@@ -22,8 +22,9 @@ func productionIntervals() intervals {
 	return intervals{look: 2 * time.Second, purge: 30 * time.Second, restart: restartMin, rejoin: rebalanceTimeout}
 }
 
-// housekeep learns where the partitions start and end, for gaps and the lag, purges the tiers of what is finished, and looks for tiers that another
-// instance has made, until the context ends. A failure here harms no record; it is logged and tried again.
+// housekeep works until the context ends: it reads the start and end offsets of the partitions, for gaps and the lag,
+// purges finished records from the retry topics, and looks for retry topics that another instance created. A failure
+// harms no record; it is logged, and the work is tried again.
 func (s *session) housekeep(ctx context.Context) {
 	purged := time.Now()
 	var paced claims
@@ -49,7 +50,7 @@ func (s *session) housekeep(ctx context.Context) {
 	}
 }
 
-// look reads where the partitions start, and their last stable offsets.
+// look reads the partitions' start offsets and last stable offsets.
 func (s *session) look(ctx context.Context) error {
 	ends, err := s.adm.ListCommittedOffsets(ctx, s.e.consumed()...)
 	if err != nil {
@@ -72,8 +73,9 @@ func (s *session) look(ctx context.Context) error {
 	return nil
 }
 
-// purge deletes from the tiers what lies before the committed position. Tiers have no retention by time: a stopped
-// consumer must not lose what waits. A tier that another pipeline writes to is not purged: its records may still wait.
+// purge deletes the records before the committed position from the retry topics. Retry topics have no retention by time:
+// a stopped consumer must not lose what waits. A topic that another pipeline writes to is not purged: its records may
+// still wait.
 func (s *session) purge(ctx context.Context) error {
 	before := kadm.Offsets{}
 	s.mu.Lock()

@@ -8,25 +8,26 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrNewerMetadata is wrapped when the metadata of a commit was written by a newer version of this library. Reading on
-// would do finished records again, so the partition is refused.
+// ErrNewerMetadata is wrapped when a newer version of this library wrote the metadata of a commit. The partition is
+// refused: reading on would process finished records again.
 var ErrNewerMetadata = offsets.ErrNewerMetadata
 
-// What follows reads what the engine writes, for programs that look at a pipeline from outside. It is pure.
+// The following functions parse what the engine writes, for programs that inspect a pipeline from outside. They are
+// pure.
 
 // Run is a run of offsets, both ends included.
 type Run struct{ First, Last int64 }
 
-// Commit is what a group's commit of one partition says.
+// Commit is a group's parsed commit of one partition.
 type Commit struct {
 	Offset     int64 // everything before it is finished
 	Ahead      []Run // what is finished beyond it, ascending
 	Generation int   // of the source topic; 0 in the first one
-	First      int   // the first generation in which the source topic was the one that it is now
+	First      int   // the first generation with the current source topic
 }
 
-// ParseCommit reads a commit and its metadata. Metadata of other software counts as empty. The error wraps ErrNewerMetadata when a
-// newer version has written it.
+// ParseCommit parses a commit and its metadata. Metadata of other software counts as empty. The error wraps
+// ErrNewerMetadata if a newer version wrote it.
 func ParseCommit(offset int64, metadata string) (Commit, error) {
 	text, g, _ := offsets.Unseal(metadata)
 	spans, err := offsets.DecodeFinished(offset, text)
@@ -40,7 +41,7 @@ func ParseCommit(offset int64, metadata string) (Commit, error) {
 	return c, nil
 }
 
-// Finished says whether the group has finished the record at an offset.
+// Finished reports whether the group has finished the record at an offset.
 func (c Commit) Finished(offset int64) bool {
 	if offset < c.Offset {
 		return true
@@ -57,21 +58,21 @@ func (c Commit) Finished(offset int64) bool {
 	return found
 }
 
-// Checkpoint is what a partition's memory says of where it stands: see the state topic in docs/changes.md.
+// Checkpoint is a partition's parsed checkpoint: see the state topic in docs/changes.md.
 type Checkpoint struct {
 	Group, Source string
-	Generation    int                    // how often a re-created source topic, or a lost memory, was adopted
-	First         int                    // the first generation in which the source topic was the one that it is now
+	Generation    int                    // how often a re-created source topic or a lost memory was adopted
+	First         int                    // the first generation with the current source topic
 	Positions     map[string]TopicCommit // by topic
 }
 
-// TopicCommit is where the group stands in one topic.
+// TopicCommit is the position of the group in one topic.
 type TopicCommit struct {
-	ID     [16]byte // Kafka's id of the topic; zero when it was not known
+	ID     [16]byte // Kafka's ID of the topic; zero if it was unknown
 	Commit Commit   // Offset -1: nothing is finished
 }
 
-// ParseCheckpoint reads a record of the state topic. ok is false for a record that is no checkpoint.
+// ParseCheckpoint parses a record of the state topic. ok is false for a record that is no checkpoint.
 func ParseCheckpoint(r *kgo.Record) (cp Checkpoint, ok bool, err error) {
 	if string(r.Key) != checkpointKey || r.Value == nil {
 		return Checkpoint{}, false, nil
@@ -91,9 +92,9 @@ func ParseCheckpoint(r *kgo.Record) (cp Checkpoint, ok bool, err error) {
 	return cp, true, nil
 }
 
-// Believed gives what an engine believes of the control headers of a record of the source topic: those of a replay that is proven, and
-// of any other record nothing. generation is that of the source topic now. doubt is nil where nothing was claimed in vain; headers that
-// cannot be read are an error.
+// Believed returns the control headers that an engine believes of a source record: all of a proven replay, none of any
+// other record. generation is the current one of the source topic. doubt is nil if nothing was claimed without proof;
+// malformed headers are an error.
 func Believed(raw *kgo.Record, generation int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError, err error) {
 	said, err := header.ParseControl(raw.Headers)
 	if err != nil {

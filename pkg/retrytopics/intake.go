@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// accept takes the records of a poll into their partitions and hands them to the scheduler.
+// accept adds the records of a poll to their partitions and hands them to the scheduler.
 func (s *session) accept(fetches kgo.Fetches) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -21,7 +21,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 		}
 		l := s.partitions[topicPartition{p.Topic, p.Partition}]
 		if l == nil {
-			return // given to another member; the client has not heard of it yet
+			return // assigned to another member; the client does not know it yet
 		}
 		l.end = max(l.end, p.LastStableOffset)
 		s.arrive(l, &p.FetchPartition)
@@ -49,10 +49,10 @@ func (s *session) accept(fetches kgo.Fetches) error {
 	return nil
 }
 
-// maxSkew is by how much the clock that stamped a record may be ahead of ours before it is counted.
+// maxSkew is how far the clock that stamped a record may be ahead of ours before the record is counted.
 const maxSkew = time.Second
 
-// accepted notes one record. ok is false when it is a transaction's marker.
+// accepted adds one record. ok is false for a transaction marker.
 func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetched, ok bool) {
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
@@ -82,7 +82,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetche
 	if l.tier == sourceTier && refused == nil && !known {
 		return t, true
 	}
-	t.task = s.e.newTask(&task{}, t, now) // of its own: the partition's slab is the scheduler's
+	t.task = s.e.newTask(&task{}, t, now) // not from the partition's slab, which belongs to the scheduler
 	if known {
 		t.task.made = &before
 	}
@@ -93,7 +93,7 @@ func (s *session) accepted(l *partition, r *kgo.Record, now time.Time) (t fetche
 	return t, true
 }
 
-// detach copies the bytes of a record that may wait: as the client gives them, they keep the broker's whole answer in
+// detach copies the bytes of a record that may wait. The client's bytes would keep the broker's whole response in
 // memory, megabytes of other partitions' records.
 func detach(r *kgo.Record) {
 	n := len(r.Key) + len(r.Value)
@@ -115,11 +115,11 @@ func detach(r *kgo.Record) {
 	}
 }
 
-// room gives how many records a poll may take: what the partitions of the source that are not paused may still hold together, and,
-// where all of them are paused, those of the tiers. It is 0 when that is hardly worth a poll of the source.
+// room returns how many records a poll may take: what the source partitions that are not paused may still hold together
+// or, if all are paused, what the retry partitions may. It returns 0 if that is hardly worth a poll of the source.
 //
-// It bounds a stream that flows without pausing anything. A pause throws away what the client has fetched, and a resumed
-// partition waits for the fetch in flight, a quarter of a second at worst.
+// room bounds a flowing stream without pausing anything. A pause discards what the client has fetched, and a resumed
+// partition waits for the fetch in flight, at worst a quarter of a second.
 func (s *session) room() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,8 @@ func (s *session) room() int {
 	return min(left.records, maxPoll)
 }
 
-// mayHold gives what the partitions of a kind that are not paused may hold together, and what of it is left. The mutex is held.
+// mayHold returns what the partitions of a kind that are not paused may hold together, and how much of it is left. The
+// mutex is held.
 func (s *session) mayHold(share limits, of func(*partition) bool) (all, left limits) {
 	for _, l := range s.partitions {
 		if of(l) && !l.paused {
@@ -146,12 +147,12 @@ func (s *session) mayHold(share limits, of func(*partition) bool) (all, left lim
 	return all, left
 }
 
-// patience is how long a session without room waits for results before it pauses what holds too much. Meanwhile nothing
-// is taken from the tiers either; what waits there is taken long before it is due.
+// patience is how long a session without room waits for results before it pauses the partitions that hold too much.
+// Meanwhile it fetches nothing from the retry topics either; their records are fetched long before they are due.
 const patience = 50 * time.Millisecond
 
-// awaitResults waits for results to commit, which make room. It is false when there are none for so long that handlers
-// must be slow, or wait themselves.
+// awaitResults waits for results to commit, which make room. It returns false if none come for so long that handlers
+// must be slow or waiting.
 func (s *session) awaitResults(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -163,8 +164,8 @@ func (s *session) awaitResults(ctx context.Context) bool {
 	}
 }
 
-// relieve pauses the partitions of the source that hold their share, so that tiers and other partitions go on, and gives what a
-// poll may take then.
+// relieve pauses the source partitions that hold their share, so that retry topics and other partitions go on, and
+// returns what a poll may take then.
 func (s *session) relieve() int {
 	s.mu.Lock()
 	s.balance(true)
@@ -172,8 +173,8 @@ func (s *session) relieve() int {
 	return max(s.room(), minPoll)
 }
 
-// balance resumes the partitions that have room again, and pauses those of the tiers that hold enough, of the source as well
-// if so asked. The mutex is held.
+// balance resumes the partitions that have room again, and pauses the retry partitions that hold enough; with source,
+// source partitions too. The mutex is held.
 func (s *session) balance(source bool) {
 	share, tier := limitsFor(&s.e.cfg, s.partitions)
 	pause, resume := map[string][]int32{}, map[string][]int32{}

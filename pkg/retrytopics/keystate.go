@@ -13,11 +13,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// stateFormat is the version of the state record's form. A record with another one is refused.
+// stateFormat is the version of the state record's format. A record with another one is refused.
 const stateFormat = 1
 
-// ErrNewerState is wrapped when a state record was written by a newer version of this library. Without it the order of
-// the key is not known, so the partition does not start.
+// ErrNewerState is wrapped when a newer version of this library wrote a state record. The order of its key is then
+// unknown, so the partition does not start.
 var ErrNewerState = errors.New("the state was written by a newer version; upgrade this instance")
 
 // stateJSON is the value of a record in the state topic.
@@ -37,7 +37,7 @@ type stateJSON struct {
 	Scale     Scale            `json:"scale,omitempty"` // of Applied
 }
 
-// encodeState gives the record that remembers a key's state: a tombstone when there is nothing to remember.
+// encodeState returns the state record of a key; it is a tombstone if there is nothing to remember.
 func encodeState(topic string, partition int32, k string, st keyorder.State, scale Scale) (*kgo.Record, error) {
 	r := &kgo.Record{Topic: topic, Partition: partition, Key: stateKeyOf(k)}
 	if st == (keyorder.State{}) {
@@ -59,7 +59,7 @@ func encodeState(topic string, partition int32, k string, st keyorder.State, sca
 	return r, nil
 }
 
-// decodeState reads the value of a state record, on the scale of the reader.
+// decodeState parses the value of a state record, on the reader's scale.
 func decodeState(value []byte, scale Scale) (keyorder.State, error) {
 	var w stateJSON
 	if err := json.Unmarshal(value, &w); err != nil {
@@ -89,17 +89,17 @@ func decodeState(value []byte, scale Scale) (keyorder.State, error) {
 	return st, nil
 }
 
-// Remembered is what a record of the state topic knows of the events of a key that took effect.
+// Remembered is what a record of the state topic tells about the effective events of a key.
 type Remembered struct {
 	Key    idempotency.KeyHash
 	Newest Latest
-	Known  bool // Newest is; else this record knows of nothing, or not any more
-	// Lasting says that it is a version's own record. Otherwise it is the state of a key of which a record waits or has died. A
-	// key can have both, and what is newer of them counts.
+	Known  bool // Newest is known; otherwise this record tells nothing, or no longer
+	// Lasting is true for a version record. Otherwise it is the state of a key of which a record waits or is a dead
+	// letter. A key can have both; the newer one counts.
 	Lasting bool
 }
 
-// ReadRemembered reads a record of the state topic, on a scale. ok is false when it is not about a key.
+// ReadRemembered parses a record of the state topic, on a scale. ok is false if it is not about a key.
 func ReadRemembered(key, value []byte, scale Scale) (m Remembered, ok bool, err error) {
 	if m.Key, m.Lasting = hashOfVersion(key); m.Lasting {
 		if m.Known = value != nil; m.Known {

@@ -15,17 +15,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// A batch that decompresses to more than the client's bound stops the client's fetches of its partition. It is read here,
-// record by record and only as far as there is room; then the client goes on behind it.
+// A batch that decompresses to more than the client's bound stops the client's fetches of its partition. The session
+// reads it here, record by record and only as far as there is room. Then the client goes on after it.
 
-// largeRead is the large batch that a partition stands before.
+// largeRead is a large batch at the position of a partition.
 type largeRead struct {
-	at     int64     // the next offset of the batch that is wanted
+	at     int64     // next wanted offset of the batch
 	next   int64     // where the client goes on
-	retry  time.Time // not before this is it fetched again
+	retry  time.Time // earliest time of the next fetch
 	reader *recordbatch.Reader
 	answer *kmsg.FetchResponseTopicPartition // nil until it is fetched
-	unread *recordbatch.Large                // offsets of which nothing is known, from at on; nil when there are none
+	unread *recordbatch.Large                // unreadable offsets, from at on; nil if there are none
 }
 
 // largeItem is one offset of a large batch: a record, or a pointer to one that is not read into memory, with the reason.
@@ -36,19 +36,19 @@ type largeItem struct {
 }
 
 const (
-	// largeStep bounds how much of large batches is read before the session looks after all else.
+	// largeStep bounds how much of large batches is read before the session does its other work.
 	largeStep = 4 << 20
-	// largeRetry is between two tries to fetch a large batch.
+	// largeRetry is the pause between two tries to fetch a large batch.
 	largeRetry = time.Second
-	// largeTimeout bounds the fetch of one.
+	// largeTimeout bounds the fetch of a large batch.
 	largeTimeout = 10 * time.Second
-	// largeWindow bounds what zstd keeps of one. RFC 8878 recommends that decoders take 8 MiB.
+	// largeWindow bounds the window of zstd. RFC 8878 recommends that decoders accept 8 MiB.
 	largeWindow = 32 << 20
-	// unreadStep is how many offsets of which nothing is known are taken at once.
+	// unreadStep is how many unreadable offsets are taken at once.
 	unreadStep = 1000
 )
 
-// beginLarge notes that the client has met a large batch.
+// beginLarge records that the client has met a large batch.
 func (s *session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge) {
 	if s.metLate(met) {
 		s.seek((*partition).nextOffset)
@@ -66,7 +66,8 @@ func (s *session) beginLarge(ctx context.Context, met *kgo.ErrDecompressTooLarge
 		"partition", met.Partition, "offset", met.Offset, "next_offset", met.NextOffset)
 }
 
-// metLate says whether a large batch is behind its partition already: the client met it again before it was told to go on.
+// metLate reports whether a partition is already past a large batch: the client met it again before it was told to go
+// on.
 func (s *session) metLate(met *kgo.ErrDecompressTooLarge) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +83,7 @@ func (l *partition) closeLarge() {
 	l.large = nil
 }
 
-// readLarge reads on in the large batches of partitions that have room.
+// readLarge continues the large batches of partitions that have room.
 func (s *session) readLarge(ctx context.Context) error {
 	for _, l := range s.largePartitions() {
 		if err := s.readOn(ctx, l); err != nil {
@@ -92,7 +93,7 @@ func (s *session) readLarge(ctx context.Context) error {
 	return nil
 }
 
-// largePartitions gives the partitions that stand before a large batch and have room.
+// largePartitions returns the partitions that are at a large batch and have room.
 func (s *session) largePartitions() (partitions []*partition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +106,7 @@ func (s *session) largePartitions() (partitions []*partition) {
 	return partitions
 }
 
-// limits gives what a partition may hold. The mutex is held.
+// limits returns what a partition may hold. The mutex is held.
 func (s *session) limits(l *partition) limits {
 	source, tier := limitsFor(&s.e.cfg, s.partitions)
 	if l.tier == sourceTier {
@@ -114,8 +115,8 @@ func (s *session) limits(l *partition) limits {
 	return tier
 }
 
-// readOn reads the records of one partition's large batch. Only this goroutine reads it; the callbacks of the group may take the
-// partition away meanwhile, but not while rebalances are blocked, as they are in a turn.
+// readOn reads the records of one partition's large batch. Only this goroutine reads it. The group's callbacks may
+// revoke the partition meanwhile, but not while rebalances are blocked, as they are in a turn.
 func (s *session) readOn(ctx context.Context, l *partition) error {
 	items, err := s.nextLarge(ctx, l)
 	switch {
@@ -133,7 +134,8 @@ func (s *session) readOn(ctx context.Context, l *partition) error {
 	return nil
 }
 
-// nextLarge gives what comes next in a large batch, about as much as a step may have. What was read before an error is given with it.
+// nextLarge returns the next items of a large batch, about as many as a step may have. It returns an error together with
+// what was read before it.
 func (s *session) nextLarge(ctx context.Context, l *partition) ([]largeItem, error) {
 	read := l.large
 	if read.unread != nil {
@@ -176,7 +178,7 @@ func (s *session) nextLarge(ctx context.Context, l *partition) ([]largeItem, err
 	return items, err
 }
 
-// refuse gives pointers to some of the offsets of which nothing is known.
+// refuse returns pointers to some of the unreadable offsets.
 func (read *largeRead) refuse() (items []largeItem) {
 	for range unreadStep {
 		if read.at > read.unread.Last {
@@ -189,7 +191,7 @@ func (read *largeRead) refuse() (items []largeItem) {
 	return items
 }
 
-// fetchLarge asks the partition's leader for one batch: a broker sends the first one whole, however little is asked for.
+// fetchLarge asks the partition's leader for one batch: a broker sends the first one whole, whatever the limit.
 func (s *session) fetchLarge(ctx context.Context, l *partition) error {
 	ctx, cancel := context.WithTimeout(ctx, largeTimeout)
 	defer cancel()
@@ -217,18 +219,18 @@ func (s *session) fetchLarge(ctx context.Context, l *partition) error {
 	return nil
 }
 
-// endLarge lets the client go on behind a large batch.
+// endLarge lets the client go on after a large batch.
 func (s *session) endLarge(l *partition) {
 	s.mu.Lock()
 	next := l.large.next
 	l.closeLarge()
-	l.window.Pass(next - 1) // compaction, or an aborted transaction, may have left nothing at its end
+	l.window.Pass(next - 1) // compaction or an aborted transaction may have left nothing at its end
 	s.lazy = true
 	s.mu.Unlock()
 	s.seek((*partition).nextOffset)
 }
 
-// acceptLarge takes records of a large batch into their partition and hands them to the scheduler.
+// acceptLarge adds records of a large batch to their partition and hands them to the scheduler.
 func (s *session) acceptLarge(l *partition, items []largeItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +238,7 @@ func (s *session) acceptLarge(l *partition, items []largeItem) {
 	var records []fetched
 	for _, it := range items {
 		if !l.window.Expects(it.record.Offset) {
-			continue // taken before the session began to read the batch again
+			continue // accepted before the session began to read the batch again
 		}
 		if t, ok := s.accepted(l, it.record, now); ok {
 			records = append(records, s.pointAt(t, it))
@@ -245,7 +247,7 @@ func (s *session) acceptLarge(l *partition, items []largeItem) {
 	s.sched.add(records)
 }
 
-// pointAt makes a task that fails of a record that was not read into memory.
+// pointAt makes a failing task for a record that was not read into memory.
 func (s *session) pointAt(t fetched, it largeItem) fetched {
 	if it.pointer == nil || t.raw == nil {
 		return t
@@ -272,7 +274,7 @@ func pointTo(found *recordbatch.Large) largeItem {
 	return largeItem{record: r, pointer: p, refused: &sizeError{why: found.Why}}
 }
 
-// pointToUnread makes the pointer to an offset of which nothing is known.
+// pointToUnread makes the pointer to an unreadable offset.
 func pointToUnread(of *recordbatch.Large, offset int64) largeItem {
 	at := header.Position{Topic: of.Topic, Partition: of.Partition, Offset: offset}
 	r := *of.Record

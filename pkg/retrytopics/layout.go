@@ -16,38 +16,38 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 )
 
-// headerRoom is how much larger a message the tiers and the DLQ must take than the source, so that a maximal record still
+// headerRoom is how much larger the message limit of tiers and DLQ must be than the source's, so that a maximal record
 // fits with its control headers.
 const headerRoom = 16 << 10
 
-// defaultMaxMetadata is Kafka's default of offset.metadata.max.bytes, assumed where the cluster does not tell.
+// defaultMaxMetadata is Kafka's default of offset.metadata.max.bytes, used if the cluster does not tell.
 const defaultMaxMetadata = 4096
 
-// How long a topic may stay unseen: one that may be missing, and one that the broker says to have created. metadataAge is
-// how old the client's own picture of the topics may be.
+// How long a topic may stay invisible: one that may be missing, and one that the broker says to have created.
+// metadataAge is how old the client's own metadata may be.
 const (
 	missingPatience = 3 * time.Second
 	createdPatience = 30 * time.Second
 	metadataAge     = 250 * time.Millisecond
 )
 
-// layout is what the engine must know of the topics before it starts.
+// layout is what the engine knows of the topics before it starts.
 type layout struct {
-	names       map[[16]byte]string // topic ids, for responses that carry no names
-	ids         map[string]topicID  // the other way round
+	names       map[[16]byte]string // topic IDs, for responses without names
+	ids         map[string]topicID  // the inverse of names
 	partitions  int
 	counts      map[string]int // partitions of each consumed topic
 	former      []FormerTier
 	limits      *kafka.Limits
 	maxMetadata int
-	states      bool // orders of keys are remembered, or were by an earlier engine
+	states      bool // the state topic is read
 }
 
-// ErrTopics is wrapped by the error that says which topics are missing or do not fit together.
+// ErrTopics is wrapped by the error about topics that are missing or do not fit together.
 var ErrTopics = errors.New("the topics do not fit")
 
-// inspect reads the topics and refuses a set that cannot work: a consumer group whose topic does not exist never joins
-// and says nothing, and topics whose partitions are not numbered alike would lose the order of a key.
+// inspect reads the topics and refuses a set that cannot work. A consumer group whose topic does not exist never joins,
+// silently; topics with different partition counts would lose the order of a key.
 func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error) {
 	names := append(e.topics(), e.memory()...)
 	details, err := e.await(ctx, adm, names, missingPatience)
@@ -89,8 +89,8 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	return l, err
 }
 
-// remembers says whether the state topic is read. Without an order it may be there from a time when there was one: what it
-// says then is brought to its end, so that nothing waits for it should the order come back.
+// remembers reports whether the state topic is read. Without an order it may exist from an earlier configuration with
+// one. Its entries are then finished, so that nothing waits for them if the order comes back.
 func (e *Engine) remembers(ctx context.Context, adm *kadm.Client, partitions int) (bool, error) {
 	if e.cfg.Ordering.Mode != OrderNone {
 		return true, nil
@@ -103,8 +103,8 @@ func (e *Engine) remembers(ctx context.Context, adm *kadm.Client, partitions int
 	return present(details, e.cfg.Ordering.StateTopic) && len(d.Partitions) == partitions, nil
 }
 
-// await lists the topics. What is not there at once is looked for again for as long as patience lasts: a broker answers
-// that it has created a topic before its metadata show it.
+// await lists the topics. It looks for missing ones again until patience ends: a broker confirms a new topic before its
+// metadata show it.
 func (e *Engine) await(ctx context.Context, adm *kadm.Client, names []string, patience time.Duration) (kadm.TopicDetails, error) {
 	for began := time.Now(); ; {
 		details, err := adm.ListTopics(ctx, names...)
@@ -133,8 +133,8 @@ func fix(topic string, have, want int) string {
 	return "kafka-topics.sh --alter --topic " + topic + " --partitions " + strconv.Itoa(want)
 }
 
-// readLimits learns what the topics take. Limits make batches fit, so a cluster that does not tell them (an ACL, say) is no reason
-// to stop.
+// readLimits reads the topics' limits, by which batches are cut. A cluster that does not tell them (because of an ACL,
+// say) is no reason to stop.
 func (e *Engine) readLimits(ctx context.Context, adm *kadm.Client, topics []string) *kafka.Limits {
 	told, err := kafka.ReadLimits(ctx, adm, topics)
 	if err != nil {
@@ -153,7 +153,7 @@ func (e *Engine) readLimits(ctx context.Context, adm *kadm.Client, topics []stri
 	return s
 }
 
-// readMaxMetadata learns how much a commit may say.
+// readMaxMetadata reads the limit of a commit's metadata.
 func (e *Engine) readMaxMetadata(ctx context.Context, adm *kadm.Client, source kadm.TopicDetail) int {
 	for _, p := range source.Partitions {
 		brokers, err := adm.DescribeBrokerConfigs(ctx, p.Leader)
@@ -176,7 +176,7 @@ func (e *Engine) topics() []string {
 	return append(names, e.cfg.DLQ)
 }
 
-// memory lists the topics in which the engine remembers orders and what took effect.
+// memory lists the topics in which the engine keeps orders, checkpoints and the ledger.
 func (e *Engine) memory() []string {
 	var names []string
 	if e.cfg.Ordering.Mode != OrderNone {
@@ -191,9 +191,10 @@ func (e *Engine) memory() []string {
 	return names
 }
 
-// CreateTopics creates the tiers, the DLQ, the state topic and, where the configuration needs it, the ledger that are missing, with the partition count and replication factor of the source topic, which must exist, and returns when the
-// cluster shows them. Tiers and DLQ keep their records for ever: what waits must not expire (the engine deletes from a
-// tier what it has finished). It changes no topic that exists.
+// CreateTopics creates the missing ones of tiers, DLQ, state topic and, if the configuration needs it, ledger. They get
+// the partition count and replication factor of the source topic, which must exist. CreateTopics returns when the
+// cluster shows them. Tiers and DLQ keep their records for ever: a waiting record must not expire, and the engine
+// deletes finished records from a tier. It changes no existing topic.
 func (e *Engine) CreateTopics(ctx context.Context) error {
 	adm, err := e.admin()
 	if err != nil {
@@ -204,7 +205,7 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 	if state := e.cfg.Ordering.StateTopic; !slices.Contains(all, state) {
 		all = append(all, state) // for the checkpoints
 	}
-	if _, err := e.await(ctx, adm, all[:1], missingPatience); err != nil { // the source may be as new
+	if _, err := e.await(ctx, adm, all[:1], missingPatience); err != nil { // the source may be new too
 		return fmt.Errorf("create topics: %w", err)
 	}
 	details, err := adm.ListTopics(ctx, all...)
@@ -238,7 +239,7 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 	return nil
 }
 
-// admin is a client for questions about topics and offsets.
+// admin returns a client for questions about topics and offsets.
 func (e *Engine) admin() (*kadm.Client, error) {
 	client, err := kgo.NewClient(append(e.clientOptions(), kgo.MetadataMinAge(metadataAge))...)
 	if err != nil {

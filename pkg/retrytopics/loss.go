@@ -9,15 +9,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Loss is a gap: offsets of a partition that were deleted before the group has finished them, by retention or by an operator.
+// Loss is a gap: offsets of a partition that retention or an operator deleted before the group had finished them.
 type Loss struct {
 	Topic     string
 	Partition int32
-	From, To  int64 // the first offset that is gone, and the first that is there
-	Records   int64 // at most: transaction markers and what compaction took before count as well
+	From, To  int64 // the first missing offset, and the first existing one
+	Records   int64 // upper bound: transaction markers and records removed by compaction count too
 }
 
-// lost counts what committed positions have passed over, by topic. Safe for concurrent use.
+// lost counts the offsets that committed positions have passed over, by topic. Safe for concurrent use.
 type lost struct {
 	mu      sync.Mutex
 	records map[string]int64
@@ -40,7 +40,8 @@ func (c *lost) counts() map[string]int64 {
 	return maps.Clone(c.records)
 }
 
-// losses gives what is lost of each consumed topic, 0 included: a counter that begins with its first increase shows none.
+// losses returns the losses of each consumed topic, including 0: a counter that first appears with its increase shows
+// none.
 func (e *Engine) losses() map[string]int64 {
 	counts := e.lost.counts()
 	if counts == nil {
@@ -52,7 +53,8 @@ func (e *Engine) losses() map[string]int64 {
 	return counts
 }
 
-// expected gives the offset that the partition's next record should have at the least, or a negative number when nobody knows.
+// expected returns the lowest offset that the partition's next record should have, or a negative number if it is
+// unknown.
 func (l *partition) expected() int64 {
 	if end := l.window.End(); end >= 0 {
 		return end
@@ -60,8 +62,8 @@ func (l *partition) expected() int64 {
 	return l.began
 }
 
-// starts notes where the log of a partition starts now. Of one without a commit, what lies before is not ours to miss; what is
-// deleted later is.
+// starts records the current log start of a partition. Without a commit, offsets before it are not missing; offsets
+// deleted later are.
 func (l *partition) starts(at int64) {
 	if l.began < 0 {
 		l.began = at
@@ -69,7 +71,7 @@ func (l *partition) starts(at int64) {
 	l.start = max(l.start, at)
 }
 
-// skip moves a partition's position to an offset, because the log starts there, and notes what is lost. The mutex is held.
+// skip moves a partition's position to an offset, because the log starts there, and records the loss. The mutex is held.
 func (s *session) skip(l *partition, to int64) {
 	from := l.expected()
 	if from < 0 || to <= from {
@@ -87,8 +89,8 @@ func (s *session) skip(l *partition, to int64) {
 		"topic", l.topic, "partition", l.partition, "from", from, "to", to, "records", gone)
 }
 
-// skipGaps moves the partitions whose log starts behind their position, and says whether there were any: then the client must be
-// told, since it may still hold what was deleted meanwhile.
+// skipGaps moves the partitions whose log starts after their position, and reports whether there were any. The client
+// must then be told, since it may still hold deleted records.
 func (s *session) skipGaps() (some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +103,7 @@ func (s *session) skipGaps() (some bool) {
 	return some
 }
 
-// arrive notes a gap before the records of a fetch.
+// arrive records a gap before the records of a fetch.
 func (s *session) arrive(l *partition, p *kgo.FetchPartition) {
 	if len(p.Records) == 0 || p.LogStartOffset <= l.expected() {
 		return
@@ -109,7 +111,7 @@ func (s *session) arrive(l *partition, p *kgo.FetchPartition) {
 	s.skip(l, min(p.LogStartOffset, p.Records[0].Offset))
 }
 
-// passed gives the losses that the positions of a transaction pass over. The mutex is held.
+// passed returns the losses that the positions of a transaction pass over. The mutex is held.
 func (s *session) passed() (passed []Loss) {
 	for _, loss := range s.losses {
 		if l := s.partitions[topicPartition{loss.Topic, loss.Partition}]; l != nil && l.window.Next() >= loss.To {
@@ -119,12 +121,12 @@ func (s *session) passed() (passed []Loss) {
 	return passed
 }
 
-// dropLosses forgets the losses that are meant: they are committed, or will be found again. The mutex is held.
+// dropLosses forgets the matching losses: they are committed, or will be found again. The mutex is held.
 func (s *session) dropLosses(meant func(Loss) bool) {
 	s.losses = slices.DeleteFunc(s.losses, meant)
 }
 
-// lossRecords gives what a transaction writes about its losses.
+// lossRecords returns the records that a transaction writes about its losses.
 func (s *session) lossRecords(ctx context.Context, losses []Loss) (records []*kgo.Record) {
 	if s.e.cfg.Journal.Loss == nil {
 		return nil

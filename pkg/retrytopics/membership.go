@@ -10,21 +10,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// An instance is a static member of its group, under its name: when it comes back after a crash, a lost broker or a kill, it
-// takes over its own membership and partitions at once, where a new member would wait for the old one's session timeout. It
-// leaves the group when Run returns, unless Membership.Static says that its partitions wait for it.
+// An instance is a static member of its group, under its name. After a crash, a lost broker or a kill it takes over its
+// own membership and partitions at once; a new member would wait for the old one's session timeout. It leaves the group
+// when Run returns, unless Membership.Static keeps its partitions for it.
 
-// heartbeat gives how often an instance shows the group that it lives.
+// heartbeat returns the period of the instance's heartbeats.
 func (c *Config) heartbeat() time.Duration { return min(3*time.Second, c.Membership.Session/3) }
 
 // silenceLimit is how long the coordinator may be silent before the instance is not ready: some heartbeats.
 func (c *Config) silenceLimit() time.Duration { return 3*c.heartbeat() + time.Second }
 
-// leaveTimeout bounds the farewell.
+// leaveTimeout bounds the leave request.
 const leaveTimeout = 2 * time.Second
 
-// leave takes the membership back. The member id goes with the instance's name, so that a successor under the same name is
-// not meant.
+// leave removes the membership. The request has the member ID besides the instance's name, so that it does not remove a
+// successor of the same name.
 func (e *Engine) leave(ctx context.Context) {
 	member := e.member.Swap(nil)
 	if member == nil || e.cfg.Membership.Static {
@@ -57,12 +57,12 @@ func (e *Engine) farewell(ctx context.Context, member string) error {
 		err = errors.Join(err, kerr.ErrorForCode(m.ErrorCode))
 	}
 	if errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.FencedInstanceID) {
-		return nil // somebody else is there by now, or nobody
+		return nil // another member has the name by now, or none
 	}
 	return err
 }
 
-// Ready says whether the instance takes part in its group and commits what it finishes; if it does not, why says so.
+// Ready reports whether the instance takes part in its group and commits its results. If not, why is the reason.
 func (e *Engine) Ready() (ready bool, why string) {
 	stats := e.Stats()
 	if b, blocked := e.Blocked(); blocked {

@@ -10,42 +10,42 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
-// ErrMemory is wrapped when what the engine remembers does not belong to the topics and the group as they are now: a topic
-// was deleted and re-created, or the group was renamed. Going on would take new events for old ones, or old ones for new.
-// Engine.Adopt says what to give up, and gives it up.
+// ErrMemory is wrapped when the engine's memory does not belong to the current topics and group: a topic was deleted and
+// re-created, or the group was renamed. Going on would take new events for old ones, or old ones for new. Engine.Adopt
+// tells what must be given up, and gives it up.
 var ErrMemory = errors.New("the memory does not belong to the topics as they are now")
 
-// ErrAlienMemory is wrapped when the state topic or the ledger holds a record that the engine cannot have written. No later session
-// can read it either.
+// ErrAlienMemory is wrapped when the state topic or the ledger has a record that the engine cannot have written. No
+// later session can read it either.
 var ErrAlienMemory = errors.New("a record of the memory cannot be read: see docs/operations.md, \"A memory that cannot be read\"")
 
-// errNewerMemory is wrapped when a record of the memory has the form of a later version.
+// errNewerMemory is wrapped when a record of the memory has a later format.
 var errNewerMemory = errors.New("a newer version of the engine wrote the memory, or other software did (docs/operations.md, \"A memory that cannot be read\")")
 
-// MismatchKind says what of a memory does not fit. It is a closed list (see MismatchKinds).
+// MismatchKind is a kind of mismatch between the memory and the topics. It is a closed list.
 type MismatchKind string
 
 // The kinds of mismatches.
 const (
 	MismatchSource MismatchKind = "source" // the source topic was re-created
-	MismatchTier   MismatchKind = "tier"   // a tier was re-created: what waited there is gone
-	MismatchLedger MismatchKind = "ledger" // the ledger was re-created: repetitions are not recognised
+	MismatchTier   MismatchKind = "tier"   // a tier was re-created: its waiting records are gone
+	MismatchLedger MismatchKind = "ledger" // the ledger was re-created: duplicates are not recognized
 	MismatchState  MismatchKind = "state"  // the state topic was re-created, or has lost its checkpoint
-	MismatchGroup  MismatchKind = "group"  // the memory is that of another group
-	// MismatchUnbound is a memory that does not say what it belongs to: an earlier version wrote it, and the group's commits,
-	// which said it, are gone.
+	MismatchGroup  MismatchKind = "group"  // the memory is another group's
+	// MismatchUnbound is a memory without a checkpoint while the group has no commits, so that nothing says what it
+	// belongs to.
 	MismatchUnbound MismatchKind = "unbound"
 )
 
-// Mismatch is one thing in which a memory does not fit.
+// Mismatch is one mismatch of a memory.
 type Mismatch struct {
 	Kind       MismatchKind `json:"kind"`
-	Topic      string       `json:"topic"`      // that was re-created; of a group, the state topic
-	Remembered string       `json:"remembered"` // id of the topic, or name of the group
+	Topic      string       `json:"topic"`      // the re-created one; for a group, the state topic
+	Remembered string       `json:"remembered"` // ID of the topic, or name of the group
 	Now        string       `json:"now"`
 }
 
-// String says what has happened.
+// String describes the mismatch.
 func (m Mismatch) String() string {
 	switch m.Kind {
 	case MismatchState:
@@ -78,13 +78,13 @@ func (e *memoryError) Error() string {
 
 func (e *memoryError) Unwrap() error { return ErrMemory }
 
-// expectedTopics are what a partition's memory is held against.
+// expectedTopics are the topics and the group that a partition's memory must belong to.
 type expectedTopics struct {
 	group    string
-	pipeline string // id that records carry
+	pipeline string // ID in the control headers
 	source   string
 	state    string // topic
-	ledger   string // topic; "" without dedupe
+	ledger   string // topic; "" without deduplication
 	scale    Scale  // of versions
 	ids      map[string]topicID
 }
@@ -99,13 +99,13 @@ func (e *Engine) expectedTopics(l *layout) expectedTopics {
 
 // evidence is what is known of a partition's memory.
 type evidence struct {
-	checkpoint *checkpoint // nil when there is none
+	checkpoint *checkpoint // nil if there is none
 	committed  bool        // the group has a commit of the source topic
 	sealed     bool        // a commit was made with a checkpoint
-	remembers  bool        // there are keys in the state or the ledger
+	remembers  bool        // state or ledger have keys
 }
 
-// mismatches gives all in which a partition's memory does not fit. It is pure.
+// mismatches returns all mismatches of a partition's memory. It is pure.
 func (now expectedTopics) mismatches(known evidence) []Mismatch {
 	cp := known.checkpoint
 	switch {
@@ -137,7 +137,7 @@ func (now expectedTopics) mismatches(known evidence) []Mismatch {
 	return all
 }
 
-// next gives the checkpoint that follows cp, nil at first, with the marks of a transaction. It is pure.
+// next returns the checkpoint that follows cp, nil at first, with the marks of a transaction. It is pure.
 func (now expectedTopics) next(cp *checkpoint, marks map[string]offsets.Commit) *checkpoint {
 	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, positions: map[string]topicPosition{}}
 	if cp != nil {

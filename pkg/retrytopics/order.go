@@ -7,23 +7,23 @@ import (
 	"github.com/switchback-geo/switchback/internal/keyorder"
 )
 
-// Order says which order of the events of one key is kept.
+// Order is the order of the events of one key that is kept.
 type Order string
 
 const (
 	// OrderNone keeps no order once a record waits: later records of its key overtake it.
 	OrderNone Order = "none"
-	// OrderLatestWins lets records of a key overtake each other, but an older event never takes effect after a newer one:
-	// it is closed as superseded.
+	// OrderLatestWins lets records of a key overtake each other, but an older event never takes effect after a newer
+	// one: it is closed as superseded.
 	OrderLatestWins Order = "latest_wins"
-	// OrderStrict lets the events of a key take effect in source order, even when an early one waits.
+	// OrderStrict lets the events of a key take effect in source order, even if an early one waits.
 	OrderStrict Order = "strict"
 )
 
 // Orders lists every order.
 func Orders() []Order { return []Order{OrderNone, OrderLatestWins, OrderStrict} }
 
-// OnDeadLetter says what OrderStrict does with a key one of whose records died.
+// OnDeadLetter is what OrderStrict does with a key after one of its records became a dead letter.
 type OnDeadLetter string
 
 const (
@@ -36,18 +36,18 @@ const (
 // OnDeadLetters lists every choice.
 func OnDeadLetters() []OnDeadLetter { return []OnDeadLetter{OnDeadLetterContinue, OnDeadLetterHoldKey} }
 
-// Ordering says which order an engine keeps, and where it remembers what it needs for it.
+// Ordering sets the order that an engine keeps, and the topic in which it keeps the state for it.
 type Ordering struct {
 	Mode         Order        // Defaults to OrderLatestWins.
 	OnDeadLetter OnDeadLetter // of OrderStrict. Defaults to OnDeadLetterContinue.
-	// StateTopic is a compacted topic with as many partitions as the source. It also has the checkpoints, by which the engine goes
-	// on when the group's commits have expired; with OrderNone it may be missing, and then nothing replaces expired commits. Defaults
-	// to <Source>.state.
+	// StateTopic is a compacted topic with as many partitions as the source. It also has the checkpoints, from which the
+	// engine goes on if the group's commits have expired. With OrderNone it may be missing; then nothing replaces
+	// expired commits. Defaults to <Source>.state.
 	StateTopic string
-	// Versioned says that the handler gives Result.Version for every record that is no tombstone; one without is then not
-	// compared. Otherwise the source offset is the version.
+	// Versioned means that the handler sets Result.Version for every record that is not a tombstone; a record without
+	// one is then not compared. Otherwise the source offset is the version.
 	Versioned bool
-	Versions  Versions // where Versioned is set
+	Versions  Versions // if Versioned is set
 }
 
 func (o Ordering) withDefaults(source string) Ordering {

@@ -13,7 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
-// onOffsets starts partitions from what the group has truly committed, never from the first record that a poll returns.
+// onOffsets starts partitions from the offsets that the group has committed, never from the first record that a poll
+// returns.
 func (s *session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,7 +31,7 @@ func (s *session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.Of
 			}
 		}
 	}
-	s.forget(client, func(tp topicPartition) bool { return fetched[tp] != nil }) // of all, before any begins: they share memory
+	s.forget(client, func(tp topicPartition) bool { return fetched[tp] != nil }) // of all before any begins: they share memory
 	for tp, p := range fetched {
 		if err := s.assign(tp, p); err != nil {
 			s.fatal = err
@@ -60,7 +61,7 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 	return nil
 }
 
-// start puts a new partition in its place. The mutex is held.
+// start replaces a partition by a new one. The mutex is held.
 func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) error {
 	sh := s.states[tp.partition]
 	if sh == nil {
@@ -75,7 +76,7 @@ func (s *session) start(tp topicPartition, tier int, committed offsets.Commit) e
 	return nil
 }
 
-// onGone drops the partitions that another member gets now. All partitions of one number go together.
+// onGone drops the partitions that move to another member. All partitions of one number go together.
 func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +84,8 @@ func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string]
 	s.forget(client, func(tp topicPartition) bool { return slices.Contains(gone[tp.topic], tp.partition) })
 }
 
-// onLost drops all partitions: the group has given this instance up, or cannot be reached. What waited in them still waits, and is
-// known until the next session hears what is its.
+// onLost drops all partitions: the group has expelled this instance, or cannot be reached. Their records still wait, and
+// are counted until the next session knows its partitions.
 func (s *session) onLost(ctx context.Context, client *kgo.Client, lost map[string][]int32) {
 	s.remember()
 	s.mu.Lock()
@@ -93,11 +94,11 @@ func (s *session) onLost(ctx context.Context, client *kgo.Client, lost map[strin
 	s.onGone(ctx, client, lost)
 }
 
-// errTierLost ends a session that lost a retry topic's partition and still has the source's: the memory of the partition may
-// be ahead of what is committed, so the next session reads it again.
+// errTierLost ends a session that lost a retry topic's partition and still has the source's: the memory of the partition
+// may be ahead of what is committed, so the next session reads it again.
 var errTierLost = errors.New("a partition of a retry topic was taken away, and the source's was not")
 
-// forget drops the partitions that are meant, and the states of the numbers whose source partition is gone. The mutex is held.
+// forget drops the matching partitions, and the states of the numbers whose source partition is gone. The mutex is held.
 func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 	var dropped []*partition
 	resume := map[string][]int32{} // a pause would outlive the assignment
@@ -127,24 +128,24 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 	}
 }
 
-// reconcile drops the partitions that the client does not own any more. The transaction session tells only the first of
-// several revocations between two transactions: without this, an instance would commit for a partition, and keep the
-// memory of a partition, that has had another owner meanwhile. Rebalances wait while it runs.
+// reconcile drops the partitions that the client no longer owns. Of several revocations between two transactions, the
+// transaction session reports only the first. Without reconcile an instance would commit for a partition, and keep its
+// memory, after another member owned it. Rebalances wait while it runs.
 func (s *session) reconcile() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(s.committer.Client(), func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
 }
 
-// onAssignment notes what the leader of the group assigned to this instance.
+// onAssignment stores what the leader of the group assigned to this instance.
 func (s *session) onAssignment(assigned map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.assigned, s.rebalanced, s.told = assigned, true, true
 }
 
-// afterRebalance clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and
-// restores what new partitions must know. again means that the fetches at hand are void.
+// afterRebalance clears the client's memory of a rebalance, which would otherwise abort the first transaction after it,
+// and restores the state of new partitions. again means that the fetches at hand are void.
 func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 	s.mu.Lock()
 	rebalanced := s.rebalanced
@@ -172,10 +173,10 @@ func (s *session) afterRebalance(ctx context.Context) (again bool, err error) {
 	return true, nil
 }
 
-// seek makes the client fetch on from the given offset of each partition. It drops what the client has fetched; of a partition
-// that had stopped before a large batch, the client has then forgotten to say so. Therefore each call names all partitions, and
-// with another epoch than the last one: the client passes over an offset that it takes for its own, and none of a negative
-// epoch is ever checked.
+// seek makes the client fetch on from the given offset of each partition. It discards what the client has fetched; the
+// client also forgets to report a large batch at which a partition had stopped. Therefore each call names all
+// partitions, with another epoch than the last call: the client ignores an offset that it takes for its own, and never
+// checks one with a negative epoch.
 func (s *session) seek(at func(*partition) int64) {
 	s.mu.Lock()
 	s.seeks++
@@ -193,7 +194,7 @@ func (s *session) seek(at func(*partition) int64) {
 	s.committer.Client().SetOffsets(offsets)
 }
 
-// rewind forgets all that was done since the last commit: it is taken from the broker again.
+// rewind discards everything since the last commit and reads it from the broker again.
 func (s *session) rewind() error {
 	if err := s.renew(); err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 )
 
 // Some handlers make several outputs of one record, and one part may fail while the others do not. The record stays the
-// engine's unit: it has one position, one place in the order of its key and at most one continuation. What failed
-// permanently of its parts is put into the DLQ, part by part; the rest waits as one record, with the bytes that came and a header
-// that says which parts are left (docs/decisions/0010).
+// engine's unit: it has one position, one place in the order of its key and at most one continuation. Parts that failed
+// permanently go to the DLQ one by one. The other failed parts wait as one record, with the original bytes and a header
+// that lists the remaining parts (docs/decisions/0010).
 
 // Bounds of what one attempt at one record puts into the DLQ part by part. A record beyond them is one dead letter.
 const (
@@ -26,7 +26,7 @@ const (
 	maxDeadPartBytes = 16 << 20 // of values and headers
 )
 
-// partsError is why a record fails as a whole though its parts are judged one by one.
+// partsError is why a record fails as a whole although its parts are judged one by one.
 type partsError struct {
 	failed, of int
 	part       header.Part
@@ -39,7 +39,7 @@ func (e *partsError) Error() string {
 }
 func (e *partsError) Unwrap() error { return e.err }
 
-// verdict is what becomes of the parts that failed.
+// verdict is the outcome of the failed parts.
 type verdict struct {
 	dead  []*Event
 	open  []int       // parts that wait
@@ -47,7 +47,7 @@ type verdict struct {
 	waits policy.Decision
 }
 
-// judgeParts decides for each part that failed. Without a tier that takes the record, none can wait.
+// judgeParts decides about each failed part. Without a tier that accepts the record, none can wait.
 func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (v verdict) {
 	for i := range failed {
 		p := &failed[i]
@@ -68,7 +68,7 @@ func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (
 	return v
 }
 
-// judgeFitting is judgeParts where it is known whether a tier takes the record.
+// judgeFitting is judgeParts after checking whether a tier accepts the record.
 func (e *Engine) judgeFitting(t *task, event *Event, failed []FailedPart) verdict {
 	v := e.judgeParts(event, failed, true)
 	if v.last != nil && e.orDeadLetter(t, v.waits).Outcome == policy.OutcomeDeadLettered {
@@ -77,8 +77,9 @@ func (e *Engine) judgeFitting(t *task, event *Event, failed []FailedPart) verdic
 	return v
 }
 
-// FailsWhole says whether a record of which these parts failed would be one dead letter, with nothing delivered: too many of them
-// would be dead letters of their own. A handler with effects of its own asks before it makes them, as with Fits.
+// FailsWhole reports whether a record with these failed parts would be one dead letter, with nothing delivered, because
+// too many of them would be dead letters of their own. A handler with effects of its own calls it before them, as with
+// Fits.
 func (r *Record) FailsWhole(failed []FailedPart) bool {
 	if r.engine == nil || len(failed) == 0 {
 		return false
@@ -87,7 +88,7 @@ func (r *Record) FailsWhole(failed []FailedPart) bool {
 	return r.engine.unfitParts(v.dead, r.task, failed) != ""
 }
 
-// decideParts decides for the parts that failed, and from that for the record.
+// decideParts decides about the failed parts, and from that about the record.
 func (e *Engine) decideParts(t *task, event *Event, result *Result) {
 	v := e.judgeFitting(t, event, result.Failed)
 	event.Dead = v.dead
@@ -112,7 +113,7 @@ func (e *Engine) decideParts(t *task, event *Event, result *Result) {
 	event.Failure, event.Decision, event.remaining = &failure, v.waits, remaining
 }
 
-// deadPart is the event of a part that becomes a dead letter of its own.
+// deadPart returns the event of a part that becomes a dead letter of its own.
 func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d policy.Decision) *Event {
 	r := event.Record
 	id := identity(p.Identity, Identity{Marks: event.Identity.Marks})
@@ -122,7 +123,7 @@ func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d pol
 	}
 }
 
-// unfitParts takes the values of dead parts, and says why they cannot be dead letters of their own; "" when they can.
+// unfitParts stores the values of dead parts, and returns why they cannot be dead letters of their own, or "".
 func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string {
 	if len(dead) > maxDeadParts {
 		return fmt.Sprintf("more than the %d that one attempt makes dead letters of their own", maxDeadParts)
@@ -144,7 +145,7 @@ func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string 
 	return ""
 }
 
-// failWhole makes the record one dead letter: nothing of it is delivered by this attempt.
+// failWhole makes the record one dead letter: this attempt delivers nothing of it.
 func (e *Engine) failWhole(event *Event, result *Result, why string) {
 	first := event.Dead[0]
 	failure := *first.Failure
@@ -154,7 +155,7 @@ func (e *Engine) failWhole(event *Event, result *Result, why string) {
 	result.Outputs = nil
 }
 
-// ended adds to what had become of the record's parts before this attempt.
+// ended adds an attempt's outcomes to those of the record's parts before it.
 func (r *Record) ended(now PartCounts, of int) *header.Remaining {
 	remaining := &header.Remaining{Of: of, Delivered: now.Delivered, Dead: now.DeadLettered}
 	if before := r.Control.Remaining; before != nil {
@@ -164,7 +165,7 @@ func (r *Record) ended(now PartCounts, of int) *header.Remaining {
 	return remaining
 }
 
-// endOf returns the decision about a record of which no part remains, and a note for people.
+// endOf returns the decision about a record without remaining parts, and a note for people.
 func endOf(r *header.Remaining) (policy.Decision, string) {
 	d := policy.Decision{Outcome: policy.OutcomeDelivered, Reason: policy.ReasonHandled}
 	note := ""
@@ -172,13 +173,13 @@ func endOf(r *header.Remaining) (policy.Decision, string) {
 		d.Reason = policy.ReasonPartialFailure
 		note = fmt.Sprintf("%d of %d parts are delivered, %d are dead letters of their own", r.Delivered, r.Of, r.Dead)
 	}
-	if r.Delivered == 0 { // there is nothing that took effect
+	if r.Delivered == 0 { // nothing took effect
 		d.Outcome = policy.OutcomeSkipped
 	}
 	return d, note
 }
 
-// endParts decides for a record of which no part has failed in this attempt.
+// endParts decides about a record of which no part failed in this attempt.
 func (e *Engine) endParts(event *Event, result *Result) {
 	remaining := event.Record.Control.Remaining
 	if o := result.Close; o == policy.OutcomeDuplicate || o == policy.OutcomeSuperseded {
@@ -196,7 +197,7 @@ func (e *Engine) endParts(event *Event, result *Result) {
 	event.Decision, event.Note = endOf(event.Record.ended(event.Parts, remaining.Of))
 }
 
-// partRecords gives what a record produces of which parts have failed: where it waits first, then the dead letters of its
+// partRecords returns what a record with failed parts produces: first the waiting record, then the dead letters of its
 // parts, then the outputs of the others.
 func (e *Engine) partRecords(t *task, event *Event, own *header.Buffer) []*kgo.Record {
 	var records []*kgo.Record
@@ -216,12 +217,12 @@ func (e *Engine) partRecords(t *task, event *Event, own *header.Buffer) []*kgo.R
 	return records
 }
 
-// wholeDeadLetterID is the id that the dead letter of the whole record has, or would have.
+// wholeDeadLetterID returns the ID that the dead letter of the whole record has or would have.
 func (r *Record) wholeDeadLetterID() string {
 	return cmp.Or(r.Control.DeadLetterID, deadLetterID(r))
 }
 
-// deadIndexes are the parts that died in this attempt.
+// deadIndexes returns the parts that became dead letters in this attempt.
 func (event *Event) deadIndexes() (indexes []int) {
 	for _, dead := range event.Dead {
 		indexes = append(indexes, dead.Part.Index)
@@ -229,13 +230,13 @@ func (event *Event) deadIndexes() (indexes []int) {
 	return indexes
 }
 
-// partial says that the event took effect only in parts, so that nothing that says the same is its repetition.
+// partial is true if only some parts of the record were delivered. A partial event is never used for deduplication.
 func (event *Event) partial() bool {
 	remaining := event.Record.Control.Remaining
 	return event.Decision.Outcome == policy.OutcomeRetried || len(event.Dead) > 0 || remaining != nil && remaining.Dead > 0
 }
 
-// effect is the content by which an event is remembered.
+// effect returns the content by which an event is remembered.
 func (event *Event) effect(before *past) (content [8]byte, ok bool) {
 	if !event.partial() {
 		return before.contentOf(event.Identity.ContentHash)
@@ -243,13 +244,13 @@ func (event *Event) effect(before *past) (content [8]byte, ok bool) {
 	return idempotency.ContentOf(idempotency.Of([]byte("parts of"), []byte(event.Identity.ContentHash)).String())
 }
 
-// took says whether some of the record has taken effect by this attempt.
+// took reports whether some of the record has taken effect by this attempt.
 func (event *Event) took() bool {
 	o := event.Decision.Outcome
 	return o == policy.OutcomeDelivered || o == policy.OutcomeRetried && event.Parts.Delivered > 0
 }
 
-// checkParts refuses parts that cannot be told apart.
+// checkParts refuses parts with contradictory numbers.
 func (r Result) checkParts() error {
 	if r.Parts < 0 || r.Parts > r.Of || r.Of > header.MaxParts || len(r.Outputs)+len(r.Failed) > r.Parts && (r.Parts > 0 || len(r.Failed) > 0) {
 		return fmt.Errorf("handler speaks of %d parts of %d, %d outputs and %d failed ones; there are at most %d", r.Parts, r.Of, len(r.Outputs), len(r.Failed), header.MaxParts)

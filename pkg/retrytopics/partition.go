@@ -12,10 +12,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
-// sourceTier is the tier number of a partition of the source topic.
+// sourceTier is the tier number of source partitions.
 const sourceTier = -1
 
-// topicPartition names a partition.
+// topicPartition identifies a partition.
 type topicPartition struct {
 	topic     string
 	partition int32
@@ -24,63 +24,64 @@ type topicPartition struct {
 // partition is one partition of the source or of a tier while this instance owns it. The session's mutex guards it.
 type partition struct {
 	topicPartition
-	tier      int // index of the tier, or sourceLane
+	tier      int // index of the tier, or sourceTier
 	state     *partitionState
-	ctx       context.Context // of the handlers of its records; ends with the partition
+	ctx       context.Context // of its records' handlers; it ends with the partition
 	cancel    context.CancelFunc
-	dead      bool // the partition is gone; what its tasks still do is not heard. The scheduler's mutex guards it
+	dead      bool // the partition was revoked, and results of its tasks are ignored. The scheduler's mutex guards it
 	gate      gate
-	fetched   int64 // records taken
+	fetched   int64 // number of accepted records
 	window    *offsets.Window
 	committed offsets.Commit
 	shared    bool // of a tier: it has records of another pipeline
-	sealed    bool // the commit that the partition began with was made with a checkpoint
-	held      int  // records taken and not yet committed as finished
-	heldOwn   int  // those of them that this owner has put there
+	sealed    bool // the commit from which the partition started was made with a checkpoint
+	held      int  // accepted records that are not yet committed as finished
+	heldOwn   int  // those of them that this owner wrote
 	heldBytes int
 	paused    bool
-	fetchAt   time.Time  // not read before, as a fetch failed
-	fetchTold time.Time  // when the last failed fetch was logged
-	large     *largeRead // the large batch that the client stands before; nil when there is none
-	began     int64      // where the log started when this owner first heard; -1 before
-	start     int64      // where it starts, as far as is known
+	fetchAt   time.Time  // not fetched earlier, because a fetch failed
+	fetchTold time.Time  // when a failed fetch was last logged
+	large     *largeRead // the large batch at the client's position; nil if there is none
+	began     int64      // log start when this owner first learned it; -1 before
+	start     int64      // last known log start
 	end       int64      // last known end of the partition (last stable offset)
-	own       int64      // of a tier: offset of the first record that this owner has put there; none has that offset before
-	written   int        // own records that the client has not given back yet
+	own       int64      // of a tier: offset of the first record that this owner wrote; all records from it on are its own
+	written   int        // own records that the client has not returned yet
 	stamps    []stamp
-	slab      []task // not used yet. The scheduler's mutex guards it
+	slab      []task // unused tasks. The scheduler's mutex guards it
 }
 
-// stamp says from which record on others have a time, for the lag.
+// stamp is the timestamp from which on records have an age, for the lag.
 type stamp struct {
 	offset int64
 	at     time.Time
 }
 
-// wrote notes a committed record of the partition's own number. A number has one owner, so all that follow are own ones, too.
+// wrote records a committed record in the partition of the same number. Each number has one owner, so all later records
+// are its own too.
 func (l *partition) wrote(offset int64) {
 	l.own = min(l.own, offset)
 	l.written++
 }
 
-// stampEvery is how much later than the stamp before a record must be to get one of its own.
+// stampEvery is the least difference between two stamps.
 const stampEvery = 10 * time.Millisecond
 
-// stamp notes the time of a taken record.
+// stamp stores the timestamp of an accepted record.
 func (l *partition) stamp(r *kgo.Record) {
 	if n := len(l.stamps); n > 0 {
 		if later := r.Timestamp.Sub(l.stamps[n-1].at); later >= 0 && later < stampEvery {
 			return
 		}
 		if n == cap(l.stamps) {
-			l.oldest() // makes room, perhaps
+			l.oldest() // it may make room
 		}
 	}
 	l.stamps = append(l.stamps, stamp{r.Offset, r.Timestamp})
 }
 
-// oldest gives the time of the first unfinished record, or of the last one taken when the broker has more, to within
-// stampEvery; zero when nothing is known.
+// oldest returns the timestamp of the first unfinished record, or of the last accepted one if the broker has more, to
+// within stampEvery. It is zero if nothing is known.
 func (l *partition) oldest() time.Time {
 	if len(l.stamps) == 0 {
 		return time.Time{}
@@ -93,7 +94,7 @@ func (l *partition) oldest() time.Time {
 	return l.stamps[0].at
 }
 
-// newPartition starts a partition from what the group has committed: offset -1 when there is nothing.
+// newPartition starts a partition from the group's commit; offset -1 means that there is none.
 func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitionState, committed offsets.Commit) (*partition, error) {
 	spans, err := offsets.DecodeFinished(committed.Offset, committed.Metadata)
 	if err != nil {
@@ -104,7 +105,8 @@ func newPartition(ctx context.Context, tp topicPartition, tier int, sh *partitio
 	return l, nil
 }
 
-// from gives the client's form of an offset to fetch from; -1 is the start of the partition, -2 in the client's words.
+// from returns the client's form of an offset to fetch from; -1 is the start of the partition, which is -2 for the
+// client.
 func from(offset int64) kgo.EpochOffset {
 	if offset < 0 {
 		offset = -2
@@ -112,7 +114,7 @@ func from(offset int64) kgo.EpochOffset {
 	return kgo.EpochOffset{Epoch: -1, Offset: offset}
 }
 
-// size is what a record weighs in memory, about.
+// size returns the approximate size of a record in memory, in bytes.
 func size(r *kgo.Record) int {
 	n := len(r.Key) + len(r.Value) + 200
 	for _, h := range r.Headers {
@@ -121,7 +123,7 @@ func size(r *kgo.Record) int {
 	return n
 }
 
-// hold notes a taken record that has to be done.
+// hold records an accepted record that must be processed.
 func (l *partition) hold(offset int64, weight int) {
 	l.held++
 	l.heldBytes += weight
@@ -131,7 +133,7 @@ func (l *partition) hold(offset int64, weight int) {
 	}
 }
 
-// let notes that a held record is finished.
+// let records that a held record is finished.
 func (l *partition) let(offset int64, weight int) {
 	l.held--
 	l.heldBytes -= weight
@@ -140,7 +142,8 @@ func (l *partition) let(offset int64, weight int) {
 	}
 }
 
-// succeed takes over what a predecessor of the same owner knew of the partition. What that one held is taken again.
+// succeed takes over what a predecessor of the same owner knew of the partition. The predecessor's held records are
+// fetched again.
 func (l *partition) succeed(old *partition) {
 	l.began, l.start, l.shared = old.began, old.start, old.shared
 	l.end, l.own, l.written = old.end, old.own, old.written+old.heldOwn
@@ -149,10 +152,10 @@ func (l *partition) succeed(old *partition) {
 	}
 }
 
-// limits bound what a partition may hold: half of the engine's room is the source's, the other half is shared by the tiers.
+// limits bound what a partition may hold: the source has half of the engine's room, and the tiers share the other half.
 type limits struct{ records, bytes int }
 
-const minHeld = 256 // records: even with many partitions each gets some way ahead
+const minHeld = 256 // records: even with many partitions each makes some progress
 
 func limitsFor(cfg *Config, partitions map[topicPartition]*partition) (source, tier limits) {
 	sources, tiers := 0, 0
@@ -175,5 +178,5 @@ func (l *partition) roomy(lim limits) bool {
 	return l.held <= lim.records/2 && l.heldBytes <= lim.bytes/2
 }
 
-// nextOffset gives the offset after the last one that was taken, or the committed one.
+// nextOffset returns the offset after the last accepted record, or the committed one.
 func (l *partition) nextOffset() int64 { return l.window.End() }

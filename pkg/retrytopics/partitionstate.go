@@ -10,33 +10,33 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// partitionState is what an instance knows of the keys of one partition number, over the source and the tiers, while it owns it. Workers change it as attempts end, one
-// key at a time; what they change counts for the next record of the key at once, and permanently once the transaction that
-// carries the attempt is committed.
+// partitionState is what an instance knows of the keys of one partition number, over the source and the tiers, while it
+// owns it. Workers change it when attempts end, one key at a time. A change is visible to the key's next record at once,
+// and becomes permanent when the transaction with the attempt is committed.
 type partitionState struct {
 	partition int32
 	restored  bool   // guarded by the session's mutex
-	head      []byte // of its hash chain, as of the last commit; the committing goroutine's
+	head      []byte // of its hash chain, as of the last commit; owned by the committing goroutine
 
-	checkpoint *checkpoint // as of the last commit, nil when there is none; the committing goroutine's
-	generation int         // of the source topic; it never changes once the state is open
-	same       int         // so many of the latest generations began without another source topic
-	pipelines  []string    // ids that the pipeline had before; it never changes once the state is open
-	promised   bool        // commits of the partition go with a checkpoint; guarded by the session's mutex
+	checkpoint *checkpoint // as of the last commit, nil if there is none; owned by the committing goroutine
+	generation int         // of the source topic; constant once the state is open
+	same       int         // number of latest generations that began without another source topic
+	pipelines  []string    // former pipeline IDs; constant once the state is open
+	promised   bool        // commits of the partition include a checkpoint; guarded by the session's mutex
 
-	// of each key that a task has, by task.mark: that task, or the last one that waits behind it; the scheduler's mutex
-	// guards it
+	// by task.keyMark of each key that a task has: that task, or the last one that waits behind it; the scheduler's
+	// mutex guards it
 	chains map[uint64]*task
 
 	mu     *sync.Mutex               // of the state and its successors
 	keys   map[string]keyorder.State // as of the last attempt
 	base   map[string]keyorder.State // as of the last commit
-	ledger *idempotency.Ledger       // what took effect, as of the last attempt; nil without dedupe. Successors share it
-	latest *latestVersions           // version of each key, as of the last attempt; nil where none is kept. Successors share it
+	ledger *idempotency.Ledger       // last effective events, as of the last attempt; nil without deduplication. Shared with successors
+	latest *latestVersions           // newest version of each key, as of the last attempt; nil if versions are not kept. Shared with successors
 	pushed pushedOut                 // keys whose versions had no room
-	drops  bool                      // versions that the state topic has are removed
-	noted  []*change                 // in ledger or newest and not committed yet, in their order, some committed ones among them
-	over   bool                      // it has a successor: attempts that still run leave no trace
+	drops  bool                      // versions in the state topic are removed
+	noted  []*change                 // uncommitted changes of ledger and latest, in order, with some committed ones among them
+	over   bool                      // it has a successor: attempts that still run change nothing
 }
 
 func newPartitionState(partition int32, d Dedupe) *partitionState {
@@ -50,7 +50,7 @@ func newPartitionState(partition int32, d Dedupe) *partitionState {
 	return sh
 }
 
-// newState makes the empty state of a partition.
+// newState returns the empty state of a partition.
 func (e *Engine) newState(partition int32) *partitionState {
 	sh := newPartitionState(partition, e.cfg.Dedupe)
 	if e.cfg.versions() {
@@ -60,7 +60,7 @@ func (e *Engine) newState(partition int32) *partitionState {
 	return sh
 }
 
-// open makes the state ready for attempts, once what is committed is read.
+// open makes the state ready for attempts, after everything committed has been read.
 func (sh *partitionState) open() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -69,8 +69,8 @@ func (sh *partitionState) open() {
 	sh.restored = true
 }
 
-// successor is the state as of the last commit, for the attempts that are made again. What still runs of the attempts
-// before ends unheard in the old one.
+// successor returns the state as of the last commit, for the repeated attempts. Earlier attempts that still run change
+// only the old state.
 func (sh *partitionState) successor() *partitionState {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -87,22 +87,22 @@ func (sh *partitionState) successor() *partitionState {
 
 // change is what one attempt changed in its partition's state.
 type change struct {
-	state   *stated             // nil when it is the same as before
-	ledged  bool                // applied is to be written
+	state   *stated             // nil if it did not change
+	ledged  bool                // applied must be written
 	lasting bool                // committed
-	hash    idempotency.KeyHash // of the key, where there is a ledger
+	hash    idempotency.KeyHash // of the key, if there is a ledger
 	applied idempotency.Applied
 
-	before idempotency.Applied // what the ledger had instead of applied
-	known  bool                // before is
+	before idempotency.Applied // what the ledger had before applied
+	known  bool                // before is known
 
-	versioned bool   // newest is to be written
-	latest    Latest // version of the key
-	older     Latest // what was remembered instead of it
-	kept      bool   // older is
+	versioned bool   // latest must be written
+	latest    Latest // newest version of the key
+	older     Latest // what was remembered before it
+	kept      bool   // older is known
 }
 
-// unnote takes a change out of the state again, unless it is committed.
+// unnote removes a change from the state, unless it is committed.
 func (c *change) unnote(sh *partitionState) {
 	switch {
 	case c.lasting || !c.ledged:
@@ -120,7 +120,7 @@ func (c *change) unnote(sh *partitionState) {
 	}
 }
 
-// stated is a key's state to be written.
+// stated is a key's state that must be written.
 type stated struct {
 	key   string
 	state keyorder.State
@@ -136,7 +136,7 @@ func (sh *partitionState) set(k []byte, st keyorder.State) {
 	sh.keys[string(k)] = st
 }
 
-// past gives what is remembered of a key.
+// past returns what is remembered of a key.
 func (sh *partitionState) past(k []byte, hash idempotency.KeyHash, now time.Time) past {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -150,7 +150,7 @@ func (sh *partitionState) past(k []byte, hash idempotency.KeyHash, now time.Time
 	return p
 }
 
-// note writes into ledger and versions what took effect, until it is committed or the state has a successor.
+// note writes what took effect into ledger and versions, until it is committed or the state has a successor.
 func (sh *partitionState) note(c *change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -166,7 +166,7 @@ func (sh *partitionState) note(c *change) {
 	sh.noted = append(sh.noted, c)
 }
 
-// commit makes changes lasting, in the order in which they were made.
+// commit makes changes permanent, in the order in which they were made.
 func (sh *partitionState) commit(changes []*change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -7,17 +7,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// A pause is ordered from outside, for all records and until it is ended from outside: a person, or a gate that counts,
-// wants nothing to go on. An UnavailableError is the opposite in each respect: it is for what one dependency needs, and it ends by
-// itself.
+// A pause is ordered from outside, for all records, and ends by an order from outside: an operator or a rate gate stops
+// everything. An UnavailableError is the opposite: it concerns one dependency and ends by itself.
 
-// Hold brings the engine to a pause, now or from the start of its next run on: it takes nothing from the source and the
-// tiers and begins no attempt. What runs finishes. What succeeds is committed; an attempt that fails is put back and counts
-// for nothing, so that neither the attempts of a record nor the DLQ change. The instance stays in its group and keeps its
-// partitions. The reason is shown in Stats; a second Hold replaces it. An empty one is "held".
+// Hold pauses the engine, now or from the start of its next run: it accepts no records from the source and the tiers and
+// begins no attempt. Running attempts finish. A successful one is committed; a failed one is put back and does not
+// count, so neither the record's attempts nor the DLQ change. The instance stays in its group and keeps its partitions.
+// Stats has the reason; a second Hold replaces it. An empty reason is "held".
 func (e *Engine) Hold(reason string) { e.setPaused(cmp.Or(reason, "held")) }
 
-// Resume ends the pause. What was put back runs first.
+// Resume ends the pause. Records that were put back run first.
 func (e *Engine) Resume() { e.setPaused("") }
 
 func (e *Engine) setPaused(reason string) {
@@ -29,7 +28,7 @@ func (e *Engine) setPaused(reason string) {
 	}
 }
 
-// Paused gives the reason for which the engine is held; it is empty when it is not.
+// Paused returns the reason of the pause, or "".
 func (e *Engine) Paused() string {
 	if reason := e.pausedFor.Load(); reason != nil {
 		return *reason
@@ -37,7 +36,7 @@ func (e *Engine) Paused() string {
 	return ""
 }
 
-// enter makes s the session of the engine, in the engine's state.
+// enter makes s the engine's session and pauses it if the engine is paused.
 func (e *Engine) enter(s *session) {
 	e.pauseMu.Lock()
 	defer e.pauseMu.Unlock()
@@ -45,8 +44,8 @@ func (e *Engine) enter(s *session) {
 	s.sched.pause(e.Paused() != "")
 }
 
-// undone tells a failed attempt and says whether it is to be put back: it failed in a pause, though that may end at this
-// moment, or led to one. A partition that is gone fails attempts of its own.
+// undone reports a failed attempt to the hooks, and returns whether it must be put back because the engine was paused
+// before or during the report. Revoking a partition cancels its running attempts; those are not reported.
 func (e *Engine) undone(ctx context.Context, event *Event) bool {
 	if event.Failure == nil && len(event.Dead) == 0 || ctx.Err() != nil {
 		return false
@@ -61,19 +60,18 @@ func (e *Engine) undone(ctx context.Context, event *Event) bool {
 	return held || e.Paused() != ""
 }
 
-// pause starts nothing while still is true.
+// pause starts no task while still is true.
 func (s *scheduler) pause(still bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paused = still
 	if !still {
 		s.wakeWorker()
-		s.onReady() // ends the wait of a poll, which may take records again
+		s.onReady() // ends the wait of a poll, which may accept records again
 	}
 }
 
-// putBack makes a task whose attempt counts for nothing runnable again, before all others. Its key stays taken, so that
-// order holds.
+// putBack makes a task whose attempt does not count runnable again, before all others. It keeps its key, so order holds.
 func (s *scheduler) putBack(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +88,8 @@ func (s *scheduler) putBack(t *task) {
 	s.wakeWorker()
 }
 
-// idle is the poll of a pause: it takes nothing, after a wait for results. What the client has fetched already stays
-// in its memory; pausing the partitions instead would throw it away.
+// idle is the poll during a pause: it waits for results and accepts nothing. What the client has fetched stays in its
+// memory; pausing the partitions would discard it.
 func (s *session) idle(ctx context.Context, ripe bool) kgo.Fetches {
 	if !ripe {
 		s.awaitResults(ctx)

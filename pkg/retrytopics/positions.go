@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// fromStart gives partitions without a commit the first offset that their log has. The client would find it by itself, but
-// could not be told to go on elsewhere (SetOffsets) before it has handed over a record of the partition.
+// fromStart resolves the start offset of partitions without a commit. The client would find it by itself, but could not
+// be redirected (SetOffsets) before it has returned a record of the partition.
 func (s *session) fromStart(ctx context.Context, fetched map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	var topics []string
 	for topic, partitions := range fetched {
@@ -35,5 +35,5 @@ func (s *session) fromStart(ctx context.Context, fetched map[string]map[int32]kg
 	return fetched, nil
 }
 
-// uncommitted says whether an offset is none that a group has committed.
+// uncommitted reports whether an offset is not one that a group has committed.
 func uncommitted(at kgo.Offset) bool { return at.EpochOffset().Offset < 0 }

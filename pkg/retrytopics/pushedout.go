@@ -13,23 +13,24 @@ import (
 )
 
 const (
-	// maxPushed bounds the keys that wait to be removed from the state topic, 12 bytes each. What is beyond it stays there until
-	// the next start pushes it out again.
+	// maxPushed bounds the keys that wait for removal from the state topic, 12 bytes each. Further keys stay there until
+	// the next start evicts them again.
 	maxPushed = 1 << 20
 	// maxRemoved is how many of them one transaction removes.
 	maxRemoved = 1000
 )
 
-// pushedOut are the keys of a partition whose versions had no room in memory. They are removed from the state topic too: it would
-// grow without a bound, and so would every start. With KeepWindow these are all that an earlier setting has left there.
+// pushedOut holds the keys of a partition whose versions had no room in memory. They are removed from the state topic
+// too; otherwise it, and the time of a start, would grow without bound. With KeepWindow these are all versions of an
+// earlier setting.
 type pushedOut struct {
 	keys      []idempotency.KeyHash
-	forgotten *forgotten // counts them; nil when forgetting is what was asked for
-	// early are those of a start. What is read later may be that such a key is back, or has been removed already.
+	forgotten *forgotten // counts them; nil if versions are dropped on purpose
+	// early has the keys evicted during a start. A later record may bring such a key back, or may already remove it.
 	early map[idempotency.KeyHash]struct{}
 }
 
-// add notes a key, if there is one.
+// add adds an evicted key; full is false if none was.
 func (p *pushedOut) add(k idempotency.KeyHash, full bool) {
 	if !full {
 		return
@@ -40,7 +41,7 @@ func (p *pushedOut) add(k idempotency.KeyHash, full bool) {
 	}
 }
 
-// addEarly notes a key that is pushed out while the topic is read.
+// addEarly adds a key that is evicted while the topic is read.
 func (p *pushedOut) addEarly(k idempotency.KeyHash, full bool) {
 	switch {
 	case !full:
@@ -53,7 +54,7 @@ func (p *pushedOut) addEarly(k idempotency.KeyHash, full bool) {
 	}
 }
 
-// begin takes over what is left of the early ones.
+// begin adds the remaining early keys.
 func (p *pushedOut) begin() {
 	for k := range p.early {
 		p.add(k, true)
@@ -61,7 +62,8 @@ func (p *pushedOut) begin() {
 	p.early = nil
 }
 
-// removable gives some of the keys without room, and how many of the queue these are: keys that have come back since are passed over.
+// removable returns some of the keys without room, and how many of the queue they stand for: keys that have come back
+// since are skipped.
 func (sh *partitionState) removable() (keys []idempotency.KeyHash, of int) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -76,14 +78,14 @@ func (sh *partitionState) removable() (keys []idempotency.KeyHash, of int) {
 	return keys, of
 }
 
-// removed notes that the first n keys of the queue are done.
+// removed drops the first n keys of the queue.
 func (sh *partitionState) removed(n int) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.pushed.keys = slices.Delete(sh.pushed.keys, 0, min(n, len(sh.pushed.keys)))
 }
 
-// versionRecords gives the records of the versions that a transaction changes, each key's last one.
+// versionRecords returns the records of the versions that a transaction changes, the last one of each key.
 func (e *Engine) versionRecords(sh *partitionState, changes []*change) []*kgo.Record {
 	if sh.latest == nil {
 		return nil
@@ -96,7 +98,7 @@ func (e *Engine) versionRecords(sh *partitionState, changes []*change) []*kgo.Re
 			last[c.hash] = c
 		}
 	}
-	for _, c := range changes { // in their order: a start pushes out by it
+	for _, c := range changes { // in their order: a start evicts by it
 		if last[c.hash] == c {
 			records = append(records, encodeVersion(topic, sh.partition, c.hash, &c.latest, scale))
 		}
@@ -104,8 +106,8 @@ func (e *Engine) versionRecords(sh *partitionState, changes []*change) []*kgo.Re
 	return records
 }
 
-// removals gives the records that remove what had no room. They come behind those of the versions: one of these may have been
-// pushed out by another one of the very transaction.
+// removals returns the tombstones of evicted versions. They follow the version records, because one of these may have
+// been evicted by another one of the same transaction.
 func (e *Engine) removals(st *staged, sh *partitionState) []*kgo.Record {
 	gone, of := sh.removable()
 	records := make([]*kgo.Record, 0, len(gone))
@@ -116,14 +118,15 @@ func (e *Engine) removals(st *staged, sh *partitionState) []*kgo.Record {
 	return records
 }
 
-// forgottenPause is how often it is logged at most that versions are forgotten.
+// forgottenPause is the shortest time between two log lines about forgotten versions.
 const forgottenPause = time.Minute
 
-// forgotten counts the versions that had no room, over all partitions and sessions. Its mutex is held for a moment only.
+// forgotten counts the evicted versions, over all partitions and sessions. Its mutex guards all fields and is held for a
+// moment only.
 type forgotten struct {
 	mu       sync.Mutex
 	count    int64
-	said     int64 // of these, logged
+	said     int64 // already logged
 	saidLast time.Time
 }
 
@@ -142,7 +145,7 @@ func (f *forgotten) total() int64 {
 	return f.count
 }
 
-// say logs what was not logged yet, unless some was just now.
+// say logs what is not logged yet, unless it logged within forgottenPause.
 func (f *forgotten) say(log *slog.Logger, maxKeys int, now time.Time) {
 	f.mu.Lock()
 	more := f.count - f.said
@@ -160,9 +163,9 @@ func (f *forgotten) say(log *slog.Logger, maxKeys int, now time.Time) {
 
 // VersionStats is what this instance remembers of the newest versions of keys, see Versions.
 type VersionStats struct {
-	Keys      int64 // with KeepWindow, those that are still to be removed
+	Keys      int64 // with KeepWindow, those still to be removed
 	Bytes     int64 // in memory
-	Forgotten int64 // keys that had no room since the engine was made
+	Forgotten int64 // keys without room since the engine was made
 }
 
 // addVersions counts what the partitions remember. The session's mutex is held.

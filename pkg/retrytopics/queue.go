@@ -4,15 +4,15 @@ import (
 	"slices"
 )
 
-// queue gives what was put in first, and keeps its memory.
+// queue is first in, first out, and reuses its memory.
 type queue[T any] struct {
-	all  []T // the first ones, before head, are gone
+	all  []T // those before head are gone
 	head int
 }
 
 func (q *queue[T]) len() int { return len(q.all) - q.head }
 
-// items gives what is in the queue, in its order. They may be changed in their places.
+// items returns the queue's items in order. They may be changed in place.
 func (q *queue[T]) items() []T { return q.all[q.head:] }
 
 func (q *queue[T]) push(items ...T) {
@@ -23,7 +23,7 @@ func (q *queue[T]) push(items ...T) {
 	q.all = append(q.all, items...)
 }
 
-// insert puts an item before the one at a place among the items.
+// insert puts an item before the one at an index of items.
 func (q *queue[T]) insert(at int, item T) {
 	if at == q.len() {
 		q.push(item)
@@ -32,7 +32,7 @@ func (q *queue[T]) insert(at int, item T) {
 	q.all = slices.Insert(q.all, q.head+at, item)
 }
 
-// pop takes the first item out. There must be one.
+// pop removes and returns the first item. There must be one.
 func (q *queue[T]) pop() T {
 	var none T
 	item := q.all[q.head]
@@ -43,13 +43,13 @@ func (q *queue[T]) pop() T {
 	return item
 }
 
-// drop takes out all that are meant.
+// drop removes all matching items.
 func (q *queue[T]) drop(meant func(T) bool) {
 	q.all = slices.DeleteFunc(slices.Delete(q.all, 0, q.head), meant)
 	q.head = 0
 }
 
-// dueHeap orders tasks by the time they wake, the earlier offset first among equals.
+// dueHeap orders tasks by the time they wake, then by offset.
 type dueHeap []*task
 
 func (h dueHeap) Len() int { return len(h) }

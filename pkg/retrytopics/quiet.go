@@ -4,14 +4,14 @@ import (
 	"time"
 )
 
-// A session that ends for a missing permission blocks the engine, and a commit shows that the trouble is over. Where nothing comes that
-// could be committed, a later session shows it by reading for a while without being refused: brokers refuse a fetch, a heartbeat and a
-// commit at once.
+// A session that ends because a permission is missing blocks the engine, and a commit shows that the permission is back.
+// If there is nothing to commit, a later session shows it by reading for a while without a refusal: brokers refuse a
+// fetch, a heartbeat and a commit at once.
 
 // provenAfter is how long a session must read without an error: several fetches of FetchMaxWait, and a heartbeat.
 const provenAfter = 4 * time.Second
 
-// reads notes whether a turn polls the group's topics. The time of a session that does not does not count.
+// reads records whether a turn polls the group's topics. Time without polls does not count.
 func (s *session) reads(polls bool) {
 	switch {
 	case !polls:
@@ -21,7 +21,7 @@ func (s *session) reads(polls bool) {
 	}
 }
 
-// proven ends the trouble that an earlier session ended with, once this one has shown that it works.
+// proven clears the failure of an earlier session once this one has shown that it works.
 func (s *session) proven() {
 	if !s.e.health.sessionEnded() || s.readsSince.IsZero() || time.Since(s.readsSince) < provenAfter {
 		return

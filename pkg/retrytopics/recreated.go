@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// recreatedError ends a session one of whose topics is another one now: what the client knows of it is not true any more.
-// The next session holds the memory against the new topic.
+// recreatedError ends a session after one of its topics was re-created: the client's knowledge of it is no longer true.
+// The next session compares the memory with the new topic.
 type recreatedError struct {
 	topic       string
 	before, now topicID
@@ -18,8 +18,8 @@ func (e *recreatedError) Error() string {
 	return fmt.Sprintf("topic %s was deleted and re-created while it was in use: it had id %s, and has %s now", e.topic, e.before, e.now)
 }
 
-// grownError ends a session whose source has another number of partitions now: its client would hear of them after minutes, and
-// their tiers may not be there. The next session compares all topics.
+// grownError ends a session after partitions were added to its source: the client would notice them only after minutes,
+// and their tiers may be missing. The next session compares all topics.
 type grownError struct {
 	topic       string
 	before, now int
@@ -29,8 +29,8 @@ func (e *grownError) Error() string {
 	return fmt.Sprintf("topic %s had %d partitions, and has %d now", e.topic, e.before, e.now)
 }
 
-// sameTopics ends the session when one of its topics was re-created, or partitions were added to the source. A topic that is
-// missing at the moment may come back.
+// sameTopics ends the session if one of its topics was re-created, or partitions were added to the source. A topic that
+// is missing at the moment may come back.
 func (s *session) sameTopics(ctx context.Context) error {
 	details, err := s.adm.ListTopics(ctx, slices.Collect(maps.Keys(s.layout.ids))...)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *session) sameTopics(ctx context.Context) error {
 	return nil
 }
 
-// end lets the next turn end the session.
+// end makes the next turn end the session.
 func (s *session) end(err error) {
 	s.mu.Lock()
 	if s.fatal == nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// restoreState takes over a record of the state topic: the state of a key, the version of one, or the checkpoint. The last of each counts.
+// restoreState applies a record of the state topic: the state of a key, the version of a key, or the checkpoint. The
+// last of each counts.
 func (sh *partitionState) restoreState(r *kgo.Record, scale Scale) error {
 	if k, ok := hashOfVersion(r.Key); ok {
 		return sh.restoreVersion(k, r.Value, scale)
@@ -33,7 +34,8 @@ func (sh *partitionState) restoreState(r *kgo.Record, scale Scale) error {
 	return nil
 }
 
-// restoreVersion takes over the version of a key, where versions are kept. Where they are not any more, it is to be removed.
+// restoreVersion applies the version of a key if versions are kept. If they are no longer kept, the version will be
+// removed.
 func (sh *partitionState) restoreVersion(k idempotency.KeyHash, value []byte, scale Scale) error {
 	delete(sh.pushed.early, k)
 	if sh.latest == nil {
@@ -52,7 +54,7 @@ func (sh *partitionState) restoreVersion(k idempotency.KeyHash, value []byte, sc
 	return nil
 }
 
-// restoreLedgers reads what took effect within the window, once the checkpoints are read.
+// restoreLedgers reads what took effect within the window, after the checkpoints are read.
 func (s *session) restoreLedgers(ctx context.Context, states map[int32]*partitionState, now time.Time) error {
 	d := s.e.cfg.Dedupe
 	if !d.on() {
@@ -66,7 +68,7 @@ func (s *session) restoreLedgers(ctx context.Context, states map[int32]*partitio
 	})
 }
 
-// restoreLedger takes over a record of the ledger. Versions of another scale count by their offsets alone.
+// restoreLedger applies a record of the ledger. Versions of another scale count by their offsets alone.
 func (sh *partitionState) restoreLedger(r *kgo.Record, now time.Time) error {
 	if sh.checkpoint == nil || r.Offset >= sh.checkpoint.scaleFrom {
 		return sh.ledger.Restore(r.Value, now)
@@ -81,7 +83,8 @@ func (sh *partitionState) restoreLedger(r *kgo.Record, now time.Time) error {
 	return sh.ledger.Restore(idempotency.AppendChanges(nil, changes), now)
 }
 
-// rescale notes in the checkpoints of partitions whose ledger has versions of another scale how far these reach: to its end.
+// rescale handles partitions whose ledger has versions of another scale: it stores the current end of the ledger in
+// their checkpoints, before which that scale applies.
 func (s *session) rescale(ctx context.Context, states map[int32]*partitionState) error {
 	scale, topic := s.e.cfg.scale(), s.e.cfg.Dedupe.LedgerTopic
 	var ends kadm.ListedOffsets

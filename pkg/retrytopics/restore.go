@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// restore reads what new partitions must know before they start: the order of their keys, and what took effect in the window.
-// Rebalances wait meanwhile.
+// restore reads the state of new partitions before they start: the order of their keys, and what took effect in the
+// window. Rebalances wait meanwhile.
 func (s *session) restore(ctx context.Context) error {
 	s.mu.Lock()
 	fresh := map[int32]*partitionState{}
@@ -64,9 +64,9 @@ func (s *session) restore(ctx context.Context) error {
 	return nil
 }
 
-// replay hands all committed records of the states' partitions of a topic to f. It reads up to the high watermark, not
+// replay calls f with all committed records of a topic in the states' partitions. It reads up to the high watermark, not
 // only to the last stable offset: the former owner's last transaction is decided, since its offsets were, but its marker
-// may not have come to this topic yet. A transaction that a dead owner left open is waited for until the broker ends it.
+// may not have reached this topic. It waits until the broker ends a dead owner's open transaction.
 func (s *session) replay(ctx context.Context, topic string, since time.Time, states map[int32]*partitionState, f func(*partitionState, *kgo.Record) error) error {
 	left, start, err := s.extent(ctx, topic, since, states)
 	if err != nil || len(left) == 0 {
@@ -103,7 +103,7 @@ func (s *session) replay(ctx context.Context, topic string, since time.Time, sta
 	return nil
 }
 
-// extent gives the ends of the partitions that hold something, and where to start.
+// extent returns the ends of the partitions that hold records, and the start offsets.
 func (s *session) extent(ctx context.Context, topic string, since time.Time, states map[int32]*partitionState) (map[int32]int64, map[int32]kgo.Offset, error) {
 	ends, err := s.adm.ListEndOffsets(ctx, topic)
 	if err != nil {

@@ -10,10 +10,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// results keeps what handlers made of records whose partition went away before it was committed, with the session or by a
-// rebalance: if the record comes back uncommitted, its handler need not run again. Only the handler's word is kept. What
-// follows from it is decided again, since another instance may have changed the state of the key meanwhile. Safe for
-// concurrent use.
+// results keeps the handlers' answers for records whose partition went away before the commit, with the session or by a
+// rebalance. If the record comes back uncommitted, its handler need not run again. Only the answer is kept; it is judged
+// again, because another instance may have changed the key's state meanwhile. Safe for concurrent use.
 type results struct {
 	limit int // bytes of outputs
 	some  atomic.Bool
@@ -23,7 +22,7 @@ type results struct {
 	made  map[header.Position]made
 }
 
-// made is what a handler said of a record.
+// made is a handler's answer for a record.
 type made struct {
 	result Result
 	err    error
@@ -32,9 +31,10 @@ type made struct {
 
 func newResults(limit int) *results { return &results{limit: limit, made: map[header.Position]made{}} }
 
-// keep remembers the result of a task that is finished and not committed. What was closed for the state of its key is judged
-// again: other records of the key may come before it next time. So is an attempt that ran out of time: what took the session
-// away, such as a process that slept, may have taken the time as well, and it would spend the last attempt of a good record.
+// keep stores the result of a task that is finished and not committed. A record that was closed because of its key's
+// state runs again: other records of the key may come first next time. So does an attempt that ran out of time: the
+// cause, such as a suspended process, may also have ended the session, and would otherwise spend the last attempt of a
+// good record.
 func (r *results) keep(t *task) {
 	if o := t.event.Decision.Outcome; !t.handled || o == policy.OutcomeDuplicate || o == policy.OutcomeSuperseded {
 		return
@@ -61,7 +61,7 @@ func (r *results) keep(t *task) {
 	r.some.Store(true)
 }
 
-// pop gives back what is known of a record, once.
+// pop removes and returns what is kept of a record.
 func (r *results) pop(at header.Position) (m made, ok bool) {
 	if !r.some.Load() {
 		return made{}, false

@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// restoreCheckpoint takes over a checkpoint that was read; the last one counts.
+// restoreCheckpoint applies a checkpoint; the last one counts.
 func (sh *partitionState) restoreCheckpoint(value []byte) error {
 	cp, err := decodeCheckpoint(value)
 	if err == nil {
@@ -22,14 +22,14 @@ func (sh *partitionState) restoreCheckpoint(value []byte) error {
 	return err
 }
 
-// evidence adds what the partition's memory says.
+// evidence adds what the partition's memory contains.
 func (sh *partitionState) evidence(commits evidence) evidence {
 	commits.checkpoint = sh.checkpoint
 	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0 || sh.latest.size() > 0
 	return commits
 }
 
-// forgotten gives the offset of a memory's topic before which nothing counts any more.
+// forgotten returns the offset of a memory topic before which records are ignored.
 func (sh *partitionState) forgotten(topic, ledger string) int64 {
 	if sh.checkpoint == nil || topic != ledger {
 		return 0
@@ -37,8 +37,8 @@ func (sh *partitionState) forgotten(topic, ledger string) int64 {
 	return sh.checkpoint.ledgerFrom
 }
 
-// resumeFromCheckpoint holds the memory of new partitions against the topics, and lets the partitions that have no commit go on from the
-// checkpoint. Rebalances wait meanwhile, and nothing was taken from these partitions.
+// resumeFromCheckpoint compares the memory of new partitions with the topics, and lets the partitions without a commit
+// go on from the checkpoint. Rebalances wait meanwhile, and nothing was accepted from these partitions.
 func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*partitionState) error {
 	resumed, err := s.resume(fresh)
 	if err != nil || len(resumed) == 0 {
@@ -55,7 +55,7 @@ func (s *session) resumeFromCheckpoint(ctx context.Context, fresh map[int32]*par
 	return s.recommit(ctx, resumed)
 }
 
-// resume replaces the partitions that have a checkpoint and no commit by ones that start from it, and gives them.
+// resume replaces the partitions that have a checkpoint and no commit by ones that start from it, and returns them.
 func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +96,8 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 	return resumed, nil
 }
 
-// recommit gives the group back the positions that it has lost, so that lag and tools show them. It is no part of a
-// transaction: nothing goes with it.
+// recommit commits the positions that the group has lost, so that lag and tools show them. It is not part of a
+// transaction: no records belong to it.
 func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 	client := s.committer.Client()
 	req := kmsg.NewPtrOffsetCommitRequest()
@@ -130,7 +130,7 @@ func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 	return nil
 }
 
-// checkpoints gives the next checkpoints of the partitions whose positions a transaction commits; none where there is no state
+// checkpoints returns the next checkpoints of the partitions whose positions a transaction commits; none without a state
 // topic. The mutex is held.
 func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitionState]*checkpoint {
 	if !s.layout.states || len(marks) == 0 {
@@ -159,7 +159,7 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 	return all
 }
 
-// checkpointRecords gives the records of the checkpoints.
+// checkpointRecords returns the records of the checkpoints.
 func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*checkpoint) ([]*kgo.Record, error) {
 	records := make([]*kgo.Record, 0, len(checkpoints))
 	for sh, cp := range checkpoints {
@@ -172,7 +172,7 @@ func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*checkpoint) 
 	return records, nil
 }
 
-// commitText gives the metadata of a commit of the partition: sealed when the state topic has the checkpoint.
+// commitText returns the metadata of a commit of the partition. It is sealed if the state topic has the checkpoint.
 func (l *partition) commitText(m offsets.Commit) string {
 	if !l.state.promised {
 		return m.Metadata

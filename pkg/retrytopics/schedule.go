@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-// scheduler hands tasks to workers: each at its time, one at a time per key, keys side by side. It holds tasks only; what
-// a task means is the session's business. The tasks of a partition that is gone are dropped.
+// scheduler hands tasks to workers: each at its time, one at a time per key, keys concurrently. It does not know what a
+// task means; the session does. It drops the tasks of revoked partitions.
 type scheduler struct {
 	mu                   sync.Mutex
-	work                 sync.Cond // runnable or closed
-	weight               int       // bytes of the records that are being worked on
+	work                 sync.Cond // signals a runnable task, or closed
+	weight               int       // bytes of the records in running tasks
 	weightMax            int
 	waitingWorkers       int       // workers that wait for work
-	called               bool      // one of them is told that there is some; see wakeWorker
+	called               bool      // one of them is signalled; see wakeWorker
 	idle                 sync.Cond // running has become 0
 	runnable             queue[fetched]
-	due                  queue[fetched] // runnable ones from the tiers: they do not queue behind all that the source has sent
+	due                  queue[fetched] // runnable ones from the tiers: they do not queue behind the source's
 	favour               bool           // the next one is taken from due
 	waiting              dueHeap
 	holds                map[string]*hold // by dependency
 	passes               map[string]int64 // by dependency: probes that got through
 	ready                []*task          // finished, not yet in a transaction
 	readyBytes, readyMax int              // of their outputs
-	most                 int              // with so many of them, only those from the tiers are started; see pace
+	most                 int              // with so many of them, only tasks from the tiers are started; see pace
 	readyAt              time.Time
 	running              int
 	closed               bool
-	stopping             bool // nothing new is started
-	paused               bool // nothing new is started, for a while
-	blocked              bool // the same, since nothing can be committed; see probes
+	stopping             bool // nothing new is started, until the end
+	paused               bool // nothing new is started, until the pause ends
+	blocked              bool // nothing can be committed, so only probes are started; see probes
 	uncommitted          bool // an aborted transaction has left results
 	timer                *time.Timer
 	now                  func() time.Time // by which tasks wake
 	linger               time.Duration
 	ahead                int64               // see gate
-	makeTask             func(fetched) *task // of a record of the source
+	makeTask             func(fetched) *task // makes the task of a source record
 	onReady              func()              // called once results have waited for linger
-	late                 func(*task)         // is given what finishes when its partition is gone
+	late                 func(*task)         // receives a finished task of a revoked partition
 	flush                *time.Timer
 }
 
-// newScheduler makes a scheduler for an engine that may hold so many bytes: an eighth of them may be worked on at once, and a
-// quarter may be results that wait for their transaction.
+// newScheduler returns a scheduler for an engine that may hold so many bytes. An eighth of them may be in running tasks
+// at once, and a quarter in results that wait for their transaction.
 func newScheduler(linger time.Duration, ahead int64, held int, onReady func()) *scheduler {
 	s := &scheduler{
 		holds: map[string]*hold{}, passes: map[string]int64{}, now: time.Now, linger: linger, ahead: ahead, onReady: onReady, late: func(*task) {}, most: minPace,
@@ -56,7 +56,7 @@ func newScheduler(linger time.Duration, ahead int64, held int, onReady func()) *
 	return s
 }
 
-// add takes records in the order in which their partition has them.
+// add takes records in the order of their partition.
 func (s *scheduler) add(records []fetched) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,20 +89,21 @@ func (s *scheduler) enqueue(r fetched) {
 	s.wakeWorker()
 }
 
-// startable says whether a worker may take a task. The mutex is held.
+// startable reports whether a worker may take a task. The mutex is held.
 func (s *scheduler) startable() bool {
 	return !s.stopping && !s.paused && (!s.blocked || s.probes()) && (s.weight < s.weightMax || s.running == 0) && (s.due.len() > 0 || s.sourceStartable())
 }
 
-// probes says whether a task may be taken though nothing can be committed: one at a time, where no result is at hand that the next
-// transaction could carry. Nothing else would show that the trouble is over. The mutex is held.
+// probes reports whether a task may start although nothing can be committed: one at a time, and only without results
+// that the next transaction could carry. Nothing else would show that commits work again. The mutex is held.
 func (s *scheduler) probes() bool { return !s.uncommitted && s.running == 0 && len(s.ready) == 0 }
 
 func (s *scheduler) sourceStartable() bool {
 	return s.runnable.len() > 0 && len(s.ready) < s.most && s.readyBytes < s.readyMax
 }
 
-// block starts nothing while nothing can be committed, but for probes. uncommitted says that an aborted transaction has left results.
+// block starts only probes while nothing can be committed. uncommitted means that an aborted transaction has left
+// results.
 func (s *scheduler) block(blocked, uncommitted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,9 +111,9 @@ func (s *scheduler) block(blocked, uncommitted bool) {
 	s.wakeWorker()
 }
 
-// wakeWorker calls one resting worker when there is work for it and none is on its way. It calls the next one itself as soon as
-// it has taken a task: so all are at work when handlers wait for something, and only as many as there are processors when
-// they do not. Calling one per task makes them all fight for the mutex. The mutex is held.
+// wakeWorker signals one waiting worker if there is work and no other worker is signalled. That worker signals the next
+// one as soon as it has taken a task. So all work when handlers wait, and only as many as there are processors when they
+// do not. Signalling one per task would make them contend for the mutex. The mutex is held.
 func (s *scheduler) wakeWorker() {
 	if !s.called && s.waitingWorkers > 0 && s.startable() {
 		s.called = true
@@ -120,7 +121,7 @@ func (s *scheduler) wakeWorker() {
 	}
 }
 
-// surface enqueues what has become due.
+// surface enqueues the tasks that have become due.
 func (s *scheduler) surface() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +151,7 @@ func (s *scheduler) next() *task {
 	return s.nextRunnable()
 }
 
-// exchange takes a finished task back, and is next then: the mutex is taken once for both.
+// exchange takes a finished task back and then does next, with one lock of the mutex for both.
 func (s *scheduler) exchange(t *task) *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +186,7 @@ func (s *scheduler) pop() *task {
 	if s.due.len() > 0 && (s.favour || !s.sourceStartable()) {
 		from = &s.due
 	}
-	s.favour = from == &s.runnable // in turn, so that neither starves the other
+	s.favour = from == &s.runnable // alternately, so that neither starves the other
 	r := from.pop()
 	if r.task == nil {
 		return s.makeTask(r)
@@ -193,8 +194,8 @@ func (s *scheduler) pop() *task {
 	return r.task
 }
 
-// takeKey gives a task its key, or lets it wait behind the one that has it. Only tasks that run, or have run into a hold,
-// have one: that is a handful, which stays at hand, whatever waits in the queues. The scheduler's mutex is held.
+// takeKey gives a task its key, or lets it wait behind the task that has it. Only running tasks and those held for a
+// dependency have a key, so chains stays small, whatever waits in the queues. The scheduler's mutex is held.
 func (t *task) takeKey() bool {
 	if !t.keyed || t.hasKey {
 		return true
@@ -234,10 +235,10 @@ func (s *scheduler) finish(t *task) {
 	}
 }
 
-// full says whether results should not wait for others. The mutex is held.
+// full reports whether results should not wait for others. The mutex is held.
 func (s *scheduler) full() bool { return len(s.ready) >= s.most || s.readyBytes >= s.readyMax }
 
-// stop notes that a task is not running any more. The mutex is held.
+// stop records that a task is no longer running. The mutex is held.
 func (s *scheduler) stop(t *task) {
 	s.running--
 	s.weight -= t.weight
@@ -259,7 +260,7 @@ func (s *scheduler) release(t *task) {
 	}
 }
 
-// harvest gives all finished tasks; they are the caller's then.
+// harvest returns all finished tasks, which then belong to the caller.
 func (s *scheduler) harvest() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,7 +270,7 @@ func (s *scheduler) harvest() []*task {
 	return ready
 }
 
-// readySince gives the time since which finished tasks wait for their transaction; zero when none does.
+// readySince returns the time since which finished tasks wait for their transaction; zero if none does.
 func (s *scheduler) readySince() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +280,7 @@ func (s *scheduler) readySince() time.Time {
 	return s.readyAt
 }
 
-// pace says how many finished tasks may wait from now on.
+// pace sets how many finished tasks may wait from now on.
 func (s *scheduler) pace(most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +288,7 @@ func (s *scheduler) pace(most int) {
 	s.wakeWorker()
 }
 
-// pending says whether finished tasks have waited for linger, or as many wait as may, and whether there are any at all.
+// pending reports whether finished tasks have waited for linger or have reached their limit, and whether there are any.
 func (s *scheduler) pending() (ripe, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,8 +296,8 @@ func (s *scheduler) pending() (ripe, some bool) {
 	return some && (s.full() || time.Since(s.readyAt) >= s.linger), some
 }
 
-// drop forgets the tasks of partitions that are gone, and gives those of them that have finished. All partitions of one number go
-// together. Running tasks finish late.
+// drop removes the tasks of revoked partitions, and returns the finished ones. All partitions of one number go together.
+// Running tasks end through late.
 func (s *scheduler) drop(gone []*partition) (finished []*task) {
 	if len(gone) == 0 {
 		return nil
@@ -306,7 +307,7 @@ func (s *scheduler) drop(gone []*partition) (finished []*task) {
 	for _, l := range gone {
 		l.dead = true
 		l.cancel()
-		if l.tier == sourceTier { // a tier partition that is lost alone ends the session, and no key may overtake itself until then
+		if l.tier == sourceTier { // losing a tier partition alone ends the session, and keys must keep their order until then
 			clear(l.state.chains)
 		}
 	}
@@ -338,7 +339,7 @@ func (s *scheduler) drain() {
 	}
 }
 
-// close ends the workers and gives what has finished.
+// close ends the workers and returns the finished tasks.
 func (s *scheduler) close() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,24 +19,24 @@ import (
 
 const (
 	maxPoll   = 10000                  // records a poll may return
-	minPoll   = 100                    // a poll that must go on takes so many
+	minPoll   = 100                    // least size of a poll that must go on
 	maxIdle   = 100 * time.Millisecond // a poll returns after it, so that housekeeping happens
 	lazyAfter = 200 * time.Millisecond // a position that moved without results is committed after it
 )
 
 // Bounds of memory, in bytes.
 const (
-	// fetchedBytes is how much of one fetch response is decompressed at once. A batch beyond it is read record by record.
+	// fetchedBytes is how much of one fetch response is decompressed at once. A larger batch is read record by record.
 	fetchedBytes = 16 << 20
-	// largeRoom is what an output or a kept record may have on top of the largest record that is read: headers, and what the
-	// mapping adds.
+	// largeRoom is how much larger than the largest source record an output or a kept record may be: for headers, and
+	// what the mapping adds.
 	largeRoom = 16 << 20
 	// maxRecordBytes keeps a record and its room within what a client writes to a broker at once (100 MiB).
 	maxRecordBytes = 80 << 20
 )
 
-// session is one client's life: one group member and one transactional producer. What goes wrong beyond repair ends the
-// session; Run starts another.
+// session is the life of one client: one group member and one transactional producer. An error that it cannot repair
+// ends the session; Run starts another.
 type session struct {
 	e         *Engine
 	committer kafka.Committer
@@ -48,33 +48,33 @@ type session struct {
 	base     context.Context // of all handlers: it ends with the session
 	stopWork context.CancelFunc
 
-	mu         sync.Mutex // guards what follows against the group's callbacks
+	mu         sync.Mutex // guards the following fields against the group's callbacks
 	partitions map[topicPartition]*partition
 	states     map[int32]*partitionState
 	assigned   map[string][]int32 // by the group's leader
 	rebalanced bool               // since the last turn
-	settling   bool               // the turn after a rebalance has not yet restored what its partitions must know
-	told       bool               // the group has said what is this instance's, and that was not lost since
+	settling   bool               // the turn after a rebalance has not yet restored the state of its partitions
+	told       bool               // the group has assigned partitions to this instance, and they were not lost since
 	fatal      error
 
 	aborted   []*task   // of an aborted transaction: finished, and not committed
-	abortedAt time.Time // of the first such transaction since something was committed; zero when there was none
+	abortedAt time.Time // of the first such transaction since the last commit; zero if there was none
 
 	budget      *recordbatch.Budget // of what the client decompresses
 	partitioner *kafka.Partitioner
-	seeks       int32                        // so many times the client was told where to go on
-	refused     map[header.Position]*refused // records that a broker will never take in the form that they had
-	suspects    map[*kgo.Record]bool         // what the broker has refused together with others
+	seeks       int32                        // number of calls of seek
+	refused     map[header.Position]*refused // records that a broker will never accept in their former form
+	suspects    map[*kgo.Record]bool         // records that the broker refused together with others
 	losses      []Loss                       // not in a committed transaction yet
-	arrived     []fetched                    // of a poll; kept for its memory
+	arrived     []fetched                    // of a poll; kept to reuse its memory
 	lazy        bool                         // a position has moved without a result
 	lastDone    time.Time                    // of the last transaction
 	wake        chan struct{}                // ends a poll
 
-	readsSince time.Time // it polls without a pause and without an error; zero when it does not
+	readsSince time.Time // since when it polls without a pause and without an error; zero if it does not
 }
 
-// unconnected makes a session without a client: it takes what it is given.
+// unconnected returns a session without a client.
 func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
 		e: e, partitions: map[topicPartition]*partition{}, states: map[int32]*partitionState{}, refused: map[header.Position]*refused{}, suspects: map[*kgo.Record]bool{},
@@ -120,8 +120,8 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 	return s, nil
 }
 
-// run works until the context ends or the session is beyond repair. When it returns without an error, all finished work
-// is committed and the group is left.
+// run works until the context ends or the session cannot be repaired. If it returns without an error, all finished work
+// is committed and the instance has left the group.
 func (s *session) run(ctx context.Context) error {
 	defer s.adm.Close()
 	defer s.hangUp()
@@ -145,11 +145,12 @@ func (s *session) run(ctx context.Context) error {
 	return s.finish(ctx)
 }
 
-// parting is how long handlers may go on in a session that is beyond repair: no longer than the pause before the next one.
+// parting is how long handlers may go on in a session that cannot be repaired: no longer than the pause before the next
+// one.
 const parting = restartMin / 2
 
-// part lets the handlers that run come to their end, and starts no more. The next session takes what they made, so that no service is
-// asked twice. Those that need longer are cancelled by abandon.
+// part lets running handlers end, and starts no more. The next session takes their results, so that no service is asked
+// twice. Handlers that need longer are cancelled by abandon.
 func (s *session) part(ctx context.Context) {
 	over, cancel := context.WithTimeout(ctx, parting)
 	defer cancel()
@@ -159,7 +160,7 @@ func (s *session) part(ctx context.Context) {
 	}
 }
 
-// remember keeps what the session knows for Engine.Stats. One that knows nothing leaves what was known before it.
+// remember stores the session's statistics for Engine.Stats. A session that knows nothing keeps the earlier ones.
 func (s *session) remember() {
 	s.mu.Lock()
 	told := s.told
@@ -170,10 +171,10 @@ func (s *session) remember() {
 	}
 }
 
-// closeTimeout bounds the end of a client.
+// closeTimeout bounds the closing of a client.
 const closeTimeout = 2 * time.Second
 
-// hangUp closes the client. One that waits for a broker that does not answer is left behind.
+// hangUp closes the client, or abandons it if it waits for a broker that does not answer.
 func (s *session) hangUp() {
 	if member, _ := s.committer.Client().GroupMetadata(); member != "" {
 		s.e.member.Store(&member)
@@ -186,7 +187,7 @@ func (s *session) hangUp() {
 	}
 }
 
-// abandon ends the workers. What has finished and is not committed is kept for a later session.
+// abandon ends the workers. Finished results that are not committed are kept for a later session.
 func (s *session) abandon() {
 	s.stopWork()
 	s.mu.Lock()
@@ -194,7 +195,7 @@ func (s *session) abandon() {
 	s.keepResults(append(s.aborted, s.sched.close()...))
 }
 
-// keepResults remembers what handlers made of tasks that are not committed.
+// keepResults stores the results of tasks that are not committed.
 func (s *session) keepResults(tasks []*task) {
 	for _, t := range tasks {
 		s.e.results.keep(t)
@@ -216,7 +217,7 @@ func (s *session) workLoop(w *worker) {
 	}
 }
 
-// turn polls once, hands out what came, and commits what has finished. Rebalances wait meanwhile.
+// turn polls once, hands out the records, and commits what has finished. Rebalances wait meanwhile.
 func (s *session) turn(ctx context.Context) error {
 	fetches := s.poll(ctx)
 	defer s.committer.Client().AllowRebalance()
@@ -242,7 +243,7 @@ func (s *session) turn(ctx context.Context) error {
 	return nil
 }
 
-// due says whether a transaction should begin.
+// due reports whether a transaction should begin.
 func (s *session) due() bool {
 	if s.e.health.waits() > 0 {
 		return false
@@ -251,23 +252,23 @@ func (s *session) due() bool {
 	return ripe || s.unfinished() || (!some && s.lazy && time.Since(s.lastDone) > lazyAfter)
 }
 
-// unfinished says whether an aborted transaction has left something.
+// unfinished reports whether an aborted transaction has left results.
 func (s *session) unfinished() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.aborted) > 0
 }
 
-// stalled says whether nothing more is read, as nothing can be committed. A session to which nothing is left that could be
-// committed reads again when the next transaction is due: nothing else would show that the trouble is over.
+// stalled reports whether nothing more is read, because nothing can be committed. A session without anything left to
+// commit reads again when the next transaction is due: nothing else would show that commits work again.
 func (s *session) stalled() bool {
 	_, blocked := s.e.health.blocked()
 	_, some := s.sched.pending()
 	return blocked && (some || s.unfinished() || s.e.health.waits() > 0)
 }
 
-// poll waits for records, but not longer than for results that want to be committed. However it ends, the client blocks
-// rebalances from then on until AllowRebalance.
+// poll waits for records, but no longer than results may wait for their commit. When it returns, the client blocks
+// rebalances until AllowRebalance.
 func (s *session) poll(ctx context.Context) kgo.Fetches {
 	ripe := s.due()
 	reads := !s.stalled() && s.e.Paused() == ""
@@ -307,7 +308,7 @@ func (s *session) pollNothing(ctx context.Context) kgo.Fetches {
 	return s.committer.Client().PollRecords(over, 1)
 }
 
-// failed gives the first error of the fetches that a new session might fix, or that must end the engine.
+// failed returns the first error of the fetches that a new session might repair, or that must end the engine.
 func (s *session) failed(ctx context.Context, fetches kgo.Fetches) error {
 	s.mu.Lock()
 	fatal := s.fatal
@@ -323,7 +324,7 @@ func (s *session) failed(ctx context.Context, fetches kgo.Fetches) error {
 	return nil
 }
 
-// fetchFailed gives nil for what passes without a new session.
+// fetchFailed returns nil for an error that passes without a new session.
 func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
 	log := s.e.cfg.Logger
 	if large, ok := recordbatch.TooLarge(fe.Err); ok {
@@ -345,7 +346,7 @@ func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
 	return nil
 }
 
-// resource names what a fetch was refused for.
+// resource names the resource for which a fetch was refused.
 func (s *session) resource(fe kgo.FetchError) string {
 	if errors.Is(fe.Err, kerr.GroupAuthorizationFailed) || fe.Topic == "" {
 		return "group " + s.e.cfg.Group

@@ -26,8 +26,8 @@ func writerOf(r *kgo.Record) string {
 	return ""
 }
 
-// ofOtherPipeline reports whether a record of a retry topic is another pipeline's. A record without a pipeline is foreign in a topic that
-// is only named like a tier: in a tier of this pipeline it is a malformed record of its own. The mutex is held.
+// ofOtherPipeline reports whether a record of a retry topic is another pipeline's. A record without a pipeline is
+// foreign in a former tier; in a tier of this pipeline it is a malformed record of its own. The mutex is held.
 func (s *session) ofOtherPipeline(l *partition, r *kgo.Record) bool {
 	if l.tier == sourceTier || r.Attrs.IsControl() {
 		return false
@@ -40,7 +40,7 @@ func (s *session) ofOtherPipeline(l *partition, r *kgo.Record) bool {
 	return writer != s.e.cfg.Origin.Pipeline && !slices.Contains(l.state.pipelines, writer)
 }
 
-// leaveToOwner passes over a record of another pipeline, and says so once per partition. The mutex is held.
+// leaveToOwner passes over a record of another pipeline, and logs it once per partition. The mutex is held.
 func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 	l.end = max(l.end, r.Offset+1)
 	l.window.Pass(r.Offset)
@@ -54,8 +54,8 @@ func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 		"topic", l.topic, "partition", l.partition, "offset", r.Offset, "pipeline", header.Clip(writerOf(r), 80), "own_pipeline", s.e.cfg.Origin.Pipeline)
 }
 
-// noteShared adds the retry topics of a partition in which records of another pipeline were found. A topic stays noted: what lies
-// before the committed position may still wait for the other pipeline.
+// noteShared adds the retry topics of a partition in which records of another pipeline were found. A topic stays in the
+// list: records before the committed position may still wait for the other pipeline.
 func (cp *checkpoint) noteShared(partitions map[topicPartition]*partition, sh *partitionState) {
 	for tp, l := range partitions {
 		if l.state == sh && l.shared && !slices.Contains(cp.shared, tp.topic) && len(cp.shared) < maxPositions {
@@ -65,7 +65,7 @@ func (cp *checkpoint) noteShared(partitions map[topicPartition]*partition, sh *p
 	slices.Sort(cp.shared)
 }
 
-// commits returns what the group has committed; nothing for a group that has never committed.
+// commits returns the group's commits; nothing for a group that has never committed.
 func (e *Engine) commits(ctx context.Context, adm *kadm.Client) (kadm.OffsetResponses, error) {
 	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) {
@@ -101,7 +101,7 @@ func (e *Engine) inspectOwners(ctx context.Context, adm *kadm.Client) (faults []
 	return faults, nil
 }
 
-// firstRecords reads the first record of each partition of the tiers. It returns what came within tierPatience.
+// firstRecords reads the first record of each partition of the tiers. It returns what arrived within tierPatience.
 func (e *Engine) firstRecords(ctx context.Context, adm *kadm.Client) (first []*kgo.Record, err error) {
 	tiers := e.topics()[1 : len(e.cfg.Retries.Tiers)+1]
 	err = e.readWaiting(ctx, adm, tiers, func(topicPartition) (int64, bool) { return 0, true }, func(_ topicPartition, r *kgo.Record) bool {
@@ -111,8 +111,8 @@ func (e *Engine) firstRecords(ctx context.Context, adm *kadm.Client) (first []*k
 	return first, err
 }
 
-// readWaiting reads the wanted partitions of topics, each from an offset or the start of its log, to the ends that they have now, and calls
-// fn for each record until that was enough of its partition. It ends after tierPatience.
+// readWaiting reads the wanted partitions of topics, each from an offset or the start of its log to its current end. It
+// calls fn for each record until fn has enough of the partition. It ends after tierPatience.
 func (e *Engine) readWaiting(ctx context.Context, adm *kadm.Client, topics []string, wanted func(topicPartition) (from int64, ok bool), fn func(topicPartition, *kgo.Record) (enough bool)) error {
 	starts, err := adm.ListStartOffsets(ctx, topics...)
 	if err != nil {

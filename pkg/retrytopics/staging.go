@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// staged is what one transaction carries: the results of finished tasks, and the positions that go with them.
+// staged is the content of one transaction: the results of finished tasks, and the positions that go with them.
 type staged struct {
 	tasks       []*task // in the order in which they finished
 	changes     map[*partitionState][]*change
@@ -19,16 +19,16 @@ type staged struct {
 	heads       map[*partitionState][]byte // new heads of hash chains
 	losses      []Loss                     // that the positions pass over
 	checkpoints map[*partitionState]*checkpoint
-	pushed      map[*partitionState]int // so many keys without room for their versions
+	pushed      map[*partitionState]int // number of keys without room for their versions
 }
 
-// stage takes what an aborted transaction has left, and the tasks that have finished since, in the order in which they
-// finished, and computes the positions that their transaction commits.
+// stage collects the tasks that an aborted transaction has left and those that have finished since, in the order in
+// which they finished, and computes the positions that their transaction commits.
 func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &staged{marks: map[*partition]offsets.Commit{}, changes: map[*partitionState][]*change{}, heads: map[*partitionState][]byte{}, pushed: map[*partitionState]int{}}
-	st.tasks = append(s.left(), s.sched.harvest()...) // none of a partition that is gone: forgetting one takes its tasks away
+	st.tasks = append(s.left(), s.sched.harvest()...) // none of a revoked partition: forgetting it takes its tasks away
 	for _, t := range st.tasks {
 		t.from.window.Finish(t.offset)
 		if t.change.state != nil || t.change.ledged || t.change.versioned {
@@ -45,14 +45,14 @@ func (s *session) stage() *staged {
 	return st
 }
 
-// left gives what an aborted transaction has left, but for the tasks of partitions that are gone. The mutex is held.
+// left returns the tasks that an aborted transaction has left, without those of revoked partitions. The mutex is held.
 func (s *session) left() []*task {
 	left := slices.DeleteFunc(s.aborted, func(t *task) bool { return s.partitions[t.from.topicPartition] != t.from })
 	s.aborted = nil
 	return left
 }
 
-// moved says whether there is anything to commit: a result, or a position that has changed.
+// moved reports whether there is anything to commit: a result, or a changed position.
 func (s *session) moved() bool {
 	if _, some := s.sched.pending(); some {
 		return true
@@ -70,7 +70,7 @@ func (s *session) moved() bool {
 	return false
 }
 
-// outputs gives what the tasks produce.
+// outputs returns what the tasks produce.
 func (st *staged) outputs() []*kgo.Record {
 	n := 0
 	for _, t := range st.tasks {
@@ -83,7 +83,7 @@ func (st *staged) outputs() []*kgo.Record {
 	return all
 }
 
-// owner gives the task that an output is of; nil for the engine's own records.
+// owner returns the task of an output; nil for the engine's own records.
 func (st *staged) owner(r *kgo.Record) *task {
 	for _, t := range st.tasks {
 		if slices.Contains(t.outputs, r) {
@@ -93,11 +93,11 @@ func (st *staged) owner(r *kgo.Record) *task {
 	return nil
 }
 
-// maxPacked keeps a packed record far below Kafka's default limit of a message.
+// maxPacked keeps a packed record far below Kafka's default message limit.
 const maxPacked = 8192
 
-// memories gives the records that remember what the transaction changes: the states and the versions of keys, and per partition one
-// packed record of what took effect and the checkpoint.
+// memories returns the records for the state topic and the ledger: the states and versions of keys that the transaction
+// changes, and per partition one packed record of what took effect and the checkpoint.
 func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	for sh, changes := range st.changes {
@@ -127,10 +127,10 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 	return append(records, checkpoints...), err
 }
 
-// afterCommit notes that a transaction is committed and tells it.
+// afterCommit updates the session after a committed transaction, and calls the hooks.
 func (s *session) afterCommit(st *staged) {
 	s.mu.Lock()
-	s.lazy = false // not before: a position that goes alone is to be committed as well when its transaction was aborted
+	s.lazy = false // not earlier: a position that moved without results must be committed even if its transaction was aborted
 	s.abortedAt = time.Time{}
 	for l, m := range st.marks {
 		l.committed = m
@@ -164,7 +164,7 @@ func (s *session) afterCommit(st *staged) {
 	}
 }
 
-// waits notes where a task's record waits now. The mutex is held.
+// waits records where a task's record waits now. The mutex is held.
 func (s *session) waits(t *task) {
 	if o := t.event.Decision.Outcome; o != policy.OutcomeRetried && o != policy.OutcomeParked {
 		return

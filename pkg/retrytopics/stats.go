@@ -11,20 +11,20 @@ import (
 // Stats is a snapshot of what this instance owns.
 type Stats struct {
 	Joined      bool             // the instance is a member of its group
-	Silence     time.Duration    // since the group's coordinator answered last
+	Silence     time.Duration    // since the last answer of the group's coordinator
 	Uncommitted time.Duration    // how long the oldest finished record has waited for its commit
 	Partitions  int              // of the source topic
-	Lag         int64            // records of the source not yet finished
-	LagTime     time.Duration    // age of the oldest of them; 0 when there is none
+	Lag         int64            // unfinished records of the source
+	LagTime     time.Duration    // age of the oldest of them; 0 if there is none
 	Tiers       []TierStats      // in the order of the configuration, then the former ones
 	Held        []HoldStats      // dependencies that are down, by name
 	Stuck       []StuckStats     // handlers that run on after their time
-	Blocked     Blocked          // why nothing is committed; zero when it is
-	Lost        map[string]int64 // records that were deleted before they were consumed, at most, by topic; see Loss
-	ClockSkew   int64            // records taken whose timestamp lay in the future by more than a second
-	Doubts      map[Doubt]int64  // records taken whose replay headers were not believed
+	Blocked     Blocked          // why nothing is committed; zero if commits work
+	Lost        map[string]int64 // upper bound of the records that were deleted before they were consumed, by topic; see Loss
+	ClockSkew   int64            // accepted records whose timestamp lay more than a second in the future
+	Doubts      map[Doubt]int64  // accepted records whose replay headers were not believed
 	Versions    VersionStats     // newest versions of keys
-	Paused      string           // why the engine is held as a whole, see Engine.Hold; empty when it is not
+	Paused      string           // why the engine is paused, see Engine.Hold; empty if it is not
 }
 
 // HoldStats is what waits for a dependency that is down. See UnavailableError.
@@ -37,14 +37,14 @@ type HoldStats struct {
 // TierStats is what waits in one tier's partitions of this instance.
 type TierStats struct {
 	policy.Tier
-	Former  bool          // not in the configuration; see Config.TierPrefix
-	Waiting int64         // records not yet finished
-	NextDue time.Time     // of the earliest record in memory; zero when there is none
-	Overdue time.Duration // how long the earliest due record has been due; 0 when none is
+	Former  bool          // not configured; see Retries.TierPrefix
+	Waiting int64         // unfinished records
+	NextDue time.Time     // of the earliest record in memory; zero if there is none
+	Overdue time.Duration // how long the earliest due record has been due; 0 if none is
 }
 
-// Stats gives a snapshot. Between sessions, and after the last, it is what the last one knew at its end, or before the group gave
-// it up.
+// Stats returns a snapshot. Between sessions and after the last one, it is the state of the last session at its end, or
+// before the group expelled it.
 func (e *Engine) Stats() Stats {
 	if s := e.current.Load(); s != nil {
 		return s.stats(e.now())
@@ -79,7 +79,7 @@ func (s *session) stats(now time.Time) Stats {
 	return stats
 }
 
-// uncommitted gives how long the oldest finished record has waited for its commit.
+// uncommitted returns how long the oldest finished record has waited for its commit.
 func (s *session) uncommitted(now time.Time) time.Duration {
 	s.mu.Lock()
 	since := s.abortedAt
@@ -93,7 +93,7 @@ func (s *session) uncommitted(now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// known is what needs no word of the client.
+// known returns the statistics that need no answer of the client.
 func (s *session) known(now time.Time) Stats {
 	stats := s.e.emptyStats()
 	s.addPartitions(&stats, now)
@@ -150,8 +150,9 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 	}
 }
 
-// unfinished counts the records of the partition that are not finished: those held, and those the broker still has. Of the latter,
-// those of former owners may include transaction markers; the count is exact once all of these are fetched.
+// unfinished counts the records of the partition that are not finished: the held ones, and those that the broker still
+// has. The latter may include transaction markers if former owners wrote them; the count is exact once all of these are
+// fetched.
 func (l *partition) unfinished() int64 {
 	return int64(l.held) + max(0, min(l.end, l.own)-max(l.nextOffset(), 0)) + int64(max(0, l.written))
 }

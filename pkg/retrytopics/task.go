@@ -9,20 +9,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// fetched is a record as it waits for a worker. Thousands do, and a task is many times as large: that of a record of the
-// source is made when a worker takes it.
+// fetched is a record that waits for a worker. Thousands wait, and a task is many times as large. So the task of a
+// source record is made when a worker takes it.
 type fetched struct {
 	task     *task // nil until it is needed
 	from     *partition
-	raw      *kgo.Record // nil when a former owner has finished it
-	index    int64       // among the records taken by the partition, from 0
-	restored int64       // runs of a former owner that the partition had not taken again when it took this
+	raw      *kgo.Record // nil if a former owner has finished it
+	index    int64       // among the accepted records of the partition, from 0
+	restored int64       // runs of a former owner that the partition had not fetched again when it accepted this
 }
 
 func (t *task) fetched() fetched { return fetched{task: t, from: t.from, raw: t.raw, index: t.index} }
 
-// task is one taken record on its way through the scheduler. The session's goroutine meets it cold, when it is finished:
-// what it needs then stands first.
+// task is one accepted record on its way through the scheduler. When it is finished, the session's goroutine reads it
+// with a cold cache; the fields that it needs come first.
 type task struct {
 	from    *partition
 	offset  int64         // of the record
@@ -30,31 +30,31 @@ type task struct {
 	outputs []*kgo.Record // what its transaction produces, with event and change
 	change  change
 
-	index       int64  // see taken
-	keyMark     uint64 // hash of the key: two keys that share one only wait for each other
-	behind      *task  // waits for this one, which has the same key
+	index       int64  // see fetched
+	keyMark     uint64 // hash of the key; two keys with one hash only wait for each other
+	behind      *task  // the task that waits for this one, with the same key
 	keyed       bool
-	hasKey      bool // no other one of its key runs; see takeKey
+	hasKey      bool // no other task of its key runs; see takeKey
 	raw         *kgo.Record
 	record      Record
 	wake        time.Time         // not before; zero: at once
-	dated       bool              // the handler stamps its outputs itself
-	refused     error             // the record cannot be attempted at all: a malformed header, or an output the broker refused
+	dated       bool              // the handler sets the timestamps of its outputs
+	refused     error             // why the record cannot be attempted: a malformed header, or an output that the broker refused
 	pointer     *header.Pointer   // of a record whose value was not kept
-	pointerOnly bool              // the broker refused the record in a topic that should keep it: only a pointer to it can be kept
+	pointerOnly bool              // the broker refused the record in a topic that should keep it: only a pointer can be kept
 	waits       *since            // nil unless it has met an UnavailableError
 	down        *UnavailableError // of an attempt that counts although it met one
-	made        *made             // what the handler said of the record before, in a session that ended
+	made        *made             // the handler's answer in a session that has ended
 	handled     bool              // the handler has returned result, or an error that is in event
 	result      Result
 	event       Event // until the handler has returned, At is the start of the attempt
 }
 
-// slabTasks is how many tasks are made at once. A task that waits keeps its slab in memory, so it is a few; those that are made
-// before a worker takes them do wait, so they are made one by one.
+// slabTasks is how many tasks are allocated together. A waiting task keeps its slab in memory, so it is a few. Tasks
+// that are made before a worker takes them do wait, and are allocated one by one.
 const slabTasks = 32
 
-// slot gives an empty task. The scheduler's mutex is held.
+// slot returns an empty task. The scheduler's mutex is held.
 func (l *partition) slot() *task {
 	if len(l.slab) == 0 {
 		l.slab = make([]task, slabTasks)
@@ -64,7 +64,7 @@ func (l *partition) slot() *task {
 	return t
 }
 
-// taskOf makes an empty task one of a record. The ledger's hash of its key is the worker's to make.
+// taskOf fills an empty task with a record. The worker computes the ledger's hash of the key.
 func taskOf(t *task, r fetched, seed maphash.Seed) *task {
 	raw := r.raw
 	t.from, t.index = r.from, r.index
@@ -73,8 +73,8 @@ func taskOf(t *task, r fetched, seed maphash.Seed) *task {
 	return t
 }
 
-// newTask turns a record that was taken at now into a task, which is empty before. What its control headers say is kept only where it may say it: on
-// the source topic they carry a replay, in a tier the whole state.
+// newTask fills an empty task with a record that was accepted at now. It believes control headers only where they may
+// stand: a proven replay on the source topic, everything in a tier.
 func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
 	l, raw := from.from, from.raw
 	at := header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}
@@ -84,7 +84,7 @@ func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
 	r.Headers = header.ProducerHeaders(raw.Headers)
 	r.engine, r.task = e, t
 	if l.tier == sourceTier && !header.AnyControl(raw.Headers) {
-		r.Control = &e.blank // of most records; memory of its own for each would cost more than all else a task needs
+		r.Control = &e.blank // of most records; an allocation for each would cost more than everything else in a task
 		return t
 	}
 	control, err := header.ParseControl(raw.Headers)
@@ -114,7 +114,7 @@ func (e *Engine) newTask(t *task, from fetched, now time.Time) *task {
 	return t
 }
 
-// number gives the record its place among the waiting ones of its key.
+// number sets the record's place among the waiting ones of its key.
 func (r *Record) number(sequence int64) {
 	if r.Control.Sequence != sequence {
 		own := *r.Control
@@ -123,8 +123,8 @@ func (r *Record) number(sequence int64) {
 	}
 }
 
-// waits says whether the headers of a record in a tier are whole. A record that waits for its predecessor has a sequence
-// number and may not have been attempted yet.
+// waits returns an error if the headers of a tier's record are incomplete. A record that waits for its predecessor has a
+// sequence number, and may not have been attempted yet.
 func waits(c header.Control) error {
 	switch {
 	case c.Due.IsZero():
@@ -139,11 +139,12 @@ func waits(c header.Control) error {
 	return nil
 }
 
-// A source topic that is deleted and re-created gives its offsets again. Where source offsets order events, those of a later
-// topic must be the greater ones: a generation counts how often the topic was adopted (Engine.Adopt), and stands above the
-// offset. Records of the first generation carry no header for it.
+// A source topic that is deleted and re-created uses its offsets again. Where source offsets order events, those of a
+// later topic must be greater: a generation counts how often the topic was adopted (Engine.Adopt), and ranks above the
+// offset. Records of the first generation have no header for it.
 
-// versionPosition gives the offset by which the task's event is ordered: by its first appearance, in the topic of that time.
+// versionPosition returns the offset that orders the task's event: that of its first appearance, with the generation of
+// the topic at that time.
 func (t *task) versionPosition() int64 {
 	return header.VersionPosition(t.record.generation(), t.record.Source.Offset)
 }

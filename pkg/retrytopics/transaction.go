@@ -16,8 +16,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// commit runs one transaction with what has finished. An aborted one is no error: what it carried is committed by a later
-// one, and no handler runs again for it.
+// commit runs one transaction with the finished tasks. An aborted one is no error: a later one commits its content, and
+// no handler runs again for it.
 func (s *session) commit(ctx context.Context) error {
 	if !s.moved() {
 		// A transaction that carries nothing would make the client wait half a second before the next one.
@@ -28,9 +28,10 @@ func (s *session) commit(ctx context.Context) error {
 	if err := s.committer.Begin(); err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	// From here on the client notes a rebalance and aborts; so what is staged now either commits as a whole or not at all.
+	// From here on the client notices a rebalance and aborts, so what is staged now either commits as a whole or not at
+	// all.
 	st := s.stage()
-	// The transaction ends even when the context does: half a transaction would only be aborted by its timeout.
+	// The transaction ends even if the context does: half a transaction would only be aborted by its timeout.
 	endCtx, cancel := s.ending(ctx)
 	defer cancel()
 	sent, err := s.produce(endCtx, st)
@@ -62,17 +63,17 @@ func (s *session) commit(ctx context.Context) error {
 	return nil
 }
 
-// ending bounds the end of a transaction. Once the engine is told to stop, only its last part of the time for that is left.
+// ending bounds the end of a transaction. After a stop, only the last part of the shutdown time is left for it.
 func (s *session) ending(ctx context.Context) (context.Context, context.CancelFunc) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.Timing.Transaction)
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(s.e.cfg.lastCommit(), cancel) })
 	return bounded, func() { stop(); cancel() }
 }
 
-// lastCommit is how much of the time for its end an engine keeps for its last transaction.
+// lastCommit is how much of its shutdown time an engine keeps for its last transaction.
 func (c *Config) lastCommit() time.Duration { return min(c.Timing.Transaction, c.Timing.Shutdown/4) }
 
-// commitPoints are the marks of a transaction as they are committed.
+// commitPoints returns the marks of a transaction in the form in which they are committed.
 func commitPoints(marks map[*partition]offsets.Commit) []kafka.CommitPoint {
 	points := make([]kafka.CommitPoint, 0, len(marks))
 	for l, m := range marks {
@@ -88,12 +89,12 @@ func (s *session) void(ctx context.Context) error {
 	return nil
 }
 
-// produce writes the records of a transaction. The error is for what ends the session; what the broker answered is in the
-// sending.
+// produce writes the records of a transaction. It returns an error that ends the session; the broker's answers are in
+// the sending.
 func (s *session) produce(ctx context.Context, st *staged) (*kafka.Sending, error) {
 	sent := kafka.NewSending(s.committer.Client(), s.layout.limits, s.partitioner, s.suspects)
 	records := st.outputs()
-	if s.e.cfg.Delivery == AtLeastOnce { // what is remembered of an event must not outlive its output
+	if s.e.cfg.Delivery == AtLeastOnce { // the memory of an event must not outlive its output
 		if err := sent.Send(ctx, records); err != nil || sent.Broken() {
 			return sent, err
 		}
@@ -110,8 +111,8 @@ func (s *session) produce(ctx context.Context, st *staged) (*kafka.Sending, erro
 	return sent, sent.Send(ctx, slices.Concat(records, memories, trails, s.lossRecords(ctx, st.losses)))
 }
 
-// undo goes back to what is committed after an aborted transaction. What it carried stays finished, and goes into the next
-// one; but a record whose output the broker will never take is attempted again, to become a dead letter.
+// undo goes back to what is committed after an aborted transaction. Its content stays finished and goes into the next
+// one. But a record whose output the broker will never accept is attempted again, to become a dead letter.
 func (s *session) undo(ctx context.Context, st *staged, sent *kafka.Sending) error {
 	log := s.e.cfg.Logger
 	blamed := s.blame(ctx, st, sent)
@@ -130,7 +131,7 @@ func (s *session) undo(ctx context.Context, st *staged, sent *kafka.Sending) err
 		unsend(st.tasks)
 		s.keepResults(st.tasks)
 		err := s.rewind()
-		s.block() // nothing finished is left: without it an engine in trouble would begin no attempt
+		s.block() // nothing finished is left: otherwise a blocked engine would begin no attempt
 		return err
 	default:
 		log.InfoContext(ctx, "transaction aborted; its results are committed by the next one", "records", len(st.tasks))
@@ -141,14 +142,13 @@ func (s *session) undo(ctx context.Context, st *staged, sent *kafka.Sending) err
 	return nil
 }
 
-// errAborts ends a session whose transactions are aborted one after another.
+// errAborts ends a session whose transactions abort again and again.
 var errAborts = errors.New("transactions keep being aborted")
 
-// errUnexplained is why a transaction was aborted though every record of it was taken.
+// errUnexplained is the cause of an aborted transaction of which every record was acknowledged.
 var errUnexplained = errors.New("its offsets were not committed: the group rebalances again and again, or its coordinator refuses them")
 
-// named gives why the broker took no records that another try may bring through, with the permission that is missing if it
-// is one.
+// named returns why the broker accepted no records that another try may bring through, including a missing permission.
 func (s *session) named(sent *kafka.Sending) error {
 	failures := sent.Topics()
 	for topic, err := range failures {
@@ -157,8 +157,8 @@ func (s *session) named(sent *kafka.Sending) error {
 	return sent.Failure()
 }
 
-// salvage keeps finished tasks of a transaction that did not end. Their outputs are copied, and so are those in the result
-// that a later session may take over: the client may still hold the records themselves, until it is closed.
+// salvage keeps the finished tasks of a transaction that did not end. It copies their outputs, and those in results that
+// a later session may take over: the client may still hold the records themselves until it is closed.
 func (s *session) salvage(tasks []*task) {
 	for _, t := range tasks {
 		copies := make(map[*kgo.Record]*kgo.Record, len(t.outputs))
@@ -179,8 +179,8 @@ func (s *session) salvage(tasks []*task) {
 	s.leave(tasks)
 }
 
-// unsend takes from the outputs of tasks what the client has written into them. A later transaction sends them again, and the context of the
-// aborted one has ended.
+// unsend removes from the outputs of tasks what the client has written into them. A later transaction sends them again,
+// and the context of the aborted one has ended.
 func unsend(tasks []*task) {
 	for _, t := range tasks {
 		for _, out := range t.outputs {
@@ -203,14 +203,14 @@ func (s *session) leave(tasks []*task) {
 	}
 }
 
-// block stops or resumes the beginning of attempts.
+// block stops or resumes the start of attempts.
 func (s *session) block() {
 	_, blocked := s.e.health.blocked()
 	s.sched.block(blocked, s.unfinished())
 }
 
-// blame finds whose fault it is that the broker refused records for what they are. One that was not alone in its batch is
-// only suspected: it will be alone in the next transaction. It says whether somebody is to blame.
+// blame finds the task at fault for a record that the broker refused because of its content. A record that was not alone
+// in its batch is only suspected; the next transaction sends it alone. blame reports whether a task is at fault.
 func (s *session) blame(ctx context.Context, st *staged, sent *kafka.Sending) (blamed bool) {
 	if len(sent.Refusals()) == 0 {
 		return false
@@ -232,8 +232,8 @@ func (s *session) blame(ctx context.Context, st *staged, sent *kafka.Sending) (b
 	return blamed
 }
 
-// explain names what a compacted topic refuses: the broker's answer does not. A topic that does not tell whether it is compacted is taken
-// for one that is.
+// explain names what a compacted topic refuses, because the broker's answer does not. A topic that does not tell whether
+// it is compacted is taken for compacted.
 func (s *session) explain(f kafka.Refusal) error {
 	compacted, told := s.layout.limits.Compacts(f.Record.Topic)
 	if errors.Is(f.Err, kerr.InvalidRecord) && f.Record.Key == nil && (compacted || !told) {
@@ -242,7 +242,7 @@ func (s *session) explain(f kafka.Refusal) error {
 	return f.Err
 }
 
-// relearn asks again what the topics take that have refused a batch: somebody may have changed it.
+// relearn reads the limits of topics that refused a batch again: an operator may have changed them.
 func (s *session) relearn(ctx context.Context, failed []kafka.Refusal) {
 	var topics []string
 	for _, f := range failed {
@@ -259,25 +259,25 @@ func (s *session) relearn(ctx context.Context, failed []kafka.Refusal) {
 	s.layout.limits.Learn(told)
 }
 
-// refused is why a broker will never take what a record became: an output, or the record itself in a topic that was to
+// refused is why a broker will never accept what a record became: an output, or the record itself in a topic that should
 // keep it.
 type refused struct {
 	err    error
 	output bool
 }
 
-// kept says whether the task's record itself is what its transaction produces, and no output.
+// kept reports whether the task's transaction produces the record itself and no output.
 func (t *task) kept() bool {
 	o := t.event.Decision.Outcome
 	return o == policy.OutcomeRetried || o == policy.OutcomeParked || o == policy.OutcomeDeadLettered
 }
 
-// wrote says whether a record that the task produces is one that its handler made.
+// wrote reports whether a handler made one of the task's produced records.
 func (t *task) wrote(r *kgo.Record, dlq string) bool {
 	return slices.Contains(t.result.Outputs, r) || !t.kept() && r.Topic != dlq
 }
 
-// refusedError says that a topic of the engine does not take what the engine writes.
+// refusedError means that a topic of the engine does not accept what the engine writes.
 type refusedError struct {
 	topic string
 	err   error
@@ -292,12 +292,12 @@ func (e *refusedError) Error() string {
 }
 func (e *refusedError) Unwrap() error { return e.err }
 
-// finish is the orderly end: running handlers finish, what they made is committed, the group is left.
+// finish is the orderly end: running handlers finish, their results are committed, and the instance leaves the group.
 func (s *session) finish(ctx context.Context) error {
 	select {
 	case <-s.drained():
 	case <-time.After(s.e.cfg.Timing.Shutdown*2/3 - s.e.cfg.lastCommit()/4):
-		// They are cancelled only after the last commit, so that no cancellation is taken for a failure of a record.
+		// They are cancelled only after the last commit, so that no cancellation counts as a failure of a record.
 		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records will be reprocessed by the next owner")
 	}
 	err := s.commit(ctx)

@@ -13,18 +13,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Doubt is why the engine does not believe the control headers of a record of the source topic. It is a closed list (see
-// Doubts). Everybody who may write there can write such headers, so they count only when Config.Proven vouches for them.
+// Doubt is why the engine does not believe the control headers of a source record. It is a closed list (see Doubts).
+// Everybody who may write to the source can write such headers, so they count only if Origin.Proven vouches for them.
 type Doubt string
 
 // The doubts.
 const (
 	DoubtMissing    Doubt = "missing"     // the record claims to be a replay and has no proof
-	DoubtMalformed  Doubt = "malformed"   // the proof cannot be read
+	DoubtMalformed  Doubt = "malformed"   // the proof cannot be parsed
 	DoubtUnknownKey Doubt = "unknown_key" // the proof was made with a key that this pipeline does not have
-	DoubtInvalid    Doubt = "invalid"     // the proof is that of another record
-	DoubtTopic      Doubt = "topic"       // the claimed position lies in another topic: a dead letter of another pipeline
-	DoubtPosition   Doubt = "position"    // proven, but the claimed position does not lie before the record's own
+	DoubtInvalid    Doubt = "invalid"     // the proof belongs to another record
+	DoubtTopic      Doubt = "topic"       // the claimed position is in another topic: a dead letter of another pipeline
+	DoubtPosition   Doubt = "position"    // proven, but the claimed position does not precede the record's own
 )
 
 // Doubts returns every doubt.
@@ -32,34 +32,34 @@ func Doubts() []Doubt {
 	return []Doubt{DoubtMissing, DoubtMalformed, DoubtUnknownKey, DoubtInvalid, DoubtTopic, DoubtPosition}
 }
 
-// DoubtError is a proof that does not hold. Config.Proven returns it; another error counts as DoubtInvalid.
+// DoubtError is a proof that does not hold. Origin.Proven returns it; any other error counts as DoubtInvalid.
 type DoubtError struct {
 	Doubt  Doubt
 	Reason string // in words
 }
 
-// Error gives the reason.
+// Error returns the reason.
 func (e *DoubtError) Error() string { return e.Reason }
 
-// Unproven is the default of Config.Proven: it vouches for no record. No replay is believed then.
+// Unproven is the default of Origin.Proven. It vouches for no record, so no replay is believed.
 func Unproven(*kgo.Record) error {
 	return &DoubtError{DoubtMissing, "this pipeline has no key that proves replays, so it believes none"}
 }
 
-// TrustProducers is a Config.Proven that vouches for every record. It is for source topics that nobody but trusted software
-// may write to: anyone who writes there can close dead letters and force old versions. A position that cannot be true is
-// not believed even so.
+// TrustProducers is an Origin.Proven that vouches for every record. It is for source topics that only trusted software
+// may write to: anyone who writes there can close dead letters and force old versions. An impossible position is not
+// believed even then.
 func TrustProducers(*kgo.Record) error { return nil }
 
-// claimsReplay reports whether a record pretends to be a replay. Other control headers claim nothing: outputs of another pipeline
-// have them too, and they are dropped.
+// claimsReplay reports whether a record claims to be a replay. Other control headers claim nothing: outputs of another
+// pipeline have them too, and they are dropped.
 func claimsReplay(c *header.Control) bool {
 	return c.DeadLetterID != "" || c.ReplayID != "" || c.ForceVersion
 }
 
-// precedes says whether a claimed first position can be that of a record at a position of the source topic. Offsets of other
-// partitions do not compare, so a key's records must stay in its partition; without a key nothing is ordered. What lay in a
-// topic before it was recreated precedes all that lies in it now.
+// precedes reports whether a claimed first position is possible for a record at a position of the source topic. Offsets
+// of different partitions do not compare, so a key's records must stay in its partition; without a key nothing is
+// ordered. Everything in a topic before it was re-created precedes everything in it now.
 func precedes(claimed, at header.Position, keyed, recreated bool) bool {
 	switch {
 	case claimed.Topic != at.Topic:
@@ -72,11 +72,11 @@ func precedes(claimed, at header.Position, keyed, recreated bool) bool {
 	return claimed.Offset < at.Offset
 }
 
-// fromReplay keeps what the replayer says about a record that it put back into the source topic, when it is proven. Anything
-// else that looks like a control header there is dropped, and the record counts as new. So does one with a position that cannot be its first
-// one (the topic was mirrored), but it still finishes its dead letter. Another pipeline's dead letter is not ours to
-// finish. A replay that may overwrite newer data counts by where it lies now, so that position goes with it through the tiers.
-// today is the generation of the source topic.
+// fromReplay keeps what the replayer says about a record that it put back into the source topic, if it is proven. It
+// drops every other control header there, and the record counts as new. A record whose claimed position cannot be its
+// first one (the topic was mirrored) also counts as new, but still finishes its dead letter. Another pipeline's dead
+// letter is not finished. A replay that may overwrite newer data is ordered by its position in the source, which
+// therefore goes with it through the tiers. today is the current generation of the source topic.
 func fromReplay(c header.Control, raw *kgo.Record, today int, proven func(*kgo.Record) error) (kept header.Control, doubt *DoubtError) {
 	kept = header.Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
 	at := header.Position{Topic: raw.Topic, Partition: raw.Partition, Offset: raw.Offset}
@@ -107,10 +107,10 @@ func fromReplay(c header.Control, raw *kgo.Record, today int, proven func(*kgo.R
 	return kept, nil
 }
 
-// doubtPause is how often a doubt is logged at most.
+// doubtPause is the shortest time between two log lines about one kind of doubt.
 const doubtPause = 10 * time.Second
 
-// doubts counts and logs what was not believed. Its mutex is held for a moment only.
+// doubts counts and logs replays that were not believed. Its mutex guards all fields and is held for a moment only.
 type doubts struct {
 	mu     sync.Mutex
 	counts map[Doubt]int64
@@ -118,7 +118,7 @@ type doubts struct {
 	silent map[Doubt]int64 // not logged since
 }
 
-// note counts a record, and logs it unless one of its kind was logged just now.
+// note counts a record, and logs it unless one of its kind was logged within doubtPause.
 func (d *doubts) note(log *slog.Logger, at header.Position, e *DoubtError, now time.Time) {
 	d.mu.Lock()
 	if d.counts == nil {
@@ -142,7 +142,7 @@ func (d *doubts) note(log *slog.Logger, at header.Position, e *DoubtError, now t
 		"topic", at.Topic, "partition", at.Partition, "offset", at.Offset, "reason", string(kind), "error", e.Reason, "not_logged", skipped)
 }
 
-// snapshot gives the counts of all doubts.
+// snapshot returns the counts of all doubts.
 func (d *doubts) snapshot() map[Doubt]int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,15 +13,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// The newest version of a key is a record of its own in the state topic, beside that of its state. It has the hash of the key
-// instead of the key: so it is short whatever the key, and can be removed by those who know no more. For a release of this
-// library without such records it is the state of a key of which nothing waits.
+// The newest version of a key is a record of its own in the state topic, beside the key's state. It has the hash of the
+// key instead of the key, so it is short whatever the key, and can be removed without knowing the key.
 
-// versionKey comes before the hash in the key of a version's record. The state of no key has such a key: those that begin with
-// checkpointKey are escaped by it (see stateKeyOf).
+// versionKey precedes the hash in the key of a version record. No state record has such a key: record keys that begin
+// with checkpointKey are escaped (see stateKeyOf).
 const versionKey = checkpointKey + "v"
 
-// hashOfVersion gives the hash of the key whose version a record of the state topic has; ok is false for another record.
+// hashOfVersion returns the key hash of a version record; ok is false for another record.
 func hashOfVersion(key []byte) (k idempotency.KeyHash, ok bool) {
 	remaining, ok := strings.CutPrefix(string(key), versionKey)
 	if !ok || len(remaining) != len(k) {
@@ -31,7 +30,8 @@ func hashOfVersion(key []byte) (k idempotency.KeyHash, ok bool) {
 	return k, true
 }
 
-// versionJSON is the value of a version's record: number and offset of the version, and the offset behind the newest delete.
+// versionJSON is the value of a version record: number and offset of the version, and the offset after the newest
+// delete.
 type versionJSON struct {
 	Format  int      `json:"format"`
 	Version [3]int64 `json:"version"`
@@ -40,14 +40,15 @@ type versionJSON struct {
 
 const versionFormat = 1
 
-// The parts of a value as encodeVersion writes it. Millions of them are read at a start, so they are read without package json.
+// The parts of a value as encodeVersion writes it. A start reads millions of them, so they are parsed without package
+// json.
 const (
 	versionHead = `{"format":1,"version":[`
 	versionMid  = `],"scale":"`
 	versionTail = `"}`
 )
 
-// encodeVersion gives the record that remembers the newest version of a key; it is forgotten when there is none.
+// encodeVersion returns the version record of a key; it is a tombstone if n is nil.
 func encodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Latest, scale Scale) *kgo.Record {
 	key := append(append(make([]byte, 0, len(versionKey)+len(k)), versionKey...), k[:]...)
 	r := &kgo.Record{Topic: topic, Partition: partition, Key: key}
@@ -62,7 +63,7 @@ func encodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Late
 	return r
 }
 
-// decodeVersion reads the value of a version's record, on the scale of the reader.
+// decodeVersion parses the value of a version record, on the reader's scale.
 func decodeVersion(value []byte, scale Scale) (Latest, error) {
 	w, ok := scanVersion(string(value))
 	if !ok {
@@ -79,7 +80,7 @@ func decodeVersion(value []byte, scale Scale) (Latest, error) {
 	return Latest{header.Version{Number: w.Version[0], Offset: w.Version[1]}, w.Version[2]}.On(w.Scale, scale), nil
 }
 
-// scanVersion reads what encodeVersion writes; ok is false for any other text.
+// scanVersion parses what encodeVersion writes; ok is false for any other text.
 func scanVersion(text string) (w versionJSON, ok bool) {
 	remaining, ok := strings.CutPrefix(text, versionHead)
 	numbers, remaining, found := strings.Cut(remaining, versionMid)

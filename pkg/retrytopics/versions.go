@@ -7,28 +7,29 @@ import (
 	"fmt"
 )
 
-// KeepVersions says how long the newest version of a key is remembered where events have versions (Ordering.Versioned).
+// KeepVersions is how long the newest version of a key is remembered if events have versions (Ordering.Versioned).
 type KeepVersions string
 
 const (
-	// KeepAlways remembers it as long as the key: an older event never takes effect after a newer one, however late it comes.
+	// KeepAlways remembers it as long as the key: an older event never takes effect after a newer one, however late it
+	// comes.
 	KeepAlways KeepVersions = "always"
-	// KeepWindow remembers it while a record of the key waits or is a dead letter, and else for Dedupe.Window.
+	// KeepWindow remembers it while a record of the key waits or is a dead letter, and otherwise for Dedupe.Window.
 	KeepWindow KeepVersions = "window"
 )
 
 // KeepsVersions lists every choice.
 func KeepsVersions() []KeepVersions { return []KeepVersions{KeepAlways, KeepWindow} }
 
-// Versions says how the newest version that took effect is remembered, for each key. Without Ordering.Versioned nothing is: by the
-// source offset nothing older can come after something newer.
+// Versions sets how the newest effective version of each key is remembered. Without Ordering.Versioned nothing is
+// remembered: by source offset, nothing older can follow something newer.
 type Versions struct {
 	Keep KeepVersions // Defaults to KeepAlways.
-	// MaxKeys is for how many keys of a partition; beyond it those whose last event lies furthest back are forgotten, counted
+	// MaxKeys is the number of keys per partition. Beyond it, keys whose last event is the oldest are forgotten, counted
 	// (Stats.Versions) and logged. A key costs at most 64 bytes of memory. Defaults to 10 million.
 	MaxKeys int
-	// Of names what Result.Version is, such as the property that it is read from. Numbers of another name say nothing about
-	// those of this one: what took effect under it counts as older than all that lies behind it in the source.
+	// Of names the origin of Result.Version, such as the property it is read from. Numbers of different names do not
+	// compare: what took effect under another name counts as older than everything after it in the source.
 	Of string
 }
 
@@ -49,12 +50,12 @@ func (v Versions) faults() []error {
 	return faults
 }
 
-// versions says whether the newest version of every key is remembered.
+// versions reports whether the newest version of every key is remembered.
 func (c *Config) versions() bool {
 	return c.Ordering.Versioned && c.Ordering.Mode != OrderNone && c.Ordering.Versions.Keep == KeepAlways
 }
 
-// scale gives the Scale of this configuration.
+// scale returns the Scale of this configuration.
 func (c *Config) scale() Scale {
 	if !c.Ordering.Versioned {
 		return ScaleOffset
@@ -62,21 +63,21 @@ func (c *Config) scale() Scale {
 	return ScaleOf(c.Ordering.Versions.Of)
 }
 
-// Scale tells numbers of versions apart that do not compare, since they are read from different places. It is written beside
-// each version that is remembered. The empty one is unknown: an earlier release of this library wrote none.
+// Scale distinguishes version numbers that do not compare, because they come from different places. It is written beside
+// each remembered version. The empty scale is unknown.
 type Scale string
 
-// maxScale bounds the length of one that is read.
+// maxScale bounds the length of a scale that is read.
 const maxScale = 64
 
 // ScaleOffset is the scale of source offsets.
 const ScaleOffset Scale = "offset"
 
-// ScaleOf gives the scale of what Versions.Of names.
+// ScaleOf returns the scale for a name in Versions.Of.
 func ScaleOf(name string) Scale {
 	sum := sha256.Sum256([]byte(name))
 	return Scale(hex.EncodeToString(sum[:4]))
 }
 
-// differs says whether numbers of two scales do not compare.
+// differs reports whether numbers of two scales do not compare.
 func (s Scale) differs(other Scale) bool { return s != "" && other != "" && s != other }

@@ -8,10 +8,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// A handler's context ends after HandlerTimeout. One that does not look at it keeps its worker and the key of its record, and
-// nothing but the end of the process helps; so it is told.
+// A handler's context ends after Timing.Handler. A handler that ignores it keeps its worker and its record's key, and
+// only the end of the process helps; so it is reported.
 
-// busy is what one worker works on.
+// busy is the current work of one worker.
 type busy struct {
 	task  atomic.Pointer[task] // nil while it waits
 	since atomic.Int64         // Unix nanoseconds
@@ -24,13 +24,13 @@ type StuckStats struct {
 }
 
 const (
-	// watchEvery is how often handlers are looked at.
+	// watchEvery is the period in which handlers are checked.
 	watchEvery = time.Second
-	// stuckGrace is how long a handler has to end after its context has.
+	// stuckGrace is how long a handler has to end after its context.
 	stuckGrace = time.Second
 )
 
-// stuck gives the handlers that run on after their time.
+// stuck returns the handlers that run on after their time.
 func (s *session) stuck(now time.Time) (all []StuckStats) {
 	for _, w := range s.workers {
 		t := w.busy.task.Load()
@@ -44,7 +44,7 @@ func (s *session) stuck(now time.Time) (all []StuckStats) {
 	return all
 }
 
-// watch tells of handlers that run on after their time, each once a minute, until the context ends.
+// watch logs handlers that run on after their time, each once a minute, until the context ends.
 func (s *session) watch(ctx context.Context) {
 	told := map[header.Position]time.Time{}
 	for sleep(ctx, watchEvery) {
