@@ -6,14 +6,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// A key that a dead letter holds is held by each of the dead letters of one record, when its parts died by themselves: it goes on once
-// all of them are finished. Held is the id of the record's own dead letter, HeldParts say which parts hold.
+// Dead letters of one record's parts hold the record's key together: the key goes on once all of them are resolved. Held
+// is the ID of the record's own dead letter, HeldParts are the parts that hold the key.
 
 // PartSet is a set of parts as text, such as 3-5,17; "" is the empty one.
 type PartSet string
 
 func (s PartSet) indexes() []int {
-	indexes, _ := header.ParseRanges(string(s), header.MaxParts) // of "" none
+	indexes, _ := header.ParseRanges(string(s), header.MaxParts) // of "": none
 	return indexes
 }
 
@@ -34,7 +34,8 @@ func setOf(indexes []int) PartSet {
 	return PartSet(all.Ranges())
 }
 
-// heldFor says that a record replays a dead letter that holds the key: that of the record, or of one of its parts.
+// heldFor reports whether a record replays a dead letter that holds the key: the record's own or that of one of its
+// parts.
 func (st State) heldFor(r Record) bool {
 	switch {
 	case r.DeadLetterID == "" || st.Held == "":
@@ -45,10 +46,10 @@ func (st State) heldFor(r Record) bool {
 	return r.DeadLetterID == r.Part.DeadLetterID(st.Held) && st.HeldParts.has(r.Part.Index)
 }
 
-// heldByOthers says that a dead letter holds the key that is none of the record's own parts.
+// heldByOthers reports whether another record's dead letter holds the key.
 func (st State) heldByOthers(r Record) bool { return st.Held != "" && st.Held != r.OwnDeadLetter }
 
-// holdParts notes dead letters of parts of a record, whose own dead letter has, or would have, the id given.
+// holdParts adds dead letters of a record's parts. own is the ID that the record's own dead letter has or would have.
 func (st State) holdParts(own string, dead []int) State {
 	if len(dead) > 0 {
 		st.Held, st.HeldParts = own, st.HeldParts.with(dead...)
@@ -56,10 +57,10 @@ func (st State) holdParts(own string, dead []int) State {
 	return st
 }
 
-// holdWhole notes the dead letter of a record, of which parts may have died before.
+// holdWhole adds the dead letter of a record, of which parts may have died before.
 func (st State) holdWhole(r Record, deadLetter string) State {
 	switch {
-	case !r.Part.Whole() && st.heldFor(r): // it holds on
+	case !r.Part.Whole() && st.heldFor(r): // it still holds the key
 	case st.Held == deadLetter && st.HeldParts != "":
 		st.HeldRemaining = true
 	default:
@@ -68,7 +69,7 @@ func (st State) holdWhole(r Record, deadLetter string) State {
 	return st
 }
 
-// release notes that what held the key is finished, but for the parts of it that died now.
+// release removes the resolved dead letter from those that hold the key, and adds the parts that died now.
 func (st State) release(r Record, dead []int) State {
 	if r.Part.Whole() {
 		st.HeldRemaining = false

@@ -6,18 +6,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Key is what the records of one key have been through, for who plays an engine's order without a broker, such as a
-// simulation. The zero Key knows of no record that waits.
+// Key is the order state of one key, for callers that play an engine's order without a broker, such as a simulation. The
+// zero Key has no waiting record.
 type Key struct{ state State }
 
-// Admit says whether a record may run now. When it may not, the decision says where it waits, and next is its number in the
-// order of its key from then on. A record that has no number has 0.
+// Admit reports whether a record may run now. If not, the decision is where it waits, and next is its number in the
+// order of its key from then on. A record without a number has 0.
 func (k *Key) Admit(rules Rules, number int64, fromTier bool, tiers []policy.Tier, now time.Time) (d policy.Decision, next int64, run bool) {
 	k.state, d, next, run = rules.Admit(k.state, Record{FromTier: fromTier, Number: number}, tiers, now)
 	return d, next, run
 }
 
-// Ended notes what was decided after an attempt, and returns the record's number from then on.
+// Ended applies the decision after an attempt, and returns the record's number from then on.
 func (k *Key) Ended(rules Rules, number int64, fromTier bool, d policy.Decision) (next int64) {
 	k.state, next = rules.After(k.state, Record{FromTier: fromTier, Number: number}, d, playedDeadLetter)
 	k.state.DeadLetters = 0 // nobody replays one
@@ -25,8 +25,8 @@ func (k *Key) Ended(rules Rules, number int64, fromTier bool, d policy.Decision)
 	return next
 }
 
-// Idle says that no record of the key waits and none holds it.
+// Idle reports whether no record of the key waits and no dead letter holds it.
 func (k *Key) Idle() bool { return k.state == State{} }
 
-// playedDeadLetter stands for the id of a dead letter.
+// playedDeadLetter stands for the ID of a dead letter.
 const playedDeadLetter = "played"

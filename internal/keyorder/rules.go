@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Mode says which order of the events of one key is kept. It has the words of retrytopics.Order.
+// Mode is the order of the events of one key that is kept. It has the values of retrytopics.Order.
 type Mode string
 
 // The modes.
@@ -17,23 +17,23 @@ const (
 	Strict     Mode = "strict"
 )
 
-// Rules say which order is kept.
+// Rules set which order is kept.
 type Rules struct {
 	Mode    Mode
 	HoldKey bool // Strict: a dead letter holds its key until it has been replayed and is finished
 }
 
-// Record is what counts of a record for the order of its key.
+// Record has the properties of a record that decide the order of its key.
 type Record struct {
 	FromTier      bool
-	Number        int64       // of a waiting record with Strict; 0 when it has none
+	Number        int64       // of a waiting record with Strict; 0 if it has none
 	DeadLetterID  string      // of the dead letter that this record replays
-	Part          header.Part // of which it is the dead letter
-	OwnDeadLetter string      // id of the record's own dead letter, where parts of it have died
+	Part          header.Part // the part of that dead letter
+	OwnDeadLetter string      // ID of the record's own dead letter, if parts of it have died
 }
 
-// Admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
-// meanwhile, and number is its place in the order of its key from then on.
+// Admit decides, before an attempt, whether a record may run now. If not, the decision is where it waits meanwhile, and
+// number is its place in the order of its key from then on.
 func (rules Rules) Admit(st State, r Record, tiers []policy.Tier, now time.Time) (next State, d policy.Decision, number int64, run bool) {
 	if rules.Mode != Strict || st.heldFor(r) || st.leftover(r) {
 		return st, policy.Decision{}, r.Number, true
@@ -55,26 +55,26 @@ func (rules Rules) Admit(st State, r Record, tiers []policy.Tier, now time.Time)
 	return st, d, st.Last, false
 }
 
-// behind says where a record waits for its predecessor.
+// behind returns the decision for a record that waits for its predecessor.
 func (st State) behind(tiers []policy.Tier, now time.Time) policy.Decision {
 	d := policy.Decision{Outcome: policy.OutcomeParked, Reason: policy.ReasonBehind, Tier: min(max(st.Tier, 0), len(tiers)-1), Due: st.Due}
 	if st.Held != "" {
 		d.Reason, d.Tier = policy.ReasonKeyHeld, len(tiers)-1
 	}
-	if !d.Due.After(now) || st.Held != "" { // the predecessor is due or under way, or nobody knows when it comes
+	if !d.Due.After(now) || st.Held != "" { // the predecessor is due or running, or its time is unknown
 		d.Due = header.RoundUp(now.Add(tiers[d.Tier].Delay))
 	}
 	return d
 }
 
-// Guards says whether a record is held to its version: it must not take effect when a newer event of its key did. In strict
-// order the numbers see to that, but for what came in by another way.
+// Guards reports whether a record's version is compared: it must not take effect if a newer event of its key did. In
+// strict order the numbers ensure this, except for records that came in by another way.
 func (rules Rules) Guards(st State, r Record) bool {
 	return rules.Mode == LatestWins || rules.Mode == Strict && (r.DeadLetterID != "" || st.leftover(r))
 }
 
-// After returns the state of the key once an attempt has ended with decision d. deadLetter is the id of the dead letter when
-// the record has died, dead are its parts that have. number is the record's from now on.
+// After returns the state of the key after an attempt with decision d. deadLetter is the ID of the dead letter if the
+// record died, dead are its parts that died. number is the record's from now on.
 func (rules Rules) After(st State, r Record, d policy.Decision, deadLetter string, dead ...int) (next State, number int64) {
 	died := d.Outcome == policy.OutcomeDeadLettered
 	switch {
@@ -82,7 +82,7 @@ func (rules Rules) After(st State, r Record, d policy.Decision, deadLetter strin
 		st = st.waited(r, d)
 	case rules.Mode == Strict:
 		st, number = rules.afterStrict(st, r, d, deadLetter, dead)
-	case rules.Mode == None && st == State{}: // nothing more is noted; what another order has noted is brought to its end
+	case rules.Mode == None && st == State{}: // nothing is added; the state of another order is finished
 		return st, 0
 	default:
 		st = st.Loosen().waited(r, d)
@@ -98,7 +98,7 @@ func (rules Rules) After(st State, r Record, d policy.Decision, deadLetter strin
 	return st.tidy(), number
 }
 
-// PartsDied notes dead letters of parts of a record.
+// PartsDied counts dead letters of a record's parts.
 func (rules Rules) PartsDied(st State, parts int) State {
 	if rules.Mode != None || st != (State{}) {
 		st.DeadLetters += int64(parts)
@@ -106,9 +106,9 @@ func (rules Rules) PartsDied(st State, parts int) State {
 	return st
 }
 
-// endsDeadLetter says whether a replay with this outcome ends its dead letter permanently. A dead letter that was closed as superseded,
-// filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
-// remembered, or the dead letter could take effect over it without anybody's word.
+// endsDeadLetter reports whether a replay with this outcome ends its dead letter permanently. A dead letter that was
+// closed as superseded, filtered or skipped can be reopened and put back again, however late. Until then the newest
+// event of its key must be remembered, or the dead letter could take effect over it unnoticed.
 func endsDeadLetter(o policy.Outcome) bool {
 	return o == policy.OutcomeDelivered || o == policy.OutcomeDuplicate
 }
@@ -118,11 +118,11 @@ func (rules Rules) afterStrict(st State, r Record, d policy.Decision, deadLetter
 	if !rules.HoldKey {
 		dead = nil
 	}
-	// Of a record whose headers cannot be read no turn is known. It dies at once, and holds nothing that belongs to others.
+	// A record with unreadable headers has no turn. It dies at once, and holds nothing that belongs to others.
 	outOfTurn := r.Number == 0 && !holder && (st.Waits() || st.Held != "")
 	switch {
 	case d.Outcome == policy.OutcomeRetried && holder:
-		if r.Part.Whole() && len(dead) > 0 { // what remains of it waits for another attempt
+		if r.Part.Whole() && len(dead) > 0 { // its other parts wait for another attempt
 			st.HeldRemaining = true
 		}
 		return st.holdParts(st.Held, dead), 0

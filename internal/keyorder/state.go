@@ -7,35 +7,36 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// State is what is known of a key of which a record waits or has died. It is a value: methods return the next one. The zero State
-// means that nothing of the key waits or has died; it is not stored.
+// State is what is known of a key with a waiting record or a dead letter. It is a value: methods return the next state.
+// The zero State means that nothing of the key waits or has died; it is not stored.
 //
-// With Strict every waiting record of a key has a number. Numbers are given from 1; Next is the one that may run,
-// Last the last one given. Correctness rests on the numbers alone: the tier in which a record waits only saves hops.
+// With Strict every waiting record of a key has a number. Numbers start at 1; Next is the one that may run, Last the
+// last one given. Correctness rests on the numbers alone: the tier in which a record waits only saves hops.
 type State struct {
-	Next, Last    int64           // Strict; both 0 when nothing waits, Last only once no leftover does either
-	Tier          int             // Strict: where the record with number Next waits
+	Next, Last    int64           // Strict; both 0 if nothing waits, Last only once no leftover does either
+	Tier          int             // Strict: the tier of the record with number Next
 	Due           time.Time       // Strict: when it is due
-	Held          string          // Strict: id of the dead letter that holds the key
-	HeldParts     PartSet         // Strict: parts of that dead letter's record hold it, as dead letters of their own, and not the dead letter
+	Held          string          // Strict: ID of the dead letter that holds the key
+	HeldParts     PartSet         // Strict: parts of that dead letter's record that hold the key, as dead letters of their own, and not the dead letter
 	HeldRemaining bool            // Strict: the dead letter holds it besides them
 	Waiting       int64           // LatestWins: records in tiers. Strict: leftovers there
 	DeadLetters   int64           // dead letters that may still take effect (see endsDeadLetter)
-	Applied       *header.Version // newest event that took effect since one waits or has died
-	Deleted       int64           // source offset behind the newest of these that is a delete: what first appeared before is older
+	Applied       *header.Version // newest event that took effect since a record waits or has died
+	Deleted       int64           // source offset after the newest delete of these: everything that first appeared before it is older
 }
 
-// Waits says that a record with a number waits.
+// Waits reports whether a record with a number waits.
 func (st State) Waits() bool { return st.Next > 0 && st.Next <= st.Last }
 
-// leftover says that a record from a tier waits there since the order was another one, or knew nothing of it: it has no
-// number, or one whose turn was long ago. Whoever gave it none let others overtake it, so it is held to its version.
+// leftover reports whether a record from a tier comes from a time with another order, or without one: it has no number,
+// or one whose turn is long past. Others could overtake it, so its version is compared.
 func (st State) leftover(r Record) bool {
 	return r.FromTier && !st.heldFor(r) && (st.Next == 0 || r.Number < st.Next)
 }
 
-// Loosen returns the state of a key whose order is not strict any more: what had a number waits like everything else, and nothing
-// is held. Last stays until all of that is finished: should the order be strict again, no number is given twice.
+// Loosen returns the state of a key whose order is no longer strict: records with numbers wait like all others, and
+// nothing is held. Last stays until all of them are finished, so that no number is given twice if the order becomes
+// strict again.
 func (st State) Loosen() State {
 	if st.Waits() {
 		st.Waiting += st.Last - st.Next + 1
@@ -59,7 +60,7 @@ func (st State) tidy() State {
 	return st
 }
 
-// WithApplied notes the version of an event that took effect, where the key has a state at all.
+// WithApplied stores the version of an effective event, if the key has a state at all.
 func (st State) WithApplied(v header.Version) State {
 	if st != (State{}) && (st.Applied == nil || st.Applied.Less(v)) {
 		newest := v
@@ -68,7 +69,7 @@ func (st State) WithApplied(v header.Version) State {
 	return st
 }
 
-// WithDelete notes that a delete took effect that counts by a source offset.
+// WithDelete stores an effective delete that counts by a source offset.
 func (st State) WithDelete(offset int64) State {
 	if st != (State{}) {
 		st.Deleted = max(st.Deleted, offset+1)
@@ -76,7 +77,7 @@ func (st State) WithDelete(offset int64) State {
 	return st
 }
 
-// waited counts the records without numbers that wait.
+// waited counts the waiting records without numbers.
 func (st State) waited(r Record, d policy.Decision) State {
 	switch {
 	case d.Outcome == policy.OutcomeRetried && !r.FromTier:

@@ -13,15 +13,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Control is what the control headers of one record say. The zero value of a field means that the header is absent.
+// Control has the values of one record's control headers. A zero field means that the header is absent.
 type Control struct {
 	Attempt, MaxAttempts                          int
 	Due, FirstFailedAt, FailedAt, SourceTimestamp time.Time // UTC, whole milliseconds
 	ErrorClass, ErrorCode, ErrorStage             string
 	ErrorMessage                                  string
-	ErrorRequest                                  *classify.Request  // what was asked when the attempt failed
-	ErrorResponse                                 *classify.Response // what was answered
-	Source                                        Position           // meaningful when HasSource
+	ErrorRequest                                  *classify.Request  // the request of the failed attempt
+	ErrorResponse                                 *classify.Response // the answer to it
+	Source                                        Position           // valid if HasSource
 	HasSource                                     bool
 	Generation                                    int // of the source topic of the first appearance, from 0
 	ContentHash, FeatureID, BBox, RunID, Pipeline string
@@ -29,22 +29,22 @@ type Control struct {
 	Sequence                                      int64
 	ReplayCount                                   int
 	ForceVersion                                  bool     // an operator lifted the version guard for this replay
-	ReplaySource                                  Position // of the replay in the source topic, when ForceVersion
+	ReplaySource                                  Position // of the replay in the source topic, if ForceVersion
 	Lineage, Care, Sovereignty                    string
-	Part                                          Part       // the record is this part of the one at Source, alone
-	PartVersion                                   *int64     // Result.Version of the whole record, of which this is a part
-	Remaining                                     *Remaining // some parts of the record have ended; nil when none has
+	Part                                          Part       // the record is this single part of the record at Source
+	PartVersion                                   *int64     // Result.Version of the whole record whose part this is
+	Remaining                                     *Remaining // some parts of the record are finished; nil if none is
 }
 
-// Error is a control header that cannot be read. It is a failure of its own kind: the record goes to the DLQ, the
-// header is never read as zero.
+// Error is a malformed control header. It is a failure of its own kind: the record goes to the DLQ, and the header is
+// never read as zero.
 type Error struct {
 	Header string
 	Value  string // at most 80 bytes
 	Reason string
 }
 
-// Error says which header is malformed, how, and with which value.
+// Error names the malformed header, the reason and the value.
 func (e *Error) Error() string {
 	return fmt.Sprintf("control header %s is malformed: %s (value %q)", e.Header, e.Reason, e.Value)
 }
@@ -55,17 +55,17 @@ func (e *Error) FailureCode() classify.Code { return classify.CodeMalformedHeade
 // FailureStage makes the error classifiable.
 func (e *Error) FailureStage() classify.Stage { return classify.StageHeader }
 
-// trueText is the only value of a header that is there or is not.
+// trueText is the only value of a header that is either present or absent.
 const trueText = "true"
 
-// timeLayout is RFC 3339 with exactly milliseconds.
+// timeLayout is RFC 3339 with exactly three decimals.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// FormatTime gives the header form of a time: RFC 3339, UTC, milliseconds. It rounds up, so that a due time never
-// becomes earlier by being written.
+// FormatTime returns the header form of a time: RFC 3339, UTC, milliseconds. It rounds up, so that writing a due time
+// never makes it earlier.
 func FormatTime(t time.Time) string { return RoundUp(t).Format(timeLayout) }
 
-// RoundUp returns the first whole millisecond that is not before t, in UTC: the time that a header holds.
+// RoundUp returns the first whole millisecond that is not before t, in UTC, which is what a header can hold.
 func RoundUp(t time.Time) time.Time {
 	floor := t.UTC().Truncate(time.Millisecond)
 	if floor.Before(t) {
@@ -74,11 +74,11 @@ func RoundUp(t time.Time) time.Time {
 	return floor
 }
 
-// ParseControl reads the control headers. It returns a *Error when one is malformed or stands twice; a header with
-// our prefix and an unknown name is left alone (a newer version may have written it).
+// ParseControl parses the control headers. It returns an *Error if one is malformed or duplicated. It ignores a header
+// with our prefix and an unknown name, because a newer version may have written it.
 func ParseControl(headers []kgo.RecordHeader) (Control, error) {
 	if !AnyControl(headers) {
-		return Control{}, nil // c below takes memory of its own
+		return Control{}, nil // c below would be allocated
 	}
 	var c Control
 	var seen uint32
@@ -114,12 +114,12 @@ func AnyControl(headers []kgo.RecordHeader) bool {
 	return slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool { return IsControl(h.Key) })
 }
 
-// Malformed returns the error about a header that cannot be read, with the reason.
+// Malformed returns the error about a malformed header, with the reason.
 func Malformed(key, value, reason string) *Error {
 	return &Error{Header: key, Value: strings.ToValidUTF8(Clip(value, 80), "\uFFFD"), Reason: reason}
 }
 
-// setField parses value into field and gives the reason when it cannot.
+// setField parses value into field, and returns the reason if it cannot.
 func setField(field any, value string) string {
 	switch f := field.(type) {
 	case *string:
@@ -139,7 +139,7 @@ func setField(field any, value string) string {
 			return "not a whole number from 0"
 		}
 		*f = n
-	case *bool: // a word that is not written otherwise; absent is false
+	case *bool: // present means true; absent is false
 		if value != trueText {
 			return "not the word true"
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// The control headers. All values are text, so that any Kafka UI shows them. Headers replace, never pile up: a record
-// has at most one of each.
+// The control headers. All values are text, so that any Kafka UI shows them. A record has at most one of each: headers
+// are replaced, never repeated.
 const (
 	KeyAttempt         = "switchback-attempt"           // attempts made so far, decimal
 	KeyMaxAttempts     = "switchback-max-attempts"      // attempts allowed, decimal
@@ -29,7 +29,7 @@ const (
 	KeyBBox            = "switchback-bbox"         // minx,miny,maxx,maxy
 	KeyPart            = "switchback-part"         // of an output or a dead letter: which part of the record it is, such as 17/230, from 0
 	KeyPartVersion     = "switchback-part-version" // of a part that is a dead letter: the version of its whole record, decimal
-	KeyRemaining       = "switchback-rest"         // which parts of the record have no end yet, see Remaining
+	KeyRemaining       = "switchback-rest"         // which parts of the record are not finished, see Remaining
 	KeySequence        = "switchback-sequence"     // place among the waiting records of a key, decimal
 	KeyRunID           = "switchback-run-id"
 	KeyPipeline        = "switchback-pipeline"
@@ -38,34 +38,34 @@ const (
 	KeyReplayCount     = "switchback-replay-count"  // times replayed, decimal
 	KeyForceVersion    = "switchback-force-version" // the word true: this replay may overwrite newer data
 	KeyReplaySource    = "switchback-replay-source" // topic/partition/offset of that replay, while it waits in a tier
-	KeyReplayProof     = "switchback-replay-proof"  // that the replayer wrote the control headers of a replay, see Config.Proven
+	KeyReplayProof     = "switchback-replay-proof"  // proves that the replayer wrote the control headers of a replay, see Origin.Proven
 	KeyLineage         = "switchback-lineage"
 	KeyCare            = "switchback-care"
 	KeySovereignty     = "switchback-sovereignty"
 )
 
-// headerPrefix marks a header as ours. A header with this prefix and another name, such as one of a newer version, is a
-// control header too: it is never passed on as if the producer had sent it.
+// headerPrefix marks a header as ours. A header with this prefix and an unknown name, such as one of a newer version, is
+// a control header too: it is never passed on as the producer's.
 const headerPrefix = "switchback-"
 
-// Header limits (all of them together stay under 8 KiB, but for KeyRemaining, see maxRemainingBytes).
+// Header limits (all of them together stay under 8 KiB, except KeyRemaining, see maxRemainingBytes).
 const (
 	maxMessageBytes = 1024
-	maxWordBytes    = 64  // of words of closed lists
-	maxTextBytes    = 448 // every other free text; a request and a response bound themselves, see classify.MaxExchange
+	maxWordBytes    = 64  // of words from closed lists
+	maxTextBytes    = 448 // every other free text; a request and a response have their own limit, see classify.MaxExchange
 )
 
-// MaxText is how many bytes a free text, such as a feature id, has in a control header; what is longer is cut.
+// MaxText is the longest free text, such as a feature ID, in a control header, in bytes. Longer texts are cut.
 const MaxText = maxTextBytes
 
-// MaxBytes is more than all control headers of a record take together, a pointer included.
+// MaxBytes is more than all control headers of a record together, including a pointer.
 const MaxBytes = 8<<10 + MaxPointerBytes + maxRemainingBytes
 
 // IsControl reports whether a header key belongs to the engine rather than to the producer.
 func IsControl(key string) bool { return strings.HasPrefix(key, headerPrefix) }
 
-// ProducerHeaders gives the headers that the producer sent, in their order and with their duplicates: all but the
-// control headers. It shares no memory that it would change: the input stays as it is.
+// ProducerHeaders returns the headers that the producer sent, in order and with duplicates: all but the control headers.
+// It does not change the input.
 func ProducerHeaders(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	own := 0
 	for _, h := range headers {

@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// MaxParts is how many parts a record can have that end each by itself: as many as the header of a rest names.
+// MaxParts is the largest number of parts of a record that can finish separately, as many as the header of remaining
+// parts can list.
 const MaxParts = 10_000
 
-// Part names a part of a record, such as a feature of a collection. The zero value is the whole record.
+// Part is a part of a record, such as a feature of a collection. The zero value is the whole record.
 type Part struct {
 	Index int // from 0
 	Of    int // parts of the record
 }
 
-// ParsePart reads what String writes: 17/230. ok is false for anything else.
+// ParsePart parses what String writes: 17/230. ok is false for anything else.
 func ParsePart(text string) (p Part, ok bool) {
 	index, of, cut := strings.Cut(text, "/")
 	i, err := strconv.ParseUint(index, 10, 31)
@@ -25,7 +26,7 @@ func ParsePart(text string) (p Part, ok bool) {
 	return Part{int(i), int(n)}, true
 }
 
-// String gives 17/230, and nothing for a whole record.
+// String returns 17/230, or "" for a whole record.
 func (p Part) String() string {
 	if p.Whole() {
 		return ""
@@ -33,13 +34,13 @@ func (p Part) String() string {
 	return strconv.Itoa(p.Index) + "/" + strconv.Itoa(p.Of)
 }
 
-// Whole says that this is no part.
+// Whole reports whether this is the whole record.
 func (p Part) Whole() bool { return p.Of == 0 }
 
-// DeadLetterID is the id of the dead letter of a part, of which whole is that of its record.
+// DeadLetterID returns the ID of a part's dead letter; whole is that of its record.
 func (p Part) DeadLetterID(whole string) string { return whole + "-" + strconv.Itoa(p.Index) }
 
-// setPart is setField for what is said of parts.
+// setPart is setField for headers about parts.
 func setPart(field any, value string) (reason string) {
 	switch f := field.(type) {
 	case *Part:

@@ -11,8 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// KeyPointer marks a pointer record: a dead letter of a source record that fits into no topic of the pipeline. Its value
-// is empty (zero bytes, not null); the header says where the original lies. Its value is a [Pointer] as JSON.
+// KeyPointer marks a pointer record: a dead letter of a source record that fits into no topic of the pipeline. The
+// record's value is empty (zero bytes, not null). The header's value is a [Pointer] as JSON, which says where the
+// original is.
 const KeyPointer = "switchback-pointer"
 
 // Limits of a pointer.
@@ -23,12 +24,12 @@ const (
 	hexDigestLetters = 2 * sha256.Size
 )
 
-// Pointer says where the original of a dead letter lies, and how to recognize it.
+// Pointer is the position of a dead letter's original, and how to recognize it.
 type Pointer struct {
 	Position           // of the record in the source topic
-	Bytes    int64     // length of the value; 0 when it could not be read
-	Value    [32]byte  // SHA-256 of the value; zero when it could not be read
-	Key      *[32]byte // SHA-256 of the key, when the dead letter has no key because it does not fit; else nil
+	Bytes    int64     // length of the value; 0 if it could not be read
+	Value    [32]byte  // SHA-256 of the value; zero if it could not be read
+	Key      *[32]byte // SHA-256 of the key, if the dead letter has no key because it does not fit; otherwise nil
 	Head     []byte    // the first bytes of the value, at most MaxPointerHead
 }
 
@@ -43,7 +44,7 @@ type pointerWire struct {
 	Head      []byte `json:"head,omitempty"` // base64
 }
 
-// PointTo makes the pointer to a record. keyFits says that the dead letter carries the record's key.
+// PointTo returns the pointer to a record. keyFits means that the dead letter has the record's key.
 func PointTo(at Position, key, value []byte, keyFits bool) Pointer {
 	p := Pointer{Position: at, Bytes: int64(len(value)), Value: sha256.Sum256(value)}
 	p.Head = append(p.Head, value[:min(len(value), MaxPointerHead)]...)
@@ -54,8 +55,8 @@ func PointTo(at Position, key, value []byte, keyFits bool) Pointer {
 	return p
 }
 
-// Read reports whether the value was read when the pointer was made, so that its length, hash and head are known: not that of a batch
-// which cannot be decompressed.
+// Read reports whether the value was read when the pointer was made, so that its length, hash and head are known. It is
+// false for a batch that cannot be decompressed.
 func (p *Pointer) Read() bool { return p.Value != [32]byte{} }
 
 // Append appends the header. It is at most [MaxPointerBytes] long: a longer head is cut.
@@ -77,8 +78,8 @@ func (p *Pointer) Append(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	return append(headers, kgo.RecordHeader{Key: KeyPointer, Value: text})
 }
 
-// ParsePointer reads the pointer of a dead letter; ok is false when it has none. The error is a *[Error] when the
-// header cannot be read or stands twice. Members that this version does not know are ignored.
+// ParsePointer parses the pointer of a dead letter; ok is false if it has none. The error is an *[Error] if the header
+// is malformed or duplicated. Unknown members are ignored.
 func ParsePointer(headers []kgo.RecordHeader) (p Pointer, ok bool, err error) {
 	for _, h := range headers {
 		if h.Key != KeyPointer {
@@ -97,7 +98,7 @@ func ParsePointer(headers []kgo.RecordHeader) (p Pointer, ok bool, err error) {
 	return p, ok, nil
 }
 
-// parsePointer reads the value of the header, and gives the reason when it cannot.
+// parsePointer parses the value of the header, and returns the reason if it cannot.
 func parsePointer(value []byte) (p Pointer, reason string) {
 	if len(value) > MaxPointerBytes {
 		return p, fmt.Sprintf("it has %d bytes, more than %d", len(value), MaxPointerBytes)
@@ -138,7 +139,7 @@ func topicName(name string) bool {
 	})
 }
 
-// digest reads a SHA-256 in hex; an absent one stays zero.
+// digest parses a SHA-256 in hex; an absent one stays zero.
 func digest(text string, to *[32]byte) bool {
 	if text == "" {
 		return true

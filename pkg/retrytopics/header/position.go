@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Position is where a record lies: one offset of one partition of one topic.
+// Position is the place of a record: one offset of one partition of one topic.
 type Position struct {
 	Topic     string
 	Partition int32
 	Offset    int64
 }
 
-// String gives "topic/partition/offset", the form of the header switchback-source.
+// String returns "topic/partition/offset", the form of the header switchback-source.
 func (p Position) String() string {
 	return string(p.append(make([]byte, 0, len(p.Topic)+32)))
 }
@@ -24,7 +24,7 @@ func (p *Position) append(text []byte) []byte {
 	return strconv.AppendInt(text, p.Offset, 10)
 }
 
-// ParsePosition reads "topic/partition/offset". Kafka allows no slash in a topic name, so the form is unambiguous.
+// ParsePosition parses "topic/partition/offset". Kafka allows no slash in a topic name, so the form is unambiguous.
 func ParsePosition(text string) (Position, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 || parts[0] == "" {

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Remaining says which parts of a record still have no end, and what became of the others. A record of which some parts have
-// ended keeps its original bytes on its way through tiers and DLQ; what remains is in a control header.
+// Remaining lists the parts of a record that are not finished, and counts the outcomes of the others. A record with some
+// finished parts keeps its original bytes on its way through tiers and DLQ; a control header has its remaining parts.
 type Remaining struct {
 	Of        int   // parts of the record
-	Open      []int // indexes of the parts without an end, ascending
+	Open      []int // indexes of the unfinished parts, ascending
 	Delivered int   // parts
 	Dead      int   // parts that are dead letters of their own
 }
 
-// Has says whether a part is still open.
+// Has reports whether a part is still open.
 func (r *Remaining) Has(index int) bool {
 	_, open := slices.BinarySearch(r.Open, index)
 	return open
 }
 
-// Parts counts the open parts; a nil Remaining knows of none.
+// Parts counts the open parts; 0 for a nil Remaining.
 func (r *Remaining) Parts() int {
 	if r == nil {
 		return 0
@@ -30,13 +30,14 @@ func (r *Remaining) Parts() int {
 	return len(r.Open)
 }
 
-// bitmapMark begins the form in which every part is a bit, which is shorter where the open ones are scattered.
+// bitmapMark starts the form in which every part is a bit, which is shorter if the open parts are scattered.
 const bitmapMark = "~"
 
-// maxRemainingBytes is the longest text of the remaining parts: the bitmap of MaxParts parts in base64, and three numbers.
+// maxRemainingBytes is the longest text of the remaining parts: the bitmap of MaxParts parts in base64, and three
+// numbers.
 const maxRemainingBytes = (MaxParts+23)/24*4 + 40
 
-// String gives 230;delivered;dead;open, where open is 3-5,17 or, if that is shorter, a bitmap in base64.
+// String returns 230;delivered;dead;open, where open is 3-5,17 or, if that is shorter, a bitmap in base64.
 func (r *Remaining) String() string {
 	open := r.Ranges()
 	if bits := bitmapMark + base64.RawStdEncoding.EncodeToString(r.bitmap()); len(bits) < len(open) {
@@ -72,7 +73,7 @@ func (r *Remaining) bitmap() []byte {
 	return bits
 }
 
-// parseRemaining reads what String writes, and gives the reason when it cannot.
+// parseRemaining parses what String writes, and returns the reason if it cannot.
 func parseRemaining(text string) (*Remaining, string) {
 	fields := strings.Split(text, ";")
 	if len(text) > maxRemainingBytes || len(fields) != 4 {
@@ -101,7 +102,7 @@ func parseRemaining(text string) (*Remaining, string) {
 	return r, ""
 }
 
-// ParseRanges reads what Ranges writes, of a record with so many parts. ok is false for anything else.
+// ParseRanges parses what Ranges writes, for a record with so many parts. ok is false for anything else.
 func ParseRanges(text string, of int) (open []int, ok bool) {
 	for word := range strings.SplitSeq(text, ",") {
 		from, to, isRange := strings.Cut(word, "-")

@@ -1,17 +1,18 @@
 package header
 
-// entry is one control header: its name, how many bytes its text may have (0 where its form bounds it), and the place of its value.
+// entry is one control header: its name, the largest size of its text in bytes (0 if its form bounds it), and a pointer
+// to its value.
 type entry struct {
 	key   string
 	limit int
 	value any
 }
 
-// controlHeaders is how many control headers there are.
+// controlHeaders is the number of control headers.
 const controlHeaders = 31
 
-// table lists the control headers in the order in which they are written, each with its place in c. Reader, writer and limits
-// follow it.
+// table lists the control headers in the order in which they are written, each with a pointer into c. Reader, writer and
+// limits follow it.
 func (c *Control) table() [controlHeaders]entry {
 	return [controlHeaders]entry{
 		{KeyAttempt, 0, &c.Attempt},

@@ -2,14 +2,14 @@ package header
 
 import "encoding/json"
 
-// Version orders the events of one key: by the number that the handler gives, then by source offset. Where the handler
-// gives none, the source offset alone decides: one key has one partition, so offsets are ordered.
+// Version orders the events of one key: by the number that the handler sets, then by source offset. Without a number the
+// source offset alone decides: one key has one partition, so offsets are ordered.
 type Version struct {
 	Number int64
 	Offset int64 // of the event's first appearance in the source topic
 }
 
-// Less says whether v is older than w.
+// Less reports whether v is older than w.
 func (v Version) Less(w Version) bool {
 	return v.Number < w.Number || v.Number == w.Number && v.Offset < w.Offset
 }
@@ -29,9 +29,9 @@ func (v *Version) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Compared returns the version by which the record is compared with the newest event that took effect, if any is known: v, that of
-// what it says itself, unless it is a part. A part has the number of its whole record, or its own if that is greater, and nothing of
-// its own record is newer than it.
+// Compared returns the version to compare with the newest effective event, if one is known. For a whole record that is
+// its own version v. A part has the number of its whole record, or its own if that is greater, and nothing of its own
+// record is newer than it.
 func (c *Control) Compared(v Version, newest *Version) Version {
 	if c.Part.Whole() {
 		return v

@@ -12,18 +12,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// AppendTo appends the headers whose value is set and returns the extended slice. The error message is cut to 1 KiB,
-// class, code and stage to 64 bytes, what was asked and answered to 512 each and every other free text to 448, so that all of
-// them together stay under 8 KiB; where parts of the record have ended, which ones takes up to 1.7 KiB more.
+// AppendTo appends the headers whose value is set, and returns the extended slice. It cuts the error message to 1 KiB,
+// class, code and stage to 64 bytes, request and response to 512 each and every other free text to 448, so that all of
+// them together stay under 8 KiB. The list of remaining parts takes up to 1.7 KiB more.
 //
-// The values share memory, one piece for those of an ordinary output.
+// The values share memory; an ordinary output needs one allocation.
 func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	w := headerWriter{headers: slices.Grow(headers, usualHeaders), text: make([]byte, 0, c.usualBytes())}
 	c.write(&w)
 	return w.headers
 }
 
-// write gives the writer all headers whose value is set.
+// write passes all headers whose value is set to the writer.
 func (c *Control) write(w *headerWriter) {
 	table := c.table()
 	for i := range table {
@@ -33,16 +33,16 @@ func (c *Control) write(w *headerWriter) {
 	}
 }
 
-// usualHeaders is how many control headers an output has.
+// usualHeaders is the number of control headers of an ordinary output.
 const usualHeaders = 5
 
-// usualBytes is about what the values of an output's headers take.
+// usualBytes is the approximate size of an output's header values.
 func (c *Control) usualBytes() int {
 	return len(c.Source.Topic) + len(c.ContentHash) + len(c.FeatureID) + len(c.Pipeline) + 64
 }
 
-// Buffer is memory that the control headers of many outputs share, one after another: a worker's own. Every output has
-// such headers, and memory of its own for each would cost more than writing them.
+// Buffer is memory for the control headers of many outputs, owned by one worker. Every output has such headers, and
+// separate allocations would cost more than writing them.
 type Buffer struct {
 	headers []kgo.RecordHeader
 	text    []byte
@@ -65,13 +65,14 @@ func (s *Buffer) Append(headers []kgo.RecordHeader, c *Control) []kgo.RecordHead
 	return slices.Clip(s.headers[from:])
 }
 
-// headerWriter collects headers whose values lie one after another in text. Where text is full, it goes on in another one.
+// headerWriter collects headers whose values lie one after another in text. If text is full, it continues in another
+// one.
 type headerWriter struct {
 	headers []kgo.RecordHeader
 	text    []byte
 }
 
-// room gives the place of the next value, of at most n bytes.
+// room returns the start of the next value, which has at most n bytes.
 func (w *headerWriter) room(n int) (from int) {
 	if cap(w.text)-len(w.text) < n {
 		w.text = make([]byte, 0, max(textRoom, n))
@@ -79,12 +80,12 @@ func (w *headerWriter) room(n int) (from int) {
 	return len(w.text)
 }
 
-// end makes what was appended since from the value of a header.
+// end makes everything appended since from the value of a header.
 func (w *headerWriter) end(name string, from int) {
 	w.headers = append(w.headers, kgo.RecordHeader{Key: name, Value: w.text[from:len(w.text):len(w.text)]})
 }
 
-// field writes one header, unless its value is the zero one.
+// field writes one header, unless its value is zero.
 func (w *headerWriter) field(e *entry) {
 	switch v := e.value.(type) {
 	case *string:
@@ -124,7 +125,7 @@ func (w *headerWriter) field(e *entry) {
 	}
 }
 
-// bounded writes a text that is clean and short enough.
+// bounded writes a text that is valid and short enough.
 func (w *headerWriter) bounded(name, value string) {
 	if value == "" {
 		return

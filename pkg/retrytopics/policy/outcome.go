@@ -1,6 +1,6 @@
 package policy
 
-// Outcome is where one attempt leaves a record.
+// Outcome is how one attempt ends for a record.
 type Outcome string
 
 // The outcomes.
@@ -23,10 +23,10 @@ func Outcomes() []Outcome {
 	}
 }
 
-// Finished says whether a record with this outcome is done: it does not wait in a tier.
+// Finished reports whether a record with this outcome is done: it does not wait in a tier.
 func (o Outcome) Finished() bool { return o != OutcomeRetried && o != OutcomeParked }
 
-// Closes says whether a handler may close a record with this outcome.
+// Closes reports whether a handler may close a record with this outcome.
 func (o Outcome) Closes() bool {
 	switch o {
 	case OutcomeDelivered, OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
@@ -36,25 +36,25 @@ func (o Outcome) Closes() bool {
 	return false
 }
 
-// Reason says why an outcome was chosen. The list is closed: it is a metric label and part of the audit trail.
+// Reason is why an outcome was chosen. The list is closed: it is a metric label and part of the audit trail.
 type Reason string
 
 // The reasons.
 const (
 	ReasonHandled          Reason = "handled"           // the handler finished without an error
-	ReasonTransient        Reason = "transient_failure" // the failure will pass; the policy's delay applies
+	ReasonTransient        Reason = "transient_failure" // the failure is transient; the policy's delay applies
 	ReasonRetryAfter       Reason = "retry_after"       // the failure named the time of the next attempt
 	ReasonRetryAfterCapped Reason = "retry_after_capped"
 	ReasonNotDue           Reason = "not_due"            // parked: the due time lies beyond the tier's delay
 	ReasonBehind           Reason = "behind_predecessor" // parked: an earlier record of the key waits
 	ReasonKeyHeld          Reason = "key_held"           // parked: a dead letter of the key holds it
-	ReasonOvertaken        Reason = "overtaken"          // closed: equal to, or older than, what took effect last for its key
+	ReasonOvertaken        Reason = "overtaken"          // closed: equal to, or older than, the last effective event of its key
 	ReasonForced           Reason = "forced_over_newer"  // delivered: an operator put it back over a newer event
 	ReasonExhausted        Reason = "retries_exhausted"
-	ReasonPermanent        Reason = "permanent_failure" // the failure will not pass
+	ReasonPermanent        Reason = "permanent_failure" // the failure is permanent
 	ReasonRow              Reason = "row_failure"       // this record is bad
-	ReasonFitsNoTier       Reason = "fits_no_tier"      // the failure will pass, but no tier takes the record
-	ReasonPartialFailure   Reason = "parts_dead"        // every part of the record has an end, and some are dead letters of their own
+	ReasonFitsNoTier       Reason = "fits_no_tier"      // the failure is transient, but no tier accepts the record
+	ReasonPartialFailure   Reason = "parts_dead"        // every part of the record is finished, and some are dead letters of their own
 	ReasonManyParts        Reason = "too_many_parts"    // more parts failed than can be dead letters of their own
 )
 

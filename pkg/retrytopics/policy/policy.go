@@ -11,10 +11,10 @@ import (
 // Tier is one delay topic.
 type Tier struct {
 	Topic string
-	Delay time.Duration // how long a record waits there at the least, unless a shorter due time is set
+	Delay time.Duration // how long a record waits there at least, unless its due time is earlier
 }
 
-// Policy says how often and when a transient failure is tried again. Its zero value means the defaults of S1-1.
+// Policy sets how often and when a transient failure is retried. The zero value means the defaults of S1-1.
 type Policy struct {
 	MaxAttempts int           // attempts in all, the first included. Defaults to 5.
 	Strategy    Strategy      // Defaults to StrategyTiers.
@@ -22,7 +22,7 @@ type Policy struct {
 	MaxDelay    time.Duration // of every strategy but StrategyTiers and StrategyFixed. Defaults to 60 s.
 	Multiplier  float64       // from one step to the next. Defaults to 2.
 	Spread      float64       // of StrategyProportionalJitter, a share of the step from 0 to 1. Defaults to 0.25; -1 means none.
-	// Jitter is the longest time, drawn uniformly from 0, that is added to the delays of the strategies that draw nothing
+	// Jitter is the longest time, drawn uniformly from 0, that is added to the delays of strategies that draw nothing
 	// themselves, and to every Retry-After. Defaults to 1 s; -1 means none.
 	Jitter          time.Duration
 	RetryAfterLimit time.Duration // a longer Retry-After is cut to it. Defaults to 1 h.
@@ -38,7 +38,7 @@ func defaultPolicy() Policy {
 // WithDefaults returns the policy with the defaults where its own fields are zero.
 func (p Policy) WithDefaults() Policy { return p.Over(defaultPolicy()) }
 
-// Over gives the policy with the fields of under where its own are zero.
+// Over returns the policy with the fields of under where its own are zero.
 func (p Policy) Over(under Policy) Policy {
 	p.MaxAttempts = cmp.Or(p.MaxAttempts, under.MaxAttempts)
 	p.Strategy = cmp.Or(p.Strategy, under.Strategy)
@@ -69,7 +69,7 @@ func (p Policy) faults(name string) []error {
 	return faults
 }
 
-// tierFor gives the index of the shortest tier whose delay is at least d, or else the last one.
+// tierFor returns the index of the shortest tier whose delay is at least d, or the last one.
 func tierFor(d time.Duration, tiers []Tier) int {
 	for i, t := range tiers {
 		if t.Delay >= d {

@@ -2,8 +2,8 @@ package policy
 
 import "time"
 
-// Preset names the figures of a policy that suit a kind of provider (S2-10). They are those of the source documents; where
-// a document gives a range or says only "longer", the choice is ours and said so.
+// Preset names a policy that suits a kind of provider (S2-10). Its figures come from the source documents. Where a
+// document gives a range or only says "longer", the choice is ours, and a comment says so.
 type Preset string
 
 // The presets.
@@ -20,8 +20,8 @@ func Presets() []Preset {
 	return []Preset{PresetWFS, PresetTiles, PresetSTAC, PresetPostGIS, PresetRegistry}
 }
 
-// Policy gives the preset's figures; the fields that it leaves zero are those of the default policy. A preset that does
-// not exist gives a zero Policy.
+// Policy returns the preset's figures; fields that it leaves zero have the values of the default policy. An unknown
+// preset returns a zero Policy.
 func (p Preset) Policy() Policy {
 	switch p {
 	case PresetWFS:

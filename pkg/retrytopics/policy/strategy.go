@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Strategy says how the delay before the next attempt is computed. Below, step is min(MaxDelay, BaseDelay·Multiplierⁿ⁻¹)
+// Strategy is how the delay before the next attempt is computed. Below, step is min(MaxDelay, BaseDelay·Multiplierⁿ⁻¹)
 // after attempt n failed, and random(a, b) is uniform in [a, b).
 type Strategy string
 
 const (
-	// StrategyTiers waits the delay of tier n after attempt n failed, and that of the last tier once there are more
+	// StrategyTiers waits the delay of tier n after attempt n failed, and that of the last tier if there are more
 	// attempts than tiers.
 	StrategyTiers Strategy = "tiers"
 	// StrategyFixed waits BaseDelay every time. (S4 calls "fixed" what is StrategyExponential without jitter.)
@@ -19,7 +19,7 @@ const (
 	StrategyExponential Strategy = "exponential"
 	// StrategyEqualJitter waits step/2 + random(0, step/2) (S4-4).
 	StrategyEqualJitter Strategy = "equal_jitter"
-	// StrategyFullJitter waits random(0, step) (S3-2, S4-4): what failed together is spread the widest.
+	// StrategyFullJitter waits random(0, step) (S3-2, S4-4). It spreads records that failed together the widest.
 	StrategyFullJitter Strategy = "full_jitter"
 	// StrategyDecorrelatedJitter waits min(MaxDelay, random(BaseDelay, 3·the wait before)) (S4-4); the first wait counts
 	// from BaseDelay.
@@ -36,21 +36,20 @@ func Strategies() []Strategy {
 	}
 }
 
-// draws says whether the strategy draws its delays itself. Nothing is added to them then: what the strategy drew is the
-// due time.
+// draws reports whether the strategy draws its delays itself. Nothing is then added to them.
 func (s Strategy) draws() bool {
 	return s == StrategyEqualJitter || s == StrategyFullJitter || s == StrategyDecorrelatedJitter || s == StrategyProportionalJitter
 }
 
-// Tried is what a record has been through when an attempt at it has failed.
+// Tried is the history of a record when an attempt at it has failed.
 type Tried struct {
 	Attempts int // attempts made, the failed one included, from 1
-	// LastDelay is how long the record was to wait before the failed attempt; 0 before the first one. Only
-	// StrategyDecorrelatedJitter asks for it.
+	// LastDelay is how long the record waited before the failed attempt; 0 before the first one. Only
+	// StrategyDecorrelatedJitter uses it.
 	LastDelay time.Duration
 }
 
-// step is the exponential delay after attempt n failed.
+// step returns the exponential delay after attempt n failed.
 func (p Policy) step(attempt int) time.Duration {
 	d := float64(p.BaseDelay) * math.Pow(p.Multiplier, float64(attempt-1))
 	if d >= float64(p.MaxDelay) { // also when the power overflowed
@@ -59,7 +58,8 @@ func (p Policy) step(attempt int) time.Duration {
 	return time.Duration(d)
 }
 
-// delay gives the wait after a failed attempt by the strategy alone, without Jitter; uniform returns numbers in [0, 1).
+// delay returns the wait after a failed attempt by the strategy alone, without Jitter; uniform returns numbers in [0,
+// 1).
 func (p Policy) delay(tried Tried, tiers []Tier, uniform func() float64) time.Duration {
 	step := p.step(tried.Attempts)
 	switch p.Strategy {
@@ -82,8 +82,8 @@ func (p Policy) delay(tried Tried, tiers []Tier, uniform func() float64) time.Du
 	return step
 }
 
-// decorrelated draws from BaseDelay to three times the wait before. That wait may come from another policy, or be
-// Retry-After, so it is brought into this policy's range first.
+// decorrelated draws from BaseDelay to three times the previous wait. That wait may come from another policy or from
+// Retry-After, so it is first brought into this policy's range.
 func (p Policy) decorrelated(last time.Duration, uniform func() float64) time.Duration {
 	last = min(max(last, p.BaseDelay), p.MaxDelay)
 	most := 3 * float64(last)
@@ -98,12 +98,12 @@ func (p Policy) spread(step time.Duration) (least, most time.Duration) {
 	return step - part, step + part
 }
 
-// between draws from [least, most); most itself when there is nothing to draw.
+// between draws from [least, most), or returns most if the range is empty.
 func between(least, most time.Duration, uniform func() float64) time.Duration {
 	return least + time.Duration(uniform()*float64(most-least))
 }
 
-// jitter gives the random part that is added to a delay that the strategy did not draw.
+// jitter returns the random part that is added to a delay that the strategy did not draw.
 func (p Policy) jitter(uniform func() float64) time.Duration {
 	if p.Jitter <= 0 {
 		return 0
@@ -111,8 +111,8 @@ func (p Policy) jitter(uniform func() float64) time.Duration {
 	return time.Duration(uniform() * float64(p.Jitter))
 }
 
-// Bounds gives the shortest and the longest wait that may follow when an attempt has failed, Jitter included. The policy
-// must be complete, as Policies.For gives it.
+// Bounds returns the shortest and the longest wait that may follow a failed attempt, including Jitter. The policy must
+// be complete, as Policies.For returns it.
 func (p Policy) Bounds(attempt int, tiers []Tier) (least, most time.Duration) {
 	lowest, highest := func() float64 { return 0 }, func() float64 { return 1 }
 	tried := Tried{Attempts: attempt, LastDelay: p.longestBefore(attempt)}
@@ -123,7 +123,7 @@ func (p Policy) Bounds(attempt int, tiers []Tier) (least, most time.Duration) {
 	return least, most
 }
 
-// longestBefore is the longest wait that decorrelated jitter can have drawn before attempt n.
+// longestBefore returns the longest wait that decorrelated jitter can have drawn before attempt n.
 func (p Policy) longestBefore(attempt int) time.Duration {
 	d := float64(p.BaseDelay) * math.Pow(3, float64(attempt-1))
 	return time.Duration(min(d, float64(p.MaxDelay)))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TierTopic gives the topic name of a tier: the prefix and the delay in its largest whole unit, such as "retry-2s",
+// TierTopic returns the topic name of a tier: the prefix and the delay in its largest whole unit, such as "retry-2s",
 // "retry-500ms" or "retry-5m".
 func TierTopic(prefix string, delay time.Duration) string {
 	for _, unit := range []struct {

@@ -9,23 +9,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Balancer assigns partitions by their number: partition p of the source and of every tier go to one member together. It is
-// cooperative and sticky: a rebalance moves as few partitions as an even spread allows, and those that stay are not stopped.
-// (Kafka's cooperative-sticky balancer would spread the partitions of one number over members; its range balancer keeps them
-// together but stops everything.)
+// Balancer assigns partitions by their number: partition p of the source and of every tier go to one member together. It
+// is cooperative and sticky: a rebalance moves as few partitions as an even spread allows, and does not stop the others.
+// (Kafka's cooperative-sticky balancer would spread the partitions of one number over members; its range balancer keeps
+// them together but stops everything.)
 type Balancer struct {
 	Source     string                   // topic
-	Announce   func() []byte            // what the members tell the leader of themselves; nil for nothing
-	OnAssigned func(map[string][]int32) // is told this member's whole assignment
+	Announce   func() []byte            // what the members tell the leader about themselves; nil for nothing
+	OnAssigned func(map[string][]int32) // receives this member's whole assignment
 }
 
-// ProtocolName gives the name under which all members of the group must know the balancer.
+// ProtocolName returns the name under which all members of the group must know the balancer.
 func (Balancer) ProtocolName() string { return "switchback-shards" }
 
-// IsCooperative says that members keep what they own during a rebalance.
+// IsCooperative returns true: members keep what they own during a rebalance.
 func (Balancer) IsCooperative() bool { return true }
 
-// JoinGroupMetadata tells the leader what this member wants and owns.
+// JoinGroupMetadata returns what this member tells the leader: the topics that it wants, and the partitions that it
+// owns.
 func (s Balancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
 	meta := kmsg.NewConsumerMemberMetadata()
 	meta.Version = 3
@@ -42,7 +43,7 @@ func (s Balancer) JoinGroupMetadata(interests []string, owned map[string][]int32
 	return meta.AppendTo(nil)
 }
 
-// ParseSyncAssignment reads what the leader assigned, without the partitions whose source partition another member has.
+// ParseSyncAssignment parses the leader's assignment, without the partitions whose source partition another member has.
 func (s Balancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
 	assigned, err := kgo.ParseConsumerSyncAssignment(assignment)
 	if err != nil {
@@ -59,8 +60,8 @@ func (s Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.Gr
 	return b, b.MemberTopics(), err
 }
 
-// Balance makes the leader's plan. A partition whose owner changes is first taken away and given in the rebalance that
-// follows, as the cooperative protocol wants it.
+// Balance makes the leader's plan. A partition that changes its owner is first revoked, and assigned in the following
+// rebalance, as the cooperative protocol requires.
 func (s Balancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) kgo.IntoSyncAssignment {
 	var members []balancedMember
 	b.EachMember(func(m *kmsg.JoinGroupResponseMember, meta *kmsg.ConsumerMemberMetadata) {
@@ -92,15 +93,15 @@ func (s Balancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) 
 	return plan
 }
 
-// balancedMember is one member as spread sees it.
+// balancedMember is one member in the input of spread.
 type balancedMember struct {
 	generation int32
 	owned      []int32 // partitions
 	give       func(*kgo.BalancePlan, int32)
 }
 
-// spread divides n partitions evenly over the members: no two members differ by more than one partition, and as many partitions as
-// possible stay where they are. It is pure; the result has the partitions of each member, ascending.
+// spread divides n partitions evenly over the members: no two members differ by more than one partition, and as many
+// partitions as possible stay where they are. It is pure; the result has the partitions of each member, ascending.
 func spread(members []balancedMember, n int32) [][]int32 {
 	if len(members) == 0 {
 		return nil
@@ -133,14 +134,14 @@ func spread(members []balancedMember, n int32) [][]int32 {
 	return out
 }
 
-// keepOwned lets each member keep what it owns, up to its fair share. Of two members that claim one partition, the one with
-// the later generation is right.
+// keepOwned lets each member keep what it owns, up to its fair share. If two members claim one partition, the one with
+// the later generation owns it.
 func keepOwned(members []balancedMember, n int32) [][]int32 {
 	order := make([]int, len(members))
 	for i := range order {
 		order[i] = i
 	}
-	// Those who own more come first, so that the shares that are one larger go to them.
+	// Members that own more come first, so that they get the shares that are one larger.
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(members[b].generation, members[a].generation), cmp.Compare(len(members[b].owned), len(members[a].owned)))
 	})
@@ -164,7 +165,7 @@ func keepOwned(members []balancedMember, n int32) [][]int32 {
 	return out
 }
 
-// coPartitioned leaves out the partitions whose source partition belongs to another member.
+// coPartitioned removes the partitions whose source partition belongs to another member.
 func coPartitioned(assigned map[string][]int32, source string) map[string][]int32 {
 	whole := map[string][]int32{}
 	for topic, partitions := range assigned {
@@ -176,8 +177,8 @@ func coPartitioned(assigned map[string][]int32, source string) map[string][]int3
 	return whole
 }
 
-// Lacking gives a topic of which a partition is missing in the assignment although the source's is there; "" when none is.
-// partitions has the count of each consumed topic.
+// Lacking returns a topic whose partition is missing in the assignment although the source's partition of that number is
+// there, or "". partitions has the count of each consumed topic.
 func Lacking(assigned map[string][]int32, source string, partitions map[string]int) string {
 	for _, topic := range slices.Sorted(maps.Keys(partitions)) {
 		for _, p := range assigned[source] {

@@ -12,22 +12,22 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 )
 
-// CommitPoint is what is committed of one partition.
+// CommitPoint is the position that is committed for one partition.
 type CommitPoint struct {
 	Topic     string
 	Partition int32
 	offsets.Commit
 }
 
-// Committer is how a group member makes results and positions lasting together.
+// Committer makes a group member's results and positions durable together.
 type Committer interface {
 	Client() *kgo.Client
-	// Begin opens a unit of work: what is produced after it either commits as a whole or is told not to be.
+	// Begin starts a unit of work: everything produced after it commits as a whole or not at all.
 	Begin() error
-	// End commits the points, or gives the unit up. It says whether it was committed; an error means that the committer is
-	// beyond repair.
+	// End commits the points or aborts the unit, and reports whether it was committed. An error means that the committer
+	// cannot be used any more.
 	End(ctx context.Context, points []CommitPoint, try kgo.TransactionEndTry) (committed bool, err error)
-	// Clear forgets a rebalance that happened between two units.
+	// Clear forgets a rebalance between two units.
 	Clear(ctx context.Context) error
 	Close()
 }
@@ -53,7 +53,7 @@ func (c transactional) End(ctx context.Context, points []CommitPoint, try kgo.Tr
 			p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = points[i].Partition, points[i].Offset, -1, &points[i].Metadata
 			byTopic[points[i].Topic] = append(byTopic[points[i].Topic], p)
 		}
-		req.Topics = req.Topics[:0] // the client would commit all that was polled
+		req.Topics = req.Topics[:0] // the client would commit everything it has polled
 		for topic, partitions := range byTopic {
 			t := kmsg.NewTxnOffsetCommitRequestTopic()
 			t.Topic, t.TopicID, t.Partitions = topic, ids[topic], partitions
@@ -64,7 +64,7 @@ func (c transactional) End(ctx context.Context, points []CommitPoint, try kgo.Tr
 	return c.session.End(kgo.PreTxnCommitFnContext(ctx, rewrite), try)
 }
 
-// Clear ends an empty transaction: the session would abort the first one after a rebalance otherwise.
+// Clear ends an empty transaction; otherwise the session would abort the first one after a rebalance.
 func (c transactional) Clear(ctx context.Context) error {
 	if err := c.session.Begin(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c plain) End(ctx context.Context, points []CommitPoint, try kgo.Transactio
 		return true, nil
 	case errors.Is(failure, kerr.IllegalGeneration), errors.Is(failure, kerr.UnknownMemberID), errors.Is(failure, kerr.RebalanceInProgress),
 		errors.Is(failure, kerr.StaleMemberEpoch):
-		return false, nil // the partitions have another owner; the work is done again
+		return false, nil // the partitions have another owner, which does the work again
 	}
 	return false, fmt.Errorf("commit offsets: %w", failure)
 }

@@ -1,4 +1,4 @@
-// Package kafka is what the engine needs of Kafka's client beyond the client itself: how the partitions of one number stay
-// together in a group, where a record goes, what a topic takes, how the records of one transaction become batches, and how
-// positions are committed with them. It knows no attempts, keys or policies.
+// Package kafka adds to Kafka's client what the engine needs: it keeps the partitions of one number together in a group,
+// chooses a record's partition, knows what a topic accepts, makes batches of the records of one transaction, and commits
+// positions with them. It knows no attempts, keys or policies.
 package kafka

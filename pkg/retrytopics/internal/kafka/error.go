@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// brokerError gives an error of the Kafka client the method by which classify knows its number: classify imports no client,
-// and the client's errors have a field instead.
+// brokerError gives an error of the Kafka client the method that classify reads its number from. classify imports no
+// client, and the client's errors have a field instead of a method.
 type brokerError struct {
 	error
 	code int16
@@ -19,8 +19,8 @@ type brokerError struct {
 func (e *brokerError) Unwrap() error         { return e.error }
 func (e *brokerError) KafkaErrorCode() int16 { return e.code }
 
-// Numbered gives err with the number of the Kafka error in it, if there is one. The client's own giving up after its
-// timeout or its retries counts as a request that timed out.
+// Numbered adds the number of the Kafka error that err wraps, if there is one. If the client gave up after its timeout
+// or retries, the number is that of a request that timed out.
 func Numbered(err error) error {
 	if broker, ok := errors.AsType[*kerr.Error](err); ok {
 		return &brokerError{err, broker.Code}
@@ -31,7 +31,7 @@ func Numbered(err error) error {
 	return err
 }
 
-// Classified lets a classifier see the numbers of Kafka errors. The failure keeps the error as it was given.
+// Classified lets a classifier see the numbers of Kafka errors. The failure keeps the original error.
 func Classified(classifier func(error) classify.Failure) func(error) classify.Failure {
 	return func(err error) classify.Failure {
 		f := classifier(Numbered(err))

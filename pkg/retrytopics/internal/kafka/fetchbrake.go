@@ -9,24 +9,25 @@ import (
 )
 
 const (
-	// fetchRun is how many fetches of one broker may be answered at once without one batch before the next ones wait. A session that
-	// begins has a few.
+	// fetchRun is how many consecutive fetches a broker may answer at once without a batch before the next ones wait. A
+	// new session has a few.
 	fetchRun = 32
-	// emptyFetchPause is how long each further one waits.
+	// emptyFetchPause is how long each further fetch waits.
 	emptyFetchPause = 100 * time.Millisecond
-	// fetchIdle is the least time after which a broker answers that it has nothing new: less is an answer at once.
+	// fetchIdle is the least time after which a broker answers that it has nothing new. A faster answer is immediate.
 	fetchIdle = 20 * time.Millisecond
 )
 
-// FetchBrake slows a client that asks a broker again and again and is answered at once, with nothing. The client backs off by itself
-// from most errors, not from all: a partition of which it has read nothing yet, and whose leader has a newer epoch than the client
-// knows (FENCED_LEADER_EPOCH), is asked for a thousand times a second until the client reads metadata again, some seconds after an
-// outage (franz-go 1.22.2, source.handleReqResp; simulated world 14990). The session cannot pause such a partition: it never learns
-// of the error.
+// FetchBrake slows down a client whose fetches a broker answers at once and without records. The client backs off by
+// itself from most errors, but not from all. A partition of which it has read nothing yet, and whose leader has a newer
+// epoch than the client knows (FENCED_LEADER_EPOCH), is fetched a thousand times a second until the client refreshes its
+// metadata, some seconds after an outage (franz-go 1.22.2, source.handleReqResp; simulated world 14990). The session
+// cannot pause such a partition, because it never sees the error.
 //
-// The hooks run on the goroutine that reads fetch responses of one connection, and nothing else; each broker has its own.
+// The hooks run on the goroutine that reads fetch responses of one connection and does nothing else; each broker has its
+// own.
 type FetchBrake struct {
-	mu    sync.Mutex // owns empty
+	mu    sync.Mutex // guards empty
 	empty map[int32]int
 }
 
@@ -35,22 +36,22 @@ var (
 	_ kgo.HookFetchBatchRead = (*FetchBrake)(nil)
 )
 
-// OnBrokerRead rests after too many answers at once.
+// OnBrokerRead waits after too many immediate answers.
 func (b *FetchBrake) OnBrokerRead(broker kgo.BrokerMetadata, key int16, _ int, _, took time.Duration, err error) {
 	if key == int16(kmsg.Fetch) && b.count(broker.NodeID, took, err) > fetchRun {
 		<-time.After(emptyFetchPause) // a hook has no context; the client closes the connection first, and the rest is short
 	}
 }
 
-// OnFetchBatchRead says that a broker had something, be it a marker of a transaction.
+// OnFetchBatchRead records that a broker sent something, even if only a transaction marker.
 func (b *FetchBrake) OnFetchBatchRead(broker kgo.BrokerMetadata, _ string, _ int32, _ kgo.FetchBatchMetrics) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.empty, broker.NodeID)
 }
 
-// count gives how many answers in a row came at once and brought nothing so far. The client waits by itself after an error of the
-// connection.
+// count returns how many consecutive answers were immediate and empty. After a connection error the client waits by
+// itself.
 func (b *FetchBrake) count(broker int32, took time.Duration, err error) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

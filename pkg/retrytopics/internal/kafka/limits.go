@@ -12,24 +12,24 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// defaultMaxMessage is Kafka's default of max.message.bytes, assumed where the cluster does not tell.
+// defaultMaxMessage is Kafka's default of max.message.bytes, used if the cluster does not tell.
 const defaultMaxMessage = 1048588
 
-// minLimit is the least that is assumed of a topic that keeps refusing batches without telling its limit.
+// minLimit is the least limit assumed for a topic that keeps refusing batches without telling its limit.
 const minLimit = 16 << 10
 
-// Limits knows how large a batch each topic takes on the wire. A broker compares compressed bytes, so a record that is
-// larger than the limit may fit all the same. Safe for concurrent use.
+// Limits has the largest batch that each topic accepts on the wire. A broker compares compressed bytes, so a record
+// larger than the limit may still fit. Safe for concurrent use.
 type Limits struct {
 	compressor *recordbatch.Compressor
 
 	mu        sync.RWMutex
 	told      map[string]int  // by the cluster
-	assumed   map[string]int  // where it does not tell, and has refused what fitted the default
-	compacted map[string]bool // by the cluster: whether a topic is compacted, so that it takes no record without a key
+	assumed   map[string]int  // for topics without a known limit that refused a batch within the default
+	compacted map[string]bool // by the cluster: whether a topic is compacted and therefore needs keys
 }
 
-// NewLimits returns the limits of topics. own are those whose records are compressed to see whether they fit.
+// NewLimits returns the limits of topics. The records of own topics are compressed to see whether they fit.
 func NewLimits(told Told, own []string) *Limits {
 	l := &Limits{told: map[string]int{}, assumed: map[string]int{}, compacted: map[string]bool{}}
 	l.Learn(told)
@@ -43,8 +43,8 @@ func NewLimits(told Told, own []string) *Limits {
 	return l
 }
 
-// Of gives what a topic takes. When the cluster has not told it, it is an assumption to make batches by, and no reason
-// to refuse a record.
+// Of returns a topic's limit. If the cluster has not told it, the limit is an assumption for making batches, and no
+// reason to refuse a record.
 func (l *Limits) Of(topic string) (bytes int, told bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -57,7 +57,7 @@ func (l *Limits) Of(topic string) (bytes int, told bool) {
 	return defaultMaxMessage, false
 }
 
-// Compacts reports whether a topic is compacted, as far as the cluster has told it.
+// Compacts reports whether a topic is compacted, if the cluster has told it.
 func (l *Limits) Compacts(topic string) (compacted, told bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -65,7 +65,7 @@ func (l *Limits) Compacts(topic string) (compacted, told bool) {
 	return compacted, told
 }
 
-// Learn takes in what the cluster tells now.
+// Learn stores the limits that the cluster tells now.
 func (l *Limits) Learn(told Told) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,7 +73,7 @@ func (l *Limits) Learn(told Told) {
 	maps.Copy(l.compacted, told.compacted)
 }
 
-// Refused notes that a topic that tells no limit has refused a batch within the assumed one.
+// Refused records that a topic without a known limit refused a batch within the assumed limit.
 func (l *Limits) Refused(topic string) {
 	limit, told := l.Of(topic)
 	if told {
@@ -84,10 +84,10 @@ func (l *Limits) Refused(topic string) {
 	l.assumed[topic] = max(limit/2, minLimit)
 }
 
-// Compressor compresses as the client does, so that what fits is known before it is sent.
+// Compressor compresses like the client, so that it is known before sending whether a record fits.
 func (l *Limits) Compressor() *recordbatch.Compressor { return l.compressor }
 
-// Told is what topics take, by topic, as far as the cluster tells it.
+// Told has the limits that the cluster tells, by topic.
 type Told struct {
 	Bytes     map[string]int // of a batch
 	compacted map[string]bool
@@ -113,7 +113,7 @@ func ReadLimits(ctx context.Context, adm *kadm.Client, topics []string) (told To
 	return told, nil
 }
 
-// Number reads a positive number among settings.
+// Number returns a positive number from settings.
 func Number(configs []kadm.Config, key string) (int, bool) {
 	for _, c := range configs {
 		if c.Key == key && c.Value != nil {

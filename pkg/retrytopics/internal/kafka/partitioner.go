@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Partitioner keeps a record of a co-partitioned topic in its partition, and partitions all else by key as Kafka's own clients
-// do.
+// Partitioner keeps a record of a co-partitioned topic in its partition, and partitions everything else by key, as
+// Kafka's own clients do.
 type Partitioner struct {
 	keeps  map[string]bool
 	manual kgo.Partitioner
@@ -18,7 +18,7 @@ type Partitioner struct {
 	topics map[string]*byKey
 }
 
-// NewPartitioner returns a partitioner that keeps the records of these topics where they are.
+// NewPartitioner returns a partitioner that keeps the records of these topics in their partitions.
 func NewPartitioner(keeps ...string) *Partitioner {
 	p := &Partitioner{keeps: map[string]bool{}, manual: kgo.ManualPartitioner(), keyed: kgo.StickyKeyPartitioner(nil), topics: map[string]*byKey{}}
 	for _, topic := range keeps {
@@ -27,7 +27,7 @@ func NewPartitioner(keeps ...string) *Partitioner {
 	return p
 }
 
-// ForTopic gives the partitioner of one topic.
+// ForTopic returns the partitioner of one topic.
 func (p *Partitioner) ForTopic(topic string) kgo.TopicPartitioner {
 	if p.keeps[topic] {
 		return p.manual.ForTopic(topic)
@@ -46,10 +46,10 @@ func (p *Partitioner) of(topic string) *byKey {
 	return t
 }
 
-// unknownPartition stands for all partitions of a topic of which a record may go to any.
+// unknownPartition stands for all partitions of a topic, if a record may go to any of them.
 const unknownPartition = -1
 
-// partition gives where a record will go, or unknownPartition.
+// partition returns the partition of a record, or unknownPartition.
 func (p *Partitioner) partition(r *kgo.Record) int32 {
 	if p.keeps[r.Topic] {
 		return r.Partition
@@ -61,16 +61,16 @@ func (p *Partitioner) partition(r *kgo.Record) int32 {
 	return unknownPartition
 }
 
-// byKey partitions a topic by key, and remembers how many partitions it has.
+// byKey partitions a topic by key, and stores how many partitions it has.
 type byKey struct {
 	sticky     kgo.TopicPartitioner
 	partitions atomic.Int32
 }
 
-// RequiresConsistency says that a record with a key goes to the partition of its key, reachable or not.
+// RequiresConsistency reports whether a record must go to the partition of its key, reachable or not.
 func (t *byKey) RequiresConsistency(r *kgo.Record) bool { return t.sticky.RequiresConsistency(r) }
 
-// Partition gives the partition of a record among n.
+// Partition returns the partition of a record among n.
 func (t *byKey) Partition(r *kgo.Record, n int) int {
 	t.partitions.Store(int32(n)) //nolint:gosec // a partition count
 	return t.sticky.Partition(r, n)

@@ -8,12 +8,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Pulse notes when the group's coordinator last answered a client of this instance.
+// Pulse stores when the group's coordinator last answered a client of this instance.
 type Pulse struct{ last atomic.Int64 } // Unix nanoseconds; 0 before the first answer
 
 var _ kgo.HookBrokerE2E = (*Pulse)(nil)
 
-// OnBrokerE2E sees every request and its answer.
+// OnBrokerE2E observes every request and its answer.
 func (p *Pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) {
 	if e2e.Err() != nil {
 		return
@@ -25,7 +25,7 @@ func (p *Pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) 
 	}
 }
 
-// Silence gives how long the coordinator has not answered.
+// Silence returns how long the coordinator has not answered.
 func (p *Pulse) Silence(now time.Time) time.Duration {
 	last := p.last.Load()
 	if last == 0 {

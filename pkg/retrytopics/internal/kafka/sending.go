@@ -14,10 +14,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// Sending produces the records of one transaction. The client's bound of a batch is that of a single record, which may be
-// far beyond what its topic takes uncompressed, so the batches are made here: in waves, each of which brings a partition
-// no more than its topic takes. A record that is larger, or that is suspected of being what the broker refuses, has a
-// wave of its partition for itself.
+// Sending produces the records of one transaction. The client's batch limit is the limit of a single record, which may
+// far exceed what the topic accepts uncompressed. So Sending makes the batches itself, in waves: each wave brings a
+// partition no more than its topic accepts. A larger record, or one suspected of causing a refusal, has a wave of its
+// partition to itself.
 type Sending struct {
 	client      *kgo.Client
 	limits      *Limits
@@ -25,23 +25,23 @@ type Sending struct {
 	suspects    map[*kgo.Record]bool
 
 	mu     sync.Mutex       // guards failed and topics
-	failed []Refusal        // records that the broker refused for what they are
-	topics map[string]error // by topic: the first error that another try may not meet
+	failed []Refusal        // records that the broker refused because of their content
+	topics map[string]error // by topic: the first error that may not recur
 }
 
-// NewSending begins a transaction's records. suspects are those of which one may be what the broker refused before.
+// NewSending prepares a transaction's records. suspects are records of which one may have caused an earlier refusal.
 func NewSending(client *kgo.Client, limits *Limits, partitioner *Partitioner, suspects map[*kgo.Record]bool) *Sending {
 	return &Sending{client: client, limits: limits, partitioner: partitioner, suspects: suspects, topics: map[string]error{}}
 }
 
-// Refusal is a record that the broker refused for what it is.
+// Refusal is a record that the broker refused because of its content.
 type Refusal struct {
 	Record *kgo.Record
-	Alone  bool // in its batch: it is to blame
+	Alone  bool // in its batch, so it is at fault
 	Err    error
 }
 
-// Send produces records and waits until the broker has answered for each. The order within a partition is kept.
+// Send produces records and waits until the broker has answered for each. It keeps the order within a partition.
 func (s *Sending) Send(ctx context.Context, records []*kgo.Record) error {
 	waves := map[string]*wave{}
 	for len(records) > 0 {
@@ -73,17 +73,19 @@ func (s *Sending) Send(ctx context.Context, records []*kgo.Record) error {
 	return nil
 }
 
-// wave is what one topic gets at once. A record that may go to any partition may come into the batch of any: it counts for each of them.
+// wave is what one topic gets at once. A record that may go to any partition may join any batch, so it counts for each
+// of them.
 type wave struct {
 	limit int            // of a batch
-	bytes map[int32]int  // by partition; those of unknownPartition may be in any
+	bytes map[int32]int  // by partition; records under unknownPartition may be in any
 	most  int            // of a known partition
-	shut  map[int32]bool // what follows must not overtake what is left for a later wave
-	lone  bool           // a record has a known partition for itself
-	only  bool           // a record that may go to any partition has the topic for itself
+	shut  map[int32]bool // later records must not overtake one that waits for a later wave
+	lone  bool           // a record has a known partition to itself
+	only  bool           // a record that may go to any partition has the topic to itself
 }
 
-// take reports whether a record goes with the wave. One that has to be alone is alone in its batch. The first one always goes.
+// take reports whether a record joins the wave. A record that must be alone is alone in its batch. The first one always
+// joins.
 func (w *wave) take(partition int32, size int, alone bool) bool {
 	if !w.fits(partition, size, alone) {
 		w.shut[partition] = true
@@ -141,20 +143,22 @@ func (s *Sending) answer(r *kgo.Record, err error, alone bool) {
 	s.FailAt(r.Topic, fmt.Errorf("produce to %s: %w", r.Topic, err))
 }
 
-// Refusals gives the records that the broker refused for what they are. All answers must be in.
+// Refusals returns the records that the broker refused because of their content. All answers must have arrived.
 func (s *Sending) Refusals() []Refusal { return s.failed }
 
-// Topics gives the topics whose records were not taken, with the first error of each. All answers must be in.
+// Topics returns the topics whose records were not accepted, with the first error of each. All answers must have
+// arrived.
 func (s *Sending) Topics() map[string]error { return s.topics }
 
-// FailAt notes the failure of a topic. What follows it says the same. The mutex is held, or all answers are in.
+// FailAt records the failure of a topic; later failures of the topic are the same. The mutex is held, or all answers
+// have arrived.
 func (s *Sending) FailAt(topic string, err error) {
 	if s.topics[topic] == nil {
 		s.topics[topic] = err
 	}
 }
 
-// Failure gives the errors that another try may not meet, nil when there are none. All answers must be in.
+// Failure returns the errors that may not recur, or nil. All answers must have arrived.
 func (s *Sending) Failure() error {
 	var all []error
 	for _, topic := range slices.Sorted(maps.Keys(s.topics)) {
@@ -163,14 +167,14 @@ func (s *Sending) Failure() error {
 	return errors.Join(all...)
 }
 
-// Broken says that something was refused. The transaction is to be aborted.
+// Broken reports whether something was refused. The transaction must then be aborted.
 func (s *Sending) Broken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.topics) > 0 || len(s.failed) > 0
 }
 
-// refusedForItself says whether the broker would refuse the same batch for ever.
+// refusedForItself reports whether the broker would always refuse the same batch.
 func refusedForItself(err error) bool {
 	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
 		errors.Is(err, kerr.InvalidRecord) || errors.Is(err, kerr.InvalidTimestamp)

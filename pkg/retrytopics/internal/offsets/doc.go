@@ -1,4 +1,4 @@
-// Package offsets follows which offsets of a partition are finished, and writes it into the commit: the position, and what is
-// finished beyond it in the commit's metadata. It knows no records, no client and no clock. Its values have no locks of their own;
-// whoever owns one guards it.
+// Package offsets tracks which offsets of a partition are finished, and encodes them for the commit: the position, and
+// the finished offsets beyond it in the commit's metadata. It knows no records, no client and no clock. Its values have
+// no locks; their owner guards them.
 package offsets

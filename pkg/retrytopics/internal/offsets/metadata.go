@@ -18,25 +18,25 @@ type Commit struct {
 	Metadata string
 }
 
-// prefix names the version of the metadata form: base64 of pairs (gap, length) as unsigned varints, the gap counted
-// from the end of the run before, or from the committed offset.
+// prefix is the version of the metadata format: base64 of pairs (gap, length) as unsigned varints. The gap counts from
+// the end of the previous run, or from the committed offset.
 const prefix = "d1:"
 
-// spanBytes is what one span costs in the metadata at the most: seven bytes of varints, in base64, while the window covers
-// less than 2^28 offsets. What a partition may hold keeps it far below.
+// spanBytes is the largest size of one span in the metadata: seven bytes of varints, in base64, while the window covers
+// fewer than 2^28 offsets. The limits of a partition keep it far below.
 const spanBytes = 10
 
-// MetadataFor gives the bytes of metadata that so many spans need at the most.
+// MetadataFor returns the largest metadata size of so many spans, in bytes.
 func MetadataFor(spans int64) int { return len(prefix) + int(spans)*spanBytes }
 
-// MostUnfinished gives how many unfinished records there may be among the started ones of a partition, so that what is finished
-// beyond the position fits into metadata of the given size.
+// MostUnfinished returns how many unfinished records a partition may have among its started ones, so that its finished
+// offsets fit into metadata of the given size.
 func MostUnfinished(metadata int) int64 { return max(int64((metadata-len(prefix))/spanBytes-1), 1) }
 
-// ErrNewerMetadata is wrapped when the metadata was written by a newer version.
+// ErrNewerMetadata is wrapped if a newer version wrote the metadata.
 var ErrNewerMetadata = errors.New("the commit's metadata was written by a newer version; upgrade this instance")
 
-// EncodeFinished gives the commit metadata that says which offsets beyond the committed one are finished. spans are sorted,
+// EncodeFinished returns the commit metadata that lists the finished offsets beyond the committed one. spans are sorted,
 // do not touch and lie at or beyond next.
 func EncodeFinished(next int64, spans []Span) string {
 	if len(spans) == 0 {
@@ -52,8 +52,8 @@ func EncodeFinished(next int64, spans []Span) string {
 	return prefix + base64.RawStdEncoding.EncodeToString(raw)
 }
 
-// DecodeFinished reads commit metadata. Metadata of another kind (a client's member id, say) counts as empty: every client
-// writes what it likes there. Metadata that begins like ours and cannot be read is an error.
+// DecodeFinished parses commit metadata. Metadata of another kind (for example a client's member ID) counts as empty,
+// because every client may write anything there. Metadata that has our prefix and cannot be parsed is an error.
 func DecodeFinished(next int64, metadata string) ([]Span, error) {
 	version, body, found := strings.Cut(metadata, ":")
 	if !found || len(version) != 2 || version[0] != 'd' || version[1] < '0' || version[1] > '9' {

@@ -2,24 +2,25 @@ package offsets
 
 import "strings"
 
-// MaxGeneration is bounded by what a commit's metadata has room for.
+// MaxGeneration is bounded by the room in a commit's metadata.
 const MaxGeneration = 64
 
-// sealMark is what the metadata of a commit ends with when the state topic has the partition's checkpoint, once for each
-// generation and once more. A reader of base64 passes over it, and so do versions of this library without checkpoints.
+// sealMark ends the metadata of a commit if the state topic has the partition's checkpoint. It is written once, and once
+// more for each generation. A base64 decoder ignores it.
 const sealMark = "\n"
 
-// sameMark stands before the seal once for each of the latest Generations that began without another source topic: a lost state topic was
-// adopted. A reader of base64 passes over it, too.
+// sameMark precedes the seal, once for each of the latest generations that began without another source topic, because a
+// lost state topic was adopted. A base64 decoder ignores it too.
 const sameMark = "\r"
 
-// Generations counts those of a source topic. Each adoption of a re-created source topic, or of a lost memory, begins one.
+// Generations counts the generations of a source topic. Each adoption of a re-created source topic or a lost memory
+// starts one.
 type Generations struct {
-	Now  int // how often one began
-	Same int // so many of the latest ones began without another source topic
+	Now  int // number of adoptions
+	Same int // number of latest ones that began without another source topic
 }
 
-// First returns the first generation in which the source topic was the one that it is now.
+// First returns the first generation with the current source topic.
 func (g Generations) First() int { return g.Now - g.Same }
 
 // Seal marks a commit's metadata.
@@ -27,7 +28,7 @@ func Seal(metadata string, g Generations) string {
 	return metadata + strings.Repeat(sameMark, g.Same) + strings.Repeat(sealMark, g.Now+1)
 }
 
-// Unseal reads the mark of Seal. ok is false when the commit was made without a checkpoint.
+// Unseal removes the mark of Seal. ok is false if the commit was made without a checkpoint.
 func Unseal(metadata string) (text string, g Generations, ok bool) {
 	text = strings.TrimRight(metadata, sealMark)
 	n := len(metadata) - len(text)
@@ -41,5 +42,5 @@ func Unseal(metadata string) (text string, g Generations, ok bool) {
 	return text, g, true
 }
 
-// SealRoom is what a seal takes of a commit's metadata at most, in bytes.
+// SealRoom is the largest size of a seal in a commit's metadata, in bytes.
 const SealRoom = 2*MaxGeneration + 1

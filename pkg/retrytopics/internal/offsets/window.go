@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Window says which offsets of one partition were taken from the broker and which of them are finished, from the first
-// unfinished one on. Its position is what a commit may say; what is finished beyond goes into the commit's metadata. Offsets
-// that hold no record (markers of transactions, compacted ones) separate no runs and keep nothing back.
+// Window tracks which offsets of one partition were fetched, and which of them are finished, from the first unfinished
+// one on. Its position is what may be committed; finished offsets beyond it go into the commit's metadata. Offsets
+// without a record (transaction markers, compacted records) separate no runs and hold nothing back.
 type Window struct {
-	next     int64   // the commit position while nothing is taken; -1 before the first record when nothing was committed
+	next     int64   // the commit position while nothing is taken; -1 before the first record if nothing was committed
 	taken    []taken // from the first unfinished one on, ascending
-	restored []Span  // finished by a former owner, not taken again yet
-	passed   int64   // the offset after the last one that held no record
+	restored []Span  // finished by a former owner, not fetched again yet
+	passed   int64   // the offset after the last one without a record
 	compact  int     // merge when taken grows beyond this
-	guess    int     // in taken: what probably finishes next
+	guess    int     // index in taken of the offset that probably finishes next
 }
 
-// taken is one taken offset, or a run of finished ones.
+// taken is one fetched offset, or a run of finished ones.
 type taken struct {
 	Span
 	done bool
@@ -25,21 +25,21 @@ type taken struct {
 
 const compactAt = 4096
 
-// NewWindow makes the window of a partition that starts at offset next, or at -1 when nothing was committed. restored are what a
-// former owner has finished beyond it.
+// NewWindow returns the window of a partition that starts at offset next, or at -1 if nothing was committed. restored
+// are the offsets beyond it that a former owner has finished.
 func NewWindow(next int64, restored []Span) *Window {
 	return &Window{next: next, restored: restored, compact: compactAt}
 }
 
-// Clone gives a window that shares nothing with w.
+// Clone returns a window that shares nothing with w.
 func (w *Window) Clone() *Window {
 	c := *w
 	c.taken, c.restored = slices.Clone(w.taken), slices.Clone(w.restored)
 	return &c
 }
 
-// Add notes that the record at offset at came from the broker and says whether it still has to be done. Offsets must come
-// in ascending order.
+// Add adds the record at an offset, and reports whether it must still be processed. Offsets must come in ascending
+// order.
 func (w *Window) Add(at int64) (fresh bool) {
 	for len(w.restored) > 0 && w.restored[0].Last < at {
 		w.restored = w.restored[1:]
@@ -50,7 +50,8 @@ func (w *Window) Add(at int64) (fresh bool) {
 	return !done
 }
 
-// Taken lists the taken offsets from the position on, and says which of them are finished. Of those, runs may be joined.
+// Taken lists the fetched offsets from the position on, and whether they are finished. Finished offsets may be joined to
+// runs.
 func (w *Window) Taken() iter.Seq2[Span, bool] {
 	return func(yield func(Span, bool) bool) {
 		for _, o := range w.taken {
@@ -61,12 +62,12 @@ func (w *Window) Taken() iter.Seq2[Span, bool] {
 	}
 }
 
-// Expects says whether at lies beyond every offset taken or committed before, as it must.
+// Expects reports whether at lies beyond every offset fetched or committed before, as it must.
 func (w *Window) Expects(at int64) bool {
 	return at >= w.End()
 }
 
-// Finish marks the record at offset at as finished.
+// Finish marks the record at an offset as finished.
 func (w *Window) Finish(at int64) {
 	i, found := w.guess, true
 	if i >= len(w.taken) || w.taken[i].First != at {
@@ -92,16 +93,16 @@ func (w *Window) find(at int64) (int, bool) {
 	})
 }
 
-// Pass notes that the broker sent an offset that holds no record of ours: a transaction's marker.
+// Pass adds an offset without a record, such as a transaction marker.
 func (w *Window) Pass(at int64) {
 	w.passed = at + 1
 	w.advance()
 }
 
-// Next is the position: every record before it is finished. It is -1 when nothing was committed or taken.
+// Next returns the position: every record before it is finished. It is -1 if nothing was committed or fetched.
 func (w *Window) Next() int64 { return w.next }
 
-// End gives the offset after the last one that came from the broker, or the committed one.
+// End returns the offset after the last fetched one, or the committed one.
 func (w *Window) End() int64 {
 	if n := len(w.taken); n > 0 {
 		return max(w.taken[n-1].Last+1, w.passed)
@@ -109,10 +110,11 @@ func (w *Window) End() int64 {
 	return w.next
 }
 
-// Restored gives what a former owner has finished and the broker has not sent again yet. It is not to be changed.
+// Restored returns what a former owner has finished and the broker has not sent again yet. The caller must not change
+// it.
 func (w *Window) Restored() []Span { return w.restored }
 
-// RestoredIn counts the offsets from one to before another that a former owner has finished.
+// RestoredIn counts the offsets in [from, to) that a former owner has finished.
 func (w *Window) RestoredIn(from, to int64) (n int64) {
 	for _, s := range w.restored {
 		n += max(0, min(s.Last+1, to)-max(s.First, from))
@@ -138,8 +140,8 @@ func (w *Window) advance() {
 	}
 }
 
-// merge joins neighbouring finished offsets, so that memory follows the unfinished ones. It is amortised: it runs again
-// only when the list has doubled.
+// merge joins neighbouring finished offsets, so that memory depends on the unfinished ones. It is amortized: it runs
+// again only when the list has doubled.
 func (w *Window) merge() {
 	out := make([]taken, 0, len(w.taken)/2)
 	for _, o := range w.taken {
@@ -153,7 +155,7 @@ func (w *Window) merge() {
 	w.compact = max(compactAt, 2*len(out))
 }
 
-// Finished lists what is finished beyond the position, by former owners too.
+// Finished lists the finished offsets beyond the position, including those of former owners.
 func (w *Window) Finished() []Span {
 	var spans []Span
 	add := func(first, last int64) {
@@ -163,7 +165,7 @@ func (w *Window) Finished() []Span {
 		}
 		spans = append(spans, Span{first, last})
 	}
-	joined := false // the entry before was finished too, so the offsets between hold no record
+	joined := false // the previous entry was finished too, so the offsets between hold no record
 	for _, o := range w.taken {
 		if o.done && joined {
 			spans[len(spans)-1].Last = o.Last
@@ -180,7 +182,7 @@ func (w *Window) Finished() []Span {
 	return spans
 }
 
-// Commit gives what may be committed now.
+// Commit returns what may be committed now.
 func (w *Window) Commit() Commit {
 	if w.next < 0 {
 		return Commit{Offset: -1}
