@@ -159,9 +159,7 @@ func TestTree_imports_go_one_way(t *testing.T) {
 				continue
 			}
 			allowed := slices.ContainsFunc(mayImport[part], func(p string) bool { return within(imported, p) })
-			if !allowed {
-				t.Errorf("%s imports %s, but %s may import only %v", f.path, imported, part, mayImport[part])
-			}
+			expect.That(t, allowed, "%s imports %s, but %s may import only %v", f.path, imported, part, mayImport[part])
 		}
 	}
 	for part := range mayImport {

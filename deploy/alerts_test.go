@@ -137,9 +137,7 @@ func TestAlerts_agree_with_the_runbook(t *testing.T) {
 		}
 		delete(sections, a.Alert)
 	}
-	if len(sections) > 0 {
-		t.Errorf("%s has sections without an alert: %v", runbook, slices.Collect(maps.Keys(sections)))
-	}
+	expect.That(t, len(sections) == 0, "%s has sections without an alert: %v", runbook, slices.Collect(maps.Keys(sections)))
 }
 
 var metricName = regexp.MustCompile(`(?:pipeline:)?\bswitchback_\w+(?::\w+)*|\bup\b`)

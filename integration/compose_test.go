@@ -80,8 +80,7 @@ func deployed(t *testing.T, name string) string {
 // spec is the command of a service: of the image's consumer, or of the image's psql.
 func (o *overlay) spec(service, program string) proc.Spec {
 	o.t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", "deploy"))
-	must.Do(o.t, err)
+	root := must.Get(filepath.Abs(filepath.Join("..", "deploy")))(o.t)
 	host, port, err := net.SplitHostPort(o.server.Addr)
 	must.Do(o.t, err)
 	here := strings.NewReplacer("/etc/switchback/pipeline.yaml", root+"/config.compose.yaml", "/etc/switchback/table.sql", root+"/sink.sql", "@postgis:5432/", "@"+o.server.Addr+"/")

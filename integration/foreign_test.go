@@ -91,9 +91,7 @@ func springBesideAPipeline(t *testing.T, j java) {
 	must.That(t, code == 0, "exit code %d\n%s", code, out)
 	back := d.read(d.topics.Source)[1]
 	theirs := slices.DeleteFunc(slices.Clone(back.Headers), func(h kgo.RecordHeader) bool { return strings.HasPrefix(h.Key, "switchback-") })
-	if string(back.Value) != string(sent.Value) || back.Partition != sent.Partition || !slices.EqualFunc(theirs, sent.Headers, sameHeader) {
-		t.Errorf("put back:\n%s\nsent:\n%s", topiclog.Describe(back), topiclog.Describe(sent))
-	}
+	expect.That(t, string(back.Value) == string(sent.Value) && back.Partition == sent.Partition && slices.EqualFunc(theirs, sent.Headers, sameHeader), "put back:\n%s\nsent:\n%s", topiclog.Describe(back), topiclog.Describe(sent))
 	was, again := d.written("dlq", "f-3", 1), d.written("dlq", "f-3", 2)
 	letter := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
 	source := foreignPlace{back.Topic, back.Partition, back.Offset}

@@ -78,9 +78,7 @@ func (c codec) avro(t *testing.T, id string, schema int) []byte {
 // geojson reads an output.
 func (c codec) geojson(t *testing.T, r *kgo.Record) string {
 	t.Helper()
-	if len(r.Value) < 5 || r.Value[0] != 0 {
-		t.Fatalf("output %s is not framed: %x", r.Key, r.Value[:min(len(r.Value), 8)])
-	}
+	must.That(t, len(r.Value) >= 5 && r.Value[0] == 0, "output %s is not framed: %x", r.Key, r.Value[:min(len(r.Value), 8)])
 	single := append(envelope.AppendSingleObject(nil, c.encoder.Schema()), r.Value[5:]...)
 	opener := must.Get(envelope.New(c.decoder, envelope.Options{Format: envelope.Avro}))(t)
 	content := must.Get(opener.Open(t.Context(), nil, single))(t)

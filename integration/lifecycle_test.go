@@ -52,9 +52,7 @@ func TestPortInUse_S2_7(t *testing.T) {
 	defer taken.Close()
 	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = taken.Addr().String() }).ensure()
 	r := p.run("consumer", "run", "-c", p.file)
-	if r.Code != 1 || !strings.Contains(r.Stderr, taken.Addr().String()) || !strings.Contains(r.Stderr, "--metrics") {
-		t.Errorf("want exit code 1 and a line that names %s and the flag --metrics: %s", taken.Addr(), r)
-	}
+	expect.That(t, r.Code == 1 && strings.Contains(r.Stderr, taken.Addr().String()) && strings.Contains(r.Stderr, "--metrics"), "want exit code 1 and a line that names %s and the flag --metrics: %s", taken.Addr(), r)
 }
 
 // S4-12: a second signal leaves at once, whatever is in flight, with the exit

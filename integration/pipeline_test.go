@@ -279,9 +279,7 @@ func readSummary(t *testing.T, text string) summary {
 func (s summary) number(t *testing.T, key string) int {
 	t.Helper()
 	n, ok := s[key].(float64)
-	if !ok {
-		t.Fatalf("summary: %s is %v, want a number", key, s[key])
-	}
+	must.That(t, ok, "summary: %s is %v, want a number", key, s[key])
 	return int(n)
 }
 

@@ -49,9 +49,7 @@ func TestTransient_C2_S0_4(t *testing.T) {
 	route := append(slices.Clone(p.topics.Tiers), p.topics.Tiers[2])
 	waits := append(slices.Clone(p.set.Tiers), p.set.Tiers[2])
 	for id, n := range failures {
-		if !slices.Equal(visits[id], route[:n]) {
-			t.Errorf("%s waited in %v, want %v", id, visits[id], route[:n])
-		}
+		expect.That(t, slices.Equal(visits[id], route[:n]), "%s waited in %v, want %v", id, visits[id], route[:n])
 		p.wantGaps(id, waits[:n]...)
 	}
 	for _, r := range p.read(p.topics.Output) {
@@ -146,9 +144,7 @@ func (p *pipe) neverEarly(tierRecords []*kgo.Record) int {
 		failed, due := headerTime(p.t, r, "switchback-failed-at"), headerTime(p.t, r, "switchback-due")
 		failed = failed.Add(time.Millisecond) // the header has whole milliseconds, cut off
 		for i, at := range p.places.Arrivals(string(r.Key)) {
-			if at.After(failed) && at.Before(due) {
-				p.t.Errorf("request %d for %s came %v before it was due:\n%s", i+1, r.Key, due.Sub(at), topiclog.Describe(r))
-			}
+			expect.That(p.t, !at.After(failed) || !at.Before(due), "request %d for %s came %v before it was due:\n%s", i+1, r.Key, due.Sub(at), topiclog.Describe(r))
 		}
 	}
 	return len(tierRecords)
@@ -159,9 +155,7 @@ func headerTime(t *testing.T, r *kgo.Record, key string) time.Time {
 	t.Helper()
 	text, n := topiclog.Header(r, key)
 	at, err := time.Parse(time.RFC3339, text)
-	if n != 1 || err != nil || at.Location() != time.UTC {
-		t.Fatalf("header %s is %q, %d times, want one RFC 3339 time in UTC (%v):\n%s", key, text, n, err, topiclog.Describe(r))
-	}
+	must.That(t, n == 1 && err == nil && at.Location() == time.UTC, "header %s is %q, %d times, want one RFC 3339 time in UTC (%v):\n%s", key, text, n, err, topiclog.Describe(r))
 	return at
 }
 

@@ -110,9 +110,7 @@ func (tab *table) verify() {
 	got, want := tab.rows(), tab.newest()
 	expect.That(tab.p.t, len(got) == len(want), "%d rows, the output topic has %d keys", len(got), len(want))
 	for key, w := range want {
-		if got[key] != w {
-			tab.p.t.Errorf("%s: the table has %+v, the output topic %+v", key, got[key], w)
-		}
+		expect.That(tab.p.t, got[key] == w, "%s: the table has %+v, the output topic %+v", key, got[key], w)
 	}
 }
 

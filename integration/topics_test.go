@@ -153,10 +153,8 @@ func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
 // deleteAll deletes the records of a topic up to its end, as retention does, and gives how many offsets went.
 func (p *pipe) deleteAll(topic string) (n int) {
 	p.t.Helper()
-	starts, err := p.log.Admin().ListStartOffsets(p.ctx, topic)
-	must.Do(p.t, err)
-	ends, err := p.log.Admin().ListEndOffsets(p.ctx, topic)
-	must.Do(p.t, err)
+	starts := must.Get(p.log.Admin().ListStartOffsets(p.ctx, topic))(p.t)
+	ends := must.Get(p.log.Admin().ListEndOffsets(p.ctx, topic))(p.t)
 	ends.Each(func(o kadm.ListedOffset) {
 		start, _ := starts.Lookup(topic, o.Partition)
 		n += int(o.Offset - start.Offset)

@@ -54,9 +54,7 @@ func (s judgement) names(t *testing.T, kind string, sources ...string) {
 	}
 	slices.Sort(named)
 	slices.Sort(sources)
-	if !slices.Equal(named, sources) || s.Found[kind] != int64(len(sources)) {
-		t.Errorf("%s: %d named: %v, want %v; all: %+v", kind, s.Found[kind], named, sources, s.Findings)
-	}
+	expect.That(t, slices.Equal(named, sources) && s.Found[kind] == int64(len(sources)), "%s: %d named: %v, want %v; all: %+v", kind, s.Found[kind], named, sources, s.Findings)
 }
 
 func positions(records []*kgo.Record) (all []string) {

@@ -160,9 +160,7 @@ func TestSignals_S4_12_aProcessThatHangsEndsInTime(t *testing.T) {
 		must.That(t, left.Load() == 0, "it left too early")
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if left.Load() != 1 || last.Load() != 1 || !strings.Contains(said.String(), "engine.shutdown_timeout (10s)") {
-			t.Errorf("left %d times, last with %d: %s", left.Load(), last.Load(), &said)
-		}
+		expect.That(t, left.Load() == 1 && last.Load() == 1 && strings.Contains(said.String(), "engine.shutdown_timeout (10s)"), "left %d times, last with %d: %s", left.Load(), last.Load(), &said)
 		ended()
 		s.ctx, s.cancel = context.WithCancelCause(t.Context())
 		ended = s.within(10*time.Second, &said)

@@ -88,10 +88,8 @@ func published(t *testing.T, want int, args ...string) map[string]*kgo.Record {
 // C-7: whichever form the example publishes, a consumer that goes by the headers reads the same features.
 func TestPublish_C_7_everyFormHasTheSameContent(t *testing.T) {
 	plain := published(t, 100)
-	tr, err := transform.New(transform.Config{})
-	must.Do(t, err)
-	opener, err := envelope.New(tr, envelope.Options{Format: envelope.Auto})
-	must.Do(t, err)
+	tr := must.Get(transform.New(transform.Config{}))(t)
+	opener := must.Get(envelope.New(tr, envelope.Options{Format: envelope.Auto}))(t)
 	for name, args := range map[string][]string{
 		"geojson": {"-format", "geojson"}, "cloudevents": {"-format", "cloudevents"}, "avro": {"-format", "avro"},
 	} {

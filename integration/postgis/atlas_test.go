@@ -88,8 +88,7 @@ func (p *passage) pass(shapes []orb.Geometry) {
 	p.flagged = map[string]int{}
 	tr := p.mapping()
 	for _, shape := range shapes {
-		record, err := tr.Encode(&transform.Feature{Geometry: transform.Geometry{Shape: shape}})
-		must.Do(p.t, err)
+		record := must.Get(tr.Encode(&transform.Feature{Geometry: transform.Geometry{Shape: shape}}))(p.t)
 		out, err := tr.Apply(p.t.Context(), record)
 		if e, ok := errors.AsType[*transform.Error](err); ok && strings.Contains(e.Message, "nothing is left of it") {
 			p.empty.add(shape, orb.MultiPolygon{})

@@ -315,9 +315,7 @@ func hold(t *testing.T, given, ours []orb.Geometry, judgements []judgement, most
 	t.Helper()
 	changed, worst := 0, 0.0
 	for i, j := range judgements {
-		if !j.Valid || j.Difference > most(j) {
-			t.Errorf("%v becomes %v: %s, and differs by an area of %v of %v", given[i], ours[i], j.Reason, j.Difference, j.Area)
-		}
+		expect.That(t, j.Valid && j.Difference <= most(j), "%v becomes %v: %s, and differs by an area of %v of %v", given[i], ours[i], j.Reason, j.Difference, j.Area)
 		if !orb.Equal(given[i], ours[i]) {
 			changed++
 		}

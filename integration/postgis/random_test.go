@@ -64,9 +64,7 @@ func TestPostGIS_S0_8_polygons_at_random(t *testing.T) {
 			continue
 		}
 		counts[fmt.Sprintf("%s, PostGIS: %s", fault.Rule, theirs.Reason)]++
-		if slices.Contains(rules, fault.Rule) && !slices.Contains(reasons, theirs.Reason) {
-			t.Errorf("%v, but PostGIS knows something worse, %q: %v", fault, theirs.Reason, shapes[i])
-		}
+		expect.That(t, !slices.Contains(rules, fault.Rule) || slices.Contains(reasons, theirs.Reason), "%v, but PostGIS knows something worse, %q: %v", fault, theirs.Reason, shapes[i])
 		if polygon, single := shapes[i].(orb.Polygon); single && len(polygon) == 1 &&
 			fault.Rule != validity.RingNotSimple && fault.Rule != validity.OneDistinctPoint {
 			t.Errorf("%v of a polygon of one ring: %v", fault, shapes[i])
@@ -93,9 +91,7 @@ func TestPostGIS_S0_8_lines_at_random(t *testing.T) {
 	counts := map[string]int{}
 	for i, theirs := range ask(t, db, shapes) {
 		valid, simple := judged(t, shapes[i]), isSimple(t, shapes[i])
-		if (valid == nil) != theirs.Valid || (simple == nil) != theirs.Simple {
-			t.Errorf("%v, %v, and PostGIS says valid %v, simple %v: %v", valid, simple, theirs.Valid, theirs.Simple, shapes[i])
-		}
+		expect.That(t, (valid == nil) == theirs.Valid && (simple == nil) == theirs.Simple, "%v, %v, and PostGIS says valid %v, simple %v: %v", valid, simple, theirs.Valid, theirs.Simple, shapes[i])
 		counts[fmt.Sprintf("both: valid %v, simple %v", theirs.Valid, theirs.Simple)]++
 	}
 	logCounts(t, counts)
@@ -147,9 +143,7 @@ func TestPostGIS_S0_8_rings_are_wound(t *testing.T) {
 	was, is := ask(t, db, before), ask(t, db, after)
 	turned := 0
 	for i := range is {
-		if !is[i].CCW || !is[i].Valid || !sameArea(is[i].Area, was[i].Area) {
-			t.Errorf("%v became %v: wound right %v, valid %v, area %v before and %v after", before[i], after[i], is[i].CCW, is[i].Valid, was[i].Area, is[i].Area)
-		}
+		expect.That(t, is[i].CCW && is[i].Valid && sameArea(is[i].Area, was[i].Area), "%v became %v: wound right %v, valid %v, area %v before and %v after", before[i], after[i], is[i].CCW, is[i].Valid, was[i].Area, is[i].Area)
 		if !was[i].CCW {
 			turned++
 		}
@@ -167,9 +161,7 @@ func TestPostGIS_S0_8_repairs(t *testing.T) {
 	was, is := ask(t, db, before), ask(t, db, after)
 	repaired, compared := 0, 0
 	for i := range is {
-		if !is[i].Valid || !is[i].CCW {
-			t.Errorf("%v became %v, which PostGIS calls %q; wound right %v", before[i], after[i], is[i].Reason, is[i].CCW)
-		}
+		expect.That(t, is[i].Valid && is[i].CCW, "%v became %v, which PostGIS calls %q; wound right %v", before[i], after[i], is[i].Reason, is[i].CCW)
 		if was[i].Valid {
 			continue
 		}
@@ -279,8 +271,7 @@ func samplesOf(t *testing.T, folder string) []sample {
 	t.Helper()
 	rules := transform.GeometryRules{SourceCRS: plane, EmptyGeometry: transform.Accept, Simplicity: transform.Reject}
 	gates := func(rules transform.GeometryRules) *transform.Transformer {
-		transformer, err := transform.New(transform.Config{Geometry: rules})
-		must.That(t, err == nil, "%v", err)
+		transformer := must.Get(transform.New(transform.Config{Geometry: rules}))(t)
 		return transformer
 	}
 	simple := gates(rules)

@@ -57,9 +57,7 @@ func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
 					}
 					b.Leave(now, pass, end)
 				}
-				if b.Opened() < 100 {
-					t.Errorf("opened %d times only: the history says too little", b.Opened())
-				}
+				expect.That(t, b.Opened() >= 100, "opened %d times only: the history says too little", b.Opened())
 			})
 		})
 	}

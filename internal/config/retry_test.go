@@ -55,13 +55,9 @@ func TestRetryPolicy_C_2_default_tiers(t *testing.T) {
 func TestRetryPolicy_given_tiers(t *testing.T) {
 	const mandatory = "max_attempts: 5, retryable_status_codes: [503], "
 	p := policyOf(t, mandatory+"base_delay_seconds: 5, tiers: [5s, 10m]")
-	if p.MaxDelay() != 10*time.Minute {
-		t.Errorf("a longer last tier raises the default cap: got %v", p.MaxDelay())
-	}
+	expect.That(t, p.MaxDelay() == 10*time.Minute, "a longer last tier raises the default cap: got %v", p.MaxDelay())
 	p = policyOf(t, mandatory+"base_delay_seconds: 5, tiers: [10s, 20s], strategy: exponential, max_delay_seconds: 15")
-	if p.BaseDelay() != 5*time.Second || p.MaxDelay() != 15*time.Second {
-		t.Errorf("with strategy exponential the tiers only hold what the delays ask for: got %v, %v", p.BaseDelay(), p.MaxDelay())
-	}
+	expect.That(t, p.BaseDelay() == 5*time.Second && p.MaxDelay() == 15*time.Second, "with strategy exponential the tiers only hold what the delays ask for: got %v, %v", p.BaseDelay(), p.MaxDelay())
 }
 
 func TestDuration_text(t *testing.T) {

@@ -36,8 +36,7 @@ func port(t *testing.T, addr string) int {
 	t.Helper()
 	_, p, err := net.SplitHostPort(addr)
 	must.Do(t, err)
-	n, err := strconv.Atoi(p)
-	must.Do(t, err)
+	n := must.Get(strconv.Atoi(p))(t)
 	return n
 }
 

@@ -57,9 +57,7 @@ func TestWFS_GetFeature(t *testing.T) {
 		"map": "a", "service": "WFS", "version": "2.0.0", "request": "GetFeature", "typeNames": "cad:parcels", "count": "2",
 		"outputFormat": "application/json", "propertyName": "name,area",
 	} {
-		if got.Get(name) != want {
-			t.Errorf("%s is %q, want %q", name, got.Get(name), want)
-		}
+		expect.That(t, got.Get(name) == want, "%s is %q, want %q", name, got.Get(name), want)
 	}
 	var filter struct {
 		XMLName xml.Name `xml:"http://www.opengis.net/fes/2.0 Filter"`

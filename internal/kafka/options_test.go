@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -188,4 +190,19 @@ func TestReachable_says_that_the_broker_wants_a_certificate(t *testing.T) {
 	must.That(t, err != nil, "no error")
 	text := err.Error()
 	expect.That(t, strings.Contains(text, "kafka.tls.cert_file") && !strings.Contains(text, "is the broker running"), "the message sends to the wrong place: %s", text)
+}
+
+func TestFor_waits_its_time_or_until_the_context_ends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if err := Pause(t.Context(), time.Hour); err != nil || time.Since(began) != time.Hour {
+			t.Errorf("%s, %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began = time.Now()
+		if err := Pause(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+			t.Errorf("%s, %v", time.Since(began), err)
+		}
+	})
 }

@@ -26,9 +26,7 @@ var twoTiers = []policy.Tier{{Topic: "t.retry-1s", Delay: time.Second}, {Topic: 
 func (h *holding) ends(what string, r Record, outcome policy.Outcome, deadLetter string, dead ...int) int64 {
 	h.t.Helper()
 	next, _, number, run := h.o.Admit(h.st, r, twoTiers, midday)
-	if !run {
-		h.t.Fatalf("%s waits: %+v", what, h.st)
-	}
+	must.That(h.t, run, "%s waits: %+v", what, h.st)
 	r.Number = number
 	st, number := h.o.After(next, r, policy.Decision{Outcome: outcome, Due: midday}, deadLetter, dead...)
 	h.st = h.o.PartsDied(st, len(dead))

@@ -8,8 +8,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -172,4 +174,24 @@ func TestEach_S0_5_endsWhenACallbackHasEnough(t *testing.T) {
 		must.That(t, offset == 40+int64(i), "record %d has the offset %d", i, offset)
 	}
 	expect.That(t, len(seen) == 1000 && calls >= 10, "%d records in %d calls", len(seen), calls)
+}
+
+// What a record takes is what it takes on the wire, but for a small reserve, however many headers it has: an estimate above that refuses
+// outputs that their topic takes.
+func TestBytes_S0_4_ofManyHeaders(t *testing.T) {
+	for _, headers := range []int{0, 1, 200, 10_000, 100_000} {
+		for _, length := range []int{0, 1, 63, 64, 9000} {
+			if headers*length > 2<<20 {
+				continue
+			}
+			r := &kgo.Record{Key: []byte("key"), Value: []byte(`{"type":"Feature"}`)}
+			for i := range headers {
+				r.Headers = append(r.Headers, kgo.RecordHeader{Key: "h" + strconv.Itoa(i), Value: bytes.Repeat([]byte{byte(i)}, length)})
+			}
+			wire := len(bombs.Bytes(bombs.Batch(kgo.CodecNone, time.Unix(0, 0), bombs.Record{Key: r.Key, Value: r.Value, Headers: r.Headers})))
+			got := Bytes(r)
+			expect.That(t, got >= wire && got <= wire+64, "%d headers of %d bytes: %d, on the wire %d", headers, length, got, wire)
+			expect.That(t, NewCompressor(got).Fits(r, got), "%d headers of %d bytes do not fit their size", headers, length)
+		}
+	}
 }

@@ -29,8 +29,7 @@ func (b *bench) compared(change func(*config.Config)) (found []Mismatch, err err
 	if change != nil {
 		change(&cfg)
 	}
-	s, err := Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Enrich: cfg.Enrich, Logger: b.log(), Classify: classify.Of})
-	must.That(b.t, err == nil, "%v", err)
+	s := must.Get(Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Enrich: cfg.Enrich, Logger: b.log(), Classify: classify.Of}))(b.t)
 	defer s.Close()
 	notes, err := s.Prepare(b.t.Context())
 	if refused, is := errors.AsType[*TableError](err); is {

@@ -164,9 +164,7 @@ func TestRegistry_S4_10_eachSeriesNamesItsPipeline(t *testing.T) {
 						pipeline = l.GetValue()
 					}
 				}
-				if pipeline != "parcels" {
-					t.Errorf("%s has the pipeline %q", f.GetName(), pipeline)
-				}
+				expect.That(t, pipeline == "parcels", "%s has the pipeline %q", f.GetName(), pipeline)
 			}
 		}
 		for _, want := range []string{"go_goroutines", "switchback_build_info", "switchback_records_consumed_total"} {

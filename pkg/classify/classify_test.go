@@ -126,9 +126,7 @@ func TestEveryStatus(t *testing.T) {
 		coherent(t, f)
 		listed := slices.Contains(classify.DefaultRetryableStatus(), code)
 		success := 200 <= code && code < 300
-		if f.Transient() != (listed || success) {
-			t.Errorf("%d: transient is %v", code, f.Transient())
-		}
+		expect.That(t, f.Transient() == (listed || success), "%d: transient is %v", code, f.Transient())
 		expect.That(t, !listed || f.RetryAfter == time.Second, "%d: Retry-After became %v", code, f.RetryAfter)
 	}
 }

@@ -182,8 +182,6 @@ func TestTaxonomy_S4_3_is_closed(t *testing.T) {
 // S3-3: of all categories the border to the operating system alone blocks, and it is one that is tried again before.
 func TestCategory_S3_3_io_blocks(t *testing.T) {
 	for _, c := range classify.Categories() {
-		if c.Blocks() != (c == classify.CategoryIO) || c.Blocks() && !c.Retried() {
-			t.Errorf("%s blocks: %v", c, c.Blocks())
-		}
+		expect.That(t, c.Blocks() == (c == classify.CategoryIO) && (!c.Blocks() || c.Retried()), "%s blocks: %v", c, c.Blocks())
 	}
 }

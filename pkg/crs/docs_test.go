@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -27,9 +28,7 @@ func TestDocs_S1_4_the_page_lists_what_is_supported(t *testing.T) {
 		for _, code := range codesOf(strings.TrimPrefix(cells[0], "| ")) {
 			c := must.Get(Lookup(code))(t)
 			metres := must.Get(NewTransform(c, world))(t).Accuracy().Metres
-			if cells[2] != c.Method() || cells[3] != accuracy(metres) {
-				t.Errorf("%s is by %s, and %s to WGS 84: %s", code, c.Method(), accuracy(metres), line)
-			}
+			expect.That(t, cells[2] == c.Method() && cells[3] == accuracy(metres), "%s is by %s, and %s to WGS 84: %s", code, c.Method(), accuracy(metres), line)
 			listed = append(listed, code)
 		}
 	}
@@ -102,4 +101,8 @@ func TestTables_can_be_read(t *testing.T) {
 		expect.That(t, len(r) == shiftColumns && s.from.name() != "" && s.to.name() != "" && !math.IsNaN(s.params.tx+s.params.scale+s.accuracy) && (s.kind != shiftGrid || s.files[0] != ""),
 			"%q", r)
 	}
+}
+
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(AxisOrders()), closed.Of(Units()), closed.Of(Reasons()), closed.Of(Outsides()))
 }

@@ -273,8 +273,7 @@ func TestEventRefuses(t *testing.T) {
 func TestEvent_inAnotherSystem(t *testing.T) {
 	encoder, err := envelope.NewEventEncoder()
 	must.Do(t, err)
-	f, err := transformer(t).Decode([]byte(parcel))
-	must.Do(t, err)
+	f := must.Get(transformer(t).Decode([]byte(parcel)))(t)
 	f.CRS = "EPSG:25832"
 	_, err = encoder.Append(nil, f)
 	got := classify.Of(err)

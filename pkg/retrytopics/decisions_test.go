@@ -164,9 +164,7 @@ func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
 		for _, r := range b.read(topic) {
 			at := topic + " " + string(r.Key)
 			got := [2]string{headerOf(r, header.KeyErrorRequest), headerOf(r, header.KeyErrorResponse)}
-			if got != wanted[at] {
-				t.Errorf("%s: %q, want %q", at, got, wanted[at])
-			}
+			expect.That(t, got == wanted[at], "%s: %q, want %q", at, got, wanted[at])
 			delete(wanted, at)
 		}
 	}

@@ -157,9 +157,7 @@ func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 		return copied(ctx, r)
 	})))
 	deadLetters := b.read(source + ".dlq")
-	if len(deadLetters) != 1 || headerOf(deadLetters[0], header.KeyErrorCode) != string(classify.CodePanic) || len(b.read(output)) != 19 {
-		t.Fatalf("letters %v, %d outputs", deadLetters, len(b.read(output)))
-	}
+	must.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyErrorCode) == string(classify.CodePanic) && len(b.read(output)) == 19, "letters %v, %d outputs", deadLetters, len(b.read(output)))
 	msg := headerOf(deadLetters[0], header.KeyErrorMessage)
 	expect.That(t, !strings.Contains(msg, "goroutine"), "the message holds a stack: %s", msg)
 }

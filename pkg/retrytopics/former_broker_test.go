@@ -234,9 +234,7 @@ func TestSharedTier_S3_1_aNewcomerIsRefused(t *testing.T) {
 	cfg.Retries.Tiers = held
 	err := b.engine(cfg).RunUntilEnd(t.Context())
 	expect.That(t, errors.Is(err, retrytopics.ErrTopics) && strings.Contains(err.Error(), `pipeline "roads"`) && strings.Contains(err.Error(), "tier_prefix"), "got %v", err)
-	if calls.Load() > 0 {
-		t.Errorf("it made %d attempts", calls.Load())
-	}
+	expect.That(t, calls.Load() == 0, "it made %d attempts", calls.Load())
 }
 
 // S3-1: a topic that another pipeline names like a tier stops nobody, is not consumed by this one, and is not purged.
@@ -253,9 +251,7 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 		e.Hurry(50 * time.Millisecond)
 		b.drain(e)
 	}
-	if calls.Load() != 3 {
-		t.Errorf("%d attempts, want one for each record of the source", calls.Load())
-	}
+	expect.That(t, calls.Load() == 3, "%d attempts, want one for each record of the source", calls.Load())
 	starts := must.Get(kadm.NewClient(b.client).ListStartOffsets(t.Context(), others.Topic))(t)
 	starts.Each(func(o kadm.ListedOffset) {
 		expect.That(t, o.Offset <= 0, "partition %d of %s was purged up to %d", o.Partition, others.Topic, o.Offset)

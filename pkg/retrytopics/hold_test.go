@@ -224,9 +224,7 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	b.until(ctx, func() bool { return len(b.read(output)) == 520 })
 	_, yes := e.Blocked()
 	expect.That(t, !yes, "it commits and is blocked")
-	if most.Load() != 1 {
-		t.Errorf("a handler ran %d times for one record", most.Load())
-	}
+	expect.That(t, most.Load() == 1, "a handler ran %d times for one record", most.Load())
 	end()
 }
 

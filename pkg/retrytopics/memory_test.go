@@ -93,8 +93,7 @@ func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
-	plan, err := e.PlanAdoption(ctx)
-	must.That(b.t, err == nil, "%v", err)
+	plan := must.Get(e.PlanAdoption(ctx))(b.t)
 	var got []retrytopics.MismatchKind
 	for _, m := range plan.Mismatches {
 		got = append(got, m.Kind)
@@ -165,9 +164,7 @@ func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
 	for _, r := range b.read(output) {
 		last[string(r.Key)] = string(r.Value)
 	}
-	if last["w0"] != "new" || last["w1"] != "old" {
-		t.Errorf("w0 ends as %q, w1 as %q", last["w0"], last["w1"])
-	}
+	expect.That(t, last["w0"] == "new" && last["w1"] == "old", "w0 ends as %q, w1 as %q", last["w0"], last["w1"])
 }
 
 func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {

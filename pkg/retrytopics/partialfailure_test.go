@@ -231,9 +231,7 @@ func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	value := "good" + strings.Repeat(" x!", 1001)
 	w.sends(value)
 	deadLetters := w.read(source + ".dlq")
-	if len(deadLetters) != 1 || string(deadLetters[0].Value) != value || len(w.read(output)) != 0 {
-		t.Fatalf("%d letters, %d outputs", len(deadLetters), len(w.read(output)))
-	}
+	must.That(t, len(deadLetters) == 1 && string(deadLetters[0].Value) == value && len(w.read(output)) == 0, "%d letters, %d outputs", len(deadLetters), len(w.read(output)))
 	got := headerOf(deadLetters[0], header.KeyErrorMessage)
 	expect.That(t, strings.Contains(got, "1001 of 1002 parts failed") && strings.Contains(got, "part 1/1002: bad word"), "%v", got)
 	w.fixed.Store(true)

@@ -164,8 +164,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 			s := e.unconnected(t.Context(), defaultMaxMetadata)
-			l, err := newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)})
-			must.That(t, err == nil, "%v", err)
+			l := must.Get(newPartition(t.Context(), topicPartition{"t", 0}, sourceTier, newPartitionState(0, Dedupe{}), offsets.Commit{Offset: c.committed, Metadata: offsets.EncodeFinished(max(c.committed, 0), c.restored)}))(t)
 			s.partitions[l.topicPartition] = l
 			for _, at := range c.taken {
 				l.window.Add(at)

@@ -114,9 +114,7 @@ func TestRestore_S3_1_longerThanTheGroupWaits(t *testing.T) {
 			for _, r := range b.read(output) {
 				seen[string(r.Value)]++
 			}
-			if len(seen) != sent || len(b.read(output)) != sent || len(b.read(source+".dlq")) != 0 {
-				t.Errorf("%d of %d events have an output, %d outputs", len(seen), sent, len(b.read(output)))
-			}
+			expect.That(t, len(seen) == sent && len(b.read(output)) == sent && len(b.read(source+".dlq")) == 0, "%d of %d events have an output, %d outputs", len(seen), sent, len(b.read(output)))
 		})
 	}
 }

@@ -220,9 +220,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 					}
 				}()
 				synctest.Wait()
-				if len(got) > 0 {
-					t.Fatalf("offset %d was started beyond the pace", got[0].raw.Offset)
-				}
+				must.That(t, len(got) == 0, "offset %v was started beyond the pace", got)
 				due := taskAt(tier, 3)
 				s.add(given([]*task{due}))
 				synctest.Wait()
@@ -264,9 +262,7 @@ func TestQueueAsASlice(t *testing.T) {
 				}
 				want = want[1:]
 			}
-			if q.len() != len(want) || !slices.Equal(q.items(), want) {
-				t.Fatalf("seed %d, step %d: %v, want %v", seed, step, q.items(), want)
-			}
+			must.That(t, q.len() == len(want) && slices.Equal(q.items(), want), "seed %d, step %d: %v, want %v", seed, step, q.items(), want)
 		}
 	}
 }

@@ -59,9 +59,7 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 		p, ok, err := header.ParsePointer(r.Headers)
 		expect.That(t, ok && err == nil && p.Bytes == int64(len(blank)) && p.Value == sha256.Sum256(blank) && p.Position.String() == headerOf(r, header.KeySource),
 			"dead letter %s: %+v, %v", r.Key, p, err)
-		if len(r.Value) != 0 || r.Value == nil || !bytes.HasPrefix(r.Key, []byte("bomb-")) || headerOf(r, header.KeyErrorCode) != string(classify.CodeRecordTooLarge) {
-			t.Errorf("dead letter %s with %d bytes and the code %s", r.Key, len(r.Value), headerOf(r, header.KeyErrorCode))
-		}
+		expect.That(t, len(r.Value) == 0 && r.Value != nil && bytes.HasPrefix(r.Key, []byte("bomb-")) && headerOf(r, header.KeyErrorCode) == string(classify.CodeRecordTooLarge), "dead letter %s with %d bytes and the code %s", r.Key, len(r.Value), headerOf(r, header.KeyErrorCode))
 		expect.That(t, headerOf(r, "ce_id") == string(r.Key), "dead letter %s lost its producer's headers: %v", r.Key, r.Headers)
 	}
 }

@@ -304,9 +304,7 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 			believed := kept.DeadLetterID != ""
 			expect.That(t, (believed || kept.ReplayCount == 0 && kept.ContentHash == "") && kept.SourceTimestamp.IsZero() != (believed && c.doubt == "" && strings.Contains(c.headers, "timestamp")),
 				"kept %+v", kept)
-			if marksOf(&kept) != (Marks{"stac:1", "C1", "S1"}) {
-				t.Errorf("marks %+v", marksOf(&kept))
-			}
+			expect.That(t, marksOf(&kept) == (Marks{"stac:1", "C1", "S1"}), "marks %+v", marksOf(&kept))
 		})
 	}
 }

@@ -88,9 +88,7 @@ func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 		heads[r.Partition] = string(r.Value)
 	}
 	for p, n := range last {
-		if heads[p] != strconv.Itoa(n) {
-			t.Errorf("partition %d: the head is %q after %d entries", p, heads[p], n)
-		}
+		expect.That(t, heads[p] == strconv.Itoa(n), "partition %d: the head is %q after %d entries", p, heads[p], n)
 	}
 }
 
@@ -125,9 +123,7 @@ func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
 	e := b.engine(cfg)
 	b.abort(&kgo.Record{Topic: source, Value: []byte("never")})
 	must.Do(t, e.Run(ctx))
-	if !slices.Equal(ends, []bool{false, true}) || refused.Hits() != 1 {
-		t.Errorf("transactions ended %v (true: committed), %d refused; want one aborted, and the next one committed", ends, refused.Hits())
-	}
+	expect.That(t, slices.Equal(ends, []bool{false, true}) && refused.Hits() == 1, "transactions ended %v (true: committed), %d refused; want one aborted, and the next one committed", ends, refused.Hits())
 	expect.That(t, !errors.Is(ctx.Err(), context.DeadlineExceeded), "the position was committed only when the engine stopped")
 }
 

@@ -187,8 +187,7 @@ func TestExpressions_S1_9_endSoon(t *testing.T) {
 }
 
 func TestRecordExpression(t *testing.T) {
-	value, err := ParseValue([]byte(`{"status":"open","n":9223372036854775807,"big":92233720368547758070,"list":[1,2,3],"deep":{"a":null}}`))
-	must.Do(t, err)
+	value := must.Get(ParseValue([]byte(`{"status":"open","n":9223372036854775807,"big":92233720368547758070,"list":[1,2,3],"deep":{"a":null}}`)))(t)
 	facts := RecordFacts{Value: value, Key: "k-1", Headers: map[string]string{"tenant": "acme"}}
 	for text, want := range map[string]string{
 		`upper(value.status)`:                `"OPEN"`,

@@ -199,10 +199,8 @@ func seed(f *testing.F) {
 // the careful one agree, in what they take and in what they say.
 func FuzzDecode(f *testing.F) {
 	seed(f)
-	tr, err := New(Config{})
-	must.Do(f, err)
-	careful, err := New(Config{Limits: Limits{MaxNumberBytes: shortBytes - 1}})
-	must.Do(f, err)
+	tr := must.Get(New(Config{}))(f)
+	careful := must.Get(New(Config{Limits: Limits{MaxNumberBytes: shortBytes - 1}}))(f)
 	f.Fuzz(func(t *testing.T, record []byte) {
 		before := bytes.Clone(record)
 		feature, err := tr.Decode(record)

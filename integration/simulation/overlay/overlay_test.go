@@ -15,9 +15,7 @@ import (
 func TestPrepare_thePatchesFitTheVersionsInUse(t *testing.T) {
 	dir := t.TempDir()
 	build := must.Get(Prepare(t.Context(), dir))(t)
-	if build.Unrepeatable != nil {
-		t.Errorf("runs are not repeatable with %s: %v", runtime.Version(), build.Unrepeatable)
-	}
+	expect.That(t, build.Unrepeatable == nil, "runs are not repeatable with %s: %v", runtime.Version(), build.Unrepeatable)
 	mod := must.Get(os.ReadFile(filepath.Join(dir, "go.mod")))(t)
 	expect.That(t, strings.Contains(string(mod), "replace "+kfakeModule+" => "+dir), "kfake is not replaced")
 	overlay := must.Get(os.ReadFile(filepath.Join(dir, "overlay.json")))(t)

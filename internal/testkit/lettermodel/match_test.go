@@ -87,9 +87,7 @@ func TestBBox_meets_over_the_antimeridian_too(t *testing.T) {
 		{"both crossing", fiji, box(179, -17, -170, -10), true},
 		{"both crossing, other latitude", fiji, box(179, 10, -170, 20), false},
 	} {
-		if meet(c.a, c.b) != c.want || meet(c.b, c.a) != c.want {
-			t.Errorf("%s: %v and %v: %v %v, want %v", c.name, c.a, c.b, meet(c.a, c.b), meet(c.b, c.a), c.want)
-		}
+		expect.That(t, meet(c.a, c.b) == c.want && meet(c.b, c.a) == c.want, "%s: %v and %v: %v %v, want %v", c.name, c.a, c.b, meet(c.a, c.b), meet(c.b, c.a), c.want)
 	}
 }
 

@@ -87,9 +87,7 @@ func TestGrid_rounding_is_stable(t *testing.T) {
 		}
 		finest := grid.Finest(reach)
 		units, ok := finest.Units(x)
-		if !ok || math.Abs(units) > 1<<48 {
-			t.Fatalf("%v has %v units with %d decimals", x, units, finest.Decimals())
-		}
+		must.That(t, ok && math.Abs(units) <= 1<<48, "%v has %v units with %d decimals", x, units, finest.Decimals())
 		if again, _ := finest.Units(finest.Value(units)); again != units || finest.Value(units) == finest.Value(units+1) {
 			t.Fatalf("place %v of %d decimals is not told apart", units, finest.Decimals())
 		}

@@ -39,9 +39,7 @@ func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *te
 			own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00")}}
 			got, ok, err := ParsePointer(c.pointer.Append(own))
 			expect.That(t, err == nil && ok && reflect.DeepEqual(got, c.want), "got %+v, %v, %v\nwant %+v", got, ok, err, c.want)
-			if got.Read() == strings.Contains(name, "batch") {
-				t.Errorf("Read() = %v", got.Read())
-			}
+			expect.That(t, got.Read() != strings.Contains(name, "batch"), "Read() = %v", got.Read())
 		})
 	}
 	_, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeySource, Value: []byte("x/0/1")}})
@@ -97,9 +95,7 @@ func FuzzParsePointer(f *testing.F) {
 			return
 		}
 		written := p.Append(nil)
-		if len(written[0].Value) > MaxPointerBytes {
-			t.Fatalf("%d bytes", len(written[0].Value))
-		}
+		must.That(t, len(written[0].Value) <= MaxPointerBytes, "%d bytes", len(written[0].Value))
 		again, ok, err := ParsePointer(written)
 		if len(p.Head) == 0 {
 			p.Head = nil

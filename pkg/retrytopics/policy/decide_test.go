@@ -78,9 +78,7 @@ func TestDueTimeIsNeverRoundedDown(t *testing.T) {
 	t.Parallel()
 	now := noon.Add(123456 * time.Nanosecond)
 	d := Decide(Policies{Default: Policy{Jitter: -1}}, defaultTiers, Tried{Attempts: 1}, transient(0), now, half)
-	if d.Due.Before(now.Add(2 * time.Second)) {
-		t.Errorf("due %v lies before %v", d.Due, now.Add(2*time.Second))
-	}
+	expect.That(t, !d.Due.Before(now.Add(2*time.Second)), "due %v lies before %v", d.Due, now.Add(2*time.Second))
 	expect.Equal(t, header.FormatTime(now), "2026-07-01T12:00:00.001Z", "FormatTime gave")
 }
 

@@ -124,9 +124,7 @@ func TestPresets_S2_10(t *testing.T) {
 		PresetRegistry: "2s–3s 4s–5s 8s–9s 16s–17s",
 	}
 	for _, p := range slices.Concat(Presets()) {
-		if figures[p] != want[p] {
-			t.Errorf("%s:\n got  %s\n want %s", p, figures[p], want[p])
-		}
+		expect.That(t, figures[p] == want[p], "%s:\n got  %s\n want %s", p, figures[p], want[p])
 	}
 	expect.Equal(t, Preset("none").Policy(), (Policy{}), "a preset that does")
 }

@@ -33,9 +33,7 @@ func TestWindow_matchesASetOfOffsets(t *testing.T) {
 				}
 			}
 			for _, o := range log {
-				if done[o] != 1 {
-					t.Fatalf("offset %d finished %d times", o, done[o])
-				}
+				must.That(t, done[o] == 1, "offset %d finished %d times", o, done[o])
 			}
 		})
 	}
