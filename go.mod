@@ -17,7 +17,6 @@ require (
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/moby/moby/api v1.55.0
 	github.com/paulmach/orb v0.14.0
-	github.com/peterstace/simplefeatures v0.50.0
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/client_model v0.6.3

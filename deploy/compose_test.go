@@ -229,7 +229,7 @@ func TestImage_saysItsVersionAndCommit(t *testing.T) {
 	ignored := must.Get(os.ReadFile("../.dockerignore"))(t)
 	expect.That(t, !slices.Contains(strings.Fields(string(ignored)), ".git"), ".dockerignore keeps .git out of the context: an image without arguments would not know its commit")
 	for name, s := range compose(t).Services {
-		expect.That(t, s.Build == nil || s.Build.Args["VERSION"] == "${VERSION:-}" && s.Build.Args["COMMIT"] == "${COMMIT:-}", "service %s passes no VERSION and COMMIT to its build: %v", name, s.Build.Args)
+		expect.That(t, s.Build == nil || s.Build.Args["VERSION"] == "${VERSION:-}" && s.Build.Args["COMMIT"] == "${COMMIT:-}", "service %s passes no VERSION and COMMIT to its build: %+v", name, s.Build)
 	}
 	testrun.Nightly(t) // linking the consumer takes longer than all other tests here
 	const commit = "0123456789abcdef0123456789abcdef01234567"

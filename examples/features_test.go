@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/peterstace/simplefeatures/geom"
-
 	"github.com/switchback-geo/switchback/examples"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
@@ -36,24 +36,23 @@ func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
 
 // TestCounties_invalid_ones_are_kept also holds data/README.md to the counts that the data have.
 func TestCounties_invalid_ones_are_kept(t *testing.T) {
-	states := must.Get(examples.States())(t)
+	states, gates := must.Get(examples.States())(t), must.Get(transform.New(transform.Config{}))(t)
 	seen, invalid, short := map[string]bool{}, 0, 0
 	for f, err := range examples.Counties() {
 		must.Do(t, err)
 		var county struct {
 			ID         string
 			Properties struct{ Name string }
-			Geometry   json.RawMessage
 		}
 		if err := json.Unmarshal(f.JSON, &county); err != nil {
 			t.Fatalf("%s: %v", f.ID, err)
 		}
 		expect.That(t, county.ID == f.ID && len(f.ID) == 5 && county.Properties.Name != "" && states[f.ID[:2]] != "", "%s: no id, no name or an unknown state", f.ID)
-		if _, err := geom.UnmarshalGeoJSON(county.Geometry); err != nil {
+		if _, err := gates.Apply(t.Context(), f.JSON); err != nil {
 			invalid++
-		}
-		if hasShortRing(t, county.Geometry) {
-			short++
+			if classify.Of(err).Code == classify.CodeGeometryStructure { // a ring needs the four positions of RFC 7946, section 3.1.6
+				short++
+			}
 		}
 		seen[f.ID] = true
 	}
@@ -62,30 +61,6 @@ func TestCounties_invalid_ones_are_kept(t *testing.T) {
 	for _, claim := range []string{"**3,231**", fmt.Sprintf("**%d** are invalid", invalid), fmt.Sprintf("**%d** have a ring of fewer than four positions", short)} {
 		expect.That(t, strings.Contains(string(readme), claim), "data/README.md does not say %q", claim)
 	}
-}
-
-// hasShortRing reports whether a ring has fewer than the four positions of RFC 7946, section 3.1.6.
-func hasShortRing(t *testing.T, geometry []byte) bool {
-	t.Helper()
-	var g struct {
-		Type        string
-		Coordinates json.RawMessage
-	}
-	must.Do(t, json.Unmarshal(geometry, &g))
-	polygons := [][][][]float64{nil}
-	target := any(&polygons)
-	if g.Type == "Polygon" {
-		target = &polygons[0]
-	}
-	must.Do(t, json.Unmarshal(g.Coordinates, target))
-	for _, polygon := range polygons {
-		for _, ring := range polygon {
-			if len(ring) < 4 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func ExampleCounties() {

@@ -3,12 +3,9 @@ package integration
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,10 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/linkedin/goavro/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/sr"
-	"github.com/twmb/franz-go/pkg/sr/srfake"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
@@ -28,8 +22,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
-	"github.com/switchback-geo/switchback/pkg/envelope"
-	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
@@ -176,126 +168,60 @@ func TestSinkOutage_S3_5(t *testing.T) {
 	tab.verify()
 }
 
-// connector writes records as Debezium does with one of Kafka Connect's converters.
-type connector struct {
-	key   func(pk int) []byte
-	event func(op string, before, after map[string]any) []byte // rows; nil for null
+// debezium is a value as Debezium writes it with Kafka Connect's JSON converter, its schema beside it.
+func debezium(t *testing.T, payload any) []byte {
+	t.Helper()
+	return must.Get(json.Marshal(map[string]any{"schema": map[string]any{"type": "struct", "optional": false}, "payload": payload}))(t)
 }
 
-// wkbPoint is the point of featureAt.
-func wkbPoint() []byte {
-	b := binary.LittleEndian.AppendUint32([]byte{1}, 1)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(11.5))
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(48.1))
+func parcelKey(t *testing.T, pk int) []byte {
+	t.Helper()
+	return debezium(t, map[string]int{"pk": pk})
 }
 
-// parcelRow is a row of the table that the connector watches.
+// parcelRow is a row of the table that Debezium watches, with the point of featureAt.
 func parcelRow(pk, level int) map[string]any {
-	return map[string]any{"pk": pk, "id": fmt.Sprint(pk), "level": level}
+	return map[string]any{"pk": pk, "id": fmt.Sprint(pk), "level": level, "geometry": map[string]any{"wkb": "AQEAAAAAAAAAAAAnQM3MzMzMDEhA", "srid": 4326}}
 }
 
-// jsonConnector writes JSON with its schema beside it, as the JSON converter does by default.
-func jsonConnector(t *testing.T) connector {
+// parcelChanges are records of a life: four rows are made and one is read by a snapshot, one is updated, one gets another primary key, one
+// is deleted, and the table is truncated.
+func parcelChanges(t *testing.T, topic string) (out []*kgo.Record) {
 	t.Helper()
-	text := func(payload any) []byte {
-		return must.Get(json.Marshal(map[string]any{"schema": map[string]any{"type": "struct", "optional": false}, "payload": payload}))(t)
-	}
-	row := func(r map[string]any) any {
-		if r == nil {
-			return nil
-		}
-		r["geometry"] = map[string]any{"wkb": base64.StdEncoding.EncodeToString(wkbPoint()), "srid": 4326}
-		return r
-	}
-	return connector{
-		key: func(pk int) []byte { return text(map[string]any{"pk": pk}) },
-		event: func(op string, before, after map[string]any) []byte {
-			return text(map[string]any{"op": op, "before": row(before), "after": row(after), "source": map[string]any{"lsn": 7}})
-		},
-	}
-}
-
-const (
-	parcelKeySchema = `{"type":"record","name":"Key","namespace":"db.public.parcel","fields":[{"name":"pk","type":"int"}]}`
-	parcelSchema    = `{"type":"record","name":"Envelope","namespace":"db.public.parcel","fields":[
-		{"name":"before","type":["null",{"type":"record","name":"Value","fields":[{"name":"pk","type":"int"},{"name":"id","type":"string"},{"name":"level","type":"int"},
-			{"name":"geometry","type":["null",{"type":"record","name":"Geometry","namespace":"io.debezium.data.geometry","fields":[{"name":"wkb","type":"bytes"},{"name":"srid","type":["null","int"]}]}]}]}]},
-		{"name":"after","type":["null","Value"]},{"name":"op","type":"string"}]}`
-	parcelKeyID, parcelID = 21, 22
-)
-
-// avroConnector writes Avro with the schemas of a registry.
-func avroConnector(t *testing.T, registry *srfake.Registry) connector {
-	t.Helper()
-	encode := func(id int, text string) func(any) []byte {
-		registry.SeedSchema(fmt.Sprintf("parcel-%d", id), 1, id, sr.Schema{Schema: text, Type: sr.TypeAvro})
-		schema := must.Get(avro.Parse(text))(t)
-		return func(native any) []byte {
-			return must.Get(schema.Encode(envelope.AppendConfluent(nil, id), native))(t)
-		}
-	}
-	key, value := encode(parcelKeyID, parcelKeySchema), encode(parcelID, parcelSchema)
-	row := func(r map[string]any) any {
-		if r == nil {
-			return nil
-		}
-		r["geometry"] = goavro.Union("io.debezium.data.geometry.Geometry", map[string]any{"wkb": wkbPoint(), "srid": goavro.Union("int", 4326)})
-		return goavro.Union("db.public.parcel.Value", r)
-	}
-	return connector{
-		key: func(pk int) []byte { return key(map[string]any{"pk": pk}) },
-		event: func(op string, before, after map[string]any) []byte {
-			return value(map[string]any{"op": op, "before": row(before), "after": row(after)})
-		},
-	}
-}
-
-// changes are records of a life: four rows are made and one is read by a snapshot, one is updated, one gets another primary key, one is
-// deleted, and the table is truncated.
-func (c connector) changes(topic string) []*kgo.Record {
-	var out []*kgo.Record
 	send := func(key, value []byte) { out = append(out, &kgo.Record{Topic: topic, Key: key, Value: value}) }
+	event := func(op string, before, after map[string]any) []byte { // rows; nil for null
+		return debezium(t, map[string]any{"op": op, "before": before, "after": after, "source": map[string]any{"lsn": 7}})
+	}
 	for pk := 1; pk <= 4; pk++ {
-		send(c.key(pk), c.event("c", nil, parcelRow(pk, 1)))
+		send(parcelKey(t, pk), event("c", nil, parcelRow(pk, 1)))
 	}
-	send(c.key(5), c.event("r", nil, parcelRow(5, 1)))
-	send(c.key(2), c.event("u", parcelRow(2, 1), parcelRow(2, 2)))
+	send(parcelKey(t, 5), event("r", nil, parcelRow(5, 1)))
+	send(parcelKey(t, 2), event("u", parcelRow(2, 1), parcelRow(2, 2)))
 	for _, gone := range []int{3, 4} {
-		send(c.key(gone), c.event("d", parcelRow(gone, 1), nil))
-		send(c.key(gone), nil) // the tombstone of Debezium
+		send(parcelKey(t, gone), event("d", parcelRow(gone, 1), nil))
+		send(parcelKey(t, gone), nil) // the tombstone of Debezium
 	}
-	send(c.key(30), c.event("c", nil, parcelRow(30, 1)))
-	send(nil, c.event("t", nil, nil))
+	send(parcelKey(t, 30), event("c", nil, parcelRow(30, 1)))
+	send(nil, event("t", nil, nil))
 	return out
 }
 
-// S0-6, C-1: change events of Debezium, through JSON and through Avro with a registry, leave the table as the watched one is: rows are found by
-// the primary key or by the feature's id, and tombstones, which have neither, find them too.
+// S0-6, C-1: change events of Debezium leave the table as the watched one is: rows are found by the primary key or by the feature's id, and
+// tombstones, which have neither, find them too.
 func TestSinkDebezium_S0_6_C1(t *testing.T) {
 	beside(t, testrun.Nightly)
 	server := postgis.Need(t)
-	for _, c := range []struct{ name, sinkKey, serialization string }{
-		{"json_by_path", "key.pk", "json"},
-		{"avro_by_path", "key.pk", "avro"},
-		{"avro_by_feature", "feature_id", "avro"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			registry := registryServer(t, 0)
+	for _, key := range []string{"key.pk", "feature_id"} {
+		t.Run(key, func(t *testing.T) {
 			tab := withTable(t, server, 2*time.Minute, func(s *settings) {
-				s.SinkKey = c.sinkKey
-				s.Source = fmt.Sprintf("format: debezium\n  debezium: { serialization: %s }\n  row: { id: pk }", c.serialization)
-				s.More = fmt.Sprintf("schema_registry: { url: %q, timeout: 2s }\n", registry.URL())
+				s.SinkKey, s.Source = key, "format: debezium\n  debezium: { serialization: json }\n  row: { id: pk }"
 			})
-			from := jsonConnector(t)
-			if c.serialization == "avro" {
-				from = avroConnector(t, registry)
-			}
-			sent := from.changes(tab.p.topics.Source)
+			sent := parcelChanges(t, tab.p.topics.Source)
 			tab.p.sendRecords(sent...)
 			tab.p.drain()
 			tab.wantLevels("1:1 2:2 5:1 30:1")
 			tab.p.sendRecords(sent[:4]...) // the connector starts again: what was deleted is made again
-			tab.p.sendRecords(&kgo.Record{Topic: tab.p.topics.Source, Key: from.key(30)})
+			tab.p.sendRecords(&kgo.Record{Topic: tab.p.topics.Source, Key: parcelKey(t, 30)})
 			tab.p.drain()
 			tab.wantLevels("1:1 2:1 3:1 4:1 5:1")
 			letters := tab.p.read(tab.p.topics.DLQ)

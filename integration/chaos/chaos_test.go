@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/integration/chaos/worker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
+	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/verify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -123,13 +124,10 @@ func TestChaosSink_S2_4_S3_1(t *testing.T) {
 		sc.progress(50)
 	}
 	history := sc.end()
-	sink, err := worker.OpenSink(sc.base.Sink)
-	sc.must(err)
+	sink := must.Get(worker.OpenSink(sc.base.Sink))(sc.t)
 	defer sink.Close()
-	rows, err := sink.Rows()
-	sc.must(err)
-	tried, err := sink.Tried()
-	sc.must(err)
+	rows := must.Get(sink.Rows())(sc.t)
+	tried := must.Get(sink.Tried())(sc.t)
 	values, positions := history.Effects()
 	expect.That(t, len(rows) == len(values), "seed %d: the table has %d rows, %d keys were written to Kafka", sc.seed, len(rows), len(values))
 	for key, want := range values {
@@ -160,20 +158,17 @@ func (sc *scene) verify(ctx context.Context) {
 output: { topic: %[2]s }
 topics: { audit: %[3]s }
 `, sc.base.Source, sc.base.Output, sc.base.Journal)
-	cfg, err := config.Parse("chaos.yaml", []byte(file), nil)
-	sc.must(err)
+	cfg := must.Get(config.Parse("chaos.yaml", []byte(file), nil))(sc.t)
 	cfg.Pipeline.RetryPolicy.Tiers = nil // those of the scene are found by their prefix
-	client, err := kgo.NewClient(kgo.SeedBrokers(sc.kafka.Addr))
-	sc.must(err)
+	client := must.Get(kgo.NewClient(kgo.SeedBrokers(sc.kafka.Addr)))(sc.t)
 	defer client.Close()
-	proven, err := verify.Prover(func(string) string { return "" }, nil)
-	sc.must(err)
+	proven := must.Get(verify.Prover(func(string) string { return "" }, nil))(sc.t)
 	report, err := verify.Run(ctx, client, cfg, verify.Options{
 		Bounds: verify.Bounds{Partition: -1}, Limit: verify.DefaultLimit, Rounds: verify.DefaultRounds, MaxPositions: verify.DefaultMaxPositions, Proven: proven,
 	})
-	sc.must(err)
+	must.Do(sc.t, err)
 	var text strings.Builder
-	sc.must(report.Text(&text))
+	must.Do(sc.t, report.Text(&text))
 	if report.Verdict != verify.Proven || len(report.Findings) > 0 || report.All.Records != int64(sc.sent) {
 		sc.t.Errorf("seed %d: %d records were acknowledged; consumer verify: %s", sc.seed, sc.sent, text.String())
 		return

@@ -125,8 +125,7 @@ func (sc *scene) feed(mix feed.Mix, rate, most int) {
 	if mix.Keys == 0 {
 		mix = feed.DefaultMix()
 	}
-	pump, err := feed.Start([]string{sc.kafka.Addr}, sc.base.Source, feed.NewMaker(mix, sc.seed), rate, most)
-	sc.must(err)
+	pump := must.Get(feed.Start([]string{sc.kafka.Addr}, sc.base.Source, feed.NewMaker(mix, sc.seed), rate, most))(sc.t)
 	sc.pump = pump
 }
 
@@ -142,7 +141,7 @@ func (sc *scene) sending(n int) {
 func (sc *scene) enough() {
 	sc.t.Helper()
 	if sc.pump != nil {
-		sc.must(sc.pump.Stop(sc.ctx))
+		must.Do(sc.t, sc.pump.Stop(sc.ctx))
 		sc.sent += sc.pump.Sent()
 		sc.pump = nil
 	}
@@ -170,16 +169,15 @@ func (sc *scene) settings() worker.Settings {
 func (sc *scene) create() {
 	sc.t.Helper()
 	for _, topic := range []string{sc.base.Source, sc.base.Output, sc.base.Journal} {
-		sc.must(sc.log.Create(sc.ctx, topic, sc.setup.partitions, nil))
+		must.Do(sc.t, sc.log.Create(sc.ctx, topic, sc.setup.partitions, nil))
 	}
 	cfg := sc.base.Config()
 	cfg.Membership.Instance, cfg.Brokers = "setup", []string{sc.kafka.Addr}
 	cfg.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, nil
 	}
-	engine, err := retrytopics.New(cfg)
-	sc.must(err)
-	sc.must(engine.CreateTopics(sc.ctx))
+	engine := must.Get(retrytopics.New(cfg))(sc.t)
+	must.Do(sc.t, engine.CreateTopics(sc.ctx))
 	p := sc.topics()
 	want := append(p.Tiers, p.Source, p.Output, p.Audit, p.DLQ, cfg.Source+".ledger")
 	if cfg.Ordering.Mode != retrytopics.OrderNone {
@@ -192,11 +190,6 @@ func (sc *scene) create() {
 		}
 		return err == nil, fmt.Sprint(err)
 	})
-}
-
-func (sc *scene) must(err error) {
-	sc.t.Helper()
-	must.That(sc.t, err == nil, "seed %d: %v", sc.seed, err)
 }
 
 // pause lets the machinery run for a while: what is waited for has no sign of its
@@ -317,8 +310,7 @@ func (sc *scene) judge() *check.History {
 	sc.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), judgeBound())
 	defer cancel()
-	places, err := conservation.Take(ctx, sc.log, sc.topics())
-	sc.must(err)
+	places := must.Get(conservation.Take(ctx, sc.log, sc.topics()))(sc.t)
 	places.Verify(sc.t)
 	sc.verify(ctx)
 	p := check.Pipeline{
@@ -327,8 +319,7 @@ func (sc *scene) judge() *check.History {
 	for _, tier := range sc.base.Tiers() {
 		p.Tiers = append(p.Tiers, check.Tier{Topic: tier.Topic, Delay: tier.Delay})
 	}
-	history, err := check.Read(ctx, sc.log, p)
-	sc.must(err)
+	history := must.Get(check.Read(ctx, sc.log, p))(sc.t)
 	faults := history.Faults()
 	expect.That(sc.t, len(faults) <= 0, "seed %d: %d faults", sc.seed, len(faults))
 	const mostShown = 5

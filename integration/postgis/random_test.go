@@ -50,7 +50,7 @@ func deeper() (rules []validity.Rule, reasons []string) {
 func TestPostGIS_S0_8_polygons_at_random(t *testing.T) {
 	testrun.Proof(t)
 	db := database(t)
-	shapes := randomPolygons(rings.NewRandom(seed(t)), sized(t, 10_000))
+	shapes := randomPolygons(rings.NewRandom(seed(t)), 10_000)
 	counts := map[string]int{}
 	rules, reasons := deeper()
 	for i, theirs := range ask(t, db, shapes) {
@@ -81,7 +81,7 @@ func logCounts(t *testing.T, counts map[string]int) {
 }
 
 func TestPostGIS_S0_8_lines_at_random(t *testing.T) {
-	testrun.Nightly(t)
+	testrun.Proof(t)
 	db := database(t)
 	random := rings.NewRandom(seed(t))
 	shapes := make([]orb.Geometry, 5_000)
