@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -114,6 +115,15 @@ func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
 	expect.That(t, len(got.Replays.Replays) == 2, "what came since is missing: %+v", got)
 	of := read[ReplayAnswer](d, "/api/replays/fix-1").Replay
 	expect.That(t, of.Attempted == 1 && of.UnderWay == 1, "%+v", of)
+	d.put(replaying("b", "fix-1"), reprocessed("b", "fix-1"))
+	page := read[OutcomesAnswer](d, "/api/replays/fix-1/letters?limit=1")
+	must.That(t, page.Total == 2 && len(page.Letters) == 1 && page.Letters[0].ID == "a" && page.Letters[0].Result == replay.LetterWaiting, "%+v", page)
+	page = read[OutcomesAnswer](d, "/api/replays/fix-1/letters?limit=1&cursor="+page.Next)
+	expect.That(t, page.Total == 2 && page.Letters[0].ID == "b" && page.Letters[0].Result == replay.LetterReprocessed && page.Next == "", "%+v", page)
+	says(t, d.get("/replays/fix-1?outcome=reprocessed&cursor="), http.StatusOK, "Its dead letters: 1", `<a href="/letters/b">`, `<span class="badge reprocessed">reprocessed</span>`)
+	said := d.refused(d.get("/api/replays/fix-1/letters?outcome=lost"), http.StatusBadRequest)
+	expect.That(t, strings.Contains(said.Message, "use one of"), "%+v", said)
+	d.refused(d.get("/api/replays/nobody/letters"), http.StatusNotFound)
 }
 
 func TestAudit_S4_6_the_newest_within_the_limit(t *testing.T) {

@@ -64,7 +64,7 @@ func pageRoutes() []route {
 		showing("/map", filterParams(), (*Console).mapPage),
 		showing("/letters/{id}", nil, (*Console).letterPage),
 		showing("/replays", nil, (*Console).replaysPage),
-		showing("/replays/{id}", nil, (*Console).replayPage),
+		showing("/replays/{id}", outcomeParams(), (*Console).replayPage),
 		showing("/audit", auditParams(), (*Console).auditPage),
 	}
 }
@@ -93,6 +93,7 @@ type page struct {
 	Edit            *editView
 	Replays         *ReplaysAnswer
 	Replay          *ReplayAnswer
+	Outcomes        *OutcomesAnswer // of its dead letters; nil where it put none back
 	Audit           *AuditAnswer
 
 	Who       access.Identity // who looks
@@ -110,6 +111,9 @@ type page struct {
 
 // Pending returns how many dead letters are pending.
 func (p page) Pending() int { return p.Stats.Statuses[string(deadletters.Pending)] }
+
+// Results lists what can become of a dead letter of a replay.
+func (page) Results() []replay.LetterResult { return replay.LetterResults() }
 
 // Statuses lists the statuses to choose from.
 func (page) Statuses() []deadletters.Status { return deadletters.Statuses() }
@@ -225,7 +229,15 @@ func (c *Console) replayPage(ctx context.Context, q query) (page, error) {
 	if err != nil && !errors.Is(err, replay.ErrNoReplay) {
 		return page{}, err
 	}
-	return c.acting(q.id, of, err)
+	out, err := c.acting(q.id, of, err)
+	if err != nil || of.Replay.Attempted+of.Replay.Duplicates == 0 {
+		return out, err
+	}
+	asked := q.filled()
+	asked.values.Set("limit", strconv.Itoa(pageRows))
+	outcomes, err := c.outcomes(ctx, asked)
+	out.Query, out.Outcomes = q.values, &outcomes
+	return out, err
 }
 
 // auditPage lists operations, or the events of one operation or dead letter.
@@ -291,6 +303,7 @@ func (c *Console) words() template.FuncMap {
 		"middle":   middle,
 		"orders":   replay.Orders,
 		"title":    capital,
+		"spaced":   func(r replay.LetterResult) string { return strings.ReplaceAll(string(r), "_", " ") },
 		"letters":  letterCount,
 		"reached":  func(j *control.Job) int { return j.Letters - j.NotReached },
 		"said":     func(j *control.Job, why string) bool { return j != nil && j.Why == why },

@@ -47,6 +47,12 @@ type ReplayAnswer struct {
 	Replay replay.Report `json:"replay"`
 }
 
+// OutcomesAnswer is a page of the dead letters of one replay.
+type OutcomesAnswer struct {
+	Fresh Freshness `json:"fresh"`
+	replay.LetterOutcomes
+}
+
 // AuditAnswer has events of the audit topic, or what operators did with each command.
 type AuditAnswer struct {
 	Fresh   Freshness       `json:"fresh"`
@@ -119,6 +125,19 @@ func (c *Console) replay(ctx context.Context, q query) (ReplayAnswer, error) {
 	report, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Report, error) { return p.overview.Status(ctx, q.id) })
 	c.maskOf(ctx).job(report.Job)
 	return ReplayAnswer{fresh, report}, err
+}
+
+func (c *Console) outcomes(ctx context.Context, q query) (out OutcomesAnswer, err error) {
+	asked := replay.OutcomeQuery{Result: replay.LetterResult(q.get("outcome")), After: q.get("cursor")}
+	if asked.Limit, err = q.limit(); err != nil {
+		return out, err
+	}
+	if results := replay.LetterResults(); asked.Result != "" && !slices.Contains(results, asked.Result) {
+		return out, usage("outcome: %q; use one of %v", q.get("outcome"), results)
+	}
+	out.LetterOutcomes, out.Fresh, err = ask(ctx, c, func(p *pipeline) (replay.LetterOutcomes, error) { return p.overview.Outcomes(ctx, q.id, asked) })
+	each(c.maskOf(ctx), out.Letters, func(l *replay.LetterOutcome) { hide(&l.Why) })
+	return out, err
 }
 
 func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {

@@ -83,6 +83,7 @@ func routes() []route {
 		answering("/api/flow", "How records move: what the group has not taken, what waits in the retry topics, and which instances run which mapping", nil, (*Console).flow),
 		answering("/api/replays", "Replays that are in progress or stopped, and who changes dead letters", nil, (*Console).replays),
 		answering("/api/replays/{id}", "What became of the dead letters of one replay", nil, (*Console).replay),
+		answering("/api/replays/{id}/letters", "The dead letters of one replay with what became of each, by their ids", append(outcomeParams(), limitParam()), (*Console).outcomes),
 		answering("/api/audit", "What operators did, the newest first", append(auditParams(), limitParam()), (*Console).audit),
 		answering("/api/map", "Where the selected dead letters lie: clusters by a grid over bbox, or over all of them, as GeoJSON", filterParams(), (*Console).clusters),
 	}
@@ -114,6 +115,10 @@ func auditParams() []param {
 		{"operation", "only events of this replay or other operation", text, false},
 		{"since", "only events at or after this: a time, a date, or an age such as 36h or 7d", text, false},
 	}
+}
+
+func outcomeParams() []param {
+	return []param{{"outcome", "waiting, reprocessed, failed_again, skipped or sent_elsewhere: only dead letters of which this became", text, false}, cursorParam()}
 }
 
 func limitParam() param {

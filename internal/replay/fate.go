@@ -19,6 +19,8 @@ const (
 	fateAsDuplicate             // not put back: a letter of the same content was
 	fateElsewhere               // sent to another topic, where nobody here hears of it
 	fateDecided                 // an operator decided about it since
+	fateUnheard                 // other software has it for long, and nothing was heard (see [verdicts])
+	fateEnded                   // likewise, and an operator did not wait for it any longer
 )
 
 // fateOf returns the fate of a letter with a last state. left reports whether the replay sent it to another topic.
@@ -57,7 +59,7 @@ func (o *Outcome) add(of fate, reason string, n int) {
 		o.failed(reason, n)
 	case fateClosed:
 		o.Closed += n
-	case fateAsDuplicate, fateElsewhere, fateDecided:
+	case fateAsDuplicate, fateElsewhere, fateDecided, fateUnheard, fateEnded:
 	}
 }
 

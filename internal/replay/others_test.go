@@ -197,7 +197,7 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 			state.ID, state.ReplayID, state.At = "0-1-aa", "r", start.Add(time.Duration(i)*time.Second)
 			st.add(&deadletters.StateRecord{ID: state.ID, State: state})
 		}
-		r := st.report("r", nil, start)
+		r := st.report("r", verdicts{heardSince: start})
 		want := to != ""
 		expect.That(t, (r.Elsewhere == 1) == want && (r.FailedAgain == 1) != want, "%q to %q: elsewhere %d, failed again %d", reason, to, r.Elsewhere, r.FailedAgain)
 	}

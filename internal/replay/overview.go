@@ -19,6 +19,9 @@ type Overview struct {
 	service  *Service
 	topic    kadm.TopicID // of the status topic that standing was read from
 	standing *standing    // nil before the first question
+	ids      idList       // of letters that a replay took
+	members  map[string]*members
+	reasons  map[idKey]uint32 // why letters are closed, in the words of the standing
 	hearings map[string]*hearing
 	before   Look
 }
@@ -101,8 +104,9 @@ func (o *Overview) read(ctx context.Context) error {
 	shrunk := func(p int32) bool { return spans[p].End < o.standing.ends[p] }
 	if o.standing == nil || topic != o.topic || slices.ContainsFunc(slices.Collect(maps.Keys(spans)), shrunk) {
 		o.topic, o.standing = topic, newStanding(s.cfg.DeadLetters.MaxReplays, "")
+		o.ids, o.members, o.reasons, o.hearings = idList{}, map[string]*members{}, map[idKey]uint32{}, map[string]*hearing{}
 	}
-	if err := s.followStates(ctx, spans, o.standing.ends, o.standing.add); err != nil {
+	if err := s.followStates(ctx, spans, o.standing.ends, o.take); err != nil {
 		return fmt.Errorf("states of the dead letters: %w", err)
 	}
 	return nil

@@ -1,7 +1,9 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,6 +151,57 @@ func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 		r, err := o.Status(w.ctx(), "r1") // it fails until the client has new metadata
 		return err == nil && r.Attempted == 6 && r.UnderWay == 0 && r.FailedAgain == 0, fmt.Sprintf("%+v, %v", r, err)
 	})
+}
+
+// Each letter of a replay is listed once with what became of it, page by page, also while states change; the results are those of the report.
+func TestOverview_S4_8_listsWhatBecameOfEachLetter(t *testing.T) {
+	w := parallel(t)
+	w.dieMany(7)
+	w.die(again(letter(0, "letter-0", fmt.Sprintf(square, "letter-0")), "twin", 7))
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	for id, to := range map[string]deadletters.Status{
+		"letter-1": deadletters.Reprocessed, "letter-2": deadletters.Pending, "letter-3": deadletters.Superseded, "letter-4": deadletters.Pending, "letter-5": deadletters.Pending,
+	} {
+		w.ends(id, to)
+	}
+	w.change(Discard, deadletters.Filter{IDs: []string{"letter-4"}})
+	w.execute(s, w.plan(s, deadletters.Filter{IDs: []string{"letter-5"}}))
+	o, got := s.Overview(), map[string]LetterOutcome{}
+	pages := func(q OutcomeQuery, between func()) (ids []string, total int) {
+		for {
+			page := must.Get(o.Outcomes(w.ctx(), "r1", q))(t)
+			for _, l := range page.Letters {
+				ids, got[l.ID] = append(ids, l.ID), l
+			}
+			if page.Next == "" {
+				return ids, page.Total
+			}
+			between()
+			q.After = page.Next
+		}
+	}
+	ids, total := pages(OutcomeQuery{Limit: 2}, func() {})
+	expect.Equal(t, fmt.Sprint(ids, total), "[letter-0 letter-1 letter-2 letter-3 letter-4 letter-6 twin] 7")
+	for id, want := range map[string]LetterOutcome{
+		"letter-1": {Result: LetterReprocessed}, "letter-2": {Result: LetterFailedAgain, Why: "fixed"}, "letter-3": {Result: LetterSkipped, Why: "fixed"},
+		"letter-4": {Result: LetterFailedAgain, Why: "discarded by an operator since: because"}, "letter-6": {Result: LetterWaiting},
+	} {
+		want.ID, want.At = id, got[id].At
+		expect.Equal(t, got[id], want)
+	}
+	twins := []LetterResult{got["letter-0"].Result, got["twin"].Result}
+	slices.Sort(twins)
+	expect.That(t, twins[0] == LetterSkipped && twins[1] == LetterWaiting && strings.HasPrefix(got["letter-0"].Why+got["twin"].Why, "same content as "), "%+v", got)
+	results := must.Get(o.report(w.ctx(), "r1"))(t)
+	for _, result := range LetterResults() {
+		ids, total := pages(OutcomeQuery{Result: result, Limit: 1}, func() {})
+		expect.That(t, total == len(ids) && total == results.results()[result], "%s: %v, %d in all", result, ids, total)
+	}
+	ids, _ = pages(OutcomeQuery{Limit: 3}, sync.OnceFunc(func() { w.ends("letter-6", deadletters.Reprocessed) }))
+	expect.That(t, len(ids) == 7 && got["letter-6"].Result == LetterReprocessed, "%v, %+v", ids, got)
+	_, err := o.Outcomes(w.ctx(), "nobody", OutcomeQuery{Limit: 1})
+	expect.That(t, errors.Is(err, ErrNoReplay), "%v", err)
 }
 
 // The time left is that at the pace since the look before.

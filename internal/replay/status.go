@@ -65,22 +65,56 @@ func (o *Overview) withJob(ctx context.Context, report Report, unheard error) (R
 }
 
 // report says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter has its id.
-func (o *Overview) report(ctx context.Context, replayID string) (Report, error) {
-	s := o.service
+func (o *Overview) report(ctx context.Context, replayID string) (report Report, err error) {
+	err = o.judge(ctx, replayID, func(v verdicts) error {
+		report = o.standing.report(replayID, v)
+		return o.noReplay(report)
+	})
+	return report, err
+}
+
+// noReplay is [ErrNoReplay] when a report is about no letter.
+func (o *Overview) noReplay(r Report) error {
+	if r.Last.IsZero() {
+		return fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, o.service.cfg.Topics.DLQStatus, r.ReplayID)
+	}
+	return nil
+}
+
+// judge reads what is new, and calls fn while the standing has what other software says of a replay.
+func (o *Overview) judge(ctx context.Context, replayID string, fn func(verdicts) error) error {
 	if err := o.read(ctx); err != nil {
-		return Report{}, err
+		return err
 	}
 	said, err := o.hear(ctx, replayID)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
 	failed, restore := o.standing.hearAll(said)
 	defer restore()
-	status := o.standing.report(replayID, failed, s.now().Add(-s.cfg.DeadLetters.UnheardAfter.Std()))
-	if status.Last.IsZero() {
-		err = fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
+	return fn(verdicts{failed: failed, heardSince: o.service.now().Add(-o.service.cfg.DeadLetters.UnheardAfter.Std())})
+}
+
+// verdicts tell what became of letters, of which other software may have some.
+type verdicts struct {
+	failed     map[idKey]bool // those of other software that the DLQ says failed again
+	heardSince time.Time      // of those that were put back before, and of which nothing was heard, nobody says anything any more
+}
+
+// of returns the fate of a letter. It is never [fateDecided]: that the letter had another one before is known.
+func (v verdicts) of(key idKey, m mark) fate {
+	switch of := m.fate(); {
+	case of == fateUnderWay && m.has(theirs) && m.time().Before(v.heardSince):
+		return fateUnheard
+	case of == fateDecided && m.has(theirs) && !v.failed[key]:
+		return fateEnded
+	case of == fateDecided && m.has(undone):
+		return fateClosed
+	case of == fateDecided:
+		return fateFailedAgain
+	default:
+		return of
 	}
-	return status, err
 }
 
 // hearing is what the DLQ says of the letters of one replay that other software has.
@@ -112,9 +146,6 @@ func (o *Overview) hear(ctx context.Context, replayID string) ([]deadletters.Let
 	})
 	if err != nil {
 		return nil, err
-	}
-	if o.hearings == nil {
-		o.hearings = map[string]*hearing{}
 	}
 	o.hearings[replayID] = &h
 	return h.said, nil
@@ -149,17 +180,16 @@ func (s *standing) theirs(replayID string) (since time.Time, has bool) {
 	return since, has
 }
 
-// report counts the letters of a replay. Those of other software that were put back before a time, and of which nothing was heard, are
-// told apart from those that are under way.
-func (s *standing) report(replayID string, failed map[idKey]bool, heardSince time.Time) Report {
+// report counts the letters of a replay.
+func (s *standing) report(replayID string, v verdicts) Report {
 	r := Report{ReplayID: replayID, Outcome: Outcome{Reasons: map[string]int{}}}
 	for key, m := range s.ofReplay(replayID) {
-		at, of := m.time(), m.fate()
+		at := m.time()
 		if at.After(r.Last) {
 			r.Last = at
 		}
-		switch {
-		case of == fateUnderWay && m.has(theirs) && at.Before(heardSince):
+		switch of := v.of(key, m); {
+		case of == fateUnheard:
 			r.Unheard++
 			if r.UnheardSince.IsZero() || at.Before(r.UnheardSince) {
 				r.UnheardSince = at
@@ -169,11 +199,9 @@ func (s *standing) report(replayID string, failed map[idKey]bool, heardSince tim
 			continue
 		case of == fateElsewhere:
 			r.Elsewhere++
-		case of == fateDecided && m.has(theirs) && !failed[key]:
+		case of == fateEnded:
 			r.Ended++
-		case of == fateDecided && m.has(undone):
-			r.Closed++
-		case of == fateDecided: // it failed again, and an operator decided about it since
+		case of == fateFailedAgain && m.fate() == fateDecided: // the reason is the operator's
 			r.FailedAgain++
 		default:
 			r.add(of, s.words.list[m.reason], 1)

@@ -1,0 +1,177 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// LetterResult is what became of one letter that a replay took. It is a closed list (see [LetterResults]).
+type LetterResult string
+
+// The results.
+const (
+	LetterWaiting     LetterResult = "waiting" // who took it has not finished it, or has said nothing
+	LetterReprocessed LetterResult = "reprocessed"
+	LetterFailedAgain LetterResult = "failed_again"
+	LetterSkipped     LetterResult = "skipped"        // closed without an effect: a duplicate, superseded, filtered, or not waited for any longer
+	LetterElsewhere   LetterResult = "sent_elsewhere" // to a topic outside the pipeline: nobody here hears what becomes of it
+)
+
+// LetterResults lists the results.
+func LetterResults() []LetterResult {
+	return []LetterResult{LetterWaiting, LetterReprocessed, LetterFailedAgain, LetterSkipped, LetterElsewhere}
+}
+
+// LetterOutcome tells what became of one letter of a replay.
+type LetterOutcome struct {
+	ID     string       `json:"id"`
+	Result LetterResult `json:"outcome"`
+	Why    string       `json:"why,omitempty"` // in the words of who changed its state
+	At     time.Time    `json:"at"`            // when its state changed last
+}
+
+// LetterOutcomes is a page of the letters of a replay.
+type LetterOutcomes struct {
+	Letters []LetterOutcome `json:"letters"`
+	Total   int             `json:"total"`          // letters that the query selects, on all pages
+	Next    string          `json:"next,omitempty"` // After of the next page; absent with the last one
+}
+
+// OutcomeQuery selects letters of a replay. They are ordered by their ids, so that a page neither repeats nor hides one while states change.
+type OutcomeQuery struct {
+	Result LetterResult // "" is any
+	After  string       // Next of the page before
+	Limit  int
+}
+
+// Outcomes says how a replay is, and what became of its letters one by one. The error is [ErrNoReplay] when no letter has its id. A letter
+// that a later replay took counts there.
+func (o *Overview) Outcomes(ctx context.Context, replayID string, q OutcomeQuery) (out LetterOutcomes, err error) {
+	out.Letters = []LetterOutcome{}
+	err = o.judge(ctx, replayID, func(v verdicts) error {
+		r := o.standing.report(replayID, v)
+		out.Total = r.results()[q.Result]
+		for id := range o.members[replayID].after(q.After, &o.ids) {
+			letter, ok := o.outcome(id, replayID, v)
+			if !ok || q.Result != "" && letter.Result != q.Result {
+				continue
+			}
+			if len(out.Letters) == q.Limit {
+				out.Next = out.Letters[q.Limit-1].ID
+				break
+			}
+			out.Letters = append(out.Letters, letter)
+		}
+		return o.noReplay(r)
+	})
+	return out, err
+}
+
+// results counts the letters by their results; under "" all of them.
+func (r *Report) results() map[LetterResult]int {
+	return map[LetterResult]int{
+		"": r.Attempted + r.Duplicates, LetterWaiting: r.UnderWay + r.Unheard, LetterReprocessed: r.Reprocessed, LetterFailedAgain: r.FailedAgain,
+		LetterSkipped: r.Closed + r.Duplicates + r.Ended, LetterElsewhere: r.Elsewhere,
+	}
+}
+
+// outcome returns what became of a letter; ok reports whether its last replay is this one, and its state can be read.
+func (o *Overview) outcome(id, replayID string, v verdicts) (out LetterOutcome, ok bool) {
+	s, key := o.standing, keyOf(id)
+	m, known := s.marks[key]
+	if _, broken := s.broken[id]; broken || !known || s.words.list[m.replay] != replayID {
+		return out, false
+	}
+	out = LetterOutcome{ID: id, At: m.time()}
+	if reason, noted := o.reasons[key]; noted {
+		out.Why = s.words.list[reason]
+	}
+	switch m.fate() {
+	case fateFailedAgain, fateFailedOften:
+		out.Why = s.words.list[m.reason]
+	case fateDecided:
+		out.Why = fmt.Sprintf("%s by an operator since: %s", m.last.Status(), out.Why)
+	default:
+	}
+	switch v.of(key, m) {
+	case fateUnderWay:
+		out.Result = LetterWaiting
+	case fateUnheard:
+		out.Result, out.Why = LetterWaiting, "other software has it, and says nothing when it succeeds"
+	case fateReprocessed:
+		out.Result = LetterReprocessed
+	case fateFailedAgain, fateFailedOften:
+		out.Result = LetterFailedAgain
+	case fateElsewhere:
+		out.Result, out.Why = LetterElsewhere, "to "+s.words.list[m.to]
+	case fateClosed, fateAsDuplicate, fateEnded, fateDecided:
+		out.Result = LetterSkipped
+	}
+	return out, true
+}
+
+// take takes over one record of the status topic, and notes which replay its letter belongs to and why it is closed.
+func (o *Overview) take(r *deadletters.StateRecord) {
+	s, key := o.standing, keyOf(r.ID)
+	before, known := s.marks[key]
+	s.add(r)
+	m, has := s.marks[key]
+	if has && known && m == before { // the record counts for nothing
+		return
+	}
+	delete(o.reasons, key)
+	if !has || r.State.ReplayID == "" {
+		return
+	}
+	switch m.fate() {
+	case fateAsDuplicate, fateClosed, fateDecided:
+		o.reasons[key] = s.words.of(r.State.Reason)
+	default:
+	}
+	if known && before.replay == m.replay {
+		return
+	}
+	list := o.members[r.State.ReplayID]
+	if list == nil {
+		list = &members{}
+		o.members[r.State.ReplayID] = list
+	}
+	list.places, list.sorted = append(list.places, o.ids.add(r.ID, 0)), false
+}
+
+// members are the letters that a replay took, among them those that a later one took since.
+type members struct {
+	places []uint32 // of their ids, in an idList
+	sorted bool     // by the ids, each once
+}
+
+// after returns the ids behind one, in their order.
+func (m *members) after(id string, ids *idList) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if m == nil {
+			return
+		}
+		at := func(place uint32) string {
+			id, _ := ids.at(place)
+			return id
+		}
+		byID := func(a, b uint32) int { return strings.Compare(at(a), at(b)) }
+		if !m.sorted {
+			slices.SortFunc(m.places, byID)
+			m.places = slices.CompactFunc(m.places, func(a, b uint32) bool { return byID(a, b) == 0 })
+			m.sorted = true
+		}
+		from, _ := slices.BinarySearchFunc(m.places, id, func(place uint32, id string) int { return strings.Compare(at(place), id) })
+		for _, place := range m.places[from:] {
+			if next := at(place); next > id && !yield(next) {
+				return
+			}
+		}
+	}
+}
