@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Adopt says what adopting the topics as they are now means for the pipeline's memory, and does it when execute is set. All
-// instances must be stopped then.
+// Adopt returns what it means for the pipeline's memory to adopt the topics as they are now, and adopts them if execute
+// is set. All instances must then be stopped.
 func Adopt(ctx context.Context, cfg *config.Config, execute bool) (*retrytopics.Adoption, error) {
 	connection, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
@@ -31,7 +31,7 @@ func Adopt(ctx context.Context, cfg *config.Config, execute bool) (*retrytopics.
 	return engine.PlanAdoption(ctx)
 }
 
-// memories gives the part of the engine's configuration that says whose work it is and where it is remembered.
+// memories returns the part of the engine's configuration that names the group and the topics of its memory.
 func memories(cfg *config.Config) retrytopics.Config {
 	e := retries(cfg)
 	e.Group, e.Membership.Instance, e.Origin.Pipeline = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID

@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
-// announced is what the instance says of itself to its group. The engine asks for it from goroutines of its own.
+// announced is what the instance tells its group about itself. The engine reads it from its own goroutines.
 type announced struct {
 	version string // of the software
 	text    atomic.Pointer[[]byte]
@@ -22,7 +22,7 @@ func (a *announced) get() []byte {
 	return nil
 }
 
-// announce takes up the fingerprint that the mapping has now, and says whether it is another one.
+// announce stores the current fingerprint of the mapping, and reports whether it changed.
 func (c *Consumer) announce() (changed bool, err error) {
 	mapping, err := c.work.Fingerprint()
 	if err != nil {
@@ -37,7 +37,8 @@ func (c *Consumer) announce() (changed bool, err error) {
 	return changed, nil
 }
 
-// referencesChanged joins the group again when a reference set has other keys: the mapping is another one then.
+// referencesChanged joins the group again when the keys of a reference set changed, because the mapping is then another
+// one.
 func (c *Consumer) referencesChanged(ctx context.Context) {
 	changed, err := c.announce()
 	if err != nil {

@@ -10,20 +10,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Limits are what a bounded run is held to besides the pipeline file (S4-12).
+// Limits are limits of a bounded run in addition to the pipeline file's (S4-12).
 type Limits struct {
-	// MaxDLQRate is the share of the run's records that may be dead letters. While the run goes on it stands in place of
-	// tolerance.max_dead_letter_rate; at the end it is held against the whole run, however few its records were. Nil is the tolerance.
+	// MaxDLQRate is the share of the run's records that may become dead letters. During the run it replaces
+	// tolerance.max_dead_letter_rate; at the end it is compared with the whole run, however few its records. Nil keeps
+	// the tolerance.
 	MaxDLQRate *float64
-	// SLA is how long the run may take. A longer one goes on, is warned about when the time has passed, and ends with a
-	// LimitError. 0 for none.
+	// SLA is how long the run may take. A longer run continues, logs a warning when the time has passed, and ends with a
+	// LimitError. 0 is no limit.
 	SLA time.Duration
-	// AllowQuarantine says that a batch may be quarantined. Without it a run that leaves one ends with a LimitError: what the batch
-	// was to bring is in the DLQ, and a scheduler must not take that for success.
+	// AllowQuarantine allows quarantined batches. Without it, a run that leaves one ends with a LimitError: the records
+	// of the batch are in the DLQ, and a scheduler must not take that for success.
 	AllowQuarantine bool
 }
 
-// apply gives the configuration of a run with these limits.
+// apply returns the configuration of a run with these limits.
 func (l Limits) apply(cfg *config.Config) *config.Config {
 	if l.MaxDLQRate == nil {
 		return cfg
@@ -33,17 +34,17 @@ func (l Limits) apply(cfg *config.Config) *config.Config {
 	return &own
 }
 
-// LimitError says that a bounded run is done, and not within its limits.
+// LimitError means that a bounded run is done but exceeded its limits.
 type LimitError struct{ Exceeded []string }
 
-// Error lists the limits that were exceeded.
+// Error lists the exceeded limits.
 func (e *LimitError) Error() string {
 	return "the run is done, but not within its limits: " + strings.Join(e.Exceeded, "; ")
 }
 
-// RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns. The error is a
-// *HeldError when the pipeline is held before that, since a scheduler should not wait for a person, and a *LimitError when all
-// is done, but not within Options.Limits.
+// RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns. It returns a
+// *HeldError if the pipeline is paused before that, because a scheduler should not wait for a person, and a *LimitError
+// if everything is done but Options.Limits are exceeded.
 func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	c.lines = &runLog{log: c.log, every: linesEvery, began: time.Now(), tolerated: c.cfg.Pipeline.Tolerance.MaxDeadLetterRate}
 	if sla := c.limits.SLA; sla > 0 {
@@ -66,8 +67,8 @@ func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	return &LimitError{exceeded}
 }
 
-// exceeded says which limits a run that is done has exceeded. Without a rate of its own, the run is held to the tolerance of the pipeline
-// file: its gate judges from tolerance.min_records on, and a run may have fewer.
+// exceeded returns the limits that a finished run has exceeded. Without a rate of its own, the run is compared with the
+// pipeline file's tolerance: the gate judges only from tolerance.min_records on, and a run may have fewer.
 func (l Limits) exceeded(s Summary, tolerated float64) (exceeded []string) {
 	limit, from := tolerated, "pipeline.tolerance.max_dead_letter_rate; --max-dlq-rate sets another one for a run"
 	if l.MaxDLQRate != nil {
@@ -87,7 +88,7 @@ func (l Limits) exceeded(s Summary, tolerated float64) (exceeded []string) {
 	return exceeded
 }
 
-// batches names some batches of the producer.
+// batches names some of the producer's batches.
 func batches(ids []string) string {
 	const most = 5
 	switch n := len(ids); {
@@ -100,10 +101,10 @@ func batches(ids []string) string {
 	}
 }
 
-// linesEvery is how many records a line of a bounded run is about.
+// linesEvery is the number of records between two log lines of a bounded run.
 const linesEvery = 5000
 
-// runLog tells a bounded run in lines, one for each so many records (S4-13). It is for one goroutine.
+// runLog logs a bounded run, one line per linesEvery records (S4-13). It is used by one goroutine.
 type runLog struct {
 	log       *slog.Logger
 	every     int64
@@ -113,7 +114,7 @@ type runLog struct {
 	told      Summary
 }
 
-// tell writes a line when enough was consumed since the last one, or for the rest.
+// tell writes a line if enough was consumed since the last one, or if rest is set.
 func (l *runLog) tell(now Summary, rest bool) {
 	n := now.Consumed - l.told.Consumed
 	if n < l.every && !rest || n == 0 && now.finished() == l.told.finished() && now.Retried == l.told.Retried {

@@ -29,7 +29,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Options are what a process decides besides its configuration.
+// Options are what a process sets besides its configuration.
 type Options struct {
 	Logger   *slog.Logger         // Defaults to one that discards.
 	Registry *prometheus.Registry // Defaults to a new one.
@@ -38,12 +38,12 @@ type Options struct {
 	Version  string               // shown in metrics
 	Limits   Limits               // of a bounded run
 	File     *config.Config       // as it was read, before the command line changed it; Reload compares with it. Defaults to the configuration.
-	Level    *slog.LevelVar       // of the logger, for Reload; nil when it cannot change
-	Interval time.Duration        // between two looks at the files of reference sets. Defaults to 10 s.
-	AnyPort  bool                 // serves metrics at a free port when that of metrics.listen is in use, as by another instance on the host
+	Level    *slog.LevelVar       // of the logger, for Reload; nil if it cannot change
+	Interval time.Duration        // between two checks of the reference sets' files. Defaults to 10 s.
+	AnyPort  bool                 // serves metrics at a free port if that of metrics.listen is in use, for example by another instance on the host
 }
 
-// Consumer is one pipeline in one process. Make it with New, run it once.
+// Consumer is one pipeline in one process. Make it with New and run it once.
 type Consumer struct {
 	cfg      *config.Config
 	log      *slog.Logger
@@ -52,7 +52,7 @@ type Consumer struct {
 	kafka    []kgo.Opt
 	work     *pipeline.Pipeline
 	engine   *retrytopics.Engine
-	sink     *sink.Sink // nil without one
+	sink     *sink.Sink // nil if there is no table
 	metrics  *telemetry.Metrics
 	waiting  waitingLetters
 	tally    *tally
@@ -63,12 +63,12 @@ type Consumer struct {
 	now      func() time.Time
 	began    time.Time
 	limits   Limits
-	interval time.Duration // between two looks at the files of reference sets
-	given    []proof.Key   // replay keys of the environment; nil when the control topic holds them
+	interval time.Duration // between two checks of the reference sets' files
+	given    []proof.Key   // replay keys from the environment; nil if the control topic has them
 	keys     proof.Keyring
 	lines    *runLog // of a bounded run
 
-	latest  *config.Config // the file, with what Reload has taken up since
+	latest  *config.Config // the file with the changes that Reload has applied since
 	level   *slog.LevelVar
 	anyPort bool
 
@@ -78,10 +78,10 @@ type Consumer struct {
 	summary Summary
 }
 
-// NewRunID gives a random id for a run.
+// NewRunID returns a random ID for a run.
 func NewRunID() string { return uuid.NewString() }
 
-// New builds a consumer. It does no I/O but to read the secrets that the configuration names.
+// New builds a consumer. Its only I/O is to read the secrets that the configuration names.
 func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	file := cmp.Or(opts.File, cfg)
 	cfg = opts.Limits.apply(cfg)
@@ -140,7 +140,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	return c, nil
 }
 
-// retries gives the part of the engine's configuration that says how often, when and where something is tried again.
+// retries returns the part of the engine's configuration that sets how often, when and where a failure is retried.
 func retries(cfg *config.Config) retrytopics.Config {
 	chosen := cfg.Pipeline.RetryPolicy
 	policies := chosen.Engine()
@@ -156,11 +156,11 @@ func retries(cfg *config.Config) retrytopics.Config {
 	}
 }
 
-// Bounds of a record in memory, in bytes. What is larger than source.max_record_bytes becomes a dead letter, which has the
-// original bytes as long as they are not beyond keptWhole.
+// Limits of a record in memory, in bytes. A record larger than source.max_record_bytes becomes a dead letter, which
+// keeps the original bytes up to keptWhole.
 const (
 	keptWhole   = 16 << 20
-	headerBytes = 1 << 20 // of a record beside its value
+	headerBytes = 1 << 20 // of a record, besides its value
 )
 
 func (c *Consumer) engineConfig() retrytopics.Config {
@@ -189,11 +189,11 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	return e
 }
 
-// engineShutdown gives what the engine may take of the time in which the process has to end; the rest is for the summary, a last
-// order and the connections.
+// engineShutdown returns the engine's part of the time in which the process must end; the rest is for the summary, a
+// last order and the connections.
 func engineShutdown(whole time.Duration) time.Duration { return whole - min(whole/4, 5*time.Second) }
 
-// committed hears of everything that has truly happened.
+// committed is called with every event after its commit.
 func (c *Consumer) committed(events []*retrytopics.Event) {
 	used := c.meter.share(len(events))
 	for _, e := range events {
@@ -210,7 +210,7 @@ func (c *Consumer) committed(events []*retrytopics.Event) {
 	}
 }
 
-// preflight fails early and in words: a group whose topics are missing would wait for ever and say nothing.
+// preflight fails early with a clear error: a group whose topics are missing would silently wait for ever.
 func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 	if err := kafka.Reachable(ctx, client); err != nil {
 		return err
@@ -241,7 +241,8 @@ func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 	return c.schema(ctx)
 }
 
-// schema refuses to start where every output would be refused. A registry that does not answer is no reason to.
+// schema refuses to start if the registry would refuse every output. A registry that does not answer does not prevent
+// the start.
 func (c *Consumer) schema(ctx context.Context) error {
 	err := c.work.Prepare(ctx)
 	if !passes(err) {
@@ -251,10 +252,10 @@ func (c *Consumer) schema(ctx context.Context) error {
 	return nil
 }
 
-// passes says whether an error of the start-up is one that records may wait out.
+// passes reports whether a start-up error is transient, so that records can wait until it passes.
 func passes(err error) bool { return err != nil && classify.Of(err).Transient() }
 
-// TopicsError says which topics keep the consumer from starting.
+// TopicsError lists the topics that keep the consumer from starting.
 type TopicsError struct{ Faults []string }
 
 // Error lists the faults and the command that creates what is missing.

@@ -4,5 +4,5 @@ package consumer
 
 import "time"
 
-// cpuTime is not known here; nothing is then said about energy.
+// cpuTime is unknown on this system, so no energy is reported.
 func cpuTime() (time.Duration, bool) { return 0, false }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is the CPU time that the process has spent, in user and system mode.
+// cpuTime returns the processor time of the process, in user and system mode.
 func cpuTime() (time.Duration, bool) {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -6,15 +6,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// energy is what one attempt took.
+// energy is the processor time, energy and CO2 of one attempt.
 type energy struct {
-	measured         bool // the configuration asks for it and the system tells CPU seconds
+	measured         bool // the configuration asks for it, and the system reports processor time
 	wattHours, grams float64
 }
 
-// meter turns measured CPU seconds of the process into energy (S3-7): what the process spent between two commits, shared
-// evenly among the attempts that the second one finished, times the watts of a busy core; CO2 is that times the grid's
-// intensity. It measures the process, not the brokers and services that it talks to.
+// meter converts measured processor time into energy (S3-7). The time that the process spent between two commits is
+// shared evenly among the attempts of the second one, and multiplied by the watts of a busy core. CO2 is energy times
+// the grid's intensity. It measures the process, not the brokers and services that it calls.
 type meter struct {
 	rule config.Energy
 	cpu  func() (time.Duration, bool)
@@ -27,7 +27,7 @@ func newMeter(rule config.Energy) *meter {
 	return m
 }
 
-// share gives the energy of each of n attempts since it was asked last.
+// share returns the energy of each of n attempts since the last call.
 func (m *meter) share(n int) energy {
 	now, ok := m.cpu()
 	if !ok || m.rule.WattsPerCPU == 0 || n == 0 {

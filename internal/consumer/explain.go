@@ -12,10 +12,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Explanation is one row of the table of errors that is in force for a configuration.
+// Explanation is one row of the error table that is in force for a configuration.
 type Explanation struct {
 	Condition string            `json:"condition"`
-	Code      classify.Code     `json:"code,omitempty"` // "" for a rule that names none
+	Code      classify.Code     `json:"code,omitempty"` // "" for a rule without one
 	Class     classify.Class    `json:"class"`
 	Level     classify.Level    `json:"level,omitempty"`
 	Category  classify.Category `json:"category,omitempty"`
@@ -23,15 +23,14 @@ type Explanation struct {
 	Answer    string            `json:"answer"`
 }
 
-// Explained is the table of errors that is in force: the file's own rules, of which the first that fits counts, and then
-// what holds where none does.
+// Explained is the error table in force: first the file's own rules, of which the first match counts, then the defaults.
 type Explained struct {
 	Rules []Explanation `json:"rules"`
 	Table []Explanation `json:"table"`
 }
 
-// Explain asks the classifier and the policies of a configuration what they would do with every code. A code that HTTP
-// statuses give has a row for each answer.
+// Explain asks the classifier and the policies of a configuration what they do with every code. A code that comes from
+// HTTP statuses has a row for each answer.
 func Explain(cfg *config.Config) Explained {
 	x := explainer{
 		classifier: classify.New(cfg.Pipeline.RetryPolicy.Classification()),
@@ -58,7 +57,7 @@ type explainer struct {
 	tolerance  config.Tolerance
 }
 
-// sample is an error of a code that says so itself.
+// sample is an error with a code.
 type sample classify.Code
 
 func (s sample) Error() string              { return string(s) }
@@ -92,7 +91,7 @@ func (x explainer) rule(r config.RetryRule) Explanation {
 	return Explanation{Condition: strings.Join(parts, ", "), Code: r.Code, Class: r.Class, Category: r.Category, Alert: r.Alert, Answer: answer}
 }
 
-// statuses gives the rows of a code that HTTP statuses give: one for each answer, with its statuses.
+// statuses returns the rows of a code that comes from HTTP statuses: one for each answer, with its statuses.
 func (x explainer) statuses(e classify.Entry) []Explanation {
 	var answers []classify.Failure
 	var members [][]int
@@ -121,7 +120,7 @@ func (x explainer) statuses(e classify.Entry) []Explanation {
 	return out
 }
 
-// ranges writes ascending numbers as 402, 405–409.
+// ranges formats ascending numbers as 402, 405–409.
 func ranges(numbers []int) string {
 	var parts []string
 	for i := 0; i < len(numbers); {
@@ -145,7 +144,7 @@ const (
 	holds      = "holds the pipeline; the record stays where it is"
 )
 
-// answer says what happens to a record with a failure.
+// answer describes what happens to a record with a failure.
 func (x explainer) answer(f classify.Failure) string {
 	switch {
 	case x.tolerance.HoldsAtOnce(f):
@@ -159,7 +158,7 @@ func (x explainer) answer(f classify.Failure) string {
 	}
 }
 
-// waits says how often and after what waits a failure of the category is tried again.
+// waits describes how often and after which waits a failure of the category is retried.
 func (x explainer) waits(category classify.Category) string {
 	policy := x.policies.For(category)
 	var parts []string

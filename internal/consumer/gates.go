@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// batchHeader is the header by which a producer says that records belong together.
+// batchHeader is the header with which a producer groups records into a batch.
 const batchHeader = "batch-id"
 
 func newGates(cfg *config.Config) *gates.Gates {
@@ -27,8 +27,8 @@ func newGates(cfg *config.Config) *gates.Gates {
 	})
 }
 
-// observed tells the gates of each attempt when it begins, and when it counts for nothing since something is unavailable. That it
-// has ended, what is committed tells.
+// observed tells the gates of the start of each attempt, and of an attempt that does not count because something is
+// unavailable. The gates learn of its end from the commit.
 func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
 	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		batch := judgedBatch(r)
@@ -47,7 +47,8 @@ func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
 	}
 }
 
-// judgedBatch is the batch by which a record is judged. A replayed dead letter has none: a person has looked at it.
+// judgedBatch returns the batch by which a record is judged. A replayed dead letter has none, because a person has
+// looked at it.
 func judgedBatch(r *retrytopics.Record) string {
 	if r.Control.DeadLetterID != "" {
 		return ""
@@ -55,9 +56,9 @@ func judgedBatch(r *retrytopics.Record) string {
 	return batchOf(r.Headers)
 }
 
-// mapped counts the missing values of a feature, and refuses what belongs to a quarantined batch. What was counted is not
-// counted again: neither a retry, nor what waited for a service. A replayed letter is neither counted nor refused: a person has
-// looked at it.
+// mapped counts the missing values of a feature, and refuses a feature of a quarantined batch. A retry, or a record that
+// waited for a service, is not counted again. A replayed dead letter is neither counted nor refused, because a person
+// has looked at it.
 func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature, again bool) error {
 	if r.Control.DeadLetterID != "" {
 		return nil
@@ -82,7 +83,8 @@ func quarantinedError(batch, reason string) error {
 	}
 }
 
-// ended counts a committed attempt; where the features of a collection end each by itself, it counts them. What becomes of a quarantined batch says nothing about all others.
+// ended counts a committed attempt; if features of a collection end separately, it counts the features. Outcomes of a
+// quarantined batch do not count for the other records' rates.
 func (c *Consumer) ended(e *retrytopics.Event) {
 	stale := c.gates.Over(e.Record.Position)
 	if e.Parts.Ended()+e.Parts.Waiting == 0 {
@@ -101,8 +103,8 @@ func (c *Consumer) ended(e *retrytopics.Event) {
 	}
 }
 
-// endedAs counts one outcome of a committed attempt. A stale one began before a person let the pipeline, or its batch, go on: it
-// counts for no rate.
+// endedAs counts one outcome of a committed attempt. A stale one began before a person resumed the pipeline or its
+// batch, and counts for no rate.
 func (c *Consumer) endedAs(e *retrytopics.Event, outcome gates.Outcome, stale bool) {
 	if e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
 		return
@@ -118,7 +120,7 @@ func (c *Consumer) endedAs(e *retrytopics.Event, outcome gates.Outcome, stale bo
 	}
 }
 
-// outcomeOf says what an event means for the gates, and whether an attempt was made at all.
+// outcomeOf returns what an event means for the gates, and whether an attempt was made at all.
 func outcomeOf(e *retrytopics.Event) (o gates.Outcome, counts bool) {
 	if e.Decision.Outcome == policy.OutcomeParked {
 		return o, false
@@ -132,8 +134,8 @@ func outcomeOf(e *retrytopics.Event) (o gates.Outcome, counts bool) {
 	}, true
 }
 
-// broken acts on broken tolerances. Of those that hold the pipeline the first is the reason; the others follow from the same
-// records.
+// broken acts on exceeded tolerances. If several pause the pipeline, the first is the reason; the others follow from the
+// same records.
 func (c *Consumer) broken(breaches []gates.Breach) {
 	apart := c.cfg.Pipeline.Tolerance.OnBatch == config.OnBatchQuarantine
 	for _, b := range breaches {
@@ -146,8 +148,8 @@ func (c *Consumer) broken(breaches []gates.Breach) {
 	}
 }
 
-// failed hears of every failed attempt before it counts. One that the pipeline does not put up with holds it, at once or after
-// its retries, and the record stays where it is.
+// failed is called for every failed attempt before it counts. A failure that the pipeline does not tolerate pauses it,
+// at once or after its retries, and the record stays where it is.
 func (c *Consumer) failed(e *retrytopics.Event) {
 	if !c.cfg.Pipeline.Tolerance.Holds(*e.Failure, e.Decision.Reason) {
 		return

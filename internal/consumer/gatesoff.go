@@ -7,15 +7,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// gatesOff is the order by which no rate gate of this instance pauses the pipeline for a while (consumer resume --for).
+// gatesOff is the order that switches the rate gates of this instance off for a while (consumer resume --for).
 type gatesOff struct {
-	order control.State // zero when there is none
+	order control.State // zero if there is none
 	until time.Time     // by this machine's clock
 	timer *time.Timer
 }
 
-// obeyGatesOff takes up what the order that stands says about the gates: that they are off for a while, or that they judge. An order
-// that stands already changes nothing, however often it is read. The orders' mutex is held.
+// obeyGatesOff applies the gates part of the current order: they are off for a while, or they judge. Reading the same
+// order again changes nothing. The orders' mutex is held.
 func (o *orders) obeyGatesOff(ctx context.Context, now control.State) {
 	before := o.off.order
 	if now.GatesOff.Equal(before.GatesOff) && (now.GatesOff.IsZero() || now.At.Equal(before.At) && now.By == before.By) {
@@ -26,7 +26,7 @@ func (o *orders) obeyGatesOff(ctx context.Context, now control.State) {
 	o.off = gatesOff{order: now, until: now.GatesOffUntil(told)}
 	o.suspend(o.off.until)
 	switch {
-	case now.GatesOff.IsZero() && !told.Before(lasted): // its end was told
+	case now.GatesOff.IsZero() && !told.Before(lasted): // its end was logged
 	case now.GatesOff.IsZero():
 		o.log.InfoContext(ctx, "the rate gates judge again before their time was over; their windows are empty", "by", now.By, "reason", now.Reason)
 	case o.off.until.IsZero():
@@ -37,7 +37,7 @@ func (o *orders) obeyGatesOff(ctx context.Context, now control.State) {
 	}
 }
 
-// tellGatesOff says once a minute that the gates are off, and when that has ended. The orders' mutex is held.
+// tellGatesOff logs once a minute that the gates are off, and when that ends. The orders' mutex is held.
 func (o *orders) tellGatesOff(ctx context.Context, now time.Time) {
 	left := o.off.until.Sub(now)
 	if left <= 0 {
@@ -55,7 +55,7 @@ func (o *orders) tellGatesOff(ctx context.Context, now time.Time) {
 	})
 }
 
-// holdByRate orders to hold the pipeline for a rate, unless the gates were switched off after the rate was read.
+// holdByRate orders a pause because of a rate, unless the gates were switched off after the rate was measured.
 func (o *orders) holdByRate(ctx context.Context, at time.Time, code control.Code, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,7 +64,7 @@ func (o *orders) holdByRate(ctx context.Context, at time.Time, code control.Code
 	}
 }
 
-// stop ends the telling.
+// stop ends the log lines.
 func (g *gatesOff) stop() {
 	if g.timer != nil {
 		g.timer.Stop()

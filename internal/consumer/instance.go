@@ -8,25 +8,26 @@ import (
 	"strconv"
 )
 
-// MostInstances is how many names a group has on one host.
+// MostInstances is the number of instance names of a group on one host.
 const MostInstances = 64
 
-// InstanceName is the name of an instance that no other process of the group has on this host. The first process has the host's name, the
-// second HOST-2, and so on. The kernel frees the name when the process ends, however it ends: a process that is killed and started again
-// has its former name, so it fences the transaction that it left open. A process that hangs keeps its name.
+// InstanceName is an instance name that no other process of the group has on this host. The first process has the host's
+// name, the second HOST-2, and so on. The kernel frees the name when the process ends, however it ends. A process that
+// is killed and started again gets its former name, so it fences the transaction that it left open. A process that hangs
+// keeps its name.
 //
-// On Linux a name is reserved by an abstract Unix socket, which needs no file and no permission and is visible to all processes of one
-// network namespace. On other systems every name is free.
+// On Linux an abstract Unix socket reserves the name; it needs no file and no permission, and all processes of one
+// network namespace see it. On other systems every name is free.
 type InstanceName struct {
 	Name  string
-	Taken int // names before this one that other processes have
+	Taken int // earlier names that other processes have
 	held  io.Closer
 }
 
 // Release frees the name.
 func (s *InstanceName) Release() error { return s.held.Close() }
 
-// NoFreeNameError reports that every name of a group is taken on this host.
+// NoFreeNameError means that every name of a group is taken on this host.
 type NoFreeNameError struct{ Group, Host string }
 
 // Error names the flag that helps.
@@ -57,7 +58,7 @@ func nthName(host string, n int) string {
 	return host + "-" + strconv.Itoa(n+1)
 }
 
-// socketAddress returns a hash: the address of a socket has at most 107 bytes, and the names may be longer.
+// socketAddress returns a hash, because a socket's address has at most 107 bytes and the names may be longer.
 func socketAddress(group, name string) string {
 	sum := sha256.Sum256([]byte(strconv.Quote(group) + strconv.Quote(name)))
 	return "switchback/instance/" + hex.EncodeToString(sum[:16])

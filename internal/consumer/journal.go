@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// journal gives the records that are committed together with a decision: its audit event, and the closing state of a
+// journal makes the records that are committed together with a decision: its audit event, and the final state of a
 // replayed dead letter.
 type journal struct {
 	cfg   *config.Config
@@ -49,7 +49,7 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 	return append(records, state.Record(j.cfg.Topics.DLQStatus, e.Record.Position.Partition), r), nil
 }
 
-// parts gives the records about the parts of a record that are dead letters of their own.
+// parts returns the records about the parts of a record that are dead letters of their own.
 func (j *journal) parts(e *retrytopics.Event) (records []*kgo.Record, err error) {
 	for _, dead := range e.Dead {
 		told := []audit.Event{j.event(dead, audit.DeadLettered)}
@@ -72,14 +72,14 @@ func (j *journal) parts(e *retrytopics.Event) (records []*kgo.Record, err error)
 	return records, nil
 }
 
-// changed is the audit event of a dead letter's new state.
+// changed returns the audit event of a dead letter's new state.
 func (j *journal) changed(e *retrytopics.Event, state deadletters.State) audit.Event {
 	a := j.event(e, audit.StateChanged)
 	a.Reason, a.Destination = string(state.Status), j.cfg.Topics.DLQStatus
 	return a
 }
 
-// denial is the state of a new dead letter that a rule of governance forbids.
+// denial returns the state of a new dead letter that a governance rule forbids.
 func (j *journal) denial(e *retrytopics.Event) (deadletters.State, error) {
 	prev := deadletters.State{
 		ID: e.DeadLetterID, Source: e.Record.Source, KeyHash: idempotency.HashKey(e.Record.Key), ContentHash: e.Identity.ContentHash,
@@ -89,7 +89,7 @@ func (j *journal) denial(e *retrytopics.Event) (deadletters.State, error) {
 	})
 }
 
-// loss gives the audit event of a gap.
+// loss returns the audit event of a gap.
 func (j *journal) loss(l retrytopics.Loss) ([]*kgo.Record, error) {
 	last := l.To - 1
 	r, err := audit.Event{
@@ -103,8 +103,8 @@ func (j *journal) loss(l retrytopics.Loss) ([]*kgo.Record, error) {
 	return []*kgo.Record{r}, nil
 }
 
-// letter gives the new state of the event's dead letter, if it has one: a replay that is finished closes it, and one that a
-// rule of governance forbids is escalated at once.
+// letter returns the new state of the event's dead letter, if it has one. A finished replay closes it; one that a
+// governance rule forbids is escalated at once.
 func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes bool, err error) {
 	change := deadletters.Change{To: closing(e.Decision.Outcome), Reason: reason(e), By: "consumer " + j.cfg.Engine.Instance, At: e.At}
 	if most := j.cfg.DeadLetters.MaxReplays; change.To == deadletters.Pending && e.Record.Control.ReplayCount >= most {
@@ -128,17 +128,17 @@ func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes
 	return state, true, nil
 }
 
-// denied says whether a rule of governance made a dead letter of the record.
+// denied reports whether a governance rule made the record a dead letter.
 func denied(e *retrytopics.Event) bool {
 	return e.Decision.Outcome == policy.OutcomeDeadLettered && e.Failure != nil && e.Failure.Code == classify.CodeGovernanceDenied
 }
 
-// firstDelivery says whether nothing but the usual happened.
+// firstDelivery reports whether the record was delivered at the first attempt.
 func firstDelivery(e *retrytopics.Event) bool {
 	return e.Decision.Outcome == policy.OutcomeDelivered && e.Record.Attempt == 1 && e.DeadLetterID == "" && len(e.Dead) == 0
 }
 
-// closing gives the status in which a finished replay leaves its letter.
+// closing returns the status of a dead letter after a finished replay.
 func closing(o policy.Outcome) deadletters.Status {
 	switch o {
 	case policy.OutcomeDelivered:
@@ -177,8 +177,8 @@ func (j *journal) event(e *retrytopics.Event, d audit.Decision) audit.Event {
 	return a
 }
 
-// logDecision writes one line for a decision (S0-7, S1-7). A first delivery is told at debug level only: at the usual
-// rates nobody could read the rest.
+// logDecision logs a decision (S0-7, S1-7). A first delivery is logged at debug level only, because at usual rates
+// nobody could read the rest.
 func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, more ...slog.Attr) {
 	level := slog.LevelInfo
 	switch {
@@ -214,7 +214,7 @@ func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, mo
 	log.LogAttrs(ctx, level, "decision", append(attrs, more...)...)
 }
 
-// batchOf is what the producer calls the batch of a record, "" when it says nothing.
+// batchOf returns the producer's name of a record's batch, or "".
 func batchOf(headers []kgo.RecordHeader) string {
 	for _, h := range headers {
 		if h.Key == batchHeader {

@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// openKeys takes up the keys by which replays are believed: those of the environment, else those of the control topic. Where that
-// has none, one is made before the first record is taken, so that no replay comes before its key.
+// openKeys loads the keys that prove replays: those of the environment, otherwise those of the control topic. If that
+// has none, openKeys creates one before the first record is consumed, so that no replay comes before its key.
 func (c *Consumer) openKeys(ctx context.Context, view control.View) error {
 	switch {
 	case len(c.given) > 0:
@@ -25,8 +25,8 @@ func (c *Consumer) openKeys(ctx context.Context, view control.View) error {
 	return nil
 }
 
-// ordered takes up what the control topic says now. A key that was deleted there counts until a restart, unless there is another one:
-// right after the start the view may not hold the new key yet.
+// ordered applies the current content of the control topic. A key that was deleted there stays valid until a restart,
+// unless there is another one: right after the start the view may not have the new key yet.
 func (c *Consumer) ordered(ctx context.Context, view control.View) {
 	if len(c.given) == 0 && len(view.Keys) > 0 {
 		c.keys.Set(view.Keys)

@@ -11,19 +11,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// machine defers records while the machine lacks what every attempt needs: file descriptors, memory, network buffers. That is
-// no record's fault, so it uses no attempt. One record probes at a time, with growing pauses; the others follow once it got
-// through. Safe for concurrent use.
+// machine defers records while the machine lacks what every attempt needs: file descriptors, memory, network buffers.
+// That is no record's failure, so it uses no attempt. One record probes at a time, with growing pauses; the others
+// follow once it got through. Safe for concurrent use.
 type machine struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
-	probes int // failed in a row
+	probes int // consecutive failed ones
 	until  time.Time
 	told   time.Time
 }
 
-// lacks names what the machine lacks, for the log and as the name of what records wait for; "" when it lacks nothing.
+// lacks names the missing resource, for the log and as the dependency that records wait for; "" if nothing is missing.
 func lacks(err error) string {
 	for _, c := range []struct {
 		errno syscall.Errno
@@ -45,7 +45,7 @@ const (
 	longestProbe = 30 * time.Second
 )
 
-// guard makes UnavailableErrors of a handler's errors that say that the machine lacks something.
+// guard turns a handler's errors about missing resources into UnavailableErrors.
 func (m *machine) guard(handle retrytopics.Handler) retrytopics.Handler {
 	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		result, err := handle(ctx, r)
@@ -60,8 +60,8 @@ func (m *machine) guard(handle retrytopics.Handler) retrytopics.Handler {
 	}
 }
 
-// failed notes that something is lacking and gives when one record may probe. What fails before that began earlier, and is no
-// further probe.
+// failed records a missing resource, and returns when one record may probe. A failure before that time belongs to an
+// earlier attempt and is not another probe.
 func (m *machine) failed(ctx context.Context, what string, err error) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,7 @@ func (m *machine) failed(ctx context.Context, what string, err error) time.Time 
 	return m.until
 }
 
-// passed notes a handler that had all it needs.
+// passed records a handler that had every resource it needs.
 func (m *machine) passed(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// orders ties this instance to what is ordered for the whole pipeline: it holds and resumes the engine as the control topic
-// says, and writes what the gates of this instance order. An order of its own takes effect here at once, and everywhere
-// once it is written.
+// orders connects this instance to the orders for the whole pipeline. It pauses and resumes the engine as the control
+// topic says, and writes the orders of this instance's gates. An own order takes effect here at once, and everywhere
+// else once it is written.
 type orders struct {
 	log    *slog.Logger
 	by     string
@@ -24,23 +24,23 @@ type orders struct {
 		Resume()
 	}
 	write     writer
-	named     func(error) error        // says who lacks a permission
-	delivered func(batch string) int64 // how much of a batch this instance has delivered
-	onResume  func()                   // what the gates counted before it counts no longer
+	named     func(error) error        // names the principal that lacks a permission
+	delivered func(batch string) int64 // how many records of a batch this instance has delivered
+	onResume  func()                   // discards what the gates counted before
 	suspend   func(until time.Time)    // the same, and no rate pauses the pipeline until then
-	onBatch   func(batch string)       // the same, when the quarantine of one batch begins elsewhere, and when one ends
-	onWritten func()                   // told once the pipeline is held and the topic says so
+	onBatch   func(batch string)       // the same for one batch, when its quarantine begins elsewhere, and when it ends
+	onWritten func()                   // called once the pipeline is paused and the topic says so
 
 	mu      sync.Mutex
-	unread  error // why the control topic cannot be read; nothing goes on meanwhile
+	unread  error // why the control topic cannot be read; the pipeline stops meanwhile
 	told    time.Time
 	state   standing
 	off     gatesOff
-	reports map[string]control.State // batches of which this instance has still to report what it had delivered
+	reports map[string]control.State // batches for which this instance still has to report what it had delivered
 	wake    chan struct{}
 }
 
-// writer is control.Writer, or a broken one in tests.
+// writer is control.Writer, or a failing one in tests.
 type writer interface {
 	HoldSince(ctx context.Context, s control.State, known int64) (int64, error)
 	QuarantineSince(ctx context.Context, id string, s control.State, known int64) (int64, error)
@@ -69,10 +69,11 @@ func (o *orders) take(ctx context.Context, v control.View) {
 	}
 }
 
-// tellEvery is between two lines of the log about a trouble that lasts.
+// tellEvery is the time between two log lines about a lasting failure.
 const tellEvery = time.Minute
 
-// cannotRead pauses this instance until the control topic can be read again: somebody may have paused the pipeline.
+// cannotRead pauses this instance until the control topic can be read again, because somebody may have paused the
+// pipeline.
 func (o *orders) cannotRead(ctx context.Context, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,7 +87,7 @@ func (o *orders) cannotRead(ctx context.Context, err error) {
 	}
 }
 
-// ready says why this instance does not take part, "" when it does.
+// ready returns why this instance does not take part, or "".
 func (o *orders) ready() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,7 +97,7 @@ func (o *orders) ready() string {
 	return ""
 }
 
-// hear takes in what the topic says, and drops the own order that it has overtaken. The mutex is held.
+// hear applies the topic's orders, and drops an own order that they have overtaken. The mutex is held.
 func (o *orders) hear(ctx context.Context, v control.View, drop func()) {
 	_, before := o.state.held()
 	known := o.state.allQuarantined()
@@ -118,7 +119,7 @@ func (o *orders) hear(ctx context.Context, v control.View, drop func()) {
 	o.obeyGatesOff(ctx, now)
 }
 
-// compare acts on the batches that are quarantined now and were not before, and the other way round. The mutex is held.
+// compare acts on the batches whose quarantine began or ended. The mutex is held.
 func (o *orders) compare(ctx context.Context, before, now map[string]control.State) {
 	for id, state := range now {
 		if _, known := before[id]; known {
@@ -137,21 +138,21 @@ func (o *orders) compare(ctx context.Context, before, now map[string]control.Sta
 	}
 }
 
-// settled tells that the pipeline is paused, unless an own order is still to be written. The mutex is held.
+// settled calls onWritten if the pipeline is paused and no own order is still to be written. The mutex is held.
 func (o *orders) settled() {
 	if _, held := o.state.held(); held && o.state.own == nil {
 		o.onWritten()
 	}
 }
 
-// hold orders to hold the pipeline. It may be called from the engine's workers.
+// hold orders a pause of the pipeline. The engine's workers may call it.
 func (o *orders) hold(ctx context.Context, at time.Time, code control.Code, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.pause(ctx, at, code, reason)
 }
 
-// pause is hold. The mutex is held.
+// pause is hold with the mutex held.
 func (o *orders) pause(ctx context.Context, at time.Time, code control.Code, reason string) {
 	state := control.State{Phase: control.Held, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
 	if !o.state.hold(state) {
@@ -162,7 +163,7 @@ func (o *orders) pause(ctx context.Context, at time.Time, code control.Code, rea
 	o.stir()
 }
 
-// quarantine orders to quarantine a batch of the producer.
+// quarantine orders the quarantine of one of the producer's batches.
 func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code control.Code, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -175,7 +176,7 @@ func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code c
 	o.stir()
 }
 
-// quarantined gives the reason for which a batch is quarantined.
+// quarantined returns the reason of a batch's quarantine.
 func (o *orders) quarantined(id string) (reason string, yes bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -183,7 +184,7 @@ func (o *orders) quarantined(id string) (reason string, yes bool) {
 	return state.Reason, yes
 }
 
-// quarantinedBy gives the batches that a run has quarantined, and that are.
+// quarantinedBy returns the batches that a run has quarantined and that still are.
 func (o *orders) quarantinedBy(runID string) map[string]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -196,8 +197,9 @@ func (o *orders) quarantinedBy(runID string) map[string]bool {
 	return all
 }
 
-// deliveredOf hears that a record of a batch was delivered. What was under way when the batch was quarantined is committed
-// after that, and a report that counts it follows the one that does not. An order that is still to be written brings its own.
+// deliveredOf is called when a record of a batch was delivered. Records in flight when the batch was quarantined are
+// committed after that; a report that counts them follows the first one. An order that is still to be written includes
+// its own report.
 func (o *orders) deliveredOf(batch string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -207,7 +209,7 @@ func (o *orders) deliveredOf(batch string) {
 	}
 }
 
-// held gives the order that holds the pipeline, if one does.
+// held returns the order that pauses the pipeline, if there is one.
 func (o *orders) held() (control.State, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -221,8 +223,8 @@ func (o *orders) stir() {
 	}
 }
 
-// run writes own orders until the context ends, and tries once more then: an order that is not in the topic is forgotten
-// with this process.
+// run writes own orders until the context ends, and then tries once more: an order that is not in the topic is lost with
+// this process.
 func (o *orders) run(ctx context.Context) {
 	wait, told := writeAgain, time.Time{}
 	for ctx.Err() == nil {
@@ -254,7 +256,7 @@ func (o *orders) run(ctx context.Context) {
 	}
 }
 
-// flush writes what is not written.
+// flush writes all orders that are not written.
 func (o *orders) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -287,7 +289,7 @@ func (o *orders) writeBatch(ctx context.Context, id string, order ownOrder) erro
 	} else {
 		o.state.wroteBatch(id, offset)
 	}
-	if now, yes := o.state.quarantined(id); yes { // else somebody has let it through meanwhile
+	if now, yes := o.state.quarantined(id); yes { // otherwise somebody has released it meanwhile
 		o.reports[id] = now
 	}
 	return nil
@@ -325,8 +327,8 @@ func (o *orders) resume(ctx context.Context, now control.State) {
 	o.log.InfoContext(ctx, "pipeline resumed", "reason", now.Reason, "by", now.By)
 }
 
-// report tells the audit trail what this instance has delivered of batches that are quarantined now. A report that cannot be
-// written stays due.
+// report writes to the audit trail what this instance has delivered of batches that are now quarantined. A report that
+// cannot be written stays due.
 func (o *orders) report(ctx context.Context) error {
 	for id, state, due := o.nextReport(); due; id, state, due = o.nextReport() {
 		n := o.delivered(id)
@@ -342,7 +344,7 @@ func (o *orders) report(ctx context.Context) error {
 	return nil
 }
 
-// nextReport takes a report that is due. What is delivered from now on makes it due again.
+// nextReport returns a due report. Later deliveries make it due again.
 func (o *orders) nextReport() (id string, state control.State, due bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// pendingInterval is how often the dead letters that wait are counted.
+// pendingInterval is the time between two counts of the pending dead letters.
 const pendingInterval = 15 * time.Second
 
 // waitingLetters holds the last count of the dead letters that wait for a person.
@@ -27,8 +27,8 @@ func (w *waitingLetters) count() (c deadletters.Count, known bool) {
 	return *last, true
 }
 
-// countPending counts the dead letters that wait until the context ends. The pipeline does not depend on it: an error is logged when it
-// is not that of the count before.
+// countPending counts the pending dead letters until the context ends. The pipeline does not depend on it: an error is
+// logged if it differs from the previous count's.
 func (c *Consumer) countPending(ctx context.Context) {
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, c.kafka...), kgo.BrokerMaxReadBytes(kafka.MaxAnswer))...)
 	if err != nil {

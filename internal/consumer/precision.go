@@ -12,9 +12,9 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// read holds the coordinates of a feature against the floor of their precision (S0-9). A feature below it fails while the last
-// ones are below it too: by default that holds the pipeline, and the record stays where it is. A replayed dead letter is
-// neither counted nor refused: a person has looked at it. A retry is judged, and was counted before.
+// read compares the coordinates of a feature with the precision floor (S0-9). A feature below it fails if the latest
+// features are below it too. By default that pauses the pipeline, and the record stays where it is. A replayed dead
+// letter is neither counted nor refused, because a person has looked at it. A retry is judged, and was counted before.
 func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Feature) error {
 	if r.Control.DeadLetterID != "" {
 		return nil
@@ -38,7 +38,7 @@ func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Featu
 		c.orders.quarantine(context.Background(), now, batch, control.Code(classify.CodePrecisionDegraded), breach.String())
 		return quarantinedError(batch, breach.String())
 	case c.gates.Suspended(now) && c.cfg.Pipeline.Tolerance.HoldsOn(classify.CodePrecisionDegraded):
-		return nil // it would pause the pipeline; where it makes dead letters, it goes on to make them
+		return nil // it would pause the pipeline; in the mode that makes dead letters, it goes on making them
 	}
 	return breach.Failure(source.IDString())
 }

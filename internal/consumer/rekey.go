@@ -10,8 +10,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/sink"
 )
 
-// Rekey changes the table of a pipeline to the sink.key of its file: a path reads the record keys in the guard, the feature ids come from
-// the output topic. Without execute nothing stays changed.
+// Rekey changes the table of a pipeline to the sink.key of its file. If that is a path, the guard table gets the record
+// keys; the feature IDs come from the output topic. Without execute nothing changes.
 func Rekey(ctx context.Context, cfg *config.Config, client *kgo.Client, execute bool) (sink.Rekeyed, error) {
 	fill := sink.ByOutput(client, cfg.Output.Topic)
 	if _, byPath := cfg.Sink.Key.Path(); byPath {

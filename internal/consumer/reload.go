@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Reload takes up what of another configuration can change while the consumer runs: rates, breakers and the level of the log.
-// It logs each key that it takes up, and each that needs a restart. It may be called from one goroutine at a time.
+// Reload applies the keys of another configuration that can change while the consumer runs: rates, breakers and the log
+// level. It logs each key that it applies, and each that needs a restart. It may be called from one goroutine at a time.
 func (c *Consumer) Reload(ctx context.Context, next *config.Config) error {
 	taken, restart, err := config.Changes(c.latest, next)
 	if err != nil {

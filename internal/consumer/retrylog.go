@@ -10,14 +10,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// retryAttrs gives what S3-7 wants told of every retry, as one group: of an attempt that will be made again, and of one
-// that was. A first attempt that is final is no retry.
+// retryAttrs returns the log attributes of a retry (S3-7) as one group: for an attempt that will be repeated, and for a
+// repeated one. A first attempt that is final is no retry.
 func retryAttrs(e *retrytopics.Event, rules governance.Status, used energy) []slog.Attr {
 	again := e.Decision.Outcome == policy.OutcomeRetried
 	if !again && e.Record.Attempt < 2 || e.Decision.Outcome == policy.OutcomeParked {
 		return nil
 	}
-	// What is told of a success is what it succeeded after.
+	// A success logs what failed before it.
 	stage, class, delay := e.Record.Control.ErrorStage, e.Record.Control.ErrorClass, waited(e.Record.Control)
 	if f := e.Failure; f != nil {
 		stage, class = string(f.Stage), string(f.Class)
@@ -35,7 +35,7 @@ func retryAttrs(e *retrytopics.Event, rules governance.Status, used energy) []sl
 	return []slog.Attr{slog.Group("retry", fields...)}
 }
 
-// waited is how long the record was to wait before this attempt.
+// waited returns how long the record had to wait before this attempt.
 func waited(c *header.Control) time.Duration {
 	if c.FailedAt.IsZero() || !c.Due.After(c.FailedAt) {
 		return 0

@@ -16,17 +16,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// HeldError says that a bounded run ended before its end, because the pipeline is held.
+// HeldError means that a bounded run ended early, because the pipeline is paused.
 type HeldError struct{ State control.State }
 
-// Error says since when, by whom, why, and what to do.
+// Error says since when, by whom and why the pipeline is paused, and what to do.
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("the pipeline is %s; what is finished is committed, nothing is lost; once the cause is fixed: consumer resume --reason …", e.State)
 }
 
-// Run consumes until the context ends, finishes what is in flight, commits it and leaves the group. While the pipeline is
-// held it stays in the group and waits. It returns an error when the brokers cannot be reached at the start, when the topics
-// do not fit, or when only a person can help.
+// Run consumes until the context ends, finishes what is in flight, commits it and leaves the group. While the pipeline
+// is paused, it stays in the group and waits. It returns an error if the brokers cannot be reached at the start, if the
+// topics do not fit, or if only a person can help.
 func (c *Consumer) Run(ctx context.Context) error { return c.run(ctx, c.engine.Run, false) }
 
 func (c *Consumer) newOrders() *orders {
@@ -62,13 +62,13 @@ func (c *Consumer) run(ctx context.Context, engine func(context.Context) error, 
 	err = c.underOrders(ctx, engine, bounded)
 	c.sum(ctx, client, err)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		err = nil // told to stop; the summary says "interrupted"
+		err = nil // stopped on purpose; the summary says "interrupted"
 	}
 	return err
 }
 
-// underOrders runs the engine while the control topic is followed. The topic is read to its end before the first record is
-// taken: an instance that starts into a held pipeline holds.
+// underOrders runs the engine while it follows the control topic. It reads the topic to its end before the first record
+// is consumed, so an instance that starts while the pipeline is paused is paused.
 func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context) error, bounded bool) error {
 	reader, err := control.Open(ctx, c.kafka, c.cfg.Topics.Control)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	stop()
 	wg.Wait()
 	if _, held := c.orders.held(); held && bounded {
-		end(errHeld) // no news, unless the order could not be written
+		end(errHeld) // nothing new, unless the order could not be written
 	}
 	return c.denied(c.ending(ctx, running, err))
 }
@@ -114,12 +114,12 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 // errHeld ends a bounded run.
 var errHeld = errors.New("paused")
 
-// denied names who lacks a permission, where an error is that, and what prints those that are needed.
+// denied adds the refused principal to an error about a missing permission, and the command that prints the needed ones.
 func (c *Consumer) denied(err error) error {
 	return kafka.NamedDenial(kafka.Principal(c.cfg.Kafka), "consumer topics acls", err)
 }
 
-// ending gives the error of a run: what the engine says, unless it was stopped for another reason.
+// ending returns the error of a run: the engine's, unless it was stopped for another reason.
 func (c *Consumer) ending(ctx, running context.Context, err error) error {
 	if errors.Is(err, retrytopics.ErrFenced) {
 		return fmt.Errorf("%w; start each instance of group %s with a name of its own: --instance NAME", err, c.cfg.Source.Group)

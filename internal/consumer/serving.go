@@ -32,7 +32,7 @@ func (c *Consumer) listen(ctx context.Context) (*telemetry.Server, error) {
 	return telemetry.Listen(net.JoinHostPort(host, "0"), c.registry, health)
 }
 
-// serve starts the metrics server, if there is to be one.
+// serve starts the metrics server, if it is configured.
 func (c *Consumer) serve(ctx context.Context) (stop func(), err error) {
 	if c.cfg.Metrics.Listen == "" {
 		return func() {}, nil
@@ -42,7 +42,7 @@ func (c *Consumer) serve(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	c.log.InfoContext(ctx, "metrics served", "address", server.Address())
-	// The server outlives ctx: the last figures are there while the consumer finishes.
+	// The server outlives ctx, so that the last figures are available while the consumer finishes.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { server.Run(serving, c.log) })

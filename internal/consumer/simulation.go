@@ -6,7 +6,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Simulation gives what a simulation needs to know of a pipeline: the rules that its consumer runs with.
+// Simulation returns the rules of a pipeline's consumer for a simulation.
 func Simulation(cfg *config.Config) simulate.System {
 	policy := cfg.Pipeline.RetryPolicy
 	engine := retries(cfg)

@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// openSink ties the table outside Kafka, when there is one, to the pipeline.
+// openSink connects the table outside Kafka, if there is one, to the pipeline.
 func (c *Consumer) openSink() error {
 	hooks := pipeline.Hooks{Read: c.read, Mapped: c.mapped}
 	if table := c.cfg.Sink.PostGIS; table != nil {
@@ -31,7 +31,7 @@ func (c *Consumer) closeSink() {
 	}
 }
 
-// write writes what a record becomes into the table, under the version by which the engine judges it.
+// write writes a record's row to the table, under the version by which the engine judges it.
 func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	version, ok := m.Record.Version(m.Version, m.Delete)
 	if !ok {
@@ -55,7 +55,7 @@ func (c *Consumer) finder() sink.Finder {
 	return sink.Finder{Rule: c.cfg.Sink.Key, Path: c.work.KeyPath}
 }
 
-// repeated says whether the row of a duplicate has to be written all the same.
+// repeated reports whether the row of a duplicate must be written nevertheless.
 func (c *Consumer) repeated(ctx context.Context, r *retrytopics.Record, number *int64, contentHash string) (stale bool, err error) {
 	version, ok := r.Version(number, false)
 	if !ok || r.Key == nil {
@@ -68,8 +68,8 @@ func (c *Consumer) repeated(ctx context.Context, r *retrytopics.Record, number *
 	return c.sink.Repeated(ctx, &sink.Repeat{Key: key, Version: version, ContentHash: contentHash, Source: r.Source.String()})
 }
 
-// table refuses to start where rows could not be written, and says what of the table may become a problem. A database that does
-// not answer, or refuses the login, is no reason not to start.
+// table refuses to start if rows could not be written, and warns about likely problems of the table. A database that
+// does not answer, or refuses the login, does not prevent the start.
 func (c *Consumer) table(ctx context.Context) error {
 	if c.sink == nil {
 		return nil

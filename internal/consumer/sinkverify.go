@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// VerifySink compares the table of a pipeline with its output topic. It sets the options that say how records are read.
+// VerifySink compares the table of a pipeline with its output topic. It sets the options for reading records.
 func VerifySink(ctx context.Context, cfg *config.Config, client *kgo.Client, o sink.VerifyOptions) (report *sink.VerifyReport, err error) {
 	if cfg.Output.Format == config.OutputAvro {
 		return nil, errors.New("the output is Avro, which does not keep how a number was written: it cannot be compared with the table")

@@ -6,12 +6,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// standing is what this instance knows of the orders for the whole pipeline: those in the control topic, and its own that
-// are not written yet. Its methods do nothing but remember.
+// standing holds the orders for the whole pipeline that this instance knows: those in the control topic, and its own
+// that are not written yet. It only stores them.
 type standing struct {
-	next    int64 // offset after the last order that was taken in
+	next    int64 // offset after the last applied order
 	fleet   control.State
-	batches map[string]control.State // quarantined, by id
+	batches map[string]control.State // quarantined, by ID
 	own     *ownOrder                // ordered here, not written yet
 	ownB    map[string]ownOrder      // the same for batches
 }
@@ -19,7 +19,7 @@ type standing struct {
 // ownOrder is an order of this instance.
 type ownOrder struct {
 	control.State
-	known int64 // next when it was given
+	known int64 // value of next when the order was given
 }
 
 func newStanding() standing {
@@ -28,7 +28,7 @@ func newStanding() standing {
 	}
 }
 
-// take takes in what the control topic says. An older view than that of the last own order says nothing new.
+// take applies the content of the control topic. A view older than the last own order is ignored.
 func (s *standing) take(v control.View) {
 	if v.Next < s.next && !v.Again {
 		return
@@ -36,7 +36,7 @@ func (s *standing) take(v control.View) {
 	s.next, s.fleet, s.batches = v.Next, v.Pipeline, maps.Clone(v.Batches)
 }
 
-// hold orders to hold the pipeline, unless it is held. It says whether that is new.
+// hold stores an order to pause the pipeline, unless it is paused, and reports whether it is new.
 func (s *standing) hold(state control.State) bool {
 	if _, held := s.held(); held {
 		return false
@@ -45,7 +45,8 @@ func (s *standing) hold(state control.State) bool {
 	return true
 }
 
-// held gives the order that holds the pipeline. One's own comes first: it was given in the knowledge of the other.
+// held returns the order that pauses the pipeline. An own order comes first, because it was given with knowledge of the
+// other one.
 func (s *standing) held() (control.State, bool) {
 	if s.own != nil {
 		return s.own.State, true
@@ -53,15 +54,15 @@ func (s *standing) held() (control.State, bool) {
 	return s.fleet, s.fleet.IsHeld()
 }
 
-// wrote notes that one's own order is in the topic.
+// wrote records that the own order is in the topic.
 func (s *standing) wrote(state control.State, offset int64) {
 	s.own = nil
-	if offset >= s.next { // else somebody ordered something after it, which is known already
+	if offset >= s.next { // otherwise a later order is known already
 		s.next, s.fleet = offset+1, state
 	}
 }
 
-// quarantine orders to quarantine a batch, unless it is. It says whether that is new.
+// quarantine stores an order to quarantine a batch, unless it is quarantined, and reports whether it is new.
 func (s *standing) quarantine(id string, state control.State) bool {
 	if _, known := s.quarantined(id); known {
 		return false
@@ -70,7 +71,7 @@ func (s *standing) quarantine(id string, state control.State) bool {
 	return true
 }
 
-// quarantined gives the order that quarantines a batch, if one does.
+// quarantined returns the order that quarantines a batch, if there is one.
 func (s *standing) quarantined(id string) (control.State, bool) {
 	if own, ok := s.ownB[id]; ok {
 		return own.State, true
@@ -79,7 +80,7 @@ func (s *standing) quarantined(id string) (control.State, bool) {
 	return state, ok
 }
 
-// wroteBatch notes that one's own order for a batch is in the topic.
+// wroteBatch records that the own order for a batch is in the topic.
 func (s *standing) wroteBatch(id string, offset int64) {
 	order := s.ownB[id]
 	delete(s.ownB, id)
@@ -89,7 +90,7 @@ func (s *standing) wroteBatch(id string, offset int64) {
 	}
 }
 
-// allQuarantined gives the orders that quarantine batches, by batch.
+// allQuarantined returns the orders that quarantine batches, by batch.
 func (s *standing) allQuarantined() map[string]control.State {
 	all := maps.Clone(s.batches)
 	for id, own := range s.ownB {

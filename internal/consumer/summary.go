@@ -25,7 +25,7 @@ type Status string
 // The statuses.
 const (
 	StatusCompleted   Status = "completed"   // the bounded run is done
-	StatusInterrupted Status = "interrupted" // told to stop; finished work is committed
+	StatusInterrupted Status = "interrupted" // stopped on purpose; finished work is committed
 	StatusHeld        Status = "paused"      // the pipeline is paused; finished work is committed
 	StatusFailed      Status = "failed"
 )
@@ -35,8 +35,8 @@ func Statuses() []Status {
 	return []Status{StatusCompleted, StatusInterrupted, StatusHeld, StatusFailed}
 }
 
-// Summary is what a run did (architecture, section 9). consumed = delivered + dead_lettered + duplicates + superseded +
-// filtered + what still waits, for a run that began with nothing waiting.
+// Summary is the result of a run. consumed = delivered + dead_lettered + duplicates + superseded + filtered + waiting,
+// for a run that began with nothing waiting.
 type Summary struct {
 	RunID           string           `json:"run_id"`
 	Pipeline        string           `json:"pipeline"`
@@ -53,14 +53,14 @@ type Summary struct {
 	Checkpoint      map[string]int64 `json:"checkpoint"` // partition of the source → committed offset
 	DurationSeconds float64          `json:"duration_seconds"`
 	Reason          string           `json:"reason,omitempty"`              // why the run did not complete
-	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"`        // the run's limit, when it had one
-	SLASeconds      float64          `json:"sla_seconds,omitempty"`         // the run's service level, when it had one
+	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"`        // the run's limit, if it had one
+	SLASeconds      float64          `json:"sla_seconds,omitempty"`         // the run's service level, if it had one
 	SLAMissed       bool             `json:"sla_missed,omitempty"`          // it took longer
 	DeadParts       int64            `json:"parts_dead_lettered,omitempty"` // features of collections that are dead letters of their own; their records are delivered
-	Lost            int64            `json:"lost_to_retention,omitempty"`   // records that were deleted before they were consumed, at most
+	Lost            int64            `json:"lost_to_retention,omitempty"`   // upper bound of the records that were deleted before they were consumed
 
-	QuarantinedBatches []string `json:"quarantined_batches,omitempty"` // that this run quarantined, or of which records became dead letters in it for it, by name
-	LimitsExceeded     []string `json:"limits_exceeded,omitempty"`     // why a run that is done ends with exit code 4
+	QuarantinedBatches []string `json:"quarantined_batches,omitempty"` // batches that this run quarantined, or whose records it made dead letters for that, by name
+	LimitsExceeded     []string `json:"limits_exceeded,omitempty"`     // why a finished run ends with exit code 4
 }
 
 // finished counts the records that do not wait.
@@ -68,8 +68,8 @@ func (s *Summary) finished() int64 {
 	return s.Delivered + s.DeadLettered + s.Duplicates + s.Superseded + s.Filtered
 }
 
-// records counts the records that the run was about: those that it took from the source, and those that waited when it began,
-// as far as it finished more than it took.
+// records counts the records of the run: those that it consumed, and those that waited when it began, if it finished
+// more than it consumed.
 func (s *Summary) records() int64 { return max(s.Consumed, s.finished()) }
 
 func (s *Summary) dlqRate() float64 {
@@ -83,13 +83,13 @@ type Progress struct {
 	DeadByCode                                                                   map[string]int64
 }
 
-// TierProgress is what one tier holds and how punctual it is.
+// TierProgress is what one tier holds, and its lateness.
 type TierProgress struct {
 	Topic                    string
 	Delay                    time.Duration
 	Waiting                  int64
-	NextDue                  time.Time // zero when nothing waits in memory
-	Retried                  int64     // records that were put into this tier
+	NextDue                  time.Time // zero if nothing waits in memory
+	Retried                  int64     // records put into this tier
 	LatenessP50, LatenessP99 time.Duration
 }
 
@@ -99,13 +99,13 @@ type tally struct {
 	mu     sync.Mutex
 	counts Summary
 	byCode map[string]int64
-	apart  map[string]bool            // batches of which records died since they are quarantined
+	apart  map[string]bool            // batches of which records died since they were quarantined
 	into   map[string]int64           // tier topic → records put into it
 	late   map[string][]time.Duration // tier topic → sample of lateness
 	seen   map[string]int             // tier topic → attempts that came from it
 }
 
-// maxSample bounds the memory of a lateness sample; beyond it, a random one is replaced.
+// maxSample bounds the memory of a lateness sample; beyond it, a random entry is replaced.
 const maxSample = 1 << 14
 
 func newTally(cfg *config.Config) *tally {
@@ -150,7 +150,7 @@ func (t *tally) add(e *retrytopics.Event) {
 	}
 }
 
-// sum gives the counts so far.
+// sum returns the counts so far.
 func (t *tally) sum() Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,7 +166,7 @@ func (t *tally) sample(tier string, late time.Duration) {
 	}
 }
 
-// Progress gives a snapshot.
+// Progress returns a snapshot.
 func (c *Consumer) Progress() Progress {
 	stats := c.engine.Stats()
 	c.tally.mu.Lock()
@@ -194,14 +194,14 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[int(float64(len(sorted)-1)*q)]
 }
 
-// Summary gives what the run did. It is whole once Run has returned.
+// Summary returns what the run did. It is complete once Run has returned.
 func (c *Consumer) Summary() Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.summary
 }
 
-// sum fixes the summary at the end of a run.
+// sum sets the summary at the end of a run.
 func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	s := c.tally.sum()
 	if c.lines != nil {
@@ -241,7 +241,8 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	c.summary = s
 }
 
-// quarantinedBatches are the batches that this run quarantined, and those of which it put records into the DLQ for it.
+// quarantinedBatches returns the batches that this run quarantined, and those whose records it put into the DLQ for
+// that.
 func (c *Consumer) quarantinedBatches() []string {
 	all := c.orders.quarantinedBy(c.runID)
 	c.tally.mu.Lock()

@@ -10,12 +10,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Timeline is what a record goes through that fails transiently, each time for the same reason.
+// Timeline is the sequence of waits of a record that fails transiently, each time for the same reason.
 type Timeline struct {
-	Categories []classify.Category // the categories of failures that share it
+	Categories []classify.Category // the failure categories that share it
 	Policy     policy.Policy
 	Waits      []Wait
-	Holds      bool // the last failure holds the pipeline, in place of a dead letter
+	Holds      bool // the last failure pauses the pipeline instead of making a dead letter
 }
 
 // Name lists the categories.
@@ -29,13 +29,13 @@ func (t Timeline) Name() string {
 
 // Wait is the wait before one attempt.
 type Wait struct {
-	Attempt     int           // the attempt that comes after it, from 2
+	Attempt     int           // the attempt that follows it, from 2
 	Least, Most time.Duration // jitter included
-	Tiers       []string      // the topic, or the first and the last of those that the delay may choose
+	Tiers       []string      // the topic, or the first and last of those that the delay may choose
 }
 
-// Timelines gives the retry timeline of every category, those that share one together, in the order of
-// classify.RetriedCategories. It asks the engine's own decision.
+// Timelines returns the retry timeline of every category, in the order of classify.RetriedCategories; categories with
+// equal timelines share one. It uses the engine's own decision.
 func Timelines(cfg *config.Config) []Timeline {
 	e := retries(cfg)
 	policies := policy.Policies{Default: e.Retries.Policy, ByCategory: e.Retries.ByCategory}
