@@ -6,46 +6,46 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// ProbePoll is how long to wait while another request probes: when that one ends is not known.
+// ProbePoll is how long to wait while another request probes, because the end of that request is unknown.
 const ProbePoll = 100 * time.Millisecond
 
-// Outcome is what the end of a request says about its service.
+// Outcome is what the end of a request means for its service.
 type Outcome int
 
 // The outcomes.
 const (
 	Ignored      Outcome = iota // nothing: the caller gave up
-	Success                     // it works, whatever it answered
-	Failure                     // it is down, or hardly up
-	Inconclusive                // it answered, but not so that an open breaker could close: perhaps it is this request alone
+	Success                     // the service works, whatever it answered
+	Failure                     // the service is down, or hardly up
+	Inconclusive                // it answered, but not so that an open breaker could close: the fault may lie in this request
 )
 
-// Circuit is the state machine of one circuit breaker. Its owner calls one method at a time. Times are counted from any fixed
-// moment, and never go back.
+// Circuit is the state machine of one circuit breaker. Its owner calls one method at a time. Times count from any fixed
+// moment and never go back.
 type Circuit struct {
 	rule      config.Breaker
-	window    parts // of the requests lately, while closed
-	latest    ring  // the same, where the rule asks for the latest ones alone
+	window    parts // of the recent requests, while closed
+	latest    ring  // the same, if the rule uses only the latest ones
 	until     time.Duration
 	open      bool // also while it probes
 	probing   bool
-	successes int // of probes, one after another
+	successes int // consecutive successful probes
 	opened    int
 }
 
-// NewCircuit makes a breaker that is closed.
+// NewCircuit returns a closed breaker.
 func NewCircuit(rule config.Breaker) *Circuit {
 	return &Circuit{rule: rule, latest: ring{size: rule.Among}}
 }
 
-// Pass allows one request. It has to be given back with [Circuit.Leave].
+// Pass is the permission for one request. It must be returned with [Circuit.Leave].
 type Pass struct {
-	// Probe says that the request decides whether the breaker closes.
+	// Probe means that the request decides whether the breaker closes.
 	Probe  bool
 	opened int
 }
 
-// Held says whether nothing may be sent now, and how long.
+// Held reports whether nothing may be sent now, and for how long.
 func (b *Circuit) Held(now time.Duration) (wait time.Duration, held bool) {
 	switch {
 	case !b.open:
@@ -65,8 +65,8 @@ func (b *Circuit) Enter() Pass {
 	return Pass{Probe: b.open, opened: b.opened}
 }
 
-// Leave ends a request. It says whether its failure is no news: it is known by now that the service is down. A request that
-// began before the breaker opened has no say.
+// Leave ends a request. It reports whether its failure is already known, because the service is known to be down. A
+// request that began before the breaker opened does not count.
 func (b *Circuit) Leave(now time.Duration, p Pass, end Outcome) (known bool) {
 	if p.Probe {
 		b.probing = false
@@ -94,7 +94,7 @@ func (b *Circuit) record(now time.Duration, end Outcome) {
 	}
 }
 
-// probed takes the outcome of a probe.
+// probed counts the outcome of a probe.
 func (b *Circuit) probed(now time.Duration, failed bool) {
 	switch {
 	case failed:
@@ -107,14 +107,14 @@ func (b *Circuit) probed(now time.Duration, failed bool) {
 	}
 }
 
-// exceeded says whether what was counted opens the breaker: so many failures within the window, and where the rule has a share,
-// so large a share of the requests.
+// exceeded reports whether the counts open the breaker: enough failures within the window and, if the rule has a share,
+// a large enough share of the requests.
 func (b *Circuit) exceeded(now time.Duration) bool {
 	requests, failures := b.counted(now)
 	return failures >= b.rule.Failures && float64(failures) >= b.rule.FailureRate*float64(requests)
 }
 
-// counted gives the requests that the rule looks at now, and how many of them failed.
+// counted returns the requests that the rule considers now, and how many of them failed.
 func (b *Circuit) counted(now time.Duration) (requests, failures int) {
 	if b.rule.Among > 0 {
 		return b.latest.since(now - b.rule.Window.Std())
@@ -122,7 +122,7 @@ func (b *Circuit) counted(now time.Duration) (requests, failures int) {
 	return b.window.sum()
 }
 
-// Trip opens the breaker, or begins the next cooldown.
+// Trip opens the breaker, or starts the next cooldown.
 func (b *Circuit) Trip(now time.Duration) {
 	b.open, b.probing, b.until, b.successes = true, false, now+b.rule.Cooldown.Std(), 0
 	b.opened++
@@ -131,20 +131,21 @@ func (b *Circuit) Trip(now time.Duration) {
 
 func (b *Circuit) forget() { b.window, b.latest = parts{}, ring{size: b.rule.Among} }
 
-// Retune gives a breaker another rule. Open stays open, until its cooldown is over; a closed one counts from the start.
+// Retune gives a breaker another rule. An open breaker stays open until its cooldown ends; a closed one counts from
+// zero.
 func (b *Circuit) Retune(rule config.Breaker) {
 	b.rule = rule
 	b.forget()
 }
 
-// IsOpen says whether it holds requests, or probes.
+// IsOpen reports whether the breaker holds requests or probes.
 func (b *Circuit) IsOpen() bool { return b.open }
 
-// HalfOpen says whether single requests probe, or have begun to.
+// HalfOpen reports whether single requests probe, or have begun to.
 func (b *Circuit) HalfOpen() bool { return b.open && (b.probing || b.successes > 0) }
 
-// Until is when an open breaker may be probed.
+// Until returns when an open breaker may be probed.
 func (b *Circuit) Until() time.Duration { return b.until }
 
-// Opened is how often it opened, failed probes included.
+// Opened returns how often the breaker opened, including failed probes.
 func (b *Circuit) Opened() int { return b.opened }

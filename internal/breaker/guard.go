@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// outageCodes lists what a service that is down looks like. A status counts only while it is retryable at all.
+// outageCodes lists the failures of a service that is down. A status counts only if it is retryable.
 func outageCodes() []classify.Code {
 	return []classify.Code{
 		classify.CodeTimeout, classify.CodeConnectionRefused, classify.CodeConnectionReset, classify.CodeDNS, classify.CodeNetwork,
@@ -21,12 +21,12 @@ func outageCodes() []classify.Code {
 	}
 }
 
-// Counts says whether a breaker counts a failure of its service: it looks like a service that is down.
+// Counts reports whether a breaker counts a failure, because it looks like a service that is down.
 func Counts(f classify.Failure) bool {
 	return f.Transient() && slices.Contains(outageCodes(), f.Code)
 }
 
-// Judge says what the outcome of a request says about the service.
+// Judge returns what the outcome of a request means for the service.
 func Judge(err error, classifier func(error) classify.Failure) Outcome {
 	if err == nil {
 		return Success
@@ -34,7 +34,7 @@ func Judge(err error, classifier func(error) classify.Failure) Outcome {
 	return JudgeFailure(classifier(err))
 }
 
-// JudgeFailure is [Judge] for a failure that is classified.
+// JudgeFailure is [Judge] for a classified failure.
 func JudgeFailure(f classify.Failure) Outcome {
 	switch {
 	case f.Code == classify.CodeCanceled:
@@ -42,26 +42,26 @@ func JudgeFailure(f classify.Failure) Outcome {
 	case Counts(f):
 		return Failure
 	case f.Code == classify.CodeBadResponse, slices.Contains(outageCodes(), f.Code):
-		return Inconclusive // a page of a proxy, a 500 that is not retryable: no reason to open, and none to close
+		return Inconclusive // a proxy's page, or a 500 that is not retryable: no reason to open or to close
 	default:
 		return Success
 	}
 }
 
-// Guard stops the requests to one service while it is down (S4-5). A nil Guard lets everything pass. Its methods may be called
-// from many goroutines.
+// Guard stops the requests to one service while it is down (S4-5). A nil Guard lets everything pass. Its methods are
+// safe for concurrent use.
 type Guard struct {
-	name  string // of the dependency: records are held by it
+	name  string // of the dependency, by which records are held
 	log   *slog.Logger
 	began time.Time
 
 	mu      sync.Mutex
 	circuit *Circuit
-	cause   string // of the latest [Guard.Trip] since the breaker was closed last
+	cause   string // of the latest [Guard.Trip] since the breaker was last closed
 }
 
-// NewGuard makes a guard with a breaker that is closed, or nil when none is configured. Records are held by the name, and log
-// hears when the breaker opens and closes.
+// NewGuard returns a guard with a closed breaker, or nil if none is configured. Records are held by name; log gets a
+// line when the breaker opens and closes.
 func NewGuard(name string, c *config.Breaker, log *slog.Logger) *Guard {
 	if c == nil {
 		return nil
@@ -78,7 +78,7 @@ func (g *Guard) Retune(rule config.Breaker) {
 
 func (g *Guard) now() time.Duration { return time.Since(g.began) }
 
-// Enter asks for leave to send one request. The pass has to be given back with the request's outcome.
+// Enter asks for permission to send one request. The pass must be returned with the request's outcome.
 func (g *Guard) Enter() (Pass, error) {
 	if g == nil {
 		return Pass{}, nil
@@ -91,7 +91,7 @@ func (g *Guard) Enter() (Pass, error) {
 	return g.circuit.Enter(), nil
 }
 
-// Check says, without asking for anything, what Enter would say.
+// Check returns the error that Enter would return, without taking a pass.
 func (g *Guard) Check() error {
 	if g == nil {
 		return nil
@@ -101,7 +101,7 @@ func (g *Guard) Check() error {
 	return g.held()
 }
 
-// held is nil when a request may be sent now. The mutex is held.
+// held returns nil if a request may be sent now. The mutex is held.
 func (g *Guard) held() error {
 	if wait, held := g.circuit.Held(g.now()); held {
 		return g.hold(wait, nil)
@@ -113,8 +113,8 @@ func (g *Guard) hold(wait time.Duration, cause error) error {
 	return &retrytopics.UnavailableError{Dependency: g.name, RetryAt: time.Now().Add(wait), Err: cause}
 }
 
-// Leave takes a pass back and gives the error that the record is to have: its own, or, when it failed because the service
-// is known to be down, an UnavailableError around it.
+// Leave takes a pass back and returns the record's error. That is err or, if the request failed because the service is
+// known to be down, an UnavailableError around it.
 func (g *Guard) Leave(ctx context.Context, p Pass, end Outcome, err error) error {
 	if g == nil {
 		return err
@@ -130,8 +130,8 @@ func (g *Guard) Leave(ctx context.Context, p Pass, end Outcome, err error) error
 	return err
 }
 
-// Trip takes a pass back and opens the breaker at once: one failure is enough where nobody's request can succeed until somebody
-// acts. It gives the UnavailableError of the record. A nil Guard gives the error itself.
+// Trip takes a pass back and opens the breaker at once: one failure is enough if no request can succeed until a person
+// acts. It returns the record's UnavailableError. A nil Guard returns err.
 func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 	if g == nil {
 		return err
@@ -139,7 +139,7 @@ func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	was, news := g.circuit.IsOpen(), err.Error() != g.cause
-	if !was || p.Probe { // else it opened while the request was under way
+	if !was || p.Probe { // otherwise it opened while the request was in flight
 		g.circuit.Trip(g.now())
 		g.tell(ctx, was, true, err)
 	}
@@ -149,7 +149,7 @@ func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 	return g.hold(max(g.circuit.Until()-g.now(), 0), err)
 }
 
-// Hold is an UnavailableError for a record that fails for a reason that it may not be to blame for. The breaker stays as it is.
+// Hold returns an UnavailableError for a record that may not be at fault for its failure. The breaker does not change.
 func (g *Guard) Hold(wait time.Duration, cause error) error { return g.hold(wait, cause) }
 
 // tell logs that the breaker opened or closed, or that a probe failed. The mutex is held.
@@ -168,7 +168,7 @@ func (g *Guard) tell(ctx context.Context, was, tripped bool, err error) {
 	}
 }
 
-// State gives the state of the breaker, and how long nothing is sent.
+// State returns the state of the breaker, and how long nothing is sent.
 func (g *Guard) State() (State, time.Duration) {
 	if g == nil {
 		return StateNone, 0
@@ -192,7 +192,7 @@ type State string
 const (
 	StateNone     State = "none"      // no breaker is configured
 	StateClosed   State = "closed"    // requests are sent
-	StateOpen     State = "open"      // nothing is sent until the cooldown is over
+	StateOpen     State = "open"      // nothing is sent until the cooldown ends
 	StateHalfOpen State = "half_open" // one request at a time probes
 )
 

@@ -2,16 +2,16 @@ package breaker
 
 import "time"
 
-// pieces is the number of parts of a window; it slides in steps of one.
+// pieces is the number of parts of a window; it slides by one part.
 const pieces = 10
 
 // parts counts requests and failures in the parts of a sliding window.
 type parts struct {
-	latest             int64 // number of the part that is counted in
+	latest             int64 // number of the current part
 	requests, failures [pieces]int
 }
 
-// add counts a request in the part of a moment, and forgets the parts that are out of the window by then.
+// add counts a request in the part of a moment, and drops expired parts.
 func (p *parts) add(window, now time.Duration, failed bool) {
 	at := int64(now / max(window/pieces, 1))
 	for n := min(at-p.latest, pieces); n > 0; n-- {

@@ -8,20 +8,21 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// The floor of precision is judged over many coordinates, since JSON drops zeros at the end: of honest ordinates with exactly
-// so many decimals as the floor one in ten looks coarser. The floor is broken once more than coarseLimit of the last
-// PrecisionOrdinates are. For honest ones that has a probability of 6e-25 (docs/decisions/0070); of a source that lost a
-// decimal 51 ordinates, 26 points, are enough at the start, and 46 ordinates, 23 points, after honest ones.
+// The precision floor is judged over many coordinates, because JSON drops trailing zeros: one in ten honest ordinates
+// with exactly the floor's decimals looks coarser. The floor is broken if more than coarseLimit of the last
+// PrecisionOrdinates are coarser. For honest ordinates that has a probability of 6e-25 (docs/decisions/0070). A source
+// that lost a decimal is noticed after 51 ordinates (26 points) at the start, and after 46 ordinates (23 points) that
+// follow honest ones.
 const (
 	PrecisionOrdinates = 100
 	coarseLimit        = PrecisionOrdinates / 2
 	maxDecimals        = 15
-	// positionsOfOne is how many positions one feature adds at most: no feature breaks the floor by itself.
+	// positionsOfOne is the largest number of positions that one feature adds: no feature breaks the floor alone.
 	positionsOfOne = 10
 )
 
-// Sample is what one feature says about the precision of its source: its ordinates, each once, in no order, and of which
-// feature they are. Of a feature with many positions it has a few, spread evenly.
+// Sample is the ordinates of one feature, each once, in no order, and a hash of the feature. Of a feature with many
+// positions it has a few, spread evenly.
 type Sample struct {
 	feature   uint64
 	ordinates []ordinate
@@ -31,11 +32,11 @@ type Sample struct {
 type ordinate struct {
 	feature  uint64
 	value    float64
-	decimals int // that it has: 0 to 15
+	decimals int // number of decimals, 0 to 15
 }
 
-// SampleOf takes the sample of a geometry, as the source has it: longitude and latitude, or easting and northing, not the
-// height. feature tells features apart: their ids, or else the places of their records. Nil has no ordinates.
+// SampleOf samples a geometry in the source's coordinates: longitude and latitude, or easting and northing, without the
+// height. feature identifies the feature: its ID, or the position of its record. A nil shape has no ordinates.
 func SampleOf(feature string, shape orb.Geometry) Sample {
 	name := fnv.New64a()
 	_, _ = name.Write([]byte(feature)) // never fails
@@ -59,7 +60,7 @@ func (s *Sample) add(value float64) {
 	}
 }
 
-// coarse says whether more than half of the ordinates have fewer decimals.
+// coarse reports whether more than half of the ordinates have fewer decimals than the floor.
 func (s Sample) coarse(floor int) bool {
 	n := 0
 	for _, o := range s.ordinates {
@@ -70,7 +71,7 @@ func (s Sample) coarse(floor int) bool {
 	return 2*n > len(s.ordinates)
 }
 
-// decimalsOf is the least number of decimals that write a number; 15 for one that needs more.
+// decimalsOf returns the least number of decimals that write a number exactly, or 15 if it needs more.
 func decimalsOf(x float64) int {
 	for n := range maxDecimals {
 		scale := math.Pow10(n)
@@ -86,7 +87,7 @@ func count(shape orb.Geometry) (n int) {
 	return n
 }
 
-// each visits the positions of a geometry in their order.
+// each calls visit for the positions of a geometry, in order.
 func each(shape orb.Geometry, visit func(orb.Point)) {
 	line := func(points []orb.Point) {
 		for _, p := range points {

@@ -6,13 +6,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// flights are the attempts that have begun and not ended. As long as one has not, nobody knows what becomes of it, and it counts as
-// one that does not fail: what fails at once does not outrun what succeeds slowly and began before.
+// flights are the attempts in flight. Until an attempt ends, it counts as one that does not fail, so fast failures do
+// not outrun slow successes that began earlier.
 type flights struct {
-	most    time.Duration // an attempt that lasts longer is not waited for: its partition went to another instance
+	most    time.Duration // an attempt that lasts longer is dropped: its partition went to another instance
 	open    map[header.Position]flight
-	first   int64            // that are the first attempt of their record
-	all     int64            // later attempts too
+	first   int64            // first attempts of their records
+	all     int64            // including later attempts
 	batches map[string]int64 // the same by batch
 	swept   time.Time
 }
@@ -28,7 +28,7 @@ func newFlights(most time.Duration) flights {
 	return flights{most: most, open: map[header.Position]flight{}, batches: map[string]int64{}}
 }
 
-// begin notes an attempt. One that is made again, after an aborted transaction say, is one.
+// begin adds an attempt, also a repeated one, for example after an aborted transaction.
 func (f *flights) begin(at header.Position, one flight) {
 	f.sweep(one.began)
 	f.end(at)
@@ -36,7 +36,7 @@ func (f *flights) begin(at header.Position, one flight) {
 	f.count(one, 1)
 }
 
-// end takes an attempt out. One that nobody saw begin, such as that of a record that cannot be read, is not stale.
+// end removes an attempt. An attempt that was never added, such as that of an unreadable record, is not stale.
 func (f *flights) end(at header.Position) (stale bool) {
 	one := f.open[at]
 	delete(f.open, at)
@@ -60,7 +60,7 @@ func (f *flights) count(one flight, sign int64) {
 	}
 }
 
-// age makes stale what is under way: all of it, or that of one batch.
+// age marks attempts in flight as stale: those whose batch matches.
 func (f *flights) age(of func(batch string) bool) {
 	for at, one := range f.open {
 		if !one.stale && of(one.batch) {
@@ -71,7 +71,7 @@ func (f *flights) age(of func(batch string) bool) {
 	}
 }
 
-// sweep drops what lasts too long.
+// sweep drops attempts that last too long.
 func (f *flights) sweep(now time.Time) {
 	if now.Sub(f.swept) < f.most/4 {
 		return

@@ -9,19 +9,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Limits are what is counted and what is tolerated. A share of 1 tolerates everything.
+// Limits set what is counted and which share is tolerated. A share of 1 tolerates everything.
 type Limits struct {
 	Fields            []string // target fields whose missing values are counted; see [FieldsOf]
 	MaxNullRate       float64
 	MaxTransientRate  float64
 	MaxDeadLetterRate float64
-	Floor             int           // decimals that the source's coordinates have; 0 for no floor. See [Gates.Precision]
+	Floor             int           // decimals of the source's coordinates; 0 for no floor. See [Gates.Precision]
 	Window            time.Duration // defaults to 10 minutes
-	MinRecords        int           // a rate counts from so many records on; defaults to 100
-	Attempt           time.Duration // an attempt ends within it; what lasts longer is in flight no more. Defaults to 5 minutes
-	MaxBatches        int           // that are remembered, the one not heard of for longest goes first; defaults to 1000. What it added stays in the windows
-	// ApartBatches says that a batch beyond a tolerance is dealt with by itself: what it added to the windows is taken out. A
-	// window that is beyond because of one batch alone waits until that batch can be judged.
+	MinRecords        int           // a rate is judged from so many records on; defaults to 100
+	Attempt           time.Duration // longest duration of an attempt; a longer one no longer counts as in flight. Defaults to 5 minutes
+	MaxBatches        int           // batches in memory; the one not used for longest is dropped first, and its counts stay in the windows. Defaults to 1000
+	// ApartBatches means that a batch beyond a tolerance is handled separately: its counts are removed from the windows.
+	// A window that exceeds a tolerance because of one batch alone waits until that batch can be judged.
 	ApartBatches bool
 }
 
@@ -49,7 +49,7 @@ type Gates struct {
 	limits Limits
 
 	mu        sync.Mutex
-	suspended time.Time // no window is judged until then; zero when none is suspended
+	suspended time.Time // no window is judged until then; zero if none is suspended
 	flights   flights
 	nulls     *window
 	firsts    *window // first attempts
@@ -59,7 +59,7 @@ type Gates struct {
 	clock     int64 // of batches: grows with each record
 }
 
-// batch is what is known of one batch.
+// batch has the counts of one batch.
 type batch struct {
 	nulls     counts
 	letters   counts
@@ -68,7 +68,7 @@ type batch struct {
 	heard     int64
 }
 
-// New makes gates that have counted nothing.
+// New returns gates without any counts.
 func New(limits Limits) *Gates {
 	limits.Window = cmp.Or(limits.Window, DefaultWindow)
 	limits.MinRecords = cmp.Or(limits.MinRecords, DefaultMinRecords)
@@ -79,15 +79,15 @@ func New(limits Limits) *Gates {
 	return g
 }
 
-// Reset forgets all that was counted, but for what was delivered of each batch: for a pipeline that goes on after it was held.
-// What is in flight counts for nothing when it ends.
+// Reset clears all counts except the delivered records of each batch. It is for a pipeline that goes on after a pause.
+// Attempts in flight count for nothing when they end.
 func (g *Gates) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reset()
 }
 
-// reset is Reset. The mutex is held.
+// reset is Reset with the mutex held.
 func (g *Gates) reset() {
 	g.flights.age(func(string) bool { return true })
 	g.nulls = newWindow(g.limits.Window, len(g.limits.Fields))
@@ -99,7 +99,7 @@ func (g *Gates) reset() {
 	}
 }
 
-// Forget does for one batch what [Gates.Reset] does for all: it is dealt with by itself from now on, or no longer.
+// Forget does for one batch what [Gates.Reset] does for all: from now on the batch is handled separately, or no longer.
 func (g *Gates) Forget(batchID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -112,15 +112,15 @@ func (g *Gates) Forget(batchID string) {
 	}
 }
 
-// clear gives a batch no counts but that of what was delivered. The mutex is held.
+// clear resets a batch's counts except the delivered records. The mutex is held.
 func (g *Gates) clear(b *batch) {
 	b.nulls, b.letters = counts{bad: make([]int64, len(g.limits.Fields))}, counts{bad: make([]int64, 1)}
 	b.precision = ordinates{}
 }
 
-// Mapped counts the fields of one mapped feature that have no value, and gives what is broken now. batchID is what the
-// producer calls the batch, "" when it says nothing. A field that is missing counts as one without a value. A retry of a
-// record must not be counted again; what is done again after an aborted transaction is.
+// Mapped counts the fields of one mapped feature without a value, and returns the tolerances exceeded now. batchID is
+// the producer's name of the batch, or "". A missing field counts as one without a value. The caller must not count a
+// retry again, but counts a repetition after an aborted transaction.
 func (g *Gates) Mapped(now time.Time, batchID string, f *transform.Feature) []Breach {
 	if len(g.limits.Fields) == 0 || g.limits.MaxNullRate >= 1 {
 		return nil
@@ -141,8 +141,8 @@ func (g *Gates) Mapped(now time.Time, batchID string, f *transform.Feature) []Br
 	}, tally{counts: g.nulls.sum}, g.nulls, g.nullRates))
 }
 
-// Begun notes that an attempt at a record has begun, first says whether it is the record's first. It is in flight until
-// [Gates.Over]. An attempt that nobody notes is counted when it ends.
+// Begun records the start of an attempt; first means that it is the record's first. The attempt is in flight until
+// [Gates.Over]. An attempt without Begun counts when it ends.
 func (g *Gates) Begun(now time.Time, at header.Position, batchID string, first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,25 +150,26 @@ func (g *Gates) Begun(now time.Time, at header.Position, batchID string, first b
 	g.flights.begin(at, flight{began: now, batch: batchID, first: first})
 }
 
-// Over notes that an attempt is not in flight any more: it was committed, or counts for nothing. It says whether the attempt
-// began before the counts were reset; it is no business of the gates then, but for what it delivered (see [Gates.EndedApart]).
+// Over records that an attempt is no longer in flight: it was committed, or does not count. It reports whether the
+// attempt began before the counts were reset. Such an attempt counts only for the delivered records (see
+// [Gates.EndedApart]).
 func (g *Gates) Over(at header.Position) (stale bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.flights.end(at)
 }
 
-// Outcome is what one committed attempt means for the gates.
+// Outcome is the outcome of one committed attempt for the gates.
 type Outcome struct {
-	Retry     bool // it was not the first attempt at its record, which is counted for the transient rate already
+	Retry     bool // it was not the record's first attempt, which the transient rate has counted already
 	Transient bool // it failed transiently
 	Finished  bool // the record is done
 	Dead      bool // the record is in the DLQ
 	Delivered bool // its output is written
 }
 
-// Ended counts one committed attempt and gives what is broken now: a record counts once for the transient rate, by its first
-// attempt, and once for the dead-letter rate, when it is done. What is in flight counts as records that are neither.
+// Ended counts one committed attempt, and returns the tolerances exceeded now. A record counts once for the transient
+// rate, by its first attempt, and once for the dead-letter rate, when it is done. Attempts in flight count as neither.
 func (g *Gates) Ended(now time.Time, batchID string, o Outcome) (broken []Breach) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -190,8 +191,7 @@ func (g *Gates) Ended(now time.Time, batchID string, o Outcome) (broken []Breach
 	return g.unsuspended(broken)
 }
 
-// EndedApart does what [Gates.Ended] does for a record of a batch that is dealt with by itself, or whose attempt is stale: it
-// counts for no rate.
+// EndedApart is [Gates.Ended] for a record of a separately handled batch, or for a stale attempt: it counts for no rate.
 func (g *Gates) EndedApart(batchID string, o Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -214,7 +214,7 @@ func one(bad bool) counts {
 	return c
 }
 
-// Delivered says how many records of a batch were delivered here, as far as it is remembered.
+// Delivered returns how many records of a batch were delivered here, if the batch is still in memory.
 func (g *Gates) Delivered(batchID string) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -224,7 +224,7 @@ func (g *Gates) Delivered(batchID string) int64 {
 	return 0
 }
 
-// tally is what a rate is taken of: what ended, and how many records are in flight besides.
+// tally is the basis of a rate: ended records, and the number in flight.
 type tally struct {
 	counts
 	flying int64
@@ -232,7 +232,7 @@ type tally struct {
 
 func (t tally) all() int64 { return t.of + t.flying }
 
-// judge asks the batch first: when it is dealt with by itself, the window is asked without it. The mutex is held.
+// judge judges the batch first; if it is handled separately, the window is judged without it. The mutex is held.
 func (g *Gates) judge(batchID string, note func(*batch) tally, all tally, w *window, rates func(tally, *window, Breach) []Breach) []Breach {
 	var broken []Breach
 	if batchID != "" {
@@ -262,7 +262,7 @@ func (g *Gates) deadLetterRate(t tally, w *window, b Breach) []Breach {
 	return g.check(t, w, 0, DeadLetterRate, g.limits.MaxDeadLetterRate, b)
 }
 
-// check gives the breach, if it is one. w is the window that t is the sum of, where batches may be dealt with by themselves.
+// check returns the breach, if there is one. w is the window of t if batches may be handled separately.
 func (g *Gates) check(t tally, w *window, series int, code Code, limit float64, b Breach) []Breach {
 	if !beyond(t.bad[series], t.all(), limit, g.limits.MinRecords) {
 		return nil
@@ -280,7 +280,7 @@ func (g *Gates) check(t tally, w *window, series int, code Code, limit float64, 
 	return []Breach{b}
 }
 
-// batch gives what is known of a batch, and forgets another one when there are too many. The mutex is held.
+// batch returns the counts of a batch, and drops another batch if there are too many. The mutex is held.
 func (g *Gates) batch(id string) *batch {
 	g.clock++
 	b := g.batches[id]

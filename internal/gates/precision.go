@@ -8,13 +8,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// ordinates are the last ones, of different features or of different values. What a feature repeats counts once: a sensor does
-// not move, and a retry brings nothing new.
+// ordinates are the latest ones, of different features or with different values. A repetition of a feature counts once:
+// a sensor does not move, and a retry adds nothing.
 type ordinates struct {
 	ring []kept
 	next int
 	seen map[place]bool
-	with [maxDecimals + 1]int // how many have so many decimals
+	with [maxDecimals + 1]int // number of ordinates with so many decimals
 }
 
 type kept struct {
@@ -55,7 +55,7 @@ func (o *ordinates) drop(k kept) {
 	o.with[k.decimals]--
 }
 
-// coarser says how many have fewer decimals.
+// coarser counts the ordinates with fewer decimals than the floor.
 func (o *ordinates) coarser(floor int) (n int) {
 	for decimals := range floor {
 		n += o.with[decimals]
@@ -63,7 +63,7 @@ func (o *ordinates) coarser(floor int) (n int) {
 	return n
 }
 
-// worst says how many of one batch have fewer decimals, of the batch with the most; 0 when no record names one.
+// worst returns the number of coarser ordinates of the batch with the most of them; 0 if no record names a batch.
 func (o *ordinates) worst(floor int) (most int) {
 	of := map[string]int{}
 	for _, k := range o.ring {
@@ -75,7 +75,7 @@ func (o *ordinates) worst(floor int) (most int) {
 	return most
 }
 
-// forget takes out what a batch added.
+// forget removes the ordinates of a batch.
 func (o *ordinates) forget(batch string) {
 	rest := make([]kept, 0, PrecisionOrdinates)
 	for i := range o.ring { // the oldest first
@@ -89,15 +89,15 @@ func (o *ordinates) forget(batch string) {
 	o.ring, o.next = rest, 0
 }
 
-// PrecisionBreach says that the floor of precision is broken.
+// PrecisionBreach means that the precision floor is broken.
 type PrecisionBreach struct {
-	Batch  string // id of the batch that breaks it; "" when the window does
+	Batch  string // ID of the batch that breaks it; "" if the window does
 	Coarse int    // ordinates with fewer decimals
-	Of     int    // of how many that count
+	Of     int    // counted ordinates
 	Floor  int
 }
 
-// String says what was counted, what is tolerated, and where that is written.
+// String says what was counted, what is tolerated, and which key sets it.
 func (b PrecisionBreach) String() string {
 	where := ""
 	if b.Batch != "" {
@@ -107,7 +107,7 @@ func (b PrecisionBreach) String() string {
 		b.Coarse, b.Of, where, b.Floor, coarseLimit, PrecisionOrdinates)
 }
 
-// Failure is the error of a feature that is below the floor.
+// Failure returns the error of a feature below the floor.
 func (b PrecisionBreach) Failure(feature string) *transform.Error {
 	return &transform.Error{
 		Code: classify.CodePrecisionDegraded, Stage: classify.StageGate, Rule: "pipeline.tolerance.precision_decimal_threshold",
@@ -118,10 +118,10 @@ func (b PrecisionBreach) Failure(feature string) *transform.Error {
 	}
 }
 
-// Precision counts the coordinates of one feature, and says whether the feature is below the floor at a time when its batch,
-// or all together, are: a feature that is not stays unharmed whatever the others are, and one that is does so among honest
-// ones. With count false the sample is judged and not counted. What a suspension means for it the caller decides: the floor
-// pauses the pipeline in some configurations, and makes dead letters in others.
+// Precision counts the coordinates of one feature. It reports whether the feature is below the floor while its batch, or
+// all features together, are. So a fine feature passes whatever the others are, and a coarse one passes among fine ones.
+// With count false the sample is judged and not counted. The caller decides about a suspension: the floor pauses the
+// pipeline in some configurations, and makes dead letters in others.
 func (g *Gates) Precision(now time.Time, batchID string, s Sample, count bool) (PrecisionBreach, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -149,12 +149,12 @@ func (g *Gates) Precision(now time.Time, batchID string, s Sample, count bool) (
 	}
 	coarser := g.precision.coarser(floor)
 	if coarser <= coarseLimit || g.limits.ApartBatches && coarser-g.precision.worst(floor) <= coarseLimit {
-		return PrecisionBreach{}, false // a batch that may break it alone is waited for until it can be judged
+		return PrecisionBreach{}, false // a batch that may break it alone is judged first
 	}
 	return PrecisionBreach{Coarse: coarser, Of: len(g.precision.ring), Floor: floor}, true
 }
 
-// Decimals is how many decimals at least half of the last ordinates have, once there are enough of them.
+// Decimals returns how many decimals at least half of the last ordinates have, once there are enough of them.
 func (g *Gates) Decimals() (decimals int, enough bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

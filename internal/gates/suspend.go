@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Suspend forgets all that was counted, as [Gates.Reset] does, and keeps the windows from being judged until a time; the zero
-// time ends that. They begin empty then. A batch that is dealt with by itself is judged all the same: it stops nobody else.
+// Suspend clears all counts, as [Gates.Reset] does, and stops the judging of windows until a time; the zero time ends
+// the suspension. The windows then start empty. A separately handled batch is judged nevertheless, because it stops
+// nobody else.
 func (g *Gates) Suspend(until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -14,14 +15,14 @@ func (g *Gates) Suspend(until time.Time) {
 	g.reset()
 }
 
-// Suspended says whether the windows are not judged at a time.
+// Suspended reports whether the windows are not judged at a time.
 func (g *Gates) Suspended(now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return now.Before(g.suspended)
 }
 
-// settle ends a suspension whose time is over: what was counted meanwhile counts no longer. The mutex is held.
+// settle ends an expired suspension: what was counted meanwhile no longer counts. The mutex is held.
 func (g *Gates) settle(now time.Time) {
 	if !g.suspended.IsZero() && !now.Before(g.suspended) {
 		g.suspended = time.Time{}
@@ -29,7 +30,7 @@ func (g *Gates) settle(now time.Time) {
 	}
 }
 
-// unsuspended gives what counts of what is broken. The mutex is held, and the time is settled.
+// unsuspended returns the breaches that count during a suspension. The mutex is held, and settle was called.
 func (g *Gates) unsuspended(broken []Breach) []Breach {
 	if g.suspended.IsZero() {
 		return broken

@@ -2,16 +2,16 @@ package gates
 
 import "time"
 
-// slots is the number of parts of a window: it slides in steps of one.
+// slots is the number of parts of a window; it slides by one part.
 const slots = 60
 
-// counts are records, and for each of several series how many of them were bad.
+// counts are records, and for each of several series the number of bad ones.
 type counts struct {
 	of  int64
 	bad []int64
 }
 
-// add adds or, with sign -1, takes away.
+// add adds, or with sign -1 subtracts.
 func (c *counts) add(o counts, sign int64) {
 	c.of += sign * o.of
 	if c.bad == nil {
@@ -22,8 +22,8 @@ func (c *counts) add(o counts, sign int64) {
 	}
 }
 
-// window sums counts over its length. It knows what each batch added, so that a batch that is dealt with by itself can be
-// taken out again. The sums are kept, since they are asked for with every record.
+// window sums counts over its length. It keeps what each batch added, so that a separately handled batch can be removed
+// again. The sums are stored, because they are read with every record.
 type window struct {
 	step    time.Duration
 	latest  int64 // number of the newest part
@@ -41,11 +41,11 @@ func newWindow(length time.Duration, series int) *window {
 	return &window{step: max(1, length/slots), sum: counts{bad: make([]int64, series)}, batches: map[string]*counts{}}
 }
 
-// slide drops the parts that the time has left behind. A time before the newest part counts as that part's: workers do not
-// ask in the order of their clocks.
+// slide drops the expired parts. A time before the newest part counts for that part, because workers do not call in the
+// order of their clocks.
 func (w *window) slide(now time.Time) *part {
 	number := now.UnixNano() / int64(w.step)
-	for range min(number-w.latest, slots) { // none when the time stands still or goes back
+	for range min(number-w.latest, slots) { // none if the time stands still or goes back
 		w.latest++
 		w.drop(w.latest)
 	}
@@ -66,7 +66,7 @@ func (w *window) drop(number int64) {
 	*p = part{}
 }
 
-// add counts one record, bad in the series for which bad says so.
+// add counts one record, bad in the series where bad is true.
 func (w *window) add(now time.Time, batch string, c counts) {
 	p := w.slide(now)
 	p.total.add(c, 1)
@@ -85,7 +85,7 @@ func (w *window) add(now time.Time, batch string, c counts) {
 	}
 }
 
-// worst gives what the batch with the most bad records of a series added; nothing when there is no batch.
+// worst returns the batch that added the most bad records of a series; nothing if there is no batch.
 func (w *window) worst(series int) (batch string, bad, of int64) {
 	for id, c := range w.batches {
 		if c.bad[series] > bad {
@@ -95,7 +95,7 @@ func (w *window) worst(series int) (batch string, bad, of int64) {
 	return batch, bad, of
 }
 
-// forget takes out what a batch added.
+// forget removes what a batch added.
 func (w *window) forget(batch string) {
 	delete(w.batches, batch)
 	for i := range w.parts {
@@ -107,7 +107,7 @@ func (w *window) forget(batch string) {
 	}
 }
 
-// merge leaves what a batch added where it is, and does not know any more that it came from there.
+// merge keeps what a batch added, but forgets that the batch added it.
 func (w *window) merge(batch string) {
 	delete(w.batches, batch)
 	for i := range w.parts {

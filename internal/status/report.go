@@ -7,15 +7,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Report is how a pipeline is.
+// Report is the state of a pipeline.
 type Report struct {
 	Flow
 	Instances []Instance `json:"instances"`
-	// DeadLetters is how many dead letters wait for a person.
+	// DeadLetters counts the dead letters that wait for a person.
 	DeadLetters DeadLetters `json:"dead_letters"`
 }
 
-// Flow is how records move through a pipeline, as its topics and its group tell.
+// Flow is how records move through a pipeline, according to its topics and its consumer group.
 type Flow struct {
 	Pipeline string   `json:"pipeline"`
 	State    Order    `json:"state"`
@@ -29,7 +29,7 @@ type Flow struct {
 	waits [][]kafka.PartitionLag // in Tiers
 }
 
-// DeadLetters is how many dead letters wait for a person.
+// DeadLetters counts the dead letters that wait for a person.
 type DeadLetters struct {
 	Pending   int        `json:"pending"`           // nobody has decided about them
 	Escalated int        `json:"escalated"`         // marked for a person's decision
@@ -38,23 +38,23 @@ type DeadLetters struct {
 	Unknown   string     `json:"unknown,omitempty"` // why they could not be counted
 }
 
-// Order is what was ordered, by whom, and why. Only State is set when nothing was ever ordered.
+// Order is the last order for the pipeline: by whom, and why. Only State is set if nothing was ever ordered.
 type Order struct {
 	State  control.Phase `json:"state"`
 	Reason string        `json:"reason,omitempty"`
 	Code   control.Code  `json:"code,omitempty"`
 	By     string        `json:"by,omitempty"`
 	At     *time.Time    `json:"at,omitempty"`
-	// GatesOff is until when no rate gate pauses the pipeline; a time that is over is not told.
+	// GatesOff is until when no rate gate pauses the pipeline; nil once that time is over.
 	GatesOff *time.Time `json:"gates_off_until,omitempty"`
 }
 
-// Member is an instance that is in the consumer group.
+// Member is an instance in the consumer group.
 type Member struct {
-	Name       string  `json:"name"`       // of a static member its instance, else the client id
+	Name       string  `json:"name"`       // of a static member its instance, otherwise the client ID
 	Host       string  `json:"host"`       // as the broker sees it
 	Partitions []int32 `json:"partitions"` // of the source
-	Mapping    string  `json:"mapping"`    // fingerprint of what decides what becomes of a record; "" when the instance announces none
+	Mapping    string  `json:"mapping"`    // fingerprint of the mapping; "" if the instance announces none
 	Software   string  `json:"software,omitempty"`
 }
 
@@ -75,22 +75,22 @@ type Shard struct {
 // Tier is one retry topic.
 type Tier struct {
 	Topic   string `json:"topic"`
-	Waiting int64  `json:"waiting"`          // at most
-	Former  bool   `json:"former,omitempty"` // not in the tier list (any more); the group drains what is its own
-	// Due is when the first of the waiting records is due; nil when it is not known.
+	Waiting int64  `json:"waiting"`          // upper bound
+	Former  bool   `json:"former,omitempty"` // not configured; the group drains its own records
+	// Due is when the first of the waiting records is due; nil if unknown.
 	Due    *time.Time `json:"next_due,omitempty"`
 	Unread bool       `json:"unread,omitempty"` // a former one of which the group has consumed nothing: it may be another pipeline's
 }
 
-// Instance is what one instance says of itself.
+// Instance is what one instance reports about itself.
 type Instance struct {
-	Metrics      string       `json:"metrics"`         // where it was asked
-	Error        string       `json:"error,omitempty"` // why it says nothing about the pipeline
+	Metrics      string       `json:"metrics"`         // its address
+	Error        string       `json:"error,omitempty"` // why it reports nothing about the pipeline
 	Held         bool         `json:"held"`
 	Dependencies []Dependency `json:"dependencies"`
 }
 
-// Dependency is a service that an instance depends on, as far as there is anything to say.
+// Dependency is a service that an instance depends on, if there is anything to report.
 type Dependency struct {
 	Name        string `json:"name"`
 	CircuitOpen bool   `json:"circuit_open"`

@@ -8,15 +8,16 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// Screen is what a terminal of a width and a height shows of a watch (see [screen.Fit]). trouble is why the report is not a new one.
+// Screen returns the lines that a terminal of a width and height shows during a watch (see [screen.Fit]). trouble is why
+// the report is not new.
 func (s Seen) Screen(now time.Time, trouble error, width, height int) []string {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "%s UTC  %s\n%s", s.At.UTC().Format("2006-01-02 15:04:05"), s.pace(), cli.StaleLine(s.At, now, trouble))
-	_ = s.Text(&text) // a buffer takes it
+	_ = s.Text(&text) // a buffer returns no error
 	return cli.FitScreen(text.String(), width, height)
 }
 
-// pace is the line of the rates.
+// pace returns the line about the rates.
 func (s Seen) pace() string {
 	if s.Rates == nil {
 		return "rates follow"

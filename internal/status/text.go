@@ -56,7 +56,7 @@ func (r Report) Text(out io.Writer) error {
 	return w.Flush()
 }
 
-// text is the line about dead letters, with the command that shows them.
+// text returns the line about dead letters, with the command that shows them.
 func (d DeadLetters) text(now time.Time) string {
 	if d.Unknown != "" {
 		return "not counted: " + d.Unknown
@@ -79,7 +79,7 @@ func (d DeadLetters) text(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// age is a duration in its two largest units.
+// age formats a duration in its two largest units.
 func age(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:
@@ -92,7 +92,7 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// state is what was ordered. A pipeline that nobody paused is not said to be running where no instance is.
+// state returns the last order. Without an instance, a pipeline that nobody paused is not called running.
 func (r Report) state() string {
 	if r.State.State == control.Running && len(r.Members) == 0 {
 		return "not paused"
@@ -100,7 +100,7 @@ func (r Report) state() string {
 	return string(r.State.State)
 }
 
-// running says how many instances there are.
+// running returns how many instances there are.
 func (r Report) running() string {
 	switch n := len(r.Members); n {
 	case 0:

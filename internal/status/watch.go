@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Seen is a report among others, and how fast records moved since the one before it.
+// Seen is one report of a watch, with the rates since the previous one.
 type Seen struct {
 	At time.Time `json:"at"`
 	Report
@@ -15,16 +15,16 @@ type Seen struct {
 	Rates *Rates `json:"rates,omitempty"` // nil in the first one
 }
 
-// Rates are how fast records moved between two reports, in offsets of the source a second.
+// Rates are the speeds between two reports, in source offsets per second.
 type Rates struct {
-	In   float64 `json:"in_per_second"`        // that came into the source
-	Done float64 `json:"committed_per_second"` // that the group has committed
-	// Left is how long it takes until nothing lags, at this pace, in seconds; nil when the lag does not get smaller.
+	In   float64 `json:"in_per_second"`        // new in the source
+	Done float64 `json:"committed_per_second"` // committed by the group
+	// Left is the time in seconds until the lag is zero at this speed; nil if the lag does not shrink.
 	Left *float64 `json:"seconds_left"`
 }
 
-// Since gives how fast records moved since an earlier report. A partition that one of them does not have, or that was re-created,
-// counts for nothing.
+// Since returns the rates since an earlier report. A partition that one of the reports lacks, or that was re-created,
+// does not count.
 func (r Report) Since(before Report, elapsed time.Duration) Rates {
 	if elapsed <= 0 {
 		return Rates{}
@@ -48,8 +48,9 @@ func (r Report) Since(before Report, elapsed time.Duration) Rates {
 	return rates
 }
 
-// Watch gathers a report again and again, at least every apart, until the context ends. What cannot be gathered the first time ends
-// it. Later it is handed to show with the last report that could, so that a broker that is away is seen and not taken for the end.
+// Watch gathers a report again and again, at most once per period, until the context ends. If the first one fails, Watch
+// returns the error. A later failure is passed to show with the last report, so that an unreachable broker is visible
+// and does not end the watch.
 func Watch(ctx context.Context, every time.Duration, gather func(context.Context) (Report, error), show func(Seen, error) error) error {
 	var last Seen
 	for first := true; ctx.Err() == nil; first = false {
@@ -57,7 +58,7 @@ func Watch(ctx context.Context, every time.Duration, gather func(context.Context
 		report, err := gather(bounded)
 		cancel()
 		switch {
-		case ctx.Err() != nil: // err comes of it
+		case ctx.Err() != nil: // err follows from it
 			continue
 		case err != nil && first:
 			return err
@@ -72,7 +73,7 @@ func Watch(ctx context.Context, every time.Duration, gather func(context.Context
 		if err := show(last, err); err != nil {
 			return err
 		}
-		_ = kafka.Pause(ctx, every) // the loop sees that the context has ended
+		_ = kafka.Pause(ctx, every) // the loop notices that the context has ended
 	}
 	return nil
 }
