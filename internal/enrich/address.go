@@ -11,10 +11,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// maxURLBytes is the longest URL that is sent; servers refuse longer ones with an error that does not name the feature.
+// maxURLBytes is the longest URL that is sent. Servers refuse longer ones with an error that does not name the feature.
 const maxURLBytes = 8 << 10
 
-// parseNames cuts a text at its braces: {id}, {properties.name}. key names the text in errors.
+// parseNames splits a text at its braces: {id}, {properties.name}. Errors name the text by key.
 func parseNames(key, text string) ([]template.Part, error) {
 	parts, err := template.Parse(text)
 	if err != nil {
@@ -23,7 +23,7 @@ func parseNames(key, text string) ([]template.Part, error) {
 	return parts, nil
 }
 
-// address is a URL with names of values of a feature in braces.
+// address is a URL with names of feature values in braces.
 type address []template.Part
 
 func parseAddress(text string) (address, error) {
@@ -34,9 +34,9 @@ func parseAddress(text string) (address, error) {
 	return parts, nil
 }
 
-// fill puts the feature's values in, each escaped for where it stands. A value can add neither a segment to the path nor
-// a parameter to the query. A path that software on the way could resolve to another one is refused (see package template): by
-// encoding twice it would name another feature to every server that decodes once.
+// fill inserts the feature's values, each escaped for its place. A value can add neither a path segment nor a query
+// parameter. fill refuses a path that software on the way could resolve differently (see package template): encoded
+// twice, it would name another feature to every server that decodes once.
 func (a address) fill(f *transform.Feature) (*url.URL, error) {
 	var b strings.Builder
 	for _, p := range a {
@@ -66,7 +66,7 @@ func (a address) fill(f *transform.Feature) (*url.URL, error) {
 	return u, nil
 }
 
-// isUnprintable finds the control characters that no text has: lines and tabs are part of one.
+// isUnprintable reports whether a control character occurs in no text; line breaks and tabs do.
 func isUnprintable(r rune) bool {
 	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
 }
@@ -75,7 +75,7 @@ func controlFault(name string) error {
 	return &fault{classify.CodeCoercionFailed, fmt.Sprintf("%s of the feature holds a control character", name)}
 }
 
-// valueOf gives what {id} or {properties.name} names; ok is false when there is nothing.
+// valueOf returns the value of {id} or {properties.name}; ok is false if there is none.
 func valueOf(f *transform.Feature, name string) (value transform.Value, ok bool) {
 	if property, isProperty := strings.CutPrefix(name, "properties."); isProperty {
 		return f.Property(property)
@@ -83,8 +83,8 @@ func valueOf(f *transform.Feature, name string) (value transform.Value, ok bool)
 	return f.ID, true
 }
 
-// textOf gives the text of {id} or {properties.name}. Nothing, null and the empty text are missing: something else would
-// be asked.
+// textOf returns the text of {id} or {properties.name}. A missing value, null and the empty text are errors, because the
+// question would be another one.
 func textOf(f *transform.Feature, name string) (string, error) {
 	value, ok := valueOf(f, name)
 	if kind := value.Kind(); kind == transform.KindArray || kind == transform.KindObject {
@@ -97,7 +97,7 @@ func textOf(f *transform.Feature, name string) (string, error) {
 	return text, nil
 }
 
-// escape encodes a value (RFC 3986). A blank is %20 in both places: + means it in forms only.
+// escape encodes a value (RFC 3986). A blank is %20 in both places: + means a blank in forms only.
 func escape(text string, query bool) string {
 	if query {
 		return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")

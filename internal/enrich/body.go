@@ -14,13 +14,14 @@ import (
 // maxBodyBytes is the largest body that is sent.
 const maxBodyBytes = 1 << 20
 
-// body makes a JSON value from a feature. Values are put into a tree and never into text, so none can change its form.
+// body makes a JSON value from a feature. Values become nodes of a tree and are never inserted into text, so no value
+// can change the body's structure.
 type body interface {
 	value(f *transform.Feature) (transform.Value, error)
 }
 
-// parseBody reads a body as the configuration has it: nil, bool, numbers, string, []any, map[string]any. Braces in texts
-// name values of the feature.
+// parseBody converts a configured body: nil, bool, numbers, string, []any, map[string]any. Braces in texts name values
+// of the feature.
 func parseBody(key string, v any) (body, error) {
 	switch v := v.(type) {
 	case string:
@@ -59,7 +60,7 @@ func parseBody(key string, v any) (body, error) {
 type bodyText []template.Part
 
 func (t bodyText) value(f *transform.Feature) (transform.Value, error) {
-	if len(t) == 1 && t[0].Name != "" { // one name alone takes the value with its type
+	if len(t) == 1 && t[0].Name != "" { // a single name keeps the type of its value
 		value, ok := valueOf(f, t[0].Name)
 		if !ok || value.IsNull() {
 			return transform.Value{}, &fault{classify.CodeMissingRequired, fmt.Sprintf("the feature has no %s, which the request needs", t[0].Name)}
@@ -114,7 +115,7 @@ func (t bodyTable) value(f *transform.Feature) (transform.Value, error) {
 	return transform.ObjectValue(members...), nil
 }
 
-// fillBody gives the bytes to send; nil when there is no body.
+// fillBody returns the bytes to send; nil if there is no body.
 func fillBody(b body, f *transform.Feature) ([]byte, error) {
 	if b == nil {
 		return nil, nil

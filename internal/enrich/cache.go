@@ -14,17 +14,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// cache keeps the answers of one provider, and lets those who ask the same at the same time share one request. What fails
-// is neither kept nor shared: each record fails, or is held, on its own account.
+// cache keeps the answers of one provider, and shares one request among equal concurrent questions. Failures are neither
+// kept nor shared: each record fails, or is held, by itself.
 type cache struct {
 	answers *otter.Cache[digest, transform.Value]
 	flights singleflight.Group
 }
 
-// digest stands for a question, which may be long.
+// digest is the hash of a question, which may be long.
 type digest [sha256.Size]byte
 
-// newCache gives nil when none is configured.
+// newCache returns nil if no cache is configured.
 func newCache(c *config.Cache) (*cache, error) {
 	if c == nil {
 		return nil, nil //nolint:nilnil // no cache is a cache that is never asked
@@ -47,8 +47,8 @@ func (c *cache) close() {
 	}
 }
 
-// get gives the answer to a question from memory, or from somebody's request. ask is called at most once, and its error is
-// given only to the caller whose ask it was. An answer that is not whole is not kept.
+// get returns the answer to a question from memory or from another caller's request. It calls ask at most once, and
+// returns an error of ask only to the caller whose ask it was. Incomplete answers are not kept.
 func (c *cache) get(ctx context.Context, key string, ask func(context.Context) (transform.Value, error), whole func(transform.Value) bool) (answer transform.Value, kept bool, err error) {
 	k := digest(sha256.Sum256([]byte(key)))
 	if answer, ok := c.answers.GetIfPresent(k); ok {
@@ -75,7 +75,8 @@ func (c *cache) get(ctx context.Context, key string, ask func(context.Context) (
 	}
 }
 
-// guard turns a panic into an error: it happens in a goroutine of the flight, where nobody else would catch it.
+// guard converts a panic to an error. The panic happens in a goroutine of the flight, where nothing else would recover
+// it.
 func guard(ctx context.Context, ask func(context.Context) (transform.Value, error)) (answer transform.Value, err error) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -16,14 +16,14 @@ import (
 
 const (
 	maxHeaderBytes = 64 << 10
-	// drainBytes is how much of an answer that nobody wants is read, so that its connection can be used again.
+	// drainBytes is how much of an unwanted answer is read, so that its connection can be reused.
 	drainBytes = 64 << 10
-	// silence is how long a connection of HTTP/2 may say nothing before it is asked whether it is alive, and how long it has to
-	// answer. All requests share one, and those that time out do not end it. It is as TCP asks a connection that is idle.
+	// silence is how long an HTTP/2 connection may be silent before it is pinged, and how long it has to answer. All
+	// requests share one connection, and requests that time out do not close it. The value is that of TCP keep-alive.
 	silence = 15 * time.Second
 )
 
-// newClient makes a client with a connection pool of its own, which connects to no address that the policy refuses.
+// newClient returns a client with its own connection pool, which connects to no address that the policy refuses.
 func newClient(h *config.HTTPLookup) (*http.Client, error) {
 	policy, err := parseAddressPolicy(h.AllowPrivate, h.AllowNetworks)
 	if err != nil {
@@ -35,7 +35,7 @@ func newClient(h *config.HTTPLookup) (*http.Client, error) {
 	}, nil
 }
 
-// proxies says which proxy a request goes through; nil for none.
+// proxies returns the proxy of a request, or nil.
 type proxies func(*http.Request) (*url.URL, error)
 
 func newTransport(policy addressPolicy, connections int, find proxies) *http.Transport {
@@ -52,8 +52,8 @@ func newTransport(policy addressPolicy, connections int, find proxies) *http.Tra
 	}
 }
 
-// allowedBy finds proxies for targets that the policy allows. A proxy resolves names itself, out of sight of the policy;
-// an address that stands in the URL is checked here.
+// allowedBy returns proxies for targets that the policy allows. A proxy resolves names itself, where the policy cannot
+// see it; an address in the URL is checked here.
 func (find proxies) allowedBy(policy addressPolicy) proxies {
 	return func(r *http.Request) (*url.URL, error) {
 		via, err := find(r)
@@ -69,8 +69,9 @@ func (find proxies) allowedBy(policy addressPolicy) proxies {
 	}
 }
 
-// tunnelRefused gives the error for a proxy that does not connect to the service: by its status, which the library reduces to
-// its words. The proxy itself is no record's business, so nothing that it does not find is one.
+// tunnelRefused returns the error for a proxy that does not connect to the service, by its status, of which the library
+// keeps only the text. A proxy's failure concerns no single record, so a status such as 404 does not make the record
+// bad.
 func tunnelRefused(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.Response) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil
@@ -84,7 +85,7 @@ func tunnelRefused(_ context.Context, proxy *url.URL, _ *http.Request, answer *h
 	return fmt.Errorf("the proxy %s does not connect: %w", classify.PublicURL(proxy), failed)
 }
 
-// dialer connects to what the policy allows, and to the proxies, which the operator chose.
+// dialer connects to the addresses that the policy allows, and to the proxies, which the operator chose.
 func (find proxies) dialer(policy addressPolicy) func(ctx context.Context, network, address string) (net.Conn, error) {
 	guarded := &net.Dialer{ControlContext: policy.Control}
 	open := &net.Dialer{}
@@ -97,7 +98,7 @@ func (find proxies) dialer(policy addressPolicy) func(ctx context.Context, netwo
 	}
 }
 
-// addresses gives host:port of the proxies for http and https.
+// addresses returns host:port of the proxies for http and https.
 func (find proxies) addresses() map[string]bool {
 	out := map[string]bool{}
 	for _, scheme := range []string{"http", "https"} {
@@ -114,8 +115,8 @@ func (find proxies) addresses() map[string]bool {
 	return out
 }
 
-// redirecting leaves a redirect to what is no URL as the answer that it is: the client would give an error that is taken for
-// one of the network, and shows the address with whatever secrets the service put into it.
+// redirecting returns a redirect to an invalid URL as the answer. The client would return an error that looks like a
+// network error, and would show the address with any secrets in it.
 type redirecting struct{ *http.Transport }
 
 // RoundTrip makes one request.
@@ -130,8 +131,8 @@ func (t redirecting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// stayOnHost follows so many redirects to the same host, but never from https to http, and never one that would turn a
-// POST into a GET. Any other one is left as the answer.
+// stayOnHost follows a number of redirects to the same host, but never from https to http, and never one that would turn
+// a POST into a GET. Any other redirect is returned as the answer.
 func stayOnHost(most int) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, before []*http.Request) error {
 		first := before[0]

@@ -2,7 +2,7 @@ package enrich
 
 import "github.com/switchback-geo/switchback/pkg/classify"
 
-// fault is a failure that no library reports: what the feature lacks, or what is wrong with a successful answer.
+// fault is a failure that no library reports: a missing value of the feature, or a wrong but successful answer.
 type fault struct {
 	code    classify.Code
 	message string

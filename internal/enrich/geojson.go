@@ -7,8 +7,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// unmatchedError says that nothing answers to what was asked for. It is the record's failure only when the step requires
-// an answer.
+// unmatchedError means that nothing matches the question. It is the record's failure only if the step requires an
+// answer.
 type unmatchedError struct{ what string }
 
 func (e *unmatchedError) Error() string { return e.what + ": nothing matches" }
@@ -19,7 +19,7 @@ func (e *unmatchedError) FailureCode() classify.Code { return classify.CodeForei
 // FailureStage makes the error classifiable.
 func (e *unmatchedError) FailureStage() classify.Stage { return classify.StageEnrich }
 
-// oneFeature gives the feature of a GeoJSON answer: itself, or the only one of a collection (RFC 7946).
+// oneFeature returns the feature of a GeoJSON answer: the answer itself, or the only member of a collection (RFC 7946).
 func oneFeature(what string, answer transform.Value) (transform.Value, error) {
 	switch typeOf(answer) {
 	case "Feature":
@@ -44,7 +44,7 @@ func oneFeature(what string, answer transform.Value) (transform.Value, error) {
 	}
 }
 
-// stacItem gives an item of a STAC API (STAC 1.0), which is a GeoJSON feature of its own kind.
+// stacItem returns an item of a STAC API (STAC 1.0), which is a GeoJSON feature of its own kind.
 func stacItem(what string, answer transform.Value) (transform.Value, error) {
 	if version, ok := child(answer, "stac_version"); typeOf(answer) != "Feature" || !ok || version.Kind() != transform.KindString {
 		return transform.Value{}, &fault{classify.CodeBadResponse, what + ": the answer is no STAC item"}

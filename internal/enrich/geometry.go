@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// geometryValue writes a shape as a GeoJSON geometry (RFC 7946, section 3.1), two ordinates a position. A shape that is
-// none of the seven types is null.
+// geometryValue converts a shape to a GeoJSON geometry (RFC 7946, section 3.1) with two ordinates per position. A shape
+// of another type becomes null.
 func geometryValue(shape orb.Geometry) transform.Value {
 	object := func(kind transform.GeometryType, name string, v transform.Value) transform.Value {
 		return transform.ObjectValue(

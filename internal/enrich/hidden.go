@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// leastHidden is how long a value of the query must be to be hidden in a body; shorter ones stand there by chance.
+// leastHidden is the shortest query value that is masked in a body; a shorter one may occur by chance.
 const leastHidden = 4
 
-// withoutQuery hides the values of the query in what a server answered, since many repeat the request: a key in the URL
-// must not come out in a header of a dead letter that way.
+// withoutQuery masks the query's values in a server's answer. Many servers repeat the request, and a key in the URL must
+// not appear in a header of a dead letter.
 func withoutQuery(body string, target *url.URL) string {
 	hide := queryValues(target)
 	if len(hide) > 0 {
-		body = strings.TrimRight(body, "\uFFFD") // of a character that was cut
+		body = strings.TrimRight(body, "\uFFFD") // of a cut character
 	}
 	for _, value := range hide {
 		body = without(body, []rune(value))
@@ -24,7 +24,7 @@ func withoutQuery(body string, target *url.URL) string {
 	return body
 }
 
-// queryValues gives the values of the query, as they were written and as they are meant, the longest first: one may begin
+// queryValues returns the query's values, encoded and decoded, the longest first, because one may be a prefix of
 // another.
 func queryValues(target *url.URL) []string {
 	var out []string
@@ -40,7 +40,7 @@ func queryValues(target *url.URL) []string {
 	return slices.Compact(out)
 }
 
-// without hides a value wherever a text has it, in any of the forms in which it may be repeated.
+// without masks a value wherever a text contains it, in any encoding.
 func without(text string, value []rune) string {
 	var b strings.Builder
 	for text != "" {
@@ -55,8 +55,8 @@ func without(text string, value []rune) string {
 	return b.String()
 }
 
-// repeated gives how many bytes at the beginning of a text repeat a value; 0 when they do not. A text that ends before the
-// value does was cut.
+// repeated returns how many bytes at the start of a text repeat a value, or 0. A text that ends before the value was
+// cut.
 func repeated(text string, value []rune) int {
 	at := 0
 	for i, r := range value {
@@ -74,11 +74,11 @@ func repeated(text string, value []rune) int {
 	return at
 }
 
-// maxForm is more than the bytes of the longest form of a character that is looked for.
+// maxForm is more than the longest encoding of a character, in bytes.
 const maxForm = 12
 
-// form gives how many bytes at the beginning of a text stand for a character: itself, or escaped for a URL (RFC 3986), for
-// JSON (RFC 8259) or for HTML; 0 when they do not.
+// form returns how many bytes at the start of a text encode a character: as itself, or escaped for a URL (RFC 3986), for
+// JSON (RFC 8259) or for HTML; 0 if they do not.
 func form(text string, r rune) int {
 	if text == "" {
 		return 0
@@ -116,7 +116,7 @@ func form(text string, r rune) int {
 	return 0
 }
 
-// begins gives the length of an escape that a text begins with, in either case of its digits; 0 when it does not.
+// begins returns the length of an escape at the start of a text, with digits in either case; 0 if there is none.
 func begins(text, escape string) int {
 	if escape == "" || len(text) < len(escape) || !strings.EqualFold(text[:len(escape)], escape) {
 		return 0

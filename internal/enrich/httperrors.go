@@ -11,8 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// lost wraps the error of a request that got no whole answer, so that it is known as one of the network whatever it
-// holds. The library's own wrapper is taken off, because it shows the query.
+// lost wraps the error of a request without a complete answer as a network error. It removes the library's own wrapper,
+// because that shows the query.
 func (l *httpLookup) lost(target *url.URL, err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
@@ -27,7 +27,7 @@ func (l *httpLookup) badResponse(target *url.URL, what string) error {
 	return &fault{classify.CodeBadResponse, fmt.Sprintf("%s %s: the answer %s", l.method, classify.PublicURL(target), strings.TrimSpace(what))}
 }
 
-// beginning gives the start of an answer's body as it may be shown.
+// beginning returns the start of an answer's body in a form that may be shown.
 func beginning(text []byte, target *url.URL) string {
 	return withoutQuery(strings.ToValidUTF8(string(text[:min(len(text), classify.MaxBody)]), "\uFFFD"), target)
 }

@@ -23,10 +23,10 @@ type httpLookup struct {
 	client *http.Client
 	method string
 	target func(*transform.Feature) (*url.URL, error)
-	body   body // nil for none
-	// unwrap takes what is wanted out of an answer; nil takes all of it.
+	body   body // nil if there is none
+	// unwrap extracts the wanted part of an answer; nil keeps all of it.
 	unwrap func(what string, answer transform.Value) (transform.Value, error)
-	// exception reads an answer that is not JSON; nil when the service has no other form for its errors.
+	// exception parses an answer that is not JSON; nil if the service has no other error format.
 	exception func(what string, status int, text []byte) error
 	limit     int64 // largest answer, in bytes
 	pauses    bool  // a Retry-After holds every further request
@@ -44,7 +44,7 @@ func newHTTPLookup(h *config.HTTPLookup, now func() time.Time) (*httpLookup, err
 	return l, errors.Join(urlErr, clientErr, bodyErr)
 }
 
-// address sets who is asked for what, and what the answer is.
+// address sets the URL, and how its answer is read.
 func (l *httpLookup) address(h *config.HTTPLookup) error {
 	switch {
 	case h.WFS != nil:
@@ -69,7 +69,7 @@ func (l *httpLookup) address(h *config.HTTPLookup) error {
 
 func (l *httpLookup) close() { l.client.CloseIdleConnections() }
 
-// prepare fills the feature's values in.
+// prepare inserts the feature's values.
 func (l *httpLookup) prepare(f *transform.Feature, contentHash string) (question, error) {
 	target, err := l.target(f)
 	if err != nil {
@@ -89,7 +89,7 @@ func (l *httpLookup) prepare(f *transform.Feature, contentHash string) (question
 	}, nil
 }
 
-// send makes one request and gives the JSON of its answer.
+// send makes one request and returns the JSON of its answer.
 func (l *httpLookup) send(ctx context.Context, target *url.URL, content []byte, contentHash string) (transform.Value, QuotaAdvice, error) {
 	request, err := http.NewRequestWithContext(ctx, l.method, target.String(), bytes.NewReader(content))
 	if err != nil {
@@ -117,8 +117,8 @@ func (l *httpLookup) send(ctx context.Context, target *url.URL, content []byte, 
 	return value, advice, err
 }
 
-// obeyReset lets a record that a rate limit refused come back when there is more, where the service names that time in the
-// headers of the limit alone (S2-2).
+// obeyReset sets the retry time of a record that a rate limit refused, if the service names it only in the rate limit
+// headers (S2-2).
 func obeyReset(err error, advice QuotaAdvice) {
 	refused, ok := errors.AsType[*classify.HTTPError](err)
 	if ok && refused.Status == http.StatusTooManyRequests && refused.RetryAfter == 0 && advice.Known && advice.Remaining == 0 {
@@ -126,7 +126,7 @@ func obeyReset(err error, advice QuotaAdvice) {
 	}
 }
 
-// read gives the JSON of a successful answer.
+// read returns the JSON of a successful answer.
 func (l *httpLookup) read(target *url.URL, answer *http.Response) (transform.Value, error) {
 	if answer.StatusCode/100 != 2 {
 		return transform.Value{}, l.refused(target, answer)
@@ -144,10 +144,10 @@ func (l *httpLookup) read(target *url.URL, answer *http.Response) (transform.Val
 	return value, err
 }
 
-// refused gives the error for an answer that is no success. The service's own form for errors says more than most statuses;
-// those that say who refused, or when to come back, stay.
+// refused returns the error for an unsuccessful answer. The service's own error format says more than most statuses; a
+// status that says who refused, or when to retry, is kept.
 func (l *httpLookup) refused(target *url.URL, answer *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, drainBytes)) // a body cut short does not change the status
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, drainBytes)) // a truncated body does not change the status
 	kept := *answer
 	kept.Body = io.NopCloser(bytes.NewReader(text))
 	failed := classify.NewHTTPError(&kept, l.now())
@@ -160,14 +160,14 @@ func (l *httpLookup) refused(target *url.URL, answer *http.Response) error {
 		return failed
 	}
 	if trouble, ok := errors.AsType[*fault](said); ok && trouble.code == classify.CodeBadResponse && answer.StatusCode >= 500 {
-		return classify.WithClass(classify.RetryBackoff, failed) // it looks like an outage, and says that the request is not at fault
+		return classify.WithClass(classify.RetryBackoff, failed) // it looks like an outage, and the answer says that the request is not at fault
 	}
 	response := classify.NewResponse(answer)
 	response.Body = beginning(text, target)
 	return classify.WithResponse(response, said)
 }
 
-// parse gives the JSON of an answer, or why it is not what was agreed upon.
+// parse returns the JSON of an answer, or the reason why it is not the expected JSON.
 func (l *httpLookup) parse(target *url.URL, status int, text []byte) (transform.Value, error) {
 	switch {
 	case int64(len(text)) > l.limit:

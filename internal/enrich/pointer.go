@@ -9,13 +9,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// pointer is a JSON pointer (RFC 6901), such as /places/0/name. The configuration refuses what is none.
+// pointer is a JSON pointer (RFC 6901), such as /places/0/name. The configuration refuses an invalid one.
 type pointer jsontext.Pointer
 
-// String returns the pointer as it was written; that to the whole answer in words.
+// String returns the pointer as written, or a word for the whole answer.
 func (p pointer) String() string { return cmp.Or(string(p), "value") }
 
-// in returns the value that the pointer leads to.
+// in returns the value at the pointer.
 func (p pointer) in(value transform.Value) (transform.Value, bool) {
 	for token := range jsontext.Pointer(p).Tokens() {
 		next, ok := child(value, token)

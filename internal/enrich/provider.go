@@ -18,40 +18,40 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// lookup is one way to ask.
+// lookup is one way to ask a service.
 type lookup interface {
 	// prepare makes the question for a feature. It sends nothing.
 	prepare(f *transform.Feature, contentHash string) (question, error)
 	close()
 }
 
-// question is what one provider is asked for one feature.
+// question is what one provider is asked about one feature.
 type question struct {
 	key  string           // equal questions have equal keys
-	what string           // such as "GET https://h/place", without anything secret
+	what string           // such as "GET https://h/place", without secrets
 	asks classify.Request // the same for a failure record: method and URL
 	send func(ctx context.Context) (transform.Value, QuotaAdvice, error)
 }
 
-// provider is one service and all that keeps it from harm: so many requests at once and in a second, none while it is
-// down, and none beyond what it says it can take.
+// provider is one service with its protection: limits of concurrent requests and of requests per second, a circuit
+// breaker, and the service's own quota.
 type provider struct {
 	step     string
 	name     string
 	lookup   lookup
 	timeout  time.Duration
-	turns    chan struct{} // holds one for each request that is under way
-	limiter  *rate.Limiter // nil when none is configured
+	turns    chan struct{} // holds one entry for each request in flight
+	limiter  *rate.Limiter // nil if none is configured
 	quota    *QuotaLedger
-	breaker  *breaker.Guard                           // nil when none is configured
+	breaker  *breaker.Guard                           // nil if none is configured
 	retry    retrypolicy.RetryPolicy[transform.Value] // nil for none
-	cache    *cache                                   // nil when none is configured
+	cache    *cache                                   // nil if none is configured
 	classify func(error) classify.Failure
 	tally    tally
 }
 
-// immediateDelay is the range of the pause before a failure of class retry_now is tried again: what collided must not
-// collide again.
+// immediateDelay is the range of the pause before a failure of class retry_now is retried, so that requests that
+// collided do not collide again.
 const (
 	immediateDelayLeast = 5 * time.Millisecond
 	immediateDelayMost  = 50 * time.Millisecond
@@ -78,7 +78,7 @@ func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provide
 	return p, nil
 }
 
-// immediate is the policy of the tries that follow the first at once, at most so many.
+// immediate returns the policy of immediate retries, at most so many.
 func immediate(p *provider, retries int) retrypolicy.RetryPolicy[transform.Value] {
 	return retrypolicy.NewBuilder[transform.Value]().
 		HandleIf(func(_ transform.Value, err error) bool { return err != nil && p.immediate(err) }).
@@ -88,7 +88,7 @@ func immediate(p *provider, retries int) retrypolicy.RetryPolicy[transform.Value
 		Build()
 }
 
-// newLookup makes the way in which a provider is asked, and gives what guards it.
+// newLookup returns the lookup of a provider, and the configuration of its protection.
 func newLookup(c config.Provider, o Options) (lookup, guards, error) {
 	if h := c.HTTP; h != nil {
 		made, err := newHTTPLookup(h, o.Now)
@@ -99,7 +99,7 @@ func newLookup(c config.Provider, o Options) (lookup, guards, error) {
 	return made, guards{s.Timeout.Std(), s.MaxConnections, s.Rate, s.Cache, s.Breaker}, err
 }
 
-// guards is what the configuration of every kind of provider has.
+// guards is the configuration that all kinds of providers share.
 type guards struct {
 	timeout     time.Duration
 	connections int
@@ -108,7 +108,7 @@ type guards struct {
 	breaker     *config.Breaker
 }
 
-// immediate tells whether a failure asks for another try at once.
+// immediate reports whether a failure should be retried at once.
 func (p *provider) immediate(err error) bool {
 	return !isHeld(err) && p.classify(err).Class == classify.RetryNow
 }
@@ -123,7 +123,7 @@ func (p *provider) close() {
 	p.cache.close()
 }
 
-// ask gives the answer to a question, from memory when it is there. whole says whether an answer has what is wanted of it.
+// ask returns the answer to a question, from the cache if it is there. whole reports whether an answer is complete.
 func (p *provider) ask(ctx context.Context, q question, whole func(transform.Value) bool) (transform.Value, error) {
 	if p.cache == nil {
 		return p.request(ctx, q)
@@ -135,8 +135,8 @@ func (p *provider) ask(ctx context.Context, q question, whole func(transform.Val
 	return answer, err
 }
 
-// request asks the service. What is gone at once is asked again here, and nothing else of the record's way is
-// repeated for it (S3-4); what then still fails so is left to the tiers.
+// request asks the service. It retries a failure of class retry_now here, and repeats nothing else of the record's way
+// (S3-4). If that fails again, the record is retried later.
 func (p *provider) request(ctx context.Context, q question) (transform.Value, error) {
 	once := func() (transform.Value, error) {
 		value, err := p.once(ctx, q)
@@ -153,9 +153,9 @@ func (p *provider) request(ctx context.Context, q question) (transform.Value, er
 	return value, err
 }
 
-// once sends one request, when it may be sent. Waiting for a turn does not count towards the time limit of the request;
-// the caller's context bounds both. The breaker is asked last, so that what waited while the service went down is not
-// sent any more.
+// once sends one request, if it may be sent. Waiting for a turn does not count towards the request's time limit; the
+// caller's context bounds both. The breaker is asked last, so that requests that waited while the service went down are
+// not sent.
 func (p *provider) once(ctx context.Context, q question) (transform.Value, error) {
 	select {
 	case p.turns <- struct{}{}:
@@ -172,7 +172,7 @@ func (p *provider) once(ctx context.Context, q question) (transform.Value, error
 	return p.guarded(ctx, q)
 }
 
-// held gives the UnavailableError that a request would meet now; nil when there is none.
+// held returns the UnavailableError that a request would get now, or nil.
 func (p *provider) held() error {
 	if err := p.breaker.Check(); err != nil {
 		return err
@@ -192,7 +192,7 @@ var (
 	errRate  = errors.New("the rate of this instance is used up")
 )
 
-// throttle keeps the client's own rate. A request waits for its place as long as it may take itself; beyond that its
+// throttle keeps the client's own rate. A request waits for its turn no longer than its own time limit; beyond that its
 // record is held, so that it blocks no worker.
 func (p *provider) throttle(ctx context.Context) error {
 	if p.limiter == nil {
@@ -218,8 +218,8 @@ func (p *provider) throttle(ctx context.Context) error {
 	}
 }
 
-// guarded asks under the breaker, within the quota and the time limit. Whatever happens, breaker and quota hear of it: a
-// probe that never came back would keep the breaker open permanently.
+// guarded sends a request under the breaker, within the quota and the time limit. It always reports the end to breaker
+// and quota: a probe without an end would keep the breaker open for ever.
 func (p *provider) guarded(ctx context.Context, q question) (value transform.Value, err error) {
 	leave, err := p.breaker.Enter()
 	if err != nil {
@@ -240,7 +240,7 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	var advice QuotaAdvice
 	defer func() {
 		if p.quota.Done(ticket, advice) && advice.Pause > 0 && err != nil {
-			err = p.hold(p.quota.Wait(), err) // it was under way when the service asked for a pause
+			err = p.hold(p.quota.Wait(), err) // it was in flight when the service asked for a pause
 		}
 	}()
 	limited, cancel := context.WithTimeout(ctx, p.timeout)
@@ -253,7 +253,7 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	return value, classify.WithRequest(p.asked(q, took), err)
 }
 
-// asked is a question as the record of a failure has it.
+// asked returns a question in the form of a failure record.
 func (p *provider) asked(q question, took time.Duration) classify.Request {
 	r := q.asks
 	r.Step, r.Provider, r.TookMS = p.step, p.name, classify.Milliseconds(took)

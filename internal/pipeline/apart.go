@@ -17,25 +17,25 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// maxFrame bounds what stands around the features of a collection that is taken apart: it stands in each dead letter.
+// maxFrame bounds the text around the features of a collection that is split, because each dead letter repeats it.
 const maxFrame = 16 << 10
 
-// maxImmediate is how often a feature is tried again in place when its failure asks for that, as the engine does with a record.
+// maxImmediate limits how often a feature is retried in place, as the engine does with a record.
 const maxImmediate = 3
 
 // collection is a record of several features, or one feature of such a record.
 type collection struct {
 	*envelope.Content
 	record   *retrytopics.Record
-	contents [][]byte // canonical bytes of each feature, of which content hashes are made
-	apart    bool     // each feature is delivered, retried and dead-lettered by itself
+	contents [][]byte // canonical bytes of each feature, for its content hash
+	apart    bool     // each feature is delivered, retried and dead-lettered separately
 	pieces   transform.Pieces
 	result   retrytopics.Result
 	outputs  []*kgo.Record
 	parts    []Part
 }
 
-// part names a feature: that of a part by its place in the record of which it is a part.
+// part returns the part of a feature; for a single part, its place in the record that it came from.
 func (c *collection) part(i int) header.Part {
 	if own := c.record.Part(); !own.Whole() {
 		return own
@@ -43,7 +43,7 @@ func (c *collection) part(i int) header.Part {
 	return header.Part{Index: i, Of: len(c.Features)}
 }
 
-// own are the headers that the output of a feature has of its own.
+// own returns the headers that belong to the output of one feature.
 func (c *collection) own(i int, target *transform.Feature, content string) []kgo.RecordHeader {
 	return []kgo.RecordHeader{
 		{Key: header.KeyFeatureID, Value: []byte(target.IDString())},
@@ -52,13 +52,13 @@ func (c *collection) own(i int, target *transform.Feature, content string) []kgo
 	}
 }
 
-// open says whether a feature still has to be mapped.
+// open reports whether a feature still has to be mapped.
 func (c *collection) open(i int) bool {
 	rest := c.record.Remaining()
 	return rest == nil || rest.Has(i)
 }
 
-// collection looks at what a record of several features is. The error is one of the whole record.
+// collection returns the features of a record. An error concerns the whole record.
 func (m *Mapping) collection(r *retrytopics.Record, content *envelope.Content) (*collection, error) {
 	c := &collection{Content: content, record: r, contents: make([][]byte, len(content.Features))}
 	for i, f := range content.Features {
@@ -83,14 +83,14 @@ func (m *Mapping) collection(r *retrytopics.Record, content *envelope.Content) (
 	return c, nil
 }
 
-// cut finds the features in the record's value. It is false where it cannot be taken apart: it is in an envelope, has as much
-// around the features as in them, or too many of them.
+// cut finds the features in the record's value. It returns false if the record cannot be split: it has an envelope, too
+// large a frame or too many features.
 func (c *collection) cut() bool {
 	if n := len(c.Features); n == 0 || n > header.MaxParts || !bytes.Equal(c.Text, c.record.Value) {
 		return false
 	}
 	if c.pieces = c.Pieces; c.pieces.Len() == 0 {
-		c.pieces, _ = transform.CutCollection(c.record.Value) // without pieces it cannot be taken apart
+		c.pieces, _ = transform.CutCollection(c.record.Value) // without pieces it cannot be split
 	}
 	return c.pieces.Len() == len(c.Features) && c.pieces.Frame() <= maxFrame
 }
@@ -102,8 +102,8 @@ func editedError(message string) error {
 	}
 }
 
-// fails notes why a feature cannot be delivered. The error is one of the whole record: it is not taken apart, or the failure
-// is not that of the feature.
+// fails stores why a feature cannot be delivered. It returns an error of the whole record if the record is not split, or
+// the failure is not the feature's.
 func (p *Pipeline) fails(ctx context.Context, c *collection, i int, id retrytopics.Identity, err error) error {
 	if _, held := errors.AsType[*retrytopics.UnavailableError](err); held || !c.apart || errors.Is(ctx.Err(), context.Canceled) {
 		return err
@@ -117,7 +117,7 @@ func (p *Pipeline) fails(ctx context.Context, c *collection, i int, id retrytopi
 	return nil
 }
 
-// each maps every feature that is open. The error is one of the whole record.
+// each maps every open feature. An error concerns the whole record.
 func (p *Pipeline) each(ctx context.Context, c *collection) error {
 	keys := partKeys{}
 	for i, f := range c.Features {
@@ -137,7 +137,7 @@ func (p *Pipeline) each(ctx context.Context, c *collection) error {
 	return nil
 }
 
-// claim takes the key of a feature that has its end, as an earlier attempt did.
+// claim adds the key of a feature that an earlier attempt finished.
 func (m *Mapping) claim(ctx context.Context, keys partKeys, i int, f *transform.Feature) {
 	if f == nil {
 		return
@@ -147,7 +147,7 @@ func (m *Mapping) claim(ctx context.Context, keys partKeys, i int, f *transform.
 	}
 }
 
-// one maps one feature. What the mapping leaves out has no output.
+// one maps one feature. A feature that the mapping filters out has no output.
 func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys) (id retrytopics.Identity, err error) {
 	f, content := c.Features[i], idempotency.Of(c.contents[i]).String()
 	if f == nil {
@@ -181,7 +181,7 @@ func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys)
 	return id, nil
 }
 
-// calmly is transform, where a panic is the failure of one feature when the features of a record fail by themselves.
+// calmly is transform, but a panic is the failure of one feature if the record is split.
 func (p *Pipeline) calmly(ctx context.Context, c *collection, i int, content string, keys partKeys) (target *transform.Feature, value []byte, err error) {
 	defer func() {
 		if !c.apart {
@@ -194,7 +194,8 @@ func (p *Pipeline) calmly(ctx context.Context, c *collection, i int, content str
 	return p.transform(ctx, c.record, c.part(i).Index, c.Features[i], content, func(target *transform.Feature) error { return keys.take(c.part(i).Index, target) })
 }
 
-// tell tells what the record becomes. Where one of its features is refused for what it is, the others are told without it.
+// tell reports the outputs of a record. If a feature is refused because of its content, tell reports the others without
+// it.
 func (p *Pipeline) tell(ctx context.Context, c *collection, from, to int) error {
 	if from == to {
 		return nil

@@ -16,18 +16,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Document is a record's value as JSON, for a person to edit: the text itself, what follows the id of a JSON Schema, or what an Avro
-// datum is in Avro's own JSON encoding.
+// Document is a record's value as JSON, for a person to edit: the text itself, the text after the ID of a JSON Schema,
+// or an Avro datum in Avro's JSON encoding.
 type Document struct {
 	JSON []byte
 	back func(text []byte) ([]byte, error)
 }
 
-// Value writes an edited document in the format that it came from, with the schema that it came with. The error names the field that
-// the schema does not take.
+// Value encodes an edited document in its original format and with its original schema. The error names the field that
+// does not fit the schema.
 func (d Document) Value(text []byte) ([]byte, error) { return d.back(text) }
 
-// Document gives a record's value as JSON. The error says why a value has none: a delete, or one whose schema is not known.
+// Document returns a record's value as JSON. The error says why there is none: the record is a delete, or its schema is
+// unknown.
 func (m *Mapping) Document(ctx context.Context, value []byte) (Document, error) {
 	if value == nil {
 		return Document{}, fmt.Errorf("a delete has no value to edit")
@@ -47,13 +48,13 @@ func (m *Mapping) Document(ctx context.Context, value []byte) (Document, error) 
 	return Document{JSON: text, back: func(text []byte) ([]byte, error) { return schema.AppendText(bytes.Clone(frame), text) }}, nil
 }
 
-// LatestSchema returns the id of the latest schema of a subject of the registry.
+// LatestSchema returns the ID of the latest schema of a subject in the registry.
 func (m *Mapping) LatestSchema(ctx context.Context, subject string) (id int, err error) {
 	return m.schemas.Latest(ctx, subject)
 }
 
-// AppendWith appends the value that a document describes to the id of a schema of the registry. Fields of Avro that are missing get their
-// defaults. The error names the field that the schema does not take.
+// AppendWith appends a document's value, encoded with the registry's schema of an ID. Missing Avro fields get their
+// defaults. The error names the field that does not fit the schema.
 func (m *Mapping) AppendWith(ctx context.Context, id int, text []byte) ([]byte, error) {
 	schema, err := m.schemas.Schema(ctx, id)
 	if err != nil {
@@ -67,7 +68,7 @@ func (m *Mapping) AppendWith(ctx context.Context, id int, text []byte) ([]byte, 
 	return schema.AppendText(envelope.AppendConfluent(nil, id), text)
 }
 
-// schemaOf finds the schema that a framed value names.
+// schemaOf returns the schema that a framed value names.
 func (m *Mapping) schemaOf(ctx context.Context, value []byte) (schema registry.Schema, body []byte, err error) {
 	id, body, ok := envelope.CutConfluent(value)
 	if !ok || m.schemas == nil {
@@ -79,7 +80,8 @@ func (m *Mapping) schemaOf(ctx context.Context, value []byte) (schema registry.S
 	return schema, body, nil
 }
 
-// Identify says what a record is about, as the consumer does: of one that cannot be opened, only that its bytes are these.
+// Identify returns the identity of a record's content, as the consumer does. Of a record that cannot be opened, only the
+// bytes are known.
 func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.RecordHeader, value []byte) retrytopics.Identity {
 	content, err := m.Open(ctx, headers, value)
 	switch {
@@ -90,13 +92,13 @@ func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.Record
 	case len(content.Features) == 1 && content.Features[0] != nil: // a part that is a dead letter
 		return m.identity(content.Features[0])
 	case content.Features != nil:
-		c, _ := m.collection(&retrytopics.Record{Control: &header.Control{}, Value: value}, &content) // what is wrong with it is told when it is read
+		c, _ := m.collection(&retrytopics.Record{Control: &header.Control{}, Value: value}, &content) // its faults are reported when it is read
 		return retrytopics.Identity{ContentHash: hashOf(c.contents).String()}
 	}
 	return m.identity(content.Feature)
 }
 
-// unread is the identity of a record that was not read: its bytes are its content.
+// unread returns the identity of a record that was not read: its bytes are its content.
 func unread(key, value []byte) retrytopics.Identity {
 	return retrytopics.Identity{ContentHash: idempotency.Of(key, value).String()}
 }
@@ -109,7 +111,7 @@ func (m *Mapping) identity(source *transform.Feature) retrytopics.Identity {
 	}
 }
 
-// maxContent is the room that a buffer for contents keeps between two features.
+// maxContent is the largest buffer for contents that is kept between two features.
 const maxContent = 1 << 20
 
 // contentHash hashes what the mapping can read of a feature.

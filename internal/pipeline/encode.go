@@ -14,19 +14,19 @@ import (
 	"github.com/switchback-geo/switchback/schemas"
 )
 
-// The content types of the outputs: RFC 7946, section 12, and what Avro is called where anybody names it.
+// The content types of the outputs: RFC 7946, section 12, and the usual name for Avro.
 const (
 	contentTypeGeoJSON = "application/geo+json"
 	contentTypeAvro    = "application/avro"
 )
 
-// encoder writes mapped features in the output's format. It may be used by many goroutines at once.
+// encoder writes mapped features in the output's format. Safe for concurrent use.
 type encoder struct {
 	output      config.Output
 	transformer *transform.Transformer
 	events      *envelope.EventEncoder // nil for GeoJSON
-	schema      string                 // text of the schema of events
-	registry    *registry.Client       // nil unless the framing names an id of it
+	schema      string                 // text of the event schema
+	registry    *registry.Client       // nil unless the framing has a registry ID
 }
 
 func newEncoder(output config.Output, t *transform.Transformer, client *registry.Client) (*encoder, error) {
@@ -43,7 +43,7 @@ func newEncoder(output config.Output, t *transform.Transformer, client *registry
 	return e, err
 }
 
-// encode writes one feature. The errors are *transform.Error, or those of [registry.Client.Register].
+// encode encodes one feature. It returns a *transform.Error, or an error of [registry.Client.Register].
 func (e *encoder) encode(ctx context.Context, f *transform.Feature) ([]byte, error) {
 	if e.events == nil {
 		return e.transformer.Encode(f)
@@ -55,7 +55,7 @@ func (e *encoder) encode(ctx context.Context, f *transform.Feature) ([]byte, err
 	return e.events.Append(header, f)
 }
 
-// try encodes a feature without what a schema registry would give, so that a dry run asks it for nothing: in place of an id are zeros.
+// try encodes a feature without asking the schema registry, for a dry run: zeros replace the ID.
 func (e *encoder) try(f *transform.Feature) ([]byte, error) {
 	switch {
 	case e.events == nil:
@@ -66,7 +66,7 @@ func (e *encoder) try(f *transform.Feature) ([]byte, error) {
 	return e.events.Append(envelope.AppendConfluent(nil, 0), f)
 }
 
-// framing returns what stands before a datum. The registry is asked once; its answer is kept.
+// framing returns the bytes before a datum. The registry is asked once, and its answer is kept.
 func (e *encoder) framing(ctx context.Context) ([]byte, error) {
 	if e.output.Avro.Framing == config.FramingSingleObject {
 		return envelope.AppendSingleObject(nil, e.events.Schema()), nil
@@ -82,9 +82,9 @@ func (e *encoder) framing(ctx context.Context) ([]byte, error) {
 	return envelope.AppendConfluent(nil, id), nil
 }
 
-// headers gives the producer's headers to an output, in their order. Only what says what the value is cannot pass through
-// untouched: there is one content type, that of the output. Without one of the producer's, GeoJSON has none, and Avro has,
-// because it could be read as nothing else.
+// headers returns the producer's headers for an output, in order. Only the headers about the value's format change: an
+// output has one content type, its own. If the producer sets none, GeoJSON gets none, and Avro does, because it could
+// not be recognized otherwise.
 func (e *encoder) headers(producer []kgo.RecordHeader, value []byte) []kgo.RecordHeader {
 	isType := func(h kgo.RecordHeader) bool { return strings.EqualFold(h.Key, "content-type") }
 	name, at := "content-type", slices.IndexFunc(producer, isType)
@@ -104,8 +104,8 @@ func (e *encoder) headers(producer []kgo.RecordHeader, value []byte) []kgo.Recor
 	return slices.Insert(others, at, kgo.RecordHeader{Key: name, Value: []byte(contentType)})
 }
 
-// Prepare asks the schema registry for the id that outputs are written with, so that a registry that refuses the schema
-// stops the start instead of every record. Where it does not answer, records find out, and are tried again.
+// Prepare asks the schema registry for the ID of the output schema, so that a registry that refuses the schema stops the
+// start instead of every record. If the registry does not answer, the start goes on and records are retried.
 func (m *Mapping) Prepare(ctx context.Context) error {
 	if m.encoder.events == nil {
 		return nil

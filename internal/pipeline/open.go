@@ -21,15 +21,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Mapping is the part of a pipeline that calls no remote step: it opens a record of any format, gates its feature and maps
-// it. The consumer and the dry run of the replayer use the same one, so that what the one announces is what the other does.
-// Its methods are safe for concurrent use.
+// Mapping is the part of a pipeline that calls no remote step: it opens a record of any format, gates its feature and
+// maps it. The consumer and the replayer's dry run share it, so a dry run predicts what the consumer does. Its methods
+// are safe for concurrent use.
 type Mapping struct {
 	cfg         *config.Config
 	transformer *transform.Transformer
 	opener      *envelope.Opener
 	encoder     *encoder
-	schemas     *registry.Client // nil when the pipeline file names none
+	schemas     *registry.Client // nil if the pipeline file names none
 	sets        *refdata.Store
 	governance  governance.Policy
 	now         func() time.Time
@@ -37,8 +37,8 @@ type Mapping struct {
 	files       func() (filesRead, error) // for Fingerprint
 }
 
-// NewMapping compiles the mapping of a pipeline and reads the files that it names: reference sets and Avro schemas. It asks
-// the schema registry nothing yet.
+// NewMapping compiles a pipeline's mapping and reads the files that it names: reference sets and Avro schemas. It does
+// not ask the schema registry yet.
 func NewMapping(cfg *config.Config) (*Mapping, error) {
 	transformer, sets, err := refdata.NewTransformer(cfg)
 	if err != nil {
@@ -55,7 +55,7 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 		return nil, err
 	}
 	options.Debezium.Reads = m.reads
-	// Grid files are large, and most who map ask for no fingerprint.
+	// Grid files are large, and most callers need no fingerprint.
 	m.files = sync.OnceValues(func() (filesRead, error) { return digestFiles(cfg, options.Schemas) })
 	if m.opener, err = envelope.New(transformer, options); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 	return m, err
 }
 
-// openOptions says in the words of the envelopes what the pipeline file says of its source. The registry may be nil.
+// openOptions converts the pipeline file's source to envelope options. The registry may be nil.
 func openOptions(source config.Source, schemas *registry.Client) (envelope.Options, error) {
 	o := envelope.Options{
 		Format: source.Format, Split: source.Split, Apart: source.Apart(), MaxFeatures: source.MaxFeatures, Unsupported: source.JSONFG.Unsupported,
@@ -77,7 +77,7 @@ func openOptions(source config.Source, schemas *registry.Client) (envelope.Optio
 	if source.CloudEvents.Data != envelope.Auto {
 		o.Data = source.CloudEvents.Data
 	}
-	if schemas != nil { // an interface that holds a nil pointer is not nil
+	if schemas != nil { // an interface with a nil pointer is not nil
 		o.Registry = schemas
 	}
 	var err error
@@ -85,7 +85,7 @@ func openOptions(source config.Source, schemas *registry.Client) (envelope.Optio
 	return o, err
 }
 
-// reads reports whether the pipeline reads a property of the source: for the result of the mapping, for the version, or for a mark.
+// reads reports whether the pipeline reads a source property: for the mapped feature, for the version, or for a mark.
 func (m *Mapping) reads(property string) bool {
 	rules := m.cfg.Governance
 	for _, field := range []string{m.cfg.Source.Version, rules.Care.Field, rules.Sovereignty.Field, rules.Lineage.Field} {
@@ -97,7 +97,7 @@ func (m *Mapping) reads(property string) bool {
 	return m.transformer.Reads(property)
 }
 
-// readSchemas reads schema files, and names every one that cannot be read.
+// readSchemas reads schema files, and names every file that it cannot read.
 func readSchemas(files []string) (schemas []*avro.Schema, err error) {
 	for _, file := range files {
 		text, readErr := os.ReadFile(file)
@@ -114,8 +114,8 @@ func readSchemas(files []string) (schemas []*avro.Schema, err error) {
 	return schemas, err
 }
 
-// Load reads the reference sets that are in topics to their ends. A consumer does it before it starts; else the first record
-// does.
+// Load reads the reference sets in topics to their ends. A consumer calls it before it starts; otherwise the first
+// record does.
 func (m *Mapping) Load(ctx context.Context) error { return m.sets.Load(ctx) }
 
 // Open reads one record: its feature, or that it is a delete. headers are the producer's.
