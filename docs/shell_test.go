@@ -46,8 +46,7 @@ func (s shell) on(broker string) shell {
 // run runs one block and returns what it left behind.
 func (s shell) run(t *testing.T, b block) proc.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(blockBound))
-	defer cancel()
+	ctx := testrun.Context(t, blockBound)
 	res := proc.Run(ctx, t, proc.Spec{Path: "/bin/sh", Args: []string{"-euc", b.text}, Env: s.env, Dir: root})
 	want, _ := strconv.Atoi(b.marks["exit"])
 	expect.That(t, res.Code == want, "%s: want exit code %d, got %v\nof:\n%s", b, want, res, b.text)

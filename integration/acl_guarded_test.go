@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -42,8 +41,7 @@ func guardedKafka(t *testing.T) *guarded {
 	for i := range users {
 		users[i] = userName(i)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
-	defer cancel()
+	ctx := testrun.Context(t, 5*time.Minute)
 	kafka := must.Get(broker.Own(ctx, broker.Guarded(users)))(t)
 	client := must.Get(kgo.NewClient(kgo.SeedBrokers(kafka.Addr)))(t)
 	t.Cleanup(func() {

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -88,8 +87,7 @@ func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
 // leaders and coordinators move, not for a session. Each node leads some partitions and coordinates some group or transaction.
 func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
 	beside(t, testrun.Nightly, needRealKafka)
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
-	defer cancel()
+	ctx := testrun.Context(t, 5*time.Minute)
 	nodes := must.Get(broker.OwnCluster(ctx, 3))(t)
 	t.Cleanup(func() {
 		expect.Do(t, nodes.Close())
@@ -127,8 +125,7 @@ func heldSession(s *settings) { s.Session = "30m" }
 func ownKafka(t *testing.T) *broker.Owned {
 	t.Helper()
 	needRealKafka(t)
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
-	defer cancel()
+	ctx := testrun.Context(t, 5*time.Minute)
 	kafka := must.Get(broker.Own(ctx, broker.OwnOptions{}))(t)
 	t.Cleanup(func() {
 		expect.Do(t, kafka.Close(false))

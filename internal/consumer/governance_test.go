@@ -2,7 +2,6 @@ package consumer_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,8 +61,7 @@ func (g *governed) send(id, properties, nation string, more ...kgo.RecordHeader)
 // run makes one bounded run, with a consumer of its own.
 func (g *governed) run() {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(g.t.Context(), testrun.Patient(time.Minute))
-	defer cancel()
+	ctx := testrun.Context(g.t, time.Minute)
 	must.Do(g.t, g.consumer().RunUntilEnd(ctx))
 }
 

@@ -201,8 +201,7 @@ func TestClient_leaves_a_connection_of_HTTP2_that_is_dead(t *testing.T) {
 	steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = transport
 	defer transport.CloseIdleConnections()
 
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
-	defer cancel()
+	ctx := testrun.Context(t, 30*time.Second)
 	ask := func() error { return steps.Apply(t.Context(), parcel(), "") }
 	until := func(what string) {
 		eventually.Until(ctx, t, what, func() (bool, string) {

@@ -59,8 +59,7 @@ func transaction(t *testing.T, cl *kgo.Client, end *kgo.TransactionEndTry, value
 
 func scanAll(t *testing.T, cl *kgo.Client, topic string) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
-	defer cancel()
+	ctx := testrun.Context(t, 20*time.Second)
 	spans := must.Get(Spans(ctx, cl, topic))(t)
 	var seen []string
 	must.Do(t, Scan(ctx, cl, topic, spans, func(r *kgo.Record) error {

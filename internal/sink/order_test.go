@@ -360,8 +360,7 @@ func TestSink_S0_6_everyInstanceUsesAColumnThatIsAdded(t *testing.T) {
 		write(t.Context(), i)
 	}
 	one.exec("alter table parcels add column colour text")
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
-	defer cancel()
+	ctx := testrun.Context(t, 30*time.Second)
 	for i := range instances {
 		eventually.Until(ctx, t, fmt.Sprintf("instance %d to use the column", i), func() (bool, string) {
 			write(ctx, i)

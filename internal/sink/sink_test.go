@@ -136,8 +136,7 @@ func (b *bench) row(key string, number, offset int64, properties, geometry strin
 }
 
 func (b *bench) write(rows ...*Row) error {
-	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
-	defer cancel()
+	ctx := testrun.Context(b.t, time.Minute)
 	return b.Write(ctx, rows)
 }
 

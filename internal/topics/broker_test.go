@@ -157,8 +157,7 @@ func lags(all []Backlog) (out []string) {
 // S4-8: the source comes first, then the tiers, then the former ones; an open transaction is behind the stable end, and not behind the
 // one of everything that was written.
 func TestBacklogs_S4_8_bothEnds(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
-	defer cancel()
+	ctx := testrun.Context(t, 20*time.Second)
 	const former = "features.retry-7s"
 	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-8s", "features.retry-60s", former)
 	admin := kadm.NewClient(client)
@@ -178,8 +177,7 @@ func TestBacklogs_S4_8_bothEnds(t *testing.T) {
 
 // A topic that is not there is named, too.
 func TestBacklogs_S4_8_namesTheMissingTopic(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
-	defer cancel()
+	ctx := testrun.Context(t, 20*time.Second)
 	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-60s")
 	all, err := Backlogs(ctx, kadm.NewClient(client), cfg, kafka.Stable)
 	expect.That(t, err != nil && strings.Contains(err.Error(), "features.retry-8s: UNKNOWN"), "%v, %v", all, err)

@@ -76,8 +76,7 @@ func (b *broker) engine(cfg retrytopics.Config) *retrytopics.Engine {
 // drain runs the engine until all is finished.
 func (b *broker) drain(e *retrytopics.Engine) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(30*time.Second))
-	defer cancel()
+	ctx := testrun.Context(b.t, 30*time.Second)
 	must.Do(b.t, e.RunUntilEnd(ctx))
 }
 
@@ -108,8 +107,7 @@ func (b *broker) produce(records ...*kgo.Record) {
 // read gives all committed records of a topic.
 func (b *broker) read(topic string) []*kgo.Record {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(10*time.Second))
-	defer cancel()
+	ctx := testrun.Context(b.t, 10*time.Second)
 	adm := kadm.NewClient(b.client)
 	ends := must.Get(adm.ListCommittedOffsets(ctx, topic))(b.t)
 	starts := must.Get(adm.ListStartOffsets(ctx, topic))(b.t)

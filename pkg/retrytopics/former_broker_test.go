@@ -136,8 +136,7 @@ func TestFormerTier_S0_4_refused(t *testing.T) {
 // S3-1: a second pipeline with the group of the first one is refused, and the first one goes on.
 func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 	b := newBroker(t)
-	ctx, stop := context.WithTimeout(b.t.Context(), testrun.Patient(60*time.Second))
-	defer stop()
+	ctx := testrun.Context(b.t, 60*time.Second)
 	var delivered atomic.Int64
 	cfg := b.config(failsFirst(t, 0))
 	cfg.Hooks.OnCommit = func(events []*retrytopics.Event) { delivered.Add(int64(len(events))) }
@@ -268,8 +267,7 @@ func TestSharedTier_S3_1_aRenamedPipelineKeepsItsRecords(t *testing.T) {
 	})
 	cfg := b.config(failsFirst(t, 1))
 	cfg.Retries.Tiers, cfg.Origin.Pipeline, cfg.Ordering.Mode = wait, "highways", retrytopics.OrderLatestWins
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
-	defer cancel()
+	ctx := testrun.Context(t, 30*time.Second)
 	must.Do(t, b.engine(cfg).RunUntilEnd(ctx))
 	expect.Equal(t, len(b.read(output)), 3, "outputs")
 }

@@ -79,8 +79,7 @@ func valued(n int, suffix string) (records []*kgo.Record) {
 // refusesMemory runs the engine, which must stop with ErrMemory and a word of each kind.
 func (b *broker) refusesMemory(e *retrytopics.Engine, words ...string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
-	defer cancel()
+	ctx := testrun.Context(b.t, time.Minute)
 	err := e.Run(ctx)
 	must.That(b.t, errors.Is(err, retrytopics.ErrMemory), "got %v, want ErrMemory", err)
 	for _, word := range words {
@@ -91,8 +90,7 @@ func (b *broker) refusesMemory(e *retrytopics.Engine, words ...string) {
 // adopts wants the plan to name the kinds, and carries it out; there is nothing left to adopt then.
 func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind) *retrytopics.Adoption {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
-	defer cancel()
+	ctx := testrun.Context(b.t, time.Minute)
 	plan := must.Get(e.PlanAdoption(ctx))(b.t)
 	var got []retrytopics.MismatchKind
 	for _, m := range plan.Mismatches {
@@ -239,8 +237,7 @@ func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
 	b := newBroker(t)
 	e, _ := b.remembering(copied)
 	b.produce(valued(30, "a")...)
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
-	defer cancel()
+	ctx := testrun.Context(t, time.Minute)
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
 	b.until(ctx, func() bool { return len(b.read(output)) == 30 })
@@ -309,8 +306,7 @@ func TestRunUntilEnd_S4_14_endsNotBeforeTheMemoryIsRead(t *testing.T) {
 	b.drain(e)
 	b.recreate(source + ".ledger")
 	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.JoinGroup}, TopLevel: true, Err: kerr.CoordinatorLoadInProgress, Count: 3})
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
-	defer cancel()
+	ctx := testrun.Context(t, time.Minute)
 	err := e.RunUntilEnd(ctx)
 	expect.That(t, errors.Is(err, retrytopics.ErrMemory), "got %v, want ErrMemory", err)
 }

@@ -33,8 +33,7 @@ func TestPolicy_S2_1_noSpreadIsNone(t *testing.T) {
 // Instances that start together create the topics once.
 func TestCreateTopics_instancesStartTogether(t *testing.T) {
 	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "orders"))
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(25*time.Second))
-	defer cancel()
+	ctx := testrun.Context(t, 25*time.Second)
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {

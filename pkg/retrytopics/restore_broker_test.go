@@ -62,8 +62,7 @@ func TestRestore_S3_1_longerThanTheGroupWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const session = 5 * time.Second
 			b, cluster := newBrokerOf(t, kfake.BrokerConfigs(map[string]string{"group.min.session.timeout.ms": "100"}))
-			ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(2*time.Minute))
-			defer cancel()
+			ctx := testrun.Context(t, 2*time.Minute)
 			f := &failing{n: 1, err: unavailable}
 			start := func(instance string) (*retrytopics.Engine, func() error) {
 				cfg := b.config(f.handle)

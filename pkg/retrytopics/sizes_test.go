@@ -204,8 +204,7 @@ func TestEngine_S0_4_aMemoryWithRecordsOfOthersEndsTheEngine(t *testing.T) {
 			cfg.Ordering = retrytopics.Ordering{Mode: retrytopics.OrderStrict, StateTopic: source + ".state"}
 			e := b.engine(cfg)
 			b.produce(append(events(2), &kgo.Record{Topic: source + at[0], Key: []byte(at[1]), Value: []byte("\x01no json")})...)
-			ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
-			defer stop()
+			ctx := testrun.Context(t, 30*time.Second)
 			err := e.RunUntilEnd(ctx)
 			expect.That(t, errors.Is(err, retrytopics.ErrAlienMemory) && strings.Contains(err.Error(), source+at[0]+"/"), "got %v", err)
 		})
@@ -224,8 +223,7 @@ func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
 			b.produce(events(left)...)
 			cfg := b.config(copied)
 			b.resets(cfg.Group, 1000)
-			ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
-			defer stop()
+			ctx := testrun.Context(t, 30*time.Second)
 			for _, run := range runs {
 				err := run(b.engine(cfg), ctx)
 				expect.That(t, errors.Is(err, retrytopics.ErrLogTruncated) && strings.Contains(err.Error(), "and 1000 is committed") && strings.Contains(err.Error(), source+" partition "), "got %v", err)

@@ -1,6 +1,7 @@
 package testrun
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -29,6 +30,14 @@ func Patient(d time.Duration) time.Duration {
 		panic(fmt.Sprintf("%s=%q: want a whole number from 1", patienceVariable, s))
 	}
 	return time.Duration(n) * d
+}
+
+// Context returns the context of a test with the time limit for what takes d at most on an idle machine.
+func Context(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patient(d))
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // Seed returns the seed of a test's random inputs and logs it: SWITCHBACK_TEST_SEED, or 1. The same seed makes the same
