@@ -129,6 +129,26 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	d.want(cli.ExitDone, with(at, "audit", "--operation", "r1")...).counts(n, `"decision":"replayed"`)
 }
 
+// A wrapper hides what went wrong: groups and show say the innermost cause, and what it quotes makes no group of its own. Spring's binary
+// numbers are numbers.
+func TestAnyDLQ_S4_7_theInnermostCause(t *testing.T) {
+	d, at := payments(t, false)
+	for i, cause := range []string{`No constant "OPEN"`, `No constant "SHUT"`, "amount is below 0"} {
+		r := d.died("payments", 0, 104+int64(i), fmt.Sprint("k", i), fmt.Sprint(i))
+		for j := range r.Headers {
+			if r.Headers[j].Key == "kafka_dlt-exception-stacktrace" {
+				r.Headers[j].Value = []byte("a.Wrapper: payment\n\tat a.B.c(B.java:1)\nCaused by: a.Middle\nCaused by: a.Root: " + cause + "\x1b[31m\n\t... 3 more\n")
+			}
+		}
+		d.put(r)
+	}
+	d.want(cli.ExitDone, with(at, "groups", "-o", "table")...).said("3 dead letters in 2 groups", `caused by a.Root: No constant "SHUT"`, "caused by a.Root: amount is below 0").hides("\x1b", "OPEN")
+	d.want(cli.ExitDone, with(at, "groups", "-o", "json")...).prints(`"caused_by":"a.Root: amount is below 0`, `caused by a.Root: No constant \"…\"`)
+	d.want(cli.ExitDone, with(at, "show", "dlq-0-0", "-o", "table")...).prints(`  caused by      a.Root: No constant "OPEN"`,
+		"kafka_dlt-original-partition: 0\n", "kafka_dlt-original-offset: 104\n", fmt.Sprintf("kafka_dlt-original-timestamp: %d (2026-11-03T02:05:06.000Z)", produced.UnixMilli()), "kafka_deliveryAttempt: 3\n")
+	d.want(cli.ExitDone, with(at, "show", "dlq-0-0", "-o", "json")...).prints(`"caused_by": "a.Root: No constant`, `"number": 104`)
+}
+
 // What was put back, and did not die again, goes back a second time only if that was said in so many words.
 func TestAnyDLQ_C4_reopensWhatWasPutBackOnlyByAWord(t *testing.T) {
 	d, at := payments(t, false)

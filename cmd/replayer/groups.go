@@ -20,7 +20,8 @@ func (a *app) groups() *cobra.Command {
 		Use:   "groups",
 		Short: "Group dead letters by what they died of",
 		Long: fmt.Sprintf(`Group the dead letters that all given flags select by code, stage and message, with ids and
-numbers removed from the message. The largest group comes first. SHARE is the group's dead letters for
+numbers removed from the message; behind the message of a wrapper, also by the innermost "Caused by" of
+the stack trace. The largest group comes first. SHARE is the group's dead letters for
 each record that the consumer took from the source topic in the same time. Kafka tells offsets, of which
 transaction markers and aborted records have some too, so the share is at least what is shown.
 
@@ -101,8 +102,11 @@ func (a *app) groupTable(read *reading, groups []dlq.Group) error {
 		total += g.Count
 		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
 			strconv.Itoa(g.Statuses[deadletters.Discarded]), g.ID, orDash(g.Code))
-		t.note(orDash(cmp.Or(g.Said, g.Message)), // in the pattern 502 and 503 are alike
-			"from "+g.FirstSeen.UTC().Format(seenAt)+" to "+g.LastSeen.UTC().Format(seenAt))
+		t.note(orDash(cmp.Or(g.Said, g.Message))) // in the pattern 502 and 503 are alike
+		if g.CausedBy != "" {
+			t.note("caused by " + g.CausedBy)
+		}
+		t.note("from " + g.FirstSeen.UTC().Format(seenAt) + " to " + g.LastSeen.UTC().Format(seenAt))
 		if n := g.Note; n != nil {
 			t.note(fmt.Sprintf("note by %s, %s: %s", n.By, n.At.UTC().Format(seenAt), n.Text))
 		}

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
@@ -55,6 +59,9 @@ func (a *app) detailText(d dlq.Detail) string {
 		line("cause", l.CauseClass)
 	}
 	line("message", orDash(l.Control.ErrorMessage))
+	if l.CausedBy != "" {
+		line("caused by", l.CausedBy)
+	}
 	if asked := l.Control.ErrorRequest; asked != nil {
 		line("asked", asked.String())
 	}
@@ -84,7 +91,7 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	}
 	title("headers")
 	for _, h := range l.Content.Headers {
-		fmt.Fprintf(b, "  %s: %s\n", cli.CleanText(h.Key, cli.OneLine), cli.CleanText(atMost(maxShown, bytesText(h.Value)), cli.OneLine))
+		fmt.Fprintf(b, "  %s: %s\n", cli.CleanText(h.Key, cli.OneLine), cli.CleanText(atMost(maxShown, headerText(h)), cli.OneLine))
 	}
 	if d.Unheld != "" {
 		title(fmt.Sprintf("original bytes (%d)", l.Size))
@@ -221,6 +228,18 @@ func bytesText(b []byte) string {
 		return string(b)
 	}
 	return "(base64) " + base64.StdEncoding.EncodeToString(b)
+}
+
+// headerText shows the value of a header: a number that a framework writes in binary form as a person does, a time also as a time.
+func headerText(h kgo.RecordHeader) string {
+	n, ok := dialects.NumberIn(h)
+	switch {
+	case !ok:
+		return bytesText(h.Value)
+	case strings.HasSuffix(h.Key, "timestamp"):
+		return fmt.Sprintf("%d (%s)", n, dlq.TimeText(time.UnixMilli(n)))
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // maxShown is how much of a letter's bytes a person is shown.

@@ -157,7 +157,7 @@ func (m mask) letter(l *dlq.LetterJSON) {
 		l.Key = &text
 	}
 	l.KeyBase64, l.ValueBase64, l.Error.Request, l.Error.Response, l.Pointer = nil, nil, nil, nil, nil
-	hide(&l.Error.Message, &l.ContentHash, &l.FeatureID)
+	hide(&l.Error.Message, &l.Error.CausedBy, &l.ContentHash, &l.FeatureID)
 	for i := range l.Problems {
 		hide(&l.Problems[i])
 	}
@@ -175,7 +175,7 @@ func (m mask) detail(d *dlq.DetailJSON) {
 	}
 	for i := range d.Headers {
 		text := masked
-		d.Headers[i].Value, d.Headers[i].ValueBase64 = &text, nil
+		d.Headers[i].Value, d.Headers[i].ValueBase64, d.Headers[i].Number = &text, nil, nil
 	}
 	if d.Today != nil {
 		hide(&d.Today.Message)
@@ -198,7 +198,7 @@ func each[T any](m mask, list []T, change func(*T)) {
 
 func (m mask) groups(groups []dlq.GroupJSON) {
 	each(m, groups, func(g *dlq.GroupJSON) {
-		hide(&g.Message, &g.Example.Message)
+		hide(&g.Message, &g.Example.Message, &g.Example.CausedBy)
 		if g.Note != nil {
 			hide(&g.Note.Text)
 		}

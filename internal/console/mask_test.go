@@ -43,13 +43,15 @@ func withSecrets(t *testing.T, rules string) *operator {
 		e := event("id-"+string(rune('a'+i)), "op-1", i)
 		o.put(r, e)
 	}
+	spring := []kgo.RecordHeader{{Key: "kafka_dlt-original-topic", Value: []byte("features")}, {Key: "kafka_dlt-exception-stacktrace", Value: []byte("a.B: m\nCaused by: a.C: " + secret)}}
+	o.put(&kgo.Record{Topic: "features.dlq", Key: []byte(secret), Value: []byte(secret), Timestamp: start, Headers: spring})
 	return o
 }
 
 // everything lists the addresses of all routes, about one dead letter each.
 func everything() (paths []string) {
 	for _, r := range slices.Concat(routes(), pageRoutes(), changeRoutes(), editRoutes()) {
-		for _, id := range []string{"id-a", "id-b", "id-c", "id-d", "id-e", "id-f"} {
+		for _, id := range []string{"id-a", "id-b", "id-c", "id-d", "id-e", "id-f", "dlq-0-6"} {
 			path := strings.NewReplacer("{id}", id, "{$}", "").Replace(r.path)
 			if r.path == "/change" {
 				path += "?verb=replay&id=" + id

@@ -40,7 +40,7 @@ func decode(d Dialect, r *kgo.Record, withContent bool, adopt func(*Letter)) Let
 		l.translate(f)
 	}
 	l.ID, l.ContentHash = l.Control.DeadLetterID, l.Control.ContentHash
-	l.Group = Fingerprint(l.Control.ErrorCode, l.Control.ErrorStage, NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage))
+	l.Group = Fingerprint(l.Control.ErrorCode, l.Control.ErrorStage, l.Pattern())
 	l.readEdit(r.Headers)
 	l.readPointer(r.Headers)
 	if l.ID == "" {
@@ -93,7 +93,7 @@ func (l *Letter) translate(f dialects.Letter) {
 	c.Source, c.HasSource = header.Position{Topic: f.Topic, Partition: f.Partition, Offset: f.Offset}, f.HasPosition
 	c.SourceTimestamp, c.FirstFailedAt, c.Due, c.Attempt = f.Timestamp, f.FirstAt, f.Due, f.Attempts
 	c.ErrorClass, c.ErrorCode, c.ErrorStage, c.ErrorMessage = f.ErrorClass, f.Cause(), f.Stage, f.ErrorMessage
-	l.CauseClass = f.CauseClass
+	l.CauseClass, l.CausedBy = f.CauseClass, f.CausedBy
 	l.Problems = append(l.Problems, f.Problems...)
 }
 

@@ -7,12 +7,12 @@ import (
 )
 
 // Group is the letters that died of the same cause: same code, same stage, same message once ids
-// and numbers are removed.
+// and numbers are removed, and behind a wrapper the same innermost cause.
 type Group struct {
 	ID        string // the fingerprint
 	Code      string // classify.Code; empty for letters of other software
 	Stage     string // classify.Stage
-	Message   string // the normalised message
+	Message   string // see [Letter.Pattern]
 	Count     int
 	FirstSeen time.Time // earliest death among them
 	LastSeen  time.Time
@@ -21,6 +21,7 @@ type Group struct {
 	Statuses  map[Status]int // letters by status; the unreadable are under ""
 	Example   string         // id of the letter that died last
 	Said      string         // that letter's message, not normalised
+	CausedBy  string         // what that letter's message does not say of its innermost cause
 }
 
 // Grouping sorts letters into groups, one after another.
@@ -35,7 +36,7 @@ func (x *Grouping) Add(l *Letter) {
 	if g == nil {
 		g = &Group{
 			ID: l.Group, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage,
-			Message: NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage), FirstSeen: l.At, Statuses: map[Status]int{},
+			Message: l.Pattern(), FirstSeen: l.At, Statuses: map[Status]int{},
 		}
 		x.byID[l.Group] = g
 	}
@@ -65,6 +66,6 @@ func (g *Group) add(l *Letter) {
 		g.FirstSeen = l.At
 	}
 	if g.Example == "" || !l.At.Before(g.LastSeen) {
-		g.LastSeen, g.Example, g.Said = l.At, l.ID, l.Control.ErrorMessage
+		g.LastSeen, g.Example, g.Said, g.CausedBy = l.At, l.ID, l.Control.ErrorMessage, l.HiddenCause()
 	}
 }

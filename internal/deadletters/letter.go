@@ -33,7 +33,8 @@ type Letter struct {
 	// that a foreign letter is deduplicated too.
 	ContentHash string
 	CauseClass  string   // of other software: the class of the exception behind the error; else empty
-	Group       string   // fingerprint of code, stage and normalised message
+	CausedBy    string   // of other software: class and message of the innermost exception; else empty
+	Group       string   // fingerprint of code, stage and [Letter.Pattern]
 	Problems    []string // what could not be read, in words; nil when all could
 	Deaths      int      // records of the DLQ with this id; above 1 it was replayed and died again
 	State       State    // the last state; zero when there is no state record

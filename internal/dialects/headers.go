@@ -22,8 +22,11 @@ const maxPartition = 1_000_000
 // maxText bounds what is taken over of a header; stack traces and messages can be long.
 const maxText = 4096
 
-// maxClass bounds the name of a class that is read out of a longer text.
-const maxClass = 512
+const (
+	maxClass    = 512  // bytes of the name of a class that is read out of a longer text
+	maxCausedBy = 1024 // bytes of what is read of a cause
+	triedCauses = 16   // lines of a stack trace that are tried, from its end, until one names a class
+)
 
 // bag is the headers of one record, in their order, with repetitions.
 type bag []kgo.RecordHeader
@@ -95,24 +98,38 @@ func (r *reader) text(p place, name string) string {
 	return strings.ToValidUTF8(string(v), "\uFFFD")
 }
 
-// rootCause reads the class of the innermost cause from a stack trace as Java prints it; "" when
-// the exception has no cause.
-func (r *reader) rootCause(p place, name string) string {
-	trace, _ := r.at(p, name)
-	var class string
-	for line := range bytes.Lines(trace) {
-		rest, ok := bytes.CutPrefix(line, []byte("Caused by: "))
-		if !ok {
-			continue
+// rootCause reads the innermost cause from the newest stack trace as Java prints it: its class, and the first line of what it says, with the class. Both
+// are "" when the exception has no cause. The causes of suppressed exceptions are set in, and do not count.
+func (r *reader) rootCause(name string) (class, line string) {
+	const mark = "\nCaused by: "
+	trace, _ := r.last(name)
+	for range triedCauses {
+		at := bytes.LastIndex(trace, []byte(mark))
+		rest, found := trace[max(at, 0):], at >= 0
+		if found {
+			rest = rest[len(mark):]
+		} else if rest, found = bytes.CutPrefix(trace, []byte(mark[1:])); !found {
+			break
 		}
-		if end := bytes.IndexAny(rest, ":\r\n"); end >= 0 {
-			rest = rest[:end]
+		if class, line = cause(rest); class != "" {
+			return class, line
 		}
-		if len(rest) <= maxClass && bytes.IndexFunc(rest, notOfClass) < 0 {
-			class = string(rest)
-		}
+		trace = trace[:max(at, 0)]
 	}
-	return class
+	return "", ""
+}
+
+// cause reads the class that a text begins with, and the line that it begins. Both are "" when that is no class.
+func cause(text []byte) (class, line string) {
+	text = text[:min(len(text), maxCausedBy)]
+	if end := bytes.IndexAny(text, "\r\n"); end >= 0 {
+		text = text[:end]
+	}
+	name, _, _ := bytes.Cut(text, []byte(":"))
+	if len(name) > maxClass || bytes.IndexFunc(name, notOfClass) >= 0 {
+		return "", ""
+	}
+	return string(name), strings.TrimSpace(strings.ToValidUTF8(string(text), "\uFFFD"))
 }
 
 // notOfClass reports whether a rune cannot stand in the full name of a Java class.
@@ -225,4 +242,20 @@ func topicName(s string) string {
 // notOfTopic reports whether a rune cannot stand in the name of a topic.
 func notOfTopic(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && notDigit(c) && c != '.' && c != '_' && c != '-'
+}
+
+// NumberIn returns the number in a header that the framework of some dialect writes in binary form, and whether it is one: a position, a time
+// or a count of attempts.
+func NumberIn(h kgo.RecordHeader) (n int64, ok bool) {
+	if !OfAny(h.Key) || !slices.ContainsFunc([]string{"partition", "offset", "timestamp", "attempts", "Attempt"}, func(word string) bool { return strings.HasSuffix(h.Key, word) }) {
+		return 0, false
+	}
+	if len(h.Value) == 0 || bytes.IndexFunc(h.Value, notDigit) < 0 {
+		return 0, false // text shows itself
+	}
+	value := h.Value
+	if strings.HasSuffix(h.Key, "timestamp") {
+		value = widened(value) // of a BigInteger
+	}
+	return bigEndian(value)
 }

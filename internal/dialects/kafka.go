@@ -26,7 +26,7 @@ func connect(r *reader, l *Letter) {
 	l.Stage = r.text(last, prefix+"stage")
 	l.ErrorClass = r.text(last, prefix+"exception.class.name")
 	l.ErrorMessage = r.text(last, prefix+"exception.message")
-	l.CauseClass = r.rootCause(last, prefix+"exception.stacktrace")
+	l.CauseClass, l.CausedBy = r.rootCause(prefix + "exception.stacktrace")
 }
 
 // streams reads what Kafka Streams writes (KIP-1034). The message may be null, and the cause stands
@@ -36,7 +36,7 @@ func streams(r *reader, l *Letter) {
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
 	l.ErrorClass = r.text(last, prefix+"exception")
 	l.ErrorMessage = r.text(last, prefix+"message")
-	l.CauseClass = r.rootCause(last, prefix+"stacktrace")
+	l.CauseClass, l.CausedBy = r.rootCause(prefix + "stacktrace")
 }
 
 // bakdata reads what bakdata's kafka-error-handling and neo4j-streams write: the prefix of Kafka

@@ -22,6 +22,7 @@ type Letter struct {
 	Group        string    // consumer group, connector, handler: who failed
 	ErrorClass   string    // class of the exception, as the framework reports it; often only a wrapper
 	CauseClass   string    // class of the exception behind it
+	CausedBy     string    // class and message of the innermost exception, from the stack trace
 	ErrorMessage string
 	Stage        string    // where it failed, in the framework's word
 	Attempts     int       // how often it was tried

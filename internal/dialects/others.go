@@ -100,5 +100,5 @@ func xOriginal(r *reader, l *Letter) {
 	if l.ErrorClass = r.text(last, "x-exception-fqcn"); l.ErrorClass == "" {
 		l.ErrorClass = r.text(last, "x-exception-class")
 	}
-	l.CauseClass = r.rootCause(last, "x-exception-stacktrace")
+	l.CauseClass, l.CausedBy = r.rootCause("x-exception-stacktrace")
 }

@@ -51,7 +51,7 @@ func springDLT(partition int32, offset int64, message string) []kgo.RecordHeader
 		text("kafka_dlt-original-consumer-group", "parcels"),
 		text("kafka_dlt-exception-fqcn", "org.springframework.kafka.listener.ListenerExecutionFailedException"),
 		text("kafka_dlt-exception-cause-fqcn", "java.lang.IllegalStateException"), text("kafka_dlt-exception-message", message),
-		text("kafka_dlt-exception-stacktrace", "java.lang…"),
+		text("kafka_dlt-exception-stacktrace", "a.Wrapper: m\n\tat a.B.c(B.java:1)\nCaused by: java.lang.IllegalStateException: x\nCaused by: a.Root: no constant OPEN\n at [Source]\n\t... 3 more\n\tSuppressed: a.X\n\tCaused by: a.Y: z\n"),
 	}
 }
 
@@ -87,7 +87,7 @@ func four(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n))
 func TestRead_by_the_rules_of_each_library(t *testing.T) {
 	spring := Letter{
 		Dialect: Spring, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Timestamp: at, Group: "parcels",
-		ErrorClass: "org.springframework.kafka.listener.ListenerExecutionFailedException", CauseClass: "java.lang.IllegalStateException", ErrorMessage: "boom",
+		ErrorClass: "org.springframework.kafka.listener.ListenerExecutionFailedException", CauseClass: "java.lang.IllegalStateException", ErrorMessage: "boom", CausedBy: "a.Root: no constant OPEN",
 	}
 	again := spring
 	again.ErrorMessage = "boom again"
@@ -100,7 +100,7 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 		"exception.stacktrace", "o.DataException: no schema\n\tat a.B.c(B.java:1)\nCaused by: a.Middle: x\n\t... 3 more\nCaused by: a.b.Outer$Root\r\n\tat a.B.d(B.java:2)\n")
 	connected := Letter{
 		Dialect: Connect, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Group: "postgis-sink", Stage: "VALUE_CONVERTER",
-		ErrorClass: "org.apache.kafka.connect.errors.DataException", CauseClass: "a.b.Outer$Root", ErrorMessage: "no schema",
+		ErrorClass: "org.apache.kafka.connect.errors.DataException", CauseClass: "a.b.Outer$Root", ErrorMessage: "no schema", CausedBy: "a.b.Outer$Root",
 	}
 	streamed := Letter{Dialect: Streams, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "java.lang.ArithmeticException", ErrorMessage: "/ by zero"}
 	small := Letter{
@@ -150,7 +150,7 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 			text("x-original-timestamp-type", "CreateTime"), text("x-exception-fqcn", "a.MessageHandlingException"), text("x-exception-message", "boom"),
 			text("x-exception-stacktrace", "a.MessageHandlingException: boom\n\tat a.B.c(B.java:1)\nCaused by: java.lang.IllegalStateException: x\n"),
 		}, Letter{
-			Dialect: XOriginal, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Timestamp: at, ErrorClass: "a.MessageHandlingException", CauseClass: "java.lang.IllegalStateException", ErrorMessage: "boom",
+			Dialect: XOriginal, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Timestamp: at, ErrorClass: "a.MessageHandlingException", CauseClass: "java.lang.IllegalStateException", ErrorMessage: "boom", CausedBy: "java.lang.IllegalStateException: x",
 		}},
 		{"home-made", named("x-original-", "topic", "features", "partition", "3", "offset", "1042"),
 			Letter{Dialect: XOriginal, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true}},
@@ -179,6 +179,24 @@ func TestRead_says_what_it_cannot_understand(t *testing.T) {
 	} {
 		l := Read(Detect(headers), headers)
 		expect.That(t, len(l.Problems) != 0 && !l.HasPosition, "%s: %+v", name, l)
+	}
+}
+
+// A stack trace of any length and form costs one look at it, and gives a line that a person can read.
+func TestRead_C4_hostile_stack_traces(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for name, c := range map[string]struct{ trace, class, cause string }{
+		"one endless line":         {"Caused by: a.B: " + long, "a.B", "a.B: " + long[:maxCausedBy-len("a.B: ")]},
+		"thousands that name none": {strings.Repeat("\nCaused by: no class!", 50_000) + "\nCaused by: a.B: m", "a.B", "a.B: m"},
+		"thousands behind one":     {"\nCaused by: a.B: m" + strings.Repeat("\nCaused by: no class!", 50_000), "", ""},
+		"no new line":              {"a.B: m Caused by: a.C: d", "", ""},
+		"an endless class":         {"Caused by: " + long, "", ""},
+		"no text":                  {"Caused by: a.B: \xff\x00\x1b[31m", "a.B", "a.B: \uFFFD\x00\x1b[31m"},
+	} {
+		headers := named("__connect.errors.", "connector.name", "c", "exception.stacktrace", c.trace)
+		var l Letter
+		allocations := testing.AllocsPerRun(1, func() { l = Read(Connect, headers) })
+		expect.That(t, l.CauseClass == c.class && l.CausedBy == c.cause && allocations < 50, "%s: class %.80q, caused by %.80q, %.0f allocations", name, l.CauseClass, l.CausedBy, allocations)
 	}
 }
 
@@ -330,20 +348,20 @@ func TestRead_C4_what_the_real_libraries_wrote(t *testing.T) {
 		unsupported   = "java.lang.UnsupportedOperationException"
 	)
 	for name, want := range map[string]Letter{
-		"spring":                  {Dialect: Spring, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; ring 7 is not closed", Attempts: 3},
-		"spring-again":            {Dialect: Spring, ErrorClass: wrapper, CauseClass: "java.lang.IllegalArgumentException", ErrorMessage: "Listener failed; no desk takes this letter"},
-		"spring-redriven":         {Dialect: Spring, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; ring 7 is not closed", Attempts: 3},
-		"spring-value":            {Dialect: Spring, ErrorClass: unreadable, CauseClass: unreadable, ErrorMessage: "failed to deserialize"},
-		"spring-key":              {Dialect: Spring, ErrorClass: unreadable, CauseClass: unreadable, ErrorMessage: "failed to deserialize", Stage: "key"},
-		"spring-both":             {Dialect: Spring, ErrorClass: unreadable, CauseClass: unreadable, ErrorMessage: "failed to deserialize"},
-		"spring-retry-waiting":    {Dialect: SpringRetry, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; the registry is closed", Attempts: 1},
-		"spring-retry":            {Dialect: SpringRetry, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; the registry is closed", Attempts: 3},
-		"spring-retry-redriven":   {Dialect: SpringRetry, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; the registry is closed", Attempts: 4},
-		"connect-converter":       {Dialect: Connect, ErrorClass: data, CauseClass: "com.fasterxml.jackson.core.io.JsonEOFException", Stage: "VALUE_CONVERTER", ErrorMessage: "Converting byte[] to Kafka Connect data failed due to serialization error: "},
-		"connect-transform":       {Dialect: Connect, ErrorClass: data, CauseClass: "java.lang.NumberFormatException", Stage: "TRANSFORMATION", ErrorMessage: "Value (N/A) was out of range for requested data type"},
-		"connect-put":             {Dialect: Connect, ErrorClass: "java.lang.IllegalStateException", CauseClass: "java.lang.ArithmeticException", Stage: "TASK_PUT", ErrorMessage: "no row for level -1"},
+		"spring":                  {Dialect: Spring, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; ring 7 is not closed", Attempts: 3, CausedBy: "java.lang.IllegalStateException: ring 7 is not closed"},
+		"spring-again":            {Dialect: Spring, ErrorClass: wrapper, CauseClass: "java.lang.IllegalArgumentException", ErrorMessage: "Listener failed; no desk takes this letter", CausedBy: "java.lang.ArithmeticException: 0 desks"},
+		"spring-redriven":         {Dialect: Spring, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; ring 7 is not closed", Attempts: 3, CausedBy: "java.lang.IllegalStateException: ring 7 is not closed"},
+		"spring-value":            {Dialect: Spring, ErrorClass: unreadable, CauseClass: unreadable, ErrorMessage: "failed to deserialize", CausedBy: serialization + ": " + notFour},
+		"spring-key":              {Dialect: Spring, ErrorClass: unreadable, CauseClass: unreadable, ErrorMessage: "failed to deserialize", Stage: "key", CausedBy: serialization + ": " + notFour},
+		"spring-both":             {Dialect: Spring, ErrorClass: unreadable, CauseClass: unreadable, ErrorMessage: "failed to deserialize", CausedBy: serialization + ": " + notFour},
+		"spring-retry-waiting":    {Dialect: SpringRetry, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; the registry is closed", Attempts: 1, CausedBy: "java.io.IOException: no answer from registry 4"},
+		"spring-retry":            {Dialect: SpringRetry, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; the registry is closed", Attempts: 3, CausedBy: "java.io.IOException: no answer from registry 4"},
+		"spring-retry-redriven":   {Dialect: SpringRetry, ErrorClass: wrapper, CauseClass: "java.lang.IllegalStateException", ErrorMessage: "Listener failed; the registry is closed", Attempts: 4, CausedBy: "java.io.IOException: no answer from registry 4"},
+		"connect-converter":       {Dialect: Connect, ErrorClass: data, CauseClass: "com.fasterxml.jackson.core.io.JsonEOFException", Stage: "VALUE_CONVERTER", ErrorMessage: "Converting byte[] to Kafka Connect data failed due to serialization error: ", CausedBy: "com.fasterxml.jackson.core.io.JsonEOFException: Unexpected end-of-input within/between Object entries"},
+		"connect-transform":       {Dialect: Connect, ErrorClass: data, CauseClass: "java.lang.NumberFormatException", Stage: "TRANSFORMATION", ErrorMessage: "Value (N/A) was out of range for requested data type", CausedBy: `java.lang.NumberFormatException: For input string: "N/A"`},
+		"connect-put":             {Dialect: Connect, ErrorClass: "java.lang.IllegalStateException", CauseClass: "java.lang.ArithmeticException", Stage: "TASK_PUT", ErrorMessage: "no row for level -1", CausedBy: "java.lang.ArithmeticException: below 0"},
 		"connect-no-message":      {Dialect: Connect, ErrorClass: unsupported, Stage: "TASK_PUT"},
-		"connect-redriven":        {Dialect: Connect, ErrorClass: data, CauseClass: "com.fasterxml.jackson.core.io.JsonEOFException", Stage: "VALUE_CONVERTER", ErrorMessage: "Converting byte[] to Kafka Connect data failed due to serialization error: "},
+		"connect-redriven":        {Dialect: Connect, ErrorClass: data, CauseClass: "com.fasterxml.jackson.core.io.JsonEOFException", Stage: "VALUE_CONVERTER", ErrorMessage: "Converting byte[] to Kafka Connect data failed due to serialization error: ", CausedBy: "com.fasterxml.jackson.core.io.JsonEOFException: Unexpected end-of-input within/between Object entries"},
 		"streams-processing":      {Dialect: Streams, ErrorClass: "java.lang.ArithmeticException", ErrorMessage: "/ by zero"},
 		"streams-deserialization": {Dialect: Streams, ErrorClass: serialization, ErrorMessage: notFour},
 		"streams-no-message":      {Dialect: Streams, ErrorClass: unsupported},

@@ -62,6 +62,7 @@ func springException(r *reader, l *Letter, prefix string) {
 	l.ErrorClass = r.text(last, name+"fqcn")
 	l.CauseClass = r.text(last, prefix+"exception-cause-fqcn")
 	l.ErrorMessage = r.text(last, name+"message")
+	_, l.CausedBy = r.rootCause(name + "stacktrace")
 }
 
 // springAttempts reads a number of four bytes, or one unsigned byte as older versions wrote it.

@@ -21,8 +21,9 @@ type GroupJSON struct {
 
 // ExampleJSON is one dead letter of a group.
 type ExampleJSON struct {
-	ID      string `json:"id"`
-	Message string `json:"message"`
+	ID       string `json:"id"`
+	Message  string `json:"message"`
+	CausedBy string `json:"caused_by,omitempty"` // what the message does not say of the innermost exception
 }
 
 // NoteJSON is what a person wrote on a group.
@@ -41,7 +42,7 @@ func NewGroupJSON(g Group) GroupJSON {
 	out := GroupJSON{
 		ID: g.ID, Code: g.Code, Stage: g.Stage, Message: g.Message, Count: g.Count,
 		FirstSeen: TimeText(g.FirstSeen), LastSeen: TimeText(g.LastSeen), Bytes: g.Bytes,
-		Replayed: g.Replayed, PutBack: g.PutBack, Statuses: statuses, Example: ExampleJSON{ID: g.Example, Message: g.Said},
+		Replayed: g.Replayed, PutBack: g.PutBack, Statuses: statuses, Example: ExampleJSON{ID: g.Example, Message: g.Said, CausedBy: g.CausedBy},
 	}
 	if g.Share >= 0 {
 		out.Share = &g.Share

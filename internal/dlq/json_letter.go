@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -27,7 +28,8 @@ type ErrorJSON struct {
 	Code       string `json:"code"`
 	Stage      string `json:"stage"`
 	Message    string `json:"message"`
-	CauseClass string `json:"cause_class"` // of other software's exceptions; empty for our own letters
+	CauseClass string `json:"cause_class"`         // of other software's exceptions; empty for our own letters
+	CausedBy   string `json:"caused_by,omitempty"` // class and message of the innermost exception
 
 	Request  *classify.Request  `json:"request,omitempty"`  // what was asked of another system
 	Response *classify.Response `json:"response,omitempty"` // what it answered
@@ -36,7 +38,7 @@ type ErrorJSON struct {
 func newErrorJSON(l *deadletters.Letter) ErrorJSON {
 	c := &l.Control
 	return ErrorJSON{
-		Class: c.ErrorClass, Code: c.ErrorCode, Stage: c.ErrorStage, Message: c.ErrorMessage, CauseClass: l.CauseClass,
+		Class: c.ErrorClass, Code: c.ErrorCode, Stage: c.ErrorStage, Message: c.ErrorMessage, CauseClass: l.CauseClass, CausedBy: l.CausedBy,
 		Request: c.ErrorRequest, Response: c.ErrorResponse,
 	}
 }
@@ -175,13 +177,18 @@ type HeaderJSON struct {
 	Key         string  `json:"key"`
 	Value       *string `json:"value"`
 	ValueBase64 *string `json:"value_base64,omitempty"`
+	Number      *int64  `json:"number,omitempty"` // that a framework has written in binary form
 }
 
 func headersOf(headers []kgo.RecordHeader) []HeaderJSON {
 	out := make([]HeaderJSON, 0, len(headers))
 	for _, h := range headers {
 		v := bytesOf(h.Value)
-		out = append(out, HeaderJSON{Key: h.Key, Value: v.Text, ValueBase64: v.Base64})
+		shown := HeaderJSON{Key: h.Key, Value: v.Text, ValueBase64: v.Base64}
+		if n, ok := dialects.NumberIn(h); ok {
+			shown.Number = &n
+		}
+		out = append(out, shown)
 	}
 	return out
 }

@@ -90,6 +90,7 @@ func ownColumns() []column {
 		{"error_code", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorCode) }, func(r *row) any { return &r.Control.ErrorCode }},
 		{"error_stage", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorStage) }, func(r *row) any { return &r.Control.ErrorStage }},
 		{"cause_class", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.CauseClass) }, func(r *row) any { return &r.CauseClass }},
+		{"caused_by", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.CausedBy) }, func(r *row) any { return &r.CausedBy }},
 		{"feature_id", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.FeatureID) }, func(r *row) any { return &r.Control.FeatureID }},
 		{"content_hash", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.ContentHash) }, func(r *row) any { return &r.ContentHash }},
 		{"source_partition", integer, "", func(_ Engine, r *row) any { return known(r, int64(r.Control.Source.Partition)) }, func(r *row) any { return optional[int32]{&r.Control.Source.Partition} }},

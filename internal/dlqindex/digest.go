@@ -50,7 +50,7 @@ func (d *digests) letter(l *deadletters.Letter, raw string) uint32 {
 		source = c.Source
 	}
 	d.buf = d.buf[:0]
-	d.add(raw, string(l.Dialect), string(l.Key), l.Group, l.ContentHash, l.CauseClass, c.ErrorMessage, c.ErrorCode, c.ErrorClass, c.ErrorStage,
+	d.add(raw, string(l.Dialect), string(l.Key), l.Group, l.ContentHash, l.CauseClass, l.CausedBy, c.ErrorMessage, c.ErrorCode, c.ErrorClass, c.ErrorStage,
 		c.FeatureID, c.Pipeline, c.RunID, c.BBox, source.Topic, l.EditOf.Topic, requestText(c.ErrorRequest), responseText(c.ErrorResponse), pointerText(l.Pointer), l.TooLarge)
 	for _, n := range []int64{
 		int64(l.DLQ.Partition), l.DLQ.Offset, l.At.UnixMilli(), int64(l.Size), int64(source.Partition), source.Offset, c.SourceTimestamp.UnixMilli(),

@@ -19,7 +19,7 @@ type entry struct {
 }
 
 // cause is what a group is named by.
-type cause struct{ code, stage, featureID, message string }
+type cause struct{ code, stage, featureID, message, causedBy string }
 
 // entries makes entries of the records of one DLQ.
 type entries struct {
@@ -39,7 +39,7 @@ func (e *entries) of(l *deadletters.Letter) (made entry, bytes int) {
 	c := &x.Control
 	made = entry{
 		id: plain(x.ID), deaths: x.Deaths, replays: c.ReplayCount, first: x.At, values: x.values(e.engine, e.columns), tells: teller(&x.Letter),
-		cause: cause{code: c.ErrorCode, stage: c.ErrorStage, featureID: c.FeatureID, message: c.ErrorMessage},
+		cause: cause{code: c.ErrorCode, stage: c.ErrorStage, featureID: c.FeatureID, message: c.ErrorMessage, causedBy: x.CausedBy},
 	}
 	x.Status, x.State = deadletters.Pending, deadletters.State{}
 	made.counted = x.counted()

@@ -106,15 +106,16 @@ func (d *DLQ) describe(t *tx, q Query, sums map[string]*deadletters.Group, ids [
 			args = append(args, id, timeText(sums[id].LastSeen))
 		}
 		args = append(append(args, c.args...), d.number)
-		text := "WITH v (group_id, died) AS (VALUES " + placeholders(len(some), 2) + ") SELECT g.group_id, g.code, g.stage, g.message, x.id, x.error_message FROM v " +
+		text := "WITH v (group_id, died) AS (VALUES " + placeholders(len(some), 2) + ") SELECT g.group_id, g.code, g.stage, g.message, x.id, x.error_message, x.caused_by FROM v " +
 			"JOIN @dead_letter_queue AS x ON x.id = (SELECT q.id FROM @dead_letter_queue AS q" + c.where() +
 			" AND q.group_id = v.group_id AND q.rejected_at = " + at + " ORDER BY q.dlq_partition DESC, q.dlq_offset DESC LIMIT 1) " +
 			"JOIN @dead_letter_group AS g ON g.dlq = x.dlq AND g.group_id = v.group_id WHERE x.dlq = ?"
 		return t.found(text, func(rows *sql.Rows) error {
 			var g deadletters.Group
-			err := rows.Scan(&g.ID, &g.Code, &g.Stage, &g.Message, &g.Example, &g.Said)
+			err := rows.Scan(&g.ID, &g.Code, &g.Stage, &g.Message, &g.Example, &g.Said, &g.CausedBy)
 			if to := sums[g.ID]; to != nil {
 				to.Code, to.Stage, to.Message, to.Example, to.Said = g.Code, g.Stage, g.Message, g.Example, g.Said
+				to.CausedBy = deadletters.HiddenCause(g.Said, g.CausedBy)
 			}
 			return err
 		}, args...)

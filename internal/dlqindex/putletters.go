@@ -153,7 +153,7 @@ func (t *tx) putGroups(dlq int64, letters []entry) error {
 	for i := range letters {
 		if id, c := letters[i].counted.group, &letters[i].cause; !seen[id] {
 			seen[id] = true
-			groups = append(groups, []any{dlq, id, plain(c.code), plain(c.stage), plain(deadletters.NormaliseFor(c.featureID, c.message))})
+			groups = append(groups, []any{dlq, id, plain(c.code), plain(c.stage), plain(deadletters.PatternOf(c.featureID, c.message, c.causedBy))})
 		}
 	}
 	_, err := t.rows("INSERT INTO @dead_letter_group (dlq, group_id, code, stage, message) VALUES ", groups, " ON CONFLICT (dlq, group_id) DO NOTHING")

@@ -9,7 +9,7 @@ import (
 
 // schemaVersion is raised with every change of the tables. Tables of another version are dropped and filled again from
 // Kafka.
-const schemaVersion = 11
+const schemaVersion = 12
 
 // contents lists the tables that are filled from the topics, each with a column dlq.
 func contents() []string {
