@@ -49,7 +49,7 @@ var walls = map[string]string{
 	"internal/simulate":                "internal/breaker internal/config internal/enrich internal/gates internal/keyorder pkg/classify pkg/retrytopics pkg/retrytopics/header pkg/retrytopics/policy pkg/transform",
 	"internal/sink":                    "internal/breaker internal/config internal/kafka internal/postgres internal/verify pkg/classify pkg/crs pkg/geometry pkg/retrytopics pkg/retrytopics/header pkg/transform",
 	"internal/statedir":                "internal/kafka internal/recordbatch",
-	"internal/status":                  "internal/cli internal/config internal/control internal/deadletters internal/kafka internal/topics pkg/retrytopics/header",
+	"internal/status":                  "internal/cli internal/config internal/control internal/deadletters internal/kafka internal/recordbatch internal/topics pkg/retrytopics/header",
 	"internal/telemetry":               "internal/breaker internal/deadletters internal/enrich internal/sink pkg/classify pkg/retrytopics pkg/retrytopics/policy",
 	"internal/template":                "",
 	"internal/topics":                  "internal/config internal/kafka pkg/retrytopics",

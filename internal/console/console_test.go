@@ -30,13 +30,25 @@ func TestStats_S4_6_says_how_fresh_it_is(t *testing.T) {
 	expect.That(t, got.Stats.Letters == 3 && got.Fresh.Offsets["features.dlq"] == 3, "a dead letter that arrived is missing: %+v", got)
 }
 
-func TestGroups_S4_6_the_largest_first_within_the_limit(t *testing.T) {
-	other := func(c *header.Control) { c.ErrorMessage = "no such code" }
-	d := newDesk(t, letter("a", 0), letter("b", 1, other), letter("c", 2, other))
-	got := read[GroupsAnswer](d, "/api/groups?limit=1")
-	expect.That(t, got.Total == 2 && len(got.Groups) == 1 && got.Groups[0].Count == 2 && got.Groups[0].Message == "no such code", "%+v", got)
-	got = read[GroupsAnswer](d, "/api/groups?id=a&id=b")
-	expect.That(t, got.Total == 2 && got.Groups[0].Count == 1, "a filter: %+v", got)
+func TestGroups_S4_6_the_largest_first_page_by_page(t *testing.T) {
+	of := func(message string) func(*header.Control) {
+		return func(c *header.Control) { c.ErrorMessage = message }
+	}
+	d := newDesk(t, letter("a", 0), letter("b", 1, of("no such code")), letter("c", 2, of("no such code")), letter("e", 3, of("no such field")))
+	var got []int
+	for cursor := ""; ; {
+		page := read[GroupsAnswer](d, "/api/groups?limit=1"+cursor)
+		must.That(t, page.Total == 3 && len(page.Groups) == 1, "%+v", page)
+		got = append(got, page.Groups[0].Count)
+		if cursor = "&cursor=" + page.Next; page.Next == "" {
+			break
+		}
+	}
+	expect.Equal(t, fmt.Sprint(got), "[2 1 1]")
+	filtered := read[GroupsAnswer](d, "/api/groups?id=a&id=b")
+	expect.That(t, filtered.Total == 2 && filtered.Groups[0].Count == 1, "a filter: %+v", filtered)
+	says(t, d.get("/?groups=2.~"), http.StatusOK, "3 groups in all", "no such field", "Largest groups")
+	d.refused(d.get("/api/groups?cursor=x"), http.StatusBadRequest)
 }
 
 // Dead letters that arrive while somebody pages neither repeat others nor hide them.
@@ -126,40 +138,50 @@ func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
 	d.refused(d.get("/api/replays/nobody/letters"), http.StatusNotFound)
 }
 
-func TestAudit_S4_6_the_newest_within_the_limit(t *testing.T) {
+// The audit trail is listed newest first, page by page, also events of one moment, and while others are written.
+func TestAudit_S4_6_the_newest_first(t *testing.T) {
 	var records []*kgo.Record
 	for i := range 9 {
 		records = append(records, event(fmt.Sprintf("%d", i), fmt.Sprintf("op-%d", i%2), i))
 	}
 	d := newDesk(t, records...)
-	letters := func(path string) (out []string, leftOut int) {
-		answer := read[AuditAnswer](d, path)
-		for _, e := range answer.Events {
-			out = append(out, e.Letter)
+	pages := func(query string) (letters, operations []string, total int) {
+		for cursor, n := "", 0; ; n++ {
+			answer := read[AuditAnswer](d, "/api/audit?"+query+cursor)
+			for _, e := range answer.Events {
+				letters = append(letters, e.Letter)
+			}
+			for _, a := range answer.Actions {
+				operations = append(operations, a.Operation)
+			}
+			if cursor = "&cursor=" + answer.Next; answer.Next == "" {
+				return letters, operations, answer.Total
+			}
+			if n == 0 && strings.HasPrefix(query, "limit=4") {
+				d.put(event("new", "op-new", 60))
+			}
 		}
-		return out, answer.LeftOut
 	}
-	for _, c := range []struct {
-		query   string
-		want    []string
-		leftOut int
-	}{
-		{"limit=2", []string{"8", "7"}, 7},
-		{"operation=op-1", []string{"7", "5", "3", "1"}, 0},
-		{"letter=3", []string{"3"}, 0},
-		{"since=2026-11-03T04:05:13Z", []string{"8", "7"}, 0},
-		{"operation=none", nil, 0},
+	for query, want := range map[string]string{
+		"limit=2": "[8 7 6 5 4 3 2 1 0] 9", "operation=op-1": "[7 5 3 1] 4", "letter=3": "[3] 1", "since=2026-11-03T04:05:13Z&limit=1": "[8 7] 2", "operation=none": "[] 0",
 	} {
-		got, leftOut := letters("/api/audit?" + c.query)
-		expect.That(t, slices.Equal(got, c.want) && leftOut == c.leftOut, "%s: %v, %d left out", c.query, got, leftOut)
+		letters, _, total := pages(query)
+		expect.Equal(t, fmt.Sprint(letters, total), want, query)
 	}
-}
-
-func TestAudit_S4_6_an_entry_for_each_command(t *testing.T) {
-	d := newDesk(t, event("a", "op-1", 0), event("b", "op-1", 1), event("c", "op-2", 2))
-	got := read[AuditAnswer](d, "/api/audit?operations=true")
-	expect.That(t, len(got.Actions) == 2 && got.Actions[0].Operation == "op-2" && got.Actions[1].Done["state_changed"] == 2 && got.LeftOut == 0, "%+v", got)
-	expect.Equal(t, read[AuditAnswer](d, "/api/audit?operations=true&limit=1").LeftOut, 1)
+	_, operations, total := pages("operations=true&limit=1")
+	expect.Equal(t, fmt.Sprint(operations, total), "[op-1 op-0] 2")
+	letters, _, total := pages("limit=4")
+	expect.Equal(t, fmt.Sprint(letters, total), "[8 7 6 5 4 3 2 1 0] 10")
+	for i := range 7 {
+		d.put(event(fmt.Sprint("same-", i), "op-same", 90))
+	}
+	letters, _, _ = pages("limit=2&operation=op-same")
+	slices.Sort(letters)
+	expect.Equal(t, fmt.Sprint(letters), "[same-0 same-1 same-2 same-3 same-4 same-5 same-6]")
+	says(t, d.get("/audit"), http.StatusOK, "What operators did: 4")
+	done := read[AuditAnswer](d, "/api/audit?operations=true").Actions
+	expect.That(t, done[0].Operation == "op-same" && done[0].Done["state_changed"] == 7, "%+v", done)
+	d.refused(d.get("/api/audit?cursor=1.2"), http.StatusBadRequest)
 }
 
 // A filter that is not understood is never an answer about everything.

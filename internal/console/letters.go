@@ -2,6 +2,10 @@ package console
 
 import (
 	"context"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
@@ -18,7 +22,8 @@ type StatsAnswer struct {
 type GroupsAnswer struct {
 	Fresh  Freshness       `json:"fresh"`
 	Groups []dlq.GroupJSON `json:"groups"`
-	Total  int             `json:"total"` // groups, also those beyond the limit
+	Total  int             `json:"total"`          // on all pages
+	Next   string          `json:"next,omitempty"` // cursor of the next page; absent with the last one
 }
 
 // LettersAnswer is a page of dead letters.
@@ -55,19 +60,43 @@ func (c *Console) groups(ctx context.Context, q query) (GroupsAnswer, error) {
 	if err != nil {
 		return GroupsAnswer{}, err
 	}
-	return c.groupsOf(ctx, fresh, selected)
+	return c.groupsOf(ctx, fresh, selected, q.get("cursor"))
 }
 
-func (c *Console) groupsOf(ctx context.Context, fresh Freshness, selected dlqindex.Query) (GroupsAnswer, error) {
+// groupsOf returns the groups behind a cursor. One that grows or shrinks beyond the cursor meanwhile is on the page where it is then.
+func (c *Console) groupsOf(ctx context.Context, fresh Freshness, selected dlqindex.Query, cursor string) (GroupsAnswer, error) {
+	count, id, err := parseGroupCursor(cursor)
+	if err != nil {
+		return GroupsAnswer{}, err
+	}
 	limit := selected.Limit
 	selected.Limit = 0
 	groups, err := c.letters.Groups(ctx, selected)
 	out := GroupsAnswer{Fresh: fresh, Groups: []dlq.GroupJSON{}, Total: len(groups)}
-	for _, g := range groups[:min(len(groups), limit)] {
+	if cursor != "" {
+		groups = groups[sort.Search(len(groups), func(i int) bool { return groups[i].Count < count || groups[i].Count == count && groups[i].ID > id }):]
+	}
+	if len(groups) > limit {
+		groups = groups[:limit]
+		out.Next = fmt.Sprintf("%d.%s", groups[limit-1].Count, groups[limit-1].ID)
+	}
+	for _, g := range groups {
 		out.Groups = append(out.Groups, dlq.NewGroupJSON(g))
 	}
 	c.maskOf(ctx).groups(out.Groups)
 	return out, err
+}
+
+// parseGroupCursor reads how many dead letters the last group of a page had, and its id.
+func parseGroupCursor(text string) (count int, id string, err error) {
+	if text == "" {
+		return 0, "", nil
+	}
+	number, id, _ := strings.Cut(text, ".")
+	if count, err = strconv.Atoi(number); err != nil || id == "" {
+		return 0, "", usage("cursor: %q is none of groups; use next of the page before", text)
+	}
+	return count, id, nil
 }
 
 const (

@@ -60,7 +60,7 @@ const (
 // pageRoutes lists the pages for people. Each shows the answers of routes with the same parameters.
 func pageRoutes() []route {
 	return []route{
-		showing("/{$}", append(filterParams(), orderParam(), cursorParam()), (*Console).homePage),
+		showing("/{$}", append(filterParams(), orderParam(), cursorParam(), param{"groups", "next of the groups of the page before", text, false}), (*Console).homePage),
 		showing("/map", filterParams(), (*Console).mapPage),
 		showing("/letters/{id}", nil, (*Console).letterPage),
 		showing("/replays", nil, (*Console).replaysPage),
@@ -161,7 +161,7 @@ func (c *Console) homePage(ctx context.Context, q query) (page, error) {
 		return page{}, err
 	}
 	out.Stats = dlq.NewStatsJSON(stats, c.now())
-	if out.Groups, err = c.groupsOf(ctx, out.Fresh, dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}); err != nil {
+	if out.Groups, err = c.groupsOf(ctx, out.Fresh, dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}, listed.get("groups")); err != nil {
 		return page{}, err
 	}
 	slices.SortStableFunc(out.Groups.Groups, func(a, b dlq.GroupJSON) int { // what waits for somebody comes first
@@ -310,6 +310,7 @@ func (c *Console) words() template.FuncMap {
 		"undoable": func(j *control.Job) bool { return !j.IsReplay() && j.State.Ended() && j.Done > 0 },
 		"changes":  func(a replay.Action) bool { return a.Done[audit.Replayed] == 0 }, // what was sent cannot be undone
 		"span":     func(seconds int64) string { return span(time.Duration(seconds) * time.Second) },
+		"seconds":  func(since *time.Time) string { return thousands(int(max(0, c.now().Sub(*since)).Seconds())) },
 		"due": func(at *time.Time) template.HTML {
 			text, late := dueText(*at, c.now())
 			return template.HTML(map[bool]string{true: `<span class="warn">`, false: `<span class="soft">`}[late] + text + "</span>") //nolint:gosec // no text of a record

@@ -1,14 +1,11 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/status"
 )
@@ -51,14 +48,6 @@ type ReplayAnswer struct {
 type OutcomesAnswer struct {
 	Fresh Freshness `json:"fresh"`
 	replay.LetterOutcomes
-}
-
-// AuditAnswer has events of the audit topic, or what operators did with each command.
-type AuditAnswer struct {
-	Fresh   Freshness       `json:"fresh"`
-	Events  []audit.Event   `json:"events"`            // the newest first; empty with operations=true
-	Actions []replay.Action `json:"actions,omitempty"` // the newest first; with operations=true
-	LeftOut int             `json:"left_out"`          // older ones that the filters select
 }
 
 // FlowAnswer tells how records move through the pipeline; null without one.
@@ -138,60 +127,4 @@ func (c *Console) outcomes(ctx context.Context, q query) (out OutcomesAnswer, er
 	out.LetterOutcomes, out.Fresh, err = ask(ctx, c, func(p *pipeline) (replay.LetterOutcomes, error) { return p.overview.Outcomes(ctx, q.id, asked) })
 	each(c.maskOf(ctx), out.Letters, func(l *replay.LetterOutcome) { hide(&l.Why) })
 	return out, err
-}
-
-func (c *Console) audit(ctx context.Context, q query) (AuditAnswer, error) {
-	limit, err := q.limit()
-	if err != nil {
-		return AuditAnswer{}, err
-	}
-	filter := replay.TrailFilter{Letter: q.get("letter"), Operation: q.get("operation")}
-	if since := q.get("since"); since != "" {
-		if filter.Since, err = deadletters.ResolveTime(since, c.now()); err != nil {
-			return AuditAnswer{}, usage("since: %w", err)
-		}
-	}
-	out := AuditAnswer{Events: []audit.Event{}}
-	if q.get("operations") == "true" {
-		out.Actions, out.Fresh, err = ask(ctx, c, func(p *pipeline) ([]replay.Action, error) { return p.service.Actions(ctx, filter) })
-		slices.Reverse(out.Actions) // the oldest came first
-		out.LeftOut = max(len(out.Actions)-limit, 0)
-		out.Actions = out.Actions[:len(out.Actions)-out.LeftOut]
-		c.maskOf(ctx).actions(out.Actions)
-		return out, err
-	}
-	newest, fresh, err := ask(ctx, c, func(p *pipeline) (*newestEvents, error) {
-		n := &newestEvents{limit: limit}
-		err := p.service.Trail(ctx, filter, n.add)
-		n.cut()
-		return n, err
-	})
-	if err != nil {
-		return AuditAnswer{}, err
-	}
-	c.maskOf(ctx).events(newest.events)
-	return AuditAnswer{Fresh: fresh, Events: append(out.Events, newest.events...), LeftOut: newest.leftOut}, nil
-}
-
-// newestEvents keeps the newest of many events in the memory of twice its limit.
-type newestEvents struct {
-	limit, leftOut int
-	events         []audit.Event
-}
-
-func (n *newestEvents) add(e audit.Event) error {
-	if n.events = append(n.events, e); len(n.events) >= 2*n.limit {
-		n.cut()
-	}
-	return nil
-}
-
-// cut sorts the events, the newest first, and leaves out those beyond the limit.
-func (n *newestEvents) cut() {
-	slices.SortStableFunc(n.events, func(a, b audit.Event) int {
-		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Place.Seq, a.Place.Seq))
-	})
-	if over := len(n.events) - n.limit; over > 0 {
-		n.events, n.leftOut = n.events[:n.limit], n.leftOut+over
-	}
 }

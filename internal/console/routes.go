@@ -76,7 +76,7 @@ func (r route) exporting() route {
 func routes() []route {
 	return []route{
 		answering("/api/stats", "Dead letters by status and day, the oldest pending one, and when retention deletes it", nil, (*Console).stats),
-		answering("/api/groups", "Groups of dead letters by what they died of, the largest first", append(filterParams(), limitParam()), (*Console).groups),
+		answering("/api/groups", "Groups of dead letters by what they died of, the largest first", append(filterParams(), limitParam(), cursorParam()), (*Console).groups),
 		answering("/api/letters", "A page of dead letters without their values", append(filterParams(), limitParam(), orderParam(), cursorParam()), (*Console).page).exporting(),
 		answering("/api/letters/{id}", "One dead letter with headers, value, the decoded feature, today's verdict and its hops", nil, (*Console).letter).exporting(),
 		{path: valuePath, summary: "The original bytes of one dead letter", exports: true, send: (*Console).value},
@@ -114,6 +114,7 @@ func auditParams() []param {
 		{"operations", "one entry for each command of an operator instead of its events, with how many dead letters it changed", boolean, false},
 		{"operation", "only events of this replay or other operation", text, false},
 		{"since", "only events at or after this: a time, a date, or an age such as 36h or 7d", text, false},
+		cursorParam(),
 	}
 }
 

@@ -15,7 +15,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
@@ -120,12 +123,16 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 	page := shown(d, "/", http.StatusOK)
 	expect.That(t, strings.Contains(page, "it is not known what is on its way") && !strings.Contains(page, "of features</dd>"), "without retry topics: %s", page)
 	must.Get(topics.Ensure(t.Context(), kadm.NewClient(d.writer), topics.Plan(d.configure())))(t)
-	d.put(&kgo.Record{Topic: "features", Value: []byte("1")}, &kgo.Record{Topic: "features", Partition: 1, Value: []byte("2")})
+	d.put(&kgo.Record{Topic: "features", Value: []byte("1"), Timestamp: start.Add(-90 * time.Second)}, &kgo.Record{Topic: "features", Partition: 1, Value: []byte("2"), Timestamp: start.Add(-time.Hour)},
+		&kgo.Record{Topic: "features", Partition: 1, Value: []byte("3"), Timestamp: start.Add(-2 * time.Hour)}) // it is not the next one
 	page = shown(d, "/", http.StatusOK)
-	expect.That(t, strings.Contains(page, "<dd>2 of features</dd>") && !strings.Contains(page, "<dt>Instances</dt>"), "%s", page)
+	expect.That(t, strings.Contains(page, "<dd>3 of features, 3,600 s behind</dd>") && !strings.Contains(page, "<dt>Instances</dt>"), "%s", page)
 	says(t, d.get("/letters/a"), http.StatusOK, `<dt>Deployed</dt><dd><span class="soft">no instance runs</span>`)
 	flow := read[FlowAnswer](d, "/api/flow").Flow
-	expect.That(t, flow.Lag == 2 && flow.Mapping != "" && len(flow.Members) == 0, "%+v", flow)
+	expect.That(t, flow.Lag == 3 && flow.LagSince.Equal(start.Add(-time.Hour)) && flow.Mapping != "" && len(flow.Members) == 0, "%+v", flow)
+	denied := d.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "features", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	says(t, d.get("/"), http.StatusOK, `<dd>3 of features <span class="soft" title="`, "Read topic features", `">since when is not known</span></dd>`)
+	denied.Remove()
 	consuming(d)
 	eventually.Until(t.Context(), t, "the consumer has taken them", func() (bool, string) {
 		page := d.get("/").Body.String()

@@ -31,5 +31,5 @@ func (s *Service) Flow(ctx context.Context) (*Flow, error) {
 	if out.Flow, err = status.GatherFlow(ctx, s.cfg, kadm.NewClient(s.client), view); err != nil {
 		return nil, err
 	}
-	return out, out.DueTimes(ctx, s.client)
+	return out, out.Times(ctx, s.client)
 }

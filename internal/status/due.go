@@ -3,49 +3,98 @@ package status
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // errFound ends a scan.
 var errFound = errors.New("found")
 
-// dueReads is how many partitions are read at once.
-const dueReads = 8
+const (
+	// timeReads is how many partitions are read at once.
+	timeReads = 8
+	// firstOffsets is how many offsets of a partition are read before all the others.
+	firstOffsets = 4
+)
 
-// DueTimes reads when the first record that waits in each retry topic is due. All records of a retry topic wait equally long, so it is the
-// earliest of its partition. One that does not say when it is due says nothing. It reads one record of each partition in which any waits:
-// who shows it often keeps it for some seconds.
-func (f *Flow) DueTimes(ctx context.Context, cl *kgo.Client) error {
+// Times reads, of each partition in which records wait, the first one: when the first of each retry topic is due, and since when the oldest
+// of the source waits. All records of a retry topic wait equally long, so the first is the earliest of its partition. One that does not say
+// when it is due says nothing. Who shows these times often keeps them for some seconds.
+func (f *Flow) Times(ctx context.Context, cl *kgo.Client) error {
 	var mu sync.Mutex
-	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(dueReads)
+	reads, bounded := errgroup.WithContext(ctx)
+	reads.SetLimit(timeReads)
 	for i := range f.Tiers {
 		t := &f.Tiers[i]
 		for _, p := range f.waits[i] {
-			if p.Lag == 0 {
-				continue
-			}
 			reads.Go(func() error {
-				err := kafka.Scan(ctx, cl, t.Topic, map[int32]kafka.Span{p.Partition: {Start: p.End - p.Lag, End: p.End}}, func(r *kgo.Record) error {
+				return first(bounded, cl, t.Topic, p, func(r *kgo.Record) {
 					mu.Lock()
 					defer mu.Unlock()
 					if c, err := header.ParseControl(r.Headers); err == nil && !c.Due.IsZero() && (t.Due == nil || c.Due.Before(*t.Due)) {
 						t.Due = &c.Due
 					}
-					return errFound
 				})
-				if errors.Is(err, errFound) {
-					return nil
-				}
-				return err
 			})
 		}
 	}
-	return reads.Wait()
+	for _, s := range f.Shards {
+		reads.Go(func() error {
+			err := first(bounded, cl, f.source, kafka.PartitionLag(s), func(r *kgo.Record) {
+				mu.Lock()
+				defer mu.Unlock()
+				f.noteOldest(r)
+			})
+			if err != nil { // the rest is known all the same
+				mu.Lock()
+				defer mu.Unlock()
+				f.LagUnknown = err.Error()
+			}
+			return nil
+		})
+	}
+	err := reads.Wait()
+	if f.LagUnknown == "" && f.Lag > 0 && f.LagSince == nil {
+		f.LagUnknown = "only markers of transactions and aborted records are left" // they count as offsets
+	}
+	if f.LagUnknown != "" {
+		f.LagSince = nil
+	}
+	return err
+}
+
+// noteOldest takes over the timestamp of a record that is consumed next of its partition.
+func (f *Flow) noteOldest(r *kgo.Record) {
+	switch at := r.Timestamp.UTC(); {
+	case at.UnixMilli() <= 0:
+		f.LagUnknown = fmt.Sprintf("%s/%d/%d has no timestamp", r.Topic, r.Partition, r.Offset)
+	case f.LagSince == nil || at.Before(*f.LagSince):
+		f.LagSince = &at
+	}
+}
+
+// first calls fn with the first record that waits in a partition, if there is one. A record that is too large comes without its value.
+func first(ctx context.Context, cl *kgo.Client, topic string, p kafka.PartitionLag, fn func(*kgo.Record)) error {
+	found := func(r *kgo.Record) error {
+		fn(r)
+		return errFound
+	}
+	from, near := p.End-p.Lag, min(p.End-p.Lag+firstOffsets, p.End) // a broker sends as much as is asked for
+	for _, span := range []kafka.Span{{Start: from, End: near}, {Start: near, End: p.End}} {
+		err := kafka.ScanWith(ctx, cl, topic, map[int32]kafka.Span{p.Partition: span}, 0, found, func(l *recordbatch.Large) error { return found(l.Record) })
+		if errors.Is(err, errFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

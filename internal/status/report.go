@@ -25,8 +25,13 @@ type Flow struct {
 	Shards   []Shard  `json:"shards"` // by partition
 	Lag      int64    `json:"lag"`    // of all shards
 	Tiers    []Tier   `json:"tiers"`  // in the order of their delays, then the former ones
+	// LagSince is the timestamp of the oldest of the records of the source that come next, one of each partition; nil without a lag, and
+	// where it is not known.
+	LagSince   *time.Time `json:"lag_since,omitempty"`
+	LagUnknown string     `json:"lag_since_unknown,omitempty"` // why
 
-	waits [][]kafka.PartitionLag // in Tiers
+	source string
+	waits  [][]kafka.PartitionLag // in Tiers
 }
 
 // DeadLetters counts the dead letters that wait for a person.
