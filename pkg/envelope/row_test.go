@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/linkedin/goavro/v2"
+	"github.com/paulmach/orb"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
@@ -37,15 +38,27 @@ func rowOf(geometry any) map[string]any {
 	return map[string]any{"id": int64(9007199254740993), "geometry": geometry, "at": int64(1793678706789), "area": goavro.Union("bytes", []byte{0x04, 0xe2})}
 }
 
-// ewkb is POINT Z (8.5 47.25 440) in some form, with SRID 4326 where the form
-// has one.
+// ewkb is POINT Z (8.5 47.25 440) in some form, with SRID 4326 where the form has one.
 func ewkb(t testing.TB, format geometry.Format) []byte {
 	t.Helper()
-	g := must.Get(geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25 440)"), geometry.Limits{}))(t)
-	if format == geometry.WKB || format == geometry.WKBHex || format == geometry.WKBBase64 || format == geometry.WKT {
-		g.SRID = 0
+	switch format {
+	case geometry.WKT:
+		return []byte("POINT Z (8.5 47.25 440)")
+	case geometry.EWKT:
+		return []byte("SRID=4326;POINT(8.5 47.25 440)")
 	}
-	return must.Get(geometry.Append(nil, format, g))(t)
+	binary, srid := geometry.WKB, int32(0)
+	if strings.HasPrefix(string(format), "ewkb") {
+		binary, srid = geometry.EWKB, 4326
+	}
+	data := must.Get(geometry.Append(nil, binary, geometry.Geometry{Shape: orb.Point{8.5, 47.25}, Z: []float64{440}, SRID: srid}))(t)
+	switch format {
+	case geometry.WKBHex, geometry.EWKBHex:
+		return []byte(hex.EncodeToString(data))
+	case geometry.WKBBase64, geometry.EWKBBase64:
+		return []byte(base64.StdEncoding.EncodeToString(data))
+	}
+	return data
 }
 
 // TestAvroRow: a geometry in every form, in both framings, and values exactly.

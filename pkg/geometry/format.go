@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -70,28 +69,18 @@ func Decode(format Format, data []byte, limits Limits) (Geometry, error) {
 	}
 }
 
-// Append appends a geometry. Binary forms are little-endian, have Z when any
-// position has a height, and NaN for the others. The errors are [*Error]: a
-// shape that is none of the seven types, an ordinate that is not finite, fewer
-// heights than positions; and an SRID in a dialect that has none.
+// Append appends a geometry in WKB or EWKB; the other formats are only read. The bytes are little-endian, have Z when any
+// position has a height, and NaN for the others. The errors are [*Error]: a shape that is none of the seven types, an
+// ordinate that is not finite, fewer heights than positions, or an SRID in WKB, which has none.
 func Append(dst []byte, format Format, g Geometry) ([]byte, error) {
-	if !slices.Contains(Formats(), format) {
-		return nil, encodeFault(format, RuleDialect, fmt.Sprintf("%q is no format of a geometry", string(format)))
+	if format != WKB && format != EWKB {
+		return nil, encodeFault(format, RuleDialect, fmt.Sprintf("%q is not written; name %s or %s", string(format), WKB, EWKB))
 	}
-	if g.SRID != 0 && (format.dialect() == WKB || format == WKT) {
+	if g.SRID != 0 && format == WKB {
 		return nil, encodeFault(format, RuleSRID, "the dialect has no place for an SRID")
 	}
 	if err := check(format, g); err != nil {
 		return nil, err
 	}
-	switch format {
-	case WKT, EWKT:
-		return appendText(dst, format, g), nil
-	case WKB, EWKB:
-		return appendBinary(dst, format, g), nil
-	case WKBHex, EWKBHex:
-		return hex.AppendEncode(dst, appendBinary(nil, format.dialect(), g)), nil
-	default:
-		return base64.StdEncoding.AppendEncode(dst, appendBinary(nil, format.dialect(), g)), nil
-	}
+	return appendBinary(dst, format, g), nil
 }
