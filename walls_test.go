@@ -27,7 +27,7 @@ var walls = map[string]string{
 	"internal/dlq":                     "internal/audit internal/config internal/control internal/deadletters internal/dialects internal/dlqindex internal/kafka internal/replay internal/replay/plan pkg/classify pkg/crs pkg/retrytopics/header",
 	"internal/dlqindex":                "internal/config internal/deadletters internal/dialects internal/kafka pkg/classify pkg/retrytopics pkg/retrytopics/header",
 	"internal/enrich":                  "internal/breaker internal/config internal/postgres internal/template pkg/classify pkg/retrytopics pkg/transform",
-	"internal/gates":                   "internal/config pkg/classify pkg/retrytopics/header pkg/transform",
+	"internal/gates":                   "internal/config pkg/classify pkg/geometry pkg/retrytopics/header pkg/transform",
 	"internal/governance":              "internal/audit internal/config internal/kafka pkg/classify pkg/retrytopics pkg/retrytopics/header pkg/retrytopics/policy pkg/transform",
 	"internal/jsonschema":              "",
 	"internal/jsontexts":               "",

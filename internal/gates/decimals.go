@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // The precision floor is judged over many coordinates, because JSON drops trailing zeros: one in ten honest ordinates
@@ -41,15 +44,17 @@ func SampleOf(feature string, shape orb.Geometry) Sample {
 	name := fnv.New64a()
 	_, _ = name.Write([]byte(feature)) // never fails
 	s := Sample{feature: name.Sum64()}
-	total := count(shape)
+	total := transform.Geometry{Shape: shape}.Positions()
 	step, next, i := max(1, (total+positionsOfOne-1)/positionsOfOne), 0, 0
-	each(shape, func(p orb.Point) {
-		if i == next {
-			s.add(p[0])
-			s.add(p[1])
-			next += step
+	geometry.EachLine(shape, func(line []orb.Point) {
+		for _, p := range line {
+			if i == next {
+				s.add(p[0])
+				s.add(p[1])
+				next += step
+			}
+			i++
 		}
-		i++
 	})
 	return s
 }
@@ -80,44 +85,4 @@ func decimalsOf(x float64) int {
 		}
 	}
 	return maxDecimals
-}
-
-func count(shape orb.Geometry) (n int) {
-	each(shape, func(orb.Point) { n++ })
-	return n
-}
-
-// each calls visit for the positions of a geometry, in order.
-func each(shape orb.Geometry, visit func(orb.Point)) {
-	line := func(points []orb.Point) {
-		for _, p := range points {
-			visit(p)
-		}
-	}
-	switch g := shape.(type) {
-	case orb.Point:
-		visit(g)
-	case orb.MultiPoint:
-		line(g)
-	case orb.LineString:
-		line(g)
-	case orb.Ring:
-		line(g)
-	case orb.MultiLineString:
-		for _, l := range g {
-			line(l)
-		}
-	case orb.Polygon:
-		for _, r := range g {
-			line(r)
-		}
-	case orb.MultiPolygon:
-		for _, p := range g {
-			each(p, visit)
-		}
-	case orb.Collection:
-		for _, part := range g {
-			each(part, visit)
-		}
-	}
 }

@@ -282,17 +282,3 @@ func TestDecimalsOf(t *testing.T) {
 		expect.That(t, err == nil && got == want, "%s: %d decimals, want %d", text, got, want)
 	}
 }
-
-// Every kind of geometry is looked into.
-func TestEach_kindsOfGeometries(t *testing.T) {
-	ring := orb.Ring{{0, 0}, {1, 0}, {1, 1}, {0, 0}}
-	for _, c := range []struct {
-		shape orb.Geometry
-		want  int
-	}{
-		{orb.Point{}, 1}, {orb.MultiPoint{{}, {}}, 2}, {orb.LineString{{}, {}}, 2}, {orb.MultiLineString{{{}, {}}, {{}}}, 3}, {ring, 4},
-		{orb.Polygon{ring, ring}, 8}, {orb.MultiPolygon{{ring}, {ring}}, 8}, {orb.Collection{ring, orb.Point{}}, 5}, {nil, 0},
-	} {
-		expect.Equal(t, count(c.shape), c.want, "positions of", c.shape)
-	}
-}

@@ -57,3 +57,33 @@ func IsEmptyPoint(p orb.Point) bool { return math.IsNaN(p[0]) && math.IsNaN(p[1]
 
 // EmptyPoint returns the point that stands for POINT EMPTY: orb has no other form of it.
 func EmptyPoint() orb.Point { return orb.Point{math.NaN(), math.NaN()} }
+
+// EachLine calls visit with every run of positions, in the order in which they are written. An empty point has none.
+func EachLine(shape orb.Geometry, visit func([]orb.Point)) {
+	switch shape := shape.(type) {
+	case orb.Point:
+		if !IsEmptyPoint(shape) {
+			visit([]orb.Point{shape})
+		}
+	case orb.MultiPoint:
+		visit(shape)
+	case orb.LineString:
+		visit(shape)
+	case orb.MultiLineString:
+		for _, line := range shape {
+			visit(line)
+		}
+	case orb.Polygon:
+		for _, ring := range shape {
+			visit(ring)
+		}
+	case orb.MultiPolygon:
+		for _, polygon := range shape {
+			EachLine(polygon, visit)
+		}
+	case orb.Collection:
+		for _, member := range shape {
+			EachLine(member, visit)
+		}
+	}
+}

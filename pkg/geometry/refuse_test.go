@@ -171,6 +171,21 @@ func TestReadsWhatWritersVary(t *testing.T) {
 	}
 }
 
+func TestEachLine(t *testing.T) {
+	ring := orb.Ring{{0, 0}, {1, 0}, {1, 1}, {0, 0}}
+	for _, c := range []struct {
+		shape            orb.Geometry
+		lines, positions int
+	}{
+		{orb.Point{}, 1, 1}, {geometry.EmptyPoint(), 0, 0}, {orb.MultiPoint{{}, {}}, 1, 2}, {orb.LineString{{}, {}}, 1, 2}, {orb.MultiLineString{{{}, {}}, {{}}}, 2, 3},
+		{orb.Polygon{ring, ring}, 2, 8}, {orb.MultiPolygon{{ring}, {ring}}, 2, 8}, {orb.Collection{orb.Polygon{ring}, orb.Point{}}, 2, 5}, {nil, 0, 0},
+	} {
+		lines, positions := 0, 0
+		geometry.EachLine(c.shape, func(line []orb.Point) { lines, positions = lines+1, positions+len(line) })
+		expect.That(t, lines == c.lines && positions == c.positions, "%v: %d lines, %d positions", c.shape, lines, positions)
+	}
+}
+
 func TestAppendRefuses(t *testing.T) {
 	huge := decode(t, geometry.WKBHex, "0101000000"+origin).Shape.(orb.Point)
 	huge[0] = 1 / huge[1]

@@ -87,7 +87,7 @@ func spansOf(shape orb.Geometry, spans []span) []span {
 // antimeridian, as one that was cut there.
 func onBothSides(shape orb.Geometry) bool {
 	west, east := false, false
-	eachLine(shape, func(line []orb.Point) {
+	geometry.EachLine(shape, func(line []orb.Point) {
 		for _, p := range line {
 			west, east = west || p[0] == -180, east || p[0] == 180
 		}

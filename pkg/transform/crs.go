@@ -217,7 +217,7 @@ func moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
 		return out
 	}
 	shape = orb.Clone(shape)
-	eachLine(shape, func(line []orb.Point) {
+	geometry.EachLine(shape, func(line []orb.Point) {
 		for i := range line {
 			line[i] = move(line[i])
 		}

@@ -82,7 +82,7 @@ func typeOf(shape orb.Geometry) GeometryType {
 // Positions returns the number of positions.
 func (g Geometry) Positions() int {
 	n := 0
-	eachLine(g.Shape, func(line []orb.Point) { n += len(line) })
+	geometry.EachLine(g.Shape, func(line []orb.Point) { n += len(line) })
 	return n
 }
 
@@ -134,7 +134,7 @@ func (f *Feature) BBoxString() string {
 
 // bounds returns the corners of a geometry; false when it has no position.
 func bounds(shape orb.Geometry) (low, high orb.Point, found bool) {
-	eachLine(shape, func(line []orb.Point) {
+	geometry.EachLine(shape, func(line []orb.Point) {
 		for _, p := range line {
 			if !found {
 				low, high, found = p, p, true
@@ -144,37 +144,6 @@ func bounds(shape orb.Geometry) (low, high orb.Point, found bool) {
 		}
 	})
 	return low, high, found
-}
-
-// eachLine calls visit with every run of positions, in the order in which they
-// are written.
-func eachLine(shape orb.Geometry, visit func([]orb.Point)) {
-	switch shape := shape.(type) {
-	case orb.Point:
-		if !geometry.IsEmptyPoint(shape) {
-			visit([]orb.Point{shape})
-		}
-	case orb.MultiPoint:
-		visit(shape)
-	case orb.LineString:
-		visit(shape)
-	case orb.MultiLineString:
-		for _, line := range shape {
-			visit(line)
-		}
-	case orb.Polygon:
-		for _, ring := range shape {
-			visit(ring)
-		}
-	case orb.MultiPolygon:
-		for _, polygon := range shape {
-			eachLine(polygon, visit)
-		}
-	case orb.Collection:
-		for _, member := range shape {
-			eachLine(member, visit)
-		}
-	}
 }
 
 // Property returns a property by its exact name, or else by a dotted path into

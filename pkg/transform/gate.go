@@ -303,7 +303,7 @@ func (g *gating) decimals() error {
 		return nil
 	}
 	scale, finer := math.Pow10(*least-1), false
-	eachLine(g.geometry.Shape, func(line []orb.Point) {
+	geometry.EachLine(g.geometry.Shape, func(line []orb.Point) {
 		for i := 0; i < len(line) && !finer; i++ {
 			finer = !onGrid(line[i][0], scale) || !onGrid(line[i][1], scale)
 		}
@@ -319,7 +319,7 @@ func (g *gating) decimals() error {
 // firstPosition is a position of the geometry, for a message.
 func (g *gating) firstPosition() string {
 	text := ""
-	eachLine(g.geometry.Shape, func(line []orb.Point) {
+	geometry.EachLine(g.geometry.Shape, func(line []orb.Point) {
 		if text == "" && len(line) > 0 {
 			text = positionText(line[0][0], line[0][1])
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // A projection to degrees returns each longitude within ±180, so the edges of a geometry that crosses the 180th meridian,
@@ -89,7 +90,7 @@ func (p *projecting) needed(source, projected orb.Geometry) bool {
 	if low, high, some := bounds(source); some && p.source.Unit() != crs.Degree { // no edge is longer than the diagonal
 		found = math.Hypot(high[0]-low[0], high[1]-low[1]) > longEdge
 	}
-	eachLine(projected, func(line []orb.Point) {
+	geometry.EachLine(projected, func(line []orb.Point) {
 		for i, q := range line {
 			found = found || math.Abs(q[0]) >= 180-p.slack || isPole(q) || i > 0 && math.Abs(q[0]-line[i-1][0]) > steepEdge
 		}

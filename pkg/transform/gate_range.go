@@ -6,6 +6,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // rangeSlack is how far, in degrees, an ordinate may lie outside of its range:
@@ -20,7 +21,7 @@ const nearPole = 0.01
 // into it. It tells whether there were any; then the shape is a copy.
 func clamped(g Geometry) (Geometry, bool) {
 	beyond := false
-	eachLine(g.Shape, func(line []orb.Point) {
+	geometry.EachLine(g.Shape, func(line []orb.Point) {
 		for _, p := range line {
 			beyond = beyond || math.Abs(p[0]) > 180 || math.Abs(p[1]) > 90
 		}
@@ -68,7 +69,7 @@ func (t *Transformer) checkRange(f *Feature, source *crs.CRS, g Geometry) error 
 func (t *Transformer) checkFinite(f *Feature, g Geometry) error {
 	n := 0
 	index := -1
-	eachLine(g.Shape, func(line []orb.Point) {
+	geometry.EachLine(g.Shape, func(line []orb.Point) {
 		for _, p := range line {
 			if sum := p[0] + p[1]; index < 0 && (math.IsNaN(sum) || math.IsInf(sum, 0)) {
 				index = n
@@ -105,7 +106,7 @@ func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Trans
 func firstOutside(shape orb.Geometry) (bad orb.Point, index int) {
 	index = -1
 	n := 0
-	eachLine(shape, func(line []orb.Point) {
+	geometry.EachLine(shape, func(line []orb.Point) {
 		for _, p := range line {
 			// Written so that a NaN is outside.
 			inside := math.Abs(p[0]) <= 180+rangeSlack && math.Abs(p[1]) <= 90+rangeSlack
