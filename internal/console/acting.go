@@ -392,6 +392,7 @@ func (c *Console) post(do act) http.Handler {
 			return err
 		}
 		to, err := do(c, r, said)
+		c.kept.forget()
 		if err == nil {
 			http.Redirect(w, r, to, http.StatusSeeOther)
 		}

@@ -48,6 +48,7 @@ type Console struct {
 	index    *refresher
 	slots    chan struct{} // one for each request that is worked on
 	openAPI  []byte
+	kept     keeper
 	changes  *workbench // nil when it is read-only
 	gate     *access.Gate
 	metrics  []string // of instances

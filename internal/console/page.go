@@ -25,7 +25,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
-	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -78,12 +77,9 @@ type page struct {
 	Fresh    Freshness
 	Query    url.Values // of the address
 
-	State   *state // nil when it is not the state of a pipeline
-	Stats   dlq.StatsJSON
-	Groups  GroupsAnswer
-	Chosen  *chosen // group
-	Letters LettersAnswer
-	Offers  []offer // of what is listed
+	State *state // nil when it is not the state of a pipeline
+	Stats dlq.StatsJSON
+	*lists
 
 	Letter          *dlq.DetailJSON // of the page of one dead letter
 	Value           shownText
@@ -142,45 +138,6 @@ func (p page) Near(m cluster) string {
 		return p.To("/", "bbox", m.BBox.String())
 	}
 	return p.To("/map", "bbox", m.BBox.String())
-}
-
-func (c *Console) homePage(ctx context.Context, q query) (page, error) {
-	listed := q.filled()
-	selected, after, err := listed.page(c.now())
-	if err != nil {
-		return page{}, err
-	}
-	selected.Limit = pageRows
-	out := c.blank("/", "Dead letters")
-	out.Query, out.Live = q.values, liveHome
-	if out.Fresh, err = c.index.fresh(ctx); err != nil {
-		return page{}, err
-	}
-	stats, err := c.letters.Stats(ctx)
-	if err != nil {
-		return page{}, err
-	}
-	out.Stats = dlq.NewStatsJSON(stats, c.now())
-	if out.Groups, err = c.groupsOf(ctx, out.Fresh, dlqindex.Query{Filter: deadletters.Filter{Limit: defaultLimit}}, listed.get("groups")); err != nil {
-		return page{}, err
-	}
-	slices.SortStableFunc(out.Groups.Groups, func(a, b dlq.GroupJSON) int { // what waits for somebody comes first
-		return cmp.Compare(b.Statuses[string(deadletters.Pending)], a.Statuses[string(deadletters.Pending)])
-	})
-	out.State = c.state(ctx)
-	if ids := listed.values["group"]; len(ids) == 1 {
-		out.Chosen = c.chosenOf(ctx, out.Groups.Groups, ids[0])
-	}
-	if out.Letters, err = c.pageOf(ctx, out.Fresh, selected, after); err != nil || c.changes == nil {
-		return out, err
-	}
-	states := out.Letters.byState
-	if states == nil {
-		states, err = c.letters.ByState(ctx, selected)
-	}
-	selected.Limit = 0
-	out.Offers = offersOf(selected.Filter, states)
-	return out, err
 }
 
 func (c *Console) letterPage(ctx context.Context, q query) (page, error) {

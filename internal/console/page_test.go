@@ -1,6 +1,8 @@
 package console
 
 import (
+	"database/sql"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -170,6 +172,71 @@ func TestBrowser_S4_6_follows_unless_rows_are_selected(t *testing.T) {
 	p.Press("Escape")
 	sooner()
 	p.AwaitText("3 pending dead letters")
+}
+
+// A page that is asked for again asks the index nothing, until a record has come, something was changed here, or a minute has passed.
+func TestPage_S4_6_keeps_its_lists_while_nothing_changes(t *testing.T) {
+	o := newOperator(t, 2)
+	path := "/?group=" + read[GroupsAnswer](o.desk, "/api/groups").Groups[0].ID
+	has := func(after string, ids ...string) {
+		t.Helper()
+		found := regexp.MustCompile(`<td class="id"><a href="/letters/(id-.)"`).FindAllStringSubmatch(o.see(path), -1)
+		var got []string
+		for _, m := range found {
+			got = append(got, m[1])
+		}
+		expect.Equal(t, strings.Join(got, " "), strings.Join(ids, " "), after)
+	}
+	has("at first", "id-a", "id-b")
+	index := must.Get(sql.Open("sqlite", o.index))(t)
+	defer index.Close()
+	secretly := func(change string) { must.Get(index.ExecContext(t.Context(), change))(t) }
+	secretly("UPDATE dead_letter_queue SET gone = 1 WHERE id = 'id-a'")
+	has("an index without new records", "id-a", "id-b")
+	o.put(letter("id-c", 9))
+	has("a new record", "id-b", "id-c")
+	secretly("UPDATE dead_letter_queue SET gone = 1 WHERE id = 'id-b'")
+	o.now = o.now.Add(keptFor)
+	has("a minute", "id-c")
+	secretly("UPDATE dead_letter_queue SET gone = 0 WHERE id = 'id-a'")
+	has("nothing", "id-c")
+	o.follows("/notes/"+strings.TrimPrefix(path, "/?group="), with(form(o.see(path)), "note", "ours"))
+	has("a change", "id-a", "id-c")
+}
+
+// While figures change, nothing on a page that is brought up to date moves: by what the browser notes of elements that stay, and by the
+// places of all that a page is read and clicked by, which are new elements each time.
+func TestBrowser_S4_6_nothing_moves_while_figures_change(t *testing.T) {
+	var first []*kgo.Record
+	for i := range 9 {
+		first = append(first, letter(fmt.Sprint("a", i), i), replaying(fmt.Sprint("a", i), "fix-1"))
+	}
+	d := newDesk(t, append(first, letter("b0", 0, func(c *header.Control) { c.ErrorCode = "timeout" }))...)
+	group := read[GroupsAnswer](d, "/api/groups?code=geometry_invalid").Groups[0].ID
+	address := listening(d)
+	p := chromium.Start(t).Open(address+"/", 1280, 800)
+	const places = `JSON.stringify([...document.querySelectorAll("header *, h1, h2, form, input, select, dt, th, tr a, main > section")].filter(e => !e.innerText.startsWith("z")).map(e => (r => [e.innerText?.slice(0, 9).replace(/[0-9,]+/g, "N"), Math.round(r.x), Math.round(r.y)])(e.getBoundingClientRect())))`
+	for n, path := range []string{"/", "/?group=" + group, "/replays/fix-1"} {
+		p.Go(address + path)
+		var before, after string
+		var shifted float64
+		must.Do(t, p.Eval(`document.fonts.ready.then(() => { window.shifts = 0; new PerformanceObserver(l => l.getEntries().forEach(e => shifts += e.value)).observe({type: "layout-shift"}); return `+places+` })`, &before))
+		for i := range 3 { // nine become ten, and more than a thousand; some seconds become minutes and hours
+			var records []*kgo.Record
+			for j := range []int{1, 10, 400}[i] {
+				id := fmt.Sprintf("z%d-%d-%d", n, i, j)
+				records = append(records, letter(id, 60+j), replaying(id, "fix-1"))
+			}
+			d.put(append(records, reprocessed(fmt.Sprint("a", 3*n+i), "fix-1"))...)
+			d.now = d.now.Add([]time.Duration{70 * time.Second, 30 * time.Minute, 3 * time.Hour}[i])
+			must.Do(t, p.Eval(`ask(document.querySelector("main[data-live]")).then(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))`, new(any)))
+		}
+		p.AwaitText(map[bool]string{true: "Reprocessed", false: thousands(9 + 411*(n+1))}[n == 2])
+		must.Do(t, p.Eval(places, &after))
+		must.Do(t, p.Eval("shifts", &shifted))
+		expect.That(t, shifted == 0, "%s: shifted by %v", path, shifted)
+		expect.Equal(t, after, before, path)
+	}
 }
 
 // Who loses the permission to read while a page follows a replay is told which one, and the page goes on once it is back.
