@@ -158,6 +158,9 @@ func TestAnyDLQ_C4_reopensWhatWasPutBackOnlyByAWord(t *testing.T) {
 	again := d.died("payments", 0, 4, "a", "1")
 	again.Headers = append(again.Headers, d.read("payments")[0].Headers...)
 	d.put(again)
+	d.want(cli.ExitDone, with(at, "stats", "-o", "table")...).prints("  pending        1\n", "  put back       2\n").hides("  discarded")
+	d.want(cli.ExitDone, with(at, "list", "-o", "table", "--status", "discarded")...).counts(2, "  put back  ")
+	d.want(cli.ExitDone, with(at, "show", "dlq-0-1", "-o", "table")...).prints("  status         put back since ")
 	const told = "2 of these were put back into payments already, and none of them is known to have died again: after reopening, a replay sends them a second time"
 	d.want(cli.ExitRefused, with(at, "reopen", "--all")...).says(told, "without --including-put-back").prints(`"put_back":2`)
 	d.want(cli.ExitPartly, with(at, "reopen", "--all", "--execute", "--reason", "x")...).prints(`"left":2`, "it was put back into payments already, at ")

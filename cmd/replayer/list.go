@@ -107,7 +107,7 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q dlqindex.Query
 			}
 			message = "! " + message
 		}
-		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), dlq.StatusText(l.Status), orDash(l.Control.ErrorCode),
+		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(&l), orDash(l.Control.ErrorCode),
 			strconv.Itoa(l.Size), l.Group, orDash(l.Control.FeatureID), message)
 		return nil
 	})

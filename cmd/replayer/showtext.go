@@ -175,7 +175,7 @@ func headText(head []byte) string {
 }
 
 func statusLine(l deadletters.Letter) string {
-	text := dlq.StatusText(l.Status)
+	text := statusText(&l)
 	if l.State.At.IsZero() {
 		return text
 	}

@@ -68,9 +68,16 @@ func (a *app) statsTable(s dlq.Stats) error {
 	line("dlq", s.Topic)
 	line("dead letters", strconv.Itoa(s.Letters))
 	for _, status := range append(deadletters.Statuses(), "") {
-		if n := s.Statuses[status]; n > 0 {
+		n := s.Statuses[status]
+		if status == deadletters.Discarded {
+			n -= s.PutBack
+		}
+		if n > 0 {
 			line("  "+dlq.StatusText(status), strconv.Itoa(n))
 		}
+	}
+	if s.PutBack > 0 {
+		line("  "+putBack, strconv.Itoa(s.PutBack))
 	}
 	if s.Lost > 0 {
 		line("lost", fmt.Sprintf("%d pending dead letters that retention deleted", s.Lost))
@@ -100,6 +107,17 @@ func (a *app) statsTable(s dlq.Stats) error {
 		t.add(n.Day, strconv.Itoa(n.Letters), orDash(n.Code), orDash(n.Pipeline))
 	}
 	return t.write(a.env.Out, a.env)
+}
+
+// putBack is the word for a discarded dead letter that a replay sent to a topic where nobody reports what becomes of it.
+const putBack = "put back"
+
+// statusText is the status of a letter for people.
+func statusText(l *deadletters.Letter) string {
+	if l.Status == deadletters.Discarded && l.State.Destination != "" {
+		return putBack
+	}
+	return dlq.StatusText(l.Status)
 }
 
 func retentionText(r dlq.Retention, now time.Time) string {

@@ -11,6 +11,7 @@ type StatsJSON struct {
 	DLQ       string              `json:"dlq"`
 	Letters   int                 `json:"letters"`
 	Statuses  map[string]int      `json:"statuses"`
+	PutBack   int                 `json:"put_back,omitempty"` // of those discarded: a replay sent them to a topic where nobody reports what becomes of them
 	Pending   []dlqindex.DayCount `json:"pending"`
 	Lost      int                 `json:"lost"`
 	Oldest    *OldestJSON         `json:"oldest_pending"`
@@ -37,7 +38,7 @@ type RetentionJSON struct {
 // NewStatsJSON makes the JSON of statistics, as of a time.
 func NewStatsJSON(s Stats, now time.Time) StatsJSON {
 	out := StatsJSON{
-		DLQ: s.Topic, Letters: s.Letters, Statuses: map[string]int{}, Pending: s.Pending, Lost: s.Lost, Warnings: s.Warnings,
+		DLQ: s.Topic, Letters: s.Letters, Statuses: map[string]int{}, PutBack: s.PutBack, Pending: s.Pending, Lost: s.Lost, Warnings: s.Warnings,
 	}
 	for status, n := range s.Statuses {
 		out.Statuses[StatusText(status)] = n

@@ -122,6 +122,7 @@ func ownColumns() []column {
 		{"state_at", moment, "", nil, func(r *row) any { return stamp{&r.State.At} }},
 		{"state_by", text, "", nil, func(r *row) any { return optional[string]{&r.State.By} }},
 		{"state_dlq", text, "", nil, func(r *row) any { return optional[string]{&r.stateDLQ} }},
+		{"state_to", text, "", nil, func(r *row) any { return optional[string]{&r.State.Destination} }},
 		{"state_problem", text, "", nil, func(r *row) any { return optional[string]{&r.stateProblem} }},
 		{"gone_at", moment, "", nil, func(r *row) any { return stamp{&r.Gone} }},
 	}

@@ -63,7 +63,7 @@ func (d *digests) letter(l *deadletters.Letter, raw string) uint32 {
 
 func (d *digests) state(s deadletters.State) uint32 {
 	d.buf = d.buf[:0]
-	d.add(string(s.Status), s.Reason, s.ReplayID, s.By)
+	d.add(string(s.Status), s.Reason, s.ReplayID, s.By, s.Destination)
 	d.buf = strconv.AppendInt(append(strconv.AppendInt(d.buf, int64(s.ReprocessCount), 36), 0), s.At.UnixMilli(), 36)
 	return uint32(d.sum())
 }

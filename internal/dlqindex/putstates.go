@@ -110,10 +110,10 @@ func latestChanges(changes []change, before map[string]*standing) []change {
 // no types of their own in PostgreSQL.
 func (t *tx) update(dlq int64, changes []change) error {
 	return chunked(changes, func(some []change) error {
-		args := make([]any, 0, len(some)*9+1)
+		args := make([]any, 0, len(some)*10+1)
 		for _, c := range some {
 			args = append(args, c.id, string(c.state.Status), strconv.Itoa(c.state.ReprocessCount), orNull(c.state.Reason),
-				orNull(c.state.ReplayID), orNull(c.state.By), timeText(c.state.At), orNull(c.problem), dlqText(c.state))
+				orNull(c.state.ReplayID), orNull(c.state.By), timeText(c.state.At), orNull(c.problem), dlqText(c.state), orNull(c.state.Destination))
 		}
 		_, err := t.affected(t.updateText(len(some)), append(args, dlq)...)
 		return err
@@ -127,9 +127,9 @@ func (t *tx) updateText(n int) string {
 	if t.engine == PostgreSQL {
 		at = "CAST(v.at AS TIMESTAMPTZ)"
 	}
-	return "WITH v (id, status, reworked, reason, replay, who, at, problem, place) AS (VALUES " + placeholders(n, 9) + ") " +
+	return "WITH v (id, status, reworked, reason, replay, who, at, problem, place, sent_to) AS (VALUES " + placeholders(n, 10) + ") " +
 		"UPDATE @dead_letter_queue AS q SET status = v.status, resolution_note = v.reason, replay_id = v.replay, state_by = v.who, " +
-		"state_at = " + at + ", state_problem = v.problem, state_dlq = v.place, reprocess_count = CAST(v.reworked AS BIGINT), " +
+		"state_at = " + at + ", state_problem = v.problem, state_dlq = v.place, state_to = v.sent_to, reprocess_count = CAST(v.reworked AS BIGINT), " +
 		"last_reprocess = CASE WHEN CAST(v.reworked AS BIGINT) > q.reprocess_count THEN " + at + " ELSE q.last_reprocess END " +
 		"FROM v WHERE q.id = v.id AND q.dlq = ?"
 }

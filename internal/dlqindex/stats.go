@@ -23,6 +23,7 @@ type DayCount struct {
 type Stats struct {
 	Letters  int                        // that the topic has
 	Statuses map[deadletters.Status]int // of those; the unreadable are under ""
+	PutBack  int                        // of those discarded: a replay sent them to a topic where nobody reports what becomes of them
 	Pending  []DayCount                 // the newest day first, then the most
 	Lost     int                        // pending letters that retention deleted before anybody looked at them
 	Oldest   *deadletters.Letter        // the pending letter whose first death was the earliest; nil if none is pending
@@ -33,7 +34,7 @@ type Stats struct {
 func (d *DLQ) Stats(ctx context.Context) (Stats, error) {
 	out := Stats{Statuses: map[deadletters.Status]int{}}
 	err := d.store.reading(ctx, func(t *tx) error {
-		for _, step := range []func(*tx, *Stats) error{d.statuses, d.pending, d.oldest} {
+		for _, step := range []func(*tx, *Stats) error{d.statuses, d.putBack, d.pending, d.oldest} {
 			if err := step(t, &out); err != nil {
 				return err
 			}
@@ -59,6 +60,10 @@ func (d *DLQ) statuses(t *tx, out *Stats) error {
 		}
 		return err
 	}, d.number)
+}
+
+func (d *DLQ) putBack(t *tx, out *Stats) error {
+	return t.row("SELECT count(*) FROM @dead_letter_queue AS q WHERE q.dlq = ? AND q.gone = 0 AND q.state_to IS NOT NULL AND q.status = 'discarded'", d.number).Scan(&out.PutBack)
 }
 
 func (d *DLQ) pending(t *tx, out *Stats) error {
