@@ -129,6 +129,35 @@ func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 	}
 }
 
+// No resource is granted an operation twice, and none of what the roles need is missing.
+func TestWriteCommands_S4_15_grantEachOnce(t *testing.T) {
+	cfg := must.Get(config.ParseDLQ(config.DLQ{Topic: "payments.DLT", Brokers: []string{"a:1"}}, nil, nil))(t)
+	allowed := must.Get(ForDLQ(cfg, "User:desk", "*", ReplayerRoles(), Targets{Topics: []string{"payments"}, Groups: []string{"app"}}))(t)
+	var text strings.Builder
+	must.Do(t, allowed.WriteCommands(&text, cfg.Kafka))
+	granted := map[string]int{}
+	for line := range strings.Lines(text.String()) {
+		var operations []string
+		for _, word := range strings.Fields(strings.ReplaceAll(line, "--operation ", "--operation=")) {
+			if operation, is := strings.CutPrefix(word, "--operation="); is {
+				operations = append(operations, operation)
+			} else if strings.HasPrefix(word, "--topic=") || strings.HasPrefix(word, "--group=") || strings.HasPrefix(word, "--transactional-id=") {
+				for _, operation := range operations {
+					granted[operation+" "+word]++
+				}
+			}
+		}
+	}
+	for _, set := range allowed.Roles {
+		for _, g := range set.Grants {
+			for _, o := range g.Operations {
+				what := string(o) + " --" + string(g.Resource) + "=" + g.Name
+				expect.Equal(t, granted[what], 1, what, "is granted, in\n", text.String())
+			}
+		}
+	}
+}
+
 func TestFor_refusesWhatIsNoPrincipal(t *testing.T) {
 	cfg := load(t, "")
 	for _, c := range [][2]string{{"orders", "*"}, {"", "*"}, {"User:", "*"}, {"User:a\nb", "*"}, {"User:a", ""}} {

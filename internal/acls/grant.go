@@ -75,6 +75,24 @@ func (g *grants) add(resource Resource, pattern Pattern, name string, operations
 	have.Operations = ordered(append(have.Operations, operations...))
 }
 
+// missing returns what of some grants g does not have, and adds it to g.
+func (g *grants) missing(of []Grant) (out []Grant) {
+	for _, want := range of {
+		for _, have := range *g {
+			if have.Resource == want.Resource && have.Pattern == want.Pattern && have.Name == want.Name {
+				want.Operations = slices.DeleteFunc(slices.Clone(want.Operations), func(o Operation) bool {
+					return slices.Equal(ordered(append(slices.Clone(have.Operations), o)), have.Operations)
+				})
+			}
+		}
+		if len(want.Operations) > 0 {
+			out = append(out, want)
+			g.add(want.Resource, want.Pattern, want.Name, want.Operations...)
+		}
+	}
+	return out
+}
+
 func (g *grants) topic(name string, operations ...Operation) {
 	g.add(Topic, Literal, name, operations...)
 }

@@ -52,7 +52,8 @@ func allow(principal, host string, roles []Role, of func(Role) []Grant) (Allowed
 	return a, nil
 }
 
-// WriteCommands writes the kafka-acls.sh commands that make the grants, each on one line, for a POSIX shell.
+// WriteCommands writes the kafka-acls.sh commands that make the grants, each on one line, for a POSIX shell. What a role above grants already is
+// not granted again.
 func (a Allowed) WriteCommands(w io.Writer, kafka config.Kafka) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Least privileges of %s. Run as an administrator of the cluster.\n", quoted(a.Principal))
@@ -62,9 +63,14 @@ func (a Allowed) WriteCommands(w io.Writer, kafka config.Kafka) error {
 		frame += " --command-config admin.properties"
 	}
 	frame += " --add --allow-principal=" + quoted(a.Principal) + " --allow-host=" + quoted(a.Host)
-	for _, set := range a.Roles {
-		fmt.Fprintf(&b, "\n# %s\n", set.Commands)
-		for _, together := range joined(set.Grants) {
+	var above grants
+	for i, set := range a.Roles {
+		besides := ""
+		if i > 0 {
+			besides = ", besides the above"
+		}
+		fmt.Fprintf(&b, "\n# %s%s\n", set.Commands, besides)
+		for _, together := range joined(above.missing(set.Grants)) {
 			b.WriteString(frame)
 			for _, o := range together[0].Operations {
 				b.WriteString(" --operation " + string(o))
