@@ -106,6 +106,9 @@ func TestAnyDLQ_C4_putsEachBackToItsOriginOnce(t *testing.T) {
 	d.want(cli.ExitRuntime, "list", "--brokers", at[1], "--topic", "payment.DLT").says("topic does not exist: payment.DLT", "The cluster has features.dlq, ", "payments.DLT")
 	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "102", "--execute", "--reason", "fixed")...).says("nobody has confirmed it", "--expect 102 --origin payments --execute --reason fixed")
 	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--reason", "fixed", "--replay-id", "r1")...).says("102 to put back (payments: 102)", "--expect 102 --replay-id r1 --origin payments")
+	d.want(cli.ExitRefused, with(at, "replay", "--all", "--expect", "7", "--origin", "payments", "--execute", "--reason", "x")...).
+		says("payments.DLT.replayer-status", "--all --expect 7 --origin payments --execute --reason x --create-topics") // before it counts
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--reason", "fixed", "--replay-id", "r1")...)
 	d.follow(cli.ExitRefused)
 	d.says("payments.DLT.replayer-status", "replayer acls --brokers", "--create-topics")
 	d.unchanged(before)

@@ -90,6 +90,9 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return err
 	}
 	defer s.Close()
+	if err := a.keepsNothing(ctx, s, f, filter); err != nil {
+		return err
+	}
 	p, err := s.ScratchPlan(ctx, filter, o)
 	if err != nil {
 		return err
@@ -159,8 +162,26 @@ func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Fi
 
 // command is the one that carries the replay out.
 func (f *replayFlags) command(a *app, p *plan.Plan) string {
-	o := replay.ExecuteOptions{IncludingFailing: f.sending.includingFailing}
-	return fmt.Sprintf("replayer replay %s%s%s%s%s%s --execute --reason %s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, p.Changes(o.IncludingFailing)), f.again(), forceFlag(p), again("actor", a.by), a.why(f.consent.reason))
+	return f.executing(a, p.Filter, p.Changes(f.sending.includingFailing), forceFlag(p))
+}
+
+// executing is the command that puts back so many letters of a filter.
+func (f *replayFlags) executing(a *app, filter deadletters.Filter, letters int, forced string) string {
+	return fmt.Sprintf("replayer replay %s%s%s%s%s%s --execute --reason %s", a.place(), flagsOf(filter), f.bulk.flags(filter, letters), f.again(), forced, again("actor", a.by), a.why(f.consent.reason))
+}
+
+// keepsNothing refuses a replay that names all that it has to, and has nowhere to keep what it changes. It reads no dead letter: to make a plan
+// of many takes a while.
+func (a *app) keepsNothing(ctx context.Context, s *replay.Service, f *replayFlags, filter deadletters.Filter) error {
+	named := f.bulk.expect >= 0 && (f.going.to != "" || len(f.going.origins) > 0)
+	if !f.consent.execute || !named || f.creating.on || a.asks() {
+		return nil
+	}
+	forced := ""
+	if f.forcing.on {
+		forced = " --force-version"
+	}
+	return a.ownTopics(ctx, s, &f.creating, f.executing(a, filter, f.bulk.expect, forced))
 }
 
 // goOn returns the command that goes on with a replay that stopped. A forced one says its reason with --execute alone.
