@@ -130,6 +130,7 @@ func TestAudience_S4_8_C4(t *testing.T) {
 			commit("fraud", 0)
 		}
 	}
+	d.want(cli.ExitRefused, with(at, "replay", "-o", "table", "--expr", "value.amount = value.amuont")...).says("warning: an expression reads value.amuont, which 1 value does not have: it is null there")
 	back := with(at, "replay", "--all", "--origin", "payments", "--execute", "--reason", "x", "--create-topics", "-o", "table", "--grace", "0s")
 	d.want(cli.ExitUsage, append(back, "--watch-group", "nobody")...)
 	expect.That(t, strings.Contains(d.err.String(), "there is no such consumer group") && len(d.read("payments")) == 0, "%s", &d.err)

@@ -143,10 +143,21 @@ func risks(p *plan.Plan) (text string) {
 	if n := p.Summary().Reversed; n > 0 {
 		text += fmt.Sprintf("\nwarning: out of order: %s, each behind a younger one of the same key, which goes or went back before it", count(n, "dead letter"))
 	}
+	if s := p.Summary(); s.Absent > 0 {
+		text += fmt.Sprintf("\nwarning: an expression reads %s, which %s not have: it is null there. If that is meant, write ?? or ?.", cli.CleanText(s.AbsentFields, cli.OneLine), doNot(s.Absent))
+	}
 	if p.Doubt != "" {
 		text += "\nwarning: whether newer values would be hidden, and whether all fits, is not known: " + cli.CleanText(p.Doubt, cli.OneLine)
 	}
 	return text
+}
+
+// doNot begins a sentence about so many values that lack something.
+func doNot(values int) string {
+	if values == 1 {
+		return "1 value does"
+	}
+	return fmt.Sprintf("%d values do", values)
 }
 
 // warnForced says aloud that a plan overwrites newer data.

@@ -138,7 +138,7 @@ func TestWriteCommands_S4_15_grantEachOnce(t *testing.T) {
 	granted := map[string]int{}
 	for line := range strings.Lines(text.String()) {
 		var operations []string
-		for _, word := range strings.Fields(strings.ReplaceAll(line, "--operation ", "--operation=")) {
+		for word := range strings.FieldsSeq(strings.ReplaceAll(line, "--operation ", "--operation=")) {
 			if operation, is := strings.CutPrefix(word, "--operation="); is {
 				operations = append(operations, operation)
 			} else if strings.HasPrefix(word, "--topic=") || strings.HasPrefix(word, "--group=") || strings.HasPrefix(word, "--transactional-id=") {

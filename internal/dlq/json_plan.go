@@ -17,6 +17,7 @@ type PlannedJSON struct {
 	Becomes     string        `json:"becomes,omitempty"` // hash of the value that a rewrite makes
 	Shape       string        `json:"shape,omitempty"`   // which fields it changes
 	Change      string        `json:"change,omitempty"`  // some of the differences
+	Absent      string        `json:"absent,omitempty"`  // fields that expressions read and the value does not have
 	Force       bool          `json:"force_version,omitempty"`
 	Reopened    bool          `json:"reopened,omitempty"` // a replay took it before, and an operator made it pending again
 	Reversed    bool          `json:"reversed,omitempty"` // a younger one of the same key goes back, or went, before it
@@ -47,7 +48,7 @@ type PlanJSON struct {
 func NewPlannedJSON(dlq string, l *plan.Letter) PlannedJSON {
 	out := PlannedJSON{
 		ID: l.ID, DLQ: PositionJSON(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
-		Action: l.Do, Target: l.Target, Becomes: l.Becomes, Shape: l.Shape, Change: l.Change, Force: l.Force, Reversed: l.Reversed, Reopened: l.Reopened, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
+		Action: l.Do, Target: l.Target, Becomes: l.Becomes, Shape: l.Shape, Change: l.Change, Absent: l.Absent, Force: l.Force, Reversed: l.Reversed, Reopened: l.Reopened, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
 	}
 	if l.Do != plan.Leave && l.Target == "" { // of a DLQ without a pipeline no transform was asked
 		today := l.Today

@@ -24,8 +24,9 @@ import (
 type remade struct {
 	value   []byte
 	changes []patch.Change
-	more    int  // changes besides
-	schema  bool // another one than before is named
+	more    int    // changes besides
+	absent  string // fields that expressions read and the value does not have
+	schema  bool   // another one than before is named
 }
 
 // remake rewrites the value of a letter that has its content. [refusal] tells an error that says why that cannot be from one of the system.
@@ -41,11 +42,14 @@ func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters
 	for _, h := range header.ProducerHeaders(l.Content.Headers) {
 		of.Headers[h.Key] = string(h.Value)
 	}
+	var absent []string
+	of.Absent = func(field string) { absent = append(absent, field) }
 	text, err := r.Apply(ctx, of)
 	if err != nil {
 		return remade{}, err
 	}
-	var out remade
+	slices.Sort(absent)
+	out := remade{absent: clip(strings.Join(slices.Compact(absent), ", "), maxShape)}
 	if out.changes, out.more, err = differences(ctx, doc.JSON, text); err != nil {
 		return remade{}, err
 	}
@@ -138,6 +142,7 @@ func (s *Service) foretell(ctx context.Context, r *rewrite.Rewrite, line *plan.L
 		return nil, nil
 	}
 	line.Becomes, line.Shape, line.Change = idempotency.Of(made.value).String(), shapeOf(made), exampleOf(made)
+	line.Absent = made.absent
 	return made.value, nil
 }
 

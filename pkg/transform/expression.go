@@ -66,9 +66,10 @@ func compileExpression(text string, boolean, withTarget bool) (*expression, erro
 }
 
 // compileIn compiles text that reads the names of an environment.
-func compileIn(env any, text string, boolean bool) (*expression, error) {
+func compileIn(env any, text string, boolean bool, more ...expr.Option) (*expression, error) {
 	e := &expression{text: text}
 	options := append(functions(), expr.Env(env), expr.MaxNodes(maxExpressionNodes), expr.Patch(&e.reads), expr.Patch(exact{}), expr.Patch(counted{}))
+	options = append(more, options...)
 	if boolean {
 		options = append(options, expr.AsBool())
 	}

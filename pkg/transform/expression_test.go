@@ -216,6 +216,12 @@ func TestRecordExpression(t *testing.T) {
 		got, err := e.Eval(facts)
 		expect.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "\n"), "%s: %s, %v; want an error with %q", text, got.AppendJSON(nil), err, want)
 	}
+	for text, want := range map[string]string{
+		`value.status == "OPEN" ? value.stauts : value.x.y`: "value.stauts value.x.y", `value.list[0]`: "", `value.list[9] + value.list[9]`: "value.list.9",
+		`value.x ?? value.x?.y`: "", `value.x == nil || value.deep?.z.b == 1`: "", `len(filter(value.list, # > value.most))`: "value.most", `value["a b"]`: "value.a b", `key`: "", `value`: "",
+	} {
+		expect.Equal(t, strings.Join(must.Get(CompileRecordExpression(text))(t).Absent(facts.Value), " "), want, text)
+	}
 	for _, text := range []string{"", "value.", "properties.a", "$env", "1..1000000000", "now()", `map(value.list, map(value.list, map(value.list, 1)))`} {
 		_, err := CompileRecordExpression(text)
 		expect.That(t, err != nil, "%q is accepted", text)

@@ -53,6 +53,7 @@ type Letter struct {
 	Becomes        string  `json:"becomes,omitzero"`       // hash of the value that a rewrite makes of it; "" without one
 	Shape          string  `json:"shape,omitzero"`         // which fields the rewrite changes
 	Change         string  `json:"change,omitzero"`        // some of the differences, for people
+	Absent         string  `json:"absent,omitzero"`        // fields that expressions read and the value does not have
 	Force          bool    `json:"force_version,omitzero"` // it may overwrite newer data
 	Reversed       bool    `json:"reversed,omitzero"`      // a younger letter of its key goes back, or went, before it
 	DuplicateOf    string  `json:"duplicate_of,omitzero"`  // for Duplicate: the letter that stands for this one
@@ -86,7 +87,7 @@ func (l *Letter) check() error {
 		return fmt.Errorf("dead letter %s: partition %d, offset %d: both start at 0", l.ID, l.Partition, l.Offset)
 	case !l.Do.Valid():
 		return fmt.Errorf("dead letter %s: unknown action %q; use one of %v", l.ID, string(l.Do), Actions())
-	case len(l.ID) > maxName || len(l.ContentHash) > maxName || len(l.Group) > maxName || len(l.Died) > maxName || len(l.Shape) > maxName || len(l.Today.Code) > maxName:
+	case len(l.ID) > maxName || len(l.ContentHash) > maxName || len(l.Group) > maxName || len(l.Died) > maxName || len(l.Shape) > maxName || len(l.Absent) > maxName || len(l.Today.Code) > maxName:
 		return fmt.Errorf("dead letter %.40s…: its id, content hash, group or code has more than %d bytes", l.ID, maxName)
 	case l.ReprocessCount < 0 || l.Size < 0:
 		return fmt.Errorf("dead letter %s: reprocess_count is %d, size is %d: neither can be negative", l.ID, l.ReprocessCount, l.Size)

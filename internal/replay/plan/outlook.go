@@ -21,6 +21,9 @@ type Summary struct {
 	Reversed   int   `json:"reversed,omitzero"` // of the letters to reinject: a younger one of the same key goes back, or went, before each
 	Reopened   int   `json:"reopened,omitzero"` // of the letters to reinject: put back before, and reopened since
 	Bytes      int64 `json:"bytes"`             // values of the letters to reinject
+
+	Absent       int    `json:"absent,omitzero"`         // of the letters to reinject: an expression reads a field that the value does not have
+	AbsentFields string `json:"absent_fields,omitempty"` // those of the first such letter
 }
 
 // Back counts the letters that are put back: not those that today's transform refuses, unless failing says so or they leave the pipeline.
@@ -55,6 +58,10 @@ func (s *Summary) add(l *Letter) {
 	}
 	if l.Reopened {
 		s.Reopened++
+	}
+	if l.Absent != "" {
+		s.Absent++
+		s.AbsentFields = cmp.Or(s.AbsentFields, l.Absent)
 	}
 	if !l.Today.Passes {
 		s.WouldFail++

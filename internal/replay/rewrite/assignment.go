@@ -76,6 +76,11 @@ func (a *assignment) apply(ctx context.Context, value []byte, of *Record) ([]byt
 	if err != nil {
 		return nil, err
 	}
+	if of.Absent != nil {
+		for _, field := range a.expression.Absent(facts.Value) {
+			of.Absent(field)
+		}
+	}
 	result, err := a.expression.Eval(facts)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrRewrite, a.text, err)

@@ -47,6 +47,7 @@ type Record struct {
 	Value   []byte // JSON, but for a program
 	Key     string
 	Headers map[string]string
+	Absent  func(field string) // called for each field that an expression reads and the value does not have; may be nil
 }
 
 // Rewrite changes values. Make it with [New]. It may be used by many goroutines.
