@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// guarded writes a batch when the database may be asked, and tells the breaker how it went. What collided with another
-// transaction is written once more at once.
+// guarded writes a batch if the breaker allows it, and reports the result to the breaker. It retries a collision with
+// another transaction once, at once.
 func (s *Sink) guarded(batch []*job, whole bool) error {
 	return s.behindBreaker(func(ctx context.Context) error {
 		rows := rowsOf(batch)
@@ -22,18 +22,18 @@ func (s *Sink) guarded(batch []*job, whole bool) error {
 	})
 }
 
-// behindBreaker does something for a batch when the database may be asked, and tells the breaker how it went.
+// behindBreaker runs do if the breaker allows it, and reports the result to the breaker.
 func (s *Sink) behindBreaker(do func(context.Context) error) error {
 	pass, err := s.breaker.Enter()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // it is the batch's, whatever becomes of single records
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // the batch's own, independent of single records
 	defer cancel()
 	return s.leave(ctx, pass, do(ctx))
 }
 
-// twice does once more at once what collided with another transaction.
+// twice runs do, and runs it again at once after a collision with another transaction.
 func (s *Sink) twice(ctx context.Context, do func(context.Context) error) error {
 	err := do(ctx)
 	if err != nil && s.classify(err).Class == classify.RetryNow {
@@ -50,15 +50,15 @@ func rowsOf(batch []*job) []*Row {
 	return newest(rows)
 }
 
-// once writes rows in one transaction. When the failure may be the table's, the table is looked at; one that is not what it was
-// is written once more.
+// once writes rows in one transaction. If the failure may be the table's, it reads the table's description; if that
+// changed, it writes the rows again.
 func (s *Sink) once(ctx context.Context, rows []*Row, whole bool) error {
 	before := s.table.Load()
 	err := s.attempt(ctx, rows)
 	if err == nil || s.classify(err).Transient() || pauses(err, s.classify) {
 		return err
 	}
-	changed := s.classify(err).Code == classify.CodeDBSchema // such as a prepared statement that does not fit any more
+	changed := s.classify(err).Code == classify.CodeDBSchema // for example a prepared statement that no longer fits
 	if !changed && !whole {
 		return err
 	}
@@ -110,12 +110,12 @@ func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, err
 	return d, known.claimed(err)
 }
 
-// asked says with a failure whom the sink asked.
+// asked adds to a failure what the sink asked for.
 func (s *Sink) asked(began time.Time, err error) error {
 	return classify.WithRequest(classify.Request{Step: Dependency, URL: s.db.URL, TookMS: classify.Milliseconds(time.Since(began))}, err)
 }
 
-// isTable says whether a failure is one of the table as the database described it.
+// isTable reports whether a failure is one of the table as the database described it.
 func isTable(err error) bool {
 	_, is := errors.AsType[*TableError](err)
 	return is

@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Audit compares the table with rows as they should be. It writes a temporary table of its session and nothing else. It is not safe for
+// Audit compares the table with expected rows. It writes only a temporary table of its session. It is not safe for
 // concurrent use.
 type Audit struct {
 	sink *Sink
@@ -23,24 +23,24 @@ type Audit struct {
 	plan auditSQL
 }
 
-// Fact is what the table and its guard say about a row that should be there, or should not.
+// Fact is what the table and its guard have for an expected row, or for one that should not exist.
 type Fact struct {
 	Known   bool           // the guard has the key
-	Deleted bool           // by the guard
+	Deleted bool           // according to the guard
 	Same    bool           // the guard has the same content
-	Source  string         // of what the guard has: topic/partition/offset
-	Version header.Version // the same
+	Source  string         // of the guard's event: topic/partition/offset
+	Version header.Version // of the guard's event
 	There   bool           // the table has the row
-	Differs bool           // and it is not as it should be
+	Differs bool           // and it is not as expected
 }
 
-// Extra is a row of the table that was not among those that should be there.
+// Extra is an unexpected row of the table.
 type Extra struct {
 	Key   string
 	Known bool // the guard has it as the row of a key
 }
 
-// Audit begins to compare. End it.
+// Audit begins a comparison. The caller must End it.
 func (s *Sink) Audit(ctx context.Context) (*Audit, error) {
 	r, err := s.known(ctx, 0)
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *Audit) End(ctx context.Context) error {
 	return nil
 }
 
-// Check returns what the table says about each of the rows, which have different keys. A row whose values the columns do not take
-// differs from whatever the table has.
+// Check returns the facts about rows, which have different keys. A row whose values do not fit the columns differs from
+// whatever the table has.
 func (a *Audit) Check(ctx context.Context, rows []*Row) ([]Fact, error) {
 	refused := make([]bool, len(rows))
 	for i, row := range rows {
@@ -81,7 +81,7 @@ func (a *Audit) Check(ctx context.Context, rows []*Row) ([]Fact, error) {
 	return facts, err
 }
 
-// check halves what holds a row that the columns do not take, until that row is alone.
+// check halves rows with one whose values do not fit the columns, until that row is alone.
 func (a *Audit) check(ctx context.Context, rows []*Row) ([]Fact, error) {
 	facts, err := a.look(ctx, rows, a.plan.check)
 	switch half := len(rows) / 2; {
@@ -96,18 +96,18 @@ func (a *Audit) check(ctx context.Context, rows []*Row) ([]Fact, error) {
 		return append(first, second...), err
 	}
 	facts, err = a.look(ctx, rows, a.plan.bare)
-	if err != nil && a.refuses(err) { // not even the key column takes the key
+	if err != nil && a.refuses(err) { // not even the key fits its column
 		return make([]Fact, len(rows)), nil
 	}
 	return facts, err
 }
 
-// refuses reports whether a failure is that of one row's values.
+// refuses reports whether a failure is caused by one row's values.
 func (a *Audit) refuses(err error) bool {
 	return a.sink.classify(refused(err)).Level == classify.LevelRow
 }
 
-// look returns what the table says about rows, by one of the plan's checks.
+// look returns the facts about rows, by one of the plan's checks.
 func (a *Audit) look(ctx context.Context, rows []*Row, check []string) ([]Fact, error) {
 	facts := make([]Fact, len(rows))
 	places := make(map[string]int, len(rows))
@@ -146,7 +146,7 @@ func (a *Audit) ask(ctx context.Context, conn *pgx.Conn, check []string, places 
 	return conn.SendBatch(ctx, &all).Close()
 }
 
-// Extras gives the rows that no check was about, and how many rows there are.
+// Extras calls take with the rows that no check was about, and returns the number of rows.
 func (a *Audit) Extras(ctx context.Context, take func(Extra) error) (rows int64, err error) {
 	if err := a.conn.QueryRow(ctx, "select count(*) from "+a.r.quoted).Scan(&rows); err != nil {
 		return 0, a.sink.db.Lost(err)
@@ -165,16 +165,17 @@ func (a *Audit) Extras(ctx context.Context, take func(Extra) error) (rows int64,
 	return rows, nil
 }
 
-// auditSQL are the statements of an audit.
+// auditSQL has the statements of an audit.
 type auditSQL struct {
 	begin, end, extras string
 
 	check []string // the last one asks; the others prepare it
-	bare  []string // the same for rows whose values the columns do not take: they differ from whatever is there
+	bare  []string // the same for rows whose values do not fit the columns: they differ from whatever is there
 }
 
-// auditSQL writes the statements. What a row should be is inserted into a temporary table with the columns' types, precision and length
-// included, by the expressions of the sink's insert: the database rounds, pads and cuts it as it did for the table.
+// auditSQL returns the statements. Expected rows are inserted into a temporary table with the columns' types, including
+// precision and length, by the expressions of the sink's insert. So the database rounds, pads and cuts them as it did
+// for the table.
 func (r *reading) auditSQL() auditSQL {
 	id, owner, moved := "s.k::"+r.keyType, "g.key", "s.k::"+r.keyType
 	if r.claims {

@@ -8,10 +8,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/breaker"
 )
 
-// mostBytes is how much one batch has, unless a single record has more.
+// mostBytes is the size of one batch, unless a single record is larger.
 const mostBytes = 8 << 20
 
-// job is the rows of one record on their way.
+// job is the rows of one record that wait to be written.
 type job struct {
 	ctx   context.Context
 	rows  []*Row
@@ -19,17 +19,17 @@ type job struct {
 	done  chan error // has room for the one answer
 }
 
-// abandoned says whether nobody waits for a record's write any more.
+// abandoned reports whether nobody waits for a record's write any more.
 func abandoned(j *job) bool { return j.ctx.Err() != nil }
 
-// id names the event whose rows they are.
+// id identifies the event of the rows.
 func (j *job) id() string { return j.rows[0].Source }
 
-// linger is how long a batch waits for more records while another one is being written: what comes meanwhile would wait for the
+// linger is how long a batch waits for more records while another one is being written. The records would wait for the
 // database anyway, and one large transaction costs it much less than many small ones.
 const linger = 5 * time.Millisecond
 
-// run writes batch after batch, so that batches grow with the load, and a single record never waits for others.
+// run writes batch after batch, so that batches grow with the load and a single record never waits for others.
 func (s *Sink) run() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
@@ -46,7 +46,7 @@ func (s *Sink) run() {
 	}
 }
 
-// gather takes what waits, up to a full batch; the timer is the writer's own.
+// gather returns the waiting jobs, up to a full batch; the timer belongs to the writer.
 func (s *Sink) gather(first *job, timer *time.Timer) []*job {
 	batch, bytes := append(make([]*job, 0, s.most), first), first.bytes
 	timer.Reset(linger)
@@ -83,8 +83,8 @@ func (s *Sink) write(batch []*job) {
 	t.settle()
 }
 
-// fitting answers the records that the table cannot hold, and gives the others. Before one is refused the database is asked
-// again: somebody may have changed the table.
+// fitting answers the records that do not fit the table, and returns the others. Before it refuses one, it reads the
+// table's description again, because somebody may have changed the table.
 func (s *Sink) fitting(batch []*job) []*job {
 	if len(batch) == 0 {
 		return nil
@@ -113,8 +113,8 @@ func answer(batch []*job, err error) {
 	}
 }
 
-// look gives the table as it was at most so long ago, when the database may be asked. What it says decides nothing about
-// an open breaker: rows may be refused all the same.
+// look returns the table's description, at most so old, if the breaker allows a question. It does not close an open
+// breaker, because rows may be refused nevertheless.
 func (s *Sink) look(age time.Duration) (*reading, error) {
 	if known := s.table.Load(); known != nil && time.Since(known.at) < age {
 		return known, nil
@@ -123,7 +123,7 @@ func (s *Sink) look(age time.Duration) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // it is everybody's, whatever becomes of single records
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // shared by all, independent of single records
 	defer cancel()
 	began := time.Now()
 	known, err := s.known(ctx, age)

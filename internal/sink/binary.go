@@ -14,8 +14,8 @@ import (
 // bytea is PostgreSQL's type for bytes.
 const bytea = "bytea"
 
-// binaryOf reads bytes from their text: hexadecimal digits behind \x, as PostgreSQL writes them, or what the configuration says. PostgreSQL
-// itself would take base64 for the bytes of its letters.
+// binaryOf parses bytes from text: hexadecimal digits after \x, as PostgreSQL writes them, or the configured form.
+// PostgreSQL itself would store the letters of base64 as bytes.
 func binaryOf(text string, mode config.BinaryText) (raw []byte, ok bool) {
 	digits, prefixed := strings.CutPrefix(text, `\x`)
 	if prefixed || mode == config.BinaryHex {
@@ -30,7 +30,7 @@ func binaryOf(text string, mode config.BinaryText) (raw []byte, ok bool) {
 	case config.BinaryBase64:
 		raw, err := base64.RawStdEncoding.DecodeString(text)
 		return raw, err == nil
-	case config.BinaryBytes, config.BinaryHex: // hexadecimal digits are read already
+	case config.BinaryBytes, config.BinaryHex: // hexadecimal digits are parsed already
 	}
 	raw, err := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(text))
 	return raw, err == nil && !isLowerHex(text)
@@ -41,7 +41,7 @@ func isLowerHex(text string) bool {
 	return text != "" && len(text)%2 == 0 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// checkBytes refuses what is no bytes in a column, an array or a member of them.
+// checkBytes refuses invalid bytes in a column, an array or a member.
 func (t *table) checkBytes(c column, v transform.Value, key []byte) error {
 	if !c.values.any(bytea) {
 		return nil

@@ -13,18 +13,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// With another sink.key than the record key the guard still has a row for each record key, since only events of one record key
-// have an order. It says which row of the table the key has: so a tombstone finds its row, and a feature whose id changes takes its
-// old row away. A row belongs to one record key at a time (docs/decisions/0085).
+// If sink.key is not the record key, the guard still has a row for each record key, because only events of one record
+// key are ordered. The guard stores which row of the table belongs to the key. So a tombstone finds its row, and a
+// feature with a new ID removes its old row. A row belongs to one record key at a time (docs/decisions/0085).
 
-// rowKeyColumn is the column of the guard that says so. Its comment is the rule by which the rows are found.
+// rowKeyColumn is the guard's column with the row key. Its comment is the rule that finds the rows.
 const rowKeyColumn = "row_key"
 
 // escaped begins a guard key that stands for bytes, as PostgreSQL writes them.
 const escaped = `\x`
 
-// GuardKey is how the guard names a record key that need not be text: one that PostgreSQL cannot hold is written as hexadecimal
-// digits behind \x. No two keys have one name.
+// GuardKey returns the guard's name of a record key, which need not be text. A key that PostgreSQL cannot hold becomes
+// hexadecimal digits after \x. Different keys have different names.
 func GuardKey(recordKey []byte) []byte {
 	if FindsRow(recordKey) && !bytes.HasPrefix(recordKey, []byte(escaped)) {
 		return recordKey
@@ -32,7 +32,7 @@ func GuardKey(recordKey []byte) []byte {
 	return hex.AppendEncode([]byte(escaped), recordKey)
 }
 
-// RecordKey is the record key that the guard names so, see [GuardKey].
+// RecordKey is the inverse of [GuardKey].
 func RecordKey(guardKey []byte) ([]byte, error) {
 	digits, is := bytes.CutPrefix(guardKey, []byte(escaped))
 	if !is {
@@ -48,13 +48,13 @@ func RecordKey(guardKey []byte) ([]byte, error) {
 // uniqueViolation is the SQLSTATE of a duplicate key (PostgreSQL's manual, appendix A).
 const uniqueViolation = "23505"
 
-// claimError is a row that another record key has.
+// claimError means that the row belongs to another record key.
 type claimError struct {
 	table, row string
 	err        error
 }
 
-// Error says which row, and what may be done.
+// Error names the row, and what to do.
 func (e *claimError) Error() string {
 	return fmt.Sprintf("%s: the row is that of another record key: %s; a row is given up when that key is deleted or takes another row", e.table, e.row)
 }
@@ -73,7 +73,8 @@ func isClaim(err error) bool {
 	return is
 }
 
-// claimed says of a failure that a row has another owner. The guard's own key cannot be violated: the upsert is decided by it.
+// claimed converts a failure if the row belongs to another key. The guard's own key cannot be violated: the upsert
+// resolves conflicts by it.
 func (t *table) claimed(err error) error {
 	said, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || !t.claims || said.Code != uniqueViolation || said.TableName != lastOf(t.guardName()) {
@@ -82,10 +83,10 @@ func (t *table) claimed(err error) error {
 	return &claimError{table: t.name, row: said.Detail, err: err}
 }
 
-// filledBy is the comment of a guard's row_key.
+// filledBy returns the comment of a guard's row_key.
 func (t *table) filledBy() string { return "sink.key: " + string(t.rule) }
 
-// otherRule is a table whose rows were found by another sink.key.
+// otherRule returns the mismatch of a table whose rows were found by another sink.key.
 func (t *table) otherRule(c column) Mismatch {
 	was := "sink.key: " + string(config.SinkKeyRecord)
 	if c.Name != "" {

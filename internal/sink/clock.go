@@ -10,10 +10,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// What a text means in a column of dates and times depends on the record alone: the sink sets TimeZone and DateStyle for its statements, converts
-// a text with an offset to UTC where the column has no time zone, and refuses words that mean another time at each write, such as now.
+// The meaning of a text in a column of dates and times depends on the record alone. The sink sets TimeZone and DateStyle
+// for its statements, converts a text with an offset to UTC if the column has no time zone, and refuses words that mean
+// another time at each write, such as now.
 
-// sessionSettings are the settings by which PostgreSQL reads and writes values as text.
+// sessionSettings returns the settings with which PostgreSQL reads and writes values as text.
 func sessionSettings() [][2]string {
 	return [][2]string{
 		{"TimeZone", "UTC"}, {"DateStyle", "ISO, YMD"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"bytea_output", "hex"},
@@ -21,7 +22,7 @@ func sessionSettings() [][2]string {
 	}
 }
 
-// setSession lists calls that make the settings, for a transaction or for the session.
+// setSession returns the calls that apply the settings, for a transaction or for the session.
 func setSession(transaction bool) string {
 	var calls []string
 	for _, s := range sessionSettings() {
@@ -39,20 +40,21 @@ func resetSession() string {
 	return out.String()
 }
 
-// clocks are the types whose input knows special words.
+// clocks returns the types whose input accepts special words.
 func clocks() []string { return []string{"date", "timestamp", "timestamptz", "time", "timetz"} }
 
-// isClock reports whether values of the type are, or consist of, dates and times.
+// isClock reports whether values of the type are, or contain, dates and times.
 func (v *valueType) isClock() bool { return v.any(clocks()...) }
 
-// dropsOffsets reports whether the type consists of dates and times without a time zone.
+// dropsOffsets reports whether the type contains dates and times without a time zone.
 func (v *valueType) dropsOffsets() bool { return v.any("timestamp", "date", "time") }
 
 // dateAndTime matches a text with a date and a time.
 const dateAndTime = "[0-9][tT ]+[0-9]"
 
-// utc reads a text in the column's type, whatever the database's settings are: one with an offset means an instant, and a column without a time zone has it in UTC. "" for
-// a type that needs no conversion. Only a text with a time goes by timestamptz: dates reach further, and 24:00 would become 00:00.
+// utc returns the expression that reads a text in the column's type, whatever the database's settings. A text with an
+// offset is an instant, and a column without a time zone gets it in UTC. "" for a type that needs no conversion. Only a
+// text with a time is converted through timestamptz: dates have a wider range, and 24:00 would become 00:00.
 func (c column) utc(text string) string {
 	switch c.Type {
 	case "timestamp":
@@ -62,15 +64,16 @@ func (c column) utc(text string) string {
 	case "time":
 		return fmt.Sprintf("case when %[1]s ~ '%[2]s' then (%[1]s::timestamptz at time zone 'UTC')::time "+
 			"when extract(timezone from %[1]s::timetz) = 0 then %[1]s::time else (%[1]s::timetz at time zone 'UTC')::time end", text, dateAndTime)
-	case "money": // its input reads 1.5 by lc_monetary, as 15 where the point groups digits; that setting cannot be fixed, since it scales the stored numbers
+	case "money": // it reads 1.5 by lc_monetary, as 15 if the point groups digits; that setting cannot be fixed, because it scales the stored numbers
 		return text + "::numeric::money"
-	case "timetz": // its input does not take a date with a T
+	case "timetz": // it does not accept a date with a T
 		return fmt.Sprintf("case when %[1]s ~ '%[2]s' then %[1]s::timestamptz::timetz else %[1]s::timetz end", text, dateAndTime)
 	}
 	return ""
 }
 
-// specialWords are the words that PostgreSQL takes for a date or a time, and that are none: some mean another one at each write.
+// specialWords returns the words that PostgreSQL accepts as a date or a time although they are none; some mean another
+// time at each write.
 func specialWords() []string {
 	return []string{"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
 }
@@ -85,13 +88,13 @@ func specialWord(text string) string {
 	return ""
 }
 
-// zoned finds what follows a time: an offset, or the name of a zone.
+// zoned matches an offset or the name of a zone after a time.
 var zoned = regexp.MustCompile(`(?i)(?:\d:\d{2}(?::\d{2}(?:[.,]\d+)?)?|\dT\d{2,6}(?:[.,]\d+)?)\s*(?:[ap]m\b)?\s*([+-]\d[\d:]*|[a-z][a-z/_]*)`)
 
 // farOffset matches an offset of 16 hours or more.
 var farOffset = regexp.MustCompile(`^[+-](?:1[6-9]|[2-9]\d)(?:$|:|\d)`)
 
-// zone returns the offset or the zone of a text that is not UTC.
+// zone returns the offset or zone of a text, unless it is UTC.
 func zone(text string) string {
 	for _, found := range zoned.FindAllStringSubmatch(text, -1) {
 		is := found[1]
@@ -102,8 +105,9 @@ func zone(text string) string {
 	return ""
 }
 
-// checkClock refuses a value that a column of dates and times would take for something that the record does not say. The text of a column
-// that is a date or a time itself is converted, see utc; in an array, a range or a composite it cannot be.
+// checkClock refuses a value that a column of dates and times would read as something that the record does not say. If
+// the column itself is a date or a time, its text is converted, see utc; in an array, a range or a composite it cannot
+// be.
 func (t *table) checkClock(c column, v transform.Value, key []byte) error {
 	if !c.values.isClock() {
 		return nil
@@ -139,7 +143,7 @@ func (t *table) checkKey(key []byte) error {
 	}
 }
 
-// misread returns why a type of dates and times would take a text for something that it does not say, and what to do.
+// misread returns why a type of dates and times would read a text as something else, and what to do.
 func misread(text string, dropsOffset bool) (fault, fix string) {
 	if word := specialWord(text); word != "" {
 		return fmt.Sprintf("the word %q is no date and no time", word), "send the date or the time itself, or null"

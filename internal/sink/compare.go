@@ -10,8 +10,8 @@ import (
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// compare holds the table and its guard against what is to be written, column by column, and takes what statements need to know
-// of them. It gives every mismatch, the widest first.
+// compare compares the table and its guard with what will be written, column by column, and stores what statements need
+// to know about them. It returns every mismatch, the widest first.
 func (t *table) compare(f facts) []Mismatch {
 	own, guard := f.own, f.guard
 	const ddl = "`consumer sink ddl` prints statements that make it"
@@ -75,7 +75,7 @@ func (t *table) compareRest(own described) []Mismatch {
 	return nil
 }
 
-// compareKept looks at the columns of others: a misspelt one would be emptied, and one that must have a value keeps rows out.
+// compareKept compares the columns of others: a misspelt name would be emptied, and a mandatory column keeps rows out.
 func (t *table) compareKept(own described) (found []Mismatch) {
 	for _, name := range t.kept {
 		switch c, there := own.column(name); {
@@ -88,7 +88,7 @@ func (t *table) compareKept(own described) (found []Mismatch) {
 	return found
 }
 
-// compareProperties looks at the columns that properties go into, and at the properties that the configuration names.
+// compareProperties compares the columns for properties with the properties that the configuration names.
 func (t *table) compareProperties(own described) (found []Mismatch) {
 	t.columns, t.forms, t.index, t.unfit = nil, nil, map[string]int{}, map[string]string{}
 	for _, c := range own.columns {
@@ -123,7 +123,7 @@ func (t *table) compareProperties(own described) (found []Mismatch) {
 	return found
 }
 
-// special says whether a column is for something else than the property of its name.
+// special reports whether a column is used for something else than the property of its name.
 func (t *table) special(name string) bool {
 	return name == t.key || name == t.geometry || name == t.rest || slices.Contains(t.kept, name)
 }
@@ -139,7 +139,7 @@ func (t *table) mustHaveValue(c column, named bool) Mismatch {
 	return Mismatch{c.Name, "must have a value, and features may have none: their records become dead letters", fix, ReachNone}
 }
 
-// compareGuard looks for the columns of the guard.
+// compareGuard compares the columns of the guard.
 func (t *table) compareGuard(guard described, ddl string) (found []Mismatch) {
 	name := t.guardName()
 	if !guard.there {

@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// geometryType is the type of the column that is made for what the mapping gives. PostGIS has no type for geometries with one
-// SRID of which some have heights, so that is a constraint, which the view geometry_columns knows.
+// geometryType returns the type of a new geometry column. PostGIS has no type for geometries with one SRID of which some
+// have heights, so that is a constraint, which the view geometry_columns recognizes.
 func (t *table) geometryType() string {
 	switch t.expected.heights {
 	case noHeights:
@@ -21,7 +21,7 @@ func (t *table) geometryType() string {
 	}
 }
 
-// geometryCheck is the constraint that goes with it, or "".
+// geometryCheck returns the constraint for it, or "".
 func (t *table) geometryCheck() string {
 	if t.expected.heights != someHeights {
 		return ""
@@ -29,7 +29,7 @@ func (t *table) geometryCheck() string {
 	return fmt.Sprintf("constraint %s check (st_srid(%s) = %d)", quote("enforce_srid_"+t.geometry), quote(t.geometry), t.srid)
 }
 
-// widen makes the column take what the mapping gives.
+// widen returns the statement that makes the column accept the mapped geometries.
 func (t *table) widen(how string) string {
 	to := t.geometryType()
 	if how == "" {
@@ -64,7 +64,7 @@ func (t *table) compareGeometry(own described) []Mismatch {
 	return found
 }
 
-// addGeometry gives the table its column: the one geometry that it has under another name was renamed.
+// addGeometry returns the statement that adds the column; a single geometry with another name was renamed.
 func (t *table) addGeometry(own described) string {
 	var others []string
 	for _, c := range own.columns {
@@ -104,7 +104,7 @@ func (t *table) comparePlace(c column) (found []Mismatch) {
 	return found
 }
 
-// transformed changes the SRID of a column; the rest of its type stays.
+// transformed returns the statement that changes the SRID of a column; the rest of its type stays.
 func (t *table) transformed(c column) string {
 	name, to, how := quote(t.geometry), c.Type, "st_transform(%s, %d)"
 	if c.Type == "geography" {
@@ -120,7 +120,7 @@ func (t *table) transformed(c column) string {
 	return fix
 }
 
-// compareKinds holds the types of geometry that pass against the one that the column takes.
+// compareKinds compares the geometry types that pass with those that the column accepts.
 func (t *table) compareKinds(p place) (fault string, reach Reach) {
 	var refused []string
 	for _, kind := range t.expected.kinds {
@@ -138,7 +138,7 @@ func (t *table) compareKinds(p place) (fault string, reach Reach) {
 	}
 }
 
-// keeps says why the column cannot keep a geometry that it is not the record's fault to have: the mapping lets it pass.
+// keeps returns why the column cannot keep a geometry that the mapping lets pass, so that the record is not at fault.
 func (t *table) keeps(g transform.Geometry) (fault string) {
 	if g.IsNull() {
 		return ""

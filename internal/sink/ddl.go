@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// DDL returns the statements that make the table of a pipeline and its guard if they are missing. A field of the mapping has a column of its
-// type; a value from a remote step has one of type jsonb, since its type is not known.
+// DDL returns the statements that create the table of a pipeline and its guard if they are missing. A field of the
+// mapping has a column of its type; a value from a remote step has a column of type jsonb, because its type is unknown.
 func DDL(cfg *config.Config) (string, error) {
 	c := cfg.Sink.PostGIS
 	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
@@ -33,12 +33,12 @@ func (t *table) tableDDL() string {
 	return fmt.Sprintf("create table if not exists %s (\n\t%s\n);", t.quoted, strings.Join(columns, ",\n\t"))
 }
 
-// indexDDL returns the statement that makes the index of the geometry; how is "" or "concurrently ".
+// indexDDL returns the statement that creates the geometry's index; how is "" or "concurrently ".
 func (t *table) indexDDL(how string) string {
 	return fmt.Sprintf("create index %sif not exists %s on %s using gist (%s);", how, quote(lastOf(t.name)+"_"+t.geometry), t.quoted, quote(t.geometry))
 }
 
-// guardDDL returns the statements that make the guard.
+// guardDDL returns the statements that create the guard.
 func (t *table) guardDDL() string {
 	var columns []string
 	for _, c := range t.guardColumns() {
@@ -51,7 +51,7 @@ func (t *table) guardDDL() string {
 	return fmt.Sprintf(guardDDL, t.guard, t.quoted, strings.Join(columns, ",\n\t")) + rule
 }
 
-// claimCheck is the constraint of a guard that has the row of each key.
+// claimCheck is the constraint of a guard that stores the row of each key.
 const claimCheck = "check (deleted = (row_key is null))"
 
 const guardDDL = `create table if not exists %[1]s (

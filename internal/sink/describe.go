@@ -12,29 +12,29 @@ import (
 // column is one column of a table in the database.
 type column struct {
 	Name     string
-	Type     string // the name of the type, of a domain that of its base
-	Written  string // the type as SQL writes it, without a length, and of a domain its base: a cast would cut what is longer, and make one key of two
-	Declared string // the same with it
+	Type     string // the name of the type; for a domain that of its base
+	Written  string // the type in SQL without a length, for a domain its base: a cast would cut longer values, and turn two keys into one
+	Declared string // the same with the length
 	Made     bool   // by the database: generated, or an identity of its own
 	Unique   bool   // alone in a unique index that can decide a conflict
 	NotNull  bool
-	Default  bool       // the database has a value for a row that names none: a default, or an identity
-	Parts    bool       // of others: an array, a composite
-	Inside   []string   // the names of the types that values consist of: Type itself, that of an array's elements, of a range's bounds
-	values   *valueType // what values consist of, with the members of composites
+	Default  bool       // the database has a value for a row without one: a default, or an identity
+	Parts    bool       // composed: an array, a composite
+	Inside   []string   // the names of the types of its values: Type itself, an array's elements, a range's bounds
+	values   *valueType // its values' type, with the members of composites
 	Comment  string
 	Place    place // of a geometry or a geography
 }
 
-// described is what the database says of a table.
+// described is the database's description of a table.
 type described struct {
 	there   bool
-	kind    string // of pg_class: r for a table, p for a partitioned one, f and v for a foreign one and a view
+	kind    string // in pg_class: r for a table, p for a partitioned one, f and v for a foreign one and a view
 	columns []column
-	// partitionedBy are the columns by which the table is partitioned.
+	// partitionedBy are the columns that partition the table.
 	partitionedBy []string
-	placeless     bool     // partitioned, and without a partition that takes rows
-	lacks         []string // privileges that this user has not
+	placeless     bool     // partitioned, and without a partition that accepts rows
+	lacks         []string // privileges that this user lacks
 }
 
 const askTable = `
@@ -67,19 +67,19 @@ cross join lateral (with recursive i as (select b.oid, false as member, null::na
 	from i join pg_type z on z.oid = i.oid) inside
 where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
-// facts are what the database says of a table, its guard and itself.
+// facts are the database's descriptions of a table, its guard and itself.
 type facts struct {
 	own, guard described
 	database   string
-	temporary  bool // tables may be made by this user
+	temporary  bool // this user may create temporary tables
 }
 
-// namesAsTheyAre makes the database write a type by its plain name, whatever its settings are. It holds for one exchange.
+// namesAsTheyAre makes the database write a type by its plain name, whatever its settings. It holds for one exchange.
 const namesAsTheyAre = "select set_config('quote_all_identifiers', 'off', true)"
 
 const askDatabase = "select current_database(), has_database_privilege(current_database(), 'temporary')"
 
-// describe asks the database what the table and its guard are like, in one exchange. Nothing of it waits for a lock on them.
+// describe reads the descriptions of the table and its guard, in one exchange. It does not wait for a lock on them.
 func describe(ctx context.Context, db *postgres.Database, table, guard string) (f facts, err error) {
 	var ask pgx.Batch
 	ask.Queue(namesAsTheyAre)

@@ -15,10 +15,10 @@ import (
 type form int
 
 const (
-	formText      form = iota // as it stands in running text
-	formRewritten             // the same, as valueType.rewritten gives it
+	formText      form = iota // plain text
+	formRewritten             // plain text, as valueType.rewritten returns it
 	formJSON                  // as JSON
-	formParts                 // as JSON, for a type that is made of others: an array, a composite
+	formParts                 // as JSON, for a composed type: an array, a composite
 )
 
 func (c column) form() form {
@@ -34,7 +34,7 @@ func (c column) form() form {
 	}
 }
 
-// prepare writes the geometry of a row as PostGIS reads it (EWKB). It refuses one that PostGIS cannot keep.
+// prepare encodes the geometry of a row as EWKB. It refuses a geometry that PostGIS cannot keep.
 func (t *table) prepare(r *Row) (err error) {
 	if r.deletes() || r.Feature.Geometry.IsNull() {
 		return nil
@@ -47,14 +47,14 @@ func (t *table) prepare(r *Row) (err error) {
 	return err
 }
 
-// copyHeader begins a file of COPY in binary form: its signature, no flags, no extension (PostgreSQL's manual, COPY, "Binary
-// Format").
+// copyHeader begins a COPY file in binary form: its signature, no flags, no extension (PostgreSQL's manual, COPY,
+// "Binary Format").
 const copyHeader = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// encoder writes rows as COPY takes them in binary form: a count of fields, then each with its length.
+// encoder writes rows in the binary form of COPY: the number of fields, then each field with its length.
 type encoder struct {
 	out   []byte
-	cells []*transform.Value // of the row that is being written, by column
+	cells []*transform.Value // of the current row, by column
 }
 
 // rows writes the whole file.
@@ -90,7 +90,7 @@ func (e *encoder) row(t *table, r *Row) {
 	e.properties(t, r)
 }
 
-// properties writes the text of each column, and the rest as one object.
+// properties writes the text of each column, and the other properties as one object.
 func (e *encoder) properties(t *table, r *Row) {
 	clear(e.cells)
 	var others []*transform.Member
@@ -183,13 +183,13 @@ func (e *encoder) boolean(b bool) {
 	}
 }
 
-// mostExponent bounds what an exponent makes of a number; a column of whole numbers has 19 digits.
+// mostExponent bounds the exponent of a number that is expanded; a whole-number column has 19 digits.
 const mostExponent = 30
 
 // mostDigits bounds the length of a number that is computed with.
 const mostDigits = 1000
 
-// whole writes a number such as 12.0, 1e3 or 5.0e1 with its digits alone, when it is a whole one.
+// whole writes a whole number such as 12.0, 1e3 or 5.0e1 with its digits alone.
 func whole(number string) string {
 	_, exponent, found := strings.Cut(strings.ToLower(number), "e")
 	if !found && !strings.Contains(number, ".") || len(number) > mostDigits {

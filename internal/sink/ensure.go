@@ -9,15 +9,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// existing is what of a table is there already, as far as it can be made.
+// existing is the part of a table that exists already.
 type existing struct {
 	postgis bool
 	indexed bool // the geometry, by GiST
 	facts
 }
 
-// steps gives the statements that make what is not there, and change nothing that is. Those of later run outside of a transaction: they
-// would lock a table with rows for long.
+// steps returns the statements that create the missing parts and change nothing else. Statements in later run outside of
+// a transaction, because they would lock a table with rows for long.
 func (t *table) steps(cfg *config.Config, e existing) (now, later []string) {
 	if !e.postgis {
 		now = append(now, "create extension if not exists postgis;")
@@ -41,8 +41,8 @@ func (t *table) steps(cfg *config.Config, e existing) (now, later []string) {
 	return now, later
 }
 
-// indexLater gives the statement that makes the index of a table with rows. That of a partitioned table cannot be made concurrently, and
-// a view or a foreign table has none.
+// indexLater returns the statement that creates the index of a table with rows. The index of a partitioned table cannot
+// be created concurrently, and a view or a foreign table has none.
 func (t *table) indexLater(kind string) []string {
 	switch kind {
 	case "r":
@@ -56,7 +56,7 @@ func (t *table) indexLater(kind string) []string {
 // partitioned is the kind of a partitioned table in pg_class.
 const partitioned = "p"
 
-// added lists the columns that a table has not: of the properties that the configuration names, and of the rest.
+// added lists the missing columns: of the properties that the configuration names, and of the rest.
 func (t *table) added(own described) (names []string) {
 	wanted := slices.DeleteFunc(t.expected.names(), t.special)
 	if t.rest != "" {
@@ -70,7 +70,7 @@ func (t *table) added(own described) (names []string) {
 	return names
 }
 
-// newColumn is the type of a column that is added: rows that are there have no value for it.
+// newColumn returns the type of an added column, for which existing rows have no value.
 func (t *table) newColumn(name string) string {
 	if name == t.rest {
 		return "jsonb"
@@ -78,7 +78,7 @@ func (t *table) newColumn(name string) string {
 	return t.expected.properties[name].column()
 }
 
-// comments say of the table and of columns where they come from.
+// comments returns the comments of the table and its columns about their origin.
 func (t *table) comments(cfg *config.Config, columns []string) (out []string) {
 	sources := sourcesOf(cfg)
 	for _, name := range columns {
@@ -97,7 +97,7 @@ func (t *table) comments(cfg *config.Config, columns []string) (out []string) {
 	return out
 }
 
-// sourcesOf says where each property comes from.
+// sourcesOf returns the origin of each property.
 func sourcesOf(cfg *config.Config) map[string]string {
 	out := map[string]string{}
 	for _, step := range cfg.Enrich {
@@ -131,7 +131,7 @@ func typedAs(from string, t transform.Type) string {
 	return from + ", " + string(t)
 }
 
-// literal writes a text for SQL.
+// literal quotes a text for SQL.
 func literal(text string) string {
 	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	if strings.Contains(quoted, `\`) {

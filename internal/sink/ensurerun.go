@@ -15,16 +15,17 @@ import (
 	"github.com/switchback-geo/switchback/internal/postgres"
 )
 
-// Ensured says what was made, or would be.
+// Ensured lists what was created, or would be.
 type Ensured struct {
 	Statements []string
-	// Left are the differences that are not removed by making something: statements that change what is there are for a person.
+	// Left are mismatches that creating something does not remove: statements that change existing objects are for a
+	// person.
 	Left []Mismatch
 }
 
-// Ensure makes what of the table, its guard and its columns is not there, and changes nothing that is: all in one transaction, but for an index
-// on a table with rows. It may be repeated, also after an interruption. Without execute it only says what it would do; Left is then what is known
-// of a table that is there.
+// Ensure creates the missing parts of the table, its guard and its columns, and changes nothing else, in one transaction
+// except for an index on a table with rows. It may be repeated, also after an interruption. Without execute it only
+// returns what it would do; Left is then what is known of an existing table.
 func Ensure(ctx context.Context, cfg *config.Config, execute bool) (done Ensured, err error) {
 	t, db, err := openDDL(cfg)
 	if err != nil {
@@ -51,7 +52,8 @@ func Ensure(ctx context.Context, cfg *config.Config, execute bool) (done Ensured
 	return done, nil
 }
 
-// openDDL opens the database for statements that change the table itself: they wait for its locks no longer than sink.postgis.timeout.
+// openDDL opens the database for statements that change the table itself. They wait for locks no longer than
+// sink.postgis.timeout.
 func openDDL(cfg *config.Config) (*table, *postgres.Database, error) {
 	c := cfg.Sink.PostGIS
 	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
@@ -65,7 +67,7 @@ func openDDL(cfg *config.Config) (*table, *postgres.Database, error) {
 	return t, db, err
 }
 
-// makes says whether a mismatch is one that a column that would be added removes.
+// makes reports whether an added column removes a mismatch.
 func (t *table) makes(m Mismatch, e existing) bool { return slices.Contains(t.added(e.own), m.Column) }
 
 const (
@@ -75,7 +77,7 @@ const (
 	where i.indrelid = to_regclass($1) and i.indisvalid and m.amname = 'gist' and a.attname = $2)`
 )
 
-// existing asks what is there. Without PostGIS there can be no table, and nothing else is asked.
+// existing reads what exists. Without PostGIS there can be no table, and nothing else is read.
 func (t *table) existing(ctx context.Context, db *postgres.Database) (e existing, err error) {
 	if err := db.QueryRow(ctx, askPostGIS).Scan(&e.postgis); err != nil || !e.postgis {
 		return e, lost(db, err)
@@ -93,7 +95,7 @@ func lost(db *postgres.Database, err error) error {
 	return db.Lost(err)
 }
 
-// ensureLock keeps two runs from making the same at once; the number is any.
+// ensureLock keeps two runs from creating the same objects at once; the number is arbitrary.
 const ensureLock = "select pg_advisory_xact_lock(7302114935)"
 
 func makeAll(ctx context.Context, db *postgres.Database, table string, now, later []string) error {
@@ -113,7 +115,7 @@ func makeAll(ctx context.Context, db *postgres.Database, table string, now, late
 	}
 	for _, statement := range later {
 		_, err := db.Exec(ctx, statement)
-		if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == notSupported { // such as a hypertable of TimescaleDB, which is an ordinary table otherwise
+		if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == notSupported { // for example a TimescaleDB hypertable, which looks like an ordinary table
 			_, err = db.Exec(ctx, strings.Replace(statement, "index concurrently ", "index ", 1))
 		}
 		if err != nil {
@@ -123,10 +125,10 @@ func makeAll(ctx context.Context, db *postgres.Database, table string, now, late
 	return nil
 }
 
-// notSupported is the SQLSTATE of what a kind of table cannot do.
+// notSupported is the SQLSTATE of an operation that a kind of table does not support.
 const notSupported = "0A000"
 
-// stated names the statement that failed, and says who may run it.
+// stated names the statement that failed, and who may run it.
 func stated(table, statement string, err error) error {
 	first, _, _ := strings.Cut(statement, "\n")
 	err = fmt.Errorf("%s: %w", strings.TrimSuffix(first, " ("), err)

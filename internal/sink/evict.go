@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Evict takes rows away that the guard has as the row of no key: somebody else put them there. It holds their places in the guard
-// meanwhile, so that a row that an instance writes in the same moment stays. It gives how many rows went.
+// Evict deletes rows that the guard has as the row of no key: somebody else inserted them. Meanwhile it holds their keys
+// in the guard, so that a row that an instance writes at the same moment stays. It returns the number of deleted rows.
 func (s *Sink) Evict(ctx context.Context, keys []string) (gone int64, err error) {
 	r, err := s.known(ctx, s.refreshAge)
 	if err != nil {
@@ -48,10 +48,10 @@ func (s *Sink) lostOrNil(err error) error {
 	return s.db.Lost(err)
 }
 
-// evictor is the source of places that are held: no topic has such a name.
+// evictor is the source of held keys: no topic has such a name.
 const evictor = "(evicted)"
 
-// The places, in the order of their keys. They are older than every event.
+// The keys, in order. They are older than every event.
 const (
 	evictByRecord = `insert into %s (key, number, source_offset, deleted, delete_offset, content_hash, source, written_at)
 select k, $2, -1, true, -1, '', '` + evictor + `', now() from unnest($1::text[]) as k order by k on conflict (key) do nothing`

@@ -8,10 +8,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// expected is what the mapping gives, as far as the configuration tells.
+// expected is what the mapping produces, as far as the configuration tells.
 type expected struct {
 	properties map[string]property // those that the configuration names
-	others     bool                // there may be more of them
+	others     bool                // there may be further ones
 	heights    heights
 	kinds      []transform.GeometryType // that occur; empty for all
 	noGeometry bool                     // a feature may have none
@@ -19,14 +19,14 @@ type expected struct {
 
 // property is one property of the mapped feature.
 type property struct {
-	typ    transform.Type // "" where nothing says it
-	always bool           // no feature is without a value
+	typ    transform.Type // "" if it is unknown
+	always bool           // every feature has a value
 }
 
-// column is the type of the column that is made for it.
+// column returns the type of a new column for it.
 func (p property) column() string { return columnType(p.typ) }
 
-// heights says whether mapped geometries have a third ordinate.
+// heights is whether mapped geometries have a third ordinate.
 type heights int
 
 const (
@@ -60,12 +60,12 @@ func expect(mapping transform.Config, steps []config.EnrichStep) expected {
 		e.heights = noHeights
 	case transform.DimensionRequireZ:
 		e.heights = allHeights
-	default: // decided by each record
+	default: // each record decides
 	}
 	return e
 }
 
-// kindsOf gives the geometry types that pass.
+// kindsOf returns the geometry types that pass.
 func kindsOf(rules transform.GeometryRules) []transform.GeometryType {
 	if rules.OtherTypes == transform.ValidityFlag {
 		return nil
@@ -73,5 +73,5 @@ func kindsOf(rules transform.GeometryRules) []transform.GeometryType {
 	return rules.Types
 }
 
-// names gives the properties in the order of their names.
+// names returns the properties, sorted.
 func (e expected) names() []string { return slices.Sorted(maps.Keys(e.properties)) }

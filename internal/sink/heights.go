@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// uneven returns an error for a geometry of which some positions have a height and others have none. PostGIS has no form for it: it would
-// keep NaN, of which ST_AsGeoJSON makes invalid JSON, and 0 is a height that nobody has sent.
+// uneven returns an error for a geometry of which only some positions have a height. PostGIS has no form for it: it
+// would keep NaN, which ST_AsGeoJSON turns into invalid JSON, and 0 is a height that nobody sent.
 func uneven(key []byte, g transform.Geometry) error {
 	lacks := slices.IndexFunc(g.Z, math.IsNaN)
 	if lacks < 0 {

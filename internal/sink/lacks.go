@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// warnEvery is how often it is said that a column keeps records waiting.
+// warnEvery is the time between two log lines about a column that keeps records waiting.
 const warnEvery = time.Minute
 
-// lacks says in the log what the table lacks for records that wait, once a while for each column.
+// lacks logs what the table lacks for waiting records, once per warnEvery and column.
 type lacks struct {
 	log *slog.Logger
 

@@ -11,22 +11,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// leastLockWait is longer than PostgreSQL waits before it looks for deadlocks, so that those are found as what they are.
+// leastLockWait is longer than PostgreSQL's deadlock timeout, so that deadlocks are detected as such.
 const leastLockWait = 1200 * time.Millisecond
 
-// lockWait is how long a statement waits for one lock: a part of its time, so that the rest of a batch can be written in the same
-// attempt.
+// lockWait returns how long a statement waits for one lock: a part of its time, so that the rest of a batch can be
+// written in the same attempt.
 func lockWait(timeout time.Duration) time.Duration {
 	return min(max(timeout/4, leastLockWait), timeout)
 }
 
-// lockedError is a statement that waited in vain for rows that another transaction has locked.
+// lockedError means that a statement waited in vain for rows that another transaction has locked.
 type lockedError struct {
 	error
 	keys map[string]bool
 }
 
-// Error says what it waited for, before the database's own words.
+// Error says what it waited for, before the database's own message.
 func (e *lockedError) Error() string {
 	if len(e.keys) == 1 {
 		return "the row is locked by another transaction: " + e.error.Error()
@@ -34,10 +34,10 @@ func (e *lockedError) Error() string {
 	return fmt.Sprintf("%d rows are locked by another transaction: %v", len(e.keys), e.error)
 }
 
-// Unwrap gives the database's error, which is one of time.
+// Unwrap returns the database's error, a timeout.
 func (e *lockedError) Unwrap() error { return e.error }
 
-// lockedRows gives the keys that a statement waited for; the error is nil when it did not.
+// lockedRows returns the keys that a statement waited for; the error is nil if it did not.
 func lockedRows(err error) (map[string]bool, *lockedError) {
 	if locked, is := errors.AsType[*lockedError](err); is {
 		return locked.keys, locked
@@ -45,7 +45,7 @@ func lockedRows(err error) (map[string]bool, *lockedError) {
 	return nil, nil
 }
 
-// askLocks gives who holds a lock on one of the tables that keeps everybody from writing.
+// askLocks returns who holds a lock on one of the tables that blocks all writers.
 const askLocks = `
 select l.relation::regclass || ': process ' || l.pid || coalesce(' of ' || nullif(a.application_name, ''), '') || ', ' || l.mode
 from pg_locks l left join pg_stat_activity a using (pid)
@@ -54,16 +54,16 @@ where l.locktype = 'relation' and l.relation in (to_regclass($1), to_regclass($2
 	and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
 order by l.pid limit 1`
 
-// askRows gives those of the guard's keys ($1) and of the rows ($2) that another transaction has locked, with whether it is a row. It
-// waits for none of them.
+// askRows returns which of the guard's keys ($1) and of the rows ($2) another transaction has locked, and whether it is
+// a row. It waits for none of them.
 const askRows = `
 with guard as materialized (select key from %[1]s where key = any ($1) for update skip locked),
 	own as materialized (select %[3]s as key from %[2]s where %[3]s = any ($2::text[]::%[4]s[]) for update skip locked)
 (select key, false from %[1]s where key = any ($1) except select key, false from guard)
 union (select %[3]s::text, true from %[2]s where %[3]s = any ($2::text[]::%[4]s[]) except select key::text, true from own)`
 
-// waits says what a statement waited for that ran out of time: a lock on the whole table, which is a fault of the table, or
-// rows, which are the fault of their records alone. It gives the error as it is when it finds neither.
+// waits returns what a statement waited for that ran out of time: a lock on the whole table, which is the table's fault,
+// or rows, which is a failure of their records alone. It returns err if it finds neither.
 func (s *Sink) waits(err error, rows []*Row) error {
 	known := s.table.Load()
 	if known == nil {
@@ -77,7 +77,7 @@ func (s *Sink) waits(err error, rows []*Row) error {
 		fault := Mismatch{Fault: "is locked as a whole (" + who + ")", Fix: "it is written again once that transaction ends", Reach: ReachAll}
 		return &TableError{Table: known.name, Mismatches: []Mismatch{fault}, Err: err}
 	case !errors.Is(asked, pgx.ErrNoRows):
-		return err // the failure of before says more
+		return err // the first failure says more
 	}
 	if keys := s.lockedOf(ctx, known, rows); len(keys) > 0 {
 		return &lockedError{err, keys}
@@ -85,8 +85,8 @@ func (s *Sink) waits(err error, rows []*Row) error {
 	return err
 }
 
-// lockedOf gives the keys of rows that are locked. What cannot be asked (a key that is none of the column's type) is no answer:
-// the batch is divided then.
+// lockedOf returns the keys of locked rows. If they cannot be read (a key does not fit the column's type), it returns
+// none, and the batch is divided.
 func (s *Sink) lockedOf(ctx context.Context, known *reading, rows []*Row) map[string]bool {
 	keys, ids, owner := make([]string, len(rows)), make([]string, 0, len(rows)), map[string]string{}
 	for i, r := range rows {
@@ -116,7 +116,7 @@ func (s *Sink) lockedOf(ctx context.Context, known *reading, rows []*Row) map[st
 			clear(locked)
 			return err
 		}
-		return errAsked // nothing of it is to be kept
+		return errAsked // nothing of it is kept
 	})
 	return locked
 }

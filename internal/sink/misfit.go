@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// misfit says why a column cannot take the values of a property, or takes them only in part, or "". What a type may refuse value
-// by value (a number that is too large, a text that is no UUID) is left to the database.
+// misfit returns why a column cannot take the values of a property, or only some of them, or "". Values that a type
+// refuses one by one (a number that is too large, a text that is no UUID) are left to the database.
 func (p property) misfit(c column) (fault string, reach Reach) {
 	if never := never(p.typ); strings.Contains(never, " "+c.Type+" ") || never != "" && isArray(c) && p.typ != transform.TypeArray {
 		return "is of type " + c.Declared + ", and takes no value of type " + string(p.typ), ReachSome
@@ -20,7 +20,7 @@ func (p property) misfit(c column) (fault string, reach Reach) {
 
 func isArray(c column) bool { return strings.HasPrefix(c.Type, "_") }
 
-// never lists the column types that have a form for no value of a type; "" where any may.
+// never lists the column types that have a form for no value of a type; "" if any may.
 func never(t transform.Type) string {
 	const (
 		times   = " date timestamp timestamptz time timetz interval "
@@ -41,7 +41,7 @@ func never(t transform.Type) string {
 	}
 }
 
-// loses says what a column drops of a value without an error.
+// loses returns what a column drops from a value without an error.
 func loses(t transform.Type, c column) string {
 	scaled := c.Type == "numeric" && strings.Contains(c.Declared, "(")
 	switch {

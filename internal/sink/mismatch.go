@@ -7,33 +7,34 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Reach is how much of the work a mismatch keeps from being done.
+// Reach is how much work a mismatch prevents.
 type Reach string
 
 // The reaches.
 const (
 	// ReachAll: no record can be written. The consumer does not start; while it runs, everything waits.
 	ReachAll Reach = "all"
-	// ReachSome: records that have what the table lacks cannot be written. The consumer does not start; while it runs, they wait.
+	// ReachSome: records with a value that the table lacks cannot be written. The consumer does not start; while it
+	// runs, they wait.
 	ReachSome Reach = "some"
-	// ReachRare is the same for what the mapping allows and may never give. The consumer starts, and says so.
+	// ReachRare is the same for a value that the mapping allows and may never produce. The consumer starts, and logs it.
 	ReachRare Reach = "rare"
-	// ReachNone: everything can be written, some of it not as it is. The consumer says so.
+	// ReachNone: everything can be written, some of it changed. The consumer logs it.
 	ReachNone Reach = "none"
 )
 
 // Reaches lists every reach, the widest first.
 func Reaches() []Reach { return []Reach{ReachAll, ReachSome, ReachRare, ReachNone} }
 
-// Mismatch is one difference between a table and what is to be written into it.
+// Mismatch is one difference between a table and what will be written to it.
 type Mismatch struct {
 	Column string // "" for the table itself
 	Fault  string
-	Fix    string // a statement of SQL, or words where none would do
+	Fix    string // an SQL statement, or words if no statement would do
 	Reach  Reach
 }
 
-// String gives one line.
+// String returns one line.
 func (m Mismatch) String() string {
 	text := m.Fault
 	if m.Column != "" {
@@ -45,18 +46,18 @@ func (m Mismatch) String() string {
 	return text
 }
 
-// refuses says whether the consumer does not start with it.
+// refuses reports whether the consumer does not start with it.
 func (m Mismatch) refuses() bool { return m.Reach == ReachAll || m.Reach == ReachSome }
 
-// TableError says why a table cannot be written. No record is to blame, and none is lost for it: what is to be written waits
-// until the table fits.
+// TableError is why a table cannot be written. No record is at fault, and none is lost for it: writes wait until the
+// table fits.
 type TableError struct {
 	Table      string
 	Mismatches []Mismatch
-	Err        error // what the database said, when it was that
+	Err        error // the database's error, if there is one
 }
 
-// Unwrap gives what the database said.
+// Unwrap returns the database's error.
 func (e *TableError) Unwrap() error { return e.Err }
 
 // Error lists every mismatch with what fixes it.

@@ -13,11 +13,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// firstDoubt is how long a record waits whose failure may be its own: others are likely to pass meanwhile, and to prove it.
+// firstDoubt is how long a record waits whose failure may be its own. Meanwhile others are likely to pass, which proves
+// it.
 const firstDoubt = time.Second
 
-// pauses says whether nothing can be written until somebody acts: the table does not fit, the login is refused, the disk is
-// full. One failure is enough to know.
+// pauses reports whether nothing can be written until a person acts: the table does not fit, the login is refused, the
+// disk is full. One failure is enough to know.
 func pauses(err error, classifier func(error) classify.Failure) bool {
 	if isTable(err) {
 		return true
@@ -28,13 +29,13 @@ func pauses(err error, classifier func(error) classify.Failure) bool {
 	return postgres.Connecting(err) && !classifier(err).Transient()
 }
 
-// Deferrable says whether a consumer can start with an error of [Sink.Prepare]: the database does not answer, or refuses the login,
-// so that nothing is known of the table. Records wait for it then as they do while the consumer runs.
+// Deferrable reports whether a consumer can start with an error of [Sink.Prepare]: the database does not answer, or
+// refuses the login, so nothing is known of the table. Records then wait for it as they do while the consumer runs.
 func Deferrable(err error) bool {
 	return postgres.Connecting(err) || classify.Of(err).Transient()
 }
 
-// leave tells the breaker how a request went, and gives the error that its records are to have.
+// leave reports the result of a request to the breaker, and returns its records' error.
 func (s *Sink) leave(ctx context.Context, pass breaker.Pass, err error) error {
 	end := breaker.Judge(err, s.classify)
 	_, row := lockedRows(err)
@@ -53,7 +54,7 @@ func (s *Sink) leave(ctx context.Context, pass breaker.Pass, err error) error {
 	return s.breaker.Leave(ctx, pass, end, err)
 }
 
-// deferred turns what the table lacks for a record into a hold of its own: records that do not need it go on.
+// deferred turns what the table lacks for a record into a hold of that record: records that do not need it go on.
 func (s *Sink) deferred(err error) error {
 	if isClaim(err) {
 		return classify.WithClass(classify.RetryBackoff, err) // the row may become free: a delete is on its way

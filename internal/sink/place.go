@@ -9,19 +9,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// place is what a column takes of geometries, by its type or by its constraints.
+// place is what a column accepts of geometries, by its type or its constraints.
 type place struct {
 	SRID int    // 0 for any
 	Dims int    // 0 for any
 	Kind string // of the geometries, as PostGIS writes it: PointZ, POINT; "" or Geometry for any
 
-	constrained bool // the SRID, by a constraint and not by the type
+	constrained bool // a constraint sets the SRID, not the type
 }
 
-// enforced is a constraint as AddGeometryColumn of PostGIS makes it, and as PostgreSQL shows it.
+// enforced matches a constraint that PostGIS's AddGeometryColumn creates, as PostgreSQL shows it.
 var enforced = regexp.MustCompile(`^CHECK \(\((?:\(*)(?:\w+\.)?(st_srid|st_ndims|geometrytype)\((?:"[^"]+"|\w+)\) = (?:'(\w+)'::text|(\d+))\)?(?: OR \((?:"[^"]+"|\w+) IS NULL\))?\)\)$`)
 
-// constrain takes what a constraint says. One of another form says nothing here; the database refuses what breaks it, row by row.
+// constrain applies a constraint. A constraint of another form is ignored; the database refuses violations row by row.
 func (p *place) constrain(check string) {
 	found := enforced.FindStringSubmatch(check)
 	if found == nil {
@@ -29,7 +29,7 @@ func (p *place) constrain(check string) {
 	}
 	number, _ := strconv.Atoi(found[3]) // digits, or nothing
 	switch {
-	case found[1] == "st_srid" && p.SRID == 0: // else the type says so already
+	case found[1] == "st_srid" && p.SRID == 0: // otherwise the type sets it already
 		p.SRID, p.constrained = number, true
 	case found[1] == "st_ndims" && p.Dims == 0:
 		p.Dims = number
@@ -38,15 +38,15 @@ func (p *place) constrain(check string) {
 	}
 }
 
-// flat says that the column takes no heights, tall that it takes nothing without.
+// flat reports whether the column accepts no heights, tall whether it requires them.
 func (p place) flat() bool { return p.Dims == 2 }
 
 func (p place) tall() bool { return p.Dims >= 3 && !p.measured() }
 
-// measured says that it wants measures, which no feature has.
+// measured reports whether it requires measures, which no feature has.
 func (p place) measured() bool { return p.Dims == 4 || strings.HasSuffix(strings.ToUpper(p.Kind), "M") }
 
-// takes says whether it takes geometries of a type.
+// takes reports whether it accepts geometries of a type.
 func (p place) takes(kind transform.GeometryType) bool {
 	name := strings.TrimRight(strings.ToUpper(p.Kind), "ZM")
 	return slices.Contains([]string{"", "GEOMETRY", strings.ToUpper(string(kind))}, name)

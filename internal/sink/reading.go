@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/postgres"
 )
 
-// reading is a table as the database described it, and its statements.
+// reading is the database's description of a table, and the statements for it.
 type reading struct {
 	table
 	upsert, removal string
@@ -19,14 +19,15 @@ type reading struct {
 	at              time.Time
 }
 
-// The age up to which a reading is used: for writing, so that every instance soon uses a column that was added, and for
-// refusing a row.
+// The age up to which a reading is used: for writing, so that every instance soon uses a new column, and for refusing a
+// row.
 const (
 	refreshAge = 15 * time.Second
 	freshAge   = time.Second
 )
 
-// known gives the table as the database described it at most so long ago. The error is a *TableError when nothing can be written.
+// known returns the database's description of the table, at most so old. The error is a *TableError if nothing can be
+// written.
 func (s *Sink) known(ctx context.Context, age time.Duration) (*reading, error) {
 	fits := func() *reading {
 		if r := s.table.Load(); r != nil && time.Since(r.at) < age {
@@ -68,8 +69,8 @@ func (s *Sink) read(ctx context.Context) (*reading, error) {
 	return now, nil
 }
 
-// describe asks what the table and its guard are like. What keeps the database from saying it, once there is a connection, keeps every
-// record from being written: the schema may not be used, PostGIS is not there.
+// describe reads the description of the table and its guard. If a connected database cannot describe them, no record can
+// be written: the schema may not be used, or PostGIS is missing.
 func (s *Sink) describe(ctx context.Context, t *table) (facts, error) {
 	found, err := describe(ctx, s.db, t.quoted, t.guard)
 	if err == nil || postgres.Connecting(err) || s.classify(err).Transient() {
@@ -78,13 +79,13 @@ func (s *Sink) describe(ctx context.Context, t *table) (facts, error) {
 	return found, &TableError{Table: t.name, Mismatches: []Mismatch{{Fault: "cannot be looked at: " + err.Error(), Reach: ReachAll}}, Err: err}
 }
 
-// same says whether two readings found the same table.
+// same reports whether two readings found the same table.
 func (r *reading) same(other *reading) bool {
 	return r != nil && other != nil && r.upsert == other.upsert && r.place == other.place && fmt.Sprint(r.columns, r.unfit) == fmt.Sprint(other.columns, other.unfit)
 }
 
-// Prepare compares the table with what is to be written into it. It gives what the consumer can do with all the same, and a
-// *TableError with every mismatch that it cannot.
+// Prepare compares the table with what will be written to it. It returns the mismatches with which the consumer can
+// write nevertheless, and a *TableError with those with which it cannot.
 func (s *Sink) Prepare(ctx context.Context) (notes []Mismatch, err error) {
 	probe := s.plain
 	facts, err := s.describe(ctx, &probe)

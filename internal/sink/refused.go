@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// refused marks what PostGIS says of a geometry as a failure of its record. PostGIS gives its errors the number of internal
-// errors (XX000), so only the source file of the message tells them from those of a server that is broken.
+// refused marks PostGIS's error about a geometry as a failure of its record. PostGIS uses the number of internal errors
+// (XX000), so only the source file of the message distinguishes them from those of a broken server.
 func refused(err error) error {
 	said, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && said.Code == "XX000" && strings.HasPrefix(said.File, "lwgeom_") {
@@ -19,10 +19,10 @@ func refused(err error) error {
 	return err
 }
 
-// geometryError is a geometry that PostGIS refuses.
+// geometryError means that PostGIS refuses a geometry.
 type geometryError struct{ error }
 
-// Unwrap gives the database's error.
+// Unwrap returns the database's error.
 func (e *geometryError) Unwrap() error { return e.error }
 
 // FailureCode makes it a failure of the record.

@@ -21,12 +21,12 @@ type Rekeying struct {
 // Rekeyed is what was changed, or would be.
 type Rekeyed struct {
 	From, To  string
-	Rows      int64 // that have another key now
+	Rows      int64 // with another key now
 	Keys      int64 // of the guard
 	Unchanged bool  // the table has the rule already
 }
 
-// RekeyError says which keys keep a table from being taken to another rule. Nothing was changed.
+// RekeyError lists the keys that prevent the change to another rule. Nothing was changed.
 type RekeyError struct {
 	Fault, Fix string
 	Keys       []string // the first of them
@@ -38,8 +38,8 @@ func (e *RekeyError) Error() string {
 	return fmt.Sprintf("%d %s, such as %q; %s; nothing was changed", e.Count, e.Fault, e.Keys, e.Fix)
 }
 
-// Rekey writes the new keys into the table and its guard, in one transaction that holds both tables. An instance that still writes by the former rule is
-// kept out by the guard's columns. The user has to own both tables.
+// Rekey writes the new keys into the table and its guard, in one transaction that locks both tables. The guard's columns
+// keep out an instance that still writes by the former rule. The user must own both tables.
 func Rekey(ctx context.Context, cfg *config.Config, r Rekeying) (done Rekeyed, err error) {
 	t, db, err := openDDL(cfg)
 	if err != nil {
@@ -74,7 +74,7 @@ func Rekey(ctx context.Context, cfg *config.Config, r Rekeying) (done Rekeyed, e
 
 var errTried = errors.New("tried")
 
-// rekeys says from which rule to which a table would go, and refuses what cannot be.
+// rekeys returns the change from the table's rule to the configured one, and refuses an impossible one.
 func (t *table) rekeys(f facts) (r Rekeyed, err error) {
 	r.From, r.To = "sink.key: "+string(config.SinkKeyRecord), t.filledBy()
 	if !f.own.there || !f.guard.there {

@@ -6,12 +6,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// beginRekey keeps everybody else out, and makes room for what keys lead to.
+// beginRekey locks the tables, and creates room for the new row keys.
 const beginRekey = `
 lock table %[1]s, %[2]s in access exclusive mode;
 create temporary table switchback_leads (n bigint not null, old text not null, key text not null, row_key text not null) on commit drop`
 
-// planRekey has the guard as it will be, and the row that each key had.
+// planRekey has the new guard, and the row that each key had.
 const planRekey = `
 analyze switchback_leads;
 create temporary table switchback_rekeyed on commit drop as
@@ -33,7 +33,7 @@ insert into %[1]s (` + guardNames + `, row_key)
 select ` + guardNames + `, row_key from switchback_rekeyed;
 `
 
-// rekeyCheck is a question whose answer keeps a table as it is: keys, and how many there are.
+// rekeyCheck is a query whose result prevents the change: keys, and their number.
 type rekeyCheck struct{ ask, fault, fix string }
 
 func rekeyChecks() []rekeyCheck {
@@ -59,7 +59,7 @@ func (c rekeyCheck) refuse(ctx context.Context, tx pgx.Tx) error {
 // pageSize is how many keys are in memory at once.
 const pageSize = 5000
 
-// Guarded is the guard whose keys are taken to another rule.
+// Guarded is the guard whose keys are changed to another rule.
 type Guarded struct {
 	tx    pgx.Tx
 	guard string
@@ -68,7 +68,7 @@ type Guarded struct {
 	rows  [][]any
 }
 
-// Add says what a key of the guard leads to: how the guard will name it, and which row it has.
+// Add sets what a key of the guard leads to: its new name in the guard, and its row.
 func (g *Guarded) Add(ctx context.Context, old, key, rowKey string) error {
 	g.rows = append(g.rows, []any{g.n, old, key, rowKey})
 	if g.n++; len(g.rows) < g.limit {
@@ -83,7 +83,7 @@ func (g *Guarded) flush(ctx context.Context) error {
 	return err
 }
 
-// Each gives every key of the guard, a page at a time.
+// Each calls do for every key of the guard, a page at a time.
 func (g *Guarded) Each(ctx context.Context, do func(key string) error) error {
 	for after := ""; ; {
 		found, err := g.tx.Query(ctx, `select key from `+g.guard+` where key > $1 collate "C" order by key collate "C" limit $2`, after, g.limit)

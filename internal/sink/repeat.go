@@ -11,27 +11,27 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Repeat is an event that says what took effect last for its key, so that nothing is to be written, unless the table has
-// something else: an event in between was written, and its answer was lost.
+// Repeat is an event equal to the last effective one of its key. Nothing must be written, unless the table has something
+// else: an event in between was written, and its answer was lost.
 type Repeat struct {
 	Key                 []byte
 	Version             header.Version
-	ContentHash, Source string // as those of a [Row]
+	ContentHash, Source string // as in [Row]
 }
 
-// repeatJob is a repeat on its way.
+// repeatJob is a repeat that waits for its answer.
 type repeatJob struct {
 	*Repeat
 	stale bool
 	done  chan error // has room for the one answer
 }
 
-// Repeated says whether the row of a repeat has to be written all the same: the guard has an older event of another content for
-// the key, or none at all. Otherwise the guard has its version afterwards, so that what is in between is refused when it comes late.
-// Errors are those of [Sink.Write].
+// Repeated reports whether the row of a repeat must be written nevertheless: the guard has an older event of another
+// content for the key, or none. Otherwise the guard gets its version, so that an event in between is refused if it comes
+// late. Errors are those of [Sink.Write].
 func (s *Sink) Repeated(ctx context.Context, r *Repeat) (stale bool, err error) {
 	if !FindsRow(r.Key) {
-		return true, nil // the write says what is wrong
+		return true, nil // the write will report the fault
 	}
 	j := &repeatJob{Repeat: r, done: make(chan error, 1)}
 	select {
@@ -47,7 +47,7 @@ func (s *Sink) Repeated(ctx context.Context, r *Repeat) (stale bool, err error) 
 	}
 }
 
-// confirm answers repeats, as many at a time as wait: one whole file that is sent again is nothing but repeats.
+// confirm answers all waiting repeats at once: a file that is sent again consists of repeats.
 func (s *Sink) confirm() {
 	for {
 		select {
@@ -73,7 +73,7 @@ func (s *Sink) confirm() {
 	}
 }
 
-// raise gives the guard the versions of repeats whose content it has. Its rows are taken in the order of their keys, as by the
+// raise sets the guard's versions of repeats whose content it has. It locks rows in the order of their keys, like the
 // upsert.
 const raise = `
 with same as (
@@ -86,8 +86,8 @@ with same as (
 update %[1]s as g set number = same.number, source_offset = same.source_offset, source = same.source, written_at = now()
 from same where g.key = same.key`
 
-// older gives the repeats that are newer than what the guard has, after it was raised. It is a statement of its own: it has to see
-// what another instance wrote while the first one waited for it.
+// older returns the repeats that are newer than the guard after raise. It is a separate statement, because it must see
+// what another instance wrote while raise waited for it.
 const older = `
 select v.n from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as v(key, number, source_offset, n)
 left join %[1]s as g on g.key = v.key

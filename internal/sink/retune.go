@@ -2,5 +2,5 @@ package sink
 
 import "github.com/switchback-geo/switchback/internal/config"
 
-// Retune gives the breaker of the database another rule, while the sink works.
+// Retune changes the rule of the database's breaker while the sink works.
 func (s *Sink) Retune(rule config.Breaker) { s.breaker.Retune(rule) }

@@ -14,27 +14,28 @@ import (
 
 // Row is what an event makes of a key: its new state, or its end.
 type Row struct {
-	// Key is the key of the output record, which orders the row's events. With another sink.key it is as [GuardKey] writes it.
+	// Key is the key of the output record, which orders the row's events. If sink.key is not the record key, it is in
+	// the form of [GuardKey].
 	Key []byte
-	// RowKey finds the row with another sink.key than the record key. Nil of a delete: the guard knows which row the key has.
+	// RowKey finds the row if sink.key is not the record key. Nil for a delete: the guard knows the row of the key.
 	RowKey []byte
-	// Version is under which the event takes effect (see [retrytopics.Record.Version]).
+	// Version is the version with which the event takes effect (see [retrytopics.Record.Version]).
 	Version header.Version
-	// Feature is the new state; nil when the event deletes the key.
+	// Feature is the new state; nil if the event deletes the key.
 	Feature *transform.Feature
-	// Bytes is how large the feature is, about.
+	// Bytes is the approximate size of the feature.
 	Bytes int
-	// ContentHash and Source say which event it was, for those who read the guard: "sha256:<hex>", topic/partition/offset.
+	// ContentHash and Source identify the event in the guard: "sha256:<hex>", topic/partition/offset.
 	ContentHash string
 	Source      string
 
 	ewkb   []byte   // of the geometry; nil for none
-	passed *reading // which holds it
+	passed *reading // the reading that accepted it
 }
 
 func (r *Row) deletes() bool { return r.Feature == nil }
 
-// rowKey is what the key column has.
+// rowKey returns the value of the key column.
 func (t *table) rowKey(r *Row) []byte {
 	if t.claims {
 		return r.RowKey
@@ -42,7 +43,7 @@ func (t *table) rowKey(r *Row) []byte {
 	return r.Key
 }
 
-// outdated says whether another row of the key is newer: as the guard has it.
+// outdated reports whether another row of the key is newer, by the guard's order.
 func (r *Row) outdated(other *Row) bool {
 	if r.deletes() || other.deletes() {
 		return r.Version.Offset < other.Version.Offset
@@ -64,7 +65,7 @@ func (e *lackError) FailureCode() classify.Code { return classify.CodeDBSchema }
 // FailureStage is that of the sink.
 func (e *lackError) FailureStage() classify.Stage { return classify.StageSink }
 
-// checkAll refuses the first row that the table could not hold. A row that has passed is not looked at again.
+// checkAll refuses the first row that does not fit the table. A row that has passed is not checked again.
 func (r *reading) checkAll(rows []*Row) error {
 	for _, row := range rows {
 		if row.passed == r {
@@ -78,8 +79,8 @@ func (r *reading) checkAll(rows []*Row) error {
 	return nil
 }
 
-// check refuses what the table could not hold: with a *lackError where the configuration says that it may come, so that the table
-// is to blame, and as a failure of the row where nothing does.
+// check refuses a row that does not fit the table: with a *lackError if the configuration allows the value, so that the
+// table is at fault, otherwise as a failure of the row.
 func (t *table) check(r *Row) error {
 	if err := CheckRecordKey(r.Key, t.name); err != nil {
 		return err
@@ -139,8 +140,9 @@ func (t *table) has(name string) bool {
 // pointer escapes a name for a JSON pointer (RFC 6901).
 func pointer(name string) string { return string(jsontext.Pointer("").AppendToken(name)) }
 
-// newest keeps the newest row of each key, of equals the last, in the order of keys: one statement can change a row once, and two that change
-// the same rows in one order cannot wait for each other. What is left out would have been overwritten.
+// newest keeps the newest row of each key, of equal ones the last, in the order of keys. One statement can change a row
+// once, and statements that change the same rows in one order cannot deadlock. The dropped rows would have been
+// overwritten.
 func newest(rows []*Row) []*Row {
 	byKey := map[string]*Row{}
 	for _, r := range rows {

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Dependency is what records are held by while the database is down.
+// Dependency is the name by which records are held while the database is down.
 const Dependency = "sink"
 
 // Sink is one table. Its methods are safe for concurrent use.
@@ -28,9 +28,9 @@ type Sink struct {
 	cooldown time.Duration // of the breaker
 	most     int           // records of a batch
 
-	table    atomic.Pointer[reading] // nil until the database has said what the table is like
-	asks     sync.Mutex              // one asks for it at a time
-	plain    table                   // before that
+	table    atomic.Pointer[reading] // nil until the database has described the table
+	asks     sync.Mutex              // held while one goroutine reads the description
+	plain    table                   // used before that
 	passes   atomic.Uint64           // batches that wrote a row
 	busy     atomic.Int64            // batches that are being written
 	encoders sync.Pool               // of *encoder: a batch has hundreds of KiB
@@ -48,12 +48,12 @@ type Sink struct {
 // Options are what a sink needs besides its configuration.
 type Options struct {
 	Key      config.SinkKey      // what finds the row of a feature; "" for the record key
-	Mapping  transform.Config    // what the features come from
-	Enrich   []config.EnrichStep // and what is added to them
-	Logger   *slog.Logger        // hears when the breaker opens and closes
+	Mapping  transform.Config    // the mapping of the features
+	Enrich   []config.EnrichStep // the values added to them
+	Logger   *slog.Logger        // logs when the breaker opens and closes
 	Classify func(error) classify.Failure
 
-	refreshAge time.Duration // how old a reading of the table may be for writing; 0 for the default
+	refreshAge time.Duration // largest age of a reading of the table for writing; 0 for the default
 }
 
 // Open starts the writers of the table. It connects at the first write.
@@ -84,16 +84,16 @@ func Open(c *config.PostGISSink, o Options) (*Sink, error) {
 	return s, nil
 }
 
-// Close waits for the batches that are being written and frees the connections. Nobody may write any more.
+// Close waits for the batches that are being written, and frees the connections. The caller must not write any more.
 func (s *Sink) Close() {
 	close(s.closing)
 	s.writers.Wait()
 	s.db.Close()
 }
 
-// Write writes the rows of one record, all or none, and returns once they are in the table, or were older than what is there.
-// The error is classified like any other; an *retrytopics.UnavailableError says that the database is down, or that the table has to be
-// changed first. When the context ends first the rows may still be written.
+// Write writes the rows of one record, all or none. It returns once they are in the table, or were older than its rows.
+// Its error is classified like any other; an *retrytopics.UnavailableError means that the database is down, or that the
+// table must be changed first. If the context ends first, the rows may still be written.
 func (s *Sink) Write(ctx context.Context, rows []*Row) error {
 	if len(rows) == 0 {
 		return nil

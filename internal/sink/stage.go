@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// stage is a temporary table that batches are copied into. It belongs to a session, and is empty after each transaction. (That is
-// better than arrays as arguments of the statement: docs/decisions/0032.)
+// stage is a temporary table that batches are copied into. It belongs to a session, and is empty after each transaction.
+// (That is better than arrays as arguments of the statement: docs/decisions/0032.)
 type stage struct {
 	name string // quoted, with its schema
-	open string // begins a transaction, makes the table where it is not there, and begins to copy
+	open string // begins a transaction, creates the table if it is missing, and begins to copy
 }
 
-// stageFields is how many columns a stage has before those of the properties.
+// stageFields is the number of a stage's columns before those of the properties.
 func (t *table) stageFields() int {
 	if t.claims {
 		return 8
@@ -28,8 +28,8 @@ func (t *table) stageFields() int {
 	return 7
 }
 
-// newStage makes the stage of a table that was read. Properties come as texts, which the columns' types read. Tables with as many
-// columns share one. Nothing of it is kept on this side: behind a pooler the next transaction may be in another session.
+// newStage returns the stage of a table. Properties are texts, which the columns' types read. Tables with equally many
+// columns share a stage. The sink keeps no state of it: behind a pooler the next transaction may be in another session.
 func (t *table) newStage(lockWait time.Duration) stage {
 	var columns strings.Builder
 	columns.WriteString("k text, number int8, source_offset int8, deleted boolean, content_hash text, source text")
@@ -41,7 +41,7 @@ func (t *table) newStage(lockWait time.Duration) stage {
 		fmt.Fprintf(&columns, ", c%d text", i)
 	}
 	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(columns.String())) // a hash takes everything
+	_, _ = sum.Write([]byte(columns.String())) // a hash returns no error
 	name := fmt.Sprintf("switchback_stage_%08x", sum.Sum32())
 	return stage{
 		name: "pg_temp." + name,
@@ -51,7 +51,7 @@ func (t *table) newStage(lockWait time.Duration) stage {
 	}
 }
 
-// width is how many texts a row has.
+// width is the number of texts in a row.
 func (t *table) width() int {
 	if t.rest != "" {
 		return len(t.columns) + 1
@@ -67,7 +67,7 @@ func (s *Sink) transact(ctx context.Context, known *reading, rows []*Row) (d don
 	}
 	defer func() {
 		if err != nil {
-			e.out = nil // a goroutine of the client may still read what a copy that failed was to send
+			e.out = nil // a goroutine of the client may still read the data of a failed copy
 		}
 		s.encoders.Put(e)
 	}()
@@ -93,7 +93,7 @@ func (s *Sink) exchange(ctx context.Context, conn *pgx.Conn, known *reading, fil
 	return conn.SendBatch(ctx, &all).Close()
 }
 
-// rollback ends a transaction that failed, so that its connection can be used again.
+// rollback ends a failed transaction, so that its connection can be used again.
 func rollback(ctx context.Context, conn *pgx.Conn) error {
 	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return nil

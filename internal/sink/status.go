@@ -7,11 +7,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/breaker"
 )
 
-// Status is what is known about the sink.
+// Status is a snapshot of the sink's counters.
 type Status struct {
 	Table   string
 	Circuit breaker.State
-	// Written, Deleted and Older count rows: written first or over an older state, deleted, and left as they were because
+	// Written, Deleted and Older count rows: written first or over an older state, deleted, and unchanged because
 	// nothing newer came.
 	Written, Deleted, Older uint64
 	// Failed counts the rows of batches that failed; a batch that is halved counts each time.
@@ -26,7 +26,7 @@ type tally struct {
 	status Status
 }
 
-// batch counts one attempt: of so many rows some were newer than what was there, and some of these deletes.
+// batch counts one attempt: of so many rows some were newer than the table's, and some of these deletes.
 func (t *tally) batch(took time.Duration, rows, newer, deleted int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,7 +41,7 @@ func (t *tally) batch(took time.Duration, rows, newer, deleted int, err error) {
 	t.status.Older += uint64(rows - newer)
 }
 
-// Status gives a snapshot. It may be called at any time.
+// Status returns a snapshot. It is safe for concurrent use.
 func (s *Sink) Status() Status {
 	s.tally.mu.Lock()
 	defer s.tally.mu.Unlock()

@@ -2,16 +2,16 @@ package sink
 
 import "sync"
 
-// mostSuspects bounds what is remembered. One that is forgotten waits once more.
+// mostSuspects bounds the memory. A forgotten one waits once more.
 const mostSuspects = 4096
 
-// suspects remembers which events failed for a reason that may be the table's, and how many batches had passed by then.
+// suspects stores which events failed for a reason that may be the table's, and how many batches had passed by then.
 type suspects struct {
 	mu   sync.Mutex
 	seen map[string]uint64
 }
 
-// note gives how many batches had passed when the event was noted first; now, when this is the first time.
+// note returns how many batches had passed when the event was first noted; now, if this is the first time.
 func (s *suspects) note(id string, now uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

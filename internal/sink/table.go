@@ -13,24 +13,24 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// table is what is known of the table.
+// table is the configured table with its columns.
 type table struct {
-	name     string // as the configuration has it
+	name     string // as configured
 	quoted   string
 	guard    string // quoted
 	key      string
 	geometry string
 	rest     string   // "" for none
-	kept     []string // by others
+	kept     []string // columns of others
 	binary   config.BinaryText
 	srid     int  // of the mapping's output
-	claims   bool // rows are found by something else than the record key, and the guard knows whose they are
+	claims   bool // rows are found by something else than the record key, and the guard knows their keys
 	rule     config.SinkKey
 	expected expected
 
-	columns   []column          // that properties go into
+	columns   []column          // for properties
 	forms     []form            // how their texts are written
-	index     map[string]int    // their places, by name
+	index     map[string]int    // their indexes, by name
 	unfit     map[string]string // properties that the configuration names, and why the table cannot hold them
 	keyColumn column
 	keyType   string
@@ -55,8 +55,8 @@ func newTable(c *config.PostGISSink, key config.SinkKey, mapping transform.Confi
 
 func (t *table) guardName() string { return t.name + config.GuardSuffix }
 
-// sridOf is the EPSG code of a coordinate reference system, which PostGIS calls SRID. CRS84 has the coordinates of EPSG:4326
-// in the order in which PostGIS keeps them.
+// sridOf returns the EPSG code of a coordinate reference system, which PostGIS calls SRID. CRS84 has the coordinates of
+// EPSG:4326 in the order in which PostGIS keeps them.
 func sridOf(name string) (int, error) {
 	if name == "" {
 		return 4326, nil

@@ -7,14 +7,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// How a batch is divided: a failure that comes at once in halves; one that costs its time in more parts, of which all but one
-// are likely to pass.
+// How a batch is divided: after an immediate failure in halves; after a timeout in more parts, of which all but one are
+// likely to pass.
 const (
 	halves = 2
 	parts  = 8
 )
 
-// hopeless is how many records fail alone, while none passes, before the others of their batch are not tried any more.
+// hopeless is how many records may fail alone, while none passes, before the others of their batch are no longer tried.
 const hopeless = 5
 
 // trial is one batch until each of its records has its answer. It belongs to one writer.
@@ -32,8 +32,8 @@ type failure struct {
 	from uint64 // how many batches of the sink had passed when its attempt began
 }
 
-// write writes records in one transaction. A failure that one record may be the reason of, or that a smaller batch may not
-// meet, is met by dividing (S4-3, S0-4).
+// write writes records in one transaction. It divides them after a failure that one record may have caused, or that a
+// smaller batch may avoid (S4-3, S0-4).
 func (t *trial) write(batch []*job, whole bool) {
 	batch = slices.DeleteFunc(batch, abandoned)
 	if len(batch) == 0 {
@@ -68,7 +68,7 @@ func (t *trial) fail(batch []*job, err error, from uint64) {
 	}
 }
 
-// divide writes a batch in parts, when that may help against its failure.
+// divide writes a batch in parts, if that may help against its failure.
 func (t *trial) divide(batch []*job, err error) bool {
 	free, waited := lockedOut(batch, err)
 	switch {
@@ -89,7 +89,7 @@ func (t *trial) divide(batch []*job, err error) bool {
 	return true
 }
 
-// lockedOut tells the records whose rows another transaction has locked from the others.
+// lockedOut separates the records whose rows another transaction has locked from the others.
 func lockedOut(batch []*job, err error) (free, waited []*job) {
 	keys, _ := lockedRows(err)
 	for _, j := range batch {
@@ -102,9 +102,9 @@ func lockedOut(batch []*job, err error) (free, waited []*job) {
 	return free, waited
 }
 
-// settle answers the records that failed. A failure that is a record's own is its answer once the table has been looked at: what
-// changed meanwhile (an SRID, a privilege) may be the reason. One that nothing explains is the record's own when others have
-// passed since the record met it first; until then it waits.
+// settle answers the failed records. A record's own failure is its answer once the table was read again: a change
+// meanwhile (an SRID, a privilege) may be the reason. An unexplained failure is the record's own if others have passed
+// since the record first met it; until then it waits.
 func (t *trial) settle() {
 	s := t.sink
 	if len(t.failed) == 0 {
@@ -124,7 +124,7 @@ func (t *trial) settle() {
 	}
 }
 
-// verdict is the answer of one record.
+// verdict returns the answer of one record.
 func (t *trial) verdict(f failure) error {
 	s, id := t.sink, f.job.id()
 	if !s.vague(f.err) {
@@ -147,7 +147,7 @@ func (t *trial) verdict(f failure) error {
 	return s.doubted(f.err)
 }
 
-// divides says whether a smaller batch may fare better than one that failed so.
+// divides reports whether a smaller batch may avoid such a failure.
 func (s *Sink) divides(err error) bool {
 	if isHeld(err) {
 		return false
@@ -156,7 +156,7 @@ func (s *Sink) divides(err error) bool {
 	return !f.Transient() || f.Category == classify.CategoryMemory || s.slow(err)
 }
 
-// slow says whether a failure is one of time.
+// slow reports whether a failure is a timeout.
 func (s *Sink) slow(err error) bool { return s.classify(err).Code == classify.CodeTimeout }
 
 // blames says whether a failure is about to become the record's own.
