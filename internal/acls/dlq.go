@@ -8,15 +8,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// Targets is where the dead letters of a DLQ without a pipeline go back to.
+// Targets are the topics that dead letters of a DLQ without a pipeline go back to.
 type Targets struct {
 	Topics []string
 	Groups []string // consumer groups that are watched
-	Local  bool     // states are kept in a directory, and in no topics
+	Local  bool     // states are kept in a directory, not in topics
 }
 
-// OfDLQ gives the least privileges of a replayer's role on a DLQ without a pipeline (see [config.LoadDLQ]). Other roles need none. It is
-// pure.
+// OfDLQ returns the least privileges of a replayer's role on a DLQ without a pipeline (see [config.LoadDLQ]). Other
+// roles need none. It is pure.
 func OfDLQ(c *config.Config, role Role, to Targets) []Grant {
 	var g grants
 	if slices.Contains(ReplayerRoles(), role) {
@@ -33,7 +33,7 @@ func OfDLQ(c *config.Config, role Role, to Targets) []Grant {
 
 func (g *grants) dlqReads(c *config.Config, to Targets) {
 	g.topic(c.Topics.DLQ, Read, DescribeConfigs)
-	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // how long it keeps its records
+	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // its retention
 	if !to.Local {
 		g.topic(c.Topics.DLQStatus, Read)
 		g.topic(c.Topics.Control, Read)
@@ -41,7 +41,7 @@ func (g *grants) dlqReads(c *config.Config, to Targets) {
 	for _, topic := range to.Topics {
 		g.topic(topic, Read, DescribeConfigs)
 		g.except(topic, DescribeConfigs, Seen)
-		if len(to.Groups) == 0 && !to.Local { // how far a group is takes Read, too; so does what a crash left open
+		if len(to.Groups) == 0 && !to.Local { // reading a group's position needs Read too, and so does what a crash left open
 			g.except(topic, Read, Compact)
 		}
 	}

@@ -1,7 +1,7 @@
-// Package acls says which privileges the commands need on a Kafka cluster with ACLs: the one table of operations and
-// resources, from the pipeline file, as kafka-acls.sh commands and as data.
+// Package acls returns the privileges that the commands need on a Kafka cluster with ACLs: one table of operations and
+// resources from the pipeline file, as kafka-acls.sh commands and as data.
 //
-// Operations that another one implies (Read, Write and Delete imply Describe) are left out.
+// It leaves out operations that another one implies (Read, Write and Delete imply Describe).
 //
-// The package refuses to talk to a cluster: who may grant privileges is for the cluster's administrators to say.
+// The package does not talk to a cluster: its administrators decide who may grant privileges.
 package acls

@@ -2,7 +2,7 @@ package acls
 
 import "slices"
 
-// Resource is a type of resource, as kafka-acls.sh names its flag. It is a closed list (see Resources).
+// Resource is a type of resource, as in the flags of kafka-acls.sh. It is a closed list (see Resources).
 type Resource string
 
 // The types of resources.
@@ -15,7 +15,7 @@ const (
 // Resources lists every type of resource.
 func Resources() []Resource { return []Resource{Topic, Group, TransactionalID} }
 
-// Pattern says which names a grant covers, as kafka-acls.sh names its value. It is a closed list (see Patterns).
+// Pattern is how a grant's name is matched, as in the values of kafka-acls.sh. It is a closed list (see Patterns).
 type Pattern string
 
 // The patterns.
@@ -45,22 +45,22 @@ func Operations() []Operation {
 	return []Operation{Read, Write, Create, Delete, Describe, DescribeConfigs}
 }
 
-// Grant is what is needed of one resource.
+// Grant has the operations that are needed on one resource.
 type Grant struct {
 	Resource   Resource    `json:"resource_type"`
 	Name       string      `json:"resource_name"`
 	Pattern    Pattern     `json:"pattern_type"`
 	Operations []Operation `json:"operations"` // in the order of Operations
 
-	Exceptions map[Operation]When `json:"exceptions,omitempty"` // operations that are not needed always
+	Exceptions map[Operation]When `json:"exceptions,omitempty"` // operations that are not always needed
 }
 
-// sameAs says whether one kafka-acls.sh command can make both grants.
+// sameAs reports whether one kafka-acls.sh command can make both grants.
 func (g Grant) sameAs(other Grant) bool {
 	return g.Resource == other.Resource && g.Pattern == other.Pattern && slices.Equal(g.Operations, other.Operations)
 }
 
-// grants collects what is needed; a resource that is named twice needs both.
+// grants collects grants; a resource that is added twice needs both.
 type grants []Grant
 
 func (g *grants) add(resource Resource, pattern Pattern, name string, operations ...Operation) {
@@ -97,7 +97,7 @@ func (g *grants) topic(name string, operations ...Operation) {
 	g.add(Topic, Literal, name, operations...)
 }
 
-// ordered sorts operations as Operations does, and leaves out what is there twice or implied by another one.
+// ordered sorts operations as Operations does, and removes duplicates and implied ones.
 func ordered(operations []Operation) []Operation {
 	implied := slices.ContainsFunc(operations, func(o Operation) bool { return o == Read || o == Write || o == Delete })
 	var out []Operation

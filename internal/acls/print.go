@@ -9,10 +9,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Allowed is who is granted what.
+// Allowed is the principal and its grants.
 type Allowed struct {
 	Principal string `json:"principal"` // such as User:orders
-	Host      string `json:"host"`      // address that the principal may come from; * is any
+	Host      string `json:"host"`      // address of the principal; * is any
 	Roles     []Set  `json:"roles"`
 }
 
@@ -23,13 +23,13 @@ type Set struct {
 	Grants   []Grant `json:"grants"`
 }
 
-// For gives the privileges of roles; one that needs none is left out. The error says what is wrong with the principal or the
+// For returns the privileges of roles, without roles that need none. The error names the fault of the principal or the
 // host.
 func For(c *config.Config, principal, host string, roles []Role) (Allowed, error) {
 	return allow(principal, host, roles, func(role Role) []Grant { return Of(c, role) })
 }
 
-// ForDLQ is For with a DLQ without a pipeline (see [OfDLQ]).
+// ForDLQ is For for a DLQ without a pipeline (see [OfDLQ]).
 func ForDLQ(c *config.Config, principal, host string, roles []Role, to Targets) (Allowed, error) {
 	return allow(principal, host, roles, func(role Role) []Grant { return OfDLQ(c, role, to) })
 }
@@ -79,7 +79,7 @@ func (a Allowed) WriteCommands(w io.Writer, kafka config.Kafka) error {
 				b.WriteString(" --resource-pattern-type " + string(p))
 			}
 			for _, g := range together {
-				b.WriteString(" --" + string(g.Resource) + "=" + quoted(g.Name)) // = since a name may begin with a dash
+				b.WriteString(" --" + string(g.Resource) + "=" + quoted(g.Name)) // = because a name may begin with a dash
 			}
 			b.WriteString("\n")
 		}
@@ -88,7 +88,7 @@ func (a Allowed) WriteCommands(w io.Writer, kafka config.Kafka) error {
 	return err
 }
 
-// joined puts grants together that one command can make, in their order.
+// joined groups grants that one command can make, in order.
 func joined(all []Grant) [][]Grant {
 	var out [][]Grant
 next:
@@ -104,7 +104,7 @@ next:
 	return out
 }
 
-// quoted writes a text as one word of a POSIX shell.
+// quoted returns a text as one word of a POSIX shell.
 func quoted(text string) string {
 	plain := func(r rune) bool {
 		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-:,/@", r))

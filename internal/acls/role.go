@@ -27,7 +27,7 @@ func ConsumerRoles() []Role {
 // ReplayerRoles lists the roles of the replayer's commands.
 func ReplayerRoles() []Role { return []Role{RoleReplayerRead, RoleReplayerWrite} }
 
-// Commands says which commands a role is for.
+// Commands names the commands that a role is for.
 func (r Role) Commands() string {
 	switch r {
 	case RoleRun:

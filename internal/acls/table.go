@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// Of gives the least privileges of a role, from the pipeline file. It is pure.
+// Of returns the least privileges of a role, from the pipeline file. It is pure.
 func Of(c *config.Config, role Role) []Grant {
 	var g grants
 	switch role {
@@ -35,11 +35,11 @@ func Of(c *config.Config, role Role) []Grant {
 	return g
 }
 
-// topics compares the settings of all topics, also of former tiers in which something waits.
+// topics compares the settings of all topics, including former tiers with waiting records.
 func (g *grants) topics(c *config.Config) {
 	for _, t := range topics.Plan(c) {
 		if t.Role == topics.RoleTier {
-			g.topic(t.Name, Create) // the rest is granted by the prefix
+			g.topic(t.Name, Create) // the prefix grants the rest
 			continue
 		}
 		g.topic(t.Name, Create, Describe, DescribeConfigs)
@@ -52,13 +52,13 @@ func (g *grants) topics(c *config.Config) {
 func (g *grants) run(c *config.Config) {
 	for _, t := range topics.Plan(c) {
 		if t.Role == topics.RoleTier {
-			g.topic(t.Name, Write) // the rest is granted by the prefix
+			g.topic(t.Name, Write) // the prefix grants the rest
 			continue
 		}
 		g.topic(t.Name, append(runs(c, t.Role), DescribeConfigs)...)
 		g.except(t.Name, DescribeConfigs, Start)
 	}
-	// Tiers of an earlier configuration are drained, too. What is finished is deleted from each.
+	// Former tiers are drained too. Finished records are deleted from each tier.
 	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read, Delete, DescribeConfigs)
 	g.except(c.Topics.TierPrefix, Delete, Tidied)
 	g.except(c.Topics.TierPrefix, DescribeConfigs, Start)
@@ -79,7 +79,7 @@ func (g *grants) run(c *config.Config) {
 	}
 }
 
-// memories says when the memory of a partition is read: by who takes it over.
+// memories grants reading a partition's memory, which its new owner does.
 func (g *grants) memories(c *config.Config) {
 	g.except(c.Topics.State, Read, Assigned)
 	if c.Dedupe.Window > 0 {
@@ -90,12 +90,12 @@ func (g *grants) memories(c *config.Config) {
 	}
 }
 
-// runs gives what consumer run does with a topic besides describing it.
+// runs returns what consumer run does with a topic besides describing it.
 func runs(c *config.Config, role topics.Role) []Operation {
 	switch role {
 	case topics.RoleSource:
 		return []Operation{Read}
-	case topics.RoleState: // also where no order is kept now: what waited under an earlier order is closed there
+	case topics.RoleState: // also without an order: records that waited under an earlier order are closed there
 		return []Operation{Read, Write}
 	case topics.RoleLedger:
 		if c.Dedupe.Window == 0 {
@@ -104,7 +104,7 @@ func runs(c *config.Config, role topics.Role) []Operation {
 		return []Operation{Read, Write}
 	case topics.RoleControl, topics.RoleGovernance:
 		return []Operation{Read, Write}
-	case topics.RoleDLQ, topics.RoleDLQStatus: // read for the metrics of the dead letters that wait
+	case topics.RoleDLQ, topics.RoleDLQStatus: // read for the metrics of pending dead letters
 		return []Operation{Read, Write}
 	case topics.RoleOutput, topics.RoleAudit, topics.RoleTier:
 		return []Operation{Write}
@@ -112,7 +112,7 @@ func runs(c *config.Config, role topics.Role) []Operation {
 	return nil
 }
 
-// references reads the reference sets that are in topics.
+// references reads the reference sets in topics.
 func (g *grants) references(c *config.Config) {
 	for _, set := range c.Transform.References {
 		if set.Topic != "" {
@@ -121,7 +121,7 @@ func (g *grants) references(c *config.Config) {
 	}
 }
 
-// adopt describes what the memory is of, and writes it.
+// adopt describes the topics of the memory, and writes the memory.
 func (g *grants) adopt(c *config.Config) {
 	g.topic(c.Source.Topic, Read)
 	g.topic(c.Topics.DLQ, Describe)
@@ -130,9 +130,9 @@ func (g *grants) adopt(c *config.Config) {
 	if c.Dedupe.Window > 0 {
 		g.topic(c.Topics.Ledger, Read)
 	}
-	g.add(Group, Literal, c.Source.Group, Delete) // its commits of topics that were re-created
+	g.add(Group, Literal, c.Source.Group, Delete) // its commits of re-created topics
 	if c.Delivery == config.DeliveryExactlyOnce {
-		g.add(TransactionalID, Prefixed, c.Source.Group+"-", Write) // ends the transactions of instances that were killed
+		g.add(TransactionalID, Prefixed, c.Source.Group+"-", Write) // ends the transactions of killed instances
 	}
 }
 
@@ -151,17 +151,17 @@ func (g *grants) status(c *config.Config) {
 		g.except(topic, Read, Seen)
 	}
 	g.topic(c.Source.Topic, Describe)
-	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // former tiers, too
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // including former tiers
 	g.add(Group, Literal, c.Source.Group, Describe)
 }
 
-// verify reads every topic in which a record can be. Without the settings of a topic it is taken for compacted.
+// verify reads every topic that can have a record. A topic whose settings are unknown counts as compacted.
 func (g *grants) verify(c *config.Config) {
 	for _, topic := range []string{c.Source.Topic, c.Output.Topic, c.Topics.DLQ, c.Topics.Audit} {
 		g.topic(topic, Read, DescribeConfigs)
 		g.except(topic, DescribeConfigs, Seen)
 	}
-	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read) // former tiers, too
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read) // including former tiers
 	g.topic(c.Topics.State, Read)
 	g.topic(c.Topics.Control, Read) // the key that proves replays, and the head of a chain
 	g.topic(c.Topics.DLQStatus, Read)
@@ -171,7 +171,7 @@ func (g *grants) verify(c *config.Config) {
 	g.add(Group, Literal, c.Source.Group, Describe)
 }
 
-// governance needs nothing where no marks are governed: the commands refuse such a file.
+// governance needs nothing without governed marks: the commands refuse such a file.
 func (g *grants) governance(c *config.Config) {
 	if !c.Governance.On() {
 		return
@@ -181,14 +181,14 @@ func (g *grants) governance(c *config.Config) {
 }
 
 func (g *grants) replayerReads(c *config.Config) {
-	g.topic(c.Source.Topic, Read) // the record behind a pointer, and how many came since
+	g.topic(c.Source.Topic, Read) // the record of a pointer, and how many followed it
 	g.except(c.Source.Topic, Read, Seen)
-	g.add(Group, Literal, c.Source.Group, Describe) // the share of the records that were consumed
+	g.add(Group, Literal, c.Source.Group, Describe) // the share of the consumed records
 	g.exceptOf(Group, c.Source.Group, Describe, Seen)
 	g.topic(c.Topics.DLQ, Read, DescribeConfigs)
-	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // how long it keeps its records
+	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // its retention
 	g.topic(c.Output.Topic, DescribeConfigs)
-	g.except(c.Output.Topic, DescribeConfigs, Seen) // whether what a dead letter becomes fits
+	g.except(c.Output.Topic, DescribeConfigs, Seen) // whether a replayed record fits
 	g.topic(c.Topics.DLQStatus, Read)
 	g.topic(c.Topics.Control, Read) // the jobs of all replayers
 	if c.Ordering.Mode != config.OrderingNone {
@@ -200,15 +200,15 @@ func (g *grants) replayerReads(c *config.Config) {
 	g.references(c)
 }
 
-// replayerWrites edits and prunes the DLQ, too.
+// replayerWrites also edits and prunes the DLQ.
 func (g *grants) replayerWrites(c *config.Config) {
 	g.topic(c.Source.Topic, Write)
-	g.topic(c.Topics.Control, Write) // the lease, jobs; and the key that signs replays, which is made where there is none
+	g.topic(c.Topics.Control, Write) // the lease, jobs, and the key that signs replays, which is created if there is none
 	g.topic(c.Topics.DLQ, Write, Delete)
 	g.topic(c.Topics.DLQStatus, Write)
 	g.topic(c.Topics.Audit, Write)
 	g.add(TransactionalID, Literal, deadletters.TransactionalID(c.Source.Topic), Write)
-	g.add(Group, Literal, c.Source.Group, Describe) // whether an instance is running that can finish a replay
+	g.add(Group, Literal, c.Source.Group, Describe) // whether a running instance can finish a replay
 	g.exceptOf(Group, c.Source.Group, Describe, Seen)
 	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // reopen --lost: whether a replay still waits
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// look is what a value looks like: a day or a time that one rule would read, a number, or nothing of this.
+// look is the form of a value: a day or a time that one rule would read, a number, or neither.
 type look struct {
 	rule    string
 	written written
@@ -22,14 +22,14 @@ func lookOf(v transform.Value) look {
 	return look{written: readWritten(v.Text())}
 }
 
-// example is the first value of a kind that looks so.
+// example is the first value of a kind with a form.
 type example struct {
-	kind counted // one of them is 1
+	kind counted // one of the counts is 1
 	look look
 	text string
 }
 
-// look notes what a value looks like. f.kinds has counted it already.
+// look counts the form of a value. f.kinds has counted the value already.
 func (f *field) look(v transform.Value, what look) {
 	f.looks[what]++
 	var own field
@@ -48,7 +48,8 @@ func (f *field) look(v transform.Value, what look) {
 
 const maxExample = 40 // characters of a value in a comment
 
-// looksLike returns the rule that more than half of the values look like, "" for none, and a value that does not.
+// looksLike returns the rule that would read more than half of the values, "" for none, and a value that it would not
+// read.
 func (f *field) looksLike() (rule string, others int, example string) {
 	reads := func(l look) bool { return l.rule == rule }
 	for l, n := range f.looks {
@@ -75,7 +76,7 @@ func (f *field) looksLike() (rule string, others int, example string) {
 	return rule, 0, ""
 }
 
-// unlike returns the first value that is not of a type.
+// unlike returns the first value of another type.
 func (f *field) unlike(t transform.Type) string {
 	for _, e := range f.examples {
 		if e.kind.of(t) == 0 {

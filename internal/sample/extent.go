@@ -2,7 +2,7 @@ package sample
 
 import "math"
 
-// extent is where features lie.
+// extent is the extent of features.
 type extent struct {
 	bounds   [4]float64 // west, south, east, north
 	features int

@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// field is what was seen of one property.
+// field is what the sample shows of one property.
 type field struct {
 	path, name string
 	parent     *field // the object that it is a member of; nil at the top
@@ -17,22 +17,22 @@ type field struct {
 	present    int    // not null
 	kinds      counted
 	values     map[string]bool // of texts and numbers, at most maxValues
-	repeated   bool            // a value came twice, or there are too many to know
-	looks      map[look]int    // how many values look alike
+	repeated   bool            // a value came twice, or there are too many values to know
+	looks      map[look]int    // number of values of each form
 	examples   []example       // one for each kind and rule
 }
 
-// counted is how many values are of a kind.
+// counted is the number of values of each kind.
 type counted struct{ text, empty, date, datetime, whole, long, number, boolean, array, object int }
 
 const (
 	maxValues = MaxFeatures
-	longest   = 256 // bytes of a value that is compared
+	longest   = 256 // bytes of a value that are compared
 )
 
 var whole = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// note notes one value.
+// note adds one value.
 func (f *field) note(v transform.Value) {
 	if v.IsNull() {
 		return
@@ -99,7 +99,7 @@ func (f *field) compare(text string) {
 	f.values[strings.Clone(text)] = true
 }
 
-// kind is the type that takes every value that was seen, or more than half of them. mixed reports that no type does.
+// kind returns the type of all values, or of more than half of them. mixed means that no type accepts them.
 func (f *field) kind() (t transform.Type, mixed bool) {
 	k := f.kinds
 	numbers := k.whole + k.long + k.number
@@ -122,12 +122,12 @@ func (f *field) kind() (t transform.Type, mixed bool) {
 	case most(k.datetime):
 		return transform.TypeDateTime, false
 	case k.array+k.object > 0:
-		return "", true // nothing but no type takes it
+		return "", true // only values without a type accept it
 	}
 	return transform.TypeString, numbers+k.boolean > 0
 }
 
-// others counts the values that are not of the type of most.
+// others counts the values of another type.
 func (f *field) others(t transform.Type) int { return f.present - f.kinds.of(t) }
 
 // of counts the values of a type.
@@ -152,10 +152,11 @@ func (k counted) of(t transform.Type) int {
 	}
 }
 
-// split says whether the members of an object become fields of their own.
+// split reports whether the members of an object become fields of their own.
 func (f *field) split() bool { return f.members > 0 && f.kinds.object == f.present }
 
-// mapped says whether it is a field of the mapping: not an object whose members are, nor a member of one that is kept whole.
+// mapped reports whether it is a field of the mapping: not an object whose members are fields, nor a member of an object
+// that is kept whole.
 func (f *field) mapped() bool {
 	for p := f.parent; p != nil; p = p.parent {
 		if !p.split() {

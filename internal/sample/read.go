@@ -12,18 +12,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Bounds of what is looked at.
+// Bounds of what is read.
 const (
 	MaxFeatures = 1000
 	MaxBytes    = 64 << 20 // of the input, decompressed
 )
 
-// ErrNoFeature says that an input holds no feature.
+// ErrNoFeature means that an input has no feature.
 var ErrNoFeature = errors.New("no feature: it reads GeoJSON features, one a line or otherwise one after another, or a FeatureCollection")
 
-// Read looks at the first [MaxFeatures] features of an input, which [jsontexts] reads: features, or FeatureCollections. It skips
-// what it cannot read and counts it. Beyond [MaxBytes] it stops, with what it has seen by then. The error is that of reading, or
-// says why there is no feature.
+// Read reads the first [MaxFeatures] features of an input in the forms of [jsontexts]: features, or FeatureCollections.
+// It skips and counts unreadable texts. It stops after [MaxBytes] and returns what it has read. The error is a read
+// error, or says why there is no feature.
 func Read(ctx context.Context, in io.Reader) (*Sample, error) {
 	s := newSample()
 	r := jsontexts.New(in, MaxBytes)
@@ -50,7 +50,7 @@ func Read(ctx context.Context, in io.Reader) (*Sample, error) {
 	return nil, ErrNoFeature
 }
 
-// skip counts what cannot be read.
+// skip counts an unreadable text.
 func (s *Sample) skip(line int, err error) {
 	if s.Skipped++; s.FirstSkipped == nil {
 		s.FirstSkipped = fmt.Errorf("line %d: %w", line, err)
@@ -126,7 +126,7 @@ func (s *Sample) object(d *json.Decoder, whole []byte, at func() int) error {
 	return s.feature(whole)
 }
 
-// collection reads the features of a FeatureCollection. Of those that are none it counts each.
+// collection reads the features of a FeatureCollection, and counts members that are none.
 func (s *Sample) collection(d *json.Decoder, at func() int) error {
 	token, err := d.Token()
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Sample) collection(d *json.Decoder, at func() int) error {
 	return err
 }
 
-// feature takes one feature, read as strictly as the pipeline reads it.
+// feature adds one feature, read as strictly as the pipeline reads it.
 func (s *Sample) feature(text []byte) error {
 	v, err := transform.ParseValue(text)
 	if err != nil {

@@ -9,29 +9,29 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Bounds of what is kept.
+// Bounds of the memory.
 const (
-	maxFields = 500 // properties; what is beyond is counted
-	maxDepth  = 3   // of objects whose members become fields of their own
+	maxFields = 500 // properties; further ones are counted
+	maxDepth  = 3   // of objects whose members become fields
 )
 
-// Sample is what was seen of some features.
+// Sample is what some features show.
 type Sample struct {
 	Features int
-	Beyond   int      // properties of features that are not looked at, as there are too many
+	Beyond   int      // properties that are ignored, because there are too many
 	Texts    [][]byte // the features as they came
 
-	Skipped      int   // texts, and members of collections, that are no features
+	Skipped      int   // texts, and members of collections, that are not features
 	FirstSkipped error // with its line
 
-	collections int // FeatureCollections among what was read
+	collections int // FeatureCollections in the input
 
-	fields   []*field // in the order in which they came
+	fields   []*field // in order of appearance
 	byPath   map[string]*field
 	withID   int
 	ids      map[string]bool
 	types    map[string]int // of geometries; "" for none
-	declared string         // reference system that a crs member names
+	declared string         // reference system in a crs member
 	degrees  extent         // of the features whose coordinates can be degrees
 	beyond   extent         // of the others
 	decimals map[int]int    // of ordinates
@@ -56,7 +56,7 @@ func (s *Sample) add(feature transform.Value) {
 	s.geometry(geometry)
 }
 
-// properties notes the members of an object.
+// properties adds the members of an object.
 func (s *Sample) properties(parent *field, v transform.Value, depth int) {
 	if v.Kind() != transform.KindObject {
 		return
@@ -86,7 +86,7 @@ func (s *Sample) properties(parent *field, v transform.Value, depth int) {
 	}
 }
 
-// plain says whether a name can be part of a path.
+// plain reports whether a name can be part of a path.
 func plain(name string) bool { return name != "" && !strings.Contains(name, ".") }
 
 func (s *Sample) geometry(v transform.Value) {
@@ -107,7 +107,7 @@ func (s *Sample) geometry(v transform.Value) {
 	}
 }
 
-// shape notes the coordinates of a geometry, and of those in a collection.
+// shape adds the coordinates of a geometry, including those in a collection.
 func (s *Sample) shape(v transform.Value, box *extent) {
 	if coordinates, there := v.Member("coordinates"); there {
 		s.positions(coordinates, box)
@@ -138,7 +138,7 @@ func (s *Sample) positions(v transform.Value, box *extent) {
 	}
 }
 
-// system notes the reference system that a crs member names, as GeoJSON of 2008 had it.
+// system stores the reference system of a crs member, as in GeoJSON of 2008.
 func (s *Sample) system(crs json.RawMessage) {
 	var named struct {
 		Properties struct{ Name string }

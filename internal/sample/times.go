@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// zone is an example: the data does not say its own.
+// zone is an example: the data does not tell its own.
 const zone = ", time_zone: Europe/Zurich"
 
 // Days and times as data often has them.
@@ -16,11 +16,11 @@ var (
 	slashed      = regexp.MustCompile(`^\d\d/\d\d/\d{4}$`)
 )
 
-// Unix times from earliest to before latest, in seconds, look like those of data: 1990 to 2050.
+// Numbers from earliest to before latest look like Unix times of data, in seconds: 1990 to 2050.
 const earliest, latest = 631_152_000, 2_524_608_000
 
-// looksLike returns the rule that would read a value as a day or a time, "" when it does not look like one. It is a question: a number
-// can be an identifier.
+// looksLike returns the rule that would read a value as a day or a time, or "". It is a question, because a number can
+// be an identifier.
 func looksLike(text string, number bool) string {
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch whole := number && err == nil; {

@@ -12,13 +12,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Names are what a pipeline file says besides its mapping.
+// Names are the parts of a pipeline file besides its mapping.
 type Names struct {
 	ID, Topic, From string // From is where the sample came from, for a comment
 	Brokers         []string
 }
 
-// Write writes the pipeline file. Whatever a sample holds stands in quotes, or is counted in a comment: it adds no key.
+// Write writes the pipeline file. Everything from the sample is quoted, or counted in a comment, so it cannot add a key.
 func (s *Sample) Write(out io.Writer, n Names) error {
 	w := &writer{out: out}
 	w.line("# Written by consumer init from %s of %s. Lines with a ? want a decision.", features(s.Features), comment(n.From))
@@ -67,10 +67,10 @@ func (w *writer) line(format string, args ...any) {
 	}
 }
 
-// quote is a text as YAML takes it in double quotes: Go escapes what is not printable as YAML 1.2 (5.7) reads it.
+// quote returns a text in double quotes for YAML: Go escapes what is not printable in YAML 1.2 (5.7).
 func quote(text string) string { return strconv.Quote(strings.ToValidUTF8(text, "�")) }
 
-// comment is a text that stays on the line of its comment.
+// comment returns a text that stays on the line of its comment.
 func comment(text string) string { q := quote(text); return q[1 : len(q)-1] }
 
 func features(n int) string {
@@ -80,7 +80,7 @@ func features(n int) string {
 	return strconv.Itoa(n) + " features"
 }
 
-// tolerance writes the mandatory thresholds. That of missing values is what the sample shows, and a little more.
+// tolerance writes the mandatory thresholds. The threshold for missing values is the sample's share and a little more.
 func (s *Sample) tolerance(w *writer) {
 	worst, name := 0.0, ""
 	for _, f := range s.optional() {
@@ -112,7 +112,7 @@ func (s *Sample) optional() (out []*field) {
 	return out
 }
 
-// precision gives how many decimals most ordinates have.
+// precision returns how many decimals most ordinates have.
 func (s *Sample) precision() (digits, most int) {
 	for _, d := range slices.Sorted(maps.Keys(s.decimals)) {
 		if s.decimals[d] > most {
@@ -132,7 +132,7 @@ func (s *Sample) version(w *writer) {
 	}
 }
 
-// identity says what the id of a feature is.
+// identity writes what the ID of a feature is.
 func (s *Sample) identity(w *writer) {
 	if s.distinct() {
 		w.line("  # The id of a feature is its member id: each has one, and none came twice.")
@@ -148,7 +148,7 @@ func (s *Sample) identity(w *writer) {
 	w.line("  # ? id: %s of %d have a member id, %d of them different, and no property tells them apart.", have(s.withID), s.Features, len(s.ids))
 }
 
-// distinct says whether each feature has a member id, and no two have the same.
+// distinct reports whether each feature has a member id, and no two have the same.
 func (s *Sample) distinct() bool { return s.withID == s.Features && len(s.ids) == s.Features }
 
 func have(n int) string {
@@ -194,7 +194,8 @@ func (s *Sample) mapping(w *writer) {
 	}
 }
 
-// target is the name of a field: that of its property, with underscores for the dots of a path, and a number where it is taken.
+// target returns the name of a field: its property's, with underscores for the dots of a path, and a number if the name
+// is taken.
 func target(path string, names map[string]bool) string {
 	name := strings.ReplaceAll(path, ".", "_")
 	if strings.Trim(name, "_") == "" {
@@ -235,13 +236,13 @@ func (s *Sample) rule(w *writer, f *field, to string) {
 	w.line("    - {%s} # %s", rule, seen)
 }
 
-// required says whether a field has to have a value: each feature of the sample has one, of one type.
+// required reports whether a field must have a value: each feature of the sample has one, of one type.
 func (s *Sample) required(f *field) bool {
 	t, _ := f.kind()
 	return t != "" && f.parent == nil && f.present == s.Features
 }
 
-// String says how many values are of which kind.
+// String returns the number of values of each kind.
 func (k counted) String() string {
 	var out []string
 	for _, one := range []struct {
@@ -258,7 +259,7 @@ func (k counted) String() string {
 	return strings.Join(out, ", ")
 }
 
-// places writes the geometry: its system, as far as it is declared or plain, and its types.
+// places writes the geometry: its reference system, as far as it is declared or obvious, and its types.
 func (s *Sample) places(w *writer) {
 	w.line("  geometry:")
 	switch {
@@ -296,12 +297,12 @@ func (s *Sample) places(w *writer) {
 	}
 }
 
-// taken says whether a field of the mapping has a name.
+// taken reports whether a field of the mapping has a name.
 func (s *Sample) taken(name string) bool {
 	return slices.ContainsFunc(s.fields, func(f *field) bool { return f.parent == nil && f.mapped() && f.name == name })
 }
 
-// candidates are systems whose range the coordinates are in.
+// candidates returns reference systems whose range contains the coordinates.
 func (s *Sample) candidates() []string {
 	var out []string
 	for _, c := range []struct {

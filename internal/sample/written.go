@@ -8,18 +8,18 @@ import (
 
 // written is how one value writes a number.
 type written struct {
-	number    bool   // it reads as a number of people; false is the zero value
+	number    bool   // it can be read as a number with separators; false is the zero value
 	separated bool   // it has a separator
-	thousands string // the character between its groups of digits
-	decimal   string // the character before its decimals
-	either    string // the one separator of 1,234: between groups or before decimals
-	unit      string // what stands behind the number, with the space before it
+	thousands string // separator of groups of digits
+	decimal   string // separator of decimals
+	either    string // the only separator of 1,234: between groups or before decimals
+	unit      string // the text after the number, with the space before it
 }
 
-// withUnit is a number with a unit behind it, such as 1'234 m2.
+// withUnit is a number followed by a unit, such as 1'234 m2.
 var withUnit = regexp.MustCompile(`^(.*[0-9])(\s?[\p{L}°%][\p{L}0-9²³/]*)$`)
 
-// readWritten reads a text as a number of people: digits, with groups of three or decimals or both.
+// readWritten parses a text as a number: digits with groups of three, decimals or both.
 func readWritten(text string) written {
 	if parts := withUnit.FindStringSubmatch(strings.TrimSpace(text)); parts != nil {
 		w := readWritten(parts[1])
@@ -53,7 +53,7 @@ func readWritten(text string) written {
 	return written{}
 }
 
-// cutDigits cuts a text into groups of digits and the characters between them. It returns nothing for another text.
+// cutDigits splits a text into groups of digits and the characters between them. It returns nothing for another text.
 func cutDigits(text string) (groups, separators []string) {
 	start := 0
 	for i, r := range text {
@@ -81,8 +81,8 @@ func allAre(separators []string, mark string) bool {
 	return !slices.ContainsFunc(separators, func(s string) bool { return s != mark })
 }
 
-// numberRule returns the rule that reads most numbers of a property as its source writes them, and what it reads. The rule is ""
-// if JSON reads them, or if fewer than a tenth have a separator.
+// numberRule returns the rule that reads most numbers of a property as its source writes them, and which forms it reads.
+// The rule is "" if JSON reads them, or if fewer than a tenth have a separator.
 func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 	thousands, decimals, either, units := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	numbers, separated := 0, 0
@@ -134,7 +134,7 @@ func numberRule(looks map[look]int) (rule string, reads func(look) bool) {
 	return rule, reads
 }
 
-// most returns the separator that most values have, "" for none. It leaves out those that are taken.
+// most returns the separator of most values, or "". It ignores those that are taken.
 func most(counts map[string]int, taken ...string) (separator string) {
 	for s, n := range counts {
 		if s == "" || slices.Contains(taken, s) {

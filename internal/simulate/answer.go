@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Answer is what a request gets that fails: "http_" and a status from 400 to 599, or one of Breaks.
+// Answer is the answer to a failing request: "http_" and a status from 400 to 599, or one of Breaks.
 type Answer string
 
 // The ways in which a request ends without an answer.
@@ -24,12 +24,12 @@ const (
 	AnswerReset   Answer = "reset"   // the connection breaks in the middle
 )
 
-// Breaks lists the answers that are none.
+// Breaks lists the ways in which a request ends without an answer.
 func Breaks() []Answer { return []Answer{AnswerTimeout, AnswerRefused, AnswerReset} }
 
 const answerFix = "write http_ and a status from 400 to 599, such as http_503, or timeout, refused or reset"
 
-// status gives the HTTP status, 0 when there is none.
+// status returns the HTTP status, or 0.
 func (a Answer) status() int {
 	digits, ok := strings.CutPrefix(string(a), "http_")
 	if n, err := strconv.Atoi(digits); ok && err == nil && 400 <= n && n <= 599 {
@@ -38,7 +38,7 @@ func (a Answer) status() int {
 	return 0
 }
 
-// problem says what is wrong with an answer, or "".
+// problem returns why an answer is invalid, or "".
 func (a Answer) problem() string {
 	if a == AnswerTimeout || a == AnswerRefused || a == AnswerReset || a.status() > 0 {
 		return ""
@@ -46,7 +46,7 @@ func (a Answer) problem() string {
 	return fmt.Sprintf("unknown answer %q", string(a))
 }
 
-// err gives the error that a remote step makes of it, for the classifier.
+// err returns the error that a remote step makes of it, for the classifier.
 func (a Answer) err(provider string, retryAfter time.Duration) error {
 	var err error
 	switch a {

@@ -8,20 +8,20 @@ import (
 	"github.com/switchback-geo/switchback/internal/enrich"
 )
 
-// question is where a record is among its providers, and what has become of it there.
+// question is the state of a record among its providers.
 type question struct {
 	step, choice int
-	first        int           // reply of the step's first provider; none when it was held back
-	until        time.Duration // earliest time at which one of those that were held back may be asked; 0 while none was
+	first        int           // reply of the step's first provider; none if it was held back
+	until        time.Duration // earliest time at which one of the held-back providers may be asked; 0 if none was
 	pass         breaker.Pass
 	ticket       enrich.QuotaTicket
 	reply        int // none: a good answer
 }
 
-// provider is the index of the one that is asked now.
+// provider returns the index of the provider that is asked now.
 func (x *simulation) provider(it *item) int { return x.w.steps[it.asked.step][it.asked.choice] }
 
-// step asks the providers of one step, from the first on.
+// step asks the providers of one step, in order.
 func (x *simulation) step(it *item, step int) {
 	if step == len(x.w.steps) {
 		x.deliver(it)
@@ -31,7 +31,7 @@ func (x *simulation) step(it *item, step int) {
 	x.ask(it)
 }
 
-// ask takes the answer from memory, or sends the request once there is a connection.
+// ask takes the answer from the cache, or sends the request once there is a connection.
 func (x *simulation) ask(it *item) {
 	p := x.provider(it)
 	if x.hit(it, p) {
@@ -48,13 +48,14 @@ func (x *simulation) ask(it *item) {
 	x.throttle(it)
 }
 
-// hit says whether the answer is in memory: always the same for one record and one provider.
+// hit reports whether the answer is in the cache; it is always the same for one record and one provider.
 func (x *simulation) hit(it *item, p int) bool {
 	share := x.w.providers[p].hits
 	return share > 0 && rand.New(rand.NewPCG(uint64(it.number), uint64(p)^uint64(x.w.Seed))).Float64() < share
 }
 
-// throttle keeps the client's own rate, as the remote steps do: a request waits for its place as long as it may take itself.
+// throttle keeps the client's own rate, as the remote steps do: a request waits for its turn no longer than its own time
+// limit.
 func (x *simulation) throttle(it *item) {
 	p := x.provider(it)
 	if until, held := x.held(it.home, p); held {
@@ -80,7 +81,7 @@ func (x *simulation) throttle(it *item) {
 	}
 }
 
-// send asks the breaker and the quota and, when they allow it, the provider.
+// send asks the breaker and the quota and, if they allow it, the provider.
 func (x *simulation) send(it *item) {
 	p := x.provider(it)
 	l := &it.home.lanes[p]
@@ -102,7 +103,7 @@ func (x *simulation) send(it *item) {
 	x.after(latency, it, x.take)
 }
 
-// reply draws what a provider answers now; none is a good answer.
+// reply draws a provider's answer; none is a good answer.
 func (x *simulation) reply(p int) int {
 	service := &x.w.providers[p]
 	for _, o := range service.outages {
@@ -120,8 +121,8 @@ func (x *simulation) reply(p int) int {
 	return none
 }
 
-// take takes an answer. A failure is no news, and its record held, when the service asked for a pause meanwhile, or its
-// breaker opened.
+// take handles an answer. If the service asked for a pause meanwhile, or its breaker opened, the record is held and the
+// failure does not count.
 func (x *simulation) take(it *item) {
 	p := x.provider(it)
 	l := &it.home.lanes[p]
@@ -149,7 +150,7 @@ func (x *simulation) take(it *item) {
 	}
 }
 
-// back gives a connection to the next one that waits for it.
+// back gives a connection to the next record that waits for it.
 func (x *simulation) back(it *item) {
 	l := &it.home.lanes[x.provider(it)]
 	l.turns--
@@ -169,8 +170,8 @@ func (x *simulation) answered(it *item) {
 	x.step(it, it.asked.step+1)
 }
 
-// unanswered asks the next provider, when there is one and the first one's failure is one that passes. That of the first counts
-// in the end. reply is none when the provider was held back until a time.
+// unanswered asks the next provider, if there is one and the first one's failure is transient. The first one's failure
+// counts in the end. reply is none if the provider was held back until a time.
 func (x *simulation) unanswered(it *item, reply int, until time.Duration) {
 	q := &it.asked
 	if reply == none {

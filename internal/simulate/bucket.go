@@ -18,7 +18,7 @@ func newBucket(limit *RateLimit) bucket {
 	return b
 }
 
-// take says whether one request passes now.
+// take reports whether one request passes now.
 func (b *bucket) take(now time.Duration) bool {
 	if b.limit == nil {
 		return true

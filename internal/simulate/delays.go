@@ -11,7 +11,7 @@ type delays map[time.Duration]float64
 
 func (d delays) add(by time.Duration) { d[max(by, 0).Truncate(time.Millisecond)]++ }
 
-// quantile gives the lateness that a share of the attempts does not exceed.
+// quantile returns the lateness that a share of the attempts does not exceed.
 func (d delays) quantile(share float64) time.Duration {
 	all, sum := 0.0, 0.0
 	for _, amount := range d {

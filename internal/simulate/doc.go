@@ -1,13 +1,16 @@
-// Package simulate plays a pipeline's retries on a virtual clock against providers that fail as a scenario says: what waits in each
-// tier and when, how many requests each provider gets, what share dies, how long the backlog takes to drain (S0-12).
+// Package simulate plays a pipeline's retries on a virtual clock against providers that fail as a scenario says. It
+// reports what waits in each tier and when, how many requests each provider gets, what share dies, and how long the
+// backlog takes to drain (S0-12).
 //
-// What happens to a record is never decided here. Every failure is classified by the pipeline's classifier and decided upon by the
-// engine's own Decide, Wake and Surface. Breakers (internal/breaker), gates (internal/gates), pauses (enrich.QuotaLedger) and the order
-// of keys (keyorder.Key) are the code that a consumer runs. What is modelled is the world around them: arrivals, answers,
-// slots, connections, caches, and the provider's own rate limit. Every record and every request is played, one event after the other;
-// a test compares the outcome with the real engine and the real remote steps.
+// It never decides what happens to a record itself. The pipeline's classifier classifies every failure, and the engine's
+// own Decide, Wake and Surface decide about it. Breakers (internal/breaker), gates (internal/gates), pauses
+// (enrich.QuotaLedger) and the order of keys (keyorder.Key) are the code that a consumer runs. Only the world around
+// them is modelled: arrivals, answers, slots, connections, caches, and the provider's own rate limit. Every record and
+// every request is played, one event after the other. A test compares the result with the real engine and the real
+// remote steps.
 //
-// Work is counted, and what is too much of it is refused (see TooMuchError): the time that a machine takes must not change an outcome.
+// Work is counted, and too much of it is refused (see TooMuchError), so that the speed of the machine does not change a
+// result.
 //
-// The package does no I/O and keeps no clock. What of a pipeline it does not show, the report says (NotModelled).
+// The package does no I/O and has no clock. The report lists what of a pipeline it does not show (NotModelled).
 package simulate

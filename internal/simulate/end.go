@@ -17,8 +17,8 @@ func (x *simulation) deliver(it *item) {
 	x.gate(it, gates.Outcome{Retry: it.attempt > 1, Finished: true, Delivered: true})
 }
 
-// fail lets the engine decide about a failed attempt. While the pipeline is held it counts for nothing, and the record is put
-// back.
+// fail lets the engine decide about a failed attempt. While the pipeline is paused the attempt does not count, and the
+// record is put back.
 func (x *simulation) fail(it *item, r int) {
 	f := x.w.replies[r].failure
 	if x.w.sys.Holds(f, x.reason(it, f)) {
@@ -49,7 +49,7 @@ func (x *simulation) fail(it *item, r int) {
 	x.gate(it, gates.Outcome{Retry: retry, Transient: true})
 }
 
-// whyHeld says why a failure holds the pipeline.
+// whyHeld returns why a failure pauses the pipeline.
 func whyHeld(sys System, f classify.Failure) string {
 	if sys.Holds(f, "") {
 		return "one failure with this code is enough (pipeline.tolerance)"
@@ -57,7 +57,7 @@ func whyHeld(sys System, f classify.Failure) string {
 	return "the attempts of a record are used up, and failures of its category hold the pipeline then"
 }
 
-// reason is why the engine would decide as it does about a failed attempt; it draws nothing.
+// reason returns the engine's reason for its decision about a failed attempt; it draws no random numbers.
 func (x *simulation) reason(it *item, f classify.Failure) policy.Reason {
 	return x.w.sys.Decide(policy.Tried{Attempts: it.attempt, LastDelay: it.last}, f, x.time(), func() float64 { return 0 }).Reason
 }
@@ -70,7 +70,7 @@ func (x *simulation) finish(it *item, d policy.Decision) {
 	x.free(it, none)
 }
 
-// counted notes that an attempt was made and not held: its record is out of its tier.
+// counted records an attempt that was made and not held: its record has left its tier.
 func (x *simulation) counted(it *item) {
 	if it.tier != source {
 		x.rec.wait(x.now, it.tier, -1)
@@ -78,7 +78,7 @@ func (x *simulation) counted(it *item) {
 	}
 }
 
-// gate counts an attempt, and holds the pipeline when that is one too many.
+// gate counts an attempt, and pauses the pipeline if a tolerance is exceeded.
 func (x *simulation) gate(it *item, o gates.Outcome) {
 	if it.stale {
 		return
@@ -89,7 +89,7 @@ func (x *simulation) gate(it *item, o gates.Outcome) {
 	}
 }
 
-// stand holds the pipeline, in all its instances, until the scenario's person lets it go on.
+// stand pauses the pipeline, in all its instances, until the scenario's person resumes it.
 func (x *simulation) stand(code, why string) {
 	if x.standing {
 		return
@@ -112,7 +112,7 @@ func (x *simulation) resume() {
 	}
 }
 
-// putBack makes a record whose attempt counts for nothing runnable again, before all others.
+// putBack makes a record whose attempt does not count runnable again, before all others.
 func (x *simulation) putBack(it *item) {
 	to := &it.home.runnable
 	if it.tier != source {

@@ -5,15 +5,15 @@ import "time"
 // event is something that happens to a record at a time.
 type event struct {
 	at     time.Duration
-	number int // the earlier made one first among equals
+	number int // among equal times the lower number comes first
 	what   func(*item)
 	item   *item
 }
 
 func (e event) before(o event) bool { return e.at < o.at || e.at == o.at && e.number < o.number }
 
-// agenda is what is to come, the next one first: a binary heap. That of the standard library takes and gives any, and half of the
-// time of a run would go into that.
+// agenda has the future events, the next one first: a binary heap. The standard library's heap passes values as any,
+// which would take half of the time of a run.
 type agenda struct {
 	events []event
 }
@@ -42,7 +42,7 @@ func (a *agenda) pop() event {
 	return first
 }
 
-// sink puts an event in where the first one was.
+// sink puts an event in the place of the first one.
 func (a *agenda) sink(e event) {
 	at := 0
 	for {
@@ -62,9 +62,9 @@ func (a *agenda) sink(e event) {
 	a.events[at] = e
 }
 
-// queue is records that wait for a slot, the next one first.
+// queue has the records that wait for a slot, the next one first.
 type queue struct {
-	back []*item // what was put back before all others, the latest of them last
+	back []*item // put back before all others, the latest last
 	rest []*item
 }
 

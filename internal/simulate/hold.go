@@ -2,10 +2,10 @@ package simulate
 
 import "time"
 
-// stepHeld says whether nobody may be asked for a step now, and until when.
+// stepHeld reports whether no provider may be asked for a step now, and until when.
 func (x *simulation) stepHeld(in *instance, step int) (until time.Duration, held bool) {
 	if x.w.cached(step) {
-		return 0, false // what is kept in memory is given while nothing is sent
+		return 0, false // cached answers are given while nothing is sent
 	}
 	for _, p := range x.w.steps[step] {
 		free, waits := x.held(in, p)
@@ -19,7 +19,7 @@ func (x *simulation) stepHeld(in *instance, step int) (until time.Duration, held
 	return until, held
 }
 
-// held says whether a provider may not be asked now, and until when: its breaker is open, or it asked for a pause.
+// held reports whether a provider may not be asked now, and until when: its breaker is open, or it asked for a pause.
 func (x *simulation) held(in *instance, p int) (until time.Duration, held bool) {
 	l := &in.lanes[p]
 	if l.circuit != nil {
@@ -31,15 +31,15 @@ func (x *simulation) held(in *instance, p int) (until time.Duration, held bool) 
 	return x.now + wait, wait > 0
 }
 
-// holdList is what waits for a step nobody of whom may be asked (retrytopics.UnavailableError).
+// holdList has the records that wait for a step whose providers may not be asked (retrytopics.UnavailableError).
 type holdList struct {
 	until   time.Duration
-	timed   time.Duration // for when the next probe is set
+	timed   time.Duration // when the next probe is scheduled
 	items   []*item
 	probing *item
 }
 
-// hold keeps a record that nobody may be asked for. It spends no attempt.
+// hold keeps a record for which no provider may be asked. It uses no attempt.
 func (x *simulation) hold(it *item, step int, until time.Duration) {
 	in := it.home
 	h := in.holds[step]
@@ -68,8 +68,8 @@ func (x *simulation) probe(in *instance, step int) {
 	x.dispatch(in)
 }
 
-// free gives the slot of an attempt back. When it was the probe of a step and was not held there again, what is held for the
-// step goes on.
+// free returns the slot of an attempt. If it was the probe of a step and was not held there again, the records held for
+// the step go on.
 func (x *simulation) free(it *item, again int) {
 	in := it.home
 	in.running--

@@ -7,8 +7,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// arrive takes the next record from the source and makes the arrival after it. The times between arrivals are exponentially
-// distributed: many producers that know nothing of each other.
+// arrive takes the next record from the source and schedules the following arrival. The times between arrivals are
+// exponentially distributed: many independent producers.
 func (x *simulation) arrive(it *item) {
 	if it != nil {
 		x.left++
@@ -23,14 +23,14 @@ func (x *simulation) arrive(it *item) {
 	owner := x.arrivals
 	if x.w.keyed() {
 		made.key = x.random.IntN(x.w.Keys)
-		owner = made.key // one instance owns all that concerns a key
+		owner = made.key // one instance owns all records of a key
 	}
 	made.home = x.instances[owner%len(x.instances)]
 	x.arrivals++
 	x.after(next, made, x.arrive)
 }
 
-// offer makes a record runnable, unless another one of its key is, and starts what can be started.
+// offer makes a record runnable, unless another record of its key is, and starts records in free slots.
 func (x *simulation) offer(it *item) {
 	if x.chained(it) {
 		return
@@ -49,7 +49,7 @@ func (x *simulation) ready(it *item) {
 	x.count(it, 1)
 }
 
-// count notes a record that should have begun by now, and has not.
+// count records a change in the number of records that should have begun and have not.
 func (x *simulation) count(it *item, n int) {
 	if it.tier == source {
 		x.queued += n
@@ -58,11 +58,11 @@ func (x *simulation) count(it *item, n int) {
 	}
 }
 
-// dispatch fills the free slots of an instance: from the source and from the tiers in turn, as the engine does it. It starts
-// nothing while the pipeline is held.
+// dispatch fills the free slots of an instance, alternately from the source and from the tiers, as the engine does. It
+// starts nothing while the pipeline is paused.
 func (x *simulation) dispatch(in *instance) {
 	if in.dispatching {
-		return // what called for it is inside the loop below, which goes on
+		return // its caller is inside the loop below, which goes on
 	}
 	in.dispatching = true
 	defer func() { in.dispatching = false }()
@@ -80,7 +80,7 @@ func (x *simulation) dispatch(in *instance) {
 	}
 }
 
-// begin makes an attempt. Nothing is asked while nobody may be asked for any one of the steps.
+// begin makes an attempt. Nothing is asked while no provider of some step may be asked.
 func (x *simulation) begin(it *item) {
 	it.begun = x.now
 	if !x.admit(it) {
@@ -100,7 +100,7 @@ func (x *simulation) begin(it *item) {
 	x.step(it, 0)
 }
 
-// flight names the attempt to the gates: one record has one attempt at a time.
+// flight names the attempt for the gates: one record has one attempt at a time.
 func (it *item) flight() header.Position { return header.Position{Offset: int64(it.number)} }
 
 // put lets a record wait in a tier.

@@ -5,15 +5,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// keyed is what is known of one key.
+// keyed is the state of one key.
 type keyed struct {
 	busy   bool
-	chain  []*item // that wait for the running one
+	chain  []*item // waiting for the running one
 	order  keyorder.Key
-	newest int // number of the newest record that took effect, and one; 0: none did
+	newest int // number of the newest effective record plus one; 0: none
 }
 
-// chained says whether a record has to wait for another one of its key that is under way. Of one key, only one record is.
+// chained reports whether a record must wait for another one of its key. Only one record of a key runs at a time.
 func (x *simulation) chained(it *item) bool {
 	if it.key == none {
 		return false
@@ -32,7 +32,7 @@ func (x *simulation) chained(it *item) bool {
 	return false
 }
 
-// admit asks the engine's order whether a record may run, and parks it behind its predecessor when it may not.
+// admit asks the engine's order whether a record may run, and parks it behind its predecessor if not.
 func (x *simulation) admit(it *item) bool {
 	if it.key == none || x.w.sys.Ordering.Mode != keyorder.Strict {
 		return true
@@ -50,7 +50,7 @@ func (x *simulation) admit(it *item) bool {
 	return false
 }
 
-// release notes how an attempt ended for the order of its key, and lets the next record of the key run.
+// release applies the end of an attempt to the order of its key, and lets the next record of the key run.
 func (x *simulation) release(it *item, d policy.Decision) {
 	if it.key == none {
 		return
@@ -73,7 +73,7 @@ func (x *simulation) release(it *item, d policy.Decision) {
 	x.ready(next)
 }
 
-// superseded says whether a newer record of the key has taken effect, so that this one must not.
+// superseded reports whether a newer record of the key has taken effect, so that this one must not.
 func (x *simulation) superseded(it *item) bool {
 	return it.key != none && x.w.sys.Ordering.Mode == keyorder.LatestWins && x.keys[it.key].newest > it.number
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Print writes a report as tables in plain text. It computes nothing that the report does not have.
+// Print writes a report as plain-text tables. It computes nothing that the report does not have.
 func Print(out io.Writer, r Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	head(w, r)
@@ -136,7 +136,7 @@ func providers(w io.Writer, r Report) {
 	}
 }
 
-// notModelled lists what of this pipeline the simulation does not show.
+// notModelled lists what the simulation does not show of this pipeline.
 func notModelled(w io.Writer, r Report) {
 	for i, text := range r.NotModelled {
 		if i == 0 {

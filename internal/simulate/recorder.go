@@ -9,27 +9,27 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// recorder sees what happens, in the order of time, and keeps what the report needs. Amounts are records or requests.
+// recorder observes the events, in the order of time, and keeps what the report needs. Amounts are records or requests.
 type recorder struct {
 	w         *world
 	slot      time.Duration // length of a point of the series
-	point     Point         // the one that is open
-	begun     time.Duration // of it
+	point     Point         // the current one
+	begun     time.Duration // start of the current one
 	series    []Point
 	waiting   []float64 // by tier, now
-	lag       float64   // taken from the source late, now
+	lag       float64   // source records that are late, now
 	total     totals
 	peaks     []peak // by tier
 	requests  []load // by provider
 	lateness  delays
 	minutes   []minute
-	unsettled []int // outages whose backlog is not gone, indexes into outages
+	unsettled []int // outages whose backlog is not gone, as indexes into outages
 	outages   []Recovery
-	last      time.Duration // when something was unfinished last
-	holds     []Hold        // by a gate
+	last      time.Duration // last time at which something was unfinished
+	holds     []Hold        // pauses by a gate
 	standing  bool
 	heldSince time.Duration
-	heldFor   time.Duration // over all of them
+	heldFor   time.Duration // sum of all of them
 	heldTimes int
 }
 
@@ -49,25 +49,25 @@ type peak struct {
 type load struct {
 	total, peak float64
 	peakAt      time.Duration
-	begun       time.Duration // of the second that is open
+	begun       time.Duration // start of the current second
 	count       float64
 	refused     float64
-	cached      float64       // questions answered from memory
-	held        float64       // questions that were not sent, or failed when it was known to be down
-	fallbacks   float64       // answers in place of an earlier provider
-	open        time.Duration // of its breaker
+	cached      float64       // questions answered from the cache
+	held        float64       // questions that were not sent, or failed while the provider was known to be down
+	fallbacks   float64       // answers instead of an earlier provider
+	open        time.Duration // time its breaker was open
 }
 
-// minute is what the shares of a sliding window are made of.
+// minute has the counts for the shares of a sliding window.
 type minute struct{ attempts, transient, finished, dead float64 }
 
 const (
 	rateWindow  = time.Second
 	shareWindow = 10  // minutes, as in S1-8
-	leastShared = 100 // attempts or records: of fewer a share says nothing
+	leastShared = 100 // attempts or records: a share of fewer means nothing
 )
 
-// newRecorder makes a recorder that keeps a point for every slot.
+// newRecorder returns a recorder with a point for every slot.
 func newRecorder(w *world, slot time.Duration) *recorder {
 	r := &recorder{
 		w: w, slot: slot, waiting: make([]float64, len(w.sys.Tiers)), peaks: make([]peak, len(w.sys.Tiers)),
@@ -89,7 +89,7 @@ func (r *recorder) begin(at time.Duration) {
 	r.point = Point{At: InSeconds(at), Waiting: slices.Clone(r.waiting), Lag: r.lag, Requests: make([]float64, len(r.w.providers))}
 }
 
-// to moves on in time and closes the points that are over.
+// to advances the time and closes the points that are over.
 func (r *recorder) to(now time.Duration) {
 	for now >= r.begun+r.slot {
 		for i := range r.point.Requests {
@@ -103,7 +103,7 @@ func (r *recorder) to(now time.Duration) {
 	}
 }
 
-// halve makes one point of two, for a drain that is much longer than the run.
+// halve merges pairs of points, for a drain that is much longer than the run.
 func (r *recorder) halve() {
 	for i := range len(r.series) / 2 {
 		p, o := r.series[2*i], r.series[2*i+1]
@@ -128,7 +128,7 @@ func (r *recorder) minute(now time.Duration) *minute {
 	return &r.minutes[i]
 }
 
-// wait notes that so much more, or less, waits in a tier.
+// wait changes the amount that waits in a tier.
 func (r *recorder) wait(now time.Duration, tier int, amount float64) {
 	if tier == source {
 		return
@@ -141,10 +141,10 @@ func (r *recorder) wait(now time.Duration, tier int, amount float64) {
 	}
 }
 
-// late notes how long after its due time an attempt began.
+// late records how long after its due time an attempt began.
 func (r *recorder) late(by time.Duration) { r.lateness.add(by) }
 
-// request notes a request to a provider.
+// request counts a request to a provider.
 func (r *recorder) request(now time.Duration, provider int) {
 	r.point.Requests[provider]++
 	c := &r.requests[provider]
@@ -155,7 +155,7 @@ func (r *recorder) request(now time.Duration, provider int) {
 	c.count++
 }
 
-// close ends the second that is open; the next one begins with whole ones.
+// close ends the current second; the next one starts at a whole second.
 func (c *load) close(now time.Duration) {
 	if c.count > c.peak {
 		c.peak, c.peakAt = c.count, c.begun
@@ -163,7 +163,7 @@ func (c *load) close(now time.Duration) {
 	c.begun, c.count = now.Truncate(rateWindow), 0
 }
 
-// failed notes a failed attempt and what was decided about it.
+// failed counts a failed attempt and the decision about it.
 func (r *recorder) failed(now time.Duration, f classify.Failure, outcome policy.Outcome, reason policy.Reason) {
 	r.attempt(now)
 	if f.Transient() {
@@ -183,14 +183,14 @@ func (r *recorder) failed(now time.Duration, f classify.Failure, outcome policy.
 	m.dead++
 }
 
-// delivered notes an attempt that succeeded.
+// delivered counts a successful attempt.
 func (r *recorder) delivered(now time.Duration) {
 	r.attempt(now)
 	r.total.delivered++
 	r.minute(now).finished++
 }
 
-// superseded notes an attempt whose record a newer one has overtaken.
+// superseded counts an attempt whose record a newer one has overtaken.
 func (r *recorder) superseded(now time.Duration) {
 	r.attempt(now)
 	r.total.superseded++
@@ -202,8 +202,8 @@ func (r *recorder) attempt(now time.Duration) {
 	r.minute(now).attempts++
 }
 
-// behind notes how much should have begun by now and has not: source records and due retries. An outage has been recovered
-// from once that is less than comes in a second.
+// behind records how much should have begun by now and has not: source records and due retries. An outage is over once
+// that is less than the arrivals of a second.
 func (r *recorder) behind(now time.Duration, source, due float64) {
 	r.lag = source
 	r.point.Lag = max(r.point.Lag, source)
@@ -217,10 +217,10 @@ func (r *recorder) behind(now time.Duration, source, due float64) {
 	})
 }
 
-// mostHolds is how many holds are told one by one.
+// mostHolds is how many pauses are listed one by one.
 const mostHolds = 20
 
-// stood notes that a gate holds the pipeline.
+// stood records that a gate pauses the pipeline.
 func (r *recorder) stood(now time.Duration, code, why string) {
 	r.standing, r.heldSince = true, now
 	r.heldTimes++
@@ -229,7 +229,8 @@ func (r *recorder) stood(now time.Duration, code, why string) {
 	}
 }
 
-// released notes that the pipeline goes on, or that the simulation ends while it is held, and what has waited meanwhile.
+// released records that the pipeline goes on, or that the simulation ends while it is paused, and what has waited
+// meanwhile.
 func (r *recorder) released(now time.Duration, resumed bool, source float64) {
 	if !r.standing {
 		return
@@ -246,7 +247,7 @@ func (r *recorder) released(now time.Duration, resumed bool, source float64) {
 	}
 }
 
-// shares gives the highest shares of transient failures and of dead letters in any ten minutes.
+// shares returns the highest shares of transient failures and of dead letters in any ten minutes.
 func (r *recorder) shares() (transient, dead float64) {
 	share := func(part, whole float64) float64 {
 		if whole < leastShared {

@@ -21,37 +21,38 @@ type Report struct {
 	Records      float64 `json:"records"`
 	Delivered    float64 `json:"delivered"`
 	DeadLettered float64 `json:"dead_lettered"`
-	// Superseded is what was closed because a newer record of its key had taken effect.
+	// Superseded counts the records that were closed because a newer record of their key had taken effect.
 	Superseded float64 `json:"superseded"`
-	// Unfinished is what still waited when the simulation gave up (see GiveUp); 0 when all is drained.
+	// Unfinished is what still waited when the simulation gave up (see GiveUp); 0 if everything is drained.
 	Unfinished float64 `json:"unfinished"`
-	// GaveUp is how long after the last arrival that was; 0 when all is drained, or when nobody resumes a held pipeline.
+	// GaveUp is the time from the last arrival to that moment; 0 if everything is drained, or if nobody resumes a paused
+	// pipeline.
 	GaveUp   Seconds `json:"gave_up_seconds"`
 	DLQShare float64 `json:"dlq_share"` // of the records
-	Retries  float64 `json:"retries"`   // times that a record was put into a tier after an attempt
+	Retries  float64 `json:"retries"`   // number of times a record was put into a tier after an attempt
 	Attempts float64 `json:"attempts"`
-	// Behind is how often a record was put back because one of its key waits before it.
+	// Behind counts how often a record was put back because another one of its key waits before it.
 	Behind float64 `json:"behind"`
-	// Amplification is requests per record, of the provider with the most.
+	// Amplification is requests per record, for the provider with the most.
 	Amplification float64 `json:"amplification"`
 
 	ByReason []Share `json:"dead_by_reason"`
 	ByCode   []Share `json:"dead_by_code"`
-	// PeakTransientShare and PeakDLQShare are the highest in any ten minutes; what they would do to a running pipeline, the
-	// gates of its tolerance say.
+	// PeakTransientShare and PeakDLQShare are the highest in any ten minutes; the gates decide what they would do to a
+	// running pipeline.
 	PeakTransientShare float64 `json:"peak_transient_share"`
 	PeakDLQShare       float64 `json:"peak_dlq_share"`
 
-	// Holds tells when gates held the pipeline, the first twenty of them one by one; HeldTime is all of their time.
+	// Holds lists the pauses by gates, the first twenty one by one; HeldTime is the sum of all.
 	Holds     []Hold  `json:"holds"`
 	HeldTimes int     `json:"held_times"`
 	HeldTime  Seconds `json:"held_seconds"`
 
-	// DrainTime is from the last arrival until nothing waits; nil when that did not happen.
+	// DrainTime is the time from the last arrival until nothing waits; nil if that did not happen.
 	DrainTime *Seconds   `json:"drain_seconds"`
 	Recovery  []Recovery `json:"recovery"`
 	Lateness  Lateness   `json:"lateness"`
-	PeakLag   float64    `json:"peak_lag"` // records of the source that had to wait for their first attempt
+	PeakLag   float64    `json:"peak_lag"` // source records that had to wait for their first attempt
 
 	Timelines []Timeline     `json:"timelines"`
 	Tiers     []TierLoad     `json:"tiers"`
@@ -59,17 +60,17 @@ type Report struct {
 	Series    []Point        `json:"series"`
 
 	Expectations []Verdict `json:"expectations"`
-	// NotModelled says what of this pipeline the simulation does not show.
+	// NotModelled lists what the simulation does not show of this pipeline.
 	NotModelled []string `json:"not_modelled"`
 }
 
 // Seconds is a time that is written in seconds.
 type Seconds float64
 
-// InSeconds gives a time in seconds.
+// InSeconds converts a time to seconds.
 func InSeconds(d time.Duration) Seconds { return Seconds(d.Seconds()) }
 
-// Std gives the time as a Duration, to the nanosecond.
+// Std returns the time as a Duration, to the nanosecond.
 func (s Seconds) Std() time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
 
 // Share is a part of the dead letters.
@@ -78,19 +79,19 @@ type Share struct {
 	Records float64 `json:"records"`
 }
 
-// Hold is a time at which a gate held the pipeline.
+// Hold is a pause of the pipeline by a gate.
 type Hold struct {
 	At      Seconds `json:"at_seconds"`
 	For     Seconds `json:"for_seconds"`
 	Code    string  `json:"code"`
 	Reason  string  `json:"reason"`
-	Resumed bool    `json:"resumed"` // false: it was held to the end
-	// InSource and InTiers are how many records waited at the end of it.
+	Resumed bool    `json:"resumed"` // false: until the end
+	// InSource and InTiers count the records that waited at the end of it.
 	InSource float64 `json:"waiting_in_source"`
 	InTiers  float64 `json:"waiting_in_tiers"`
 }
 
-// Recovery is how long the backlog of an outage took to go, counted from the outage's end.
+// Recovery is how long the backlog of an outage took to drain, from the outage's end.
 type Recovery struct {
 	Provider string   `json:"provider"`
 	From     Seconds  `json:"from_seconds"`
@@ -98,25 +99,25 @@ type Recovery struct {
 	Took     *Seconds `json:"took_seconds"` // nil: it never went
 }
 
-// Lateness is how long after their due time retries began.
+// Lateness is how long after their due times retries began.
 type Lateness struct {
 	P50 Seconds `json:"p50_seconds"`
 	P99 Seconds `json:"p99_seconds"`
 	Max Seconds `json:"max_seconds"`
 }
 
-// Timeline is when a record is tried that always fails in one way.
+// Timeline has the attempts of a record that always fails in one way.
 type Timeline struct {
 	Code   classify.Code `json:"code"`
 	Reason policy.Reason `json:"ends_with"`
 	Waits  []Wait        `json:"waits"`
 }
 
-// Wait is the wait before an attempt, after the failure of the one before it.
+// Wait is the wait before an attempt, after the failure of the previous one.
 type Wait struct {
-	Attempt  int     `json:"attempt"` // that comes after it, from 2
+	Attempt  int     `json:"attempt"` // the attempt that follows it, from 2
 	Least    Seconds `json:"least_seconds"`
-	Most     Seconds `json:"most_seconds"` // with all of the jitter
+	Most     Seconds `json:"most_seconds"` // with the largest jitter
 	Topic    string  `json:"topic"`
 	Earliest Seconds `json:"earliest_seconds"` // after the first failure
 	Latest   Seconds `json:"latest_seconds"`
@@ -128,11 +129,11 @@ type TierLoad struct {
 	Delay  Seconds `json:"delay_seconds"`
 	Peak   float64 `json:"peak_waiting"`
 	PeakAt Seconds `json:"peak_at_seconds"`
-	// Entered is how often a record was put into it, parkings included.
+	// Entered counts how often a record was put into it, including parking.
 	Entered float64 `json:"entered"`
 }
 
-// ProviderLoad is what a provider gets.
+// ProviderLoad is the load of a provider.
 type ProviderLoad struct {
 	Name     string  `json:"name"`
 	Requests float64 `json:"requests"`
@@ -140,16 +141,16 @@ type ProviderLoad struct {
 	Peak     float64 `json:"peak_per_second"` // of any second
 	PeakAt   Seconds `json:"peak_at_seconds"`
 	Limited  float64 `json:"rate_limited"` // requests that met its rate limit
-	Cached   float64 `json:"cached"`       // questions answered from memory
-	// Held is how many questions were not sent, or failed when the provider was known to be down: the next provider was asked, or
-	// the record held. It spent no attempt.
+	Cached   float64 `json:"cached"`       // questions answered from the cache
+	// Held counts questions that were not sent, or failed while the provider was known to be down: the next provider was
+	// asked, or the record held. They used no attempt.
 	Held      float64 `json:"held"`
-	Fallbacks float64 `json:"fallbacks"` // answers in place of an earlier provider
-	// OpenShare is the share of the whole time at which the circuit breaker of the first instance held everything.
+	Fallbacks float64 `json:"fallbacks"` // answers instead of an earlier provider
+	// OpenShare is the share of the whole time in which the first instance's circuit breaker was open.
 	OpenShare float64 `json:"breaker_open_share"`
 }
 
-// Point is a stretch of time: the most that waited, and requests per second on average.
+// Point is a stretch of time: the most that waited, and the average requests per second.
 type Point struct {
 	At       Seconds   `json:"at_seconds"`
 	Waiting  []float64 `json:"waiting"` // by tier
@@ -158,7 +159,7 @@ type Point struct {
 	Dead     float64   `json:"dead_lettered"`
 }
 
-// report sums up. end is when the simulation stopped, unfinished what still waited then.
+// report returns the report. end is when the simulation stopped, unfinished what still waited then.
 func (r *recorder) report(end time.Duration, unfinished float64) Report {
 	r.to(end + r.slot)
 	w := r.w

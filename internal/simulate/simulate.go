@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// GiveUp is how long after the last arrival a simulation goes on while something waits. What is not drained by then is
-// not going to be: a provider that never answers keeps its breaker open permanently.
+// GiveUp is how long after the last arrival a simulation continues while something waits. What is not drained by then
+// never will be: a provider that never answers keeps its breaker open.
 const GiveUp = 24 * time.Hour
 
-// Run plays a scenario. It gives the context's error when that ends first, and a *TooMuchError when the scenario is larger than
-// what is played. The same system, scenario and seed give the same report.
+// Run plays a scenario. It returns the context's error if that ends first, and a *TooMuchError if the scenario is too
+// large. Equal systems, scenarios and seeds give equal reports.
 func Run(ctx context.Context, sys System, s Scenario) (Report, error) {
 	w := newWorld(sys, s)
 	if err := w.tooLarge(); err != nil {

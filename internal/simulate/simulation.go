@@ -20,20 +20,20 @@ const source = -1
 type item struct {
 	home    *instance
 	number  int   // in the order of arrival
-	key     int   // none: it has one of its own
+	key     int   // none: a key of its own
 	place   int64 // in the order of its key, under strict order
 	bad     bool
-	attempt int // that is made, or comes next; from 1
+	attempt int // current or next one, from 1
 	tier    int
 	due     time.Time
-	last    time.Duration // that it was to wait before the attempt
+	last    time.Duration // wait before the attempt
 	begun   time.Duration // of the attempt
-	stale   bool          // the attempt that ended last began before the gates were reset
+	stale   bool          // its last attempt began before the gates were reset
 	asked   question
 }
 
-// simulation plays every record and every request, one event after the other. Breakers, quotas, rate limits, gates and the order of
-// keys are the code that a consumer runs, on a virtual clock.
+// simulation plays every record and every request, one event after the other. Breakers, quotas, rate limits, gates and
+// the order of keys are the code that a consumer runs, on a virtual clock.
 type simulation struct {
 	w         *world
 	rec       *recorder
@@ -49,14 +49,14 @@ type simulation struct {
 	ended     bool // no more arrive
 	queued    int  // over all instances
 	overdue   int
-	standing  bool // a gate holds the pipeline
-	work      int  // events, and records that were begun, held ones each time
+	standing  bool // a gate has paused the pipeline
+	work      int  // events, and started records, held ones each time
 }
 
 // instance is one consumer.
 type instance struct {
 	running     int
-	runnable    queue // from the source, and what was held
+	runnable    queue // from the source, and formerly held ones
 	due         queue // from the tiers
 	favour      bool
 	dispatching bool
@@ -65,16 +65,16 @@ type instance struct {
 	gates       *gates.Gates
 }
 
-// lane is what an instance has of one provider.
+// lane is an instance's view of one provider.
 type lane struct {
-	circuit *breaker.Circuit // nil when there is none
+	circuit *breaker.Circuit // nil if there is none
 	quota   *enrich.QuotaLedger
 	limiter *rate.Limiter // nil when none is configured
 	turns   int           // connections in use
-	queue   []*item       // what waits for one
+	queue   []*item       // waiting for a connection
 }
 
-// seriesPoints is how many points the series of a run without its drain has.
+// seriesPoints is the number of points in the series of a run without its drain.
 const seriesPoints = 240
 
 func newSimulation(w *world) *simulation {
@@ -102,10 +102,10 @@ func newSimulation(w *world) *simulation {
 	return x
 }
 
-// time is the clock of everything that has one.
+// time returns the virtual time, for everything that needs a clock.
 func (x *simulation) time() time.Time { return start().Add(x.now) }
 
-// run plays all events, as long as they and the records that they begin are within a budget.
+// run plays all events, within a budget of events and started records.
 func (x *simulation) run(ctx context.Context, budget int) (Report, error) {
 	x.arrive(nil)
 	for n := 0; len(x.events.events) > 0 && (x.left > 0 || !x.ended); n++ {
@@ -131,7 +131,7 @@ func (x *simulation) run(ctx context.Context, budget int) (Report, error) {
 	return x.rec.report(x.now, float64(x.left)), nil
 }
 
-// pass lets the time go on.
+// pass advances the time.
 func (x *simulation) pass(to time.Duration) {
 	for p, l := range x.instances[0].lanes {
 		if l.circuit != nil && l.circuit.IsOpen() {
@@ -147,7 +147,7 @@ func (x *simulation) after(d time.Duration, it *item, what func(*item)) {
 	x.events.push(event{at: x.now + d, number: x.made, what: what, item: it})
 }
 
-// decision of a failed attempt is the engine's.
+// decide returns the engine's decision about a failed attempt.
 func (x *simulation) decide(it *item, r reply) policy.Decision {
 	return x.w.sys.Decide(policy.Tried{Attempts: it.attempt, LastDelay: it.last}, r.failure, x.time(), x.random.Float64)
 }

@@ -16,15 +16,15 @@ import (
 type System struct {
 	Pipeline    string
 	Tiers       []policy.Tier
-	Concurrency int // attempts side by side in one instance
+	Concurrency int // concurrent attempts in one instance
 	Steps       []Step
 	Ordering    keyorder.Rules
 
 	// Decide is the engine's decision after a failed attempt.
 	Decide func(tried policy.Tried, f classify.Failure, now time.Time, uniform func() float64) policy.Decision
-	// Remembers says that decisions depend on how long the record was to wait before.
+	// Remembers means that decisions depend on the previous wait of the record.
 	Remembers bool
-	// Wake is when a record surfaces that was put into a tier.
+	// Wake returns when a record that was put into a tier surfaces.
 	Wake func(tier int, due, taken time.Time) time.Time
 	// Classify is the pipeline's classifier.
 	Classify func(error) classify.Failure
@@ -36,24 +36,24 @@ type System struct {
 	Holds     func(classify.Failure, policy.Reason) bool
 }
 
-// Step is one remote step: who can answer, in the order in which they are asked.
+// Step is one remote step: its providers, in the order in which they are asked.
 type Step struct {
 	Name     string
 	Services []Service
 }
 
-// Service is one provider of a step and what its configuration allows.
+// Service is one provider of a step with its configuration.
 type Service struct {
-	Name        string // the step's, or step/provider where it has several
+	Name        string // the step's, or step/provider if it has several
 	Timeout     time.Duration
-	Connections int             // requests side by side in one instance
-	Rate        *config.Rate    // of one instance; nil when it keeps none
+	Connections int             // concurrent requests in one instance
+	Rate        *config.Rate    // of one instance; nil if it has none
 	Cached      bool            // whether answers are kept
-	Breaker     *config.Breaker // nil when it has none
+	Breaker     *config.Breaker // nil if it has none
 	Pauses      bool            // whether a Retry-After holds every further request
 }
 
-// NewSystem takes the rules from the configuration of a pipeline and from that of the engine made of it.
+// NewSystem takes the rules from the configuration of a pipeline and of its engine.
 func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 	policies := policy.Policies{Default: engine.Retries.Policy, ByCategory: engine.Retries.ByCategory}
 	tolerated := cfg.Pipeline.Tolerance
@@ -104,7 +104,7 @@ func newStep(step config.EnrichStep) Step {
 	return made
 }
 
-// services lists who can be asked, in order.
+// services lists the providers, in order.
 func (s System) services() []Service {
 	var out []Service
 	for _, step := range s.Steps {
@@ -113,7 +113,7 @@ func (s System) services() []Service {
 	return out
 }
 
-// serviceNames lists the names that a scenario may use, but for the handler.
+// serviceNames lists the names that a scenario may use, except the handler.
 func (s System) serviceNames() []string {
 	var names []string
 	for _, service := range s.services() {

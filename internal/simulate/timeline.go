@@ -11,7 +11,8 @@ import (
 // maxWaits bounds a timeline, whatever the policy says.
 const maxWaits = 1000
 
-// timelines gives the waits of a record that always fails in the same way, for every way of the scenario that passes.
+// timelines returns the waits of a record that always fails in the same way, for every transient failure of the
+// scenario.
 func timelines(w *world) []Timeline {
 	out := []Timeline{}
 	for _, r := range w.replies {

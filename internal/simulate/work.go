@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Bounds of the work of a simulation. They count what is done and not the time that it takes, so that the same scenario has the
-// same outcome on every machine.
+// Bounds of the work of a simulation. They count work and not time, so that a scenario has the same result on every
+// machine.
 const (
-	mostRecords = 2_000_000  // each of them is kept in memory while it waits
+	mostRecords = 2_000_000  // each is in memory while it waits
 	mostEvents  = 30_000_000 // and attempts
 	mostPoints  = 4096       // of the series; then two become one
 )
 
-// TooMuchError says that a simulation would take too long or too much memory, and what to change.
+// TooMuchError means that a simulation would take too long or too much memory, and says what to change.
 type TooMuchError struct{ What, Fix string }
 
 // Error gives both.
 func (e *TooMuchError) Error() string { return "the simulation is too large: " + e.What + "; " + e.Fix }
 
-// tooLarge says what is too much before anything is played; nil when there is nothing of it.
+// tooLarge returns what is too much before anything is played, or nil.
 func (w *world) tooLarge() error {
 	records := w.Rate * w.Duration.Std().Seconds()
 	if records > mostRecords {
@@ -31,7 +31,7 @@ func (w *world) tooLarge() error {
 	return nil
 }
 
-// tooManyEvents is for a run that has played so many.
+// tooManyEvents returns the error of a run that has played so many events.
 func tooManyEvents(w *world, n int, now time.Duration) error {
 	return &TooMuchError{
 		fmt.Sprintf("%d events and attempts have been played up to %v, while records come until %v and what waits then is drained", n, now.Round(time.Second), w.Duration),

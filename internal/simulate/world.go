@@ -14,12 +14,12 @@ import (
 type reply struct {
 	failure classify.Failure
 	latency time.Duration
-	end     breaker.Outcome // what a circuit breaker makes of it
-	passes  bool            // the next provider may make it good
+	end     breaker.Outcome // its meaning for a circuit breaker
+	passes  bool            // the next provider may succeed
 	pause   time.Duration   // that the service asks of everybody; 0 for none
 }
 
-// window is a time at which a share of the requests gets a reply.
+// window is a time in which a share of the requests gets a reply.
 type window struct {
 	from, to time.Duration
 	share    float64
@@ -28,24 +28,24 @@ type window struct {
 
 func (w window) at(t time.Duration) bool { return w.from <= t && t < w.to }
 
-// provider is a service with all its ways to fail.
+// provider is a service with all its failures.
 type provider struct {
 	Service
 	step    int // whose provider it is
 	latency time.Duration
-	hits    float64 // share of the questions that are answered from memory
-	// In the order in which they are asked; the first that hits counts.
+	hits    float64 // share of the questions that are answered from the cache
+	// In the order in which they are checked; the first match counts.
 	outages []window
 	limit   *RateLimit
 	limited int // index of the reply of the rate limit
 	errors  window
 }
 
-// world is a scenario made ready: the steps in the order in which an attempt takes them, their providers, and all replies.
+// world is a prepared scenario: the steps in the order of an attempt, their providers, and all replies.
 type world struct {
 	Scenario
 	sys       System
-	steps     [][]int // by step, the indexes of its providers in their order; the handler is the last one
+	steps     [][]int // by step, the indexes of its providers in order; the handler is the last one
 	providers []provider
 	replies   []reply
 	bad       int // index of the reply of a bad record
@@ -69,7 +69,7 @@ func newWorld(sys System, s Scenario) *world {
 	return w
 }
 
-// provider makes a service ready. One that the scenario does not name answers at once, always.
+// provider prepares a service. One that the scenario does not name always answers at once.
 func (w *world) provider(step int, service Service) provider {
 	made := provider{Service: service, step: step, limited: none}
 	i := slices.IndexFunc(w.Providers, func(p Provider) bool { return p.Name == service.Name })
@@ -103,22 +103,22 @@ func (w *world) provider(step int, service Service) provider {
 	return made
 }
 
-// add notes a way to fail and gives its index.
+// add adds a failure and returns its index.
 func (w *world) add(sys System, err error, latency time.Duration) int {
 	f := sys.Classify(err)
 	w.replies = append(w.replies, reply{failure: f, latency: latency, end: breaker.JudgeFailure(f), passes: f.Transient()})
 	return len(w.replies) - 1
 }
 
-// cached says whether a step can be asked while nothing is sent.
+// cached reports whether a step can be answered while nothing is sent.
 func (w *world) cached(step int) bool {
 	return slices.ContainsFunc(w.steps[step], func(p int) bool { return w.providers[p].Cached })
 }
 
-// keyed says whether records share keys.
+// keyed reports whether records share keys.
 func (w *world) keyed() bool { return w.Keys > 0 }
 
-// notModelled says what of a pipeline is not shown.
+// notModelled returns what is not shown of a pipeline.
 func (w *world) notModelled() []string {
 	if w.sys.Ordering.Mode == keyorder.Strict && !w.keyed() {
 		return []string{"ordering strict: the scenario has no keys, so no record waits behind another one of its key; write how many there are (keys)"}

@@ -10,10 +10,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Backlog is what the group of a pipeline has not read of its source or of a retry topic, by partition in their order.
+// Backlog is what a pipeline's group has not read of its source or of a retry topic, by partition.
 type Backlog struct {
 	Topic      string
-	Former     bool // a retry topic of a former tier list, which is drained
+	Former     bool // a former retry topic, which is drained
 	Partitions []kafka.PartitionLag
 }
 
@@ -22,7 +22,7 @@ func (b Backlog) Consumed() bool {
 	return slices.ContainsFunc(b.Partitions, func(p kafka.PartitionLag) bool { return p.Committed >= 0 })
 }
 
-// Lag is that of all partitions.
+// Lag returns the sum of all partitions.
 func (b Backlog) Lag() (n int64) {
 	for _, p := range b.Partitions {
 		n += p.Lag
@@ -30,8 +30,8 @@ func (b Backlog) Lag() (n int64) {
 	return n
 }
 
-// Backlogs gives the source first, then the tiers from the shortest, then former ones. It reads offsets only: what the records are, and
-// what became of them, is internal/verify's business.
+// Backlogs returns the source first, then the tiers from the shortest, then former ones. It reads offsets only;
+// internal/verify looks at the records.
 func Backlogs(ctx context.Context, admin *kadm.Client, cfg *config.Config, until kafka.Ends) ([]Backlog, error) {
 	former, err := formerTiers(ctx, admin, cfg)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// Check gives every fault of the plan's topics, in the order of the plan; none means that the pipeline can run. It
-// changes nothing. The error says that the broker could not be asked.
+// Check returns every fault of the plan's topics, in the order of the plan; none means that the pipeline can run. It
+// changes nothing. The error means that the broker could not be asked.
 func Check(ctx context.Context, admin *kadm.Client, plan []Topic) ([]Fault, error) {
 	seen, err := observe(ctx, admin, plan)
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// observed is a topic as the broker has it.
+// observed is the broker's state of a topic.
 type observed struct {
 	partitions int32
 	settings   map[string]string
 }
 
-// comparison holds what the faults of one plan are judged by.
+// comparison has what a plan is compared with.
 type comparison struct {
-	seen      map[string]observed // by topic name; what is not there does not exist
+	seen      map[string]observed // by topic name; a missing one does not exist
 	bootstrap string              // for the commands
 	source    Topic
 }
 
-// compare gives every fault of the plan's topics, in the order of the plan. It is pure.
+// compare returns every fault of the plan's topics, in the order of the plan. It is pure.
 func compare(plan []Topic, seen map[string]observed, bootstrap string) []Fault {
 	c := comparison{seen: seen, bootstrap: bootstrap, source: sourceOf(plan)}
 	var faults []Fault
@@ -47,7 +47,7 @@ func (c comparison) missing(t Topic) Fault {
 	}
 }
 
-// wantPartitions gives the count that t must have; 0 when any will do.
+// wantPartitions returns the partition count that t must have; 0 if any is allowed.
 func (c comparison) wantPartitions(t Topic) int32 {
 	source, exists := c.seen[c.source.Name]
 	switch {
@@ -174,8 +174,8 @@ func (c comparison) maxMessage(t Topic, have observed) (Fault, bool) {
 	}, true
 }
 
-// compression refuses topics that keep batches uncompressed: brokers compare what they keep with max.message.bytes, so what fits
-// the source compressed would not fit here.
+// compression refuses topics that store batches uncompressed. Brokers compare stored batches with max.message.bytes, so
+// what fits the source compressed would not fit here.
 func (c comparison) compression(t Topic, have observed) (Fault, bool) {
 	if !t.Sized || have.settings[settingCompression] != uncompressed {
 		return Fault{}, false
@@ -187,7 +187,7 @@ func (c comparison) compression(t Topic, have observed) (Fault, bool) {
 	}, true
 }
 
-// segment refuses a busy topic whose segments are so large that a start has to read what should be compacted long ago.
+// segment refuses a busy topic with large segments: a start would have to read what should be compacted long ago.
 func (c comparison) segment(t Topic, have observed) (Fault, bool) {
 	size, err := strconv.ParseInt(have.settings[settingSegment], 10, 64)
 	if !t.Busy || err != nil || size <= busySegmentMost {
@@ -205,7 +205,7 @@ func (c comparison) set(t Topic, key, value string) string {
 		c.bootstrap, t.Name, key, value)
 }
 
-// maxMessage reads max.message.bytes, which every broker gives as a number; what is none counts as 0.
+// maxMessage returns max.message.bytes, which every broker sends as a number; anything else counts as 0.
 func (o observed) maxMessage() int64 {
 	n, err := strconv.ParseInt(o.settings[settingMaxMessage], 10, 64)
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// settleTimeout bounds the wait for a new topic to be known to the brokers, settleInterval is between two looks.
+	// settleTimeout bounds the wait until the brokers know a new topic; settleInterval is the time between two checks.
 	settleTimeout  = 30 * time.Second
 	settleInterval = 50 * time.Millisecond
 )
 
 // Report is what Ensure found and did.
 type Report struct {
-	Created  []Topic // with the partition count that they were created with
-	Existing []Topic // were there already; Partitions is the actual count
-	Faults   []Fault // what is wrong with those that were there already
+	Created  []Topic // with the partition count at creation
+	Existing []Topic // Partitions is the actual count
+	Faults   []Fault // of the existing topics
 }
 
 // String gives one line per topic and one per fault.
@@ -44,9 +44,9 @@ func (r Report) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Ensure creates the topics of the plan that are missing and waits until the brokers know them. It changes and deletes
-// nothing that exists: what differs there is in the report's faults. When a topic cannot be created, the report still
-// holds what was done, and the error names each one that failed.
+// Ensure creates the missing topics of the plan and waits until the brokers know them. It changes and deletes nothing
+// that exists; differences are faults in the report. If a topic cannot be created, the report still has what was done,
+// and the error names each one that failed.
 func Ensure(ctx context.Context, admin *kadm.Client, plan []Topic) (Report, error) {
 	var report Report
 	seen, err := observe(ctx, admin, plan)
@@ -77,7 +77,8 @@ func Ensure(ctx context.Context, admin *kadm.Client, plan []Topic) (Report, erro
 	return report, nil
 }
 
-// createMissing creates what of plan is not in seen, waits until it is known, and gives the new view of all topics.
+// createMissing creates the topics of plan that are not in seen, waits until the brokers know them, and returns the new
+// state of all topics.
 func createMissing(ctx context.Context, admin *kadm.Client, plan []Topic, seen map[string]observed, report *Report) (map[string]observed, error) {
 	source, hasSource := seen[sourceOf(plan).Name]
 	var created []Topic
@@ -108,7 +109,7 @@ func create(ctx context.Context, admin *kadm.Client, t Topic, sourceMax int64) e
 		return fmt.Errorf("create topic %s: %w", t.Name, err)
 	}
 	answer := answers[t.Name]
-	if answer.Err == nil || errors.Is(answer.Err, kerr.TopicAlreadyExists) { // somebody else was a moment faster
+	if answer.Err == nil || errors.Is(answer.Err, kerr.TopicAlreadyExists) { // another process was faster
 		return nil
 	}
 	answer.Err = kafka.DeniedTopic("Create", t.Name, answer.Err)
@@ -118,8 +119,8 @@ func create(ctx context.Context, admin *kadm.Client, t Topic, sourceMax int64) e
 	return fmt.Errorf("create topic %s: %w", t.Name, answer.Err)
 }
 
-// settle waits until the broker knows every topic that was created, and adds the plan's topics to seen. A consumer that
-// starts before that never joins its group and says nothing.
+// settle waits until the broker knows every created topic, and adds the plan's topics to seen. A consumer that starts
+// before that silently never joins its group.
 func settle(ctx context.Context, admin *kadm.Client, plan []Topic, seen map[string]observed, created []Topic) (map[string]observed, error) {
 	if len(created) == 0 {
 		return seen, nil

@@ -2,7 +2,7 @@ package topics
 
 import "fmt"
 
-// FaultKind is what is wrong with a topic. It is a closed list (see FaultKinds).
+// FaultKind is a kind of fault of a topic. It is a closed list (see FaultKinds).
 type FaultKind string
 
 // The faults of topics.
@@ -21,7 +21,7 @@ func FaultKinds() []FaultKind {
 	return []FaultKind{FaultMissing, FaultPartitions, FaultCleanup, FaultRetention, FaultMaxMessage, FaultCompression, FaultSegment}
 }
 
-// Fault is one thing that is wrong with one topic.
+// Fault is one fault of one topic.
 type Fault struct {
 	Topic   string    `json:"topic"`
 	Role    Role      `json:"role"`
@@ -29,11 +29,12 @@ type Fault struct {
 	Message string    `json:"message"` // what is wrong
 	Fix     string    `json:"fix"`     // the command, or what to do
 
-	refuses bool // the topic does not take what the pipeline writes
+	refuses bool // the topic does not accept the pipeline's records
 }
 
-// Blocks reports whether the pipeline must not start: a topic is missing or does not fit, records would expire while they wait
-// in a tier, or the topic does not take what the pipeline writes: it is compacted, and records have no key, or it is too small.
+// Blocks reports whether the pipeline must not start: a topic is missing or does not fit, records would expire while
+// they wait in a tier, or the topic does not accept the pipeline's records, because it is compacted and they have no
+// key, or because its limit is too small.
 func (f Fault) Blocks() bool {
 	switch f.Kind {
 	case FaultMissing, FaultPartitions:

@@ -14,17 +14,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Former is a topic that has the name of a tier of the pipeline and is not in its present tier list. The consumer drains it.
+// Former is a topic that is named like a tier of the pipeline but is not configured. The consumer drains it.
 type Former struct {
 	Topic      string
 	Delay      time.Duration
 	Partitions int32
-	Waiting    int64 // records that the group has not finished, at most: transaction markers count as well
-	Committed  bool  // the group has a commit in it. Without one it is another pipeline's, as far as is known
+	Waiting    int64 // upper bound of the unfinished records: transaction markers count too
+	Committed  bool  // the group has a commit in it; without one it is taken for another pipeline's
 }
 
-// String is one line: how much waits, or under which conditions the topic can be deleted. It has no command that deletes the
-// topic: a group also commits where it passes over the records of another pipeline, for which the tier may be a present one.
+// String returns one line: how much waits, or under which conditions the topic can be deleted. It has no command that
+// deletes the topic, because a group also commits when it passes over another pipeline's records, and that pipeline may
+// still use the tier.
 func (f Former) String() string {
 	switch {
 	case !f.Committed && f.Waiting == 0:
@@ -37,7 +38,7 @@ func (f Former) String() string {
 	return fmt.Sprintf("%s (former tier): %d records wait, at most; a running consumer finishes them when they are due", f.Topic, f.Waiting)
 }
 
-// FindFormer gives the former tiers of a pipeline that the client may describe, by delay, and what waits in them.
+// FindFormer returns the former tiers of a pipeline that the client may describe, by delay, and what waits in them.
 func FindFormer(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Former, error) {
 	former, err := formerTiers(ctx, admin, c)
 	if err != nil {
@@ -46,9 +47,9 @@ func FindFormer(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Fo
 	return former, countWaiting(ctx, admin, c.Source.Group, former)
 }
 
-// formerTiers is FindFormer without what waits.
+// formerTiers is FindFormer without the waiting records.
 func formerTiers(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Former, error) {
-	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx)) // past the client's cache
+	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx)) // bypasses the client's cache
 	if err != nil {
 		return nil, fmt.Errorf("ask the broker for the topics: %w", err)
 	}
@@ -66,8 +67,8 @@ func formerTiers(ctx context.Context, admin *kadm.Client, c *config.Config) ([]F
 	return former, nil
 }
 
-// PlanOn gives the plan of a pipeline, and the former tiers of the cluster in which its records may wait: they must not expire
-// either. A group that writes to a tier commits there, so the settings of a topic without a commit are somebody else's affair.
+// PlanOn returns the plan of a pipeline, including the cluster's former tiers with waiting records, which must not
+// expire either. A group that writes to a tier commits there, so a topic without a commit belongs to somebody else.
 func PlanOn(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Topic, error) {
 	plan := Plan(c)
 	former, err := FindFormer(ctx, admin, c)
@@ -79,7 +80,7 @@ func PlanOn(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Topic,
 	return plan, err
 }
 
-// countWaiting fills in what waits. A topic that was deleted meanwhile has nothing.
+// countWaiting sets the counts of waiting records. A topic that was deleted meanwhile has none.
 func countWaiting(ctx context.Context, admin *kadm.Client, group string, former []Former) error {
 	for i := range former {
 		f := &former[i]

@@ -14,14 +14,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// observe asks the broker for the plan's topics. What does not exist is not in the answer; anything else that keeps it
-// from answering, such as a missing permission, is an error.
+// observe asks the broker for the plan's topics. Topics that do not exist are missing in the result; any other failure,
+// such as a missing permission, is an error.
 func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]observed, error) {
 	names := make([]string, len(plan))
 	for i, t := range plan {
 		names[i] = t.Name
 	}
-	// Asking for the permitted operations goes past the client's cache, which would call a new topic missing for seconds.
+	// A request for the permitted operations bypasses the client's cache, which would report a new topic as missing for
+	// seconds.
 	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx), names...)
 	if err != nil {
 		return nil, fmt.Errorf("ask the broker for the topics: %w", kafka.DeniedTopics("Describe", names, err, func(name string) error {
@@ -48,7 +49,7 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 	return seen, readSettings(ctx, admin, seen, existing)
 }
 
-// readSettings fills in the settings. A topic that went away meanwhile leaves the map.
+// readSettings adds the settings. A topic that was deleted meanwhile leaves the map.
 func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]observed, existing []string) error {
 	configs, err := admin.DescribeTopicConfigs(ctx, existing...)
 	if err != nil {
@@ -73,7 +74,7 @@ func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]obser
 	return errors.Join(faults...)
 }
 
-// bootstrap gives the addresses of at most three brokers, for the commands that fix.
+// bootstrap returns the addresses of at most three brokers, for the fixing commands.
 func bootstrap(ctx context.Context, admin *kadm.Client) (string, error) {
 	brokers, err := admin.ListBrokers(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Plan gives the topics of a pipeline, the source first. It is pure: it asks no broker.
+// Plan returns the topics of a pipeline, the source first. It is pure: it asks no broker.
 func Plan(c *config.Config) []Topic {
 	partitions, replication := int32(c.Topics.Partitions), int16(c.Topics.ReplicationFactor) //nolint:gosec // config bounds both
 	topic := func(name string, role Role) Topic {
@@ -30,7 +30,7 @@ func Plan(c *config.Config) []Topic {
 	audit := topic(c.Topics.Audit, RoleAudit)
 	audit.Cleanup, audit.Retention = CleanupDelete, auditRetention
 	audit.Keyless = true
-	audit.Shared = c.Governance.On() // the ledger's entries lie in their shard's partition
+	audit.Shared = c.Governance.On() // the ledger's entries are in their shard's partition
 	control := compact(c.Topics.Control, RoleControl)
 	control.Shared, control.Partitions = false, 1
 	output := topic(c.Output.Topic, RoleOutput)

@@ -15,12 +15,13 @@ import (
 const (
 	// longestName is Kafka's limit.
 	longestName = 249
-	// brokersReplication leaves the number of copies to the brokers' own setting.
+	// brokersReplication leaves the replication factor to the brokers' setting.
 	brokersReplication = -1
 )
 
-// OfReplayer gives the topics in which the replayer keeps what it knows of a DLQ without a pipeline (see [config.LoadDLQ]) that has so many
-// partitions. It is pure. The error says that the DLQ's name is too long for others to begin with it.
+// OfReplayer returns the topics in which the replayer keeps its state about a DLQ without a pipeline (see
+// [config.LoadDLQ]), with the DLQ's partition count. It is pure. The error means that the DLQ's name is too long to be a
+// prefix of others.
 func OfReplayer(c *config.Config, partitions int32) ([]Topic, error) {
 	plan := []Topic{
 		{Name: c.Topics.DLQStatus, Role: RoleDLQStatus, Partitions: partitions, Cleanup: CleanupCompact},
@@ -36,13 +37,14 @@ func OfReplayer(c *config.Config, partitions int32) ([]Topic, error) {
 	return plan, nil
 }
 
-// Missing gives the topics of a plan that do not exist.
+// Missing returns the topics of a plan that do not exist.
 func Missing(ctx context.Context, admin *kadm.Client, plan []Topic) ([]Topic, error) {
 	var names []string
 	for _, t := range plan {
 		names = append(names, t.Name)
 	}
-	// Asking for the permitted operations goes past the client's cache, which would call a new topic missing for seconds.
+	// A request for the permitted operations bypasses the client's cache, which would report a new topic as missing for
+	// seconds.
 	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx), names...)
 	if err != nil {
 		return nil, fmt.Errorf("ask the broker for the topics: %w", kafka.DeniedTopics("Describe", names, err, func(topic string) error {
@@ -62,7 +64,8 @@ func Missing(ctx context.Context, admin *kadm.Client, plan []Topic) ([]Topic, er
 	return missing, nil
 }
 
-// Create creates topics and waits until the brokers know them. It asks for no setting, for which it may have no permission.
+// Create creates topics and waits until the brokers know them. It reads no settings, for which it may have no
+// permission.
 func Create(ctx context.Context, admin *kadm.Client, plan []Topic) error {
 	for _, t := range plan {
 		if err := create(ctx, admin, t, 0); err != nil {

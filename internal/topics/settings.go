@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The topic settings that matter here, by Kafka's names.
+// The relevant topic settings, by Kafka's names.
 const (
 	settingCleanup        = "cleanup.policy"
 	settingRetention      = "retention.ms"
@@ -17,21 +17,21 @@ const (
 	settingDeleted        = "delete.retention.ms"
 )
 
-// uncompressed is Kafka's word for a topic that keeps no batch compressed.
+// uncompressed is the compression.type of a topic that stores batches uncompressed.
 const uncompressed = "uncompressed"
 
-// The settings of a busy topic. Brokers compact no active segment, and keep the markers of transactions for as long as those of
-// deleted records.
+// The settings of a busy topic. Brokers do not compact the active segment, and keep transaction markers as long as
+// tombstones.
 const (
 	busySegment     = "8388608"
-	busySegmentMost = 64 << 20 // of an existing topic, before it is a fault
+	busySegmentMost = 64 << 20 // of an existing topic, above which it is a fault
 	busyDeleted     = "600000"
 )
 
-// unlimited is how Kafka writes a retention without an end.
+// unlimited is Kafka's value for unlimited retention.
 const unlimited = "-1"
 
-// settings gives the configuration to create a topic with. sourceMax is max.message.bytes of the source.
+// settings returns the settings of a new topic. sourceMax is max.message.bytes of the source.
 func (t Topic) settings(sourceMax int64) map[string]*string {
 	out := map[string]*string{}
 	set := func(key, value string) { out[key] = &value }
@@ -41,7 +41,7 @@ func (t Topic) settings(sourceMax int64) map[string]*string {
 	if t.Retention != 0 {
 		set(settingRetention, t.retentionText())
 	}
-	if t.Retention == Forever { // the broker's own default may cut by size
+	if t.Retention == Forever { // the broker's own default may limit the size
 		set(settingRetentionBytes, unlimited)
 	}
 	if t.Busy {
@@ -61,15 +61,15 @@ func (t Topic) retentionText() string {
 	return strconv.FormatInt(t.Retention.Milliseconds(), 10)
 }
 
-// sameCleanup tells whether the broker's list of policies is exactly the one that is wanted. "compact,delete" is neither:
-// it deletes by age what compaction was to keep.
+// sameCleanup reports whether the broker's list of policies is exactly the wanted one. "compact,delete" is neither: it
+// deletes by age what compaction should keep.
 func sameCleanup(actual string, want Cleanup) bool {
 	policies := strings.FieldsFunc(actual, func(r rune) bool { return r == ',' || r == ' ' })
 	slices.Sort(policies)
 	return slices.Equal(slices.Compact(policies), []string{string(want)})
 }
 
-// keepsLessThan tells whether the broker's limit is below the one that is wanted; "-1" is no limit.
+// keepsLessThan reports whether the broker's limit is below the wanted one; "-1" is no limit.
 func keepsLessThan(actual, want string) bool {
 	if actual == unlimited || actual == want {
 		return false

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Role is what a topic is for. It is a closed list (see Roles).
+// Role is the purpose of a topic. It is a closed list (see Roles).
 type Role string
 
 // The roles of topics.
@@ -19,7 +19,7 @@ const (
 	RoleAudit     Role = "audit"
 	RoleDLQStatus Role = "dlq-status"
 	RoleControl   Role = "control"
-	// RoleGovernance is there only where marks are governed.
+	// RoleGovernance exists only with governed marks.
 	RoleGovernance Role = "governance"
 )
 
@@ -28,12 +28,12 @@ func Roles() []Role {
 	return []Role{RoleSource, RoleTier, RoleDLQ, RoleOutput, RoleState, RoleLedger, RoleAudit, RoleDLQStatus, RoleControl, RoleGovernance}
 }
 
-// Cleanup is Kafka's cleanup.policy as this package demands it. It is a closed list (see Cleanups).
+// Cleanup is the required cleanup.policy. It is a closed list (see Cleanups).
 type Cleanup string
 
 // The clean-up policies.
 const (
-	CleanupOwner   Cleanup = "owner"   // whatever the owner of the topic chose
+	CleanupOwner   Cleanup = "owner"   // whatever the topic's owner chose
 	CleanupDelete  Cleanup = "delete"  // by age only
 	CleanupCompact Cleanup = "compact" // the last value of each key stays
 )
@@ -42,38 +42,39 @@ const (
 func Cleanups() []Cleanup { return []Cleanup{CleanupOwner, CleanupDelete, CleanupCompact} }
 
 const (
-	// Forever is the Retention of a topic whose records leave only when somebody takes them away.
+	// Forever is the Retention of a topic whose records are only deleted on purpose.
 	Forever time.Duration = -1
-	// Headroom is by how many bytes tiers and DLQ take larger messages than the source: a record's control headers.
+	// Headroom is how many bytes larger the messages of tiers and DLQ may be than the source's: for a record's control
+	// headers.
 	Headroom = 16 << 10
 
 	auditRetention = 365 * 24 * time.Hour
 )
 
-// Topic is one topic as the pipeline needs it.
+// Topic is one topic with the properties that the pipeline needs.
 type Topic struct {
 	Name string
 	Role Role
-	// Partitions is how many to create. When Shared, the count of an existing source rules instead.
+	// Partitions is the count for a new topic. If Shared, the count of an existing source replaces it.
 	Partitions int32
 	// Shared means that the topic must have as many partitions as the source: partition p of it belongs to shard p.
 	Shared bool
-	// Replication is how many copies to create.
+	// Replication is the replication factor of a new topic.
 	Replication int16
 	Cleanup     Cleanup
-	// Keyless means that records without a key are written, which a compacted topic does not take.
+	// Keyless means that records without a key are written, which a compacted topic refuses.
 	Keyless bool
-	// Retention is the least time that records stay; Forever, or 0 where it is not for this package to say.
+	// Retention is the least time that records must stay; Forever, or 0 if the owner decides.
 	Retention time.Duration
-	// Sized means that max.message.bytes must be at least the source's, and Headroom bytes more.
+	// Sized means that max.message.bytes must be at least the source's plus Headroom bytes.
 	Sized    bool
 	Headroom int
-	// Busy means that every transaction writes to the compacted topic, and that a start reads all of it: its segments must be small
-	// enough to be compacted soon.
+	// Busy means that every transaction writes to the compacted topic, and that a start reads all of it: its segments
+	// must be small, so that they are compacted soon.
 	Busy bool
 }
 
-// String is one line: name, role, size and clean-up.
+// String returns one line: name, role, size and clean-up.
 func (t Topic) String() string {
 	partitions := fmt.Sprintf("%d partitions", t.Partitions)
 	if t.Partitions == 1 {
@@ -82,7 +83,7 @@ func (t Topic) String() string {
 	return fmt.Sprintf("%s (%s): %s, %s", t.Name, t.Role, partitions, t.Keeping())
 }
 
-// Keeping says in words what happens to old records.
+// Keeping describes what happens to old records.
 func (t Topic) Keeping() string {
 	switch {
 	case t.Cleanup == CleanupCompact:

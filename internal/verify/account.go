@@ -7,27 +7,28 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Bounds say which positions of the source are judged.
+// Bounds select the source positions that are judged.
 type Bounds struct {
 	Partition int32 // -1 is every partition
-	From, To  int64 // offsets; To is the first that is not meant, 0 is no end
+	From, To  int64 // offsets; To is exclusive, 0 is no end
 }
 
 func (b Bounds) holds(partition int32, offset int64) bool {
 	return (b.Partition < 0 || b.Partition == partition) && offset >= b.From && (b.To == 0 || offset < b.To)
 }
 
-// Account holds what the topics say of the positions of a source topic. It is for one goroutine.
+// Account holds what the topics tell about the positions of a source topic. It is used by one goroutine.
 type Account struct {
 	source, pipeline string
 	bounds           Bounds
 	shards           map[int32]*shard
 	repeats          []repeat
 	gaps             []gap
-	// Others counts records of the output, the DLQ and the tiers that name no position of this source, or none that can be read.
+	// Others counts records of the output, the DLQ and the tiers that name no position of this source, or an unreadable
+	// one.
 	Others map[PlaceKind]int64
 
-	broken      int64 // events of the trail that cannot be read
+	broken      int64 // unreadable events of the trail
 	firstBroken header.Position
 }
 
@@ -37,16 +38,16 @@ type shard struct {
 	facts      pages
 	waits      []waiting
 	parts      map[int64]*parts
-	since      map[string]int64 // by topic: from which offset on a record came after the front of it was gone
+	since      map[string]int64 // by topic: the first offset after which the records came later than the topic's lost front
 }
 
-// Generation is that of a partition of the source: an adoption of a re-created topic, or of a lost memory, begins one.
+// Generation is that of a partition of the source. Each adoption of a re-created topic, or of a lost memory, starts one.
 type Generation struct {
 	Now   int
-	First int // in which the topic was the one that it is now: the positions of earlier ones are those of a topic that is gone
+	First int // the first with the current topic: positions of earlier ones belong to a deleted topic
 }
 
-// NewAccount makes an empty account of a source topic with the generations of its partitions.
+// NewAccount returns an empty account of a source topic with the generations of its partitions.
 func NewAccount(source, pipeline string, bounds Bounds, generations map[int32]Generation) *Account {
 	a := &Account{source: source, pipeline: pipeline, bounds: bounds, shards: map[int32]*shard{}, Others: map[PlaceKind]int64{}}
 	for p, g := range generations {
@@ -55,7 +56,7 @@ func NewAccount(source, pipeline string, bounds Bounds, generations map[int32]Ge
 	return a
 }
 
-// fact gives the fact of a position that is judged; nil for any other one.
+// fact returns the fact of a judged position; nil for any other one.
 func (a *Account) fact(p header.Position) *fact {
 	sh := a.shards[p.Partition]
 	if sh == nil || p.Topic != a.source || !a.bounds.holds(p.Partition, p.Offset) {
@@ -64,7 +65,7 @@ func (a *Account) fact(p header.Position) *fact {
 	return sh.facts.at(p.Offset)
 }
 
-// Source takes in a record of the source.
+// Source adds a record of the source.
 func (a *Account) Source(r Appearance) {
 	if r.Claim != nil {
 		a.repeats = append(a.repeats, repeat{r.At, *r.Claim})
@@ -82,7 +83,7 @@ func (a *Account) Source(r Appearance) {
 	}
 }
 
-// Place takes in a record of a topic behind the source.
+// Place adds a record of a topic after the source.
 func (a *Account) Place(p Place) {
 	sh := a.shards[p.Root.Partition]
 	if sh == nil || p.Root.Topic != a.source {
@@ -114,7 +115,7 @@ func (a *Account) Place(p Place) {
 	}
 }
 
-// Event takes in an event of the audit trail.
+// Event adds an event of the audit trail.
 func (a *Account) Event(e audit.Event) {
 	from, err := header.ParsePosition(e.Source)
 	if err != nil || e.Pipeline != a.pipeline {
@@ -149,17 +150,17 @@ func (a *Account) Event(e audit.Event) {
 	}
 }
 
-// addGap notes a gap of which the trail tells. One without an end, or with one before its beginning, says nothing.
+// addGap adds a gap from the trail. One without an end, or with an end before its beginning, is ignored.
 func (a *Account) addGap(from header.Position, last *int64) {
 	sh := a.shards[from.Partition]
-	former := from.Topic == a.source && sh != nil && sh.generation.First > 0 // it may be of a topic that is gone
+	former := from.Topic == a.source && sh != nil && sh.generation.First > 0 // it may be of a deleted topic
 	if last != nil && *last >= from.Offset && *last < maxOffset && !former {
 		a.gaps = append(a.gaps, gap{from.Topic, from.Partition, from.Offset, *last + 1})
 	}
 }
 
-// Since notes from which offset of a partition of the source on a record came after the front of a topic was gone. Records before it
-// may have left a trace there that is gone too.
+// Since sets the source offset from which on records came after the lost front of a topic. Traces of earlier records may
+// be lost too.
 func (a *Account) Since(partition int32, topic string, offset int64) {
 	if sh := a.shards[partition]; sh != nil && offset > 0 {
 		sh.since[topic] = max(sh.since[topic], offset)

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	unstablePause   = 10 * time.Millisecond // before a commit is asked for again that a transaction is about to change
+	unstablePause   = 10 * time.Millisecond // before a commit is read again that a transaction is about to change
 	unstableTimeout = 30 * time.Second
 )
 
-// commits reads what the group has committed. In a busy group a transaction is about to change some commit at any moment, so it asks
-// until each partition has been seen between two of them.
+// commits reads the group's commits. In a busy group some transaction is always about to change a commit, so it asks
+// until each partition was seen between two of them.
 func (r *run) commits(ctx context.Context, s *standing, details kadm.TopicDetails) error {
 	for began := time.Now(); ; {
 		committed, err := r.fetch(ctx)
@@ -43,7 +43,7 @@ func (r *run) commits(ctx context.Context, s *standing, details kadm.TopicDetail
 	}
 }
 
-// fetch asks for the group's commits; there are none where no group has committed yet.
+// fetch returns the group's commits; none if the group has never committed.
 func (r *run) fetch(ctx context.Context) (kadm.OffsetResponses, error) {
 	group := r.cfg.Source.Group
 	committed, err := r.admin.FetchOffsets(kadm.RequireStable(ctx), group)
@@ -56,7 +56,7 @@ func (r *run) fetch(ctx context.Context) (kadm.OffsetResponses, error) {
 	return committed, nil
 }
 
-// take notes the commits that are stable, and says whether there is one that was never.
+// take stores the stable commits, and reports whether one has never been stable.
 func (s *standing) take(r *run, committed kadm.OffsetResponses, details kadm.TopicDetails) (unstable bool, err error) {
 	for topic, partitions := range committed {
 		if d, there := details[topic]; !there || d.Err != nil {
@@ -82,7 +82,7 @@ func (s *standing) take(r *run, committed kadm.OffsetResponses, details kadm.Top
 	return unstable, nil
 }
 
-// commitOf takes in one commit. It counts before a checkpoint.
+// commitOf stores one commit. It takes precedence over a checkpoint.
 func (s *standing) commitOf(spot Spot, at kadm.OffsetResponse) error {
 	c, err := retrytopics.ParseCommit(at.At, at.Metadata)
 	if err != nil {

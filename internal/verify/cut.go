@@ -12,34 +12,35 @@ type Spot struct {
 	Partition int32
 }
 
-// Mark is what a cut says of one partition of the source or a tier. Offset -1 of a commit: nothing is finished.
+// Mark is a cut's view of one partition of the source or a tier. Offset -1 of a commit: nothing is finished.
 type Mark struct {
-	Start, End int64              // of what was read, Start being where the log began
-	Before     retrytopics.Commit // read before End was
-	After      retrytopics.Commit // read when everything up to End had been read
+	Start, End int64              // of what was read; Start is the log start
+	Before     retrytopics.Commit // read before End
+	After      retrytopics.Commit // read after everything up to End
 }
 
-// Cut is the moment for which an account is judged. What was finished before has its results in the account; what was not finished
-// afterwards has not. In between lies what moves meanwhile.
+// Cut is the moment for which an account is judged. What was finished before it has its results in the account; what was
+// not finished after it has none. Between the two lies what moves meanwhile.
 type Cut struct {
 	At    time.Time
 	Marks map[Spot]Mark
-	// Tiers are the topics that hold what waits.
+	// Tiers are the topics with waiting records.
 	Tiers []string
-	// Consumed says which partitions a member of the group has now; nil while the group is empty or its partitions are moving.
+	// Consumed has the partitions that a group member has now; nil while the group is empty or rebalances.
 	Consumed map[Spot]bool
 	Members  int
-	// Compacted are the topics whose records can be gone from the middle.
+	// Compacted are the topics that may have lost records in the middle.
 	Compacted map[string]bool
-	// Foreign says that the group's memory belongs to a topic that was deleted and re-created: no position can be compared.
+	// Foreign means that the group's memory belongs to a topic that was deleted and re-created: no position can be
+	// compared.
 	Foreign bool
-	// AtLeastOnce: the pipeline may deliver again after a crash.
+	// AtLeastOnce means that the pipeline may deliver again after a crash.
 	AtLeastOnce bool
-	// Output, DLQ and Audit are the topics that hold the ends.
+	// Output, DLQ and Audit are the topics with the ends of records.
 	Output, DLQ, Audit string
 }
 
-// stage says how far the group is with one record.
+// stage is how far the group is with one record.
 type stage int
 
 const (
@@ -58,7 +59,7 @@ func (m Mark) stage(offset int64) stage {
 	return open
 }
 
-// partitions gives how many partitions the source has.
+// partitions returns the source's partition count.
 func (c *Cut) partitions(source string) (n int32) {
 	for spot := range c.Marks {
 		if spot.Topic == source {

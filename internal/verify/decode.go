@@ -13,8 +13,8 @@ func positionOf(r *kgo.Record) header.Position {
 	return header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
 }
 
-// appearance reads a record of the source as the engine does: a replay counts when it is proven. Anybody may write there, so headers
-// that cannot be read, or that prove nothing, are those of a new record.
+// appearance parses a record of the source as the engine does: a replay counts if it is proven. Anybody may write there,
+// so unreadable or unproven headers are those of a new record.
 func appearance(r *kgo.Record, generation int, proven func(*kgo.Record) error) Appearance {
 	a := Appearance{At: positionOf(r), Time: r.Timestamp}
 	kept, doubt, err := retrytopics.Believed(r, generation, proven)
@@ -34,7 +34,8 @@ func appearance(r *kgo.Record, generation int, proven func(*kgo.Record) error) A
 	return a
 }
 
-// placeOf reads a record of a topic behind the source. Only the pipeline writes there; what names no position is of other software.
+// placeOf parses a record of a topic after the source. Only the pipeline writes there; a record without a position
+// belongs to other software.
 func placeOf(in PlaceKind, r *kgo.Record) (p Place, ok bool) {
 	said, err := header.ParseControl(r.Headers)
 	if err != nil || !said.HasSource {
@@ -50,7 +51,7 @@ func placeOf(in PlaceKind, r *kgo.Record) (p Place, ok bool) {
 	return p, true
 }
 
-// take puts a record of a topic behind the source into the account.
+// take adds a record of a topic after the source to the account.
 func (a *Account) take(in PlaceKind, r *kgo.Record) {
 	if p, ok := placeOf(in, r); ok {
 		a.Place(p)
@@ -59,7 +60,7 @@ func (a *Account) take(in PlaceKind, r *kgo.Record) {
 	a.Others[in]++
 }
 
-// takeEvent puts a record of the audit topic into the account. What cannot be read may have closed any record.
+// takeEvent adds a record of the audit topic to the account. An unreadable one may have closed any record.
 func (a *Account) takeEvent(r *kgo.Record) {
 	e, err := audit.Parse(r.Value)
 	if err != nil {
@@ -69,7 +70,7 @@ func (a *Account) takeEvent(r *kgo.Record) {
 	a.Event(e)
 }
 
-// unreadable notes an event of the trail that cannot be read.
+// unreadable counts an unreadable event of the trail.
 func (a *Account) unreadable(at header.Position) {
 	if a.broken == 0 {
 		a.firstBroken = at

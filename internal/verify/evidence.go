@@ -11,33 +11,33 @@ import (
 type Appearance struct {
 	At    header.Position
 	Time  time.Time // of the record
-	Claim *Claim    // of a replay; nil of any other record
-	// Unread: nothing is known of the record but where it lies.
+	Claim *Claim    // of a replay; nil for any other record
+	// Unread means that only the record's position is known.
 	Unread bool
 }
 
-// Claim is what a replay says it repeats.
+// Claim is what a replay claims to repeat.
 type Claim struct {
 	Root       header.Position
 	Generation int
 	Part       header.Part
-	Doubtful   bool // its proof names a key that the pipeline has no more, so it may be a replay or not
+	Doubtful   bool // its proof names a key that the pipeline no longer has, so it may or may not be a replay
 }
 
-// Place says where a record is, by a record of a topic behind the source.
+// Place is the place of a source record, according to a record of a topic after the source.
 type Place struct {
 	In         PlaceKind
-	At         header.Position // of the record that says so
-	Root       header.Position // in the source
+	At         header.Position // position of that record
+	Root       header.Position // position in the source
 	Generation int             // of the source
-	Pipeline   string          // who wrote it
+	Pipeline   string          // its writer
 	Part       header.Part
-	Rest       bool      // only some of its parts are meant
-	Edited     bool      // a person changed a dead letter; this is the letter as it is now
+	Rest       bool      // only some of its parts
+	Edited     bool      // a person edited the dead letter; this is its current form
 	Due        time.Time // in a tier
 }
 
-// PlaceKind is the kind of a topic behind the source. It is a closed list (see PlaceKinds).
+// PlaceKind is the kind of a topic after the source. It is a closed list (see PlaceKinds).
 type PlaceKind string
 
 // The kinds of topics.
@@ -50,7 +50,7 @@ const (
 // PlaceKinds lists every kind.
 func PlaceKinds() []PlaceKind { return []PlaceKind{InOutput, InDLQ, InTier} }
 
-// closings are the decisions that end a record's journey without a trace in output and DLQ. A fact counts them from 1.
+// closings are the decisions that end a record without a trace in output and DLQ. A fact counts them from 1.
 func closings() []audit.Decision {
 	return []audit.Decision{audit.Duplicate, audit.Superseded, audit.Filtered, audit.Skipped}
 }
@@ -74,5 +74,5 @@ type repeat struct {
 type gap struct {
 	topic     string
 	partition int32
-	from, to  int64 // to is the first that is not meant
+	from, to  int64 // to is exclusive
 }

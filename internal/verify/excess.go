@@ -6,12 +6,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// excess decides about a record that is in too many places.
+// excess judges a record in too many places.
 func (j *judge) excess(at header.Position, f fact, x *extra, s sum, split *parts) {
 	over := -s.lacks()
 	partly := split != nil && split.outputs > 0 && f.has(rest)
 	if partly {
-		over-- // some of its parts are in the output, and the others are where the rest is
+		over-- // some of its parts are in the output, and the others are elsewhere
 	}
 	if over <= 0 || f.has(others) {
 		return
@@ -27,7 +27,7 @@ func (j *judge) excess(at header.Position, f fact, x *extra, s sum, split *parts
 	j.found(Finding{Kind: kind, Source: at.String(), Detail: s.String()})
 }
 
-// kindOf says what too many places mean. Being closed once more, or read once more, has no effect by itself.
+// kindOf returns the meaning of too many places. Being closed twice, or read twice, has no effect by itself.
 func kindOf(s sum) Kind {
 	switch {
 	case s.outputs+s.letters+s.waits <= s.lives && s.waits == 0:
@@ -42,7 +42,7 @@ func kindOf(s sum) Kind {
 	return DeadTwice
 }
 
-// String says where the record is.
+// String lists the record's places.
 func (s sum) String() string {
 	text := fmt.Sprintf("output %d, DLQ %d, closed %d, waiting %d, not read yet %d", s.outputs, s.letters, s.closed, s.waits, s.unread)
 	if s.lives > 1 {
@@ -51,7 +51,7 @@ func (s sum) String() string {
 	return text
 }
 
-// reset forgets what an earlier cut said.
+// reset clears the result of an earlier cut.
 func (p *parts) reset() {
 	for _, o := range p.own {
 		o.replays, o.open, o.moving = 0, 0, 0
@@ -68,7 +68,7 @@ func (o *own) note(at stage) {
 	}
 }
 
-// dead says whether any of the parts has a dead letter of its own.
+// dead reports whether a part has a dead letter of its own.
 func (p *parts) dead() bool {
 	for _, o := range p.own {
 		if o.letters > 0 {
@@ -78,7 +78,7 @@ func (p *parts) dead() bool {
 	return false
 }
 
-// parts decides about the parts of a record that have more than one trace: each has one place.
+// parts judges the parts of a record with more than one trace: each must have one place.
 func (j *judge) parts(sh *shard, at header.Position, split *parts) {
 	for index, o := range split.own {
 		delivered := o.outputs

@@ -2,29 +2,29 @@ package verify
 
 import "math"
 
-// fact is what the topics say of one source position. Counts stay at their highest value.
+// fact is what the topics tell about one source position. Counts stay at their largest value.
 type fact struct {
 	flags    flag
-	outputs  uint8 // records of the output; all parts of a split record are one
+	outputs  uint8 // records of the output; all parts of a split record count as one
 	letters  uint8 // dead letters, without the records of an edit
 	closed   uint8 // events of the trail that close it
-	died     uint8 // events of the trail that say it died
-	replayed uint8 // events of the trail that say it was replayed
+	died     uint8 // events of the trail with its death
+	replayed uint8 // events of the trail with its replay
 	last     uint8 // the last decision that closed it, see closings
 	_        uint8
 }
 
-// flag is a set of marks of a position.
+// flag is a set of properties of a position.
 type flag uint8
 
 const (
 	present flag = 1 << iota // the source holds a record there
-	replay                   // which is a replay of another one
+	replay                   // it is a replay of another one
 	split                    // some of its records are of parts
 	rest                     // some of its parts ended before others
-	tried                    // the trail knows an attempt that failed, so its end stands in the trail too
-	told                     // the trail says that it was delivered
-	others                   // records of another pipeline id name it
+	tried                    // the trail has a failed attempt, so it must have the end too
+	told                     // the trail has its delivery
+	others                   // records of another pipeline ID name it
 	unread                   // the source's record cannot be read
 )
 
@@ -36,7 +36,7 @@ func more(n *uint8) {
 	}
 }
 
-// pageSize is how many positions a page has.
+// pageSize is the number of positions in a page.
 const pageSize = 512
 
 type page [pageSize]fact
@@ -48,7 +48,7 @@ type pages struct {
 	number   int64
 }
 
-// at gives the fact of an offset from 0, and makes its page.
+// at returns the fact of an offset from 0, and allocates its page.
 func (p *pages) at(offset int64) *fact {
 	number := offset / pageSize
 	if p.last == nil || p.number != number {
@@ -63,7 +63,7 @@ func (p *pages) at(offset int64) *fact {
 	return &p.last[offset%pageSize]
 }
 
-// known gives the fact of an offset, and none where nothing is known of its page.
+// known returns the fact of an offset, or nothing if its page is not allocated.
 func (p *pages) known(offset int64) fact {
 	if at := p.byNumber[offset/pageSize]; at != nil {
 		return at[offset%pageSize]

@@ -16,15 +16,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// spans gives what of each topic was not read yet: from where the last look ended to where it ends now. All that was committed before
-// the call by the pipeline is in it.
+// spans returns what was not read yet of each topic: from the end of the last look to the current end. It includes
+// everything that the pipeline committed before the call.
 func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]kafka.Span, error) {
 	all := map[string]map[int32]kafka.Span{}
 	names := append([]string{r.cfg.Output.Topic, r.cfg.Topics.DLQ, r.cfg.Topics.Audit}, s.tiers...)
 	for _, topic := range append(names, s.source) {
 		look := kafka.DecidedSpans
 		if topic == s.source {
-			look = kafka.Spans // what its producers have not committed is not read by anybody yet
+			look = kafka.Spans // what its producers have not committed is not visible to anybody yet
 		}
 		spans, err := look(ctx, r.client, topic)
 		if err != nil {
@@ -43,7 +43,7 @@ func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]kafk
 	return all, r.bounded(s, all)
 }
 
-// bounded refuses what would take more memory than is allowed: a fact for each position that is named.
+// bounded refuses more positions than the allowed memory holds.
 func (r *run) bounded(s *standing, all map[string]map[int32]kafka.Span) error {
 	var held, named, positions int64
 	for topic, spans := range all {
@@ -68,7 +68,7 @@ func (r *run) bounded(s *standing, all map[string]map[int32]kafka.Span) error {
 	return nil
 }
 
-// fold reads the spans into the account. The source comes last: by then it is known how far back the others reach.
+// fold reads the spans into the account. The source comes last: then it is known how far back the others reach.
 func (r *run) fold(ctx context.Context, s *standing, all map[string]map[int32]kafka.Span) error {
 	for topic, in := range map[string]PlaceKind{r.cfg.Output.Topic: InOutput, r.cfg.Topics.DLQ: InDLQ} {
 		if err := r.scan(ctx, topic, all[topic], func(rec *kgo.Record) { r.account.take(in, rec) }, nil); err != nil {
@@ -99,7 +99,7 @@ func (r *run) fold(ctx context.Context, s *standing, all map[string]map[int32]ka
 	})
 }
 
-// valueUnread judges the proof of a replay whose value is too large to be read: whether it is one cannot be told.
+// valueUnread judges the proof of a replay whose value is too large to be read: it cannot be checked.
 func valueUnread(r *kgo.Record) error {
 	if !slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == header.KeyReplayProof }) {
 		return &retrytopics.DoubtError{Doubt: retrytopics.DoubtMissing, Reason: "it has no proof"}
@@ -107,13 +107,13 @@ func valueUnread(r *kgo.Record) error {
 	return &retrytopics.DoubtError{Doubt: retrytopics.DoubtUnknownKey, Reason: "it is too large to be read"}
 }
 
-// ends are the topics in which records have their ends.
+// ends are the topics in which records end.
 func (r *run) ends() []string {
 	return []string{r.cfg.Output.Topic, r.cfg.Topics.DLQ, r.cfg.Topics.Audit}
 }
 
-// scan reads spans of a topic. A record that is too large for memory has its headers all the same; large is told of it where those are
-// not enough.
+// scan reads spans of a topic. A record that is too large for memory still has its headers; scan calls large if those
+// are not enough.
 func (r *run) scan(ctx context.Context, topic string, spans map[int32]kafka.Span, take func(*kgo.Record), large func(*recordbatch.Large)) error {
 	if large == nil {
 		large = func(l *recordbatch.Large) { take(l.Record) }
@@ -130,7 +130,7 @@ func (r *run) scan(ctx context.Context, topic string, spans map[int32]kafka.Span
 	return nil
 }
 
-// appears takes in a record of the source.
+// appears adds a record of the source.
 func (r *run) appears(rec *kgo.Record, proven func(*kgo.Record) error) {
 	generation := 0
 	if sh := r.account.shards[rec.Partition]; sh != nil {
@@ -147,20 +147,20 @@ func (r *run) appears(rec *kgo.Record, proven func(*kgo.Record) error) {
 // front is the lost beginning of a topic.
 type front struct {
 	gone  bool
-	never bool      // nothing can be said of any record: the topic is compacted, or nothing is left of it
-	until time.Time // about when the last of what is gone was written
+	never bool      // nothing can be told about any record: the topic is compacted, or empty
+	until time.Time // approximate time of the last lost record
 }
 
-// Skew is by how much clocks of producers, consumers and brokers may differ.
+// Skew is the largest difference between the clocks of producers, consumers and brokers.
 const Skew = time.Hour
 
-// before says whether what is gone was written before a record of the source came.
+// before reports whether the lost records were written before a record of the source came.
 func (f front) before(came, now time.Time) bool {
 	return !f.never && came.After(f.until.Add(Skew)) && came.Before(now.Add(Skew))
 }
 
-// front gives that of a topic, as far as it concerns a partition of the source: the output has partitions of its own, and of the other
-// topics the same one counts.
+// front returns a topic's front for a partition of the source. The output has its own partitions; of the other topics,
+// the same partition counts.
 func (r *run) front(topic string, partition int32) front {
 	if topic == r.cfg.Output.Topic {
 		return r.fronts[Spot{topic, -1}]
@@ -171,7 +171,7 @@ func (r *run) front(topic string, partition int32) front {
 // errEnough ends a scan at its first record.
 var errEnough = errors.New("enough")
 
-// reaches finds out how far back a topic reaches, after it was read.
+// reaches finds how far back a topic reaches, after it was read.
 func (r *run) reaches(ctx context.Context, topic string, spans map[int32]kafka.Span) error {
 	starts, err := r.admin.ListStartOffsets(ctx, topic)
 	if err == nil {
@@ -201,7 +201,7 @@ func (r *run) reaches(ctx context.Context, topic string, spans map[int32]kafka.S
 	return nil
 }
 
-// firstTime gives the time of the first record of a span, zero when there is none.
+// firstTime returns the timestamp of the first record of a span, zero if there is none.
 func (r *run) firstTime(ctx context.Context, topic string, p int32, span kafka.Span) (first time.Time, err error) {
 	note := func(rec *kgo.Record) error { first = rec.Timestamp; return errEnough }
 	err = kafka.ScanWith(ctx, r.client, topic, map[int32]kafka.Span{p: span}, 0, note,

@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// judge decides about every position of an account, for one cut.
+// judge judges every position of an account, for one cut.
 type judge struct {
 	*Account
 	cut   Cut
@@ -29,12 +29,12 @@ type extra struct {
 	waits, moves     int // records in tiers that are open, or moved meanwhile
 	replays          int
 	unread, arriving int  // replays that are open, or moved meanwhile
-	doubtful         int  // replays that may be none
-	alias            bool // the record is a replay, and the engine took it for one
+	doubtful         int  // records that may be replays
+	alias            bool // the record is a replay, and the engine believed it
 }
 
-// Judge decides about every position. It names at most limit findings of each kind. It changes nothing, so it can be called again for a
-// later cut.
+// Judge judges every position. It names at most limit findings of each kind. It changes nothing, so it can be called
+// again for a later cut.
 func (a *Account) Judge(cut Cut, limit int) *Report {
 	j := &judge{Account: a, cut: cut, limit: limit, gone: map[goneKey]*Gone{}, also: map[int32]map[int64]*extra{}}
 	j.out = &Report{
@@ -65,7 +65,8 @@ func (j *judge) extra(p header.Position) *extra {
 	return of[p.Offset]
 }
 
-// replays gives each replay to the record that it repeats. One that has results of its own was not believed, and is a new record.
+// replays assigns each replay to the record that it repeats. A replay with results of its own was not believed, and is a
+// new record.
 func (j *judge) replays() {
 	for _, r := range j.repeats {
 		root := r.claim.Root
@@ -129,7 +130,7 @@ func (j *judge) shard(p int32, sh *shard) {
 	j.out.All.add(&counts)
 }
 
-// found notes a finding.
+// found adds a finding.
 func (j *judge) found(f Finding) {
 	j.out.Found[f.Kind]++
 	if j.out.Found[f.Kind] <= int64(j.limit) {
@@ -137,7 +138,7 @@ func (j *judge) found(f Finding) {
 	}
 }
 
-// cannot notes what cannot be known of a record, or with -1 of an unknown number of them.
+// cannot adds something that cannot be known of a number of records, or with -1 of an unknown number.
 func (j *judge) cannot(topic string, why Reason, at header.Position, records int64) {
 	key := goneKey{topic, why}
 	if j.gone[key] == nil {
@@ -153,7 +154,7 @@ func (j *judge) cannot(topic string, why Reason, at header.Position, records int
 	}
 }
 
-// never is a Since of a topic whose records can be gone from the middle.
+// never is the Since of a topic that may have lost records in the middle.
 const never = math.MaxInt64
 
 func (j *judge) finish() {

@@ -6,10 +6,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// stable is the state of a group of which every partition has its member.
+// stable is the state of a group that is not rebalancing.
 const stable = "Stable"
 
-// members notes which partitions the running instances consume. While partitions move, nothing is said of that.
+// members stores which partitions the running instances consume. While the group rebalances, that is unknown.
 func (r *run) members(ctx context.Context, cut *Cut) error {
 	g, err := kafka.DescribeGroup(ctx, r.admin, r.cfg.Source.Group)
 	if err != nil {

@@ -4,17 +4,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// parts is what is known of the parts of one record: a bit for each that was delivered, and more of those that died by themselves.
+// parts is what is known of the parts of one record: a bit for each delivered part, and details of those that died
+// separately.
 type parts struct {
 	delivered []uint64
 	own       map[int]*own // by index
-	outputs   int          // parts in the output, each once
+	outputs   int          // parts in the output, each counted once
 }
 
 // own is a part that has a place of its own.
 type own struct{ outputs, letters, replays, open, moving int }
 
-// add takes in a record of the output or the DLQ that is of a part.
+// add adds a record of the output or the DLQ that is of a part.
 func (p *parts) add(in PlaceKind, part header.Part) {
 	if in == InDLQ {
 		p.of(part.Index).letters++
@@ -28,7 +29,7 @@ func (p *parts) add(in PlaceKind, part header.Part) {
 		p.delivered = append(p.delivered, 0)
 	}
 	if p.delivered[word]&bit != 0 {
-		p.of(part.Index).outputs++ // beyond the first one
+		p.of(part.Index).outputs++ // after the first one
 		return
 	}
 	p.delivered[word] |= bit
@@ -42,7 +43,7 @@ func (p *parts) of(index int) *own {
 	return p.own[index]
 }
 
-// has says whether a part is in the output.
+// has reports whether a part is in the output.
 func (p *parts) has(index int) bool {
 	return index/64 < len(p.delivered) && p.delivered[index/64]&(1<<(index%64)) != 0
 }

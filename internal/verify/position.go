@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// sum is the account of one record: each of its lives, the first one and one for each replay, has one end or one place where it waits.
+// sum is the account of one record. The record, and each of its replays, has one end or one waiting place.
 type sum struct {
 	lives, outputs, letters, closed int
 	unread, waits                   int // places where it waits
@@ -18,7 +18,7 @@ func (s sum) ends() int  { return s.outputs + s.letters + s.closed }
 func (s sum) total() int { return s.ends() + s.unread + s.waits }
 func (s sum) lacks() int { return s.lives - s.total() }
 
-// position decides about one source position.
+// position judges one source position.
 func (j *judge) position(sh *shard, at header.Position, f fact, mark Mark, counts *Counts) {
 	x := j.also[at.Partition][at.Offset]
 	if x == nil {
@@ -57,7 +57,7 @@ func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *part
 	if s.outputs == 0 && f.has(told) && at.Offset < sh.since[j.cut.Output] {
 		s.outputs = 1
 	}
-	if sh.generation.First > 0 { // the trail does not say of which topic it speaks
+	if sh.generation.First > 0 { // the trail does not name the topic's generation
 		s.closed = min(s.closed, max(s.lives-s.outputs-s.letters, 0))
 	}
 	if !f.has(present) {
@@ -74,11 +74,11 @@ func (j *judge) sum(sh *shard, at header.Position, f fact, x *extra, split *part
 	return s
 }
 
-// present decides about a record that the source holds.
+// present judges a record that the source holds.
 func (j *judge) present(sh *shard, at header.Position, f fact, x *extra, s sum, split *parts, counts *Counts) {
 	lacks := s.lacks()
 	if lacks > 0 && split != nil && split.dead() {
-		lacks = 0 // all of its parts died by themselves
+		lacks = 0 // all of its parts died separately
 	}
 	switch {
 	case lacks > s.moves:
@@ -96,7 +96,7 @@ func (j *judge) present(sh *shard, at header.Position, f fact, x *extra, s sum, 
 	}
 }
 
-// place counts where a record is.
+// place counts the place of a record.
 func (c *Counts) place(f fact, s sum) {
 	switch {
 	case s.unread > 0:
@@ -116,12 +116,12 @@ func (c *Counts) place(f fact, s sum) {
 		default:
 			c.Filtered++
 		}
-	default: // its parts died by themselves
+	default: // its parts died separately
 		c.DeadLettered++
 	}
 }
 
-// lacking decides about a record that is in too few places.
+// lacking judges a record in too few places.
 func (j *judge) lacking(sh *shard, at header.Position, f fact, x *extra, s sum, counts *Counts) {
 	if topic, why, hidden := j.hidden(sh, at, f, x); hidden {
 		counts.Unknown++
@@ -141,7 +141,7 @@ func (j *judge) lacking(sh *shard, at header.Position, f fact, x *extra, s sum, 
 	j.found(Finding{Kind: Missing, Source: at.String(), Detail: detail})
 }
 
-// hidden says why a record that was not found may have an end after all, and which topic would say it.
+// hidden returns why a record that was not found may still have an end, and in which topic.
 func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic string, why Reason, hidden bool) {
 	switch {
 	case f.has(others):
@@ -151,7 +151,7 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 	case sh.generation.First > 0 && (f.closed > 0 || f.has(tried|told)):
 		return j.cut.Audit, Recreated, true
 	case f.has(tried) && !j.cut.Compacted[j.cut.Audit]:
-		return "", "", false // what was tried once has its end in the trail, whatever else is gone
+		return "", "", false // the end of a tried record is in the trail, whatever else is lost
 	}
 	if j.broken > 0 {
 		return j.cut.Audit, Unreadable, true
@@ -168,9 +168,9 @@ func (j *judge) hidden(sh *shard, at header.Position, f fact, x *extra) (topic s
 	return "", "", false
 }
 
-// absent decides about a position at which the source holds no record. Of one that is gone only what cannot be explained by what is gone
-// with it counts. The end of the source is read after those of the other topics, so no record of the pipeline names a position beyond it,
-// unless the log was cut.
+// absent judges a position without a record in the source. If the record is lost, only traces that its loss cannot
+// explain count. The end of the source is read after those of the other topics, so no record of the pipeline names a
+// position beyond it, unless the log was cut.
 func (j *judge) absent(sh *shard, at header.Position, f fact, s sum, mark Mark) {
 	gone := at.Offset < mark.Start || j.cut.Compacted[j.source]
 	named := s.outputs+s.letters+s.waits > 0

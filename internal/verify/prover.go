@@ -6,8 +6,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/proof"
 )
 
-// Prover gives [Options].Proven: with the keys of the environment, or without any there with those that the control topic holds. The
-// error names the variable.
+// Prover returns [Options].Proven: with the keys of the environment or, if there are none, those of the control topic.
+// The error names the variable.
 func Prover(lookup func(string) string, held []proof.Key) (func(*kgo.Record) error, error) {
 	keys, err := proof.FromEnvironment(lookup)
 	if err != nil {

@@ -2,36 +2,36 @@ package verify
 
 import "time"
 
-// Report is what a run found.
+// Report is the result of a run.
 type Report struct {
 	Pipeline string    `json:"pipeline"`
 	Verdict  Verdict   `json:"verdict"`
 	At       time.Time `json:"at"`     // of the cut
-	Rounds   int       `json:"rounds"` // how often the topics were looked at: more than once when something was suspected
+	Rounds   int       `json:"rounds"` // number of looks at the topics: more than one if something was suspected
 	Records  int64     `json:"records_read"`
 
 	Partitions []Counts       `json:"partitions"` // of the source
 	All        Counts         `json:"all"`
 	Findings   []Finding      `json:"findings"` // by kind and position; at most the limit of each kind
-	Found      map[Kind]int64 `json:"found"`    // how many there are of each kind
+	Found      map[Kind]int64 `json:"found"`    // number of findings of each kind
 	Unknowns   []Gone         `json:"cannot_be_known"`
 	Notes      []string       `json:"notes"`
 }
 
-// Counts is the equation of one partition: Records is the sum of all that follow it.
+// Counts is the equation of one partition: Records is the sum of all the following.
 type Counts struct {
-	Partition    int32 `json:"partition"` // -1: of all partitions
-	From         int64 `json:"from"`      // where the log starts
-	To           int64 `json:"to"`        // where it ended at the cut
+	Partition    int32 `json:"partition"` // -1: all partitions
+	From         int64 `json:"from"`      // log start
+	To           int64 `json:"to"`        // end at the cut
 	Committed    int64 `json:"committed"` // -1: the group has committed nothing
-	Records      int64 `json:"records"`   // that the source holds; a replay counts as the record that it repeats
+	Records      int64 `json:"records"`   // in the source; a replay counts as the record that it repeats
 	Delivered    int64 `json:"delivered"`
 	DeadLettered int64 `json:"dead_lettered"`
 	Duplicates   int64 `json:"duplicates"`
 	Superseded   int64 `json:"superseded"`
 	Filtered     int64 `json:"filtered"`
 	Waiting      int64 `json:"waiting"`   // in a tier
-	Unread       int64 `json:"unread"`    // in the source, replays too
+	Unread       int64 `json:"unread"`    // in the source, including replays
 	InFlight     int64 `json:"in_flight"` // moved while the topics were read
 	Unknown      int64 `json:"unknown"`
 	Missing      int64 `json:"missing"`
@@ -54,16 +54,16 @@ func (c *Counts) add(o *Counts) {
 // Finding names one record, or a run of offsets.
 type Finding struct {
 	Kind   Kind   `json:"kind"`
-	Source string `json:"source"`         // topic/partition/offset in the source, or in a tier where nothing else is known
-	To     int64  `json:"to,omitempty"`   // the first offset that is not meant, of a run
+	Source string `json:"source"`         // topic/partition/offset in the source, or in a tier if nothing else is known
+	To     int64  `json:"to,omitempty"`   // end of a run, exclusive
 	Part   string `json:"part,omitempty"` // such as 17/230
 	Detail string `json:"detail"`
 }
 
 // Gone says of how many records something cannot be known, and why.
 type Gone struct {
-	Topic   string `json:"topic"` // that would say it
+	Topic   string `json:"topic"` // the topic that would tell
 	Reason  Reason `json:"reason"`
-	Records int64  `json:"records"` // of the source; -1: nobody can count them
+	Records int64  `json:"records"` // of the source; -1: unknown
 	First   string `json:"first"`   // the first of them, or the first offset that the source still has
 }

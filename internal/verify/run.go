@@ -13,15 +13,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Options say what is verified, and within which limits.
+// Options select what is verified, and set limits.
 type Options struct {
 	Bounds       Bounds
-	Limit        int   // findings that are named, of each kind
-	Rounds       int   // looks at most; a violation that a look found is looked at once more before it is named
-	MaxPositions int64 // of the source, or of what names it: each takes 8 bytes
-	// Proven says whether a replay in the source is one, see retrytopics.Config.
+	Limit        int   // named findings of each kind
+	Rounds       int   // largest number of looks; a suspected violation is looked at again before it is named
+	MaxPositions int64 // of the source, or named by other records: each takes 8 bytes
+	// Proven reports whether a replay in the source is proven, see retrytopics.Origin.
 	Proven func(*kgo.Record) error
-	// Progress is told what was read so far, about every two seconds; nil is nobody.
+	// Progress is called about every two seconds with what was read so far; may be nil.
 	Progress func(topic string, records int64)
 }
 
@@ -32,14 +32,14 @@ const (
 	DefaultMaxPositions = 50_000_000
 )
 
-// between is how long two looks lie apart.
+// between is the time between two looks.
 const between = time.Second
 
 // ErrTooMany is wrapped when there are more positions than Options allow.
 var ErrTooMany = errors.New("more positions than are held in memory")
 
-// Run verifies a pipeline while it runs. It waits for the end of transactions that are open when it looks (deadletters.ErrUndecided when
-// one does not end). The context bounds it.
+// Run verifies a pipeline while it runs. It waits for the end of open transactions (deadletters.ErrUndecided if one does
+// not end). The context bounds it.
 func Run(ctx context.Context, client *kgo.Client, cfg *config.Config, o Options) (*Report, error) {
 	r := &run{
 		client: client, admin: kadm.NewClient(client), cfg: cfg, o: o, read: map[Spot]int64{}, starts: map[Spot]int64{},
@@ -69,7 +69,7 @@ type run struct {
 	o       Options
 	account *Account
 
-	read      map[Spot]int64 // up to where a partition was read
+	read      map[Spot]int64 // where the reading of a partition ended
 	starts    map[Spot]int64 // where it began
 	fronts    map[Spot]front
 	compacted map[string]bool
@@ -79,7 +79,7 @@ type run struct {
 	told      time.Time
 }
 
-// look reads what came since the last look, and judges.
+// look reads what is new since the last look, and judges.
 func (r *run) look(ctx context.Context) (*Report, error) {
 	before, err := r.standing(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *run) look(ctx context.Context) (*Report, error) {
 	return r.account.Judge(cut, r.o.Limit), nil
 }
 
-// prepare makes the account at the first look. A topic that was adopted since has other positions.
+// prepare creates the account at the first look. Positions of a topic that was adopted since are different ones.
 func (r *run) prepare(ctx context.Context, now *standing) error {
 	if r.account == nil {
 		r.account = NewAccount(r.cfg.Source.Topic, r.cfg.Pipeline.ID, r.o.Bounds, now.generations)
@@ -135,7 +135,7 @@ func (r *run) prepare(ctx context.Context, now *standing) error {
 	return nil
 }
 
-// tell says how far it is.
+// tell reports progress.
 func (r *run) tell(topic string) {
 	r.records++
 	if now := time.Now(); r.o.Progress != nil && r.records%1024 == 0 && now.Sub(r.told) > 2*time.Second {

@@ -11,11 +11,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// cleanup is the setting that says whether records can be gone from the middle of a topic.
+// cleanup is the setting that tells whether a topic may lose records in the middle.
 const cleanup = "cleanup.policy"
 
-// settings asks which topics are compacted. One whose settings may not be seen is taken for compacted: then a record without an end
-// cannot be known instead of being missing.
+// settings reads which topics are compacted. A topic whose settings are not visible counts as compacted: then a record
+// without an end cannot be known instead of being missing.
 func (r *run) settings(ctx context.Context) error {
 	for _, topic := range append(r.ends(), r.cfg.Source.Topic) {
 		settings, err := kafka.Settings(ctx, r.admin, topic)

@@ -15,27 +15,27 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// standing is where a group stands, by its commits and by the checkpoints of its memory.
+// standing is the position of a group, by its commits and by the checkpoints of its memory.
 type standing struct {
 	source      string
-	tiers       []string // present and former ones, and what the group has commits on
+	tiers       []string // configured and former ones, and further topics with commits of the group
 	ids         map[string]kadm.TopicID
 	commits     map[Spot]retrytopics.Commit
 	generations map[int32]Generation // of every partition of the source
 	stable      map[Spot]bool        // commits that were read
-	foreign     bool                 // the memory belongs to another topic of the source's name
+	foreign     bool                 // the memory belongs to another topic with the source's name
 }
 
-// standing asks where the group stands. The checkpoints are read first: a commit is never behind its checkpoint.
+// standing reads the group's position. It reads the checkpoints first: a commit is never behind its checkpoint.
 func (r *run) standing(ctx context.Context) (*standing, error) {
-	details, err := r.admin.ListTopics(kadm.WithAuthorizedOps(ctx)) // past the client's cache
+	details, err := r.admin.ListTopics(kadm.WithAuthorizedOps(ctx)) // bypasses the client's cache
 	if err != nil {
 		return nil, fmt.Errorf("ask the broker for the topics: %w", err)
 	}
 	s := &standing{source: r.cfg.Source.Topic, ids: map[string]kadm.TopicID{}, commits: map[Spot]retrytopics.Commit{}, generations: map[int32]Generation{}, stable: map[Spot]bool{}}
 	source, ok := details[s.source]
 	if !ok || source.Err != nil {
-		if _, err := kafka.Partitions(ctx, r.client, s.source); err != nil { // it says what is wrong
+		if _, err := kafka.Partitions(ctx, r.client, s.source); err != nil { // its error says what is wrong
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: %s", kafka.ErrNoTopic, s.source)
@@ -63,7 +63,7 @@ func (r *run) standing(ctx context.Context) (*standing, error) {
 	return s, nil
 }
 
-// known are the topics of the pipeline that are no former tiers.
+// known returns the topics of the pipeline that are not former tiers.
 func (r *run) known() (names []string) {
 	for _, t := range topics.Plan(r.cfg) {
 		names = append(names, t.Name)
@@ -71,7 +71,7 @@ func (r *run) known() (names []string) {
 	return append(names, r.cfg.Topics.Governance)
 }
 
-// checkpoints reads the memory. A place in a topic that was re-created since says nothing about the one that is there now.
+// checkpoints reads the memory. A position in a topic that was re-created since says nothing about the current one.
 func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDetails) error {
 	spans, err := kafka.DecidedSpans(ctx, r.client, r.cfg.Topics.State)
 	if errors.Is(err, kafka.ErrNoTopic) {
@@ -114,14 +114,14 @@ func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDe
 	return nil
 }
 
-// waitsIn counts a topic on which the group has commits among the tiers.
+// waitsIn adds a topic with commits of the group to the tiers.
 func (s *standing) waitsIn(topic string, known []string) {
 	if !slices.Contains(known, topic) {
 		s.tiers = append(s.tiers, topic)
 	}
 }
 
-// drained gives the topics that the group consumes.
+// drained returns the topics that the group consumes.
 func (s *standing) drained() map[string]bool {
 	all := map[string]bool{s.source: true}
 	for _, t := range s.tiers {
@@ -130,7 +130,7 @@ func (s *standing) drained() map[string]bool {
 	return all
 }
 
-// commit gives where the group stands in a partition; offset -1 where it has finished nothing.
+// commit returns the group's commit in a partition; offset -1 if nothing is finished.
 func (s *standing) commit(spot Spot) retrytopics.Commit {
 	if c, ok := s.commits[spot]; ok {
 		return c

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Line is the verdict in one line.
+// Line returns the verdict in one line.
 func (r *Report) Line() string {
 	switch {
 	case r.Verdict == Violated:
@@ -54,13 +54,13 @@ func (r *Report) Text(out io.Writer) error {
 	return err
 }
 
-// place is a column of the table that a record can be counted in.
+// place is a column of the table.
 type place struct {
 	name  string
 	count func(c *Counts) int64
 }
 
-// places are those that are not 0 in all partitions.
+// places returns the columns that are not 0 in all partitions.
 func (r *Report) places() []place {
 	return slices.DeleteFunc([]place{
 		{"DEAD", func(c *Counts) int64 { return c.DeadLettered }},
@@ -104,7 +104,7 @@ func looks(n int) string {
 	return fmt.Sprintf("%d looks", n)
 }
 
-// equation is the sum that has to hold.
+// equation returns the sum that must hold.
 func (c *Counts) equation() string {
 	text := fmt.Sprintf("%d records = %d delivered + %d dead + %d duplicates + %d superseded + %d filtered + %d waiting + %d unread + %d in flight",
 		c.Records, c.Delivered, c.DeadLettered, c.Duplicates, c.Superseded, c.Filtered, c.Waiting, c.Unread, c.InFlight)
@@ -134,7 +134,7 @@ func (r *Report) findings(out io.Writer) {
 	}
 }
 
-// String names the record and says what is wrong with it.
+// String names the record and its fault.
 func (f Finding) String() string {
 	name := f.Source
 	if f.To > 0 {
@@ -146,7 +146,7 @@ func (f Finding) String() string {
 	return name + ": " + f.Detail
 }
 
-// String says in one line what is gone.
+// String describes in one line what cannot be known.
 func (g Gone) String() string {
 	why := map[Reason]string{
 		Retention:  "the front of " + g.Topic + " is gone, by retention or by hand",

@@ -10,10 +10,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Grace is by how much a retry may be late before it is named.
+// Grace is how late a retry may be before it is named.
 const Grace = time.Minute
 
-// tiers looks at every record that was read from a tier.
+// tiers judges every record that was read from a tier.
 func (j *judge) tiers() {
 	partitions := j.cut.partitions(j.source)
 	for _, p := range slices.Sorted(maps.Keys(j.shards)) {
@@ -39,7 +39,7 @@ func (j *judge) tiers() {
 	}
 }
 
-// late names what nobody takes up, and what should have been taken up already.
+// late names records that nobody consumes, and records that are overdue.
 func (j *judge) late(w waiting, root header.Position, partitions int32) {
 	named := Finding{Source: root.String(), Part: w.part.String()}
 	switch {
@@ -58,7 +58,7 @@ func (j *judge) late(w waiting, root header.Position, partitions int32) {
 	j.found(named)
 }
 
-// losses names what was deleted before the group had finished it.
+// losses names records that were deleted before the group had finished them.
 func (j *judge) losses() {
 	all := slices.Clone(j.gaps)
 	for _, spot := range slices.SortedFunc(maps.Keys(j.cut.Marks), compareSpots) {
@@ -83,8 +83,8 @@ func (j *judge) losses() {
 	}
 }
 
-// gaps gives the offsets before the start of the log that the group has not finished. Of a partition without a commit nothing was
-// promised.
+// gaps returns the offsets before the log start that the group has not finished. For a partition without a commit there
+// is no guarantee.
 func (m Mark) gaps(spot Spot) (all []gap) {
 	at := m.After.Offset
 	if at < 0 {
