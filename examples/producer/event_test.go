@@ -59,15 +59,13 @@ func TestReadEvents_says_which_feature_is_wrong(t *testing.T) {
 		"id is a boolean":  {`{"type":"Feature","id":true}`, "feature 2: the id true is neither"},
 		"id is not quoted": {`{"type":"Feature","id":"a}`, "feature 2: unexpected EOF"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var last error
-			n := 0
-			for _, err := range readEvents(strings.NewReader(good+c.input), "") {
-				n++
-				last = err
-			}
-			expect.That(t, last != nil && strings.HasPrefix(last.Error(), c.want) && n == 2, "after %d events: %v, want %s", n, last, c.want)
-		})
+		var last error
+		n := 0
+		for _, err := range readEvents(strings.NewReader(good+c.input), "") {
+			n++
+			last = err
+		}
+		expect.That(t, last != nil && strings.HasPrefix(last.Error(), c.want) && n == 2, "%v: after %d events: %v, want %s", name, n, last, c.want)
 	}
 }
 
@@ -141,11 +139,9 @@ func TestPublish_formsThatCannotBeWritten(t *testing.T) {
 		"no registry there":  {[]string{"-format", "avro", "-registry", url}, "", 1, "register feature-event.v1.avsc under features-value at the schema registry " + url},
 		"not even a feature": {[]string{"-format", "avro", "-file", "-"}, `{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1]},"properties":{}}`, 1, "the feature a: "},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var out, errs bytes.Buffer
-			code := run(t.Context(), append([]string{"-brokers", broker}, c.args...), strings.NewReader(c.input), &out, &errs)
-			expect.That(t, code == c.code && strings.Contains(errs.String(), c.want), "exit code %d, said %q, want %q", code, errs.String(), c.want)
-		})
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append([]string{"-brokers", broker}, c.args...), strings.NewReader(c.input), &out, &errs)
+		expect.That(t, code == c.code && strings.Contains(errs.String(), c.want), "%v: exit code %d, said %q, want %q", name, code, errs.String(), c.want)
 	}
 	records(t, broker, "features", 0)
 }
@@ -245,10 +241,8 @@ func TestRun_messages_say_what_to_do(t *testing.T) {
 		"unknown argument": {[]string{"features.json"}, 2, "features are read with -file"},
 		"unknown flag":     {[]string{"-brokr", "x"}, 2, "-brokers"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var out, errs bytes.Buffer
-			expect.Equal(t, run(t.Context(), c.args, nil, &out, &errs), c.code, "exit code")
-			expect.That(t, strings.Contains(errs.String(), c.want), "said %q, want %q in it", errs.String(), c.want)
-		})
+		var out, errs bytes.Buffer
+		expect.Equal(t, run(t.Context(), c.args, nil, &out, &errs), c.code, name, "exit code")
+		expect.That(t, strings.Contains(errs.String(), c.want), "%v: said %q, want %q in it", name, errs.String(), c.want)
 	}
 }

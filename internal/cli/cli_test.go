@@ -91,11 +91,9 @@ func TestOf_everyWayToBuild(t *testing.T) {
 		},
 		{"a prerelease is no pseudo-version", debug.BuildInfo{Main: debug.Module{Version: "v1.2.3-rc.1"}}, "", "", Build{Version: "v1.2.3-rc.1"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.build.GoVersion = "go1.99"
-			c.want.Go, c.want.Platform = "go1.99", runtime.GOOS+"/"+runtime.GOARCH
-			expect.Equal(t, buildOf(&c.build, c.version, c.commit), c.want)
-		})
+		c.build.GoVersion = "go1.99"
+		c.want.Go, c.want.Platform = "go1.99", runtime.GOOS+"/"+runtime.GOARCH
+		expect.Equal(t, buildOf(&c.build, c.version, c.commit), c.want, c.name)
 	}
 }
 
@@ -152,10 +150,8 @@ func TestChoose(t *testing.T) {
 		{"an empty flag is no choice for the environment", NamedPipelineFile{Flag: &empty, Environment: a}, PipelineFile{}, "-c names an empty pipeline file"},
 		{"an empty argument", NamedPipelineFile{Argument: &empty}, PipelineFile{}, "the argument names an empty pipeline file"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := c.named.Choose()
-			expect.That(t, got == c.want && (err == nil) == (c.err == "") && (err == nil || strings.Contains(err.Error(), c.err)), "got %+v, %v; want %+v, %q", got, err, c.want, c.err)
-		})
+		got, err := c.named.Choose()
+		expect.That(t, got == c.want && (err == nil) == (c.err == "") && (err == nil || strings.Contains(err.Error(), c.err)), "%v: got %+v, %v; want %+v, %q", c.name, got, err, c.want, c.err)
 	}
 	_, err := (NamedPipelineFile{}).Choose()
 	expect.That(t, errors.Is(err, ErrNoPipelineFile), "of none: %v", err)

@@ -110,11 +110,9 @@ func TestFlights_S1_8_whatIsInFlight(t *testing.T) {
 			g.Begun(start.Add(6*time.Minute), at(2), "", true)
 		}, "transient_rate  1/2"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			g := New(Limits{MaxTransientRate: 0.1, MaxDeadLetterRate: 1, MinRecords: 1})
-			c.do(g)
-			expect.Equal(t, short(g.Ended(start.Add(6*time.Minute), "", none)), c.want, c)
-		})
+		g := New(Limits{MaxTransientRate: 0.1, MaxDeadLetterRate: 1, MinRecords: 1})
+		c.do(g)
+		expect.Equal(t, short(g.Ended(start.Add(6*time.Minute), "", none)), c.want, name, c)
 	}
 }
 

@@ -136,18 +136,16 @@ func TestHandle_C1_oneFeatureInEveryFormat(t *testing.T) {
 	}
 	first = handle("geojson")
 	for name := range all {
-		t.Run(name, func(t *testing.T) {
-			result := handle(name)
-			expect.That(t, result.ContentHash == first.ContentHash, "content hash %s, of GeoJSON %s", result.ContentHash, first.ContentHash)
-			out := result.Outputs[0]
-			if name != "geojson_written_otherwise" && string(out.Value) != string(first.Outputs[0].Value) { // numbers keep their digits
-				t.Errorf("output %s, of GeoJSON %s", out.Value, first.Outputs[0].Value)
-			}
-			for _, h := range out.Headers {
-				expect.That(t, !strings.EqualFold(h.Key, "content-type") || string(h.Value) == "application/geo+json", "the output is called %s", h.Value)
-			}
-			expect.That(t, len(out.Headers) == len(all[name].headers)/2, "headers %v of %v", out.Headers, all[name].headers)
-		})
+		result := handle(name)
+		expect.That(t, result.ContentHash == first.ContentHash, "%v: content hash %s, of GeoJSON %s", name, result.ContentHash, first.ContentHash)
+		out := result.Outputs[0]
+		if name != "geojson_written_otherwise" && string(out.Value) != string(first.Outputs[0].Value) { // numbers keep their digits
+			t.Errorf("%v: output %s, of GeoJSON %s", name, out.Value, first.Outputs[0].Value)
+		}
+		for _, h := range out.Headers {
+			expect.That(t, !strings.EqualFold(h.Key, "content-type") || string(h.Value) == "application/geo+json", "%v: the output is called %s", name, h.Value)
+		}
+		expect.That(t, len(out.Headers) == len(all[name].headers)/2, "%v: headers %v of %v", name, out.Headers, all[name].headers)
 	}
 }
 

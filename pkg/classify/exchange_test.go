@@ -65,13 +65,11 @@ func TestExchange_S2_5_travels_with_the_error(t *testing.T) {
 		"no answer":   {classify.WithRequest(place, context.DeadlineExceeded), &place, nil},
 		"the outside": {classify.WithRequest(place, classify.WithRequest(classify.Request{Step: "inner"}, io.EOF)), &place, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got := classify.RequestOf(c.err)
-			expect.That(t, reflect.DeepEqual(got, c.request), "request %+v, want %+v", got, c.request)
-			if got := classify.ResponseOf(c.err); !reflect.DeepEqual(got, c.response) {
-				t.Errorf("response %+v, want %+v", got, c.response)
-			}
-		})
+		got := classify.RequestOf(c.err)
+		expect.That(t, reflect.DeepEqual(got, c.request), "%v: request %+v, want %+v", name, got, c.request)
+		if got := classify.ResponseOf(c.err); !reflect.DeepEqual(got, c.response) {
+			t.Errorf("%v: response %+v, want %+v", name, got, c.response)
+		}
 	}
 	expect.That(t, classify.WithRequest(place, nil) == nil && classify.WithResponse(html, nil) == nil, "a nil error became one")
 }

@@ -130,14 +130,12 @@ func TestRestore_refuses(t *testing.T) {
 		}{fmt.Sprintf("cut_at_%d", i), good[:i], ErrBrokenLedger})
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			l := NewLedger(time.Hour, 10)
-			l.Note(keyOf(-1), appliedAt(1, start))
-			err := l.Restore(c.value, start)
-			expect.That(t, errors.Is(err, c.want), "Restore(%x) = %v, want %v", c.value, err, c.want)
-			got, ok := l.Last(keyOf(-1), start)
-			expect.That(t, l.Len() == 1 && ok && got == appliedAt(1, start), "a record that is refused has left its mark: %d keys", l.Len())
-		})
+		l := NewLedger(time.Hour, 10)
+		l.Note(keyOf(-1), appliedAt(1, start))
+		err := l.Restore(c.value, start)
+		expect.That(t, errors.Is(err, c.want), "%v: Restore(%x) = %v, want %v", c.name, c.value, err, c.want)
+		got, ok := l.Last(keyOf(-1), start)
+		expect.That(t, l.Len() == 1 && ok && got == appliedAt(1, start), "%v: a record that is refused has left its mark: %d keys", c.name, l.Len())
 	}
 }
 

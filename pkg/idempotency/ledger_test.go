@@ -76,15 +76,13 @@ func TestLedger_keeps_what_was_noted_last(t *testing.T) {
 		{"after_2106", Applied{At: start.AddDate(100, 0, 0)}, Applied{At: time.Unix(math.MaxUint32, 0).UTC()}},
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			l := NewLedger(0, 0)
-			l.Note(keyOf(1), Applied{Version: 5, Offset: 5, At: start})
-			l.Note(keyOf(1), c.in)
-			got, ok := l.Last(keyOf(1), start)
-			expect.That(t, ok && got == c.want, "Last = %+v, %v; want %+v", got, ok, c.want)
-			_, ok = l.Last(keyOf(2), start)
-			expect.That(t, !ok && l.Len() == 1, "a key that was never noted is known; %d keys", l.Len())
-		})
+		l := NewLedger(0, 0)
+		l.Note(keyOf(1), Applied{Version: 5, Offset: 5, At: start})
+		l.Note(keyOf(1), c.in)
+		got, ok := l.Last(keyOf(1), start)
+		expect.That(t, ok && got == c.want, "%v: Last = %+v, %v; want %+v", c.name, got, ok, c.want)
+		_, ok = l.Last(keyOf(2), start)
+		expect.That(t, !ok && l.Len() == 1, "%v: a key that was never noted is known; %d keys", c.name, l.Len())
 	}
 }
 
@@ -106,12 +104,10 @@ func TestLedger_window(t *testing.T) {
 		{"no_limit_below_zero", -1, 24 * 365 * 50 * time.Hour, true},
 	}
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			l := NewLedger(c.window, 0)
-			l.Note(keyOf(1), appliedAt(1, start))
-			_, ok := l.Last(keyOf(1), start.Add(c.age))
-			expect.That(t, ok == c.known, "known = %v after %v with a window of %v", ok, c.age, c.window)
-		})
+		l := NewLedger(c.window, 0)
+		l.Note(keyOf(1), appliedAt(1, start))
+		_, ok := l.Last(keyOf(1), start.Add(c.age))
+		expect.That(t, ok == c.known, "%v: known = %v after %v with a window of %v", c.name, ok, c.age, c.window)
 	}
 }
 

@@ -92,11 +92,9 @@ func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
 		{KeyForceVersion, "yes"}, {KeyForceVersion, ""}, {KeyForceVersion, "True"}, {KeyForceVersion, "false"}, {KeyReplaySource, "3/1"},
 		{KeyErrorRequest, "GET /place"}, {KeyErrorRequest, "null"}, {KeyErrorRequest, ""}, {KeyErrorResponse, `{"status":"503"}`}, {KeyErrorResponse, `{"status":-1}`},
 	} {
-		t.Run(c.key+"="+c.value, func(t *testing.T) {
-			_, err := ParseControl([]kgo.RecordHeader{{Key: c.key, Value: []byte(c.value)}})
-			var malformed *Error
-			expect.That(t, errors.As(err, &malformed) && malformed.Header == c.key, "got %v", err)
-		})
+		_, err := ParseControl([]kgo.RecordHeader{{Key: c.key, Value: []byte(c.value)}})
+		var malformed *Error
+		expect.That(t, errors.As(err, &malformed) && malformed.Header == c.key, "%v: got %v", c.key+"="+c.value, err)
 	}
 	twice := []kgo.RecordHeader{{Key: KeyAttempt, Value: []byte("1")}, {Key: KeyAttempt, Value: []byte("2")}}
 	_, err := ParseControl(twice)
@@ -215,12 +213,10 @@ func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *te
 			PointTo(Position{Topic: "x"}, nil, value, true), Pointer{Position: Position{Topic: "x"}, Bytes: 7000, Value: sha256.Sum256(value), Head: value[:1024]},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00")}}
-			got, ok, err := ParsePointer(c.pointer.Append(own))
-			expect.That(t, err == nil && ok && reflect.DeepEqual(got, c.want), "got %+v, %v, %v\nwant %+v", got, ok, err, c.want)
-			expect.That(t, got.Read() != strings.Contains(name, "batch"), "Read() = %v", got.Read())
-		})
+		own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00")}}
+		got, ok, err := ParsePointer(c.pointer.Append(own))
+		expect.That(t, err == nil && ok && reflect.DeepEqual(got, c.want), "%v: got %+v, %v, %v\nwant %+v", name, got, ok, err, c.want)
+		expect.That(t, got.Read() != strings.Contains(name, "batch"), "%v: Read() = %v", name, got.Read())
 	}
 	_, ok, err := ParsePointer([]kgo.RecordHeader{{Key: KeySource, Value: []byte("x/0/1")}})
 	expect.That(t, !ok && err == nil, "a record without the header has a pointer: %v", err)
