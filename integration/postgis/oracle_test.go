@@ -13,12 +13,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 
+	"github.com/switchback-geo/switchback/examples"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+	"github.com/switchback-geo/switchback/pkg/transform"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -307,6 +309,36 @@ func TestPostGIS_S0_3_snap(t *testing.T) {
 			hold(t, given, ours, judgements, most)
 		}
 	}
+}
+
+// Published boundaries, of which some are invalid, are valid to GEOS once they are repaired, or snapped at a precision, and cover what the
+// even-odd rule says.
+func TestPostGIS_S0_8_S0_3_counties(t *testing.T) {
+	testrun.Proof(t)
+	db, reader := oracle(t), must.Get(transform.New(transform.Config{}))(t)
+	var given []orb.Geometry
+	for f, err := range examples.Counties() {
+		must.Do(t, err)
+		if county, err := reader.Decode(f.JSON); err == nil { // else a ring is too short to be one
+			given = append(given, county.Geometry.Shape)
+		}
+	}
+	for _, decimals := range []int{-1, 6, 5, 2} {
+		most, ours := exactly, make([]orb.Geometry, len(given))
+		for i, shape := range given {
+			result, err := repair.Repair(t.Context(), shape, nil, unbounded())
+			if decimals >= 0 {
+				result, err = repair.Snap(t.Context(), shape, nil, decimals, unbounded())
+				cell := math.Pow10(-decimals)
+				most = func(j judgement) float64 { return 1.5 * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
+			}
+			ours[i] = done(t, shape, result, err)
+		}
+		for i, j := range compared(t, db, "", "theirs", given, ours) {
+			expect.That(t, j.Valid && j.Difference <= most(j), "%d decimals: %s, and differs by an area of %v of %v: %.200v", decimals, j.Reason, j.Difference, j.Area, given[i])
+		}
+	}
+	expect.Equal(t, len(given), 3231-19, "counties")
 }
 
 // hold fails for results that PostGIS does not call valid, or that differ from its own
