@@ -241,9 +241,8 @@ func TestImage_saysItsVersionAndCommit(t *testing.T) {
 	out, err = exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
 	want := "consumer v1.2.3 (commit 0123456789ab, go"
 	expect.That(t, err == nil && strings.HasPrefix(string(out), want), "%v: %q, want %q…", err, out, want)
-	if info, err := os.Stat(binary); err != nil || info.Size() > mostConsumer {
-		t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
-	}
+	size := must.Get(os.Stat(binary))(t).Size()
+	expect.That(t, size <= mostConsumer, "the consumer has %d bytes, at most %d are wanted: what does it link that it does not need?", size, mostConsumer)
 }
 
 // container is what these tests look at.

@@ -24,9 +24,8 @@ func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
 			Properties struct{ Updated int64 }
 			Geometry   struct{ Type string }
 		}
-		if err := json.Unmarshal(f.JSON, &quake); err != nil {
-			t.Fatalf("%s: %v", f.ID, err)
-		}
+		err := json.Unmarshal(f.JSON, &quake)
+		must.That(t, err == nil, "%s: %v", f.ID, err)
 		expect.That(t, quake.Type == "Feature" && quake.ID == f.ID && quake.Properties.Updated != 0 && quake.Geometry.Type == "Point",
 			"%s: not an earthquake as USGS publishes it: %.120s", f.ID, f.JSON)
 		seen[f.ID] = true

@@ -132,17 +132,15 @@ func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
 	for _, c := range consumers {
 		o.stop(c)
 	}
-	if letters := o.read(o.id + ".dlq"); len(letters) > 0 {
-		t.Errorf("%d dead letters, such as %s: %s", len(letters), letters[0].Key, value(letters[0], "switchback-error-message"))
-	}
+	letters := o.read(o.id + ".dlq")
+	expect.That(t, len(letters) == 0, "%d dead letters: %v", len(letters), letters)
 	expect.Equal(t, count(o.ctx, t, db, "select count(*) from features where st_zmflag(geom) = 2 and st_srid(geom) = 4326"), earthquakes, "features with a depth")
 	said := documented.FindStringSubmatch(deployed(t, "compose.sink.yaml"))
 	must.That(t, said != nil, "deploy/compose.sink.yaml does not say how to look at the table")
 	host, port, _ := net.SplitHostPort(o.server.Addr)
 	rows := o.succeed(proc.Spec{Path: "bash", Args: []string{"-c", said[1]}, Env: []string{"PGHOST=" + host, "PGPORT=" + port, "PATH=" + filepath.Dir(psql) + ":" + os.Getenv("PATH")}})
-	if n := strings.Count(rows, "POINT Z"); n != earthquakes {
-		t.Errorf("%q shows %d features", said[1], n)
-	}
+	n := strings.Count(rows, "POINT Z")
+	expect.That(t, n == earthquakes, "%q shows %d features", said[1], n)
 }
 
 func count(ctx context.Context, t *testing.T, db *pgx.Conn, sql string) (n int) {

@@ -242,9 +242,8 @@ func TestAnswers_S4_2_C3_S0_5(t *testing.T) {
 func wantHeaders(t *testing.T, r *kgo.Record, want map[string]string) {
 	t.Helper()
 	for key, text := range want {
-		if got, n := topiclog.Header(r, key); got != text || n != 1 {
-			t.Errorf("header %s is %q, %d times, want %q:\n%s", key, got, n, text, topiclog.Describe(r))
-		}
+		got, n := topiclog.Header(r, key)
+		expect.That(t, got == text && n == 1, "header %s is %q, %d times, want %q:\n%s", key, got, n, text, topiclog.Describe(r))
 	}
 }
 
@@ -257,9 +256,8 @@ func (p *pipe) audited(key string) []event {
 	var out []event
 	for _, r := range byKey(p.read(p.topics.Audit))[key] {
 		var e event
-		if err := json.Unmarshal(r.Value, &e); err != nil {
-			p.t.Fatalf("audit event %s: %v", topiclog.Position(r), err)
-		}
+		err := json.Unmarshal(r.Value, &e)
+		must.That(p.t, err == nil, "audit event %s: %v", topiclog.Position(r), err)
 		out = append(out, e)
 	}
 	return out

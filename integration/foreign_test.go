@@ -138,9 +138,8 @@ func (d *foreignDesk) closesTheLoop(id string, again *kgo.Record) {
 		must.That(d.t, code == 0, "exit code %d\n%s", code, out)
 		again = d.written("dlq", "f-3", replay+2)
 	}
-	if states, _ := d.states(); states[id].Status != "replaying" || states[id].ReprocessCount != 2 {
-		d.t.Errorf("the last word of the status topic is the third replay, not what was read since: %+v", states[id])
-	}
+	states, _ := d.states()
+	expect.That(d.t, states[id].Status == "replaying" && states[id].ReprocessCount == 2, "the last word of the status topic is the third replay, not what was read since: %+v", states[id])
 }
 
 func sameHeader(a, b kgo.RecordHeader) bool {

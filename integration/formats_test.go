@@ -153,9 +153,8 @@ func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Regis
 		id := string(r.Key)
 		want := fmt.Sprintf(`{"type":"Feature","id":%q,"geometry":{"type":"Point","coordinates":[11.5,48.1]},"properties":{"id":%q,"level":3,"place_name":%q}}`, id, id, misbehave.PlaceName(id))
 		expect.Equal(t, codec.geojson(t, r), want, "output", id)
-		if header := envelope.AppendConfluent(nil, registered.ID); string(r.Value[:5]) != string(header) {
-			t.Errorf("output %s begins with %x, want %x", id, r.Value[:5], header)
-		}
+		header := envelope.AppendConfluent(nil, registered.ID)
+		expect.That(t, string(r.Value[:5]) == string(header), "output %s begins with %x, want %x", id, r.Value[:5], header)
 		value, n := topiclog.Header(r, "content-type")
 		expect.That(t, n == 1 && value == "application/avro", "output %s has %d content types, %q", id, n, value)
 		_, n = topiclog.Header(r, "ce_id")

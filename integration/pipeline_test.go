@@ -273,9 +273,8 @@ func readSummary(t *testing.T, text string) summary {
 	must.Do(t, json.Unmarshal([]byte(text), &s))
 	for _, key := range []string{"run_id", "pipeline", "status", "consumed", "delivered", "retried", "dead_lettered", "duplicates",
 		"superseded", "filtered", "waiting", "dlq_rate", "checkpoint", "duration_seconds"} {
-		if _, ok := s[key]; !ok {
-			t.Errorf("the summary has no %q: %v", key, slices.Sorted(maps.Keys(s)))
-		}
+		_, ok := s[key]
+		expect.That(t, ok, "the summary has no %q: %v", key, slices.Sorted(maps.Keys(s)))
 	}
 	return s
 }

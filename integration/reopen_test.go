@@ -41,9 +41,8 @@ func (p *pipe) reopen(args ...string) []string {
 // wants runs a replayer's command and wants an exit code, and words on the standard error.
 func (p *pipe) wants(code int, words string, args ...string) {
 	p.t.Helper()
-	if r := p.run("replayer", args...); r.Code != code || !strings.Contains(r.Stderr, words) {
-		p.t.Errorf("replayer %s: exit code %d, want %d; on the standard error: %s; want %q", args[0], r.Code, code, r.Stderr, words)
-	}
+	r := p.run("replayer", args...)
+	expect.That(p.t, r.Code == code && strings.Contains(r.Stderr, words), "replayer %s: exit code %d, want %d; on the standard error: %s; want %q", args[0], r.Code, code, r.Stderr, words)
 }
 
 // S4-8: a letter that was closed as superseded takes effect once an operator reopens it and forces its replay, and not

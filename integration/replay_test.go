@@ -97,9 +97,8 @@ func (p *pipe) states() (map[string]state, int) {
 			continue // no letter's
 		}
 		var s state
-		if err := json.Unmarshal(r.Value, &s); err != nil || s.ID != string(r.Key) {
-			p.t.Errorf("state record %s: id %q, %v", topiclog.Describe(r), s.ID, err)
-		}
+		err := json.Unmarshal(r.Value, &s)
+		expect.That(p.t, err == nil && s.ID == string(r.Key), "state record %s: id %q, %v", topiclog.Describe(r), s.ID, err)
 		last[s.ID] = s
 	}
 	return last, len(records)

@@ -87,9 +87,8 @@ func TestRetryAfter_S1_6(t *testing.T) {
 	for _, r := range seen {
 		key := string(r.Key)
 		parked[key]++
-		if attempts, _ := topiclog.Header(r, "switchback-attempt"); attempts != "1" {
-			t.Errorf("parking counted as an attempt: %s", topiclog.Describe(r))
-		}
+		attempts, _ := topiclog.Header(r, "switchback-attempt")
+		expect.That(t, attempts == "1", "parking counted as an attempt: %s", topiclog.Describe(r))
 		longest := p.topics.Tiers[2]
 		expect.That(t, parked[key] != 1 || r.Topic == longest, "%s waits in %s first, want %s", key, r.Topic, longest) // what is left on a slow machine may be short
 	}
@@ -97,31 +96,6 @@ func TestRetryAfter_S1_6(t *testing.T) {
 	for _, r := range p.read(p.topics.Output) {
 		attempts, _ := topiclog.Header(r, "switchback-attempt")
 		expect.That(t, attempts == "2", "%s took %q attempts, want 2", r.Key, attempts)
-	}
-}
-
-// Guarantee 4 under many records at once: none of them is tried too early, and
-// one that waits long does not hold up another.
-func TestNeverEarly_S3_1(t *testing.T) {
-	beside(t, testrun.Proof)
-	p := newPipe(t, 90*time.Second).ensure()
-	const n = 200
-	all := ids("e", n)
-	for i, id := range all {
-		p.places.Script(id, misbehave.Times(1+i%3, misbehave.Status(503))...)
-	}
-	tail := p.log.Tail(t, p.topics.Tiers...)
-	p.send(all...)
-	p.drain()
-	want := 0
-	for i := range n {
-		want += 1 + i%3
-	}
-	seen := tail.UntilCount(p.ctx, t, "every tier record", want)
-	wantTotals(t, p.verify(seen...), n, conservation.Place{Output: n})
-	expect.Equal(t, p.neverEarly(seen), want, "tier records")
-	for i, id := range all {
-		p.wantGaps(id, p.set.Tiers[:1+i%3]...)
 	}
 }
 

@@ -110,9 +110,8 @@ func TestPostGIS_S0_8_hostile_shapes(t *testing.T) {
 		shapes = append(shapes, orb.Polygon{ring}, orb.Polygon{broken})
 	}
 	for i, theirs := range ask(t, db, shapes) {
-		if fault := judged(t, shapes[i]); (fault == nil) != theirs.Valid {
-			t.Errorf("shape %s, broken %v: %v, and PostGIS says %q", rings.Shapes()[i/2].Name, i%2 == 1, fault, theirs.Reason)
-		}
+		fault := judged(t, shapes[i])
+		expect.That(t, (fault == nil) == theirs.Valid, "shape %s, broken %v: %v, and PostGIS says %q", rings.Shapes()[i/2].Name, i%2 == 1, fault, theirs.Reason)
 	}
 }
 
@@ -168,9 +167,8 @@ func TestPostGIS_S0_8_repairs(t *testing.T) {
 		repaired++
 		if polygon, single := before[i].(orb.Polygon); single && len(polygon) == 1 {
 			compared++
-			if made := madeValid(t, db, before[i]); !sameArea(made, is[i].Area) {
-				t.Errorf("%v has the area %v after the repair, and %v after ST_MakeValid", before[i], is[i].Area, made)
-			}
+			made := madeValid(t, db, before[i])
+			expect.That(t, sameArea(made, is[i].Area), "%v has the area %v after the repair, and %v after ST_MakeValid", before[i], is[i].Area, made)
 		}
 	}
 	t.Logf("%d repaired, %d compared with ST_MakeValid", repaired, compared)

@@ -161,8 +161,7 @@ func TestWriteCommands_S4_15_grantEachOnce(t *testing.T) {
 func TestFor_refusesWhatIsNoPrincipal(t *testing.T) {
 	cfg := load(t, "")
 	for _, c := range [][2]string{{"orders", "*"}, {"", "*"}, {"User:", "*"}, {"User:a\nb", "*"}, {"User:a", ""}} {
-		if _, err := For(cfg, c[0], c[1], Roles()); err == nil {
-			t.Errorf("principal %q, host %q: no error", c[0], c[1])
-		}
+		_, err := For(cfg, c[0], c[1], Roles())
+		expect.That(t, err != nil, "principal %q, host %q: no error", c[0], c[1])
 	}
 }

@@ -117,9 +117,8 @@ func TestLeave_silenceSaysNothing(t *testing.T) {
 	for range 10 {
 		b.Leave(0, b.Enter(), Ignored)
 	}
-	if requests, _ := b.counted(0); requests != 0 || b.IsOpen() {
-		t.Errorf("%v requests, open %v", requests, b.IsOpen())
-	}
+	requests, _ := b.counted(0)
+	expect.That(t, requests == 0 && !b.IsOpen(), "%v requests, open %v", requests, b.IsOpen())
 }
 
 func TestRetune_S4_5_anotherRuleCountsFromTheStart(t *testing.T) {
@@ -150,8 +149,7 @@ func TestLeave_S4_5_aStragglerHasNoSay(t *testing.T) {
 			b.Leave(0, b.Enter(), Failure)
 		}
 		b.Leave(5*time.Minute, straggler, end)
-		if _, held := b.Held(5 * time.Minute); !b.IsOpen() || held {
-			t.Errorf("after a straggler that ended with %v: open %v, held %v", end, b.IsOpen(), held)
-		}
+		_, held := b.Held(5 * time.Minute)
+		expect.That(t, b.IsOpen() && !held, "after a straggler that ended with %v: open %v, held %v", end, b.IsOpen(), held)
 	}
 }

@@ -149,9 +149,8 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	view.Keys[0].Sign(again)
 	must.Do(t, g.client.ProduceSync(t.Context(), again).FirstErr())
 	g.run()
-	if n := g.ledger().Entries(); n != 5 || audit.Broken(g.ledger().Verify()) != nil {
-		t.Errorf("%d entries after the replay, %v", n, audit.Broken(g.ledger().Verify()))
-	}
+	n := g.ledger().Entries()
+	expect.That(t, n == 5 && audit.Broken(g.ledger().Verify()) == nil, "%d entries after the replay, %v", n, audit.Broken(g.ledger().Verify()))
 	status := g.read(g.cfg.Topics.DLQStatus)
 	last, err := deadletters.ParseState(status[len(status)-1].Value)
 	for _, r := range status {

@@ -229,9 +229,8 @@ func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 			err := run.RunUntilEnd(t.Context())
 			held, is := errors.AsType[*consumer.HeldError](err)
 			expect.That(t, is == (c.held != "") && (!is || strings.Contains(held.State.Reason, c.held)) && (is || err == nil), "ended with: %v", err)
-			if s := run.Summary(); s.Delivered != 1 || asked() != 12+c.features {
-				t.Errorf("%d requests, %+v", asked(), s)
-			}
+			s := run.Summary()
+			expect.That(t, s.Delivered == 1 && asked() == 12+c.features, "%d requests, %+v", asked(), s)
 		})
 	}
 }

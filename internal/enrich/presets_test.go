@@ -67,9 +67,8 @@ func TestWFS_GetFeature(t *testing.T) {
 		} `xml:"And>PropertyIsEqualTo"`
 	}
 	must.Do(t, xml.Unmarshal([]byte(got.Get("filter")), &filter))
-	if e := filter.Equal; len(e) != 2 || e[0].Reference != "PARZ_ID" || e[0].Literal != "A 7/b&c=d?#ü%</fes:Literal>" || e[1].Literal != "4711" {
-		t.Errorf("filter %s", got.Get("filter"))
-	}
+	e := filter.Equal
+	expect.That(t, len(e) == 2 && e[0].Reference == "PARZ_ID" && e[0].Literal == "A 7/b&c=d?#ü%</fes:Literal>" && e[1].Literal == "4711", "filter %s", got.Get("filter"))
 }
 
 // Table D.2 of OGC 09-025r2 gives exceptions statuses of their own; what the report says counts more than they do.

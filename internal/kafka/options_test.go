@@ -199,8 +199,7 @@ func TestFor_waits_its_time_or_until_the_context_ends(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		began = time.Now()
-		if err := Pause(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
-			t.Errorf("%s, %v", time.Since(began), err)
-		}
+		err := Pause(ctx, time.Hour)
+		expect.That(t, errors.Is(err, context.DeadlineExceeded) && time.Since(began) == time.Minute, "%s, %v", time.Since(began), err)
 	})
 }

@@ -70,9 +70,8 @@ func TestOpen_S0_8(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Open([]transform.Reference{{Name: "s", File: "none.csv", Column: "c"}}, nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
+	_, err := Open([]transform.Reference{{Name: "s", File: "none.csv", Column: "c"}}, nil)
+	expect.That(t, errors.Is(err, os.ErrNotExist), "got %v", err)
 }
 
 func TestWatch_S0_8_reloads_what_changed(t *testing.T) {

@@ -195,32 +195,28 @@ func TestRead_formsAndBounds(t *testing.T) {
 			t.Errorf("%.40q: %v", text, err)
 			continue
 		}
-		if got := fmt.Sprintf("%d features, %d skipped, %v", s.Features, s.Skipped, s.FirstSkipped); !strings.HasPrefix(got, want) {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		got := fmt.Sprintf("%d features, %d skipped, %v", s.Features, s.Skipped, s.FirstSkipped)
+		expect.That(t, strings.HasPrefix(got, want), "%q: %s, want %s", text, got, want)
 	}
 	for text, want := range map[string]string{
 		"\x28\xb5\x2f\xfd": "zstd",
 		"PK\x03\x04":       "ZIP",
 		"\xff\xfe{\x00":    "UTF-16",
 	} {
-		if _, err := sample.Read(t.Context(), strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40q: %v, want %q", text, err, want)
-		}
+		_, err := sample.Read(t.Context(), strings.NewReader(text))
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%.40q: %v, want %q", text, err, want)
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "an empty collection": `{"type":"FeatureCollection","features":[]}`, "no JSON": "id,name\n1,x\n", "a list": "[1]", "a geometry": `{"type":"Point","coordinates":[1,2]}`,
 		"half a feature": one[:40], "deep": `{"type":"Feature","properties":` + strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000) + `}`,
 	} {
-		if s, err := sample.Read(t.Context(), strings.NewReader(text)); err == nil {
-			t.Errorf("%s: %d features and no error", name, s.Features)
-		}
+		s, err := sample.Read(t.Context(), strings.NewReader(text))
+		expect.That(t, err != nil, "%s: %d features and no error", name, s.Features)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := sample.Read(ended, strings.NewReader(one)); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end of its context: %v", err)
-	}
+	_, err := sample.Read(ended, strings.NewReader(one))
+	expect.That(t, errors.Is(err, context.Canceled), "after the end of its context: %v", err)
 }
 
 // More names of properties than are looked at are said, and need no memory.

@@ -218,9 +218,8 @@ func TestPossible_S4_10_hasWhatFailuresHave(t *testing.T) {
 	}
 	n, plain := len(possible), len(classify.Taxonomy())
 	expect.That(t, n <= plain+20, "%d are foreseen, of a table of %d: each is a time series", n, plain)
-	if got := (classify.Options{}).Possible(); !slices.Equal(got, classify.Taxonomy()) {
-		t.Errorf("without options it is the taxonomy, got %d of %d", len(got), len(classify.Taxonomy()))
-	}
+	got := (classify.Options{}).Possible()
+	expect.That(t, slices.Equal(got, classify.Taxonomy()), "without options it is the taxonomy, got %d of %d", len(got), len(classify.Taxonomy()))
 }
 
 func TestRules_come_first(t *testing.T) {
@@ -303,8 +302,7 @@ func TestRule_Fault(t *testing.T) {
 // Every category that never passes says why, and no other does.
 func TestNeverRetried_S3_6_gives_a_reason(t *testing.T) {
 	for _, c := range classify.Categories() {
-		if without := strings.Contains(classify.NeverRetried(c), "is no category"); without != c.Retried() {
-			t.Errorf("%s: %s", c, classify.NeverRetried(c))
-		}
+		without := strings.Contains(classify.NeverRetried(c), "is no category")
+		expect.That(t, without == c.Retried(), "%s: %s", c, classify.NeverRetried(c))
 	}
 }

@@ -130,9 +130,8 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 	for _, deadLetter := range b.read(source + ".dlq") {
 		c, err := header.ParseControl(deadLetter.Headers)
 		got := fmt.Sprintf("%s %d of %d", c.ErrorCode, c.Attempt, c.MaxAttempts)
-		if key := string(deadLetter.Key); err != nil || got != want[key] {
-			t.Errorf("%s: %s, want %s (%v)", key, got, want[key], err)
-		}
+		key := string(deadLetter.Key)
+		expect.That(t, err == nil && got == want[key], "%s: %s, want %s (%v)", key, got, want[key], err)
 		delete(want, string(deadLetter.Key))
 	}
 	expect.That(t, len(want) <= 0, "no letter says %v", want)

@@ -139,9 +139,8 @@ func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
 func TestTierDelay_S3_1_isTheInverseOfTierTopic(t *testing.T) {
 	t.Parallel()
 	for _, delay := range []time.Duration{time.Millisecond, 1500 * time.Millisecond, time.Second, time.Minute, 90 * time.Second, 5 * time.Minute, 36 * time.Hour} {
-		if got, ok := TierDelay("a.retry-", policy.TierTopic("a.retry-", delay)); !ok || got != delay {
-			t.Errorf("TierDelay(%s) = %v, %v", policy.TierTopic("a.retry-", delay), got, ok)
-		}
+		got, ok := TierDelay("a.retry-", policy.TierTopic("a.retry-", delay))
+		expect.That(t, ok && got == delay, "TierDelay(%s) = %v, %v", policy.TierTopic("a.retry-", delay), got, ok)
 	}
 	for _, topic := range []string{"a", "a.retry-", "a.retry-2", "a.retry-2s.dlq", "a.retry--2s", "a.retry-0s", "a.retry-s", "b.retry-2s", "a.retry-.5s", "a.retry-2d"} {
 		delay, ok := TierDelay("a.retry-", topic)

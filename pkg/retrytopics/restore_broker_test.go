@@ -103,9 +103,8 @@ func TestRestore_S3_1_longerThanTheGroupWaits(t *testing.T) {
 			close(slow.release)
 			b.until(ctx, func() bool { ready, _ := two.Ready(); return ready && two.Stats().Partitions > 0 })
 			deliver(30)
-			if again := slow.joins.Load() > joins; again != expelled {
-				t.Errorf("%d joins, and %d before the restore", slow.joins.Load(), joins)
-			}
+			again := slow.joins.Load() > joins
+			expect.That(t, again == expelled, "%d joins, and %d before the restore", slow.joins.Load(), joins)
 			for _, stop := range []func() error{stopOne, stopTwo, stopThree} {
 				expect.Do(t, stop())
 			}

@@ -257,9 +257,8 @@ func TestQueueAsASlice(t *testing.T) {
 				q.drop(odd)
 				want = slices.DeleteFunc(want, odd)
 			case len(want) > 0:
-				if got := q.pop(); got != want[0] {
-					t.Fatalf("seed %d, step %d: popped %d, want %d", seed, step, got, want[0])
-				}
+				got := q.pop()
+				must.That(t, got == want[0], "seed %d, step %d: popped %d, want %d", seed, step, got, want[0])
 				want = want[1:]
 			}
 			must.That(t, q.len() == len(want) && slices.Equal(q.items(), want), "seed %d, step %d: %v, want %v", seed, step, q.items(), want)

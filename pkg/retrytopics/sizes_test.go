@@ -113,9 +113,8 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 	must.That(t, len(dead) == 1, "%d dead letters, want 1", len(dead))
 	p, ok, err := header.ParsePointer(dead[0].Headers)
 	expect.That(t, ok && err == nil && p.Value == sha256.Sum256(value) && bytes.Equal(p.Head, value[:header.MaxPointerHead]), "pointer %+v, %v, %v", p, ok, err)
-	if got := headerOf(dead[0], header.KeyErrorCode); got != string(classify.CodeHTTPUnavailable) || headerOf(dead[0], "ce_id") != "7" || string(dead[0].Key) != "large" {
-		t.Errorf("the dead letter %s has the code %s", dead[0].Key, got)
-	}
+	got := headerOf(dead[0], header.KeyErrorCode)
+	expect.That(t, got == string(classify.CodeHTTPUnavailable) && headerOf(dead[0], "ce_id") == "7" && string(dead[0].Key) == "large", "the dead letter %s has the code %s", dead[0].Key, got)
 }
 
 // What one transaction brings to one partition may be more than its topic takes at once: it goes in several batches, in order.
@@ -168,9 +167,8 @@ func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
 			b.drain(b.engine(cfg))
 			dead := b.read(source + ".dlq")
 			for _, r := range dead {
-				if code := headerOf(r, header.KeyErrorCode); code != string(classify.CodeOutputTooLarge) || len(r.Value) <= limit {
-					t.Errorf("dead letter %s of %d bytes: %s %s", r.Key, len(r.Value), code, headerOf(r, header.KeyErrorMessage))
-				}
+				code := headerOf(r, header.KeyErrorCode)
+				expect.That(t, code == string(classify.CodeOutputTooLarge) && len(r.Value) > limit, "dead letter %s of %d bytes: %s %s", r.Key, len(r.Value), code, headerOf(r, header.KeyErrorMessage))
 			}
 			out := len(b.read(output))
 			expect.That(t, len(dead) == 4 && out == 36, "%d dead letters, %d outputs", len(dead), out)
@@ -343,9 +341,8 @@ func TestEngine_S0_4_aRefusedOutputTakesNoOtherAlong(t *testing.T) {
 			dead := map[string]bool{}
 			for _, r := range b.read(source + ".dlq") {
 				dead[string(r.Value)] = true
-				if code := headerOf(r, header.KeyErrorCode); code != string(c.want) || !want[string(r.Value)] {
-					t.Errorf("dead letter %q %q: %s %s", r.Key, r.Value, code, headerOf(r, header.KeyErrorMessage))
-				}
+				code := headerOf(r, header.KeyErrorCode)
+				expect.That(t, code == string(c.want) && want[string(r.Value)], "dead letter %q %q: %s %s", r.Key, r.Value, code, headerOf(r, header.KeyErrorMessage))
 			}
 			expect.That(t, fmt.Sprint(dead) == fmt.Sprint(want), "dead letters %v, want %v", dead, want)
 			expect.Equal(t, len(b.read(output)), 200-len(want), "outputs")

@@ -214,9 +214,8 @@ func TestParseCheckpoint_S0_4(t *testing.T) {
 	want := Checkpoint{Group: "g", Source: "s", Generation: 2, First: 2, Positions: map[string]TopicCommit{"s": {id, Commit{Offset: 7, Ahead: []Run{{9, 9}}}}}}
 	expect.That(t, err == nil && ok && reflect.DeepEqual(got, want), "%+v, %t, %v", got, ok, err)
 	for _, other := range []*kgo.Record{{Key: []byte("k"), Value: r.Value}, {Key: r.Key}, {}} {
-		if _, ok, err := ParseCheckpoint(other); ok || err != nil {
-			t.Errorf("%q: %t, %v", other.Key, ok, err)
-		}
+		_, ok, err := ParseCheckpoint(other)
+		expect.That(t, !ok && err == nil, "%q: %t, %v", other.Key, ok, err)
 	}
 	_, _, err = ParseCheckpoint(&kgo.Record{Key: r.Key, Value: []byte("{")})
 	expect.That(t, err != nil, "a broken checkpoint is read")

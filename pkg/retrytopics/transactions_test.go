@@ -76,9 +76,8 @@ func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 	last, all := map[int32]int{}, 0
 	for _, r := range b.read(trailTopic) {
 		n, _, _ := strings.Cut(string(r.Value), " ")
-		if got, err := strconv.Atoi(n); err != nil || got != last[r.Partition]+1 {
-			t.Errorf("partition %d: %q after entry %d", r.Partition, r.Value, last[r.Partition])
-		}
+		got, err := strconv.Atoi(n)
+		expect.That(t, err == nil && got == last[r.Partition]+1, "partition %d: %q after entry %d", r.Partition, r.Value, last[r.Partition])
 		last[r.Partition]++
 		all++
 	}

@@ -32,9 +32,8 @@ func sweptFault(t *testing.T, ring orb.Ring) *Fault {
 func agrees(t *testing.T, ring orb.Ring) (valid bool) {
 	t.Helper()
 	got := must.Get(Valid(t.Context(), orb.Polygon{ring}))(t)
-	if want := sweptFault(t, ring); told(got) != told(want) {
-		t.Fatalf("%v: %s, want %s", ring, told(got), told(want))
-	}
+	want := sweptFault(t, ring)
+	must.That(t, told(got) == told(want), "%v: %s, want %s", ring, told(got), told(want))
 	return got == nil
 }
 

@@ -144,9 +144,8 @@ func TestValid_many_rings(t *testing.T) {
 			chain = append(chain, ring(float64(i), 0, float64(i)+0.5, -1, float64(i+1), 0, float64(i)+0.5, 1))
 		}
 		for name, shape := range map[string]orb.Geometry{"grid": grid, "holes": holes, "fan": fan, "chain": chain} {
-			if fault := judged(t, shape); fault != nil {
-				t.Errorf("%s of %d: %v at %v", name, n, fault, fault.At)
-			}
+			fault := judged(t, shape)
+			expect.That(t, fault == nil, "%s of %d: %+v", name, n, fault)
 		}
 	}
 }

@@ -82,15 +82,13 @@ func TestGrid_rounding_is_stable(t *testing.T) {
 		reach := math.Pow10(random.IntN(12) - 3)
 		x := reach * (2*random.Float64() - 1)
 		g := grid.Of(random.IntN(grid.MaxDecimals + 1))
-		if once := g.Round(x); g.Round(once) != once || math.Abs(once-x) > g.Cell()*0.5+2e-16*math.Abs(x) {
-			t.Fatalf("%v becomes %v, then %v with %d decimals", x, once, g.Round(once), g.Decimals())
-		}
+		once := g.Round(x)
+		must.That(t, g.Round(once) == once && math.Abs(once-x) <= g.Cell()*0.5+2e-16*math.Abs(x), "%v becomes %v, then %v with %d decimals", x, once, g.Round(once), g.Decimals())
 		finest := grid.Finest(reach)
 		units, ok := finest.Units(x)
 		must.That(t, ok && math.Abs(units) <= 1<<48, "%v has %v units with %d decimals", x, units, finest.Decimals())
-		if again, _ := finest.Units(finest.Value(units)); again != units || finest.Value(units) == finest.Value(units+1) {
-			t.Fatalf("place %v of %d decimals is not told apart", units, finest.Decimals())
-		}
+		again, _ := finest.Units(finest.Value(units))
+		must.That(t, again == units && finest.Value(units) != finest.Value(units+1), "place %v of %d decimals is not told apart", units, finest.Decimals())
 	}
 }
 

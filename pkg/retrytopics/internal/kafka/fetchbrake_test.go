@@ -92,9 +92,8 @@ func TestClassified_S4_3_everyKafkaError(t *testing.T) {
 		known++
 		err := fmt.Errorf("produce: %w", broker)
 		f := of(err)
-		if want := broker.Retriable || replaced[broker.Message]; f.Transient() != want {
-			t.Errorf("%d %s: transient is %v, want %v", code, broker.Message, f.Transient(), want)
-		}
+		want := broker.Retriable || replaced[broker.Message]
+		expect.That(t, f.Transient() == want, "%d %s: transient is %v, want %v", code, broker.Message, f.Transient(), want)
 		if f.Err != err { //nolint:errorlint // the very same
 			t.Errorf("%d: the failure holds %v", code, f.Err)
 		}
