@@ -211,7 +211,7 @@ func TestRead_formsAndBounds(t *testing.T) {
 		"half a feature": one[:40], "deep": `{"type":"Feature","properties":` + strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000) + `}`,
 	} {
 		s, err := sample.Read(t.Context(), strings.NewReader(text))
-		expect.That(t, err != nil, "%s: %d features and no error", name, s.Features)
+		expect.That(t, err != nil, "%s: %+v and no error", name, s)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
