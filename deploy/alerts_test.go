@@ -80,8 +80,7 @@ func TestAlerts_S4_10_S4_11_eachSaysWhatIsStaleWhatIsDoneAndWhatToDo(t *testing.
 		expect.That(t, a.Annotations["runbook_url"] == want, "%s: runbook_url is %q, want %q", a.Alert, a.Annotations["runbook_url"], want)
 		for _, name := range []string{"summary", "description", "runs", "impact", "progress", "dead_letters", "recovery", "steps"} {
 			text := a.Annotations[name]
-			expect.That(t, text != "" && (name != "summary" || !strings.Contains(text, "{{")),
-				"%s: %s %q; want a text, and one summary for every occurrence, so that alerts group", a.Alert, name, text)
+			expect.That(t, text != "" && (name != "summary" || !strings.Contains(text, "{{")), "%s: %s %q; want a text, and one summary for every occurrence, so that alerts group", a.Alert, name, text)
 			for _, metric := range metricName.FindAllString(text, -1) {
 				if metric != "up" && !known[metric] { // "up to" is no metric
 					t.Errorf("%s: %s uses %s, which is not exported", a.Alert, name, metric)

@@ -52,8 +52,7 @@ func TestCI_S0_12_theWorkflowChecksEveryChange(t *testing.T) {
 	for name, job := range w.Jobs {
 		expect.That(t, job.RunsOn != "" && job.TimeoutMinutes != 0, "job %s: runs on %q, at most %d minutes", name, job.RunsOn, job.TimeoutMinutes)
 		for _, step := range job.Steps {
-			expect.That(t, (step.Uses == "") != (step.Run == "") && (step.Uses == "" || pinned.MatchString(step.Uses)),
-				"step %+v: want either a command or an action with the commit that it is at", step)
+			expect.That(t, (step.Uses == "") != (step.Run == "") && (step.Uses == "" || pinned.MatchString(step.Uses)), "step %+v: want either a command or an action with the commit that it is at", step)
 			runs = append(runs, step.Run)
 		}
 	}
@@ -89,8 +88,7 @@ func TestCI_S0_12_theCheckFailsWhenAPolicyBreaks(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &out, &out
 			_ = cmd.Run() // the exit code says it
 			code := cmd.ProcessState.ExitCode()
-			expect.That(t, code == c.code && strings.Contains(out.String(), c.says) && !strings.Contains(out.String(), c.saysNot),
-				"exit %d, want %d, with %q and without %q:\n%s", code, c.code, c.says, c.saysNot, out.String())
+			expect.That(t, code == c.code && strings.Contains(out.String(), c.says) && !strings.Contains(out.String(), c.saysNot), "exit %d, want %d, with %q and without %q:\n%s", code, c.code, c.says, c.saysNot, out.String())
 		})
 	}
 }

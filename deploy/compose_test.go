@@ -127,8 +127,7 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	job := file.ScrapeConfigs[0]
 	want := []string{"consumer-1:" + port, "consumer-2:" + port}
 	expect.That(t, slices.Equal(job.Static[0].Targets, want), "targets are %v, want %v", job.Static[0].Targets, want)
-	expect.That(t, job.JobName == "switchback" && job.Static[0].Labels["pipeline"] == cfg.Pipeline.ID,
-		"job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
+	expect.That(t, job.JobName == "switchback" && job.Static[0].Labels["pipeline"] == cfg.Pipeline.ID, "job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
 	expect.That(t, job.Honor, "the series name their pipeline, and Prometheus would rename that label")
 	expect.That(t, slices.Equal(file.RuleFiles, []string{"rules.yaml"}), "rule files are %v", file.RuleFiles)
 }

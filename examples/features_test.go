@@ -26,8 +26,7 @@ func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
 		}
 		err := json.Unmarshal(f.JSON, &quake)
 		must.That(t, err == nil, "%s: %v", f.ID, err)
-		expect.That(t, quake.Type == "Feature" && quake.ID == f.ID && quake.Properties.Updated != 0 && quake.Geometry.Type == "Point",
-			"%s: not an earthquake as USGS publishes it: %.120s", f.ID, f.JSON)
+		expect.That(t, quake.Type == "Feature" && quake.ID == f.ID && quake.Properties.Updated != 0 && quake.Geometry.Type == "Point", "%s: not an earthquake as USGS publishes it: %.120s", f.ID, f.JSON)
 		seen[f.ID] = true
 	}
 	expect.That(t, len(seen) == 1707, "%d different earthquakes, want 1707", len(seen))

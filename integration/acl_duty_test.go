@@ -300,9 +300,7 @@ func testReplayerWrites(t *testing.T, kafka *guarded) {
 		}
 	}
 	d.test()
-	w.asAdmin(func() {
-		w.does("verify", "audit")
-	})
+	w.asAdmin(func() { w.does("verify", "audit") })
 }
 
 // testReplayLoses takes a permission from a replay that runs. It says so and ends; given again once the permission is back, it puts back what

@@ -89,9 +89,7 @@ func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
 	beside(t, testrun.Nightly, needRealKafka)
 	ctx := testrun.Context(t, 5*time.Minute)
 	nodes := must.Get(broker.OwnCluster(ctx, 3))(t)
-	t.Cleanup(func() {
-		expect.Do(t, nodes.Close())
-	})
+	t.Cleanup(func() { expect.Do(t, nodes.Close()) })
 	p := newPipeOn(t, nodes.Addrs(), 5*time.Minute, heldSession, func(s *settings) { s.Replicas = 3 }).ensure()
 	output := p.log.Tail(t, p.topics.Output)
 	first, second := p.start("one"), p.start("two")
@@ -127,9 +125,7 @@ func ownKafka(t *testing.T) *broker.Owned {
 	needRealKafka(t)
 	ctx := testrun.Context(t, 5*time.Minute)
 	kafka := must.Get(broker.Own(ctx, broker.OwnOptions{}))(t)
-	t.Cleanup(func() {
-		expect.Do(t, kafka.Close(false))
-	})
+	t.Cleanup(func() { expect.Do(t, kafka.Close(false)) })
 	return kafka
 }
 

@@ -96,8 +96,7 @@ func springBesideAPipeline(t *testing.T, j java) {
 	letter := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
 	source := foreignPlace{back.Topic, back.Partition, back.Offset}
 	id := fmt.Sprintf("dlq-%d-%d", was.Partition, was.Offset)
-	expect.That(t, letter.Dialect == "spring" && letter.ID == id && letter.Source == source && letter.Error == first.error,
-		"dead again: %+v, want %s, which is Spring's and died at %v", letter, id, source)
+	expect.That(t, letter.Dialect == "spring" && letter.ID == id && letter.Source == source && letter.Error == first.error, "dead again: %+v, want %s, which is Spring's and died at %v", letter, id, source)
 	d.closesTheLoop(letter.ID, again)
 }
 

@@ -51,8 +51,7 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	again := p.holding("one", "two")
 	before := len(p.read(p.topics.Output))
 	s := p.state()
-	expect.That(t, s.State.State == "paused" && s.State.Code == "http_forbidden" && strings.HasPrefix(s.State.By, "consumer ") && strings.Contains(s.State.Reason, p.set.ID+"/"),
-		"status: %+v", s)
+	expect.That(t, s.State.State == "paused" && s.State.Code == "http_forbidden" && strings.HasPrefix(s.State.By, "consumer ") && strings.Contains(s.State.Reason, p.set.ID+"/"), "status: %+v", s)
 	expect.That(t, s.Lag != 0 && before < len(all), "%d of %d delivered while held, lag %d", before, len(all), s.Lag)
 	for _, id := range all {
 		p.places.Script(id) // fixed
@@ -93,8 +92,7 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	batch("fine", ids("g", 40), good)
 	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
 	s := readSummary(t, r.Stdout)
-	expect.That(t, r.Code == exitPartly && fmt.Sprint(s["quarantined_batches"]) == "[b-17]" && strings.Contains(fmt.Sprint(s["limits_exceeded"]), "batch b-17"),
-		"a run that leaves a quarantined batch behind: %s", r)
+	expect.That(t, r.Code == exitPartly && fmt.Sprint(s["quarantined_batches"]) == "[b-17]" && strings.Contains(fmt.Sprint(s["limits_exceeded"]), "batch b-17"), "a run that leaves a quarantined batch behind: %s", r)
 	quarantined := map[string]int{}
 	for _, r := range p.read(p.topics.DLQ) {
 		quarantined[value(r, "batch-id")+" "+value(r, "switchback-error-code")]++

@@ -155,8 +155,7 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 	p.sendRecords(records...)
 
 	refused := p.start("it", "--until-end").Wait(p.ctx, t)
-	must.That(t, refused.Code == 1 && strings.Contains(refused.Stderr, "topics adopt -c") && strings.Contains(refused.Stderr, "was deleted and re-created"),
-		"want exit code 1 and the command that adopts the topic: %s", refused)
+	must.That(t, refused.Code == 1 && strings.Contains(refused.Stderr, "topics adopt -c") && strings.Contains(refused.Stderr, "was deleted and re-created"), "want exit code 1 and the command that adopts the topic: %s", refused)
 	expect.Equal(t, len(p.read(p.topics.Output)), before, "outputs before the adoption")
 
 	plan := p.run("consumer", "topics", "adopt", "-c", p.file)
@@ -205,9 +204,7 @@ func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
 		t.Skipf("no broker of the test's own: %v", err)
 	}
 	must.That(t, err == nil, "%v", err)
-	t.Cleanup(func() {
-		expect.Do(t, own.Close(false))
-	})
+	t.Cleanup(func() { expect.Do(t, own.Close(false)) })
 	p := newPipe(t, 3*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Brokers, s.Dedupe = []string{own.Addr}, "0s" })
 	p.log = topiclog.Connect(t, []string{own.Addr})
 	p.ensure()

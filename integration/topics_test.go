@@ -170,8 +170,7 @@ func (p *pipe) deleteAll(topic string) (n int) {
 // wantLost wants the log, the audit trail and the summary of a run to tell of a gap in a topic.
 func (p *pipe) wantLost(t *testing.T, said, topic string) {
 	t.Helper()
-	expect.That(t, strings.Contains(said, "records were deleted before they were consumed") && strings.Contains(said, `"topic":"`+topic+`"`),
-		"the log does not tell of the gap in %s:\n%s", topic, said)
+	expect.That(t, strings.Contains(said, "records were deleted before they were consumed") && strings.Contains(said, `"topic":"`+topic+`"`), "the log does not tell of the gap in %s:\n%s", topic, said)
 	if !slices.ContainsFunc(p.auditValues(), func(v string) bool {
 		return strings.Contains(v, `"decision":"lost"`) && strings.Contains(v, `"source":"`+topic+"/")
 	}) {

@@ -50,8 +50,7 @@ func TestTransform(t *testing.T) {
 	rejects := filepath.Join(t.TempDir(), "bad.ndjson")
 	code, stdout, stderr = filtered(t, named+unnamed, "-c", name, "--rejects", rejects, "--meta")
 	text, err := os.ReadFile(rejects)
-	expect.That(t, err == nil && code == 4 && strings.HasPrefix(string(text), `{"line":2,`) && strings.Contains(stderr, "1 of 2 lines rejected; see "+rejects),
-		"rejections in a file: exit %d, %q, %q, %v", code, text, stderr, err)
+	expect.That(t, err == nil && code == 4 && strings.HasPrefix(string(text), `{"line":2,`) && strings.Contains(stderr, "1 of 2 lines rejected; see "+rejects), "rejections in a file: exit %d, %q, %q, %v", code, text, stderr, err)
 	expect.That(t, strings.Contains(stdout, `"switchback":{"feature_id":"1","content_hash":"sha256:`), "--meta: %q", stdout)
 	code, _, stderr = filtered(t, named, "-c", name, "--rejects", filepath.Join(t.TempDir(), "no", "folder"))
 	expect.That(t, code == 2 && strings.Contains(stderr, "--rejects"), "a file that cannot be made: exit %d, %q", code, stderr)
@@ -266,8 +265,7 @@ func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
 	code, stdout, stderr := filtered(t, lines(200, 7)+round+lines(200, 6), "-c", name)
 	expect.That(t, code == 0 && strings.Count(stdout, "\n") == 401, "honest ones and a round one: exit %d, %s", code, stderr)
 	code, stdout, stderr = filtered(t, lines(100, 4), "-c", name)
-	expect.That(t, code == 4 && strings.Count(stdout, "\n") == 25 && strings.Count(stderr, `"code":"precision_degraded"`) == 75,
-		"cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
+	expect.That(t, code == 4 && strings.Count(stdout, "\n") == 25 && strings.Count(stderr, `"code":"precision_degraded"`) == 75, "cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
 }
 
 // S1-8, S4-12: resume says what had paused the pipeline, from when on the gates judge again, and how to go on without them.

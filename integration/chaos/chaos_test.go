@@ -132,8 +132,7 @@ func TestChaosSink_S2_4_S3_1(t *testing.T) {
 	expect.That(t, len(rows) == len(values), "seed %d: the table has %d rows, %d keys were written to Kafka", sc.seed, len(rows), len(values))
 	for key, want := range values {
 		row := rows[key]
-		expect.That(t, bytes.Equal(row.Value, want) && (row.Value == nil) == (want == nil),
-			"seed %d: row %s is %s of version %d, Kafka has %s", sc.seed, key, row.Value, row.Version, want)
+		expect.That(t, bytes.Equal(row.Value, want) && (row.Value == nil) == (want == nil), "seed %d: row %s is %s of version %d, Kafka has %s", sc.seed, key, row.Value, row.Version, want)
 	}
 	again := 0
 	for _, position := range positions {

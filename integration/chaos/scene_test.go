@@ -132,9 +132,7 @@ func (sc *scene) feed(mix feed.Mix, rate, most int) {
 // sending waits until the load is of n records.
 func (sc *scene) sending(n int) {
 	sc.t.Helper()
-	eventually.Until(sc.ctx, sc.t, fmt.Sprintf("%d records", n), func() (bool, string) {
-		return sc.pump.Sent() >= n, fmt.Sprint(sc.pump.Sent())
-	})
+	eventually.Until(sc.ctx, sc.t, fmt.Sprintf("%d records", n), func() (bool, string) { return sc.pump.Sent() >= n, fmt.Sprint(sc.pump.Sent()) })
 }
 
 // enough ends the load, unless it has ended.

@@ -157,9 +157,7 @@ func TestSession_S4_6_there_are_so_many(t *testing.T) {
 // Wrong tokens of one address are looked at more and more slowly, and hinder nobody else. IPv6 counts by network.
 func TestFailures_S4_6_by_address(t *testing.T) {
 	g, clock := opened(t, withTokens)
-	try := func(from, token string) string {
-		return said(g.SignIn(httptest.NewRecorder(), asking(from), token))
-	}
+	try := func(from, token string) string { return said(g.SignIn(httptest.NewRecorder(), asking(from), token)) }
 	for i := range triesAtOnce {
 		must.Equal(t, try(fmt.Sprintf("[2001:db8::%d]:%d", i, i+1), "guess"), "not_signed_in", "try", i)
 	}
@@ -189,8 +187,7 @@ func TestNew_S4_6_refuses_tokens_that_prove_nothing(t *testing.T) {
 	} {
 		a := must.Get(Parse("f", []byte("url: http://localhost\npeople: ["+people+"]\n")))(t)
 		_, err := New(a, time.Now, slog.New(slog.DiscardHandler))
-		expect.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "hunter2") && !strings.Contains(err.Error(), annasToken),
-			"%s: %v", people, err)
+		expect.That(t, err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "hunter2") && !strings.Contains(err.Error(), annasToken), "%s: %v", people, err)
 	}
 }
 

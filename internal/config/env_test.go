@@ -147,8 +147,7 @@ func TestChanges_S4_5_tellsWhatARunningConsumerCanTakeUp(t *testing.T) {
 		}
 		from, to := mustParse(t, reloadable), mustParse(t, changed)
 		taken, restart, err := Changes(from, to)
-		must.That(t, err == nil && slices.Equal(taken, c.taken) && slices.Equal(restart, c.restart),
-			"%v: taken %v, restart %v, error %v; want %v, %v", c.name, taken, restart, err, c.taken, c.restart)
+		must.That(t, err == nil && slices.Equal(taken, c.taken) && slices.Equal(restart, c.restart), "%v: taken %v, restart %v, error %v; want %v, %v", c.name, taken, restart, err, c.taken, c.restart)
 		again, still, err := Changes(from.Taking(to), to)
 		expect.That(t, err == nil && len(again) == 0 && slices.Equal(still, c.restart), "%v: after it was taken up: %v, %v, %v", c.name, again, still, err)
 		before, _, _ := Changes(from, mustParse(t, reloadable))
@@ -238,8 +237,7 @@ enrich:
   - {name: b, providers: [{name: c, http: {url: "https://a.example/x?api_key=abc123&q={id}&sig=s&access_token={properties.token}"}}], set: {a: /a}}
 `)
 	warnings := Warnings(cfg)
-	expect.That(t, len(warnings) == 2 && warnings[1].Path == "enrich[1].providers[0].http.url" && warnings[0].Path == "enrich[0].http.url" && !strings.Contains(warnings[0].Message, "abc123"),
-		"got %+v", warnings)
+	expect.That(t, len(warnings) == 2 && warnings[1].Path == "enrich[1].providers[0].http.url" && warnings[0].Path == "enrich[0].http.url" && !strings.Contains(warnings[0].Message, "abc123"), "got %+v", warnings)
 }
 
 // The words of a key are those of the package that acts on it; the tags only repeat them, for the decoder and the schema.
@@ -289,9 +287,7 @@ func TestSchemaRegistry_credentials(t *testing.T) {
 		{"no_such_file", SchemaRegistry{Username: "ana", PasswordFile: file + "x"}, "ana", "", "", "schema_registry.password_file"},
 	} {
 		got, err := c.r.Credentials()
-		must.That(t, (err == nil) == (c.fails == "") && (err == nil || strings.Contains(err.Error(), c.fails) && !strings.Contains(err.Error(), theSecret)),
-			"%v: got the error %v, want %q", c.name, err, c.fails)
-		expect.That(t, err != nil || got.Username == c.username && got.Password.Reveal() == c.password && got.Token.Reveal() == c.token,
-			"%v: got %q, %q, %q", c.name, got.Username, got.Password.Reveal(), got.Token.Reveal())
+		must.That(t, (err == nil) == (c.fails == "") && (err == nil || strings.Contains(err.Error(), c.fails) && !strings.Contains(err.Error(), theSecret)), "%v: got the error %v, want %q", c.name, err, c.fails)
+		expect.That(t, err != nil || got.Username == c.username && got.Password.Reveal() == c.password && got.Token.Reveal() == c.token, "%v: got %q, %q, %q", c.name, got.Username, got.Password.Reveal(), got.Token.Reveal())
 	}
 }

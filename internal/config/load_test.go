@@ -45,8 +45,7 @@ func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
 	cfg := must.Get(Load("testdata/pipeline_resilience.yaml"))(t)
 	p := cfg.Pipeline.RetryPolicy
 	expect.That(t, cfg.Pipeline.ID == "municipal-parcel-sync" && p.MaxAttempts == 3 && p.BaseDelaySeconds == 2 && p.Jitter, "got %+v", cfg.Pipeline)
-	expect.That(t, slices.Equal(p.RetryableStatusCodes, []int{429, 502, 503}) && slices.Equal(p.TerminalStatusCodes, []int{400, 401}),
-		"codes: %v, %v", p.RetryableStatusCodes, p.TerminalStatusCodes)
+	expect.That(t, slices.Equal(p.RetryableStatusCodes, []int{429, 502, 503}) && slices.Equal(p.TerminalStatusCodes, []int{400, 401}), "codes: %v, %v", p.RetryableStatusCodes, p.TerminalStatusCodes)
 	want := Tolerance{
 		MaxNullRate: 0.005, HaltOnGeometryInvalid: true, PrecisionDecimalThreshold: 6,
 		MaxTransientRate: 0.4, MaxDeadLetterRate: 0.2, Window: Duration(10 * time.Minute), MinRecords: 100, // S1-8, S4-9

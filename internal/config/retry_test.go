@@ -98,12 +98,10 @@ func TestRetryPolicy_S3_3_a_category_has_its_preset_and_the_rest_from_the_policy
 		classify.CategoryTimeout: with(func(p *policy.Policy) {
 			p.MaxAttempts, p.Strategy, p.BaseDelay, p.MaxDelay = 9, policy.StrategyEqualJitter, time.Second, 30*time.Second
 		}),
-		classify.CategoryNetwork: with(func(p *policy.Policy) { p.Strategy, p.Spread = policy.StrategyExponential, -1 }),
-		classify.CategoryServer:  with(func(p *policy.Policy) { p.Jitter = 4 * time.Second }),
-		classify.CategoryDatabase: with(func(p *policy.Policy) {
-			p.Strategy, p.BaseDelay = policy.StrategyProportionalJitter, 5*time.Second
-		}),
-		classify.CategoryIO: with(func(p *policy.Policy) { p.MaxAttempts = 2 }),
+		classify.CategoryNetwork:  with(func(p *policy.Policy) { p.Strategy, p.Spread = policy.StrategyExponential, -1 }),
+		classify.CategoryServer:   with(func(p *policy.Policy) { p.Jitter = 4 * time.Second }),
+		classify.CategoryDatabase: with(func(p *policy.Policy) { p.Strategy, p.BaseDelay = policy.StrategyProportionalJitter, 5*time.Second }),
+		classify.CategoryIO:       with(func(p *policy.Policy) { p.MaxAttempts = 2 }),
 	} {
 		expect.Equal(t, policies.For(category), want, category)
 	}

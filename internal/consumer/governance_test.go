@@ -203,7 +203,6 @@ func (g *governed) wantTelemetry() {
 			expect.That(g.t, ok, "S3-7: no %s in %v", field, r)
 		}
 		status := map[int]string{0: "allowed", 1: "escalated", 2: "allowed"}[i]
-		expect.That(g.t, r["attempt"] == float64(i+1) && r["stage"] == "enrich" && r["error_class"] == "retry_backoff" && r["success"] == (i == 2) && r["governance_status"] == status,
-			"S3-7: attempt %d is told as %v", i+1, r)
+		expect.That(g.t, r["attempt"] == float64(i+1) && r["stage"] == "enrich" && r["error_class"] == "retry_backoff" && r["success"] == (i == 2) && r["governance_status"] == status, "S3-7: attempt %d is told as %v", i+1, r)
 	}
 }

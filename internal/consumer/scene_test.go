@@ -93,9 +93,7 @@ func (s *scene) consumer() *consumer.Consumer {
 func TestConsumer_S4_8_announcesItsMapping(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "zones.csv")
-	write := func(text string) {
-		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
-	}
+	write := func(text string) { must.Do(t, os.WriteFile(file, []byte(text), 0o600)) }
 	write("id\nA\n")
 	s := newScene(t, func(http.ResponseWriter, *http.Request) {}, `
 pipeline:

@@ -351,8 +351,7 @@ func TestRetry_S3_4_one_stage_alone(t *testing.T) {
 		services[1].is(broken(conflict))
 		err := steps.Apply(t.Context(), parcel(), "")
 		f := classify.Of(err)
-		expect.That(t, f.Class == classify.RetryBackoff && f.Code == classify.CodeDBConflict && services[1].asked() == 4,
-			"got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
+		expect.That(t, f.Class == classify.RetryBackoff && f.Code == classify.CodeDBConflict && services[1].asked() == 4, "got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
 	})
 }
 

@@ -174,8 +174,7 @@ func wantFailure(t *testing.T, err error, class classify.Class, code classify.Co
 	request, response := exchange(err)
 	expect.That(t, !strings.Contains(request+response, secret), "a secret in %s, %s", request, response)
 	text := err.Error()
-	expect.That(t, strings.HasPrefix(text, "enrich step place: ") && strings.Contains(text, says) && !strings.Contains(text, secret) && !strings.Contains(text, "\n"),
-		"message %q, want it to say %q", text, says)
+	expect.That(t, strings.HasPrefix(text, "enrich step place: ") && strings.Contains(text, says) && !strings.Contains(text, secret) && !strings.Contains(text, "\n"), "message %q, want it to say %q", text, says)
 	return f
 }
 

@@ -191,8 +191,7 @@ func TestApply_S1_9_aValueStaysBelowItsPlace(t *testing.T) {
 		} {
 			reached = ""
 			err := steps.Apply(t.Context(), valued(value), "")
-			expect.That(t, err != nil && reached == "" && classify.Of(err).Code == classify.CodeCoercionFailed && classify.Of(err).Class == classify.Row,
-				"%q, decoded %d times, reached %q: %v", value, rounds, reached, err)
+			expect.That(t, err != nil && reached == "" && classify.Of(err).Code == classify.CodeCoercionFailed && classify.Of(err).Class == classify.Row, "%q, decoded %d times, reached %q: %v", value, rounds, reached, err)
 		}
 		for _, value := range []string{"4711", "way/123", "a..b", "100 %", "urn:x;y", "a…b"} {
 			reached = ""

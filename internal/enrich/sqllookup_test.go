@@ -220,8 +220,7 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 		}
 		wantFailure(t, err, class, c.code, c.says)
 		request, response := exchange(err)
-		expect.That(t, strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) && strings.Contains(request, "/"+name+`"`) && !strings.Contains(request, "@"),
-			"%v: S2-5: request %s", c.name, request)
+		expect.That(t, strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) && strings.Contains(request, "/"+name+`"`) && !strings.Contains(request, "@"), "%v: S2-5: request %s", c.name, request)
 		state := fmt.Sprintf(`{"sqlstate":%q}`, c.says)
 		expect.That(t, len(c.says) != 5 || response == state, "%v: S2-5: response %s, want %s", c.name, response, state)
 	}

@@ -17,9 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-func at(record int) header.Position {
-	return header.Position{Topic: "t", Offset: int64(record)}
-}
+func at(record int) header.Position { return header.Position{Topic: "t", Offset: int64(record)} }
 
 // attempt is one attempt of a played instance.
 type attempt struct {

@@ -131,8 +131,7 @@ func TestKey_waitsBehindTheFailedOne(t *testing.T) {
 	must.That(t, run, "the first record of a key must run")
 	first := k.Ended(strict, 0, false, policy.Decision{Outcome: policy.OutcomeRetried, Due: now.Add(time.Second)})
 	d, second, run := k.Admit(strict, 0, false, tiers, now)
-	must.That(t, !run && d.Outcome == policy.OutcomeParked && d.Reason == policy.ReasonBehind && d.Due.Equal(now.Add(time.Second)) && first == 1 && second == 2,
-		"the second record: %+v, numbers %d and %d", d, first, second)
+	must.That(t, !run && d.Outcome == policy.OutcomeParked && d.Reason == policy.ReasonBehind && d.Due.Equal(now.Add(time.Second)) && first == 1 && second == 2, "the second record: %+v, numbers %d and %d", d, first, second)
 	k.Ended(strict, second, false, d)
 	now = now.Add(time.Second)
 	_, _, run = k.Admit(strict, second, true, tiers, now)

@@ -128,9 +128,7 @@ func TestHandle_S2_4_hashesInBuffersOfItsOwn(t *testing.T) {
 func TestHandle_S0_6_twoOutputsAreTwoContents(t *testing.T) {
 	const point = `{"type":"Feature","id":"p","geometry":{"type":"Point","coordinates":[500000,5000000]},"properties":{"a":1}%s}`
 	const located = `{"type":"Feature","id":"p","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"a":1}%s}`
-	crs := func(name string) string {
-		return `,"crs":{"type":"name","properties":{"name":"` + name + `"}}`
-	}
+	crs := func(name string) string { return `,"crs":{"type":"name","properties":{"name":"` + name + `"}}` }
 	for name, c := range map[string]struct{ rest, base, one, two string }{
 		"foreign_member": {"", located, `,"status":"open"`, `,"status":"closed"`},
 		"bbox":           {"", located, `,"bbox":[7,46,9,48]`, `,"bbox":[8,47,8,47]`},

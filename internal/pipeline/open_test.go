@@ -231,8 +231,7 @@ func TestTry_C4_agreesWithHandle(t *testing.T) {
 			p := build(t, file)
 			_, handled := p.Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
 			_, tried := p.Try(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
-			expect.That(t, (handled == nil) == (tried == nil) && (handled == nil || handled.Error() == tried.Error()) && (rest == strict) == (tried != nil),
-				"%s: handled %v, tried %v", name, handled, tried)
+			expect.That(t, (handled == nil) == (tried == nil) && (handled == nil || handled.Error() == tried.Error()) && (rest == strict) == (tried != nil), "%s: handled %v, tried %v", name, handled, tried)
 		}
 	}
 }
@@ -244,6 +243,5 @@ func TestNewMapping_schemaFiles(t *testing.T) {
 	cfg, err := config.Parse("test.yaml", []byte(head+"source: { format: avro, avro: { schemas: [nowhere.avsc, "+file+"] } }\n"), nil)
 	must.Do(t, err)
 	_, err = pipeline.NewMapping(cfg)
-	expect.That(t, err != nil && strings.Contains(err.Error(), "source.avro.schemas: nowhere.avsc: ") && strings.Contains(err.Error(), "broken.avsc: ") && errors.Is(err, os.ErrNotExist),
-		"got %v", err)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "source.avro.schemas: nowhere.avsc: ") && strings.Contains(err.Error(), "broken.avsc: ") && errors.Is(err, os.ErrNotExist), "got %v", err)
 }

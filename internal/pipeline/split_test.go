@@ -97,8 +97,7 @@ func TestSplit_S1_5_aFailureNamesItsFeature(t *testing.T) {
 		result, err := p.Handle(t.Context(), record(c.value))
 		var e *transform.Error
 		must.That(t, errors.As(err, &e), "%v: got %v", name, err)
-		expect.That(t, (c.code == "" || e.Code == c.code) && e.Stage == c.stage && e.Path == c.path && strings.Contains(e.Error(), c.path),
-			"%v: got %s, %s, %q: %v", name, e.Code, e.Stage, e.Path, e)
+		expect.That(t, (c.code == "" || e.Code == c.code) && e.Stage == c.stage && e.Path == c.path && strings.Contains(e.Error(), c.path), "%v: got %s, %s, %q: %v", name, e.Code, e.Stage, e.Path, e)
 		expect.That(t, len(result.Outputs) == 0 && result.ContentHash != "", "%v: got %+v", name, result)
 		_, tried := p.Try(t.Context(), record(c.value))
 		expect.That(t, tried != nil && tried.Error() == err.Error(), "%v: the dry run says %v, the pipeline %v", name, tried, err)
@@ -223,8 +222,7 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 	if got := failures(result); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	expect.That(t, result.Parts == 10 && result.Of == 10 && *result.Version == 4 && len(result.Outputs) == 2,
-		"%d parts of %d, version %d, %d outputs", result.Parts, result.Of, *result.Version, len(result.Outputs))
+	expect.That(t, result.Parts == 10 && result.Of == 10 && *result.Version == 4 && len(result.Outputs) == 2, "%d parts of %d, version %d, %d outputs", result.Parts, result.Of, *result.Version, len(result.Outputs))
 	for i, at := range []int{0, 9} {
 		alone, err := p.Handle(t.Context(), record(collection(parts[at])))
 		if err != nil || string(alone.Outputs[0].Value) != string(result.Outputs[i].Value) || string(alone.Outputs[0].Key) != string(result.Outputs[i].Key) ||
@@ -276,8 +274,7 @@ func TestApart_S4_8_aReplayedPartIsTheFeatureThatItWas(t *testing.T) {
 		expect.That(t, string(out.Key) == "a" && headerOf(out, header.KeyPart) == "17/230", "%s: output %s, %v", value, out.Key, out.Headers)
 		r.Value = []byte(strings.Replace(value, "NAME", "NOM", 1))
 		_, err = p.Handle(t.Context(), r)
-		expect.That(t, classify.Of(errOr(err)).Code == classify.CodeMissingRequired && strings.Contains(err.Error(), "/features/17/properties/NAME"),
-			"%s: a part that fails again gave %v", value, err)
+		expect.That(t, classify.Of(errOr(err)).Code == classify.CodeMissingRequired && strings.Contains(err.Error(), "/features/17/properties/NAME"), "%s: a part that fails again gave %v", value, err)
 	}
 	r := record(collection(part(`"a"`, "x"), part(`"b"`, "x")))
 	r.Control = &header.Control{Part: header.Part{Index: 17, Of: 230}}

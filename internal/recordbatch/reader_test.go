@@ -77,8 +77,7 @@ func TestEach_S0_5_gives_records_as_the_client_does(t *testing.T) {
 			a := answer(40, bombs.Batch(codec, at, some()...), bombs.Batch(codec, at, some()...))
 			want, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: 42, Topic: "t", Partition: 3}, a, kgo.DefaultDecompressor(), nil)
 			h := read(t, a, Limits{Record: 8 << 20}, 42, math.MaxInt64)
-			must.That(t, len(h.large) == 0 && h.next == next && len(h.records) == len(want.Records),
-				"%d records, %d large, next %d; want %d, next %d", len(h.records), len(h.large), h.next, len(want.Records), next)
+			must.That(t, len(h.large) == 0 && h.next == next && len(h.records) == len(want.Records), "%d records, %d large, next %d; want %d, next %d", len(h.records), len(h.large), h.next, len(want.Records), next)
 			for i, r := range h.records {
 				want := *want.Records[i]
 				expect.That(t, same(r, &want), "record %d is %+v, want %+v", i, r, &want)
@@ -173,8 +172,7 @@ func TestEach_S0_5_names_the_offsets_of_what_cannot_be_read(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := read(t, answer(40, c.batch, bombs.Batch(kgo.CodecNone, at, bombs.Record{Value: []byte("next")})), c.limits, 40, math.MaxInt64)
-			must.That(t, len(h.large) == 1 && len(h.records) == c.records+1 && h.next == 51 && h.records[c.records].Offset == 50,
-				"%d large, %d records, next %d: %v", len(h.large), len(h.records), h.next, h.large)
+			must.That(t, len(h.large) == 1 && len(h.records) == c.records+1 && h.next == 51 && h.records[c.records].Offset == 50, "%d large, %d records, next %d: %v", len(h.large), len(h.records), h.next, h.large)
 			l := h.large[0]
 			expect.That(t, l.Unread && l.Offset == c.first && l.Last == 49 && l.Stored != 0 && strings.Contains(l.Why, c.why), "%+v: %s", l, l)
 		})
@@ -271,8 +269,7 @@ func TestCopy_S0_5_writes_one_value_whatever_its_size(t *testing.T) {
 			defer r.Close()
 			var out bytes.Buffer
 			l := must.Get(r.Copy(t.Context(), a, 41, &out))(t)
-			expect.That(t, l.Offset == 41 && l.Bytes == 3<<20+7 && out.Len() == 3<<20+7 && strings.HasPrefix(out.String(), `{"pad": `) && string(l.Key) == "b" && len(l.Headers) == 1,
-				"%s, %d bytes", l, out.Len())
+			expect.That(t, l.Offset == 41 && l.Bytes == 3<<20+7 && out.Len() == 3<<20+7 && strings.HasPrefix(out.String(), `{"pad": `) && string(l.Key) == "b" && len(l.Headers) == 1, "%s, %d bytes", l, out.Len())
 			for offset, want := range map[int64]int64{40: 1, 42: 1, 47: -1, 49: 0} {
 				out.Reset()
 				l, err := r.Copy(t.Context(), a, offset, &out)

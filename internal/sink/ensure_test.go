@@ -45,8 +45,7 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 			got := b.ask("select count(*) from pg_tables where tablename like 'parcels%'")
 			must.That(t, got == "0", "the dry run made %s tables", got)
 			made := b.ensure(true, 10)
-			check.That(t, strings.Join(printed.Statements, "\n") == strings.Join(made.Statements, "\n") && len(made.Left) == 0,
-				"printed %v\nmade %v\nleft %v", printed.Statements, made.Statements, made.Left)
+			check.That(t, strings.Join(printed.Statements, "\n") == strings.Join(made.Statements, "\n") && len(made.Left) == 0, "printed %v\nmade %v\nleft %v", printed.Statements, made.Statements, made.Left)
 			b.ensure(true, 0)
 			for sql, want := range map[string]string{
 				"select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'parcels'::regclass and attname = 'geom'":             c.typ,
@@ -71,8 +70,7 @@ func TestEnsure_S0_6_addsWhatATableHasNot(t *testing.T) {
 	before := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
 	dry := b.ensure(false, 6) // two columns and their comments, the guard, the index
 	done := b.ensure(true, 6)
-	check.That(t, (len(dry.Left) == 0 || dry.Left[0].Column == "geom") && len(done.Left) == 1 && done.Left[0].Column == "geom" && strings.Contains(done.Left[0].Fix, "st_transform"),
-		"left %v, %v", dry.Left, done.Left)
+	check.That(t, (len(dry.Left) == 0 || dry.Left[0].Column == "geom") && len(done.Left) == 1 && done.Left[0].Column == "geom" && strings.Contains(done.Left[0].Fix, "st_transform"), "left %v, %v", dry.Left, done.Left)
 	after := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
 	check.That(t, after == before+" seentimestamp with time zone tagsjsonb", "%s became %s", before, after)
 	check.Equal(t, b.ask("select note || ' ' || col_description('parcels'::regclass, 3) from parcels"), "mine ours")
@@ -101,8 +99,7 @@ func TestEnsure_S4_3_namesThePrivilege(t *testing.T) {
 	b.exec("drop table parcels_switchback; alter table parcels drop column area")
 	b = b.as(role)
 	_, err := Ensure(t.Context(), b.cfg, true)
-	check.That(t, err != nil && strings.Contains(err.Error(), "nothing was made") && strings.Contains(err.Error(), `add column if not exists "area"`) && strings.Contains(err.Error(), "owner of parcels"),
-		"%v", err)
+	check.That(t, err != nil && strings.Contains(err.Error(), "nothing was made") && strings.Contains(err.Error(), `add column if not exists "area"`) && strings.Contains(err.Error(), "owner of parcels"), "%v", err)
 	check.Equal(t, b.ask("select to_regclass('parcels_switchback')"), "null")
 }
 

@@ -239,8 +239,7 @@ func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
 	for i, err := range errs {
 		check.That(t, (err != nil) == (bad[i] != ""), "record %d: %v", i, err)
 		f := classify.Of(err)
-		check.That(t, err == nil || f.Level == classify.LevelRow && (f.Code == classify.CodeDBData || f.Code == classify.CodeDBConstraint),
-			"record %d is taken for %s, %s: %v", i, f.Code, f.Level, err)
+		check.That(t, err == nil || f.Level == classify.LevelRow && (f.Code == classify.CodeDBData || f.Code == classify.CodeDBConstraint), "record %d is taken for %s, %s: %v", i, f.Code, f.Level, err)
 	}
 	check.Equal(t, b.ask("select count(*) from parcels"), "96")
 	s := b.Status()
@@ -251,8 +250,7 @@ func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
 func TestSink_aRecordOfSeveralRowsIsWrittenWholeOrNotAtAll(t *testing.T) {
 	b := beside(t, ", rest_column: rest")
 	err := b.write(b.row("a", 0, 1, `{"area":1}`, point), b.row("b", 0, 1, `{"seen":"never"}`, point))
-	check.That(t, err != nil && b.ask("select count(*) from parcels") == "0" && b.ask("select count(*) from parcels_switchback") == "0",
-		"%v, and the table has %s rows", err, b.ask("select count(*) from parcels"))
+	check.That(t, err != nil && b.ask("select count(*) from parcels") == "0" && b.ask("select count(*) from parcels_switchback") == "0", "%v, and the table has %s rows", err, b.ask("select count(*) from parcels"))
 }
 
 // writeShuffled lets many writers write each row twice, in any order, by one of the sinks.

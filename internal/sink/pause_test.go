@@ -192,8 +192,7 @@ func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 		for i, err := range b.together(rows...) {
 			check.That(t, (err != nil) == (i == 7), "record %d: %v", i, err)
 			f := classify.Of(err)
-			check.That(t, i != 7 || f.Transient() && f.Code == classify.CodeTimeout && strings.Contains(err.Error(), "locked by another transaction"),
-				"the locked row is answered with %s: %v", f.Code, err)
+			check.That(t, i != 7 || f.Transient() && f.Code == classify.CodeTimeout && strings.Contains(err.Error(), "locked by another transaction"), "the locked row is answered with %s: %v", f.Code, err)
 		}
 		n := b.Status().Batches - statements
 		check.That(t, n <= 2, "%d statements for one locked row", n)

@@ -227,8 +227,7 @@ func TestSink_S0_6_unevenHeightsAreRefused(t *testing.T) {
 		must.Do(t, err)
 		r.Feature, whole.Feature = f, f
 		err = b.write(r)
-		check.That(t, (err == nil) == c.passes && (err == nil || classify.Of(err).Code == classify.CodeGeometryDimension && classify.Of(err).Stage == classify.StageSink),
-			"%s: %v", name, err)
+		check.That(t, (err == nil) == c.passes && (err == nil || classify.Of(err).Code == classify.CodeGeometryDimension && classify.Of(err).Stage == classify.StageSink), "%s: %v", name, err)
 		if c.passes {
 			continue
 		}
@@ -320,8 +319,7 @@ func TestSink_S0_6_binaryHandlingMode(t *testing.T) {
 				n++
 				row := b.row(fmt.Sprint(n), 0, 1, fmt.Sprintf(`{"raw": %s}`, value), point)
 				err := b.write(row)
-				check.That(t, (want == "") == (err != nil) && (err == nil || classify.Of(err).Code == classify.CodeDBData && strings.Contains(err.Error(), "sink.postgis.binary")),
-					"%s: %v", value, err)
+				check.That(t, (want == "") == (err != nil) && (err == nil || classify.Of(err).Code == classify.CodeDBData && strings.Contains(err.Error(), "sink.postgis.binary")), "%s: %v", value, err)
 				if err != nil || want == "" {
 					continue
 				}

@@ -32,9 +32,7 @@ func TestCompare(t *testing.T) {
 		return func(seen map[string]observed) { seen[topic].settings[key] = value }
 	}
 	size := func(topic string, n int32) func(map[string]observed) {
-		return func(seen map[string]observed) {
-			seen[topic] = observed{partitions: n, settings: seen[topic].settings}
-		}
+		return func(seen map[string]observed) { seen[topic] = observed{partitions: n, settings: seen[topic].settings} }
 	}
 	for _, c := range []struct {
 		name  string

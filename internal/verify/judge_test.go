@@ -32,9 +32,7 @@ type history struct {
 	next       map[string]int64
 }
 
-func at(offset int64) header.Position {
-	return header.Position{Topic: source, Offset: offset}
-}
+func at(offset int64) header.Position { return header.Position{Topic: source, Offset: offset} }
 
 // newHistory has n records, all of them finished.
 func newHistory(n int64) *history {

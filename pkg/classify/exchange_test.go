@@ -308,8 +308,7 @@ func FuzzOf(f *testing.F) {
 		got := classify.New(classify.Options{RetryableStatus: []int{code}}).Of(err)
 		coherent(t, got)
 		again := classify.New(classify.Options{RetryableStatus: []int{code}}).Of(fmt.Errorf("again: %w", err))
-		expect.That(t, got.Class == again.Class && got.Code == again.Code && got.Stage == again.Stage && got.RetryAfter == again.RetryAfter,
-			"wrapped, %v became %+v instead of %+v", err, again, got)
+		expect.That(t, got.Class == again.Class && got.Code == again.Code && got.Stage == again.Stage && got.RetryAfter == again.RetryAfter, "wrapped, %v became %+v instead of %+v", err, again, got)
 	})
 }
 

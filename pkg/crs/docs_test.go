@@ -88,8 +88,7 @@ func TestTables_can_be_read(t *testing.T) {
 		_, known := findSystem(r.code(colDatum))
 		expect.That(t, known, "%s: no datum %s", r[colCode], r[colDatum])
 		projected := r[colMethod] != methodGeographic && r[colMethod] != methodDatum
-		expect.That(t, projected == (newProjection(r[colMethod], wgs84.ellipsoid(), r) != nil) && (r[colMethod] == methodDatum || methodOf(r[colMethod]) != ""),
-			"%s: method %q", r[colCode], r[colMethod])
+		expect.That(t, projected == (newProjection(r[colMethod], wgs84.ellipsoid(), r) != nil) && (r[colMethod] == methodDatum || methodOf(r[colMethod]) != ""), "%s: method %q", r[colCode], r[colMethod])
 		ranks = append(ranks, r.code(colRank))
 	}
 	slices.Sort(ranks)
@@ -98,8 +97,7 @@ func TestTables_can_be_read(t *testing.T) {
 	}
 	for r := range rows(shiftTable) {
 		s := r.shift()
-		expect.That(t, len(r) == shiftColumns && s.from.name() != "" && s.to.name() != "" && !math.IsNaN(s.params.tx+s.params.scale+s.accuracy) && (s.kind != shiftGrid || s.files[0] != ""),
-			"%q", r)
+		expect.That(t, len(r) == shiftColumns && s.from.name() != "" && s.to.name() != "" && !math.IsNaN(s.params.tx+s.params.scale+s.accuracy) && (s.kind != shiftGrid || s.files[0] != ""), "%q", r)
 	}
 }
 

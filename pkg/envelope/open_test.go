@@ -129,8 +129,7 @@ func TestOpen_place(t *testing.T) {
 	const value = "{\"specversion\":\"1.0\",\"id\":\"7\",\"source\":\"/c\",\"type\":\"t\",\n \"data\":{\"type\":\"Feature\",\n\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,null]},\"properties\":null}}"
 	_, err := opener(t, envelope.Options{Format: envelope.CloudEvents}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"), []byte(value))
 	e := transformError(t, err)
-	expect.That(t, e.Path == "/data/geometry/coordinates/1" && e.Line == 3 && e.Column == 45 && value[e.Offset:e.Offset+4] == "null",
-		"got %q, line %d, column %d, offset %d", e.Path, e.Line, e.Column, e.Offset)
+	expect.That(t, e.Path == "/data/geometry/coordinates/1" && e.Line == 3 && e.Column == 45 && value[e.Offset:e.Offset+4] == "null", "got %q, line %d, column %d, offset %d", e.Path, e.Line, e.Column, e.Offset)
 	_, err = opener(t, envelope.Options{Format: envelope.CloudEvents}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"),
 		[]byte(`{"specversion":"1.0","id":"ü","source":"/c","type":"t","data":{"type":"feature"}}`))
 	if e = transformError(t, err); e.Line != 1 || e.Column != 71 {
@@ -200,8 +199,7 @@ func TestKey_C1(t *testing.T) {
 				return
 			}
 			e, is := errors.AsType[*transform.Error](err)
-			expect.That(t, (c.code == classify.CodeSchemaUnknown || is) && classify.Of(err).Code == c.code && strings.Contains(err.Error(), c.says),
-				"got %v (%v); want %s that says %q", err, e, c.code, c.says)
+			expect.That(t, (c.code == classify.CodeSchemaUnknown || is) && classify.Of(err).Code == c.code && strings.Contains(err.Error(), c.says), "got %v (%v); want %s that says %q", err, e, c.code, c.says)
 		})
 	}
 }

@@ -122,9 +122,7 @@ func TestAvroRefuses(t *testing.T) {
 	long := schema(t, `"long"`)
 	nothing := schema(t, `{"type":"record","name":"N","fields":[{"name":"id","type":["null","boolean"]},{"name":"geometry","type":"null"}]}`)
 	r := registry{1: bytesRow, 2: textRow, 3: long, 4: nothing}
-	srid := func(text string) []byte {
-		return must.Get(hex.DecodeString(text))(t)
-	}
+	srid := func(text string) []byte { return must.Get(hex.DecodeString(text))(t) }
 	for _, c := range []struct {
 		name             string
 		row              envelope.Row

@@ -99,8 +99,7 @@ func TestDecodeRefuses(t *testing.T) {
 			g, err := geometry.Decode(c.format, []byte(c.data), geometry.Limits{})
 			var e *geometry.Error
 			must.That(t, errors.As(err, &e), "got %+v, %v", g, err)
-			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.Contains(e.Error(), c.says) && strings.HasPrefix(e.Error(), string(c.format)+": "),
-				"got %s, %s: %v", e.Code, e.Rule, e)
+			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.Contains(e.Error(), c.says) && strings.HasPrefix(e.Error(), string(c.format)+": "), "got %s, %s: %v", e.Code, e.Rule, e)
 			f := classify.Of(err)
 			expect.That(t, f.Code == c.code && f.Class == classify.Row && f.Stage == classify.StageDecode, "classified as %+v", f)
 		})

@@ -186,8 +186,7 @@ func checkTable(t *testing.T, l *Ledger) {
 		}
 		segments, keys, i = segments+1, keys+checkSegment(t, l, s), i+length
 	}
-	must.That(t, segments == d.segments && deepest == d.deepest && keys == l.Len(),
-		"segments %d, deepest %d, keys %d; counted %d, %d, %d", d.segments, d.deepest, l.Len(), segments, deepest, keys)
+	must.That(t, segments == d.segments && deepest == d.deepest && keys == l.Len(), "segments %d, deepest %d, keys %d; counted %d, %d, %d", d.segments, d.deepest, l.Len(), segments, deepest, keys)
 }
 
 func checkSegment(t *testing.T, l *Ledger, s *segment) (keys int) {

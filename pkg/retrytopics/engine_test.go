@@ -187,8 +187,7 @@ func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
 		Headers: []kgo.RecordHeader{{Key: header.KeyAttempt, Value: []byte("many")}}})
 	b.drain(e)
 	deadLetters := b.read(source + ".dlq")
-	must.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyErrorCode) == string(classify.CodeMalformedHeader) && string(deadLetters[0].Value) == "v",
-		"letters %v", deadLetters)
+	must.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyErrorCode) == string(classify.CodeMalformedHeader) && string(deadLetters[0].Value) == "v", "letters %v", deadLetters)
 }
 
 // noise does not compress.

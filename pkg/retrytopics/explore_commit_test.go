@@ -177,9 +177,7 @@ func (x *explorer) held(w *world, i int) {
 }
 
 // same says whether two events say the same.
-func (x *explorer) same(i, j int) bool {
-	return x.history[i].content == x.history[j].content
-}
+func (x *explorer) same(i, j int) bool { return x.history[i].content == x.history[j].content }
 
 // newer says whether an event is newer than another one of its key. A tombstone is newer than all before it.
 func (x *explorer) newer(i, j int) bool {

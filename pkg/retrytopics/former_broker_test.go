@@ -129,8 +129,7 @@ func TestFormerTier_S0_4_refused(t *testing.T) {
 	b.byPartition()
 	b.produce(&kgo.Record{Topic: former.Topic, Partition: partitions + 1, Value: []byte("v")})
 	err := e.RunUntilEnd(t.Context())
-	expect.That(t, errors.Is(err, retrytopics.ErrTopics) && strings.Contains(err.Error(), "--alter --topic features --partitions 5") && !strings.Contains(err.Error(), "--delete"),
-		"got %v", err)
+	expect.That(t, errors.Is(err, retrytopics.ErrTopics) && strings.Contains(err.Error(), "--alter --topic features --partitions 5") && !strings.Contains(err.Error(), "--delete"), "got %v", err)
 }
 
 // S3-1: a second pipeline with the group of the first one is refused, and the first one goes on.
@@ -262,9 +261,7 @@ func TestSharedTier_S3_1_anothersTopicStopsNobody(t *testing.T) {
 func TestSharedTier_S3_1_aRenamedPipelineKeepsItsRecords(t *testing.T) {
 	b := newBroker(t)
 	wait := []policy.Tier{tier(time.Second)}
-	b.park(3, wait, func(c *retrytopics.Config) {
-		c.Origin.Pipeline, c.Ordering.Mode = "roads", retrytopics.OrderLatestWins
-	})
+	b.park(3, wait, func(c *retrytopics.Config) { c.Origin.Pipeline, c.Ordering.Mode = "roads", retrytopics.OrderLatestWins })
 	cfg := b.config(failsFirst(t, 1))
 	cfg.Retries.Tiers, cfg.Origin.Pipeline, cfg.Ordering.Mode = wait, "highways", retrytopics.OrderLatestWins
 	ctx := testrun.Context(t, 30*time.Second)

@@ -274,8 +274,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 			s.states[0].set([]byte("k"), waits)
 			s.takes(&c.record)
 			e := s.attempts(t)
-			expect.That(t, e.Decision.Outcome == policy.OutcomeParked && e.Record.Control.Sequence == c.sequence,
-				"%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
+			expect.That(t, e.Decision.Outcome == policy.OutcomeParked && e.Record.Control.Sequence == c.sequence, "%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
 			expect.Equal(t, s.states[0].keys["k"], c.after, "the key's state")
 			s.states[0].set([]byte("k"), keyorder.State{})
 			s.refused[header.Position{Topic: "in", Partition: 0, Offset: 10}] = &refused{err: kerr.MessageTooLarge, output: true}

@@ -62,8 +62,7 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 	must.That(t, len(dead) == 2, "%d dead letters, want 2", len(dead))
 	for _, r := range dead {
 		p, ok, err := header.ParsePointer(r.Headers)
-		expect.That(t, ok && err == nil && p.Bytes == int64(len(blank)) && p.Value == sha256.Sum256(blank) && p.Position.String() == headerOf(r, header.KeySource),
-			"dead letter %s: %+v, %v", r.Key, p, err)
+		expect.That(t, ok && err == nil && p.Bytes == int64(len(blank)) && p.Value == sha256.Sum256(blank) && p.Position.String() == headerOf(r, header.KeySource), "dead letter %s: %+v, %v", r.Key, p, err)
 		expect.That(t, len(r.Value) == 0 && r.Value != nil && bytes.HasPrefix(r.Key, []byte("bomb-")) && headerOf(r, header.KeyErrorCode) == string(classify.CodeRecordTooLarge), "dead letter %s with %d bytes and the code %s", r.Key, len(r.Value), headerOf(r, header.KeyErrorCode))
 		expect.That(t, headerOf(r, "ce_id") == string(r.Key), "dead letter %s lost its producer's headers: %v", r.Key, r.Headers)
 	}
@@ -76,9 +75,7 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 	unreadable := bombs.Batch(kgo.CodecNone, time.UnixMilli(1_790_000_000_000), bombs.Record{Value: []byte("1")}, bombs.Record{Value: []byte("2")})
 	unreadable.Attributes, unreadable.NumRecords, unreadable.LastOffsetDelta = int16(kgo.CodecZstd), lost, lost-1
 	unreadable.Records = []byte("\x28\xb5\x2f\xfd\x00\x90\x09\x00\x00a") // a window of 256 MiB, and one byte
-	around := func(key string) {
-		b.compressed(&kgo.Record{Key: []byte(key), Value: []byte("v")})
-	}
+	around := func(key string) { b.compressed(&kgo.Record{Key: []byte(key), Value: []byte("v")}) }
 	around("before")
 	first := must.Get(bombs.Produce(t.Context(), b.client, source, 0, unreadable))(t)
 	around("after")
@@ -88,8 +85,7 @@ func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T)
 	for _, r := range b.read(source + ".dlq") {
 		at[headerOf(r, header.KeySource)]++
 		p, ok, err := header.ParsePointer(r.Headers)
-		must.That(t, ok && err == nil && !p.Read() && p.Position.String() == headerOf(r, header.KeySource) && headerOf(r, header.KeyErrorCode) == string(classify.CodeBatchUnreadable),
-			"%+v: %+v, %v", r, p, err)
+		must.That(t, ok && err == nil && !p.Read() && p.Position.String() == headerOf(r, header.KeySource) && headerOf(r, header.KeyErrorCode) == string(classify.CodeBatchUnreadable), "%+v: %+v, %v", r, p, err)
 	}
 	for offset := first; offset < first+lost; offset++ {
 		expect.Equal(t, at[header.Position{Topic: source, Offset: offset}.String()], 1, "offset", offset, "dead letters")
@@ -192,8 +188,7 @@ func TestEngine_S0_4_manyHeaders(t *testing.T) {
 	})))
 	for topic, key := range map[string]string{output: "good", source + ".dlq": "bad"} {
 		got := b.read(topic)
-		expect.That(t, len(got) == 1 && string(got[0].Key) == key && reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own),
-			"%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
+		expect.That(t, len(got) == 1 && string(got[0].Key) == key && reflect.DeepEqual(header.ProducerHeaders(got[0].Headers), own), "%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
 	}
 }
 

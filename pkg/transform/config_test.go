@@ -105,9 +105,7 @@ func teaching() []struct {
 	record string
 } {
 	zero, five := 0, 5
-	polygon := func(ring string) string {
-		return feature(`{"type":"Polygon","coordinates":[` + ring + `]}`)
-	}
+	polygon := func(ring string) string { return feature(`{"type":"Polygon","coordinates":[` + ring + `]}`) }
 	point := feature(`{"type":"Point","coordinates":[1,2]}`)
 	property := `{"type":"Feature","id":"f","geometry":null,"properties":{"x":"no"}}`
 	field := func(f Field) Config { return Config{Fields: []Field{{To: "y"}, f}} }

@@ -166,8 +166,7 @@ func checkExpression(t *testing.T, record, text, want, says string) {
 	}
 	must.That(t, err != nil, "has the result %s", got)
 	e := asError(t, err)
-	expect.That(t, e.Code == classify.CodeExpressionFailed && strings.Contains(e.Message, says) && !strings.Contains(e.Message, "panic") && !strings.Contains(e.Message, "transform."),
-		"got %s: %v", e.Code, e)
+	expect.That(t, e.Code == classify.CodeExpressionFailed && strings.Contains(e.Message, says) && !strings.Contains(e.Message, "panic") && !strings.Contains(e.Message, "transform."), "got %s: %v", e.Code, e)
 }
 
 // Whatever a record holds, an expression ends: a loop within a loop over a long list, or over a long text, is refused.

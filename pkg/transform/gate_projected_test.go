@@ -286,8 +286,7 @@ func TestGrids_config(t *testing.T) {
 func TestCheckGrids_says_how_exact_the_output_is(t *testing.T) {
 	grids := openGrids(t, testGrids)
 	x, err := CheckGrids(GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:25832", Grids: GridRules{Folder: "there", Outside: crs.OutsideParameters}}, grids)
-	expect.That(t, err == nil && x.Source.Code() == "EPSG:31467" && x.Target.Code() == "EPSG:25832" && x.UsesGrid && x.Plane.Metres == 0.9 && x.Outside.Metres == 3,
-		"%+v, %v", x, err)
+	expect.That(t, err == nil && x.Source.Code() == "EPSG:31467" && x.Target.Code() == "EPSG:25832" && x.UsesGrid && x.Plane.Metres == 0.9 && x.Outside.Metres == 3, "%+v, %v", x, err)
 	if x, err = CheckGrids(GeometryRules{SourceCRS: "EPSG:31467"}, nil); err != nil || x.UsesGrid || x.Outside != nil || x.Plane.Metres != 3 {
 		t.Errorf("without a grid: %+v, %v", x, err)
 	}

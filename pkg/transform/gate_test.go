@@ -63,8 +63,7 @@ func TestGate(t *testing.T) {
 			}
 			must.That(t, err != nil, "it passes")
 			e := asError(t, err)
-			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && e.Path == c.path && e.Stage == classify.StageGate && e.Fix != "",
-				"got %s, %s at %q of stage %s: %v", e.Code, e.Rule, e.Path, e.Stage, err)
+			expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && e.Path == c.path && e.Stage == classify.StageGate && e.Fix != "", "got %s, %s at %q of stage %s: %v", e.Code, e.Rule, e.Path, e.Stage, err)
 			failure := classify.Of(err)
 			expect.That(t, !failure.Transient(), "S1-2: it would be tried again: %+v", failure)
 		})

@@ -213,8 +213,7 @@ func TestCollapse(t *testing.T) {
 			_, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputReject}}, c.in)
 			must.That(t, err != nil, "reject lets it pass")
 			e := asError(t, err)
-			expect.That(t, e.Code == classify.CodeGeometryInvalid && e.Rule == string(RuleCollapsed) && e.Path == c.path && e.Stage == classify.StageTransform,
-				"got %s, %s at %s of %s", e.Code, e.Rule, e.Path, e.Stage)
+			expect.That(t, e.Code == classify.CodeGeometryInvalid && e.Rule == string(RuleCollapsed) && e.Path == c.path && e.Stage == classify.StageTransform, "got %s, %s at %s of %s", e.Code, e.Rule, e.Path, e.Stage)
 			flag := Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputFlag}}
 			got, err := geometryOf(t, flag, c.in)
 			expect.That(t, err == nil && got == c.in, "flag gives %s, %v; want it unrounded", got, err)

@@ -100,8 +100,7 @@ func TestGeometryPolicies(t *testing.T) {
 				expect.That(t, e.Code == c.code && e.Fix != "" && e.Path != "", "got %s at %s: %v", e.Code, e.Path, e)
 				return
 			}
-			expect.That(t, err == nil && (c.want == "" || got == c.want) && strings.Contains(flag, c.flag) && (c.flag == "") == (flag == ""),
-				"got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
+			expect.That(t, err == nil && (c.want == "" || got == c.want) && strings.Contains(flag, c.flag) && (c.flag == "") == (flag == ""), "got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
 		})
 	}
 }
@@ -324,7 +323,6 @@ func TestRepair_S0_8_refuses_what_it_cannot_do_right(t *testing.T) {
 	} {
 		_, _, err := applied(t, c.config, feature(c.geometry))
 		e := asError(t, err)
-		expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && strings.Contains(e.Message, c.message) && strings.Contains(e.Fix+e.Value, c.fix),
-			"%v: got %s, %s: %v", c.name, e.Code, e.Rule, e)
+		expect.That(t, e.Code == c.code && e.Rule == string(c.rule) && strings.Contains(e.Message, c.message) && strings.Contains(e.Fix+e.Value, c.fix), "%v: got %s, %s: %v", c.name, e.Code, e.Rule, e)
 	}
 }

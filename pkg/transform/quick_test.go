@@ -49,8 +49,7 @@ func checkQuick(t *testing.T, tr *Transformer, record []byte) {
 		}
 		return
 	}
-	must.That(t, bytes.Equal(appendGeometry(nil, got.Geometry), appendGeometry(nil, want.Geometry)) && (got.Geometry.Z == nil) == (want.Geometry.Z == nil),
-		"%q: geometry %v, want %v", record, got.Geometry, want.Geometry)
+	must.That(t, bytes.Equal(appendGeometry(nil, got.Geometry), appendGeometry(nil, want.Geometry)) && (got.Geometry.Z == nil) == (want.Geometry.Z == nil), "%q: geometry %v, want %v", record, got.Geometry, want.Geometry)
 	got.Geometry, want.Geometry = Geometry{}, Geometry{} // NaN is not equal to itself
 	must.That(t, reflect.DeepEqual(got, want), "%q: %+v, want %+v", record, got, want)
 }

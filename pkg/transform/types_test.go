@@ -142,8 +142,7 @@ func TestTypes_S1_2_refused(t *testing.T) {
 			got, err := convertOne(t, c.field, c.in)
 			must.That(t, err != nil, "it became %s", got)
 			e := asError(t, err)
-			expect.That(t, e.Code == c.code && strings.Contains(e.Message, c.word) && e.Path == "/properties/v" && e.Rule == "fields[0]" && e.Fix != "",
-				"got %s at %s by %s: %v", e.Code, e.Path, e.Rule, e)
+			expect.That(t, e.Code == c.code && strings.Contains(e.Message, c.word) && e.Path == "/properties/v" && e.Rule == "fields[0]" && e.Fix != "", "got %s at %s by %s: %v", e.Code, e.Path, e.Rule, e)
 			if c.field.OnError == "" {
 				c.field.OnError = OnErrorNull
 				if c.field.References == zones {

@@ -64,8 +64,7 @@ func TestSmaller_leavesWhatIsNeeded(t *testing.T) {
 			sent++
 		}
 	}
-	expect.That(t, len(p.Faults) == 1 && sent <= 2 && p.Engine.Instances == 1 && p.Cluster.Partitions == 1 && played <= 2000,
-		"after %d plays there are left %d events and\n%s", played, sent, p)
+	expect.That(t, len(p.Faults) == 1 && sent <= 2 && p.Engine.Instances == 1 && p.Cluster.Partitions == 1 && played <= 2000, "after %d plays there are left %d events and\n%s", played, sent, p)
 }
 
 func TestLoad_leavesOutWhatIsNamed(t *testing.T) {

@@ -55,8 +55,7 @@ func TestDecodeRefuses(t *testing.T) {
 			value, err := parse(t, c.schema).Decode(unhex(t, c.data), avro.Limits{})
 			var e *avro.DecodeError
 			must.That(t, errors.As(err, &e), "got %s, %v", value.AppendJSON(nil), err)
-			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.HasPrefix(e.Path, c.path) && strings.Contains(e.Error(), c.says),
-				"got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
+			expect.That(t, e.Code == c.code && e.Rule == c.rule && strings.HasPrefix(e.Path, c.path) && strings.Contains(e.Error(), c.says), "got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
 			f := classify.Of(err)
 			expect.That(t, f.Code == c.code && f.Class == classify.Row && f.Stage == classify.StageDecode, "classified as %+v", f)
 		})

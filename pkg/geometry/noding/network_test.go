@@ -161,8 +161,7 @@ func checkWhole(t *testing.T, whole, rest float64, want *big.Rat) {
 	left := new(big.Rat).Sub(want, new(big.Rat).SetFloat64(whole))
 	exact, _ := left.Float64()
 	half := left.Cmp(big.NewRat(1, 2))
-	must.That(t, left.Sign() >= 0 && left.Cmp(big.NewRat(1, 1)) < 0 && math.Abs(exact-rest) <= 1e-15 && (rest == 0) == (left.Sign() == 0) && (rest >= 0.5) == (half >= 0),
-		"%v and %v, want %v", whole, rest, want)
+	must.That(t, left.Sign() >= 0 && left.Cmp(big.NewRat(1, 1)) < 0 && math.Abs(exact-rest) <= 1e-15 && (rest == 0) == (left.Sign() == 0) && (rest >= 0.5) == (half >= 0), "%v and %v, want %v", whole, rest, want)
 }
 
 // A cell owns its southern and western sides: a segment passes it when it has a place

@@ -194,8 +194,7 @@ func FuzzDecide_S4_4_neverEarly(f *testing.F) {
 			least = min(time.Duration(after), time.Hour)
 			most = least + time.Second
 		}
-		expect.That(t, (policy.Strategy == StrategyDecorrelatedJitter || wait >= least && wait <= most+time.Millisecond) && wait >= 0,
-			"%+v: %v is not in [%v, %v]", policy, wait, least, most)
+		expect.That(t, (policy.Strategy == StrategyDecorrelatedJitter || wait >= least && wait <= most+time.Millisecond) && wait >= 0, "%+v: %v is not in [%v, %v]", policy, wait, least, most)
 		delay := defaultTiers[d.Tier].Delay
 		expect.That(t, delay >= wait-time.Second-time.Millisecond || d.Tier == len(defaultTiers)-1, "a wait of %v in the tier of %v", wait, delay)
 	})
