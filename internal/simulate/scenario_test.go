@@ -148,9 +148,9 @@ expect: { max_drain_time: 8760h }
 // An outage is not a data error: behind a breaker it kills nothing and spends no attempt beyond those that opened it.
 func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	t.Parallel()
-	text := "rate: 100\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
+	text := "rate: 30\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
 	open, held := play(t, system(t, place), text), play(t, system(t, guarded), text)
-	expect.That(t, open.DeadLettered >= 1000 && held.DeadLettered == 0 && held.Retries <= 9, "%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
+	expect.That(t, open.DeadLettered >= 300 && held.DeadLettered == 0 && held.Retries <= 9, "%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
 }
 
 // Retry-After is obeyed: a limited provider is not asked again before it said.

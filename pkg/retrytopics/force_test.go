@@ -55,6 +55,13 @@ func newForcing(t *testing.T, mode retrytopics.Order, versioned bool) *forcing {
 	return f
 }
 
+// takes lets an engine, which was just started, finish these records.
+func (f *forcing) takes(records ...*kgo.Record) {
+	f.t.Helper()
+	f.produce(records...)
+	f.drain(f.engine(f.cfg))
+}
+
 func (f *forcing) sends(values ...string) {
 	f.t.Helper()
 	for _, v := range values {
@@ -83,8 +90,7 @@ func (f *forcing) letters(force bool) []*kgo.Record {
 
 func (f *forcing) replays(force bool) {
 	f.t.Helper()
-	f.produce(f.letters(force)...)
-	f.drain(f.engine(f.cfg))
+	f.takes(f.letters(force)...)
 }
 
 func (f *forcing) want(took ...string) {
@@ -133,10 +139,7 @@ func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
 			f.sends("k/5") // before the dead letter died: only the ledger knows of it
 			f.sends("k/2")
 			f.want("k/5 delivered", "k/2 dead_lettered")
-			replay := func(force bool) {
-				f.produce(f.letters(force)[0])
-				f.drain(f.engine(f.cfg))
-			}
+			replay := func(force bool) { f.takes(f.letters(force)[0]) }
 			replay(false)
 			f.want("k/2 dead_lettered")
 			delete(f.fail, "k/2 1")
@@ -160,8 +163,7 @@ func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing
 	delete(f.fail, "k/a 1")
 	f.took = nil
 	// w came before the replay and waits until after it; n came behind it.
-	f.produce(append([]*kgo.Record{{Key: []byte("k"), Value: []byte("k/w")}}, f.letters(true)...)...)
-	f.drain(f.engine(f.cfg))
+	f.takes(append([]*kgo.Record{{Key: []byte("k"), Value: []byte("k/w")}}, f.letters(true)...)...)
 	f.want("k/w retried", "k/a delivered by force", "k/w superseded")
 	f.sends("k/n")
 	f.want("k/n delivered")
@@ -180,8 +182,7 @@ func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
 	f.want("k/2 retried", "k/2 retried", "k/2 delivered by force")
 	delete(f.fail, "k/2 2")
 	f.sends("k/7")
-	f.produce(append(f.letters(true), &kgo.Record{Key: []byte("k"), Value: []byte("k/8")})...)
-	f.drain(f.engine(f.cfg))
+	f.takes(append(f.letters(true), &kgo.Record{Key: []byte("k"), Value: []byte("k/8")})...)
 	f.want("k/7 delivered", "k/2 retried", "k/8 delivered", "k/2 superseded")
 }
 
@@ -196,11 +197,9 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 	must.That(t, len(dead) == 2 && headerOf(dead[0], header.KeyDeadLetterID) == headerOf(dead[1], header.KeyDeadLetterID), "%d records in the DLQ, want two of one letter", len(dead))
 	expect.Equal(t, headerOf(dead[1], header.KeyForceVersion)+headerOf(dead[1], header.KeyReplaySource), "", "the letter still")
 	delete(f.fail, "k/2 1")
-	f.produce(f.letters(false)[1])
-	f.drain(f.engine(f.cfg))
+	f.takes(f.letters(false)[1])
 	f.want("k/2 superseded")
-	f.produce(f.letters(true)[1])
-	f.drain(f.engine(f.cfg))
+	f.takes(f.letters(true)[1])
 	f.want("k/2 delivered by force")
 }
 

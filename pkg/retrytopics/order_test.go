@@ -78,12 +78,8 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	cfg := b.ordered(flaky(0.3), retrytopics.OrderLatestWins)
-	outcomes := map[policy.Outcome]int{}
-	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
-		for _, e := range es {
-			outcomes[e.Decision.Outcome]++
-		}
-	}
+	count := &tally{}
+	cfg.Hooks.OnCommit = count.add
 	b.drain(b.engine(cfg))
 	for k, ns := range numbers(t, b.read(output)) {
 		for i := 1; i < len(ns); i++ {
@@ -91,7 +87,7 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 		}
 		expect.That(t, ns[len(ns)-1] == 19, "%s ends with %d, want the newest, 19", k, ns[len(ns)-1])
 	}
-	expect.That(t, outcomes[policy.OutcomeSuperseded] != 0 && outcomes[policy.OutcomeDelivered]+outcomes[policy.OutcomeSuperseded] == 400, "outcomes %v", outcomes)
+	expect.That(t, count.of(policy.OutcomeSuperseded) != 0 && count.of(policy.OutcomeDelivered)+count.of(policy.OutcomeSuperseded) == 400, "outcomes %v", count.n)
 	left := compacted(b.read(source + ".state"))
 	expect.That(t, len(left) == 0, "the state still knows %v", left)
 }

@@ -27,8 +27,7 @@ func event(value string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Valu
 func TestEngine_latestWinsADeadLetterDoesNotUndoADelete(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.fail["k/7 1"] = badRow
-	f.produce(event("k/7"), f.deletes())
-	f.drain(f.engine(f.cfg))
+	f.takes(event("k/7"), f.deletes())
 	delete(f.fail, "k/7 1")
 	f.replays(false)
 	f.want("k/7 dead_lettered", " delivered", "k/7 superseded")
@@ -57,8 +56,7 @@ func TestEngine_aChangeWithoutAVersionIsAChange(t *testing.T) {
 // time before 1970 is one.
 func TestEngine_whatComesAfterADeleteOfAnUnknownKeyTakesEffect(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
-	f.produce(f.deletes(), event("k/-5"), event("k/-6"))
-	f.drain(f.engine(f.cfg))
+	f.takes(f.deletes(), event("k/-5"), event("k/-6"))
 	f.want(" delivered", "k/-5 delivered", "k/-6 superseded")
 }
 
@@ -78,8 +76,7 @@ func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
 	}
 	f.fail["a/1 1"] = badRow
 	f.sends("a/1", "b/5", "c/3")
-	f.produce(&kgo.Record{Key: []byte("k")})
-	f.drain(f.engine(f.cfg))
+	f.takes(&kgo.Record{Key: []byte("k")})
 	f.replays(true)
 	want := []header.Version{{Number: 1, Offset: 0}, {Number: 5, Offset: 1}, {Number: 3, Offset: 2}, {Number: 5, Offset: 3}, {Number: 5, Offset: 4}}
 	expect.That(t, slices.Equal(heard, want), "got %v, want %v", heard, want)
@@ -137,8 +134,7 @@ func TestEngine_S0_6_aPropertyThatIsNamedLater(t *testing.T) {
 	f.sends("k/9")
 	f.cfg.Ordering.Versioned, f.cfg.Handler = true, handle
 	f.sends("k/-5", "k/-6")
-	f.produce(&kgo.Record{Key: []byte("k")})
-	f.drain(f.engine(f.cfg))
+	f.takes(&kgo.Record{Key: []byte("k")})
 	f.sends("k/-7")
 	f.want("k/9 delivered", "k/-5 delivered", "k/-6 superseded", " delivered", "k/-7 superseded")
 }
@@ -169,8 +165,7 @@ func TestEngine_S0_6_aVersionLivesAsLongAsItsKey(t *testing.T) {
 			f.want("k/3 superseded")
 			f.sends("k/6", "k/5")
 			f.want("k/6 delivered", "k/5 superseded")
-			f.produce(f.deletes())
-			f.drain(f.engine(f.cfg))
+			f.takes(f.deletes())
 			f.want(" delivered")
 			f.sends("k/5", "k/6", "k/5")
 			f.want("k/5 superseded", "k/6 delivered", "k/5 superseded") // sent again behind the delete, it is the newer one
@@ -184,8 +179,7 @@ func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	f.fail["k/7 1"] = unavailable
-	f.produce(event("k/5"), event("k/7"), f.deletes())
-	f.drain(f.engine(f.cfg))
+	f.takes(event("k/5"), event("k/7"), f.deletes())
 	f.want("k/5 delivered", "k/7 retried", " delivered", "k/7 superseded")
 	delete(f.fail, "k/7 1")
 	f.resets(f.cfg.Group, 0)
@@ -200,8 +194,7 @@ func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
 	f.sends("k/5")
 	var heard header.Version
 	f.hears(func(r *retrytopics.Record) { heard, _ = r.Version(nil, true) })
-	f.produce(f.deletes())
-	f.drain(f.engine(f.cfg))
+	f.takes(f.deletes())
 	expect.That(t, heard == (header.Version{Number: 5, Offset: 1}), "the delete is told to be %v", heard)
 }
 

@@ -71,7 +71,7 @@ func TestSnap_S0_3(t *testing.T) {
 	seed := testrun.Seed(t)
 	shapes := rings.NewRandom(seed)
 	changed := 0
-	for i := range 6_000 {
+	for i := range 2_000 {
 		polygons := shapes.Polygons()
 		repaired, err := Repair(t.Context(), polygons, nil, wide())
 		if failed, ok := errors.AsType[*Error](err); ok && failed.Reason == NothingLeft {
@@ -98,7 +98,7 @@ func TestSnap_S0_3(t *testing.T) {
 		again, err := Snap(t.Context(), out.Shape, nil, decimals, wide())
 		must.That(t, err == nil && !again.Changed && fmt.Sprint(again.Shape) == fmt.Sprint(out.Shape), "a second time %v becomes %v, %v", out.Shape, again, err)
 	}
-	expect.That(t, changed >= 500, "only %d were snapped: that proves nothing", changed)
+	expect.That(t, changed >= 150, "only %d were snapped: that proves nothing", changed)
 }
 
 func TestRepair_is_bounded(t *testing.T) {

@@ -285,7 +285,7 @@ func TestRestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, of := range []int{1, 7, 8, 9, 230, MaxParts} {
-		for range 50 {
+		for range 20 {
 			r := &Remaining{Of: of}
 			share := rnd.Float64()
 			for i := range of {
