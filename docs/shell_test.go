@@ -184,10 +184,8 @@ func (s shell) checkUse(t *testing.T, b block, program string, words []string, r
 func short() demo.Story {
 	none := time.Duration(0)
 	return demo.Story{
-		Pace: demo.Pace{Burst: 500 * time.Millisecond, Share: 0.6, Spread: time.Second},
-		Script: demo.Script{
-			Seed: 7946, Unavailable: 0.01, OutageAfter: 200 * time.Millisecond, OutageFor: 300 * time.Millisecond,
-		},
+		Pace:   demo.Pace{Burst: 500 * time.Millisecond, Share: 0.6, Spread: time.Second},
+		Script: demo.Script{Seed: 7946, Unavailable: 0.01, OutageAfter: 200 * time.Millisecond, OutageFor: 300 * time.Millisecond},
 		Tiers:  []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second},
 		Jitter: &none,
 	}
@@ -205,9 +203,7 @@ func startDemo(t *testing.T) string {
 	screen := newScreen(regexp.MustCompile(`Broker on (\S+), topic`), regexp.MustCompile(`Ctrl-C ends the demo`))
 	ended := make(chan error, 1)
 	go func() {
-		ended <- demo.Run(ctx, demo.Options{
-			Stdout: screen, Stderr: screen, MetricsListen: "", Env: shortDelays, Story: short(),
-		})
+		ended <- demo.Run(ctx, demo.Options{Stdout: screen, Stderr: screen, MetricsListen: "", Env: shortDelays, Story: short()})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -117,9 +117,7 @@ func TestChaosMixed_S3_1_S4_14_S2_9(t *testing.T) {
 func TestChaosSink_S2_4_S3_1(t *testing.T) {
 	testrun.Nightly(t)
 	t.Parallel()
-	sc := newScene(t, sceneBound, setup{
-		order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 300, sink: true, suicide: 1. / 500,
-	})
+	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 300, sink: true, suicide: 1. / 500})
 	for sc.fleet.killed() < 6 {
 		sc.progress(50)
 	}

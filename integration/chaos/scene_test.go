@@ -252,9 +252,7 @@ func (sc *scene) heal() {
 }
 
 func (sc *scene) topics() conservation.Pipeline {
-	p := conservation.Pipeline{
-		Source: sc.base.Source, Output: sc.base.Output, DLQ: sc.base.Source + ".dlq", Audit: sc.base.Journal, Group: sc.base.Group,
-	}
+	p := conservation.Pipeline{Source: sc.base.Source, Output: sc.base.Output, DLQ: sc.base.Source + ".dlq", Audit: sc.base.Journal, Group: sc.base.Group}
 	for _, tier := range sc.base.Tiers() {
 		p.Tiers = append(p.Tiers, tier.Topic)
 	}
@@ -311,9 +309,7 @@ func (sc *scene) judge() *check.History {
 	places := must.Get(conservation.Take(ctx, sc.log, sc.topics()))(sc.t)
 	places.Verify(sc.t)
 	sc.verify(ctx)
-	p := check.Pipeline{
-		Source: sc.base.Source, Output: sc.base.Output, Journal: sc.base.Journal, Order: string(sc.base.Order), Attempts: sc.base.Attempts,
-	}
+	p := check.Pipeline{Source: sc.base.Source, Output: sc.base.Output, Journal: sc.base.Journal, Order: string(sc.base.Order), Attempts: sc.base.Attempts}
 	for _, tier := range sc.base.Tiers() {
 		p.Tiers = append(p.Tiers, check.Tier{Topic: tier.Topic, Delay: tier.Delay})
 	}

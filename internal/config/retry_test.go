@@ -269,9 +269,7 @@ func TestBreakerPresets_S4_5_S3_5(t *testing.T) {
 		"{preset: patient}":   {Preset: BreakerPatient, Failures: 3, Window: 5 * minute, Cooldown: 5 * minute, Successes: 1},
 		"{failures: 3}":       {Preset: BreakerSteady, Failures: 3, FailureRate: 0.5, Among: 20, Window: minute, Cooldown: half, Successes: 2},
 		"{failure_rate: 0.9}": {Preset: BreakerSteady, Failures: 5, FailureRate: 0.9, Among: 20, Window: minute, Cooldown: half, Successes: 2},
-		"{preset: patient, failure_rate: 0.5, cooldown: 1m}": {
-			Preset: BreakerPatient, Failures: 3, FailureRate: 0.5, Window: 5 * minute, Cooldown: minute, Successes: 1,
-		},
+		"{preset: patient, failure_rate: 0.5, cooldown: 1m}": {Preset: BreakerPatient, Failures: 3, FailureRate: 0.5, Window: 5 * minute, Cooldown: minute, Successes: 1},
 	} {
 		cfg := must.Get(Parse("p.yaml", []byte(`pipeline:
   id: parcels

@@ -185,9 +185,7 @@ func TestJournal_S0_11_parts(t *testing.T) {
 		return all, escalated
 	}
 	got, _ := audited(inParts(classify.CodeNotJSON))
-	want := []told{
-		{"dead_lettered", "3/8", "2-7-aabbccdd-3", "handled"}, {"dead_lettered", "6/8", "2-7-aabbccdd-6", "handled"}, {"retried", "", "", "handled"},
-	}
+	want := []told{{"dead_lettered", "3/8", "2-7-aabbccdd-3", "handled"}, {"dead_lettered", "6/8", "2-7-aabbccdd-6", "handled"}, {"retried", "", "", "handled"}}
 	expect.That(t, slices.Equal(got, want), "got  %v\nwant %v", got, want)
 	_, escalated := audited(inParts(classify.CodeGovernanceDenied))
 	expect.That(t, slices.Equal(escalated, []string{"2-7-aabbccdd-3", "2-7-aabbccdd-6"}), "escalated %v", escalated)

@@ -41,11 +41,9 @@ func shortStory() demo.Story {
 func timelessStory() demo.Story {
 	jitter := 50 * time.Millisecond
 	return demo.Story{
-		Pace: demo.Pace{Burst: 300 * time.Millisecond, Share: 0.5, Spread: 600 * time.Millisecond},
-		Script: demo.Script{
-			Seed: 1, Unavailable: 0.2, TooMany: 0.01, RetryAfter: time.Second, Slow: 0.02, SlowFor: 50 * time.Millisecond,
-		},
-		Tiers: []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second}, Jitter: &jitter,
+		Pace:   demo.Pace{Burst: 300 * time.Millisecond, Share: 0.5, Spread: 600 * time.Millisecond},
+		Script: demo.Script{Seed: 1, Unavailable: 0.2, TooMany: 0.01, RetryAfter: time.Second, Slow: 0.02, SlowFor: 50 * time.Millisecond},
+		Tiers:  []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second}, Jitter: &jitter,
 	}
 }
 
@@ -218,9 +216,7 @@ func TestRun_exit_leaves_and_keeps_standard_output_for_the_summary(t *testing.T)
 		defer usual.Close()
 	}
 	var stdout, stderr bytes.Buffer
-	err := demo.Run(t.Context(), demo.Options{
-		Events: 20, Exit: true, Summary: &stdout, Stdout: &stdout, Stderr: &stderr, Env: nothing, Story: shortStory(),
-	})
+	err := demo.Run(t.Context(), demo.Options{Events: 20, Exit: true, Summary: &stdout, Stdout: &stdout, Stderr: &stderr, Env: nothing, Story: shortStory()})
 	must.That(t, err == nil, "%v\n%s", err, &stderr)
 	expect.That(t, json.Valid(stdout.Bytes()), "standard output is not one JSON object:\n%s", &stdout)
 	expect.That(t, strings.Contains(stderr.String(), "EMBEDDED BROKER") && strings.Contains(stderr.String(), "SECOND PASS"), "banner or report is missing:\n%s", &stderr)

@@ -98,9 +98,7 @@ func (b *base) steps(query string, args []string, change func(*config.EnrichStep
 	must.Do(b.t, os.WriteFile(file, []byte(b.dsn), 0o600))
 	step := config.EnrichStep{
 		Name: "place", Set: map[string]string{"place_name": "/name"}, Required: true, Retries: 3,
-		SQL: &config.SQLLookup{
-			DSNFile: file, Query: query, Args: args, Timeout: config.Duration(20 * time.Second), MaxConnections: 2, MaxRows: 1, MaxResponseBytes: 2000,
-		},
+		SQL: &config.SQLLookup{DSNFile: file, Query: query, Args: args, Timeout: config.Duration(20 * time.Second), MaxConnections: 2, MaxRows: 1, MaxResponseBytes: 2000},
 	}
 	if change != nil {
 		change(&step)

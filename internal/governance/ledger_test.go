@@ -88,9 +88,7 @@ func made(t *testing.T, n int) Document {
 	p.Begins = 7
 	made := must.Get(time.Parse(time.RFC3339, p.Head.At))(t)
 	const year = 365 * 24 * time.Hour
-	return Document{
-		Version: Version, Pipeline: "parcels", Source: "parcels", Partitions: []Partition{p}, ReadAt: made.Add(time.Hour), Retention: year.Milliseconds(),
-	}
+	return Document{Version: Version, Pipeline: "parcels", Source: "parcels", Partitions: []Partition{p}, ReadAt: made.Add(time.Hour), Retention: year.Milliseconds()}
 }
 
 func TestLedger_S3_8_theChainShowsAChange(t *testing.T) {

@@ -130,13 +130,11 @@ func TestHandle_S0_6_twoOutputsAreTwoContents(t *testing.T) {
 	const located = `{"type":"Feature","id":"p","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"a":1}%s}`
 	crs := func(name string) string { return `,"crs":{"type":"name","properties":{"name":"` + name + `"}}` }
 	for name, c := range map[string]struct{ rest, base, one, two string }{
-		"foreign_member": {"", located, `,"status":"open"`, `,"status":"closed"`},
-		"bbox":           {"", located, `,"bbox":[7,46,9,48]`, `,"bbox":[8,47,8,47]`},
-		"json_fg_time":   {"source: { format: jsonfg }\n", located, `,"time":{"date":"2026-01-01"}`, `,"time":{"date":"2026-01-02"}`},
-		"crs":            {"transform: { geometry: { declared_crs: use } }\n", point, crs("EPSG:25832"), crs("EPSG:25833")},
-		"in_a_collection": {
-			"source: { split: features }\n", `{"type":"FeatureCollection","features":[` + located + `]}`, `,"status":"open"`, `,"status":"closed"`,
-		},
+		"foreign_member":  {"", located, `,"status":"open"`, `,"status":"closed"`},
+		"bbox":            {"", located, `,"bbox":[7,46,9,48]`, `,"bbox":[8,47,8,47]`},
+		"json_fg_time":    {"source: { format: jsonfg }\n", located, `,"time":{"date":"2026-01-01"}`, `,"time":{"date":"2026-01-02"}`},
+		"crs":             {"transform: { geometry: { declared_crs: use } }\n", point, crs("EPSG:25832"), crs("EPSG:25833")},
+		"in_a_collection": {"source: { split: features }\n", `{"type":"FeatureCollection","features":[` + located + `]}`, `,"status":"open"`, `,"status":"closed"`},
 	} {
 		p := build(t, c.rest)
 		var outputs, hashes [2]string

@@ -75,10 +75,8 @@ func TestSchemaByID_references(t *testing.T) {
 		References: []sr.SchemaReference{{Name: "geo.Point", Subject: "point", Version: 1}},
 	})
 	fake.SeedSchema("event", 1, 3, sr.Schema{
-		Schema: `{"type":"record","name":"geo.Event","fields":[{"name":"a","type":"geo.Line"},{"name":"b","type":"geo.Point"}]}`,
-		References: []sr.SchemaReference{
-			{Name: "geo.Line", Subject: "line", Version: 1}, {Name: "geo.Point", Subject: "point", Version: 1},
-		},
+		Schema:     `{"type":"record","name":"geo.Event","fields":[{"name":"a","type":"geo.Line"},{"name":"b","type":"geo.Point"}]}`,
+		References: []sr.SchemaReference{{Name: "geo.Line", Subject: "line", Version: 1}, {Name: "geo.Point", Subject: "point", Version: 1}},
 	})
 	schema, err := c.SchemaByID(t.Context(), 3)
 	expect.That(t, err == nil && schema.Name() == "geo.Event" && strings.Contains(schema.Canonical(), `"geo.Point","type":"record"`), "got %v, %v", schema, err)

@@ -251,10 +251,8 @@ func exampleReport() simulate.Report {
 		Superseded: 7, Behind: 9, Unfinished: 3,
 		Holds:     []simulate.Hold{{At: 90, For: 600, Code: "transient_rate", Reason: "too many", InSource: 4000, InTiers: 12}},
 		HeldTimes: 3, HeldTime: 1800,
-		NotModelled: []string{"the weather"},
-		Expectations: []simulate.Verdict{
-			{Expectation: "max_drain_time", Limit: 60, Why: "too slow"}, {Expectation: "max_lag", Limit: 20, Actual: &is, OK: true},
-		},
+		NotModelled:  []string{"the weather"},
+		Expectations: []simulate.Verdict{{Expectation: "max_drain_time", Limit: 60, Why: "too slow"}, {Expectation: "max_lag", Limit: 20, Actual: &is, OK: true}},
 	}
 }
 

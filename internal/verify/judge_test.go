@@ -37,9 +37,7 @@ func at(offset int64) header.Position { return header.Position{Topic: source, Of
 // newHistory has n records, all of them finished.
 func newHistory(n int64) *history {
 	h := &history{since: map[string]int64{}, next: map[string]int64{}}
-	h.cut = Cut{
-		At: time.Unix(1e9, 0), Marks: map[Spot]Mark{}, Tiers: []string{tier}, Compacted: map[string]bool{}, Output: "s.out", DLQ: "s.dlq", Audit: "s.audit",
-	}
+	h.cut = Cut{At: time.Unix(1e9, 0), Marks: map[Spot]Mark{}, Tiers: []string{tier}, Compacted: map[string]bool{}, Output: "s.out", DLQ: "s.dlq", Audit: "s.audit"}
 	for i := range n {
 		h.records = append(h.records, Appearance{At: at(i)})
 	}

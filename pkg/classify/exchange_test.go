@@ -56,10 +56,8 @@ func TestExchange_S2_5_travels_with_the_error(t *testing.T) {
 			fmt.Errorf("enrich: %w", classify.WithRequest(place, web)), &classify.Request{Step: "place", Provider: "main", TookMS: 31, Method: "GET", URL: "https://h/place"},
 			&classify.Response{Status: 503, RetryAfter: "Wed, 21 Oct 2026 07:28:00 GMT", RequestID: "7f3a", ContentType: "text/plain", Body: "down"},
 		},
-		"a wait that nobody wrote down": {&classify.HTTPError{Status: 429, RetryAfter: 1500 * time.Millisecond}, nil, &classify.Response{Status: 429, RetryAfter: "2"}},
-		"an answer that is no failure by its status": {
-			classify.WithStage(classify.StageEnrich, classify.WithResponse(html, io.ErrUnexpectedEOF)), nil, &html,
-		},
+		"a wait that nobody wrote down":              {&classify.HTTPError{Status: 429, RetryAfter: 1500 * time.Millisecond}, nil, &classify.Response{Status: 429, RetryAfter: "2"}},
+		"an answer that is no failure by its status": {classify.WithStage(classify.StageEnrich, classify.WithResponse(html, io.ErrUnexpectedEOF)), nil, &html},
 		"SQLSTATE":    {classify.WithRequest(place, fmt.Errorf("database: %w", stateError("58030"))), &place, &classify.Response{SQLState: "58030"}},
 		"Kafka":       {numberError(10), nil, &classify.Response{KafkaError: 10}},
 		"no answer":   {classify.WithRequest(place, context.DeadlineExceeded), &place, nil},
@@ -347,7 +345,5 @@ func grow(err error, b byte, code int, after time.Duration) error {
 
 func answer(code int, body, after string) *http.Response {
 	request, _ := http.NewRequest(http.MethodGet, "http://user:word@h:8088/place/7?key=secret#part", nil)
-	return &http.Response{
-		StatusCode: code, Request: request, Header: http.Header{"Retry-After": {after}}, Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(body))),
-	}
+	return &http.Response{StatusCode: code, Request: request, Header: http.Header{"Retry-After": {after}}, Body: io.NopCloser(iotest.OneByteReader(strings.NewReader(body)))}
 }

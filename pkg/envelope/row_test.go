@@ -108,8 +108,7 @@ func TestAvroRow_columns(t *testing.T) {
 		{"all", envelope.Row{ID: "key.no", Geometry: "shape", GeometryFormat: envelope.GeometryWKT, Properties: "attributes"},
 			native(goavro.Union("string", "POINT (1 2)"), goavro.Union("map", map[string]any{"n": 3})),
 			`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"n":3}}`},
-		{"nulls", envelope.Row{ID: "key.no", Geometry: "shape", Properties: "attributes"}, native(nil, nil),
-			`{"type":"Feature","id":"a","geometry":null,"properties":null}`},
+		{"nulls", envelope.Row{ID: "key.no", Geometry: "shape", Properties: "attributes"}, native(nil, nil), `{"type":"Feature","id":"a","geometry":null,"properties":null}`},
 		{"no_id", envelope.Row{Geometry: "shape"}, native(nil, nil), `{"type":"Feature","geometry":null,"properties":{"key":{"no":"a"},"attributes":null}}`},
 	} {
 		got, err := opener(t, envelope.Options{Format: envelope.Avro, Row: c.row, Registry: registry{1: s}}).Open(t.Context(), nil, c.value)

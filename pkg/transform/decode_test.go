@@ -38,8 +38,7 @@ func TestDecodeAccepts(t *testing.T) {
 		{"S0-8_empty_part_of_multipolygon", feature(`{"type":"MultiPolygon","coordinates":[[]]}`), ""},
 		{"S0-8_coordinates_before_type", feature(`{"coordinates":[[[0,0],[0,1],[1,1],[0,0]]],"type":"Polygon"}`),
 			feature(`{"type":"Polygon","coordinates":[[[0,0],[0,1],[1,1],[0,0]]]}`)},
-		{"S0-8_members_in_any_order", ` {"properties":{"a":1} , "geometry" : null,"type":"Feature","id":7} `,
-			`{"type":"Feature","id":7,"geometry":null,"properties":{"a":1}}`},
+		{"S0-8_members_in_any_order", ` {"properties":{"a":1} , "geometry" : null,"type":"Feature","id":7} `, `{"type":"Feature","id":7,"geometry":null,"properties":{"a":1}}`},
 		{"S0-8_geometry_bbox_and_foreign_members_left_out", feature(`{"type":"Point","bbox":[1,2,1,2],"title":{"a":[1]},"coordinates":[1,2]}`),
 			feature(`{"type":"Point","coordinates":[1,2]}`)},
 		{"S0-8_bbox_3d", `{"type":"Feature","bbox":[1,2,3,4,5,6],"geometry":null,"properties":null}`, ""},
@@ -177,8 +176,7 @@ func TestDecodePlace(t *testing.T) {
 	}{
 		{"second_line", "{\"type\":\"Feature\",\n \"geometry\": 12}", 2, 14, 32, "12"},
 		{"characters_not_bytes", `{"type":"Feature","geometry":null,"properties":{"ä":"😀","b":1e999}}`, 1, 61, 64, "1e999"},
-		{"container_cut_at_80", feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}`), 1, 63, 62,
-			`[[0,0],[1,0],[1,1],[0,1]]]},"properties":null}`},
+		{"container_cut_at_80", feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}`), 1, 63, 62, `[[0,0],[1,0],[1,1],[0,1]]]},"properties":null}`},
 		{"duplicate", withProperties(`{"a":1,"a":2}`), 1, 65, 64, `"a":2}}`},
 		{"trailing", feature(`null`) + "\n ]", 2, 2, int64(len(feature(`null`))) + 2, "]"},
 	} {

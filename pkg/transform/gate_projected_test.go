@@ -178,8 +178,7 @@ func applyTo(tb testing.TB, tr *Transformer, f *Feature) (*Feature, error) {
 // An edge through a pole goes up to it and down again on the other side, and not along a parallel.
 func TestProjected_S0_8_anEdgeThroughAPole(t *testing.T) {
 	for _, c := range []struct{ name, shape, want string }{
-		{"line", `{"type":"LineString","coordinates":[[-1000000,0],[1000000,0]]}`,
-			`{"type":"LineString","coordinates":[[-90,-80.8],[-90,-90],[0,-90],[90,-90],[90,-80.8]]}`},
+		{"line", `{"type":"LineString","coordinates":[[-1000000,0],[1000000,0]]}`, `{"type":"LineString","coordinates":[[-90,-80.8],[-90,-90],[0,-90],[90,-90],[90,-80.8]]}`},
 		{"line, uneven", `{"type":"LineString","coordinates":[[-1000000,0],[300000,0]]}`,
 			`{"type":"LineString","coordinates":[[-90,-80.8],[-90,-90],[0,-90],[90,-90],[90,-87.2]]}`},
 		{"a vertex there", `{"type":"LineString","coordinates":[[-1000000,0],[0,0],[1000000,0]]}`,

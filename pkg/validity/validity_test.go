@@ -155,9 +155,7 @@ func TestValid_ends_with_its_context(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("no time left")
 	cancel(cause)
-	shapes := map[string]orb.Geometry{
-		"polygon": orb.Polygon{rings.Coast(100_000)}, "line": orb.LineString(rings.Coast(100_000)),
-	}
+	shapes := map[string]orb.Geometry{"polygon": orb.Polygon{rings.Coast(100_000)}, "line": orb.LineString(rings.Coast(100_000))}
 	fault, err := validity.Valid(ctx, shapes["polygon"])
 	expect.That(t, fault == nil && errors.Is(err, cause), "got %v, %v", fault, err)
 	fault, err = validity.Simple(ctx, shapes["line"])

@@ -283,9 +283,7 @@ func ExampleSchema_Decode() {
 		fmt.Println(err)
 		return
 	}
-	data, err := schema.Encode(nil, map[string]any{
-		"area": []byte{0x04, 0xe2}, "owner": map[string]any{"string": "Keller"}, "id": int64(9007199254740993),
-	})
+	data, err := schema.Encode(nil, map[string]any{"area": []byte{0x04, 0xe2}, "owner": map[string]any{"string": "Keller"}, "id": int64(9007199254740993)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -40,9 +40,7 @@ func TestBuild_places_and_heights(t *testing.T) {
 	for i, e := range n.Edges {
 		edges = append(edges, fmt.Sprint(n.Nodes[e.West], n.Nodes[e.East], n.Rings(int32(i))))
 	}
-	want := []string{
-		"[0 0] [2 2] [0]", "[0 4] [2 2] [1]", "[2 0] [4 0] [2]", "[2 2] [4 0] [1]", "[2 2] [4 4] [0]", "[4 0] [6 0] [1 2]", "[6 0] [8 0] [1]",
-	}
+	want := []string{"[0 0] [2 2] [0]", "[0 4] [2 2] [1]", "[2 0] [4 0] [2]", "[2 2] [4 0] [1]", "[2 2] [4 4] [0]", "[4 0] [6 0] [1 2]", "[6 0] [8 0] [1]"}
 	expect.That(t, slices.Equal(edges, want), "got  %v\nwant %v", edges, want)
 	for at, height := range map[orb.Point]float64{{2, 2}: 15, {4, 0}: 10, {6, 0}: 7, {8, 0}: math.NaN()} {
 		node, found := n.NodeOf(r.Place(at))

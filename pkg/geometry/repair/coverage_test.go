@@ -72,9 +72,7 @@ func check(tb testing.TB, polygons orb.MultiPolygon, out *coverage.Result, rando
 	must.That(tb, math.Abs(area-out.Area) <= 1e-9*(sum+1), "area %v, and its rings have %v: %v", out.Area, area, polygons)
 	bound := polygons.Bound()
 	for range places {
-		p := orb.Point{
-			bound.Min[0] + random.Float64()*(bound.Max[0]-bound.Min[0]), bound.Min[1] + random.Float64()*(bound.Max[1]-bound.Min[1]),
-		}
+		p := orb.Point{bound.Min[0] + random.Float64()*(bound.Max[0]-bound.Min[0]), bound.Min[1] + random.Float64()*(bound.Max[1]-bound.Min[1])}
 		odd, inside := oddAnywhere(polygons, p), planar.MultiPolygonContains(out.Polygons, p)
 		must.That(tb, odd == inside || distance(polygons, p) <= near, "%v is inside %v of the rings and %v of the result\nrings %v\nresult %v", p, odd, inside, polygons, out.Polygons)
 	}

@@ -11,10 +11,8 @@ import (
 // Every category of failures may have a policy of its own: the delay of attempt n of category c.
 func ExamplePolicies() {
 	policies := policy.Policies{
-		Default: policy.Policy{MaxAttempts: 4},
-		ByCategory: map[classify.Category]policy.Policy{
-			classify.CategoryTimeout: policy.PresetSTAC.Policy(),
-		},
+		Default:    policy.Policy{MaxAttempts: 4},
+		ByCategory: map[classify.Category]policy.Policy{classify.CategoryTimeout: policy.PresetSTAC.Policy()},
 	}
 	tiers := []policy.Tier{{Topic: "f.retry-2s", Delay: 2 * time.Second}, {Topic: "f.retry-8s", Delay: 8 * time.Second}}
 	for _, category := range []classify.Category{classify.CategoryNetwork, classify.CategoryTimeout} {
