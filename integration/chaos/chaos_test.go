@@ -3,7 +3,6 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/integration/chaos/feed"
-	"github.com/switchback-geo/switchback/integration/chaos/worker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -110,39 +108,6 @@ func TestChaosMixed_S3_1_S4_14_S2_9(t *testing.T) {
 	for _, sc := range scenes {
 		sc.end()
 	}
-}
-
-// S2-4, S3-1: a worker dies between the commit of a sink outside Kafka and Kafka's
-// own. The upsert is made again by whoever comes next, and the table is the same.
-func TestChaosSink_S2_4_S3_1(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 300, sink: true, suicide: 1. / 500})
-	for sc.fleet.killed() < 6 {
-		sc.progress(50)
-	}
-	history := sc.end()
-	sink := must.Get(worker.OpenSink(sc.base.Sink))(sc.t)
-	defer sink.Close()
-	rows := must.Get(sink.Rows())(sc.t)
-	tried := must.Get(sink.Tried())(sc.t)
-	values, positions := history.Effects()
-	expect.That(t, len(rows) == len(values), "seed %d: the table has %d rows, %d keys were written to Kafka", sc.seed, len(rows), len(values))
-	for key, want := range values {
-		row := rows[key]
-		expect.That(t, bytes.Equal(row.Value, want) && (row.Value == nil) == (want == nil), "seed %d: row %s is %s of version %d, Kafka has %s", sc.seed, key, row.Value, row.Version, want)
-	}
-	again := 0
-	for _, position := range positions {
-		switch n := tried[position]; {
-		case n == 0:
-			t.Errorf("seed %d: %s is delivered in Kafka and never came to the sink\n%s", sc.seed, position, history.Journey(position))
-		case n > 1:
-			again++
-		}
-	}
-	t.Logf("%d upserts for %d effects, %d of them more than once", len(tried), len(positions), again)
-	expect.That(t, again != 0, "seed %d: no upsert was made again: no worker died where it had to", sc.seed)
 }
 
 // verify wants what operators have, `consumer verify`, to prove the scene too. The journal is its audit trail.

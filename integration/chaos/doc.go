@@ -6,8 +6,7 @@
 // Each fault strikes alone, and all of them mixed, at random from a fixed seed:
 // workers killed, frozen and thawed, joining and leaving; the broker killed,
 // stopped and started again; the network cut, delayed, half-closed and stalled;
-// transactions that expire; a kill between the commit of a sink outside Kafka and
-// Kafka's own.
+// transactions that expire.
 //
 // With SWITCHBACK_TEST_TIER=proofs three faults strike once each; with SWITCHBACK_TEST_TIER=nightly all of them strike:
 //

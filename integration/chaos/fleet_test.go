@@ -97,9 +97,8 @@ func (f *fleet) launch(name string) (*member, error) {
 
 func (f *fleet) log(name string) string { return filepath.Join(f.dir, "worker-"+name+".log") }
 
-// await notes the end of a process. One that dies by itself in the middle of its
-// sink's commit was told so by its settings, and is started again, as a
-// supervisor would; so is one that gave up, but that is remembered.
+// await notes the end of a process. One that gave up is started again, as a
+// supervisor would, but that is remembered.
 func (f *fleet) await(m *member) {
 	_ = m.cmd.Wait()
 	m.leash.Release()
@@ -111,11 +110,7 @@ func (f *fleet) await(m *member) {
 	if m.asked {
 		return
 	}
-	if f.base.Suicide > 0 && m.cmd.ProcessState.ExitCode() == -1 {
-		f.kills++
-	} else {
-		f.gaveUp = append(f.gaveUp, fmt.Sprintf("worker %s: %s: %s", m.name, m.cmd.ProcessState, lastLine(f.log(m.name))))
-	}
+	f.gaveUp = append(f.gaveUp, fmt.Sprintf("worker %s: %s: %s", m.name, m.cmd.ProcessState, lastLine(f.log(m.name))))
 	again, err := f.launch(m.name)
 	if err != nil {
 		f.t.Errorf("start worker %s again: %v", m.name, err)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -170,24 +169,5 @@ func TestMaker_S2_9_shares(t *testing.T) {
 	} {
 		share := float64(c.got) / float64(c.of)
 		expect.That(t, math.Abs(share-c.want) <= c.tol, "%s: %d of %d, %.4f; want %.4f", c.what, c.got, c.of, share, c.want)
-	}
-}
-
-func TestSink_keepsTheNewest(t *testing.T) {
-	s := must.Get(worker.OpenSink(t.TempDir()))(t)
-	defer s.Close()
-	for _, u := range []struct {
-		version int64
-		value   []byte
-	}{{5, []byte("five\n5")}, {3, []byte("three")}, {5, []byte("five\n5")}, {9, nil}, {7, []byte("seven")}} {
-		must.Do(t, s.Upsert("k", "s/0/1", u.version, u.value))
-	}
-	must.Do(t, s.Upsert("l", "s/0/2", 1, []byte("one\ntwo")))
-	rows, err := s.Rows()
-	want := map[string]worker.Row{"k": {Version: 9}, "l": {Version: 1, Value: []byte("one\ntwo")}}
-	expect.That(t, err == nil && reflect.DeepEqual(rows, want), "table %v, error %v; want %v", rows, err, want)
-	tried, err := s.Tried()
-	if want := map[string]int{"s/0/1": 5, "s/0/2": 1}; err != nil || !reflect.DeepEqual(tried, want) {
-		t.Errorf("tried %v, error %v; want %v", tried, err, want)
 	}
 }

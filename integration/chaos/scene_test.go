@@ -51,8 +51,6 @@ type setup struct {
 	held       int             // bytes that a worker may hold, about
 	memory     int             // bytes that its runtime may keep in memory; without it, what it likes
 	proxied    bool            // workers reach the broker through the proxy
-	sink       bool            // the handler writes to a sink outside Kafka
-	suicide    float64         // share of the sink's commits after which the worker kills itself
 }
 
 // scene is one pipeline under fire.
@@ -150,16 +148,13 @@ func (sc *scene) settings() worker.Settings {
 	s := worker.Settings{
 		Brokers: []string{sc.kafka.Addr}, Source: name, Output: name + ".out", Journal: name + ".journal", Group: name,
 		Order: sc.setup.order, Delays: []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}, Attempts: 5,
-		HeldBytes: sc.setup.held, Dedupe: time.Hour, Session: sessionTimeout, Transaction: transactionTimeout, Suicide: sc.setup.suicide,
+		HeldBytes: sc.setup.held, Dedupe: time.Hour, Session: sessionTimeout, Transaction: transactionTimeout,
 	}
 	if len(sc.setup.delays) > 0 {
 		s.Delays = sc.setup.delays
 	}
 	if sc.setup.proxied {
 		s.Brokers = []string{sc.proxy.Addr()}
-	}
-	if sc.setup.sink {
-		s.Sink = sc.dir + "/sink"
 	}
 	return s
 }

@@ -166,16 +166,3 @@ func (h *History) Journey(source string) string {
 	b.WriteString(strings.Join(lines[from:to], ""))
 	return b.String()
 }
-
-// Effects are the values that stand for each key in the end, nil for a tombstone,
-// and the positions of all records that took effect under a key.
-func (h *History) Effects() (values map[string][]byte, positions []string) {
-	values = map[string][]byte{}
-	for _, step := range h.steps {
-		if in := h.inputs[step.Source]; in != nil && step.Decision == "delivered" && step.Key != nil {
-			values[*step.Key] = in.record.Value
-			positions = append(positions, in.position)
-		}
-	}
-	return values, positions
-}

@@ -4,9 +4,7 @@ package worker
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,8 +19,6 @@ import (
 
 type handler struct {
 	output, journal, instance, pipeline string
-	sink                                *Sink
-	suicide                             float64
 	started                             sync.Map // header.Position to the attempt there
 }
 
@@ -64,26 +60,8 @@ func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopic
 		result.Close = closed
 		return result, nil
 	}
-	if err := h.store(r); err != nil {
-		return result, err
-	}
 	result.Outputs = []*kgo.Record{{Topic: h.output, Key: r.Key, Value: r.Value, Headers: r.Headers}}
 	return result, nil
-}
-
-// store commits the record to the sink outside Kafka, and now and then lets the
-// process die right after it: before anything of it is committed to Kafka.
-func (h *handler) store(r *retrytopics.Record) error {
-	if h.sink == nil || r.Key == nil {
-		return nil
-	}
-	if err := h.sink.Upsert(string(r.Key), r.Source.String(), r.Source.Offset, r.Value); err != nil {
-		return err
-	}
-	if rand.Float64() < h.suicide {
-		return syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-	}
-	return nil
 }
 
 // note writes the step down, in the step's own transaction.

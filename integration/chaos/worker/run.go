@@ -24,13 +24,6 @@ func Run(text string, log io.Writer) int {
 		return 2
 	}
 	h := &handler{output: s.Output, journal: s.Journal, instance: s.Instance, pipeline: s.Source}
-	if s.Sink != "" {
-		if h.sink, err = OpenSink(s.Sink); err != nil {
-			fmt.Fprintln(log, err)
-			return 2
-		}
-		h.suicide = s.Suicide
-	}
 	cfg := s.Config()
 	cfg.Handler, cfg.Journal.Event = h.handle, h.note
 	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))

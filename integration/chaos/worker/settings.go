@@ -30,8 +30,6 @@ type Settings struct {
 	Session        time.Duration // group session timeout
 	Transaction    time.Duration // transaction timeout
 	HeldBytes      int           // of records held in memory, about; 0: the engine's default
-	Sink           string        // folder of a sink outside Kafka; "" for none
-	Suicide        float64       // share of the sink's commits after which the process kills itself
 }
 
 // Text gives the settings as Env holds them.
