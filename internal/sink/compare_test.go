@@ -14,7 +14,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -202,11 +201,9 @@ func (b *bench) audited(rows ...*Row) []Fact {
 // and a geography are compared by what they hold.
 func TestAudit_S0_6_columnsThatChangeTheirValues(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	for _, kind := range []string{"geometry", "geometry(Point, 4326)", "geometry(Geometry, 4326)", "geography", "geography(Point, 4326)"} {
 		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			seesAChange(t, open(t, server, ""), "alter table parcels drop geom, add geom "+kind, `{}`, "update parcels set geom = 'SRID=4326;POINT(11.5 48.250001)'")
+			seesAChange(t, beside(t, ""), "alter table parcels drop geom, add geom "+kind, `{}`, "update parcels set geom = 'SRID=4326;POINT(11.5 48.250001)'")
 		})
 	}
 	for column, value := range map[string]string{
@@ -218,9 +215,8 @@ func TestAudit_S0_6_columnsThatChangeTheirValues(t *testing.T) {
 		"json": `{"b": 1,  "a": 2}`, "jsonb": `{"b": 1.0,  "a": 2}`, "numrange": `"[1.0,2)"`, "bytea": `"\\x01"`, "uuid": `"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"`, "inet": `"10.0.0.1/32"`, "xml": `"<a/>"`,
 	} {
 		t.Run(column, func(t *testing.T) {
-			t.Parallel()
 			const types = "create domain amount as numeric(10,2); create domain code as char(5); create domain code2 as code; create type pair as (a numeric(4,2), b char(3)); "
-			seesAChange(t, open(t, server, ""), types+"alter table parcels add x "+column, fmt.Sprintf(`{"x": %s}`, value), "update parcels set x = null")
+			seesAChange(t, beside(t, ""), types+"alter table parcels add x "+column, fmt.Sprintf(`{"x": %s}`, value), "update parcels set x = null")
 		})
 	}
 }
@@ -241,7 +237,6 @@ func seesAChange(t *testing.T, b *bench, alter, properties, change string) {
 // S0-6: a row whose values the columns do not take any more differs, and the others of its batch are compared all the same.
 func TestAudit_S0_6_aRowThatTheColumnsDoNotTakeDiffers(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	for name, alter := range map[string]string{
 		"cut":         "alter column name type varchar(3) using left(name, 3)",
 		"no number":   "alter column name type int using length(name)",
@@ -251,8 +246,7 @@ func TestAudit_S0_6_aRowThatTheColumnsDoNotTakeDiffers(t *testing.T) {
 		"cut, padded": "alter column name type char(3) using left(name, 3)",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, "")
+			b := beside(t, "")
 			b.exec("create domain short as varchar(3); create domain shorter as short")
 			good, long, other := b.row("a", 0, 1, `{}`, point), b.row("b", 0, 2, `{"name": "abcd", "area": 1234.5}`, point), b.row("c", 0, 3, `{}`, point)
 			b.must(good, long, other)

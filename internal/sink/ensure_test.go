@@ -106,7 +106,6 @@ func TestEnsure_S4_3_namesThePrivilege(t *testing.T) {
 // S0-6: the statements that ensure prints can be run on the table that is there: a partitioned one takes no index concurrently.
 func TestEnsure_S0_6_partitionedTables(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	const columns = "(id text primary key, geom geometry, name text, area float8, seen timestamptz, tags jsonb)"
 	for name, c := range map[string]struct {
 		sql, index string
@@ -119,8 +118,7 @@ func TestEnsure_S0_6_partitionedTables(t *testing.T) {
 		"an ordinary one": {"create table parcels " + columns, `create index concurrently if not exists`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, "")
+			b := beside(t, "")
 			b.exec("drop table parcels, parcels_switchback; " + c.sql + "; insert into parcels (id) values ('b'), ('x')")
 			dry, err := Ensure(t.Context(), b.cfg, false)
 			must.That(t, err == nil && strings.HasPrefix(dry.Statements[len(dry.Statements)-1], c.index), "%q, %v", dry.Statements, err)

@@ -187,11 +187,9 @@ func TestSink_S0_6_rowsThatTheGuardDoesNotKnow(t *testing.T) {
 // S0-6: every way in which pgx runs statements does, such as those that poolers need. A batch that fails leaves no transaction open.
 func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, ", max_connections: 1")
+			b := beside(t, ", max_connections: 1")
 			b.connectsBy(b.dsn + "&default_query_exec_mode=" + mode)
 			b.reopen()
 			b.must(b.rows(0, 5, 0, "first")...)
@@ -340,8 +338,7 @@ func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
 // S0-6: two instances write a property into the rest column. After somebody adds a column for the property, both instances
 // use the column without a restart, and the rest column no longer holds the value.
 func TestSink_S0_6_everyInstanceUsesAColumnThatIsAdded(t *testing.T) {
-	t.Parallel()
-	one := open(t, postgis.Need(t), ", rest_column: rest")
+	one := beside(t, ", rest_column: rest")
 	instances := make([]*Sink, 2)
 	for i := range instances {
 		var err error

@@ -41,7 +41,6 @@ func (b *bench) until(what string, rows ...*Row) {
 // for any record, and writing goes on by itself once they are fixed.
 func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 	t.Parallel()
-	server := postgis.NeedOwn(t) // its logins are changed
 	for name, c := range map[string]struct{ fault, fix, says string }{
 		"renamed":           {"alter table parcels rename to archive", "alter table archive rename to parcels", "parcels is not there"},
 		"guard renamed":     {"alter table parcels_switchback rename to g", "alter table g rename to parcels_switchback", "guard parcels_switchback is not there"},
@@ -64,8 +63,7 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 		"guard locked":      {"begin; lock table parcels_switchback in access exclusive mode", "commit", "is locked as a whole"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, quick)
+			b := beside(t, quick)
 			role := b.role("select, insert, update, delete")
 			b.as(role).reopen()
 			named := strings.NewReplacer("WRITER", role, "BASE", b.db.Config().Database)
@@ -149,7 +147,6 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 // has a type that takes none of its values.
 func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	for name, c := range map[string]struct{ fault, fix, properties, geometry, dependency, says string }{
 		"heights": {
 			"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 4326)", "alter table parcels alter geom type geometry",
@@ -159,8 +156,7 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 		"a type":   {"alter table parcels alter area type boolean using null", "alter table parcels alter area type float8 using null", `{"area":1.5}`, point, "sink/area", "takes no value of type number"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, quick)
+			b := beside(t, quick)
 			b.must(b.row("a", 0, 1, `{}`, point))
 			b.exec(c.fault)
 			unfit := b.row("unfit", 0, 3, c.properties, c.geometry)
@@ -228,10 +224,8 @@ func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
 // none does, as a trigger whose function is gone. Neither makes dead letters of the wrong ones.
 func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	t.Run("a policy", func(t *testing.T) {
-		t.Parallel()
-		b := open(t, server, quick)
+		b := beside(t, quick)
 		role := b.role("select, insert, update, delete")
 		b.exec("alter table parcels enable row level security; create policy own on parcels to " + role + " using (true) with check (name <> 'secret')")
 		b.as(role).reopen()
@@ -246,8 +240,7 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		check.That(t, !isHeld(err) && classify.Of(err).Code == classify.CodeDBAccess, "once another has passed: %v", err)
 	})
 	t.Run("a trigger", func(t *testing.T) {
-		t.Parallel()
-		b := open(t, server, quick)
+		b := beside(t, quick)
 		b.exec("create function g() returns int language sql as 'select 1'; create function f() returns trigger language plpgsql as $$ begin perform g(); return new; end $$; create trigger f before insert on parcels for each row execute function f()")
 		b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
 		b.exec("drop function g")

@@ -226,7 +226,6 @@ func (b *bench) together(rows ...*Row) []error {
 // and its failure is its own.
 func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	for name, c := range map[string]struct {
 		sql, key, properties string
 		code                 classify.Code
@@ -238,8 +237,7 @@ func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 		"an internal error of another extension": {"create function f() returns trigger language plpgsql as $$ begin if new.name = 'x' then raise 'no' using errcode = 'XX000'; end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()", "bad", `{"name":"x"}`, classify.CodeDBInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, "")
+			b := beside(t, "")
 			b.exec(c.sql)
 			bad := b.row(c.key, 0, 2, c.properties, point)
 			if c.properties == deep {

@@ -8,7 +8,6 @@ import (
 
 	check "github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
-	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -16,11 +15,9 @@ import (
 // S0-6: a text with an offset means an instant, which a column without time zone has in UTC, whatever the role's TimeZone and DateStyle are.
 func TestSink_S0_6_textsOfDatesAndTimes(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	for _, session := range []string{"UTC, ISO, MDY, postgres", "America/New_York, 'SQL', DMY, sql_standard", "Asia/Kathmandu, German, DMY, iso_8601"} {
 		t.Run(session, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, "")
+			b := beside(t, "")
 			b.exec("create domain instant as timestamp; alter table parcels add ts timestamp, add tz timestamptz, add d date, add tm time, add tmz timetz, add i interval, add dom instant, add tss timestamp[], add r tsrange, add dr daterange")
 			name, words := b.db.Config().Database, strings.Split(session, ", ")
 			b.exec(fmt.Sprintf("alter database %[1]s set timezone = '%[2]s'; alter database %[1]s set datestyle = %[3]s, %[4]s; alter database %[1]s set intervalstyle = '%[5]s'", name, words[0], words[1], words[2], words[3]))
@@ -302,7 +299,6 @@ func TestSink_S0_6_bytesAndWholeNumbers(t *testing.T) {
 // S0-6: which text bytes have is said, not guessed: a text that is base64 and hexadecimal digits is refused until the file says which.
 func TestSink_S0_6_binaryHandlingMode(t *testing.T) {
 	t.Parallel()
-	server := postgis.Need(t)
 	for mode, cases := range map[string]map[string]string{
 		"":                          {`"deadbeef"`: "", `"0102"`: "", `"0102ff"`: "", `"DEADBEEF"`: `\x0c4003044105`, `"AAAA"`: `\x000000`, `"_-8="`: `\xffef`, `"\\xdeadbeef"`: `\xdeadbeef`, `""`: `\x`},
 		", binary: bytes":           {`"deadbeef"`: "", `"3q2+7w=="`: `\xdeadbeef`},
@@ -311,8 +307,7 @@ func TestSink_S0_6_binaryHandlingMode(t *testing.T) {
 		", binary: hex":             {`"deadbeef"`: `\xdeadbeef`, `"DEADBEEF"`: `\xdeadbeef`, `"0102"`: `\x0102`, `"3q2+7w=="`: "", `"abc"`: "", `"\\xdeadbeef"`: `\xdeadbeef`, `""`: `\x`},
 	} {
 		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, server, mode)
+			b := beside(t, mode)
 			b.exec("alter table parcels add raw bytea")
 			n := 0
 			for value, want := range cases {
