@@ -74,24 +74,6 @@ func (b *broker) ordered(h retrytopics.Handler, mode retrytopics.Order) retrytop
 	return cfg
 }
 
-func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testing.T) {
-	b := newBroker(t)
-	b.produce(stream(20, 400)...)
-	cfg := b.ordered(flaky(0.3), retrytopics.OrderLatestWins)
-	count := &tally{}
-	cfg.Hooks.OnCommit = count.add
-	b.drain(b.engine(cfg))
-	for k, ns := range numbers(t, b.read(output)) {
-		for i := 1; i < len(ns); i++ {
-			must.That(t, ns[i] > ns[i-1], "%s took effect as %v", k, ns)
-		}
-		expect.That(t, ns[len(ns)-1] == 19, "%s ends with %d, want the newest, 19", k, ns[len(ns)-1])
-	}
-	expect.That(t, count.of(policy.OutcomeSuperseded) != 0 && count.of(policy.OutcomeDelivered)+count.of(policy.OutcomeSuperseded) == 400, "outcomes %v", count.n)
-	left := compacted(b.read(source + ".state"))
-	expect.That(t, len(left) == 0, "the state still knows %v", left)
-}
-
 // compacted gives the last value of each key.
 func compacted(records []*kgo.Record) map[string]string {
 	last := map[string]string{}
