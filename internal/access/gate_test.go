@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -199,10 +198,6 @@ func TestServes_S4_6_its_own_name_alone(t *testing.T) {
 	} {
 		expect.That(t, g.Serves(host) == want, "%q: %t", host, !want)
 	}
-}
-
-func TestReasons_are_closed(t *testing.T) {
-	closed.Check(t, closed.Of(Reasons()))
 }
 
 func TestParse_S4_6_says_what_is_wrong_and_where(t *testing.T) {

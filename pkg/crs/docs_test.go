@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 )
@@ -99,8 +98,4 @@ func TestTables_can_be_read(t *testing.T) {
 		s := r.shift()
 		expect.That(t, len(r) == shiftColumns && s.from.name() != "" && s.to.name() != "" && !math.IsNaN(s.params.tx+s.params.scale+s.accuracy) && (s.kind != shiftGrid || s.files[0] != ""), "%q", r)
 	}
-}
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(AxisOrders()), closed.Of(Units()), closed.Of(Reasons()), closed.Of(Outsides()))
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -234,8 +233,6 @@ func FuzzParseCommit(f *testing.F) {
 		}
 	})
 }
-
-func TestDoubts_areClosed(t *testing.T) { closed.Check(t, closed.Of(Doubts())) }
 
 // S0-8, S4-6: of what a record of the source topic claims, only what is proven and can be true is kept.
 func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {

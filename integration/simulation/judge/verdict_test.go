@@ -11,7 +11,6 @@ import (
 
 	"github.com/switchback-geo/switchback/integration/chaos/journal"
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -214,8 +213,6 @@ func TestVerdict_withoutAnOrderTheTableMayHaveTheRowOfANewerDuplicate(t *testing
 	m.e.Rows["k0"] = m.repeated()
 	m.wantNone()
 }
-
-func TestProperties_areAllOfThem(t *testing.T) { closed.Check(t, closed.Of(Properties())) }
 
 func TestVerdict_findsEachBreach(t *testing.T) {
 	strict, latest, none := retrytopics.OrderStrict, retrytopics.OrderLatestWins, retrytopics.OrderNone

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -80,10 +79,6 @@ func TestDueTimeIsNeverRoundedDown(t *testing.T) {
 	d := Decide(Policies{Default: Policy{Jitter: -1}}, defaultTiers, Tried{Attempts: 1}, transient(0), now, half)
 	expect.That(t, !d.Due.Before(now.Add(2*time.Second)), "due %v lies before %v", d.Due, now.Add(2*time.Second))
 	expect.Equal(t, header.FormatTime(now), "2026-07-01T12:00:00.001Z", "FormatTime gave")
-}
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Outcomes()), closed.Of(Reasons()))
 }
 
 const draws = 20000
