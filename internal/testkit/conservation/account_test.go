@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -25,9 +26,7 @@ type world struct {
 
 func newWorld(t *testing.T, c *topiclog.Cluster) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
-	t.Cleanup(cancel)
-	name := topiclog.Unique("w")
+	ctx, name := testrun.Context(t, 30*time.Second), topiclog.Unique("w")
 	w := &world{t: t, ctx: ctx, c: c, p: Pipeline{
 		Source: name, Output: name + ".out", DLQ: name + ".dlq", Audit: name + ".audit", Group: name, Tiers: []string{name + ".retry-1s"},
 	}}
@@ -74,6 +73,17 @@ func (w *world) letter(from, key, value string, headers ...string) {
 	w.put(w.p.DLQ, key, value, append([]string{headerSource, from, headerLetter, "0-1-abcd"}, headers...)...)
 }
 
+// dead is an input that died, and back is its replay.
+func (w *world) dead() string {
+	from := w.input("k")
+	w.letter(from, "k", "v")
+	return from
+}
+
+func (w *world) back(from, id string) string {
+	return w.input("k", headerSource, from, headerReplay, id)
+}
+
 func TestAccount(t *testing.T) {
 	t.Setenv(broker.EnvForce, "kfake") // the checker's arithmetic needs no real broker
 	b := must.Get(broker.Start(t.Context()))(t)
@@ -85,51 +95,34 @@ func TestAccount(t *testing.T) {
 		fault string // part of the only fault, "" for none
 	}{
 		"delivered": {func(w *world) { w.output(w.input("k")) }, ""},
-		"dead":      {func(w *world) { w.letter(w.input("k"), "k", "v") }, ""},
+		"dead":      {func(w *world) { w.dead() }, ""},
 		"not_read":  {func(w *world) { w.put(w.p.Source, "k", "v") }, ""},
 		"waiting":   {func(w *world) { w.put(w.p.Tiers[0], "k", "v", headerSource, w.input("k")) }, ""},
 		"closed":    {func(w *world) { w.audit(w.input("k"), "duplicate") }, ""},
-		"came_back": {func(w *world) {
-			from := w.input("k")
-			w.letter(from, "k", "v")
-			w.input("k", headerSource, from, headerReplay, "r1")
-			w.output(from)
-		}, ""},
-		"came_back_by_the_position_of_its_replay": {func(w *world) {
-			from := w.input("k")
-			w.letter(from, "k", "v")
-			w.output(w.input("k", headerSource, from, headerReplay, "r1"))
-		}, ""},
+		"came_back": {func(w *world) { from := w.dead(); w.back(from, "r1"); w.output(from) }, ""},
+		"came_back_by_the_position_of_its_replay": {func(w *world) { w.output(w.back(w.dead(), "r1")) }, ""},
 		"superseded_reopened_and_delivered": {func(w *world) {
-			from := w.input("k")
-			w.letter(from, "k", "v")
-			w.input("k", headerSource, from, headerReplay, "r1")
+			from := w.dead()
+			w.back(from, "r1")
 			w.audit(from, "superseded")
 			w.put(w.p.Audit, "k", `{"source":"`+from+`","decision":"state_changed","message":"dead letter x: superseded -> pending by ana"}`)
-			w.output(w.input("k", headerSource, from, headerReplay, "r2"))
+			w.output(w.back(from, "r2"))
 		}, ""},
 		"superseded_and_put_back_again": {func(w *world) {
-			from := w.input("k")
-			w.letter(from, "k", "v")
-			w.input("k", headerSource, from, headerReplay, "r1")
+			from := w.dead()
+			w.back(from, "r1")
 			w.audit(from, "superseded")
-			w.output(w.input("k", headerSource, from, headerReplay, "r2"))
+			w.output(w.back(from, "r2"))
 		}, "put back more often than it died or was reopened"},
-		"delivered_in_parts": {func(w *world) { w.parts(w.input("k"), "0/3", "2/3") }, ""},
-		"a_part_twice":       {func(w *world) { w.parts(w.input("k"), "0/2", "1/2", "1/2") }, "part 1/2 is in the output twice"},
-		"parts_and_dead":     {func(w *world) { from := w.input("k"); w.parts(from, "0/1"); w.letter(from, "k", "v") }, "is in 2 places"},
-		"lost":               {func(w *world) { w.input("k") }, "is in 0 places"},
-		"lost_from_a_tier":   {func(w *world) { w.put(w.p.Tiers[0], "k", "v", headerSource, w.input("k")); w.commit(w.p.Tiers[0], 1) }, "is in 0 places"},
-		"doubled":            {func(w *world) { from := w.input("k"); w.output(from); w.output(from) }, "is in 2 places"},
-		"delivered_and_dead": {func(w *world) { from := w.input("k"); w.output(from); w.letter(from, "k", "v") }, "is in 2 places"},
-		"dead_twice":         {func(w *world) { from := w.input("k"); w.letter(from, "k", "v"); w.letter(from, "k", "v") }, "is in 2 places"},
-		"replayed_twice": {func(w *world) {
-			from := w.input("k")
-			w.letter(from, "k", "v")
-			for range 2 {
-				w.output(w.input("k", headerSource, from, headerReplay, "r1"))
-			}
-		}, "Replays:2"},
+		"delivered_in_parts":                    {func(w *world) { w.parts(w.input("k"), "0/3", "2/3") }, ""},
+		"a_part_twice":                          {func(w *world) { w.parts(w.input("k"), "0/2", "1/2", "1/2") }, "part 1/2 is in the output twice"},
+		"parts_and_dead":                        {func(w *world) { from := w.input("k"); w.parts(from, "0/1"); w.letter(from, "k", "v") }, "is in 2 places"},
+		"lost":                                  {func(w *world) { w.input("k") }, "is in 0 places"},
+		"lost_from_a_tier":                      {func(w *world) { w.put(w.p.Tiers[0], "k", "v", headerSource, w.input("k")); w.commit(w.p.Tiers[0], 1) }, "is in 0 places"},
+		"doubled":                               {func(w *world) { from := w.input("k"); w.output(from); w.output(from) }, "is in 2 places"},
+		"delivered_and_dead":                    {func(w *world) { from := w.input("k"); w.output(from); w.letter(from, "k", "v") }, "is in 2 places"},
+		"dead_twice":                            {func(w *world) { w.letter(w.dead(), "k", "v") }, "is in 2 places"},
+		"replayed_twice":                        {func(w *world) { from := w.dead(); w.output(w.back(from, "r1")); w.output(w.back(from, "r1")) }, "Replays:2"},
 		"delivered_and_closed":                  {func(w *world) { from := w.input("k"); w.output(from); w.audit(from, "superseded") }, "is in 2 places"},
 		"an_output_of_nothing":                  {func(w *world) { w.output(w.p.Source + "/0/77") }, "that is not in the source"},
 		"an_output_without_a_source":            {func(w *world) { w.put(w.p.Output, "k", "out") }, "names 0 times"},
@@ -147,14 +140,8 @@ func TestAccount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, c)
 			test.do(w)
-			a := must.Get(Take(w.ctx, c, w.p))(t)
-			faults := a.Faults()
-			switch {
-			case test.fault == "" && len(faults) > 0:
-				t.Errorf("faults where there are none: %v", faults)
-			case test.fault != "" && (len(faults) != 1 || !strings.Contains(faults[0].What, test.fault)):
-				t.Errorf("faults %v, want one with %q", faults, test.fault)
-			}
+			faults := must.Get(Take(w.ctx, c, w.p))(t).Faults()
+			expect.That(t, len(faults) == 0 && test.fault == "" || len(faults) == 1 && test.fault != "" && strings.Contains(faults[0].What, test.fault), "faults %v, want one with %q", faults, test.fault)
 		})
 	}
 }
