@@ -1,4 +1,4 @@
-package examples_test
+package main
 
 import (
 	"encoding/json"
@@ -55,9 +55,9 @@ func TestCounties_invalid_ones_are_kept(t *testing.T) {
 		seen[f.ID] = true
 	}
 	expect.That(t, len(seen) == 3231 && invalid == 40 && short == 19, "%d counties, %d invalid, %d with a short ring, want 3231, 40, 19", len(seen), invalid, short)
-	readme := must.Get(os.ReadFile("data/README.md"))(t)
+	readme := must.Get(os.ReadFile("../data/README.md"))(t)
 	for _, claim := range []string{"**3,231**", fmt.Sprintf("**%d** are invalid", invalid), fmt.Sprintf("**%d** have a ring of fewer than four positions", short)} {
-		expect.That(t, strings.Contains(string(readme), claim), "data/README.md does not say %q", claim)
+		expect.That(t, strings.Contains(string(readme), claim), "../data/README.md does not say %q", claim)
 	}
 }
 
