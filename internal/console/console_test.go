@@ -132,7 +132,7 @@ func TestReplays_S4_8_in_progress_and_one(t *testing.T) {
 	must.That(t, page.Total == 2 && len(page.Letters) == 1 && page.Letters[0].ID == "a" && page.Letters[0].Result == replay.LetterWaiting, "%+v", page)
 	page = read[OutcomesAnswer](d, "/api/replays/fix-1/letters?limit=1&cursor="+page.Next)
 	expect.That(t, page.Total == 2 && page.Letters[0].ID == "b" && page.Letters[0].Result == replay.LetterReprocessed && page.Next == "", "%+v", page)
-	says(t, d.get("/replays/fix-1?outcome=reprocessed&cursor="), http.StatusOK, "Its dead letters: 1", `<a href="/letters/b">`, `<span class="badge reprocessed">reprocessed</span>`)
+	says(t, d.get("/replays/fix-1?outcome=reprocessed&cursor="), http.StatusOK, "<h2>Replay</h2>", "Its dead letters: 1", `<a href="/letters/b">`, `<span class="badge reprocessed">reprocessed</span>`)
 	said := d.refused(d.get("/api/replays/fix-1/letters?outcome=lost"), http.StatusBadRequest)
 	expect.That(t, strings.Contains(said.Message, "use one of"), "%+v", said)
 	d.refused(d.get("/api/replays/nobody/letters"), http.StatusNotFound)

@@ -26,6 +26,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/status"
 )
 
 //go:embed page/*.html page/*.css page/*.js page/*.woff2 page/world.txt
@@ -260,6 +261,7 @@ func (c *Console) words() template.FuncMap {
 		"middle":   middle,
 		"orders":   replay.Orders,
 		"title":    capital,
+		"short":    status.ShortMapping,
 		"spaced":   func(r replay.LetterResult) string { return strings.ReplaceAll(string(r), "_", " ") },
 		"letters":  letterCount,
 		"reached":  func(j *control.Job) int { return j.Letters - j.NotReached },

@@ -23,8 +23,8 @@ type state struct {
 // flowView is what the home page says of the records on their way.
 type flowView struct {
 	replay.Flow
-	Others  []string // instances with another mapping than the pipeline file
-	Unknown []string // instances of which that is not known
+	Others  []status.Member // instances with another mapping than the pipeline file
+	Unknown []string        // instances of which that is not known
 	Asked   []status.Instance
 	Read    string // when
 }
@@ -41,7 +41,7 @@ func newFlowView(of FlowAnswer) *flowView {
 		case "":
 			v.Unknown = append(v.Unknown, m.Name)
 		default:
-			v.Others = append(v.Others, m.Name)
+			v.Others = append(v.Others, m)
 		}
 	}
 	return v

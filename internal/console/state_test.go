@@ -139,8 +139,15 @@ func TestPage_S4_6_what_is_on_its_way(t *testing.T) {
 		return strings.Contains(page, "<dd>0 of features</dd>") && strings.Contains(page, "<dt>Mapping</dt><dd>that of this pipeline file</dd>"), page
 	})
 	says(t, d.get("/letters/a"), http.StatusOK, "<dt>Deployed</dt><dd>the same mapping</dd>")
+	d.stop()
+	d.repairs = "repair" // the file is changed, and the instance runs on
+	d.open()
+	flow = read[FlowAnswer](d, "/api/flow").Flow
+	theirs, ours := status.ShortMapping(flow.Members[0].Mapping), status.ShortMapping(flow.Mapping)
+	must.That(t, theirs != ours, "%s", ours)
+	says(t, d.get("/letters/a"), http.StatusOK, flow.Members[0].Name+" has mapping <code>"+theirs+"</code></span>; this page judges by <code>"+ours+"</code>")
 	v := newFlowView(FlowAnswer{Flow: &replay.Flow{Mapping: "a", Flow: status.Flow{Members: []status.Member{{Name: "x", Mapping: "a"}, {Name: "y", Mapping: "b"}, {Name: "z"}}}}})
-	expect.That(t, fmt.Sprint(v.Others, v.Unknown) == "[y] [z]" && newFlowView(FlowAnswer{}) == nil, "%+v", v)
+	expect.That(t, len(v.Others) == 1 && v.Others[0].Name == "y" && fmt.Sprint(v.Unknown) == "[z]" && newFlowView(FlowAnswer{}) == nil, "%+v", v)
 	d.broker.Close()
 	page = d.get("/").Body.String()
 	expect.That(t, !strings.Contains(page, "of features</dd>") && strings.Contains(page, "not known"), "without a broker something is known")
