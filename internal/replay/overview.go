@@ -93,7 +93,7 @@ func (s *Service) atWork(l *control.Lease) string {
 // has another id, or ends earlier.
 func (o *Overview) read(ctx context.Context) error {
 	s := o.service
-	topic, err := s.topicID(ctx, s.cfg.Topics.DLQStatus) // before the spans: a topic that is re-created in between is noticed next time
+	topic, err := s.statusTopicID(ctx) // before the spans: a topic that is re-created in between is noticed next time
 	if err != nil {
 		return err
 	}
@@ -112,11 +112,16 @@ func (o *Overview) read(ctx context.Context) error {
 	return nil
 }
 
-// topicID returns the id of a topic. It is zero before the topic is made, and of what a directory keeps.
-func (s *Service) topicID(ctx context.Context, topic string) (kadm.TopicID, error) {
+// statusTopicID returns the id of the status topic; zero of what a directory keeps.
+func (s *Service) statusTopicID(ctx context.Context) (kadm.TopicID, error) {
 	if s.files != nil {
 		return kadm.TopicID{}, nil
 	}
+	return s.topicID(ctx, s.cfg.Topics.DLQStatus)
+}
+
+// topicID returns the id of a topic; zero before the topic is made.
+func (s *Service) topicID(ctx context.Context, topic string) (kadm.TopicID, error) {
 	details, err := kadm.NewClient(s.client).ListTopics(ctx, topic)
 	if err != nil {
 		return kadm.TopicID{}, fmt.Errorf("look up topic %s: %w", topic, kafka.DeniedTopic("Describe", topic, err))
