@@ -1,11 +1,12 @@
 package replay
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -54,8 +55,7 @@ type OutcomeQuery struct {
 // that a later replay took counts there.
 func (o *Overview) Outcomes(ctx context.Context, replayID string, q OutcomeQuery) (out LetterOutcomes, err error) {
 	out.Letters = []LetterOutcome{}
-	err = o.judge(ctx, replayID, func(v verdicts) error {
-		r := o.standing.report(replayID, v)
+	err = o.judge(ctx, replayID, func(r Report, v verdicts) error {
 		out.Total = r.results()[q.Result]
 		for id := range o.members[replayID].after(q.After, &o.ids) {
 			letter, ok := o.outcome(id, replayID, v)
@@ -118,6 +118,7 @@ func (o *Overview) outcome(id, replayID string, v verdicts) (out LetterOutcome, 
 
 // take takes over one record of the status topic, and notes which replay its letter belongs to and why it is closed.
 func (o *Overview) take(r *deadletters.StateRecord) {
+	o.changes++
 	s, key := o.standing, keyOf(r.ID)
 	before, known := s.marks[key]
 	s.add(r)
@@ -142,13 +143,38 @@ func (o *Overview) take(r *deadletters.StateRecord) {
 		list = &members{}
 		o.members[r.State.ReplayID] = list
 	}
-	list.places, list.sorted = append(list.places, o.ids.add(r.ID, 0)), false
+	list.add(o.ids.add(r.ID, 0))
 }
 
 // members are the letters that a replay took, among them those that a later one took since.
 type members struct {
 	places []uint32 // of their ids, in an idList
-	sorted bool     // by the ids, each once
+	sorted int      // so many are in the order of the ids, each once; the others have come since
+}
+
+// add takes up a letter.
+func (m *members) add(place uint32) { m.places = append(m.places, place) }
+
+// sort merges what has come since into the order: of a million letters, a few new ones do not cost a sort of all.
+func (m *members) sort(ids *idList) {
+	if m.sorted == len(m.places) {
+		return
+	}
+	byID := func(a, b uint32) int { return bytes.Compare(ids.bytesAt(a), ids.bytesAt(b)) }
+	before, since := m.places[:m.sorted], m.places[m.sorted:]
+	slices.SortFunc(since, byID)
+	merged := make([]uint32, 0, len(m.places))
+	for len(before) > 0 && len(since) > 0 {
+		from := &before
+		if byID(since[0], before[0]) < 0 {
+			from = &since
+		}
+		merged = append(merged, (*from)[0])
+		*from = (*from)[1:]
+	}
+	merged = append(append(merged, before...), since...)
+	m.places = slices.CompactFunc(merged, func(a, b uint32) bool { return byID(a, b) == 0 })
+	m.sorted = len(m.places)
 }
 
 // after returns the ids behind one, in their order.
@@ -157,21 +183,24 @@ func (m *members) after(id string, ids *idList) iter.Seq[string] {
 		if m == nil {
 			return
 		}
-		at := func(place uint32) string {
-			id, _ := ids.at(place)
-			return id
+		m.sort(ids)
+		from, found := slices.BinarySearchFunc(m.places, []byte(id), func(place uint32, id []byte) int { return bytes.Compare(ids.bytesAt(place), id) })
+		if found {
+			from++
 		}
-		byID := func(a, b uint32) int { return strings.Compare(at(a), at(b)) }
-		if !m.sorted {
-			slices.SortFunc(m.places, byID)
-			m.places = slices.CompactFunc(m.places, func(a, b uint32) bool { return byID(a, b) == 0 })
-			m.sorted = true
-		}
-		from, _ := slices.BinarySearchFunc(m.places, id, func(place uint32, id string) int { return strings.Compare(at(place), id) })
 		for _, place := range m.places[from:] {
-			if next := at(place); next > id && !yield(next) {
+			if !yield(string(ids.bytesAt(place))) {
 				return
 			}
 		}
 	}
+}
+
+// bytesAt returns the id at a place; it is not to be changed.
+func (l *idList) bytesAt(place uint32) []byte {
+	rest := l.bytes[place:]
+	_, width := binary.Varint(rest)
+	rest = rest[width:]
+	n, width := binary.Uvarint(rest)
+	return rest[width : width+int(n)]
 }

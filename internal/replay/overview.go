@@ -23,6 +23,8 @@ type Overview struct {
 	members  map[string]*members
 	reasons  map[idKey]uint32 // why letters are closed, in the words of the standing
 	hearings map[string]*hearing
+	changes  int // of states, so far
+	counted  map[string]counted
 	before   Look
 }
 
@@ -105,6 +107,7 @@ func (o *Overview) read(ctx context.Context) error {
 	if o.standing == nil || topic != o.topic || slices.ContainsFunc(slices.Collect(maps.Keys(spans)), shrunk) {
 		o.topic, o.standing = topic, newStanding(s.cfg.DeadLetters.MaxReplays, "")
 		o.ids, o.members, o.reasons, o.hearings = idList{}, map[string]*members{}, map[idKey]uint32{}, map[string]*hearing{}
+		o.counted = map[string]counted{}
 	}
 	if err := s.followStates(ctx, spans, o.standing.ends, o.take); err != nil {
 		return fmt.Errorf("states of the dead letters: %w", err)

@@ -198,8 +198,15 @@ func TestOverview_S4_8_listsWhatBecameOfEachLetter(t *testing.T) {
 		ids, total := pages(OutcomeQuery{Result: result, Limit: 1}, func() {})
 		expect.That(t, total == len(ids) && total == results.results()[result], "%s: %v, %d in all", result, ids, total)
 	}
-	ids, _ = pages(OutcomeQuery{Limit: 3}, sync.OnceFunc(func() { w.ends("letter-6", deadletters.Reprocessed) }))
-	expect.That(t, len(ids) == 7 && got["letter-6"].Result == LetterReprocessed, "%v, %+v", ids, got)
+	ids, _ = pages(OutcomeQuery{Limit: 3}, sync.OnceFunc(func() {
+		w.ends("letter-6", deadletters.Reprocessed)
+		for _, id := range []string{"letter-1x", "letter-3x", "zz", "zz"} {
+			w.die(deadletters.State{ID: id, Status: deadletters.Replaying, ReplayID: "r1", At: start, By: "ana"}.Record("features.dlq-status", 0))
+		}
+	}))
+	expect.That(t, fmt.Sprint(ids) == "[letter-0 letter-1 letter-2 letter-3 letter-3x letter-4 letter-6 twin zz]" && got["letter-6"].Result == LetterReprocessed, "%v, %+v", ids, got)
+	ids, total = pages(OutcomeQuery{Limit: 3}, func() {})
+	expect.Equal(t, fmt.Sprint(ids, total), "[letter-0 letter-1 letter-1x letter-2 letter-3 letter-3x letter-4 letter-6 twin zz] 10")
 	_, err := o.Outcomes(w.ctx(), "nobody", OutcomeQuery{Limit: 1})
 	expect.That(t, errors.Is(err, ErrNoReplay), "%v", err)
 }
