@@ -42,7 +42,7 @@ const (
 	JobCancelled  JobState = "cancelled"  // by an operator
 	JobDone       JobState = "done"       // it reached all of its dead letters
 	// JobFailedAgain is the state of a replay that put everything back and then saw some of it fail again.
-	JobFailedAgain JobState = "failed-again"
+	JobFailedAgain JobState = "failed_again"
 	JobFailed      JobState = "failed" // an error ended it
 )
 
