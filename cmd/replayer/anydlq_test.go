@@ -162,6 +162,7 @@ func TestAnyDLQ_C4_reopensWhatWasPutBackOnlyByAWord(t *testing.T) {
 	again.Headers = append(again.Headers, d.read("payments")[0].Headers...)
 	d.put(again)
 	d.want(cli.ExitDone, with(at, "stats", "-o", "table")...).prints("  pending        1\n", "  put back       2\n").hides("  discarded")
+	d.want(cli.ExitDone, with(at, "groups", "-o", "table")...).prints("\n       2 put back\n", "      1         3          0  ")
 	d.want(cli.ExitDone, with(at, "list", "-o", "table", "--status", "discarded")...).counts(2, "  put back  ")
 	d.want(cli.ExitDone, with(at, "show", "dlq-0-1", "-o", "table")...).prints("  status         put back since ")
 	const told = "2 of these were put back into payments already, and none of them is known to have died again: after reopening, a replay sends them a second time"

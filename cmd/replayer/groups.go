@@ -101,12 +101,15 @@ func (a *app) groupTable(read *reading, groups []dlq.Group) error {
 	for _, g := range groups {
 		total += g.Count
 		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
-			strconv.Itoa(g.Statuses[deadletters.Discarded]), g.ID, orDash(g.Code))
+			strconv.Itoa(g.Statuses[deadletters.Discarded]-g.PutBack), g.ID, orDash(g.Code))
 		t.note(orDash(cmp.Or(g.Said, g.Message))) // in the pattern 502 and 503 are alike
 		if g.CausedBy != "" {
 			t.note("caused by " + g.CausedBy)
 		}
 		t.note("from " + g.FirstSeen.UTC().Format(seenAt) + " to " + g.LastSeen.UTC().Format(seenAt))
+		if g.PutBack > 0 {
+			t.note(fmt.Sprintf("%d %s", g.PutBack, putBack))
+		}
 		if n := g.Note; n != nil {
 			t.note(fmt.Sprintf("note by %s, %s: %s", n.By, n.At.UTC().Format(seenAt), n.Text))
 		}

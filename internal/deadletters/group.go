@@ -19,6 +19,7 @@ type Group struct {
 	Bytes     int64          // of the original values
 	Replayed  int            // letters that have been put back at least once
 	Statuses  map[Status]int // letters by status; the unreadable are under ""
+	PutBack   int            // of those discarded: a replay sent them to a topic where nobody reports what becomes of them
 	Example   string         // id of the letter that died last
 	Said      string         // that letter's message, not normalised
 	CausedBy  string         // what that letter's message does not say of its innermost cause

@@ -23,8 +23,6 @@ type Group struct {
 	// to 1; -1 when it is not known.
 	Share float64
 
-	PutBack int // of a reopening: letters that were put back already, and are not known to have died again
-
 	Note   *control.Note // that a person wrote on it; nil without one
 	Values *Values       // for which they are refused; nil when they were not asked for
 }

@@ -13,7 +13,7 @@ type GroupJSON struct {
 	Share     *float64       `json:"share"` // of the records of the source topic that the consumer has taken, at least; null when it is not known
 	Replayed  int            `json:"replayed"`
 	Statuses  map[string]int `json:"statuses"`
-	PutBack   int            `json:"put_back,omitempty"` // in a dry run of reopen: put back already, and not known to have died again
+	PutBack   int            `json:"put_back,omitempty"` // of those discarded: a replay sent them to a topic where nobody reports what becomes of them
 	Example   ExampleJSON    `json:"example"`
 	Note      *NoteJSON      `json:"note,omitempty"`
 	Values    *ValuesJSON    `json:"values,omitempty"` // with --values

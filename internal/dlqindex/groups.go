@@ -20,6 +20,9 @@ func (d *DLQ) Groups(ctx context.Context, q Query) ([]deadletters.Group, error) 
 	var out []deadletters.Group
 	err := d.store.reading(ctx, func(t *tx) error {
 		sums, err := d.sums(t, q)
+		if err == nil {
+			err = d.putBackIn(t, q, sums)
+		}
 		if err != nil {
 			return err
 		}
@@ -58,6 +61,23 @@ func (d *DLQ) sums(t *tx, q Query) (map[string]*deadletters.Group, error) {
 		return nil
 	}, args...)
 	return out, err
+}
+
+// sentAway selects the letters that a replay sent to a topic where nobody reports what becomes of them, in the words of their index.
+const sentAway = "q.gone = 0 AND q.status = 'discarded' AND q.state_to IS NOT NULL"
+
+// putBackIn counts in each group the letters that were sent away.
+func (d *DLQ) putBackIn(t *tx, q Query, sums map[string]*deadletters.Group) error {
+	c := d.condition(q)
+	return t.found("SELECT q.group_id, count(*) FROM @dead_letter_queue AS q"+c.where()+" AND "+sentAway+" GROUP BY q.group_id", func(rows *sql.Rows) error {
+		var id string
+		var letters int
+		err := rows.Scan(&id, &letters)
+		if g := sums[id]; g != nil {
+			g.PutBack = letters
+		}
+		return err
+	}, c.args...)
 }
 
 // addTo counts letters of one status in their group.

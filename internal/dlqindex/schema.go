@@ -9,7 +9,7 @@ import (
 
 // schemaVersion is raised with every change of the tables. Tables of another version are dropped and filled again from
 // Kafka.
-const schemaVersion = 13
+const schemaVersion = 14
 
 // contents lists the tables that are filled from the topics, each with a column dlq.
 func contents() []string {
@@ -66,7 +66,7 @@ func indexes(e Engine) []index {
 		{"idx_dlq_died", "(dlq, gone, rejected_at, dlq_partition, dlq_offset" + counts + filters + ")"},
 		{"idx_dlq_group", "(dlq, gone, group_id, rejected_at, dlq_partition, dlq_offset" + counts + ")"},
 		{"idx_dlq_waiting", "(dlq, first_rejected_at, dlq_partition, dlq_offset) WHERE gone = 0 AND status = 'pending'"},
-		{"idx_dlq_sent", "(dlq) WHERE gone = 0 AND state_to IS NOT NULL"},
+		{"idx_dlq_sent", "(dlq, group_id) WHERE gone = 0 AND status = 'discarded' AND state_to IS NOT NULL"},
 	}
 	if e == PostgreSQL {
 		list = append(list,

@@ -63,7 +63,7 @@ func (d *DLQ) statuses(t *tx, out *Stats) error {
 }
 
 func (d *DLQ) putBack(t *tx, out *Stats) error {
-	return t.row("SELECT count(*) FROM @dead_letter_queue AS q WHERE q.dlq = ? AND q.gone = 0 AND q.state_to IS NOT NULL AND q.status = 'discarded'", d.number).Scan(&out.PutBack)
+	return t.row("SELECT count(*) FROM @dead_letter_queue AS q WHERE q.dlq = ? AND "+sentAway, d.number).Scan(&out.PutBack)
 }
 
 func (d *DLQ) pending(t *tx, out *Stats) error {
