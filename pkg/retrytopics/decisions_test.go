@@ -108,12 +108,12 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	expect.That(t, len(deadLetters) == 1 && headerOf(deadLetters[0], header.KeyAttempt) == "1", "dead letters %v", deadLetters)
 }
 
-// The engine retries each record by the policy of its failure's category, and says so in its headers.
-func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
+// The engine retries each record by the policy of its failure's category until its attempts are used up, and says so in its headers.
+func TestEngine_S3_3_S1_1_everyCategoryHasItsOwnPolicy(t *testing.T) {
 	b := newBroker(t)
 	causes := []error{unavailable, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), fmt.Errorf("dial: %w", syscall.EMFILE), fmt.Errorf("produce: %w", kerr.NotEnoughReplicas), fmt.Errorf("allocate: %w", syscall.ENOMEM)}
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		return retrytopics.Result{}, causes[int(r.Key[1]-'0')]
+		return retrytopics.Result{Identity: retrytopics.Identity{FeatureID: "id-" + string(r.Key)}}, causes[int(r.Key[1]-'0')]
 	})
 	cfg.Retries.Policy.MaxAttempts = 4
 	cfg.Retries.ByCategory = map[classify.Category]policy.Policy{
@@ -131,7 +131,7 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 		c, err := header.ParseControl(deadLetter.Headers)
 		got := fmt.Sprintf("%s %d of %d", c.ErrorCode, c.Attempt, c.MaxAttempts)
 		key := string(deadLetter.Key)
-		expect.That(t, err == nil && got == want[key], "%s: %s, want %s (%v)", key, got, want[key], err)
+		expect.That(t, err == nil && got == want[key] && c.FeatureID == "id-"+key && !c.FirstFailedAt.After(c.FailedAt) && !c.FirstFailedAt.IsZero(), "%s: %s, want %s (%v): %+v", key, got, want[key], err, c)
 		delete(want, string(deadLetter.Key))
 	}
 	expect.That(t, len(want) <= 0, "no letter says %v", want)

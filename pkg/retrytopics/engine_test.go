@@ -134,19 +134,6 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 	}
 }
 
-func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
-	b := newBroker(t)
-	cfg := b.config((&failing{n: 99, err: unavailable}).handle)
-	cfg.Retries.Policy.MaxAttempts = 3
-	b.produce(events(5)...)
-	b.drain(b.engine(cfg))
-	deadLetters := b.read(source + ".dlq")
-	must.That(t, len(deadLetters) == 5, "%d letters, want 5", len(deadLetters))
-	c, err := header.ParseControl(deadLetters[0].Headers)
-	expect.That(t, err == nil && c.Attempt == 3 && c.MaxAttempts == 3 && c.ErrorCode == string(classify.CodeHTTPUnavailable) && strings.HasPrefix(c.FeatureID, "id-") && !c.FirstFailedAt.After(c.FailedAt) && !c.FirstFailedAt.IsZero(),
-		"control headers %+v, %v", c, err)
-}
-
 func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 	b := newBroker(t)
 	b.produce(events(20)...)
