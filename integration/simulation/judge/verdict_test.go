@@ -214,6 +214,20 @@ func TestVerdict_withoutAnOrderTheTableMayHaveTheRowOfANewerDuplicate(t *testing
 	m.wantNone()
 }
 
+// overtaken delivers an event that waited after another one.
+func (m *made) overtaken(by func(plan.Event) bool) {
+	at, tier := m.ends(transient, "retried")
+	m.delivered(by)
+	m.step(at, tier, "delivered", 2)
+}
+
+// replayedOver delivers a dead letter after a newer event.
+func (m *made) replayedOver(headers ...string) {
+	at, _ := m.ends(permanent, "dead_lettered")
+	m.delivered(done)
+	m.step(at, m.replayed(at, headers...), "delivered", 1)
+}
+
 func TestVerdict_findsEachBreach(t *testing.T) {
 	strict, latest, none := retrytopics.OrderStrict, retrytopics.OrderLatestWins, retrytopics.OrderNone
 	cases := []struct {
@@ -264,36 +278,16 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 		{"a duplicate that took effect", none, func(m *made) { m.delivered(says(0)); m.delivered(says(0)) }, "exactly once: s/0/1: it took effect, and says the same as s/0/0"},
 		{"superseded without an order", none, func(m *made) { m.delivered(done); m.ends(done, "superseded") }, `order: s/0/1: it was closed as superseded`},
 		{"superseded by nothing", latest, func(m *made) { m.delivered(done); m.ends(done, "superseded") }, "order: s/0/1: it is closed as superseded, and nothing newer had taken effect"},
-		{"older after newer", latest, func(m *made) {
-			at, tier := m.ends(transient, "retried")
-			m.delivered(done)
-			m.step(at, tier, "delivered", 2)
-		}, "order: s/0/0: it took effect after s/0/1, which is newer"},
-		{"older after a delete", latest, func(m *made) {
-			at, tier := m.ends(transient, "retried")
-			m.delivered(deletes)
-			m.step(at, tier, "delivered", 2)
-		}, "order: s/0/0: it took effect after s/0/1, which is newer"},
+		{"older after newer", latest, func(m *made) { m.overtaken(done) }, "order: s/0/0: it took effect after s/0/1, which is newer"},
+		{"older after a delete", latest, func(m *made) { m.overtaken(deletes) }, "order: s/0/0: it took effect after s/0/1, which is newer"},
 		{"an older version after a newer one", latest, func(m *made) {
 			m.e.Plan.Engine.Versioned = true
 			m.delivered(func(e plan.Event) bool { return done(e) && e.Version > 3000 })
 			m.delivered(func(e plan.Event) bool { return done(e) && e.Version < 100 })
 		}, "order: s/0/1: it took effect after s/0/0, which is newer"},
-		{"a replay over newer data", latest, func(m *made) {
-			at, _ := m.ends(permanent, "dead_lettered")
-			m.delivered(done)
-			m.step(at, m.replayed(at), "delivered", 1)
-		}, "order: s/0/0: it took effect after s/0/1, which is newer"},
-		{"by force, and not said so", latest, func(m *made) {
-			at, _ := m.ends(permanent, "dead_lettered")
-			m.delivered(done)
-			m.step(at, m.replayed(at, headerForce, "true"), "delivered", 1)
-		}, "order: s/0/0: it took effect over newer data (true), and the reason is handled"},
-		{"out of turn", strict, func(m *made) {
-			at, tier := m.ends(transient, "retried")
-			m.delivered(done)
-			m.step(at, tier, "delivered", 2)
-		}, "order: s/0/0: it was finished after s/0/1, which is later in the source"},
+		{"a replay over newer data", latest, func(m *made) { m.replayedOver() }, "order: s/0/0: it took effect after s/0/1, which is newer"},
+		{"by force, and not said so", latest, func(m *made) { m.replayedOver(headerForce, "true") }, "order: s/0/0: it took effect over newer data (true), and the reason is handled"},
+		{"out of turn", strict, func(m *made) { m.overtaken(done) }, "order: s/0/0: it was finished after s/0/1, which is later in the source"},
 		{"while the key is held", strict, func(m *made) {
 			m.e.Plan.Engine.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
 			m.ends(permanent, "dead_lettered")
