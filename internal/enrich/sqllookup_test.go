@@ -41,30 +41,11 @@ type base struct {
 	conn   *pgx.Conn
 }
 
-// TestSQL holds the lookup against a real PostGIS, which the parts share.
-func TestSQL(t *testing.T) {
+// newBase makes one on the PostGIS that the tests share, which run beside each other.
+func newBase(t *testing.T) *base {
+	t.Helper()
 	t.Parallel()
 	server := postgis.Need(t)
-	for _, part := range []struct {
-		name string
-		test func(*testing.T, *postgis.Server)
-	}{
-		{"looks_up", testSQLLooksUp},
-		{"a_value_is_never_text_of_the_query", testSQLValues},
-		{"S4-3_faults", testSQLFaults},
-		{"S3-4_deadlock_is_tried_again_at_once", testSQLDeadlock},
-		{"S4-3_backend_terminated", testSQLTerminated},
-		{"S4-5_a_message_without_end", testSQLMessage},
-	} {
-		t.Run(part.name, func(t *testing.T) {
-			t.Parallel()
-			part.test(t, server)
-		})
-	}
-}
-
-func newBase(t *testing.T, server *postgis.Server) *base {
-	t.Helper()
 	b := &base{t: t, server: server, dsn: server.Database(t)}
 	b.conn = b.connect()
 	b.exec(schema)
@@ -115,9 +96,8 @@ func (b *base) untilWaits(event string) {
 	})
 }
 
-func testSQLLooksUp(t *testing.T, server *postgis.Server) {
-	t.Helper()
-	b := newBase(t, server)
+func TestSQL_looksUp(t *testing.T) {
+	b := newBase(t)
 	t.Run("by_id", func(t *testing.T) {
 		f := parcel()
 		must.Do(t, b.steps("select name from places where id = $1", []string{"id"}, nil).Apply(t.Context(), f, ""))
@@ -170,9 +150,8 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 }
 
 // Whatever a value holds, it is a value: the text of the query is that of the configuration.
-func testSQLValues(t *testing.T, server *postgis.Server) {
-	t.Helper()
-	b := newBase(t, server)
+func TestSQL_aValueIsNeverTextOfTheQuery(t *testing.T) {
+	b := newBase(t)
 	steps := b.steps("select name from places where id = $1", []string{"id"}, nil)
 	for _, evil := range []string{"'; drop table places; --", "4711' or '1'='1", "$1", `\'; delete from places --`} {
 		err := steps.Apply(t.Context(), &transform.Feature{ID: transform.StringValue(evil)}, "")
@@ -184,9 +163,8 @@ func testSQLValues(t *testing.T, server *postgis.Server) {
 }
 
 // Each fault of a real database, and the class that it has.
-func testSQLFaults(t *testing.T, server *postgis.Server) {
-	t.Helper()
-	b := newBase(t, server)
+func TestSQL_S4_3_faults(t *testing.T) {
+	b := newBase(t)
 	b.exec("set lock_timeout = '5s'")
 	name := one[string](b, "select current_database()")
 	b.exec("alter database " + name + " set temp_file_limit = '64kB'")
@@ -237,9 +215,8 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 }
 
 // S3-4: a real deadlock of two sessions. The lookup is the victim, is asked again at once, alone, and succeeds.
-func testSQLDeadlock(t *testing.T, server *postgis.Server) {
-	t.Helper()
-	b := newBase(t, server)
+func TestSQL_S3_4_aDeadlockIsTriedAgainAtOnce(t *testing.T) {
+	b := newBase(t)
 	steps := b.steps("select p.name from places p join zones z on z.id = p.id where p.id = $1", []string{"id"}, nil)
 	b.exec("set deadlock_timeout = '60s'") // so that the lookup is the one that gives way
 	other := b.connect()                   // what looks on, since the session of the test is about to be stuck
@@ -255,9 +232,8 @@ func testSQLDeadlock(t *testing.T, server *postgis.Server) {
 	expect.That(t, s.Sent == 2 && s.Requests[OutcomePassing] == 1 && s.Requests[OutcomeAnswered] == 1, "status %+v, want a deadlock and an answer", s)
 }
 
-func testSQLTerminated(t *testing.T, server *postgis.Server) {
-	t.Helper()
-	b := newBase(t, server)
+func TestSQL_S4_3_aBackendIsTerminated(t *testing.T) {
+	b := newBase(t)
 	steps := b.steps("select pg_sleep($1::float8)::text as name", []string{"properties.wait"}, nil)
 	wait := func(seconds int) *transform.Feature {
 		return &transform.Feature{Properties: []transform.Member{{Name: "wait", Value: number(seconds)}}}
@@ -293,9 +269,8 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 }
 
 // What the server says besides the rows is bounded as well.
-func testSQLMessage(t *testing.T, server *postgis.Server) {
-	t.Helper()
-	b := newBase(t, server)
+func TestSQL_S4_5_aMessageWithoutEnd(t *testing.T) {
+	b := newBase(t)
 	b.exec("create function shout() returns text language plpgsql as $$ begin raise warning '%', repeat('x', 40000000); return 'Ulm'; end $$")
 	err := b.steps("select shout() as name where $1 <> ''", []string{"id"}, nil).Apply(t.Context(), parcel(), "")
 	wantFailure(t, err, classify.RetryBackoff, classify.CodeBadResponse, "too large")
