@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// aclsFlags say for whom the privileges are printed.
+// aclsFlags are the flags of topics acls.
 type aclsFlags struct {
 	file, principal, host string
 	roles                 []string

@@ -17,11 +17,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// orderFlags are those of a command that orders something for the whole pipeline.
+// orderFlags are the flags of a command that orders something for the whole pipeline.
 type orderFlags struct {
 	file, reason, by, batch string
 
-	gatesOff time.Duration // how long no rate gate pauses a pipeline that is resumed
+	gatesOff time.Duration // how long no rate gate pauses a resumed pipeline
 }
 
 func (f *orderFlags) add(cmd *cobra.Command) {
@@ -71,7 +71,7 @@ same. The end is in the control topic, and instances that start later keep to it
 	return cmd
 }
 
-// checkGatesOff says what is wrong with --for.
+// checkGatesOff returns the fault of --for.
 func (f orderFlags) checkGatesOff(given bool) error {
 	switch most := config.Duration(control.MaxGatesOff); {
 	case !given:
@@ -86,7 +86,7 @@ func (f orderFlags) checkGatesOff(given bool) error {
 	return nil
 }
 
-// pipeline orders a phase for the pipeline. One that it has already is no error and no order.
+// pipeline orders a phase for the pipeline. If the pipeline has it already, that is no error, and nothing is ordered.
 func (f orderFlags) pipeline(cmd *cobra.Command, phase control.Phase) error {
 	return f.order(cmd, func(ctx context.Context, cfg *config.Config, write *control.Writer, view control.View, s control.State) error {
 		before := view.Pipeline
@@ -125,7 +125,7 @@ func (f orderFlags) release(cmd *cobra.Command) error {
 	})
 }
 
-// order reads what stands and calls give with the frame of an order.
+// order reads the current orders and calls give with the frame of a new one.
 func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, *config.Config, *control.Writer, control.View, control.State) error) error {
 	if f.reason == "" {
 		return usageError{errors.New("say why with --reason: it stands in the audit trail")}
@@ -139,7 +139,7 @@ func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, *config
 	})
 }
 
-// operator names who calls, as the system knows it.
+// operator returns the caller's name, as the system knows it.
 func operator() string {
 	name, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil {

@@ -81,7 +81,7 @@ func printDescription(out io.Writer, cfg *config.Config, report *refdata.GridRep
 	return w.Flush()
 }
 
-// printGatesOff lists what passes the gates of a geometry because they are off.
+// printGatesOff lists what passes the geometry gates because they are off.
 func printGatesOff(w io.Writer, cfg *config.Config) {
 	off := gatesOff(cfg)
 	if len(off) == 0 {
@@ -97,7 +97,7 @@ func printGatesOff(w io.Writer, cfg *config.Config) {
 	}
 }
 
-// printTimeline shows what happens to a record that fails every time with a failure of these categories.
+// printTimeline prints the waits of a record that fails every time with a failure of these categories.
 func printTimeline(w io.Writer, cfg *config.Config, line consumer.Timeline) {
 	fmt.Fprintf(w, "\nretries of %s: %s, %d attempts\n", line.Name(), line.Policy.Strategy, line.Policy.MaxAttempts)
 	fmt.Fprintln(w, "ATTEMPT\tAFTER A WAIT OF\tIN ALL AT LEAST\tWAITS IN")

@@ -12,10 +12,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// gatesOff lists the gates of a geometry that let everything pass.
+// gatesOff lists the geometry gates that let everything pass.
 func gatesOff(cfg *config.Config) []transform.GateOff {
 	off := cfg.Transform.GatesOff()
-	if cfg.Pipeline.Tolerance.PrecisionDecimalThreshold > 0 { // a floor says how many decimals pass
+	if cfg.Pipeline.Tolerance.PrecisionDecimalThreshold > 0 { // a floor sets how many decimals pass
 		off = slices.DeleteFunc(off, func(g transform.GateOff) bool { return g.Key == "geometry.coarse" })
 	}
 	return off
@@ -29,7 +29,7 @@ func keysOf(gates []transform.GateOff) []string {
 	return keys
 }
 
-// precision says in a line what the pipeline demands of the precision of coordinates, and what it rounds to.
+// precision returns a line about the required precision of coordinates, and the rounding.
 func precision(cfg *config.Config) string {
 	rounded := fmt.Sprintf("the output is rounded to %s", count(*cfg.Transform.Geometry.RoundDecimals, "decimal"))
 	floor := cfg.Pipeline.Tolerance.PrecisionDecimalThreshold

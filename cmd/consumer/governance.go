@@ -52,7 +52,7 @@ func parseLedger(path string) (governance.Document, error) {
 	return governance.ParseDocument(text)
 }
 
-// readLedger takes the ledger of a pipeline from its topics.
+// readLedger reads the ledger of a pipeline from its topics.
 func readLedger(ctx context.Context, file string) (governance.Document, error) {
 	cfg, err := config.Load(file)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// healthTimeout bounds the question of a health check.
+// healthTimeout bounds a health check.
 const healthTimeout = 5 * time.Second
 
 func newHealth() *cobra.Command {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/switchback-geo/switchback/internal/cli"
 
-// groups are the commands by what they are for.
+// groups returns the commands by purpose.
 func groups() []cli.CommandGroup {
 	return []cli.CommandGroup{
 		{Title: "Run", Commands: []string{"demo", "run", "pause", "resume"}},
@@ -11,7 +11,7 @@ func groups() []cli.CommandGroup {
 	}
 }
 
-// examples are those of each command, by its path.
+// examples returns the examples of each command, by its path.
 func examples() map[string]string {
 	return map[string]string{
 		"demo":              "consumer demo\nconsumer demo --exit",

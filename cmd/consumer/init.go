@@ -47,7 +47,7 @@ The file passes consumer validate. Look at it, then try it: consumer transform -
 	return cmd
 }
 
-// oneArgument wants the sample.
+// oneArgument requires the sample as the only argument.
 func oneArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
@@ -83,7 +83,7 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 		return err
 	}
 	cfg, err := config.Parse("the file that init would write", text.Bytes(), nil)
-	if err != nil { // names that no pipeline takes: the flags', or the sample's
+	if err != nil { // names that no pipeline accepts: the flags' or the sample's
 		return configError(err)
 	}
 	if err := f.write(cmd, from, text.Bytes()); err != nil {
@@ -96,7 +96,7 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 	return tried(cmd, cfg, seen)
 }
 
-// read reads the sample. Who waits for one that does not come can interrupt it.
+// read reads the sample. An interrupt ends the wait for an input that does not come.
 func read(ctx context.Context, in io.Reader) (*sample.Sample, error) {
 	type result struct {
 		seen *sample.Sample
@@ -110,12 +110,12 @@ func read(ctx context.Context, in io.Reader) (*sample.Sample, error) {
 	select {
 	case r := <-done:
 		return r.seen, r.err
-	case <-ctx.Done(): // a reader that is blocked ends with the process
+	case <-ctx.Done(): // a blocked reader ends with the process
 		return nil, ctx.Err()
 	}
 }
 
-// tried maps the sample by the file, and says how many of its features it refuses.
+// tried maps the sample with the new file, and prints how many of its features are refused.
 func tried(cmd *cobra.Command, cfg *config.Config, seen *sample.Sample) error {
 	mapping, err := pipeline.NewMapping(cfg)
 	if err != nil {
@@ -144,7 +144,7 @@ func open(cmd *cobra.Command, from string) (io.Reader, func(), error) {
 	return file, func() { _ = file.Close() }, nil
 }
 
-// write writes the file, whole or not at all. One that is there is not overwritten unawares, and the sample never.
+// write writes the file, whole or not at all. It overwrites an existing file only with --force, and never the sample.
 func (f initFlags) write(cmd *cobra.Command, from string, text []byte) error {
 	if f.out == "" {
 		_, err := cmd.OutOrStdout().Write(text)
@@ -162,7 +162,7 @@ func (f initFlags) write(cmd *cobra.Command, from string, text []byte) error {
 		return usageError{fmt.Errorf("--out: %w", err)}
 	}
 	_, err = file.Write(text)
-	err = errors.Join(err, file.Chmod(0o644), file.Close()) // as an editor would make it; it holds no secret
+	err = errors.Join(err, file.Chmod(0o644), file.Close()) // an editor's permissions; the file has no secret
 	if err == nil {
 		err = os.Rename(file.Name(), f.out)
 	}
@@ -172,7 +172,7 @@ func (f initFlags) write(cmd *cobra.Command, from string, text []byte) error {
 	return nil
 }
 
-// idOf makes a name for a pipeline of that of a file.
+// idOf makes a pipeline ID from a file name.
 func idOf(from string) string {
 	name, _, _ := strings.Cut(filepath.Base(from), ".")
 	name = strings.Trim(notInID.ReplaceAllString(strings.ToLower(name), "-"), "-_")

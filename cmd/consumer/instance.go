@@ -8,9 +8,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/consumer"
 )
 
-// name returns the name of this instance: --instance, or else a name of the host that no other process of the group has. The command
-// does not check a given name, which may have to take over from a process that hangs. others counts those that took a name of this host
-// before. Call release when the instance has left its group.
+// name returns the name of this instance: --instance, or a name of the host that no other process of the group has. It
+// does not check a given name, which may have to take over from a process that hangs. others counts the processes that
+// took a name of this host before. Call release after the instance has left its group.
 func (f runFlags) name(cfg *config.Config, log *slog.Logger) (instance string, others int, release func(), err error) {
 	host, err := os.Hostname()
 	if f.instance != "" || err != nil || cfg.Engine.Instance != host {

@@ -23,7 +23,7 @@ func main() {
 	os.Exit(int(run(os.Args[1:], os.Stdout, os.Stderr)))
 }
 
-// run is main without the process: it gives the exit code.
+// run is main without the process: it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) cli.Exit {
 	signals := listen(stderr)
 	defer signals.close()
@@ -44,10 +44,10 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// noMatchError says that nothing is what the command was to act on: exit code 3.
+// noMatchError means that nothing matches the command's selection: exit code 3.
 type noMatchError struct{ error }
 
-// errInterrupted says that the command was told to stop before it was done.
+// errInterrupted means that the command was stopped before it was done.
 var errInterrupted = errors.New("interrupted")
 
 func exitCode(err error) cli.Exit {
@@ -98,7 +98,7 @@ Two different files are an error.
 	root.SetVersionTemplate("consumer {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-			return unknownCommand(cmd, words[0]) // the flags are those of the command that was meant
+			return unknownCommand(cmd, words[0]) // the flags belong to the intended command
 		}
 		if hint := cli.FlagHint(cmd, err); hint != "" {
 			return usageError{fmt.Errorf("%w; %s", err, hint)}
@@ -117,7 +117,7 @@ Two different files are an error.
 	return root
 }
 
-// unknownCommand says which command may have been meant.
+// unknownCommand suggests the command that was probably meant.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	hint := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
@@ -127,7 +127,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return usageError{fmt.Errorf("unknown command %q for `%s`; %s", word, cmd.CommandPath(), hint)}
 }
 
-// refuseArguments makes a stray word a usage error that names it.
+// refuseArguments makes an unexpected word a usage error that names it.
 func refuseArguments(cmd *cobra.Command) {
 	group := cmd.HasSubCommands()
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -147,7 +147,7 @@ func refuseArguments(cmd *cobra.Command) {
 	}
 }
 
-// signals turns the first SIGINT or SIGTERM into the end of a context, and leaves at once at the second.
+// signals ends a context at the first SIGINT or SIGTERM, and the process at the second.
 type signals struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -168,8 +168,8 @@ func listen(stderr io.Writer) *signals {
 	return s
 }
 
-// sameSignal is within which a signal that comes again is still the first one: one who stops a process and its group, as timeout(1)
-// does, sends it twice at once, and means one orderly end.
+// sameSignal is within which a repeated signal counts as the first one: a caller that stops a process and its group,
+// like timeout(1), sends it twice at once.
 const sameSignal = 100 * time.Millisecond
 
 func (s *signals) watch(stderr io.Writer) {
@@ -185,13 +185,13 @@ func (s *signals) watch(stderr io.Writer) {
 			continue
 		}
 		fmt.Fprintln(stderr, "consumer: left at once; what was in flight will be reprocessed by the next owner")
-		s.leave(128 + int(second.(syscall.Signal))) // as shells say it
+		s.leave(128 + int(second.(syscall.Signal))) // the shells' convention
 		return
 	}
 }
 
-// within ends the process once it was told to stop and has not done so in time, whatever hangs. What is not committed is
-// reprocessed by the next owner. The caller ends the bound when the work has ended.
+// within ends the process if it was told to stop and has not done so in time. The next owner reprocesses what is not
+// committed. The caller ends the bound when the work has ended.
 func (s *signals) within(limit time.Duration, stderr io.Writer) (end func()) {
 	done := make(chan struct{})
 	go func() {
@@ -217,7 +217,7 @@ func (s *signals) close() {
 	close(s.ch)
 }
 
-// terminated says whether it was SIGTERM that asked to stop: the usual end of a service, not an interruption.
+// terminated reports whether SIGTERM asked to stop: the usual end of a service, not an interruption.
 func (s *signals) terminated() bool {
 	var cause signalError
 	return errors.As(context.Cause(s.ctx), &cause) && cause.signal == syscall.SIGTERM

@@ -79,7 +79,6 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"a valid file for programs", []string{"validate", "-c", good, "-o", "ndjson"}, 0, `"valid":true,"faults":[],"warnings":[]`, ""},
 		{"faults for programs", []string{"validate", "-c", bad, "-o", "json"}, 2, `"path": "pipeline.id"`, "faults"},
 		{"a wrong format without anything to explain", []string{"validate", "-c", good, "-o", "xml"}, 2, "", "table, json, ndjson"},
-		{"a former word for table", []string{"validate", "-c", good, "-o", "text"}, 0, "valid, 0 warnings", ""},
 		{"describe", []string{"describe", "-c", good}, 0, "parcels.retry-60s", ""},
 		{"a summary that cannot be written", []string{"run", "-c", good, "--summary", filepath.Join(t.TempDir(), "no", "s.json")}, 2, "", "cannot be made: no such file or directory"},
 		{"a summary that is a folder", []string{"run", "-c", good, "--summary", t.TempDir()}, 2, "", "is a folder"},

@@ -11,10 +11,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// outputs lists what -o takes, as with replayer. A report is one object, so that ndjson is json on one line.
+// outputs lists the values of -o, which replayer has too. A report is one object, so ndjson is JSON on one line.
 func outputs() []string { return []string{"table", "json", "ndjson"} }
 
-// outputFlag gives cmd the flag -o. Its value is empty where people are to read it.
+// outputFlag adds the flag -o to cmd.
 func outputFlag(cmd *cobra.Command) *outputValue {
 	v := new(outputValue)
 	cmd.Flags().VarP(v, "output", "o", strings.Join(outputs(), ", "))
@@ -24,7 +24,7 @@ func outputFlag(cmd *cobra.Command) *outputValue {
 	return v
 }
 
-// outputValue is what -o was given.
+// outputValue is the value of -o.
 type outputValue struct{ format string }
 
 func (v *outputValue) String() string {
@@ -36,11 +36,8 @@ func (v *outputValue) String() string {
 
 func (v *outputValue) Type() string { return "string" }
 
-// Set takes the words of outputs, and text, by which table went before.
+// Set accepts the words of outputs.
 func (v *outputValue) Set(s string) error {
-	if s == "text" {
-		s = "table"
-	}
 	if !slices.Contains(outputs(), s) {
 		return fmt.Errorf("use one of %s", strings.Join(outputs(), ", "))
 	}
@@ -48,7 +45,7 @@ func (v *outputValue) Set(s string) error {
 	return nil
 }
 
-// people says whether a person reads it.
+// people reports whether a person reads the output.
 func (v *outputValue) people() bool { return v.String() == "table" }
 
 // encode writes x for a program.

@@ -11,16 +11,16 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// fileArgument marks, as an annotation, a command that takes the pipeline file as its argument.
+// fileArgument marks, as an annotation, a command whose argument is the pipeline file.
 const fileArgument = "pipeline-file"
 
-// configFlag gives cmd the pipeline file, as every command has it that works on one.
+// configFlag adds the pipeline file to cmd, as a flag and as an argument.
 func configFlag(cmd *cobra.Command, file *string) {
 	cmd.Annotations = map[string]string{fileArgument: ""}
 	configFlagOnly(cmd, file)
 }
 
-// configFlagOnly is configFlag for a command whose argument would be taken for something else.
+// configFlagOnly is configFlag for a command whose argument is something else.
 func configFlagOnly(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "config", "c", "", cli.PipelineFileUsage)
 	if err := cmd.MarkFlagFilename("config", "yaml", "yml"); err != nil {
@@ -29,7 +29,7 @@ func configFlagOnly(cmd *cobra.Command, file *string) {
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error { return chooseFile(cmd, file, args) }
 }
 
-// chooseFile sets the pipeline file that the command line and the environment mean.
+// chooseFile sets the pipeline file from the command line or the environment.
 func chooseFile(cmd *cobra.Command, file *string, args []string) error {
 	named := cli.NamedPipelineFile{Environment: os.Getenv(cli.PipelineFileVariable)}
 	if cmd.Flags().Changed("config") {
@@ -50,7 +50,7 @@ func chooseFile(cmd *cobra.Command, file *string, args []string) error {
 	return sayFile(cmd, choice)
 }
 
-// stray says what is wrong with the words behind a command; nil when they are those that it takes.
+// stray returns the fault of the words after a command; nil if it accepts them.
 func stray(cmd *cobra.Command, args []string) error {
 	takes := "flags only"
 	if _, ok := cmd.Annotations[fileArgument]; ok {

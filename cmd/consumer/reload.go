@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/consumer"
 )
 
-// reload reads the pipeline file again at each SIGHUP, until the context ends. A file with a fault leaves everything as it is.
+// reload reads the pipeline file again at each SIGHUP, until the context ends. A file with a fault changes nothing.
 func reload(ctx context.Context, hangup <-chan os.Signal, file string, consumer *consumer.Consumer, log *slog.Logger) {
 	for {
 		select {

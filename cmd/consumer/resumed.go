@@ -11,14 +11,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// rateCodes are those of the gates that --for switches off.
+// rateCodes are the codes of the gates that --for switches off.
 func rateCodes() []control.Code {
 	return []control.Code{
 		control.CodeNullRate, control.CodeTransientRate, control.CodeDeadLetterRate, control.Code(classify.CodePrecisionDegraded),
 	}
 }
 
-// resumed says what had paused a pipeline that goes on, and when the gates judge again.
+// resumed says what had paused a resumed pipeline, and when the gates judge again.
 func resumed(t config.Tolerance, before, now control.State) string {
 	var out strings.Builder
 	switch {

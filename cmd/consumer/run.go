@@ -51,7 +51,7 @@ SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a
 	return cmd
 }
 
-// limits gives what a bounded run is held to.
+// limits returns the limits of a bounded run.
 func (f runFlags) limits(cmd *cobra.Command) (l consumer.Limits, err error) {
 	rate, sla := cmd.Flags().Changed("max-dlq-rate"), cmd.Flags().Changed("sla")
 	switch {
@@ -69,7 +69,7 @@ func (f runFlags) limits(cmd *cobra.Command) (l consumer.Limits, err error) {
 	return l, nil
 }
 
-// firstLevel is the level of the log until the pipeline file is read.
+// firstLevel is the log level until the pipeline file is read.
 func firstLevel(cmd *cobra.Command) string {
 	if verbose(cmd) {
 		return string(config.LogDebug)
@@ -77,7 +77,7 @@ func firstLevel(cmd *cobra.Command) string {
 	return os.Getenv("SWITCHBACK_LOG_LEVEL")
 }
 
-// fileLevel gives the log the level of the file, and returns what a reload may set: nothing with -v, which stays as it is.
+// fileLevel sets the log level of the file, and returns what a reload may set: nothing with -v, which stays as it is.
 func fileLevel(cmd *cobra.Command, level *slog.LevelVar, cfg *config.Config) *slog.LevelVar {
 	if verbose(cmd) {
 		return nil
@@ -88,7 +88,7 @@ func fileLevel(cmd *cobra.Command, level *slog.LevelVar, cfg *config.Config) *sl
 
 func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP) // from the start on: the signal never ends a consumer
+	signal.Notify(hangup, syscall.SIGHUP) // from the start, so that the signal never ends a consumer
 	defer signal.Stop(hangup)
 	log, level, err := cli.NewLogger(cmd.ErrOrStderr(), firstLevel(cmd))
 	if err != nil {
@@ -135,7 +135,7 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	ended := signals.within(cfg.Engine.ShutdownTimeout.Std(), cmd.ErrOrStderr())
 	defer ended()
 	failed := work(cmd.Context())
-	// A run that was held or failed has a summary too, once it has begun.
+	// A run that was paused or failed has a summary too, once it has begun.
 	if summary := consumer.Summary(); summary.RunID != "" {
 		failed = errors.Join(failed, writeSummary(f.summary, cmd.OutOrStdout(), summary))
 	}
@@ -148,7 +148,7 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	return nil
 }
 
-// load reads the configuration and logs what is legal but worth a second look.
+// load reads the configuration and logs its warnings.
 func load(file string, log *slog.Logger) (*config.Config, error) {
 	cfg, err := config.Load(file)
 	if err != nil {
@@ -160,11 +160,11 @@ func load(file string, log *slog.Logger) (*config.Config, error) {
 	return cfg, nil
 }
 
-// configError makes a file that cannot be read a usage error too: nothing was started.
+// configError makes an unreadable file a usage error: nothing was started.
 func configError(err error) error { return usageError{err} }
 
-// summaryProblem says why a summary cannot be written to file. It is asked before the run: after hours of work, exit code 1 would tell a
-// scheduler that the work has failed.
+// summaryProblem returns why a summary cannot be written to file. It is checked before the run: after hours of work,
+// exit code 1 would tell a scheduler that the work has failed.
 func summaryProblem(file string) error {
 	if file == "" || file == "-" {
 		return nil
@@ -182,7 +182,7 @@ func summaryProblem(file string) error {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder; name a file in it", file)
 	case !info.Mode().IsRegular():
-		return nil // a pipe or a device: opening it may already mean something
+		return nil // a pipe or a device: opening it may have an effect
 	}
 	existing, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {

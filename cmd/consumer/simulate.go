@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/simulate"
 )
 
-// brokenError says how many expectations a simulation broke: exit code 4. The report has told of each.
+// brokenError counts the expectations that a simulation broke: exit code 4. The report lists them.
 type brokenError struct{ broken, all int }
 
 func (e brokenError) Error() string {
@@ -58,7 +58,7 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return configError(err)
 	}
-	system := consumer.Simulation(cfg.Uncapped()) // also on a build server: the policy of production is what is simulated
+	system := consumer.Simulation(cfg.Uncapped()) // also on a build server: the policy of production is simulated
 	scenario, err := f.load(cmd, system)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// load gives the scenario with what the flags say over it.
+// load returns the scenario with the flags' values.
 func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulate.Scenario, error) {
 	changed := cmd.Flags().Changed
 	for flag, bad := range map[string]bool{

@@ -13,8 +13,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// sources notes which source properties the GeoJSON features of an input have, so that a rule that reads one of them in vain is told: a
-// misspelt name of an optional field passes in silence otherwise. Its methods are safe for concurrent use.
+// sources collects the source properties of an input's GeoJSON features, to warn of a rule whose property never occurs:
+// a misspelt name of an optional field would pass silently. Its methods are safe for concurrent use.
 type sources struct {
 	mapping transform.Config
 	rules   []sourceRule
@@ -31,7 +31,7 @@ type sourceRule struct {
 	found     bool
 }
 
-// mostNames bounds what is kept to suggest from.
+// mostNames bounds the names that are kept for suggestions.
 const mostNames = 1000
 
 func sourcesOf(cfg *config.Config) *sources {
@@ -45,7 +45,7 @@ func sourcesOf(cfg *config.Config) *sources {
 	return s
 }
 
-// line notes the features of one line, before anything is refused. What is no feature is left alone.
+// line collects the features of one line, before anything is refused. It ignores texts that are not features.
 func (s *sources) line(text []byte) {
 	v, err := transform.ParseValue(text)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *sources) line(text []byte) {
 	}
 }
 
-// note notes one feature.
+// note collects one feature.
 func (s *sources) note(f *transform.Feature) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *sources) warn(out io.Writer) {
 	}
 }
 
-// meant says which property may have been meant.
+// meant returns the property that was probably meant.
 func (s *sources) meant(from string) string {
 	if rest, prefixed := strings.CutPrefix(from, "properties."); prefixed && s.names[rest] {
 		return fmt.Sprintf("; from begins at the properties: write %q", rest)

@@ -91,7 +91,7 @@ func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, connection []
 	}
 }
 
-// local gives the address under which an instance on this machine answers, as far as its configuration says.
+// local returns the address of an instance on this machine, as far as its configuration tells.
 func local(listen string) []string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "0" {

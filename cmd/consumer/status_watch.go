@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
-// watching shows reports until the command is interrupted, which is its end and no failure.
+// watching shows reports until the command is interrupted, which is its regular end.
 func (f *statusFlags) watching(cmd *cobra.Command, gather func(context.Context) (status.Report, error)) error {
 	out := cmd.OutOrStdout()
 	size := cli.TerminalSize(out)

@@ -68,7 +68,7 @@ func newTopicsCheck() *cobra.Command {
 				}
 				notes := cmd.OutOrStdout()
 				if !output.people() {
-					notes = cmd.ErrOrStderr() // the answer to a program is a list of faults, and these are none
+					notes = cmd.ErrOrStderr() // a program gets a list of faults, and these are none
 				}
 				if _, err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
 					return err
@@ -85,7 +85,7 @@ func newTopicsCheck() *cobra.Command {
 	return cmd
 }
 
-// printFormer says what waits in tiers that are not in the list any more, and which of them can be deleted.
+// printFormer prints what waits in former tiers, and which of them can be deleted.
 func printFormer(ctx context.Context, out io.Writer, cfg *config.Config, admin *kadm.Client) (n int, err error) {
 	former, err := topics.FindFormer(ctx, admin, cfg)
 	for _, f := range former {
@@ -124,7 +124,7 @@ func withAdmin(ctx context.Context, file string, f func(*config.Config, *kadm.Cl
 	})
 }
 
-// withClient calls f with a client of the pipeline's cluster. A permission that is missing is told with what to grant.
+// withClient calls f with a client of the pipeline's cluster. An error about a missing permission names what to grant.
 func withClient(cfg *config.Config, f func(*kgo.Client) error) error {
 	opts, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {

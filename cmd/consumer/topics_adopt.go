@@ -68,7 +68,7 @@ func printAdoption(w io.Writer, a *retrytopics.Adoption, cfg *config.Config, fil
 	fmt.Fprintf(w, "\nNothing is changed. Stop all instances, then: consumer topics adopt -c %s --execute\n", file)
 }
 
-// meaning says in words what adopting does about a mismatch.
+// meaning describes what adopting does about a mismatch.
 func meaning(m retrytopics.Mismatch, a *retrytopics.Adoption, cfg *config.Config) string {
 	switch m.Kind {
 	case retrytopics.MismatchSource, retrytopics.MismatchUnbound:
@@ -90,7 +90,7 @@ func meaning(m retrytopics.Mismatch, a *retrytopics.Adoption, cfg *config.Config
 	return string(m.Kind)
 }
 
-// newerThanBefore says when an event of a re-created topic counts as newer than what took effect before it.
+// newerThanBefore describes when an event of a re-created topic counts as newer than earlier ones.
 func newerThanBefore(cfg *config.Config) string {
 	if cfg.Source.Version == "" || cfg.Ordering.Mode == config.OrderingNone {
 		return "counts as newer than what was before"

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// rejectedError says how many lines were refused: exit code 4. The command has told of it already.
+// rejectedError counts the refused lines: exit code 4. The command has printed them.
 type rejectedError struct{ pipeline.FilterSummary }
 
 func (e rejectedError) Error() string {
@@ -54,8 +54,9 @@ unless --enrich is given. At the end, a field whose property no GeoJSON line had
 	return cmd
 }
 
-// collectLater is the growth of the heap at which garbage is collected, in percent. A line is garbage once it is written, and little else is
-// in memory: at Go's default of 100 the collector takes a third of the processor time, and on a second core more than that core gives.
+// collectLater is the heap growth, in percent, at which garbage is collected. A line is garbage once it is written, and
+// little else is in memory. At Go's default of 100 the collector takes a third of the processor time, and on a second
+// core more than that core contributes.
 const collectLater = 400
 
 func (f transformFlags) run(cmd *cobra.Command) (err error) {
@@ -109,7 +110,7 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		return err
 	case summary.Rejected > 0:
 		failed := rejectedError{summary}
-		if f.rejects != "" { // otherwise standard error holds nothing but the lines, for the program that reads them
+		if f.rejects != "" { // otherwise standard error has only the lines, for the program that reads them
 			fmt.Fprintf(cmd.ErrOrStderr(), "consumer: %v; see %s\n", failed, f.rejects)
 		}
 		return failed

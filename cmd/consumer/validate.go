@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/refdata"
 )
 
-// warnedError says that a valid file has warnings, which --strict does not take: exit code 4.
+// warnedError means that a valid file has warnings, with --strict: exit code 4.
 type warnedError struct{ error }
 
 func newValidate() *cobra.Command {
@@ -71,7 +71,7 @@ file and its grid files.`,
 	return cmd
 }
 
-// describe says how exact the coordinates of a pipeline's output are.
+// describe reports how exact the coordinates of a pipeline's output are.
 func describe(cfg *config.Config, file string) (*refdata.GridReport, error) {
 	report, err := refdata.DescribeGrids(cfg)
 	if faults, ok := errors.AsType[*config.Faults](err); ok {
@@ -80,7 +80,7 @@ func describe(cfg *config.Config, file string) (*refdata.GridReport, error) {
 	return report, err
 }
 
-// checked is what a program is told of a file.
+// checked is the result for a program.
 type checked struct {
 	File     string         `json:"file"`
 	Valid    bool           `json:"valid"`
@@ -88,15 +88,15 @@ type checked struct {
 	Warnings []config.Fault `json:"warnings"`
 	GatesOff []string       `json:"gates_off,omitempty"` // keys below transform
 
-	NullKeys config.NullKeyRule `json:"null_keys,omitempty"` // what becomes of a record without a key
+	NullKeys config.NullKeyRule `json:"null_keys,omitempty"` // what happens to a record without a key
 
-	Precision string `json:"precision,omitempty"` // in a sentence: the floor, and what is rounded to
+	Precision string `json:"precision,omitempty"` // one sentence: the floor, and the rounding
 
-	// How exact coordinates are; nil when the file has faults, or the grid files are not here.
+	// Coordinates is how exact coordinates are; nil if the file has faults, or the grid files are missing.
 	Coordinates *refdata.GridReport `json:"coordinates,omitempty"`
 }
 
-// printValid says that a file has no faults, and what else is worth knowing of it.
+// printValid prints that a file has no faults, and what else is useful to know.
 func printValid(out io.Writer, output *outputValue, c checked) error {
 	if !output.people() {
 		return output.encode(out, c)
@@ -115,7 +115,7 @@ func printValid(out io.Writer, output *outputValue, c checked) error {
 	return nil
 }
 
-// printErrors prints the table of errors that is in force.
+// printErrors prints the error table in force.
 func printErrors(out io.Writer, output *outputValue, x consumer.Explained) error {
 	if !output.people() {
 		return output.encode(out, x)

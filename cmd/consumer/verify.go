@@ -18,12 +18,12 @@ func newVerify() *cobra.Command {
 	return cmd
 }
 
-// violatedError says that the equation does not hold: exit code 4. The report has named each record.
+// violatedError means that the equation does not hold: exit code 4. The report names each record.
 type violatedError struct{ line string }
 
 func (e violatedError) Error() string { return e.line }
 
-// verifyWithin verifies within a time, 0 being as long as it takes. advice is added where it was not enough.
+// verifyWithin verifies within a time; 0 is no limit. It adds advice to a timeout.
 func verifyWithin(outer context.Context, timeout time.Duration, advice string, run func(context.Context) error) error {
 	ctx := outer
 	if timeout > 0 {
@@ -47,7 +47,7 @@ type verdictReport interface {
 	Line() string
 }
 
-// printVerdict prints a report. The error says that a promise is broken.
+// printVerdict prints a report. It returns an error if a guarantee is broken.
 func printVerdict(out io.Writer, output *outputValue, report verdictReport, verdict verify.Verdict) error {
 	show := report.Text
 	if !output.people() {

@@ -44,7 +44,7 @@ Exit codes: 0 whole, or nothing is wrong with what is there; 4 broken; 1 it coul
 	choose := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if f.ledger != "" {
-			return nil // a ledger that is named is meant, whatever the environment has
+			return nil // a named ledger counts, whatever the environment has
 		}
 		return choose(cmd, args)
 	}
@@ -88,7 +88,7 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	})
 }
 
-// before reads what an earlier call reported; nil when none is named.
+// before reads the reports of an earlier call; nil if none is named.
 func (f *auditFlags) before() ([]audit.Report, error) {
 	if f.since == "" {
 		return nil, nil
@@ -128,14 +128,14 @@ func (f *auditFlags) print(cmd *cobra.Command, report chainsReport) error {
 	return printVerdict(cmd.OutOrStdout(), f.output, report, verdict)
 }
 
-// chainsReport is what is said of all chains of an audit trail.
+// chainsReport is the result for all chains of an audit trail.
 type chainsReport struct {
 	Pipeline string         `json:"pipeline"`
 	ReadAt   time.Time      `json:"read_at"`
 	Chains   []audit.Report `json:"chains"`
 }
 
-// Text prints a line for each chain, and below what is wrong with it or gone of it.
+// Text prints a line for each chain, followed by its faults and losses.
 func (r chainsReport) Text(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CHAIN\tPARTITION\tENTRIES\tFIRST\tLAST\tSTATE")
@@ -164,7 +164,7 @@ func (r chainsReport) Text(out io.Writer) error {
 	return err
 }
 
-// Line is the verdict in one line.
+// Line returns the verdict in one line.
 func (r chainsReport) Line() string {
 	broken := 0
 	for _, c := range r.Chains {

@@ -9,7 +9,7 @@ import (
 // verboseFlag is the name of the flag -v, which every command has.
 const verboseFlag = "verbose"
 
-// verbose says whether -v was given.
+// verbose reports whether -v was given.
 func verbose(cmd *cobra.Command) bool {
 	on, err := cmd.Flags().GetBool(verboseFlag)
 	return err == nil && on
