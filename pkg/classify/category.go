@@ -2,42 +2,42 @@ package classify
 
 import "slices"
 
-// Category is the kind of cause behind a failure. A retry policy is chosen by it (S3-3), and an alert is grouped by it.
+// Category is the kind of cause of a failure. It selects the retry policy (S3-3) and groups alerts.
 type Category string
 
-// The categories of what passes. A policy may be set for each of them.
+// The categories of transient failures. Each can have a policy.
 const (
-	CategoryNetwork   Category = "network"    // no connection, or one that broke: refused, reset, unreachable, no such name
+	CategoryNetwork   Category = "network"    // no connection, or a broken one: refused, reset, unreachable, no such name
 	CategoryTimeout   Category = "timeout"    // no answer in time
-	CategoryServer    Category = "server"     // a service that answered that it cannot now: 5xx, a page that is no answer
-	CategoryRateLimit Category = "rate_limit" // a service that asked for patience: 429
+	CategoryServer    Category = "server"     // a service that answers that it cannot now: 5xx, or a page that is no answer
+	CategoryRateLimit Category = "rate_limit" // a service that asks to wait: 429
 	CategoryRegistry  Category = "registry"   // the schema registry
 	CategoryDatabase  Category = "database"   // a database that is starting, stopping, full of sessions or gone
-	CategoryConflict  Category = "conflict"   // deadlock or serialization failure: the other side has gone on
+	CategoryConflict  Category = "conflict"   // deadlock or serialization failure: the other side went on
 	CategoryBroker    Category = "broker"     // Kafka itself: no leader, not enough replicas, a coordinator that moves
-	CategoryMemory    Category = "memory"     // too little memory: tried once more, alone
-	CategoryIO        Category = "io"         // the border to the operating system: too many open files, a failing read
-	CategoryOther     Category = "other"      // whatever else was said to pass, by a rule or by the error itself
+	CategoryMemory    Category = "memory"     // too little memory: retried once, alone
+	CategoryIO        Category = "io"         // the operating system: too many open files, a failing read
+	CategoryOther     Category = "other"      // anything else that a rule or the error itself calls transient
 )
 
-// The categories of what does not pass. Waiting fixes none of them, so none may have a retry policy (S3-6).
+// The categories of permanent failures. Waiting fixes none of them, so none may have a retry policy (S3-6).
 const (
 	CategoryValidation  Category = "validation"  // the record is bad
-	CategorySchema      Category = "schema"      // the structure on one side is not that of the other
+	CategorySchema      Category = "schema"      // the structures of two sides differ
 	CategoryGovernance  Category = "governance"  // a rule about who may use the data (CARE, sovereignty)
 	CategoryAccess      Category = "access"      // credentials, permissions, certificates
-	CategoryRequest     Category = "request"     // the request is wrong, or what it asks for does not exist
+	CategoryRequest     Category = "request"     // the request is wrong, or its target does not exist
 	CategoryEnvironment Category = "environment" // the machine: disk full
-	CategoryDefect      Category = "defect"      // a fault of a program: a panic, an error that nobody knows
+	CategoryDefect      Category = "defect"      // a fault of a program: a panic, an unknown error
 )
 
-// Categories lists every category: those that pass first.
+// Categories lists every category, those of transient failures first.
 func Categories() []Category {
 	return append(RetriedCategories(), CategoryValidation, CategorySchema, CategoryGovernance, CategoryAccess, CategoryRequest,
 		CategoryEnvironment, CategoryDefect)
 }
 
-// RetriedCategories lists the categories of what passes.
+// RetriedCategories lists the categories of transient failures.
 func RetriedCategories() []Category {
 	return []Category{
 		CategoryNetwork, CategoryTimeout, CategoryServer, CategoryRateLimit, CategoryRegistry, CategoryDatabase,
@@ -45,9 +45,9 @@ func RetriedCategories() []Category {
 	}
 }
 
-// Retried tells whether failures of the category pass.
+// Retried reports whether failures of the category are transient.
 func (c Category) Retried() bool { return slices.Contains(RetriedCategories(), c) }
 
-// Blocks tells whether nothing should go on once the attempts of a failure of the category are used up, in place of a dead
-// letter (S3-3, "I/O boundary error: once, then block"): the machine or a disk is at fault, and every record would meet it.
+// Blocks reports whether everything should stop once the attempts of a failure are used up, instead of making a dead
+// letter (S3-3, "I/O boundary error: once, then block"): the machine or a disk is at fault, and every record would fail.
 func (c Category) Blocks() bool { return c == CategoryIO }

@@ -6,47 +6,47 @@ import (
 	"time"
 )
 
-// Failure is what is known about one error after classification.
+// Failure is a classified error.
 type Failure struct {
 	Class      Class
 	Level      Level
 	Code       Code
-	Category   Category // what the retry policy is chosen by; of a transient failure one that passes (Category.Retried)
+	Category   Category // selects the retry policy; of a transient failure, Category.Retried is true
 	Alert      Alert    // how urgent a dead letter of this failure is
 	Stage      Stage
-	RetryAfter time.Duration // what the other side asked for; only with a transient class; 0 when it said nothing
-	Firm       bool          // RetryAfter is the program's own word (see WithRetryAfter), which no limit cuts
-	Err        error         // as it was given
+	RetryAfter time.Duration // the delay that the other side named; only with a transient class; 0 if it named none
+	Firm       bool          // the program itself named RetryAfter (see WithRetryAfter), so no limit cuts it
+	Err        error         // the original error
 }
 
-// Transient tells whether the failure asks for another try.
+// Transient reports whether the failure asks for another attempt.
 func (f Failure) Transient() bool { return f.Class.transient() }
 
-// Options are what a user says over the table: which HTTP statuses pass by themselves (S0-2, S0-3), and rules.
+// Options are a user's changes to the table: which HTTP statuses are transient (S0-2, S0-3), and rules.
 //
-// The list of retryable ones is the whole list: a status in neither list is not tried again, as in the source document.
-// A status that is not tried again keeps the class of its row in the table: 404 and 410 are the record's fault, all
-// others are permanent. A status that is in both lists is not tried again; a configuration should refuse that.
+// RetryableStatus is the whole list: a status in neither list is not retried, as in the source document. A status that
+// is not retried keeps the class of its row in the table: 404 and 410 are the record's fault, all others are permanent.
+// A status in both lists is not retried; a configuration should refuse that.
 type Options struct {
-	// RetryableStatus lists the statuses that pass. Nil means 429, 502, 503, 504; empty means none.
+	// RetryableStatus lists the transient statuses. Nil means 429, 502, 503, 504; empty means none.
 	RetryableStatus []int
-	// TerminalStatus lists the statuses that never pass. Nil means 400, 401, 403, 404, 500, without those that
-	// RetryableStatus lists.
+	// TerminalStatus lists the statuses that are never retried. Nil means 400, 401, 403, 404, 500, without those in
+	// RetryableStatus.
 	TerminalStatus []int
-	// Rules come before the table, the lists and the marks of WithClass; the first that fits counts. New takes them as
-	// they are: Rule.Fault says what is wrong with one.
+	// Rules come before the table, the lists and the marks of WithClass; the first match counts. New does not check
+	// them: Rule.Fault returns a rule's fault.
 	Rules []Rule
-	// Unknown is the class of an error that no row of the table knows. Empty means that of the table: Permanent.
+	// Unknown is the class of an error without a row in the table. Empty means the table's: Permanent.
 	Unknown Class
 }
 
-// DefaultRetryableStatus gives the statuses that are tried again unless Options say otherwise.
+// DefaultRetryableStatus returns the statuses that are retried by default.
 func DefaultRetryableStatus() []int { return []int{429, 502, 503, 504} }
 
-// DefaultTerminalStatus gives the statuses that are never tried again unless Options say otherwise.
+// DefaultTerminalStatus returns the statuses that are never retried by default.
 func DefaultTerminalStatus() []int { return []int{400, 401, 403, 404, 500} }
 
-// Classifier classifies errors. It may be used by many goroutines at once.
+// Classifier classifies errors. It is safe for concurrent use.
 type Classifier struct {
 	retryable []int
 	rules     []Rule
@@ -55,7 +55,7 @@ type Classifier struct {
 	unknown   Class
 }
 
-// New makes a classifier. Zero options mean the defaults.
+// New returns a classifier. Zero options mean the defaults.
 func New(o Options) *Classifier {
 	retryable := o.RetryableStatus
 	if retryable == nil {
@@ -73,7 +73,7 @@ func New(o Options) *Classifier {
 	return c
 }
 
-// Of classifies err, which must not be nil. It is meant to be called once, where the error arrives.
+// Of classifies err, which must not be nil. Call it once, where the error arrives.
 func (c *Classifier) Of(err error) Failure {
 	entry := c.entries[c.codeOf(err)] // TestTaxonomy_S4_3_is_closed: every code has one
 	f := Failure{Class: entry.Class, Code: entry.Code, Alert: entry.Alert, Stage: stageOf(err), Err: err}
@@ -84,7 +84,7 @@ func (c *Classifier) Of(err error) Failure {
 	mark(&f)
 	rule := c.rule(f)
 	f.Class, f.Alert = orElse(rule.Class, f.Class), orElse(rule.Alert, f.Alert)
-	if f.Firm && f.Transient() { // a rule may refuse it, and not hurry it
+	if f.Firm && f.Transient() { // a rule may refuse it, but not shorten it
 		f.Class = RetryAfter
 	}
 	f.Level = f.Class.level()
@@ -107,8 +107,9 @@ func orElse[T ~string](word, otherwise T) T {
 	return word
 }
 
-// answer applies the lists of statuses and the delay that the other side asked for. 429 and 503 stay apart (S2-3): one
-// says when to come back, the other that something is down. The lists do not speak of a success that is none.
+// answer applies the lists of statuses and the delay that the other side named. 429 and 503 stay apart (S2-3): one says
+// when to come back, the other that something is down. The lists do not apply to a successful status that counts as a
+// failure.
 func (c *Classifier) answer(f *Failure) {
 	var answer *HTTPError
 	if f.Code == CodePanic || !errors.As(f.Err, &answer) || f.Code != statusCode(answer.Status) {
@@ -124,5 +125,5 @@ func (c *Classifier) answer(f *Failure) {
 }
 
 // Of classifies err, which must not be nil, with the default lists of HTTP statuses. It makes a Classifier for this one
-// error: one who has many keeps one.
+// error; a caller with many errors should keep one.
 func Of(err error) Failure { return New(Options{}).Of(err) }

@@ -2,7 +2,7 @@ package classify
 
 import "errors"
 
-// is tells whether err or anything it wraps has the type T.
+// is reports whether err wraps an error of type T.
 func is[T error](err error) bool {
 	var target T
 	return errors.As(err, &target)

@@ -1,24 +1,25 @@
-// Package classify turns an error into a [Failure]: what class of answer it asks for, how far it reaches, and a code
-// that is short enough for a metric label.
+// Package classify turns an error into a [Failure]: the reaction that it asks for, how far it reaches, and a code that
+// is short enough for a metric label.
 //
 // It looks at types, sentinels and numbers (errors.As, errors.Is, an HTTP status, an SQLSTATE), never at the words of a
-// message. Which condition gives which code is table.go (with the numbers of sqlstate.go and kafka.go); what follows from a
-// code, its class, level, category and alert tier, is one table: taxonomy.go. [Class], [Level], [Code], [Category], [Alert]
-// and [Stage] are closed lists. A user's [Rule] comes before the table. What no row of the table knows is permanent (S4-2): an unknown
-// error that is tried again hides from the human who must see it. Options.Unknown changes that for programs that know their errors less well.
+// message. table.go maps conditions to codes, with the numbers of sqlstate.go and kafka.go. taxonomy.go maps each code
+// to its class, level, category and alert tier. [Class], [Level], [Code], [Category], [Alert] and [Stage] are closed
+// lists. A user's [Rule] comes before the table. An error without a row in the table is permanent (S4-2): a retried
+// unknown error would hide from the person who must see it. Options.Unknown changes that for programs that know their
+// errors less well.
 //
-//	Class          what the loop does                          Level
-//	retry_now      again at once, in process                   transient
-//	retry_backoff  again later, by the policy's delay          transient
-//	retry_after    again when the other side said              transient
-//	permanent      dead letter; nothing is wrong with the row  permanent
-//	row            dead letter; this record is bad             row
+//	Class          what the loop does                            Level
+//	retry_now      again at once, in process                     transient
+//	retry_backoff  again later, after the policy's delay         transient
+//	retry_after    again at the time that the other side named   transient
+//	permanent      dead letter; the record is not at fault       permanent
+//	row            dead letter; this record is bad               row
 //
-// A program that has errors of its own marks them: [WithClass] says what to do, an error that is [Coded] says what
-// happened, and [NewHTTPError] keeps of an HTTP answer what classification needs. What was asked and what was answered travels
-// with the error as well ([WithRequest], [WithResponse]); the writer of a dead letter reads it there ([RequestOf],
-// [ResponseOf]), so that it costs nothing while all goes well.
+// A program marks its own errors: [WithClass] sets the reaction, a [Coded] error knows what happened, and [NewHTTPError]
+// keeps the relevant parts of an HTTP answer. The request and the answer travel with the error ([WithRequest],
+// [WithResponse]); the writer of a dead letter reads them there ([RequestOf], [ResponseOf]), so they cost nothing
+// without a failure.
 //
-// The package refuses to decide: how often and when a record is tried again is the engine's business. It imports no
-// driver and no client of a broker or a database, reads no clock and logs nothing.
+// The package does not decide how often and when a record is retried; the engine does. It imports no driver and no
+// client of a broker or a database, reads no clock and logs nothing.
 package classify

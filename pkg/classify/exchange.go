@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// Request is what was asked of another system when an attempt failed (S2-5), as far as it may be shown: it has neither query
-// nor credentials. An absent field is not known, or does not apply.
+// Request is what another system was asked when an attempt failed (S2-5), without query and credentials. An absent field
+// is unknown or does not apply.
 type Request struct {
 	Step     string `json:"step,omitempty"`     // remote step of the pipeline
-	Provider string `json:"provider,omitempty"` // who of the step's providers was asked
-	Method   string `json:"method,omitempty"`   // of HTTP, such as GET; produce for a record that Kafka was given
-	URL      string `json:"url,omitempty"`      // scheme, host and path, of a database postgres://host:port/name
+	Provider string `json:"provider,omitempty"` // the step's provider that was asked
+	Method   string `json:"method,omitempty"`   // of HTTP, such as GET; produce for a record sent to Kafka
+	URL      string `json:"url,omitempty"`      // scheme, host and path; of a database postgres://host:port/name
 	Topic    string `json:"topic,omitempty"`    // of Kafka
-	TookMS   int64  `json:"took_ms,omitempty"`  // from the request to its answer or its failure, in milliseconds, rounded up
+	TookMS   int64  `json:"took_ms,omitempty"`  // from the request to its answer or failure, in milliseconds, rounded up
 }
 
-// Response is what another system answered when an attempt failed (S2-5). An absent field is not known, or does not apply.
+// Response is another system's answer when an attempt failed (S2-5). An absent field is unknown or does not apply.
 type Response struct {
 	Status      int    `json:"status,omitempty"`       // of HTTP, such as 503
-	RetryAfter  string `json:"retry_after,omitempty"`  // as the answer has it: seconds or a date
-	RequestID   string `json:"request_id,omitempty"`   // by which the other side finds the request in its log (see RequestIDHeaders)
-	ContentType string `json:"content_type,omitempty"` // as the answer has it
-	Body        string `json:"body,omitempty"`         // the start of the answer's body, at most MaxBody bytes
+	RetryAfter  string `json:"retry_after,omitempty"`  // as in the answer: seconds or a date
+	RequestID   string `json:"request_id,omitempty"`   // identifies the request in the other side's log (see RequestIDHeaders)
+	ContentType string `json:"content_type,omitempty"` // as in the answer
+	Body        string `json:"body,omitempty"`         // the start of the body, at most MaxBody bytes
 	SQLState    string `json:"sqlstate,omitempty"`     // five characters, of a database
 	KafkaError  int16  `json:"kafka_error,omitempty"`  // error code of the Kafka protocol
 }
 
-// RequestIDHeaders lists the headers of an HTTP answer that name the request in the other side's log. The first that the
-// answer has counts.
+// RequestIDHeaders lists the HTTP headers that identify a request in the other side's log. The first one in the answer
+// counts.
 func RequestIDHeaders() []string {
 	return []string{
 		"X-Request-Id", "X-Correlation-Id", "Request-Id", "X-Amzn-Requestid", "X-Amz-Request-Id", "X-Ms-Request-Id", "X-Trace-Id",
@@ -41,7 +41,7 @@ func RequestIDHeaders() []string {
 	}
 }
 
-// NewResponse gives what may be shown of an HTTP answer, without its body.
+// NewResponse returns what may be shown of an HTTP answer, without its body.
 func NewResponse(answer *http.Response) Response {
 	r := Response{Status: answer.StatusCode, RetryAfter: strings.Join(answer.Header.Values("Retry-After"), ", "), ContentType: answer.Header.Get("Content-Type")}
 	for _, name := range RequestIDHeaders() {
@@ -59,8 +59,8 @@ type asked struct {
 
 func (a *asked) Unwrap() error { return a.error }
 
-// WithRequest marks err with the request that failed; the message stays as it is. The outermost mark counts. A nil error
-// stays nil.
+// WithRequest marks err with the failed request, and keeps its message. The outermost mark counts. A nil error stays
+// nil.
 func WithRequest(r Request, err error) error {
 	if err == nil {
 		return nil
@@ -75,8 +75,7 @@ type answered struct {
 
 func (a *answered) Unwrap() error { return a.error }
 
-// WithResponse marks err with the answer that it is about; the message stays as it is. The outermost mark counts. A nil
-// error stays nil.
+// WithResponse marks err with the answer, and keeps its message. The outermost mark counts. A nil error stays nil.
 func WithResponse(r Response, err error) error {
 	if err == nil {
 		return nil
@@ -84,8 +83,7 @@ func WithResponse(r Response, err error) error {
 	return &answered{error: err, response: r}
 }
 
-// RequestOf gives the request that err is about: the mark of WithRequest, or what an HTTPError knows. It is nil when
-// nobody was asked.
+// RequestOf returns err's request: the mark of WithRequest, or an HTTPError's. It is nil if nothing was asked.
 func RequestOf(err error) *Request {
 	var r Request
 	if marked, ok := errors.AsType[*asked](err); ok {
@@ -100,8 +98,8 @@ func RequestOf(err error) *Request {
 	return &r
 }
 
-// ResponseOf gives the answer that err is about: the mark of WithResponse, or what an HTTPError knows, and the SQLSTATE or
-// the Kafka error code. It is nil when there was no answer.
+// ResponseOf returns err's answer: the mark of WithResponse, or an HTTPError's, with the SQLSTATE or the Kafka error
+// code. It is nil if there was no answer.
 func ResponseOf(err error) *Response {
 	var r Response
 	if marked, ok := errors.AsType[*answered](err); ok {
@@ -125,12 +123,12 @@ func (e *HTTPError) response() Response {
 	return r
 }
 
-// Milliseconds gives a duration as Request.TookMS has it: rounded up, so that what took time never took none.
+// Milliseconds converts a duration for Request.TookMS. It rounds up, so that a request never took no time.
 func Milliseconds(d time.Duration) int64 {
 	return int64((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 }
 
-// String shows a request on one line, such as "GET http://127.0.0.1:8088/place (step place, provider main, 31 ms)".
+// String formats a request on one line, such as "GET http://127.0.0.1:8088/place (step place, provider main, 31 ms)".
 func (r *Request) String() string {
 	var about []string
 	add := func(name, value string) {
@@ -150,7 +148,7 @@ func (r *Request) String() string {
 	return text
 }
 
-// String shows an answer on one line, such as "HTTP 503, retry after 30, request id 7f3a, text/html: <html>…".
+// String formats an answer on one line, such as "HTTP 503, retry after 30, request id 7f3a, text/html: <html>…".
 func (r *Response) String() string {
 	var parts []string
 	add := func(name, value string) {

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxExchange is how many bytes the text of a Request or a Response has at most.
+// MaxExchange is the longest text of a Request or a Response, in bytes.
 const MaxExchange = 512
 
-// Limits of single fields, in bytes. Together they may be more than MaxExchange; then the longest gives way.
+// Limits of single fields, in bytes. If their sum exceeds MaxExchange, the longest field is cut.
 const (
 	maxNameBytes  = 64  // step, provider, content type, Retry-After
 	maxWordBytes  = 16  // method, SQLSTATE
@@ -23,8 +23,8 @@ const (
 	maxTopicBytes = 249 // Kafka's own limit
 )
 
-// Text gives a request as one JSON object of at most MaxExchange bytes, on one line, without control characters: what a
-// header of a record can carry, and SQL can ask. It is empty when nothing is known.
+// Text returns a request as one JSON object of at most MaxExchange bytes, on one line, without control characters, for a
+// record header and for SQL. It is empty if nothing is known.
 func (r *Request) Text() string {
 	c := Request{
 		Step: shown(r.Step, maxNameBytes), Provider: shown(r.Provider, maxNameBytes), Method: shown(r.Method, maxWordBytes),
@@ -36,7 +36,7 @@ func (r *Request) Text() string {
 	return fit(&c, &c.Step, &c.Provider, &c.Method, &c.URL, &c.Topic)
 }
 
-// Text gives an answer in the same form as Request.Text.
+// Text returns an answer in the same form as Request.Text.
 func (r *Response) Text() string {
 	c := Response{
 		Status: status(r.Status), RetryAfter: shown(r.RetryAfter, maxNameBytes), RequestID: shown(r.RequestID, maxIDBytes),
@@ -49,8 +49,8 @@ func (r *Response) Text() string {
 	return fit(&c, &c.RetryAfter, &c.RequestID, &c.ContentType, &c.Body, &c.SQLState)
 }
 
-// ParseRequest reads the text of a request. Members that it does not know are left alone: a newer version may have written
-// them. An object that says nothing gives nil.
+// ParseRequest parses the text of a request. It ignores unknown members, which a newer version may have written. An
+// empty object returns nil.
 func ParseRequest(text string) (*Request, error) {
 	var r Request
 	if err := parseObject(text, &r); err != nil {
@@ -65,7 +65,7 @@ func ParseRequest(text string) (*Request, error) {
 	return &r, nil
 }
 
-// ParseResponse reads the text of an answer, as ParseRequest does that of a request.
+// ParseResponse parses the text of an answer, like ParseRequest.
 func ParseResponse(text string) (*Response, error) {
 	var r Response
 	if err := parseObject(text, &r); err != nil {
@@ -80,7 +80,7 @@ func ParseResponse(text string) (*Response, error) {
 	return &r, nil
 }
 
-// status gives a number of three digits, and 0 for any other.
+// status returns a number of three digits, and 0 for any other.
 func status(n int) int {
 	if n < 0 || n > 999 {
 		return 0
@@ -92,7 +92,7 @@ func parseObject(text string, into any) error {
 	if !utf8.ValidString(text) {
 		return errors.New("not valid UTF-8")
 	}
-	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") { // null would be taken for an object that says nothing
+	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") { // null would be parsed as an empty object
 		return errors.New("not a JSON object")
 	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
@@ -101,7 +101,7 @@ func parseObject(text string, into any) error {
 	return nil
 }
 
-// fit encodes v, and shortens the longest of its fields until the text is short enough.
+// fit encodes v, and shortens its longest fields until the text fits.
 func fit(v any, fields ...*string) string {
 	for {
 		text := encode(v)
@@ -122,8 +122,8 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// shown makes text fit for a line of at most n bytes: valid UTF-8, blanks and control characters as single spaces, none at
-// the ends. What it gives stays as it is when it is given again.
+// shown makes text fit for a line of at most n bytes: valid UTF-8, blanks and control characters as single spaces, none
+// at the ends. It is idempotent.
 func shown(text string, n int) string {
 	blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\uFFFD"), blank), " ")

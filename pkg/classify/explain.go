@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Condition says in words what gives the entry's code: its own words, conditions about types, and the numbers of HTTP,
-// PostgreSQL and Kafka. Where a narrower number has a code of its own, that one counts.
+// Condition describes when the entry's code applies: its own words, conditions about types, and the numbers of HTTP,
+// PostgreSQL and Kafka. A narrower number with a code of its own takes precedence.
 func (e Entry) Condition() string {
 	var parts []string
 	if e.When != "" {
@@ -52,7 +52,7 @@ func (e Entry) statuses() []string {
 	return parts
 }
 
-// ownWords are the conditions that codeOf asks before and after all lists.
+// ownWords are the conditions that codeOf checks before and after all lists.
 func (e Entry) ownWords() []string {
 	switch e.Code {
 	case CodePanic:

@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// MaxBody is how many bytes of an answer's body an HTTPError keeps.
+// MaxBody is how much of an answer's body an HTTPError keeps, in bytes.
 const MaxBody = 200
 
-// HTTPError is an HTTP answer that made a request fail. It holds neither query nor credentials, so that it may be shown.
+// HTTPError is an HTTP answer that made a request fail, without query and credentials.
 type HTTPError struct {
 	Status     int           // such as 503
-	RetryAfter time.Duration // how long the server asked to wait; 0 when it did not
+	RetryAfter time.Duration // how long the server asked to wait; 0 if it did not
 	Method     string        // such as GET
 	URL        string        // scheme, host and path
-	Body       string        // the start of the answer's body, at most MaxBody bytes, valid UTF-8
+	Body       string        // the start of the body, at most MaxBody bytes, valid UTF-8
 
-	AskedToWait string // Retry-After as it was given; empty when it was not
-	RequestID   string // by which the server finds the request in its log; see RequestIDHeaders
+	AskedToWait string // the original Retry-After; empty if there was none
+	RequestID   string // identifies the request in the server's log; see RequestIDHeaders
 	ContentType string // of the answer
 }
 
-// NewHTTPError makes the error for an answer. It reads the start of the body and leaves the rest and the closing to the
-// caller. A date in Retry-After is counted from now, as AnsweredAt has it.
+// NewHTTPError returns the error for an answer. It reads the start of the body; the caller reads the rest and closes it.
+// A date in Retry-After counts from now, corrected by AnsweredAt.
 func NewHTTPError(answer *http.Response, now time.Time) *HTTPError {
 	said := NewResponse(answer)
 	e := &HTTPError{Status: said.Status, AskedToWait: said.RetryAfter, RequestID: said.RequestID, ContentType: said.ContentType}
@@ -40,13 +40,13 @@ func NewHTTPError(answer *http.Response, now time.Time) *HTTPError {
 		e.URL = PublicURL(answer.Request.URL)
 	}
 	if answer.Body != nil {
-		start, _ := io.ReadAll(io.LimitReader(answer.Body, MaxBody)) // a body cut short does not change the status
+		start, _ := io.ReadAll(io.LimitReader(answer.Body, MaxBody)) // a truncated body does not change the status
 		e.Body = cut(strings.ToValidUTF8(string(start), "\uFFFD"), MaxBody)
 	}
 	return e
 }
 
-// Error says which request got which answer, such as "GET http://127.0.0.1:8088/place: 503 Service Unavailable".
+// Error names the request and its answer, such as "GET http://127.0.0.1:8088/place: 503 Service Unavailable".
 func (e *HTTPError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %d", e.Method, e.URL, e.Status)
@@ -62,8 +62,8 @@ func (e *HTTPError) Error() string {
 	return b.String()
 }
 
-// PublicURL gives scheme, host and path of a URL: what may stand in a log. User, password, query and fragment may carry
-// secrets or personal data and are left out.
+// PublicURL returns scheme, host and path of a URL, which may be logged. User, password, query and fragment may have
+// secrets or personal data.
 func PublicURL(u *url.URL) string {
 	if u == nil {
 		return ""

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// kafkaErrors maps the error codes of the Kafka protocol. What is not listed is CodeBrokerRejected: a request that is as
-// wrong at the next attempt.
+// kafkaErrors maps the error codes of the Kafka protocol. An unlisted one is CodeBrokerRejected: the next attempt would
+// fail too.
 func kafkaErrors() []numbered {
 	return []numbered{
 		{"2", CodeBrokerUnavailable, "corrupt message on the way"},
@@ -60,8 +60,8 @@ func kafkaErrors() []numbered {
 	}
 }
 
-// kafkaErrorCode gives the number of a Kafka error. Clients have no common way to tell it, so one who uses it lets its
-// errors have the method (pkg/retrytopics does for franz-go).
+// kafkaErrorCode returns the number of a Kafka error. Clients have no common interface for it, so a program gives its
+// client's errors this method (pkg/retrytopics does for franz-go).
 func kafkaErrorCode(err error) (int16, bool) {
 	var numbered interface{ KafkaErrorCode() int16 }
 	if errors.As(err, &numbered) {
@@ -70,7 +70,7 @@ func kafkaErrorCode(err error) (int16, bool) {
 	return 0, false
 }
 
-// kafkaCode gives the code of a Kafka error number.
+// kafkaCode returns the code of a Kafka error number.
 func kafkaCode(number int16) Code {
 	text := strconv.Itoa(int(number))
 	for _, row := range kafkaErrors() {

@@ -10,13 +10,13 @@ import (
 type classed struct {
 	error
 	class Class
-	after time.Duration // of RetryAfter, when the program named it
+	after time.Duration // of RetryAfter, if the program named it
 }
 
 func (c *classed) Unwrap() error { return c.error }
 
-// WithClass marks err with the class that its maker knows it to have, over what the table says; code and message stay as
-// they are. The outermost mark counts. A nil error stays nil.
+// WithClass marks err with a class that overrides the table's; code and message stay. The outermost mark counts. A nil
+// error stays nil.
 func WithClass(class Class, err error) error {
 	if err == nil {
 		return nil
@@ -24,8 +24,8 @@ func WithClass(class Class, err error) error {
 	return &classed{error: err, class: class}
 }
 
-// WithRetryAfter marks err as one to be retried once d has passed, and not earlier: unlike what another side asks for, no
-// limit cuts it. A d of 0 or less names no time. The outermost mark counts. A nil error stays nil.
+// WithRetryAfter marks err to be retried after d and not earlier. Unlike a delay that another side names, no limit cuts
+// it. A d of 0 or less names no time. The outermost mark counts. A nil error stays nil.
 func WithRetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil

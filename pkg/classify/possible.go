@@ -2,8 +2,8 @@ package classify
 
 import "slices"
 
-// Possible lists what a failure can have for its code, category and alert tier: the taxonomy, and what the lists of statuses and
-// the rules make of its rows. For those who count failures by these three and want each count to exist before the first.
+// Possible lists every combination of code, category and alert tier that a failure can have: the taxonomy, changed by
+// the lists of statuses and the rules. It is for counters that must exist before the first failure.
 func (o Options) Possible() []Entry {
 	out := Taxonomy()
 	for _, e := range Taxonomy() {
@@ -20,7 +20,7 @@ func (o Options) Possible() []Entry {
 	return out
 }
 
-// categories are those of an entry's failures; see categoryOf.
+// categories returns the categories of an entry's failures; see categoryOf.
 func (o Options) categories(e Entry) []Category {
 	transient := e.Category
 	switch {
@@ -55,7 +55,7 @@ func (o Options) alerts(e Entry) []Alert {
 	return out
 }
 
-// meeting lists the rules that a failure with this code can meet.
+// meeting lists the rules that can match a failure with this code.
 func (o Options) meeting(code Code) []Rule {
 	return slices.DeleteFunc(slices.Clone(o.Rules), func(r Rule) bool { return !slices.Contains(r.codes(), code) })
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// listSpace stands between the elements of a list. One may be empty, as a header without a value is.
+// listSpace separates the elements of a list. An element may be empty, like a header without a value.
 const listSpace = ", \t"
 
-// ParseRetryAfter reads the value of a Retry-After header: seconds or an HTTP date (RFC 9110, section 10.2.3). It also reads
-// fractions of seconds, and the longest wait of a list, as proxies make one of two headers. now is the time that a date is
-// counted from. A date in the past gives 0. A value that is none of these gives false, and so does an absent one; a wait too
-// long for a Duration gives the longest one, since bounding it is the policy's business.
+// ParseRetryAfter parses the value of a Retry-After header: seconds or an HTTP date (RFC 9110, section 10.2.3). It also
+// accepts fractions of seconds, and returns the longest wait of a list, which proxies make of two headers. A date counts
+// from now; a date in the past returns 0. An absent or invalid value returns false. A wait too long for a Duration
+// returns the longest one; bounding it is the policy's task.
 func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 	longest, some := time.Duration(0), false
 	for rest := strings.Trim(value, listSpace); rest != ""; {
@@ -31,7 +31,7 @@ func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 	return longest, some
 }
 
-// dateIn reads the HTTP date that a list begins with, and returns what stands behind it. Two of its three forms have a comma.
+// dateIn parses the HTTP date at the start of a list, and returns what follows it. Two of its three forms have a comma.
 func dateIn(list string, now time.Time) (wait time.Duration, behind string, ok bool) {
 	for end := strings.IndexByte(list, ','); ; {
 		text := list
@@ -55,9 +55,9 @@ func dateIn(list string, now time.Time) (wait time.Duration, behind string, ok b
 	}
 }
 
-// AnsweredAt gives the time that dates in an answer with these headers are counted from: now, or the answer's own Date (RFC
-// 9110, section 6.6.1) with its Age when that is earlier. The clock of the other side may be behind ours; what it asks us to
-// wait for would then seem to be over before it is.
+// AnsweredAt returns the time from which dates in an answer with these headers count: now, or the answer's own Date (RFC
+// 9110, section 6.6.1) plus its Age if that is earlier. The other side's clock may be behind ours; a wait that it asks
+// for would then seem to be over too early.
 func AnsweredAt(h http.Header, now time.Time) time.Time {
 	date, err := http.ParseTime(h.Get("Date"))
 	if err != nil {
@@ -72,7 +72,7 @@ func AnsweredAt(h http.Header, now time.Time) time.Time {
 	return now
 }
 
-// secondsOf reads a number of seconds, with or without a fraction.
+// secondsOf parses a number of seconds, with or without a fraction.
 func secondsOf(text string) (wait time.Duration, ok bool) {
 	const longest = math.MaxInt64/int64(time.Second) - 1
 	whole, fraction, hasFraction := strings.Cut(text, ".")
@@ -80,7 +80,7 @@ func secondsOf(text string) (wait time.Duration, ok bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || n > longest { // digits only, so the one possible fault is the range
+	if err != nil || n > longest { // digits only, so the only possible fault is the range
 		return math.MaxInt64, true
 	}
 	share, _ := strconv.ParseFloat("0."+fraction+"0", 64)

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Rule is a user's word about some failures. It fits a failure when all of what it names does.
+// Rule is a user's decision about some failures. It matches a failure if all of its set fields do.
 type Rule struct {
 	Code     Code   // of the failure
 	Status   int    // of an HTTP answer
 	SQLState string // five characters, or the first ones
-	Kafka    int    // error code of the Kafka protocol; 0, which is no error, means any
-	Stage    Stage  // narrows the rule to a stage
+	Kafka    int    // error code of the Kafka protocol; 0, which is no error, matches any
+	Stage    Stage  // limits the rule to a stage
 
-	Class    Class    // the answer; mandatory
-	Category Category // for a class that is tried again: whose retry policy holds. Defaults to that of the table.
-	Alert    Alert    // Defaults to that of the table.
+	Class    Class    // the reaction; mandatory
+	Category Category // for a transient class: the category whose retry policy applies. Defaults to the table's.
+	Alert    Alert    // Defaults to the table's.
 }
 
-// rule gives the first rule that fits a failure; an empty one when none does.
+// rule returns the first matching rule, or an empty one.
 func (c *Classifier) rule(f Failure) Rule {
 	for _, r := range c.rules {
 		if r.fits(f) {
@@ -46,7 +46,7 @@ func (r Rule) fits(f Failure) bool {
 	return true
 }
 
-// Fault says why a rule must not be used, or nil: it names nothing, or it would try again what no attempt fixes (S3-6).
+// Fault returns why a rule must not be used, or nil: it matches nothing, or it would retry what no attempt fixes (S3-6).
 func (r Rule) Fault() error {
 	codes := r.codes()
 	switch {
@@ -69,7 +69,7 @@ func (r Rule) Fault() error {
 	}
 	for _, code := range codes {
 		if code == CodeUnknown && r.Code == "" {
-			continue // one who names a number that the table does not have knows it
+			continue // a user who names a number that the table does not have knows it
 		}
 		if category := categoryIn(code); slices.Contains(unforgiving(), category) {
 			return &ForbiddenError{fmt.Sprintf("%s is a failure of the category %s: %s", code, category, NeverRetried(category))}
@@ -81,13 +81,13 @@ func (r Rule) Fault() error {
 	return nil
 }
 
-// ForbiddenError says that something would try again what no attempt fixes, or in a way that does harm (S3-6).
+// ForbiddenError means that something would be retried although no attempt fixes it, or in a harmful way (S3-6).
 type ForbiddenError struct{ Reason string }
 
 // Error gives the reason.
 func (e *ForbiddenError) Error() string { return "forbidden: " + e.Reason }
 
-// codes lists the codes that a rule can meet, as far as it names them.
+// codes lists the codes that a rule can match, as far as it names them.
 func (r Rule) codes() []Code {
 	var out []Code
 	if r.Code != "" {
@@ -110,7 +110,7 @@ func (r Rule) codes() []Code {
 	return out
 }
 
-// categoryIn gives the category of a code; "" when there is no such code.
+// categoryIn returns the category of a code; "" if there is no such code.
 func categoryIn(code Code) Category {
 	table := Taxonomy()
 	if i := slices.IndexFunc(table, func(e Entry) bool { return e.Code == code }); i >= 0 {
@@ -123,18 +123,18 @@ func remote(c Code) bool {
 	return slices.ContainsFunc(remoteEntries(), func(e Entry) bool { return e.Code == c })
 }
 
-// local tells whether a stage computes without asking anybody.
+// local reports whether a stage computes without asking another system.
 func local(s Stage) bool {
 	return slices.Contains([]Stage{StageHeader, StageGate, StageDecode, StageTransform, StageValidate, StageEncode}, s)
 }
 
-// unforgiving lists the categories that not even a rule may have tried again. Access, request and environment are left to
-// the user: a token may be renewed, a resource may still come.
+// unforgiving lists the categories that not even a rule may retry. Access, request and environment are left to the user:
+// a token may be renewed, a resource may still appear.
 func unforgiving() []Category {
 	return []Category{CategoryValidation, CategorySchema, CategoryGovernance, CategoryDefect}
 }
 
-// ForbiddenStatus says why an HTTP status must not be tried again, or "" (S3-6).
+// ForbiddenStatus returns why an HTTP status must not be retried, or "" (S3-6).
 func ForbiddenStatus(status int) string {
 	switch status {
 	case 400:
@@ -147,7 +147,7 @@ func ForbiddenStatus(status int) string {
 	return ""
 }
 
-// NeverRetried says why failures of a category that does not pass are not tried again.
+// NeverRetried returns why failures of a permanent category are not retried.
 func NeverRetried(c Category) string {
 	switch c {
 	case CategoryValidation:

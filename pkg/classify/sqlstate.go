@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// numbered says which code a number of another system stands for.
+// numbered maps a number of another system to a code.
 type numbered struct {
-	number string // for an SQLSTATE also the beginning of several, such as 08
+	number string // for an SQLSTATE also a prefix, such as 08
 	code   Code
 	when   string
 }
 
-// sqlStates maps the SQLSTATEs of PostgreSQL (appendix A of its manual). The longest beginning that fits counts; what fits
-// none is CodeUnknown.
+// sqlStates maps the SQLSTATEs of PostgreSQL (appendix A of its manual). The longest matching prefix counts; without a
+// match the code is CodeUnknown.
 func sqlStates() []numbered {
 	return []numbered{
 		{"08", CodeDBUnavailable, "connection exception"},
@@ -56,7 +56,7 @@ func sqlStates() []numbered {
 	}
 }
 
-// sqlStateCode gives the code of an SQLSTATE.
+// sqlStateCode returns the code of an SQLSTATE.
 func sqlStateCode(state string) Code {
 	best := numbered{code: CodeUnknown}
 	for _, row := range sqlStates() {
@@ -67,7 +67,7 @@ func sqlStateCode(state string) Code {
 	return best.code
 }
 
-// sqlState gives the SQLSTATE of err, as the PostgreSQL drivers tell it, or "".
+// sqlState returns the SQLSTATE of err, as the PostgreSQL drivers report it, or "".
 func sqlState(err error) string {
 	var state interface{ SQLState() string }
 	if errors.As(err, &state) {

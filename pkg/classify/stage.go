@@ -24,11 +24,11 @@ const (
 	StageSink Stage = "sink"
 	// StageProduce hands the bytes to the broker.
 	StageProduce Stage = "produce"
-	// StageHandler is any other place in the handler: the stage of an error that says none.
+	// StageHandler is any other place in the handler: the stage of an error that names none.
 	StageHandler Stage = "handler"
 )
 
-// Stages lists every stage, in the order in which a record meets them.
+// Stages lists every stage, in a record's order.
 func Stages() []Stage {
 	return []Stage{
 		StageHeader, StageDecode, StageGate, StageTransform, StageEnrich, StageValidate, StageEncode, StageSink, StageProduce, StageHandler,
@@ -42,8 +42,8 @@ type staged struct {
 
 func (s *staged) Unwrap() error { return s.error }
 
-// WithStage marks err with the stage in which it happened; the message stays as it is. The mark that is nearest to the
-// cause counts, so an error that has one already is returned unchanged. A nil error stays nil.
+// WithStage marks err with its stage, and keeps its message. The innermost mark counts, so an error that has one is
+// returned unchanged. A nil error stays nil.
 func WithStage(stage Stage, err error) error {
 	var marked *staged
 	if err == nil || errors.As(err, &marked) {
@@ -52,7 +52,7 @@ func WithStage(stage Stage, err error) error {
 	return &staged{error: err, stage: stage}
 }
 
-// stageOf gives the stage of err: what a Coded error says of itself, else its mark, else StageHandler.
+// stageOf returns the stage of err: a Coded error's own, otherwise its mark, otherwise StageHandler.
 func stageOf(err error) Stage {
 	var coded Coded
 	if errors.As(err, &coded) && isStage(coded.FailureStage()) {

@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// codeOf is the first half of the table: condition → code; the second half, code → answer, is Taxonomy. The first condition
-// that holds counts, so what says most about the cause comes first: the error's own word, then numbers, then types.
+// codeOf is the first half of the table: condition → code; the second half, code → reaction, is Taxonomy. The first
+// condition that holds counts, so the most specific come first: the error's own code, then numbers, then types.
 func (c *Classifier) codeOf(err error) Code {
 	switch {
 	case is[*PanicError](err):
@@ -24,7 +24,7 @@ func (c *Classifier) codeOf(err error) Code {
 		return c.codeOfCoded(err)
 	case is[*HTTPError](err):
 		return codeOfStatus(err)
-	case errors.Is(err, context.Canceled): // we stopped it ourselves: that says nothing about the record
+	case errors.Is(err, context.Canceled): // this process cancelled it: that says nothing about the record
 		return CodeCanceled
 	}
 	if state := sqlState(err); state != "" {
@@ -48,7 +48,7 @@ type condition struct {
 	holds func(error) bool
 }
 
-// typed lists the conditions about types and values, in the order in which they are asked.
+// typed lists the conditions about types and values, in order.
 func typed() []condition {
 	return []condition{
 		{CodeDiskFull, "no space left on the device, or none of the quota (ENOSPC, EDQUOT)", isErrno(syscall.ENOSPC, syscall.EDQUOT)},
@@ -90,8 +90,8 @@ func isTLS(err error) bool {
 		is[x509.UnknownAuthorityError](err) || is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err)
 }
 
-// isAlert tells whether the other side ended TLS with an alert. Only QUIC has a type for it; over TCP crypto/tls names the
-// operation so, and nobody else does.
+// isAlert reports whether the other side ended TLS with an alert. Only QUIC has a type for it; over TCP only crypto/tls
+// names the operation so.
 func isAlert(err error) bool {
 	alert, ok := errors.AsType[*net.OpError](err)
 	for ok && alert.Op != "remote error" {
@@ -104,7 +104,7 @@ func isNetwork(err error) bool {
 	return is[*net.OpError](err) || isErrno(net.ErrClosed, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN)(err)
 }
 
-// statuses maps the HTTP statuses that made a request fail. The narrowest row counts.
+// statuses maps the HTTP statuses of failed requests. The narrowest row counts.
 func statuses() []struct {
 	from, to int
 	code     Code
@@ -122,7 +122,7 @@ func statuses() []struct {
 		{502, 502, CodeHTTPBadGateway},
 		{503, 503, CodeHTTPUnavailable},
 		{504, 504, CodeHTTPGatewayTimeout},
-		{200, 299, CodeBadResponse}, // a success that somebody calls a failure: 204 where an answer was needed
+		{200, 299, CodeBadResponse}, // a success that a caller calls a failure: 204 where an answer was needed
 		{300, 399, CodeHTTPRedirect},
 		{400, 499, CodeHTTPClientError},
 		{500, 599, CodeHTTPServerError},
@@ -138,8 +138,8 @@ func statusCode(status int) Code {
 	return CodeUnknown
 }
 
-// categoryOf gives the category of a classified failure. What was said to pass against its row, by the list of
-// retryable statuses or by a mark, is the server's business or other.
+// categoryOf returns the category of a classified failure. A failure that the list of retryable statuses or a mark makes
+// transient, against its row, has the category server or other.
 func categoryOf(f Failure, usual Category) Category {
 	if !f.Transient() || usual.Retried() {
 		return usual

@@ -2,22 +2,22 @@ package classify
 
 import "slices"
 
-// Entry is one row of the taxonomy (S4-3): what a code stands for and what follows from it.
+// Entry is one row of the taxonomy (S4-3): a code and its consequences.
 type Entry struct {
 	Code     Code
-	Class    Class    // the answer; of an HTTP status only while the status is in its list (see Options)
+	Class    Class    // the reaction; of an HTTP status only while the status is in its list (see Options)
 	Level    Level    // how far it reaches
-	Category Category // what the retry policy is chosen by
+	Category Category // selects the retry policy
 	Alert    Alert    // how urgent a dead letter with this code is
-	When     string   // the condition, in words; numbers (HTTP, SQLSTATE, Kafka) are in Conditions
+	When     string   // the condition in words; numbers (HTTP, SQLSTATE, Kafka) are in Condition
 }
 
-// Taxonomy gives the whole table, every code once, in the order of Codes.
+// Taxonomy returns the whole table, every code once, in the order of Codes.
 func Taxonomy() []Entry {
 	return slices.Concat(recordEntries(), featureEntries(), remoteEntries(), wayEntries(), storeEntries(), ruleEntries(), processEntries())
 }
 
-// Of every code of a record's bytes the record is guilty: no attempt makes them better. One is a question of time.
+// Faults of a record's bytes are row failures: no attempt fixes them. One of them may be a question of time.
 func recordEntries() []Entry {
 	return []Entry{
 		{CodeNotJSON, Row, LevelRow, CategoryValidation, AlertP3, "the value is not JSON"},
@@ -36,8 +36,8 @@ func recordEntries() []Entry {
 		{CodeMalformedHeader, Row, LevelRow, CategoryValidation, AlertP2, "a control header that cannot be read"},
 		{CodeEnvelopeMalformed, Row, LevelRow, CategoryValidation, AlertP3, "CloudEvents, Debezium or a content type that is none"},
 		{CodeAvroDecode, Row, LevelRow, CategorySchema, AlertP3, "the bytes are not what their Avro schema says"},
-		// A replica of the registry may not have it yet. What no waiting changes (a schema that cannot be used, a fingerprint that the
-		// configuration does not list) is marked as a failure of the row where it is found.
+		// A replica of the registry may not have it yet. A schema that cannot be used, or a fingerprint that the
+		// configuration does not list, is marked as a row failure where it is found.
 		{CodeSchemaUnknown, RetryBackoff, LevelTransient, CategoryRegistry, AlertP3, "the registry has no schema of this id yet; a failure of the row where it is not to come: a schema that cannot be used, a fingerprint that is not configured"},
 		{CodeWKBMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKB or EWKB that cannot be read"},
 		{CodeWKTMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKT or EWKT that cannot be read"},
@@ -50,7 +50,7 @@ func recordEntries() []Entry {
 	}
 }
 
-// Of every code of a feature the record is guilty as well.
+// Faults of a feature are row failures too.
 func featureEntries() []Entry {
 	return []Entry{
 		{CodeUnknownCRS, Row, LevelRow, CategoryValidation, AlertP3, "no coordinate reference system of this name"},
@@ -77,7 +77,7 @@ func featureEntries() []Entry {
 	}
 }
 
-// What a remote service can answer. 429 and 503 stay apart (S2-3): one says when to come back, the other that it is down.
+// Answers of a remote service. 429 and 503 stay apart (S2-3): one says when to come back, the other that it is down.
 func remoteEntries() []Entry {
 	return []Entry{
 		{CodeHTTPBadRequest, Permanent, LevelPermanent, CategoryRequest, AlertP3, ""},
@@ -96,7 +96,8 @@ func remoteEntries() []Entry {
 	}
 }
 
-// What can happen on the way to a dependency. A name that is not found passes: a service that restarts has none for a while.
+// Failures on the way to a dependency. A name that is not found is transient: a service that restarts has none for a
+// while.
 func wayEntries() []Entry {
 	return []Entry{
 		{CodeTimeout, RetryBackoff, LevelTransient, CategoryTimeout, AlertP2, ""},
@@ -109,7 +110,7 @@ func wayEntries() []Entry {
 	}
 }
 
-// What can happen in a database, in Kafka and in the schema registry.
+// Failures of a database, of Kafka and of the schema registry.
 func storeEntries() []Entry {
 	return []Entry{
 		{CodeDBConflict, RetryNow, LevelTransient, CategoryConflict, AlertP2, "the other side has gone on: at once, three times in process, then by the policy"},
@@ -127,7 +128,7 @@ func storeEntries() []Entry {
 	}
 }
 
-// What a rule about data or about batches says.
+// Rules about data and batches.
 func ruleEntries() []Entry {
 	return []Entry{
 		{CodeGovernanceDenied, Row, LevelRow, CategoryGovernance, AlertP1, "a CARE or sovereignty rule forbids it: escalated, never retried"},
@@ -135,18 +136,18 @@ func ruleEntries() []Entry {
 	}
 }
 
-// What can happen in the process and its machine.
+// Failures of the process and its machine.
 func processEntries() []Entry {
 	return []Entry{
 		{CodeDiskFull, Permanent, LevelPipeline, CategoryEnvironment, AlertP1, ""},
-		// Smaller batch first (S4-3): records are worked on one by one, so what is left of a batch is the record alone, and that is
-		// tried once more, from its tier.
+		// Smaller batch first (S4-3): records are processed one by one, so the smallest batch is the record alone, which
+		// is retried once from its tier.
 		{CodeOutOfMemory, RetryBackoff, LevelTransient, CategoryMemory, AlertP1, ""},
-		// Once, then nothing goes on (S3-3, "I/O boundary error"; see Category.Blocks).
+		// Retried once, then everything stops (S3-3, "I/O boundary error"; see Category.Blocks).
 		{CodeIOFailed, RetryBackoff, LevelTransient, CategoryIO, AlertP1, ""},
 		{CodePermissionDenied, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
 		{CodeCanceled, RetryBackoff, LevelTransient, CategoryOther, AlertP4, ""},
-		// One record's bad luck must not stop the flow (S4-15).
+		// One record's panic must not stop the flow (S4-15).
 		{CodePanic, Row, LevelRow, CategoryDefect, AlertP2, ""},
 		{CodeUnknown, Permanent, LevelPermanent, CategoryDefect, AlertP1, "what no condition knows (S4-2)"},
 	}
