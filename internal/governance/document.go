@@ -22,7 +22,8 @@ type Document struct {
 	Source   string `json:"source"` // topic
 	// ReadAt is when it was read from its topics.
 	ReadAt time.Time `json:"read_at,omitzero"`
-	// Retention is how long the audit topic keeps a record, in milliseconds; -1 for ever, 0 when that is not known, or goes by size.
+	// Retention is how long the audit topic keeps a record, in milliseconds; -1 for ever, 0 if it is unknown or limited
+	// by size.
 	Retention  int64       `json:"audit_retention_ms"`
 	Partitions []Partition `json:"partitions"`
 }
@@ -30,20 +31,20 @@ type Document struct {
 // Partition is the chain of one partition.
 type Partition struct {
 	Partition int32       `json:"partition"`
-	Head      *audit.Head `json:"head"` // as it is kept apart from the entries; nil when there is none
-	// Begins is the offset at which the partition of the audit topic begins; above 0 something was deleted from it.
+	Head      *audit.Head `json:"head"` // from the topic of the heads; nil if there is none
+	// Begins is the log start of the audit topic's partition; above 0 something was deleted.
 	Begins  int64     `json:"audit_begins_at"`
 	Entries []Chained `json:"entries"`
 }
 
-// Chained is an entry in its place. The entry is kept as it was written, members of later versions included.
+// Chained is an entry with its place. The entry is kept as it was written, including members of later versions.
 type Chained struct {
 	Link  audit.Link      `json:"link"`
 	Entry json.RawMessage `json:"entry"`
 }
 
-// Read takes the ledger of a pipeline from its topics, up to their present ends. The heads are read first, so that what
-// consumers add meanwhile does not look like a gap.
+// Read exports the ledger of a pipeline from its topics, up to their current ends. It reads the heads first, so that
+// entries added meanwhile do not look like a gap.
 func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document, error) {
 	doc := Document{
 		Version: Version, Pipeline: cfg.Pipeline.ID, Source: cfg.Source.Topic, Partitions: []Partition{}, ReadAt: time.Now().UTC().Truncate(time.Millisecond),
@@ -95,7 +96,7 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 	return doc, err
 }
 
-// Heads reads the head of each partition that has one. All that was committed before is in it.
+// Heads reads the head of each partition that has one, including everything committed before the call.
 func Heads(ctx context.Context, client *kgo.Client, topic string) (map[int32]audit.Head, error) {
 	spans, err := kafka.DecidedSpans(ctx, client, topic)
 	if err != nil {
@@ -113,7 +114,7 @@ func Heads(ctx context.Context, client *kgo.Client, topic string) (map[int32]aud
 	return out, err
 }
 
-// begun takes out the chains that have begun since the heads were read. Entries that still have no head stay: it was taken away.
+// begun removes the chains that began after the heads were read. Entries without a head stay: the head was removed.
 func begun(ctx context.Context, client *kgo.Client, topic string, chains map[int32]*Partition) error {
 	hasHead := func(_ int32, p *Partition) bool { return p.Head != nil }
 	rest := maps.Clone(chains)
@@ -141,7 +142,7 @@ func (d Document) Entries() int {
 	return n
 }
 
-// ParseDocument reads an exported ledger. It does not verify it.
+// ParseDocument parses an exported ledger. It does not verify it.
 func ParseDocument(text []byte) (Document, error) {
 	var d Document
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -153,7 +154,7 @@ func ParseDocument(text []byte) (Document, error) {
 	return d, nil
 }
 
-// Verify holds every chain of the ledger against its hashes and its head.
+// Verify compares every chain of the ledger with its hashes and its head.
 func (d Document) Verify() []audit.Report {
 	retention := time.Duration(d.Retention) * time.Millisecond
 	var out []audit.Report

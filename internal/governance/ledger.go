@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// Version is the version of the ledger's form.
+// Version is the version of the ledger's format.
 const Version = 1
 
 // Reason is why an entry was made.
@@ -23,13 +23,13 @@ type Reason string
 // The reasons.
 const (
 	ReasonDenied  Reason = "governance_denied" // a rule forbids to process the record: it is in the DLQ, escalated
-	ReasonRetries Reason = "retry_threshold"   // an attempt with the number of escalate_after_attempts failed; retries go on
+	ReasonRetries Reason = "retry_threshold"   // an attempt with the number escalate_after_attempts failed; retries go on
 )
 
 // Reasons lists every reason.
 func Reasons() []Reason { return []Reason{ReasonDenied, ReasonRetries} }
 
-// Entry is one entry of the ledger. Its decision is audit.Escalated, so that it is an audit event, too.
+// Entry is one entry of the ledger. Its decision is audit.Escalated, so it is an audit event too.
 type Entry struct {
 	Version     int            `json:"ledger_version"`
 	Time        string         `json:"time"` // RFC 3339, milliseconds, UTC
@@ -43,7 +43,7 @@ type Entry struct {
 	Code        string         `json:"code"`
 	Attempt     int            `json:"attempt"`
 	Message     string         `json:"message"`
-	Letter      string         `json:"letter,omitempty"` // id of the dead letter
+	Letter      string         `json:"letter,omitempty"` // ID of the dead letter
 	Care        string         `json:"care,omitempty"`
 	Sovereignty string         `json:"sovereignty,omitempty"`
 	Lineage     string         `json:"lineage,omitempty"`
@@ -55,12 +55,12 @@ type Ledger struct {
 	after                  int
 }
 
-// NewLedger makes the ledger of a configuration.
+// NewLedger returns the ledger of a configuration.
 func NewLedger(cfg *config.Config, runID string) *Ledger {
 	return &Ledger{topic: cfg.Topics.Audit, pipeline: cfg.Pipeline.ID, runID: runID, after: cfg.Governance.EscalateAfterAttempts}
 }
 
-// Reason says whether an event is one for the ledger, and why.
+// Reason returns why an event belongs into the ledger, if it does.
 func (l *Ledger) Reason(e *retrytopics.Event) (Reason, bool) {
 	switch {
 	case e.Failure == nil:
@@ -73,8 +73,8 @@ func (l *Ledger) Reason(e *retrytopics.Event) (Reason, bool) {
 	return "", false
 }
 
-// Extend gives the entries of one shard's events, each tied to the one before it; it is the Extend of the engine's trail.
-// The head is an audit.Head as JSON.
+// Extend returns the entries of one shard's events, each linked to the previous one; it is the Extend of the engine's
+// hash chain. The head is an audit.Head as JSON.
 func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
 	var last audit.Head
 	if head != nil {
@@ -103,7 +103,7 @@ func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Even
 	return records, next, err
 }
 
-// withParts puts the parts of a record that are dead letters of their own before it.
+// withParts inserts the parts of a record that are dead letters of their own before it.
 func withParts(events []*retrytopics.Event) []*retrytopics.Event {
 	var all []*retrytopics.Event
 	for _, e := range events {
@@ -127,7 +127,7 @@ func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {
 	}
 }
 
-// chained gives the entry's record value with its place behind prev, and the head that follows.
+// chained returns the entry's record value with its place after prev, and the new head.
 func (e Entry) chained(prev audit.Head) ([]byte, audit.Head, error) {
 	text, err := json.Marshal(e)
 	if err != nil {

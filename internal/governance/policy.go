@@ -14,18 +14,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// MaxMark is how many bytes a mark may have, so that it fits into its header whole: half a lineage is none.
+// MaxMark is the longest mark, in bytes, so that it fits into its header: a cut lineage would be another one.
 const MaxMark = 448
 
-// Violation is a rule that a record breaks. It is never tried again.
+// Violation is a rule that a record breaks. It is never retried.
 type Violation struct {
 	Mark  string // care, sovereignty or lineage
-	Value string // the value that is not allowed; "" when the mark is missing
+	Value string // the forbidden value; "" if the mark is missing
 	Rule  string // the key of the rule, as governance.care.deny
-	What  string // what is wrong with it, in words
+	What  string // the fault, in words
 }
 
-// Error says which rule is broken, by what, and what to do.
+// Error names the broken rule, the value, and what to do.
 func (v *Violation) Error() string {
 	what := fmt.Sprintf("the %s mark %q %s", v.Mark, v.Value, v.What)
 	if v.Value == "" {
@@ -40,19 +40,19 @@ func (v *Violation) FailureCode() classify.Code { return classify.CodeGovernance
 // FailureStage makes the error classifiable.
 func (v *Violation) FailureStage() classify.Stage { return classify.StageGate }
 
-// Policy reads marks and holds them to their rules. The zero Policy reads none.
+// Policy reads marks and applies their rules. The zero Policy reads none.
 type Policy struct{ rules config.Governance }
 
 // NewPolicy makes a policy of its configuration.
 func NewPolicy(rules config.Governance) Policy { return Policy{rules} }
 
-// On says whether any mark is read.
+// On reports whether any mark is read.
 func (p Policy) On() bool { return p.rules.On() }
 
-// Marks reads the marks of a record: each from its header, else from the field of its features, else from the control header
-// of an earlier pipeline or hop. A delete has no features; of several, every one is held to the rules. Several values are
-// joined by commas. The marks are whole even when the error is not nil, which is then a *Violation: the first rule that is
-// broken.
+// Marks returns the marks of a record. Each comes from its header, otherwise from the field of its features, otherwise
+// from the control header of an earlier pipeline or hop. A delete has no features; if there are several, the rules apply
+// to each. Several values are joined by commas. The marks are complete even with an error, which is then a *Violation of
+// the first broken rule.
 func (p Policy) Marks(headers []kgo.RecordHeader, control *header.Control, features ...*transform.Feature) (retrytopics.Marks, error) {
 	if !p.On() {
 		return retrytopics.Marks{}, nil
@@ -80,7 +80,7 @@ func (p Policy) Marks(headers []kgo.RecordHeader, control *header.Control, featu
 	return marks, nil
 }
 
-// read reads one mark and holds it to its rules.
+// read reads one mark and applies its rules.
 func read(name string, rules config.Mark, headers []kgo.RecordHeader, before string, features []*transform.Feature) (string, *Violation) {
 	if len(features) == 0 {
 		value := reader{headers, nil}.read(rules, before)
@@ -106,7 +106,7 @@ func read(name string, rules config.Mark, headers []kgo.RecordHeader, before str
 	return value, first
 }
 
-// check gives the first rule of a mark that its value breaks.
+// check returns the first rule of a mark that its value breaks.
 func check(name, value string, rules config.Mark, isDelete bool) *Violation {
 	key := "governance." + name + "."
 	if value == "" {
@@ -129,7 +129,7 @@ func check(name, value string, rules config.Mark, isDelete bool) *Violation {
 	return nil
 }
 
-// tooLong is a violation when a mark does not fit into its header.
+// tooLong returns a violation if a mark does not fit into its header.
 func tooLong(name, value string) *Violation {
 	if len(value) <= MaxMark {
 		return nil
@@ -138,18 +138,18 @@ func tooLong(name, value string) *Violation {
 	return &Violation{Mark: name, Value: strings.ToValidUTF8(value[:40], "") + "…", Rule: "governance." + name, What: what}
 }
 
-// reader looks for marks in one record.
+// reader reads the marks of one record.
 type reader struct {
 	headers []kgo.RecordHeader
 	feature *transform.Feature
 }
 
-// read gives the values of a mark, trimmed and joined by commas.
+// read returns the values of a mark, trimmed and joined by commas.
 func (r reader) read(m config.Mark, before string) string {
 	if m.Header != "" {
 		var all []string
 		for _, h := range r.headers {
-			if h.Key == m.Header { // Kafka lets a key stand there twice: no value may hide behind another
+			if h.Key == m.Header { // Kafka allows a repeated key: no value may hide behind another
 				all = append(all, strings.Split(string(h.Value), ",")...)
 			}
 		}
@@ -167,7 +167,7 @@ func (r reader) read(m config.Mark, before string) string {
 	return before
 }
 
-// texts gives the values of a property: the elements of a list, or one text that is split at its commas.
+// texts returns the values of a property: the elements of a list, or one text split at its commas.
 func texts(v transform.Value) []string {
 	if v.Kind() == transform.KindArray {
 		var out []string

@@ -4,14 +4,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Status is what governance says about one attempt, for telemetry (S3-7).
+// Status is the governance status of one attempt, for telemetry (S3-7).
 type Status string
 
 // The statuses.
 const (
 	StatusUngoverned Status = "ungoverned" // no marks are read, or the record has none
-	StatusAllowed    Status = "allowed"    // the record has marks, and no rule is against them
-	StatusEscalated  Status = "escalated"  // too many retries: the ledger has an entry; they go on
+	StatusAllowed    Status = "allowed"    // the record has marks, and no rule forbids them
+	StatusEscalated  Status = "escalated"  // too many retries: the ledger has an entry; retries go on
 	StatusDenied     Status = "denied"     // a rule forbids it
 	StatusBlocked    Status = "blocked"    // a circuit breaker is open: nothing is tried (S3-5)
 )
@@ -21,7 +21,7 @@ func Statuses() []Status {
 	return []Status{StatusUngoverned, StatusAllowed, StatusEscalated, StatusDenied, StatusBlocked}
 }
 
-// Status says what the ledger makes of an event.
+// Status returns the status of an event.
 func (l *Ledger) Status(e *retrytopics.Event) Status {
 	switch reason, _ := l.Reason(e); {
 	case reason == ReasonDenied:

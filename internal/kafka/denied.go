@@ -9,29 +9,30 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// DeniedTopic names the operation and the topic of an error that says that a permission is missing; any other error stays as
-// it is. Who was refused is added by Named.
+// DeniedTopic adds the operation and the topic to an error about a missing permission; any other error is unchanged.
+// NamedDenial adds the principal.
 func DeniedTopic(operation, topic string, err error) error {
 	return retrytopics.Denial("", operation, "topic "+topic, err)
 }
 
-// DeniedTopics is Topic for a question about several topics, of which the answer does not say which was refused: ask asks for one of
-// them.
+// DeniedTopics is DeniedTopic for a request about several topics whose answer does not name the refused one: ask asks
+// for one of them.
 func DeniedTopics(operation string, topics []string, err error, ask func(topic string) error) error {
 	return retrytopics.DenialAmong("", operation, topics, err, ask)
 }
 
-// DeniedGroup is Topic for a consumer group.
+// DeniedGroup is DeniedTopic for a consumer group.
 func DeniedGroup(operation, group string, err error) error {
 	return retrytopics.Denial("", operation, "group "+group, err)
 }
 
-// DeniedTransactionalID is Topic for a transactional id, to which a producer writes.
+// DeniedTransactionalID is DeniedTopic for a producer's transactional ID.
 func DeniedTransactionalID(id string, err error) error {
 	return retrytopics.Denial("", "Write", "transactional id "+id, err)
 }
 
-// DeniedProduce is Topic for a record that a producer with a transactional id writes to a topic: the cluster may refuse either.
+// DeniedProduce is DeniedTopic for a record of a producer with a transactional ID: the cluster may refuse the topic or
+// the ID.
 func DeniedProduce(id, topic string, err error) error {
 	if errors.Is(err, kerr.TransactionalIDAuthorizationFailed) {
 		return DeniedTransactionalID(id, err)
@@ -39,9 +40,8 @@ func DeniedProduce(id, topic string, err error) error {
 	return DeniedTopic("Write", topic, err)
 }
 
-// NamedDenial adds who was refused to an error that names a missing permission, and the command that prints the permissions that are
-// needed; "" names none.
-// Any other error stays as it is.
+// NamedDenial adds the principal to an error about a missing permission, and the command that prints the needed
+// permissions; "" names none. Any other error is unchanged.
 func NamedDenial(principal, command string, err error) error {
 	if _, denied := errors.AsType[*retrytopics.DeniedError](err); !denied {
 		return err

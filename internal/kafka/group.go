@@ -10,7 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// DescribeGroup describes a consumer group. One that does not exist, or that no coordinator knows yet, has no members and is no error.
+// DescribeGroup describes a consumer group. A group that does not exist, or that no coordinator knows yet, has no
+// members and is no error.
 func DescribeGroup(ctx context.Context, admin *kadm.Client, group string) (kadm.DescribedGroup, error) {
 	described, err := admin.DescribeGroups(ctx, group)
 	g := described[group]

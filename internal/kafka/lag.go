@@ -17,18 +17,18 @@ type PartitionLag struct {
 	Lag       int64 // from the committed offset, or the start of the partition, to the end
 }
 
-// Ends says what the end of a partition is.
+// Ends selects the end of a partition.
 type Ends int
 
-// Stable is the end for a reader of committed records. Written is behind all that was written: also behind transactions that are
-// still open, and behind what was committed after they began.
+// Stable is the end for a reader of committed records. Written includes everything written: also open transactions, and
+// what was committed after they began.
 const (
 	Stable Ends = iota
 	Written
 )
 
-// Lag gives how far a group has read topics, by topic, in the order of partitions. What the commits led to is part of the ends: they
-// are read after the commits.
+// Lag returns how far a group has read topics, by topic, in the order of partitions. It reads the ends after the
+// commits, so the ends include the results of committed work.
 func Lag(ctx context.Context, admin *kadm.Client, group string, until Ends, topics ...string) (map[string][]PartitionLag, error) {
 	committed, err := admin.FetchOffsets(ctx, group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) { // no group has committed here yet
@@ -60,7 +60,7 @@ func Lag(ctx context.Context, admin *kadm.Client, group string, until Ends, topi
 	return all, nil
 }
 
-// offsets asks for one kind of offset of topics.
+// offsets requests one kind of offset of topics.
 func offsets(ctx context.Context, what string, ask func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (kadm.ListedOffsets, error) {
 	listed, err := ask(ctx, topics...)
 	if err == nil {
@@ -75,7 +75,7 @@ func offsets(ctx context.Context, what string, ask func(context.Context, ...stri
 	return listed, nil
 }
 
-// refused gives the first error of offsets, with its topic.
+// refused returns the first error of offsets, with its topic.
 func refused(offsets kadm.ListedOffsets) (err error) {
 	offsets.Each(func(o kadm.ListedOffset) {
 		if err != nil || o.Err == nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// leader is the broker that has a partition, as far as it is known.
+// leader is the broker that leads a partition, if it is known.
 type leader struct {
 	known   bool
 	broker  int32
 	topicID [16]byte
 }
 
-// find asks for the leader unless it is known.
+// find requests the leader unless it is known.
 func (l *leader) find(ctx context.Context, cl *kgo.Client, topic string, partition int32) error {
 	if l.known {
 		return nil

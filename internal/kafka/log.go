@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// Log is where records of topics are read from: a [Cluster], or files that stand for topics.
+// Log is the origin of records: a [Cluster], or files that stand for topics.
 type Log interface {
 	// Spans returns what can be read of each partition of a topic.
 	Spans(ctx context.Context, topic string) (map[int32]Span, error)

@@ -9,11 +9,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// dialTimeout bounds one attempt to connect to one broker; the client tries the next one then.
+// dialTimeout bounds one attempt to connect to one broker; then the client tries the next one.
 const dialTimeout = 5 * time.Second
 
-// ClientOptions gives the options that every client of the cluster needs: brokers, client id, TLS and SASL. The error names
-// every key, file or environment variable that is at fault, one a line, and no secret.
+// ClientOptions returns the options of every client of the cluster: brokers, client ID, TLS and SASL. The error names
+// every faulty key, file or environment variable, one per line, and no secret.
 func ClientOptions(k config.Kafka) ([]kgo.Opt, error) {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(k.Brokers...),
@@ -28,8 +28,8 @@ func ClientOptions(k config.Kafka) ([]kgo.Opt, error) {
 	return append(append(opts, encryption...), identity...), nil
 }
 
-// Principal gives the name by which the cluster knows a client of this configuration, as ACLs write it; "" when only the
-// brokers can tell, since a certificate says it.
+// Principal returns the name by which the cluster knows a client of this configuration, as ACLs write it. It is "" if
+// only the brokers know, because the name is in a certificate.
 func Principal(k config.Kafka) string {
 	switch {
 	case k.SASL.Enabled():

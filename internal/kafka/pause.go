@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pause returns after d, or the context's error as soon as that has ended.
+// Pause returns after d, or the context's error as soon as the context ends.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

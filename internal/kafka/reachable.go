@@ -20,14 +20,14 @@ import (
 // reachTimeout bounds the whole attempt, over all brokers.
 const reachTimeout = 15 * time.Second
 
-// UnreachableError says that no broker answered.
+// UnreachableError means that no broker answered.
 type UnreachableError struct {
 	Brokers []string // as configured
-	Err     error    // what the last broker that was tried said
-	Alone   bool     // no pipeline file says how they are reached, but flags, the environment and a profile
+	Err     error    // the error of the last broker
+	Alone   bool     // no pipeline file says how to reach them, but flags, the environment and a profile do
 }
 
-// Error is one line: which brokers, what happened, what to do.
+// Error is one line: the brokers, what happened, what to do.
 func (e *UnreachableError) Error() string {
 	what, remedy := explain(e.Err)
 	if e.Alone {
@@ -37,10 +37,10 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("cannot reach Kafka at %s: %s; %s", strings.Join(e.Brokers, ", "), what, remedy)
 }
 
-// Unwrap gives the error of the client.
+// Unwrap returns the client's error.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Reachable asks the brokers for a sign of life. The error is an *UnreachableError, or that of ctx when it has ended.
+// Reachable requests a sign of life from the brokers. The error is an *UnreachableError, or ctx's error.
 func Reachable(ctx context.Context, client *kgo.Client) error {
 	bounded, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()

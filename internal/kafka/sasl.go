@@ -20,14 +20,15 @@ func saslOptions(s config.SASL) ([]kgo.Opt, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Read once here and let go, so that a missing secret is said now and not by a connection that fails again and again.
+	// Credentials are read once here, so that a missing secret is reported now and not by a connection that fails again
+	// and again.
 	if _, _, err := s.Credentials(); err != nil {
 		return nil, err
 	}
 	return []kgo.Opt{kgo.SASL(mechanism)}, nil
 }
 
-// mechanismOf gives the mechanism; it reads the credentials again for each connection.
+// mechanismOf returns the mechanism; it reads the credentials again for each connection.
 func mechanismOf(s config.SASL) (sasl.Mechanism, error) {
 	salted := func(context.Context) (scram.Auth, error) {
 		user, password, err := s.Credentials()

@@ -18,41 +18,40 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// Limits of what is held in memory of one record of a topic.
+// Limits of the memory of one record.
 const (
-	MaxValue  = 8 << 20 // bytes of a value, unless the caller says otherwise
+	MaxValue  = 8 << 20 // bytes of a value, unless the caller sets another limit
 	restBytes = 1 << 20 // of the key besides it
-	// MaxHeaders is how many bytes the headers of a record take in memory, each 40 beside its name and its value.
+	// MaxHeaders is the memory of a record's headers in bytes, 40 each besides name and value.
 	MaxHeaders = 32 << 20
 )
 
 const (
-	fetchBytes = 4 << 20                // of one answer; bounds the memory of a scan
-	fewBytes   = 16 << 10               // of an answer for each record that is wanted; a larger record comes all the same
-	maxIdle    = 40                     // answers without progress before a scan gives up
-	retryPause = 250 * time.Millisecond // before a failed request is tried again
+	fetchBytes = 4 << 20                // of one response; bounds the memory of a scan
+	fewBytes   = 16 << 10               // of a response, per wanted record; a larger record is sent nevertheless
+	maxIdle    = 40                     // responses without progress before a scan fails
+	retryPause = 250 * time.Millisecond // before a failed request is repeated
 )
 
-// errStalled marks a scan that got no further although its end had been promised.
+// errStalled means that a scan made no progress although the broker had named an end.
 var errStalled = errors.New("the broker answers but gives no records up to the offset that it named")
 
-// Scan reads the given spans of a topic with read_committed and calls fn for each record, one
-// partition after another, in offset order. It ends exactly at the end of each span.
+// Scan reads the given spans of a topic with read_committed and calls fn for each record, one partition after another,
+// in offset order. It ends exactly at the end of each span.
 //
-// It sends its own fetch requests instead of polling a consumer: a consumer gives no sign when
-// what is left before the end is only transaction markers, aborted records or what compaction
-// removed, so a loop that waits for the last record would wait for ever. The position behind
-// each answer is exact. One answer is in memory at a time, as the broker has it compressed, and of
-// what it decompresses to some records; fn must not keep records longer than it needs. An error of
-// fn ends the scan and is returned as it is.
+// It sends its own fetch requests instead of polling a consumer. A consumer gives no sign when only transaction markers,
+// aborted records or compacted offsets are left before the end, so a loop that waits for the last record would wait for
+// ever. The position after each response is exact. One response is in memory at a time, compressed, and some
+// decompressed records; fn must not keep records longer than it needs. An error of fn ends the scan and is returned
+// unchanged.
 //
 // A record whose value has more than [MaxValue] bytes is an error that names it: see [ScanWith].
 func Scan(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, fn func(*kgo.Record) error) error {
 	return ScanWith(ctx, cl, topic, spans, 0, fn, func(l *recordbatch.Large) error { return errors.New(l.String()) })
 }
 
-// ScanWith is [Scan] for who can go on without the value of a record that is too large for memory, which is handed to
-// large. Values of up to maxValue bytes are read; 0 is [MaxValue].
+// ScanWith is [Scan] for a caller that can go on without the value of a record that is too large for memory, which is
+// passed to large. Values of up to maxValue bytes are read; 0 is [MaxValue].
 func ScanWith(
 	ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, maxValue int, fn func(*kgo.Record) error, large func(*recordbatch.Large) error,
 ) error {
@@ -62,27 +61,27 @@ func ScanWith(
 	return s.Scan(ctx, spans, fn, large)
 }
 
-// Scanner reads spans of a topic, one call after another. A batch whose rest is in the next span of its partition is not decompressed
-// again. It belongs to one goroutine, which closes it.
+// Scanner reads spans of a topic, one call after another. It does not decompress a batch again whose rest is in the next
+// span of its partition. One goroutine uses and closes it.
 type Scanner struct {
 	cl      *kgo.Client
 	topic   string
 	fn      func(*kgo.Record) error
 	large   func(*recordbatch.Large) error
 	limits  recordbatch.Limits
-	keeps   bool // readers, since more of the same partitions will be read
+	keeps   bool // readers, because the same partitions are read again
 	readers map[int32]*recordbatch.Reader
-	reader  *recordbatch.Reader // of the partition at hand
+	reader  *recordbatch.Reader // of the current partition
 }
 
-// NewScanner makes one that holds values of up to maxValue bytes; 0 is [MaxValue].
+// NewScanner returns a scanner for values of up to maxValue bytes; 0 is [MaxValue].
 func NewScanner(cl *kgo.Client, topic string, maxValue int) *Scanner {
 	return &Scanner{
 		cl: cl, keeps: true, topic: topic, limits: recordbatch.Limits{Record: cmp.Or(maxValue, MaxValue) + restBytes, Headers: MaxHeaders, Keep: dialects.OfAny}, readers: map[int32]*recordbatch.Reader{},
 	}
 }
 
-// Close frees what is kept from call to call.
+// Close frees what is kept between calls.
 func (s *Scanner) Close() {
 	for _, reader := range s.readers {
 		reader.Close()
@@ -109,7 +108,7 @@ func (s *Scanner) Scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.R
 	return nil
 }
 
-// answer asks for the batch at one offset. It tries again as often as a scan does.
+// answer requests the batch at one offset. It retries as often as a scan does.
 func (s *Scanner) answer(ctx context.Context, p int32, at int64) (*kmsg.FetchResponseTopicPartition, error) {
 	var leader leader
 	for idle := 0; ; idle++ {
@@ -165,13 +164,12 @@ func (s *Scanner) partition(ctx context.Context, p int32, span Span) error {
 	return nil
 }
 
-// consumerError keeps an error of the callback apart from those of the broker.
+// consumerError distinguishes an error of the callback from those of the broker.
 type consumerError struct{ err error }
 
 func (e *consumerError) Error() string { return e.err.Error() }
 
-// step fetches once from offset at and hands the records before end to the callback. It returns
-// the offset to go on from.
+// step fetches once from offset at and passes the records before end to the callback. It returns the next offset.
 func (s *Scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (int64, error) {
 	if err := l.find(ctx, s.cl, s.topic, p); err != nil {
 		return at, err
@@ -196,8 +194,8 @@ func ours(err error) error {
 	return &consumerError{err}
 }
 
-// remains gives the offset to go on from where retention took what lay at an offset. Apache Kafka does not say it in its
-// answer to a fetch request (LogStartOffset is -1 there), so it is asked for.
+// remains returns the next offset if retention deleted the records at an offset. Apache Kafka does not tell it in a
+// fetch response (LogStartOffset is -1 there), so it is requested.
 func (s *Scanner) remains(ctx context.Context, p int32, at int64) (int64, error) {
 	starts, err := kadm.NewClient(s.cl).ListStartOffsets(ctx, s.topic)
 	if err != nil {
@@ -209,13 +207,13 @@ func (s *Scanner) remains(ctx context.Context, p int32, at int64) (int64, error)
 		return at, kerr.UnknownTopicOrPartition
 	case start.Err != nil:
 		return at, start.Err
-	case start.Offset <= at: // it ends before: what was promised is not there
+	case start.Offset <= at: // it ends before: promised records are missing
 		return at, kerr.OffsetOutOfRange
 	}
 	return start.Offset, nil
 }
 
-// answerBytes bounds an answer by how many records are wanted: a broker gives a whole batch anyway.
+// answerBytes bounds a response by the number of wanted records: a broker sends a whole batch anyway.
 func answerBytes(records int64) int32 {
 	return int32(min(max(records, 1)*fewBytes, fetchBytes))
 }
@@ -228,7 +226,7 @@ func (s *Scanner) fetch(ctx context.Context, l *leader, p int32, at int64, most 
 	return recordbatch.AnswerOf(raw, p)
 }
 
-// transient reports whether a new try, with a fresh look at who leads the partition, can help.
+// transient reports whether another try, after asking for the partition's leader again, can help.
 func transient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// Settings returns the settings of one topic by their names. The error is the broker's as it is (see [DeniedTopic]).
+// Settings returns the settings of one topic by name. The error is the broker's, unchanged (see [DeniedTopic]).
 func Settings(ctx context.Context, admin *kadm.Client, topic string) (map[string]string, error) {
 	configs, err := admin.DescribeTopicConfigs(ctx, topic)
 	if err != nil {

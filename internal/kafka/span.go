@@ -12,21 +12,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ErrNoTopic marks a topic that does not exist. Match it with errors.Is.
+// ErrNoTopic is wrapped for a topic that does not exist.
 var ErrNoTopic = errors.New("topic does not exist")
 
-// Span is the part of one partition that is read: from Start up to, not including, End.
+// Span is the part of one partition to read: from Start to End, exclusive.
 type Span struct{ Start, End int64 }
 
-// Spans gives, for each partition of a topic, what can be read now with read_committed: from the
-// log's start to the last stable offset. Records that come later are not part of it.
+// Spans returns, for each partition of a topic, what can be read now with read_committed: from the log start to the last
+// stable offset. It does not include later records.
 func Spans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, error) {
 	admin := kadm.NewClient(cl)
 	partitions, err := Partitions(ctx, cl, topic)
 	if err != nil {
 		return nil, err
 	}
-	// The end first: a start that retention moves in between is then never behind the end.
+	// The end first: a start that retention moves meanwhile is then never after the end.
 	ends, err := admin.ListCommittedOffsets(ctx, topic)
 	if err != nil {
 		return nil, fmt.Errorf("list the end offsets of topic %s: %w", topic, err)
@@ -46,17 +46,17 @@ func Spans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, e
 	return spans, nil
 }
 
-// ErrUndecided marks a topic in which a transaction stays open. Match it with errors.Is.
+// ErrUndecided is wrapped for a topic in which a transaction stays open.
 var ErrUndecided = errors.New("a transaction stays open")
 
 const (
-	undecidedPause   = 20 * time.Millisecond // before an open transaction is looked at again
-	undecidedTimeout = 30 * time.Second      // for which open transactions are waited for; those of this software end within 10 s
+	undecidedPause   = 20 * time.Millisecond // before an open transaction is checked again
+	undecidedTimeout = 30 * time.Second      // how long to wait for open transactions; those of this software end within 10 s
 )
 
-// DecidedSpans is [Spans] for who must miss nothing: all that was committed before the call is in it. The last stable
-// offset is not enough for that, since an open transaction hides what others committed behind its first record. So it waits
-// until the transactions that are open now have ended; the error is [ErrUndecided] when one does not.
+// DecidedSpans is [Spans] for a caller that must miss nothing: it includes everything committed before the call. The
+// last stable offset is not enough for that, because an open transaction hides what others committed after its first
+// record. So it waits until the transactions that are open now have ended; the error is [ErrUndecided] if one does not.
 func DecidedSpans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, error) {
 	spans, err := Spans(ctx, cl, topic)
 	if err != nil {
@@ -92,8 +92,7 @@ func DecidedSpans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]
 	}
 }
 
-// Partitions lists the partitions of a topic in ascending order. The error is [ErrNoTopic] when
-// there is no such topic.
+// Partitions lists the partitions of a topic in ascending order. The error is [ErrNoTopic] if there is no such topic.
 func Partitions(ctx context.Context, cl *kgo.Client, topic string) ([]int32, error) {
 	details, err := kadm.NewClient(cl).ListTopics(ctx, topic)
 	if err != nil {

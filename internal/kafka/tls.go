@@ -23,7 +23,7 @@ func tlsOptions(t config.TLS) ([]kgo.Opt, error) {
 	return []kgo.Opt{kgo.DialTLSConfig(c)}, nil
 }
 
-// TLSConfig reads the files of a TLS connection. key is where the pipeline file names them; errors begin with it.
+// TLSConfig reads the files of a TLS connection. key is their key in the pipeline file; errors begin with it.
 func TLSConfig(key string, t config.TLS) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if err := errors.Join(trust(c, key, t.CAFile), identify(c, key, t.CertFile, t.KeyFile)); err != nil {
@@ -32,7 +32,7 @@ func TLSConfig(key string, t config.TLS) (*tls.Config, error) {
 	return c, nil
 }
 
-// trust sets the authorities that a server's certificate may come from; without a file they are the system's.
+// trust sets the certificate authorities for servers; without a file they are the system's.
 func trust(c *tls.Config, key, file string) error {
 	if file == "" {
 		return nil

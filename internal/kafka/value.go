@@ -14,19 +14,19 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// MaxAnswer is how many bytes of one answer of a broker a client has to take for [CopyValue]: a broker sends a batch as a
-// whole, and one that is not compressed is as large as its values.
+// MaxAnswer is the largest response that a client must accept for [CopyValue], in bytes: a broker sends a batch as a
+// whole, and an uncompressed one is as large as its values.
 const MaxAnswer = 256 << 20
 
-// GoneError says that a record is not where it was, and why.
+// GoneError means that a record is no longer at its position, and why.
 type GoneError struct{ Why string }
 
-// Error says why.
+// Error returns the reason.
 func (e *GoneError) Error() string { return e.Why }
 
-// CopyValue writes the value of one committed record, however large it is, and gives what else is known of the record. In
-// memory is its batch as the broker has it, and what the decompressor needs. The error is a *[GoneError] when the record is
-// not there any more.
+// CopyValue writes the value of one committed record, however large it is, and returns the record without its value. It
+// holds the compressed batch and the decompressor's window in memory. The error is a *[GoneError] if the record is no
+// longer there.
 func CopyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io.Writer) (*recordbatch.Large, error) {
 	l, err := copyValue(ctx, cl, at, value)
 	if _, gone := errors.AsType[*GoneError](err); err != nil && !gone {
@@ -35,7 +35,8 @@ func CopyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io
 	return l, err
 }
 
-// There is nil when a topic can have a record at a position; it is not read. The error is a *[GoneError] when it cannot.
+// There returns nil if a topic can have a record at a position; it does not read it. The error is a *[GoneError] if it
+// cannot.
 func There(ctx context.Context, cl *kgo.Client, at header.Position) error {
 	spans, err := Spans(ctx, cl, at.Topic)
 	if errors.Is(err, ErrNoTopic) {
