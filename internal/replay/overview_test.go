@@ -90,9 +90,10 @@ func (w *world) fetched(topic string) func() map[int32]int64 {
 		w.broker.KeepControl()
 		mu.Lock()
 		defer mu.Unlock()
-		for _, t := range request.(*kmsg.FetchRequest).Topics {
-			for _, p := range t.Partitions {
-				if at, asked := lowest[p.Partition]; t.TopicID == id && (!asked || p.FetchOffset < at) {
+		r := request.(*kmsg.FetchRequest)
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions { // a request of the test's own readers, which may still be under way, has another bound for one partition than for all
+				if at, asked := lowest[p.Partition]; t.TopicID == id && r.MaxBytes == p.PartitionMaxBytes && (!asked || p.FetchOffset < at) {
 					lowest[p.Partition] = p.FetchOffset
 				}
 			}
@@ -120,7 +121,6 @@ func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 	fetched, ends := w.fetched("features.dlq-status"), must.Get(s.statusSpans(w.ctx()))(t)
 	expect.That(t, status().UnderWay == 6 && len(fetched()) == 0, "nothing is new, and something is read")
 	w.ends("letter-0", deadletters.Reprocessed)
-	fetched() // the test's own
 	r, from := status(), fetched()
 	expect.That(t, r.UnderWay == 5 && r.Reprocessed == 1 && len(from) == 1, "%+v, read from %v", r, from)
 	for p, at := range from {
