@@ -22,8 +22,8 @@ func contentOf(l *deadletters.Letter) contentKey {
 	return newContentKey(l.ContentHash+partOf(l.ID), l.KeyHash(), l.Control.Source)
 }
 
-// contentOfState is contentOf of a letter with a state. ok is false when the state does not say all of it, as in one that an
-// earlier version wrote: such a letter is compared with no other.
+// contentOfState is contentOf of a letter with a state. ok is false when the state does not say all of it: such a letter is
+// compared with no other.
 func contentOfState(s *deadletters.State) (key contentKey, ok bool) {
 	if s.ContentHash == "" || s.KeyHash.IsZero() || s.Source.Topic == "" {
 		return contentKey{}, false

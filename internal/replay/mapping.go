@@ -11,8 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
-// Mappings holds the mapping that a plan was made with against those that the running instances announce; of a nil plan, or of one
-// that an earlier version wrote, the mapping of the pipeline file. What goes back is judged by the instances, not by this process.
+// Mappings compares the mapping of a plan with those that the running instances announce. For a nil plan, or one without a mapping,
+// it compares the mapping of the pipeline file. The instances judge what goes back, not this process.
 func (s *Service) Mappings(ctx context.Context, p *plan.Plan) (status.MappingComparison, error) {
 	own, err := s.mapping.Fingerprint()
 	if err != nil {

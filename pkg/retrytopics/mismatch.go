@@ -53,7 +53,7 @@ func (m Mismatch) String() string {
 	case MismatchGroup:
 		return fmt.Sprintf("state topic %s is the memory of group %s, not of group %s", m.Topic, m.Remembered, m.Now)
 	case MismatchUnbound:
-		return fmt.Sprintf("the memory beside %s does not say to which topic it belongs, since an earlier version wrote it, and group %s has no commits: "+
+		return fmt.Sprintf("the memory beside %s has no checkpoint that says to which topic it belongs, and group %s has no commits: "+
 			"they expired, or the topic was deleted and re-created. If they expired, set them (kafka-consumer-groups.sh --reset-offsets) and start again",
 			m.Topic, m.Now)
 	case MismatchSource, MismatchTier, MismatchLedger:

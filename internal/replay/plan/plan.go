@@ -20,7 +20,7 @@ type Head struct {
 	MadeAt   time.Time          `json:"made_at"`
 	By       string             `json:"by"`
 	Filter   deadletters.Filter `json:"filter"`
-	// Mapping is the fingerprint of the mapping that said what is to be expected; empty in plans of earlier versions.
+	// Mapping is the fingerprint of the mapping that the expectations come from; empty without a pipeline.
 	Mapping string `json:"mapping,omitzero"`
 	// Force says why letters may overwrite newer data, in the operator's words; empty when they may not.
 	Force string `json:"force_version,omitzero"`
