@@ -8,37 +8,37 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Chain is one of the chains of hashes in the audit topic. A partition can hold several: each has writers of its own, who write one at
-// a time (docs/decisions/0002, 0023), and a head that is kept apart from it. What consumers decide about records they write side by
-// side, and that is in no chain but for what governance stopped.
+// Chain is one of the hash chains in the audit topic. A partition can have several. Each has its own writers, who write
+// one at a time (docs/decisions/0002, 0023), and a head that is stored elsewhere. Consumers write their decisions about
+// records concurrently; of these, only what governance stopped is in a chain.
 type Chain string
 
 // The chains.
 const (
-	Operators  Chain = "operators"  // what operators do with dead letters; its heads lie in the status topic of the dead letters
-	Orders     Chain = "orders"     // what was ordered for the whole pipeline or a batch; its head lies in the control topic
-	Governance Chain = "governance" // what rules about the use of data stopped; its heads lie in the governance topic
+	Operators  Chain = "operators"  // what operators do with dead letters; its heads are in the dead letters' status topic
+	Orders     Chain = "orders"     // orders for the whole pipeline or a batch; its head is in the control topic
+	Governance Chain = "governance" // what rules about the use of data stopped; its heads are in the governance topic
 )
 
 // Chains returns every chain.
 func Chains() []Chain { return []Chain{Operators, Orders, Governance} }
 
-// Head is where a chain ends in one partition, as it is kept apart from its entries.
+// Head is the end of a chain in one partition, as it is stored apart from the entries.
 type Head struct {
 	Link
-	At string `json:"at"` // when the last entry was made, as it stands in the entry
+	At string `json:"at"` // time of the last entry, as it is written there
 }
 
-// Place is the place of an entry: which chain it belongs to, and where.
+// Place is the chain of an entry, and its position in it.
 type Place struct {
 	Of Chain `json:"of"`
 	Link
 }
 
-// placeMember is the member of an event that holds its place.
+// placeMember is the member of an event with its place.
 const placeMember = "chain"
 
-// Chained is the event's record with a place in a chain behind prev, and the head that follows from it.
+// Chained returns the event's record with a place in a chain after prev, and the new head.
 func (e Event) Chained(of Chain, prev Head, topic string, partition int32) (*kgo.Record, Head, error) {
 	if err := e.check(); err != nil {
 		return nil, Head{}, err
@@ -49,8 +49,8 @@ func (e Event) Chained(of Chain, prev Head, topic string, partition int32) (*kgo
 	return e.record(topic, partition, o), Head{next, e.Time.UTC().Format(timeLayout)}, nil
 }
 
-// Entry splits the value of an audit record into its place and what the place's hash is over: everything else that stands in it,
-// members of later versions too. ok is false for an event without a place in a chain.
+// Entry splits the value of an audit record into its place and the bytes that the place's hash covers: everything else,
+// including members of later versions. ok is false for an event without a place in a chain.
 func Entry(value []byte) (place Place, entry []byte, ok bool, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(value, &members); err != nil {

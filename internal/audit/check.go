@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Report says what is left of one chain in one partition of the audit topic, and whether it holds.
+// Report is the check of one chain in one partition of the audit topic.
 type Report struct {
 	Chain     Chain  `json:"chain"`
 	Partition int32  `json:"partition"`
-	Entries   int64  `json:"entries"`         // that are there
-	First     int64  `json:"first"`           // number of the first of them; 0 when there is none
-	Head      *Head  `json:"head"`            // as it is kept apart; nil when there is none
-	Gone      string `json:"gone,omitempty"`  // what is not there of a chain that holds otherwise: by retention or by somebody's hand
-	Fault     string `json:"fault,omitempty"` // the first that was found; "" when the chain holds
+	Entries   int64  `json:"entries"`         // existing ones
+	First     int64  `json:"first"`           // number of the first of them; 0 if there is none
+	Head      *Head  `json:"head"`            // stored elsewhere; nil if there is none
+	Gone      string `json:"gone,omitempty"`  // what is missing of a chain without other faults: removed by retention or by somebody
+	Fault     string `json:"fault,omitempty"` // the first fault; "" if the chain holds
 }
 
-// Err is the fault of a chain. It wraps [ErrBroken].
+// Err returns the fault of a chain. It wraps [ErrBroken].
 func (r Report) Err() error {
 	if r.Fault == "" {
 		return nil
@@ -34,27 +34,27 @@ func Broken(reports []Report) error {
 	return errors.Join(faults...)
 }
 
-// Kept says what the partition of the audit topic still has, to tell what retention can have taken from what it cannot.
+// Kept is what the partition of the audit topic still has, to tell which loss retention can explain.
 type Kept struct {
-	Begins    int64         // offset at which the partition begins; above 0 something was deleted from it
-	Retention time.Duration // of the topic: -1 for ever, 0 when it is not known or goes by size
+	Begins    int64         // log start of the partition; above 0 something was deleted
+	Retention time.Duration // of the topic: -1 for ever, 0 if it is unknown or limited by size
 	ReadAt    time.Time
 }
 
-// Check holds the entries of one chain in one partition against their hashes, its head, and an earlier report. It belongs to one
-// goroutine.
+// Check compares the entries of one chain in one partition with their hashes, its head, and an earlier report. It is
+// used by one goroutine.
 type Check struct {
 	report Report
 	links  Verifier
-	since  *Link // that the chain must go on from; nil when nothing is known from before
+	since  *Link // from which the chain must continue; nil if nothing is known from before
 }
 
-// NewCheck begins a check. The head is the one that was read before the entries; nil when there was none.
+// NewCheck begins a check. head was read before the entries; nil if there was none.
 func NewCheck(of Chain, partition int32, head *Head, since *Link) *Check {
 	return &Check{report: Report{Chain: of, Partition: partition, Head: head}, since: since}
 }
 
-// Add holds the next entry against those before it.
+// Add checks the next entry against the earlier ones.
 func (c *Check) Add(l Link, entry []byte) {
 	if err := c.links.Check(l, entry); err != nil {
 		c.fault("%w", err)
@@ -81,18 +81,18 @@ func (c *Check) other(hash string) {
 	c.fault("entry %d has the hash %s now, and had %s before", c.since.Seq, hash, c.since.Hash)
 }
 
-// Behind says whether entries lie behind the head that was read before them: they were made meanwhile, or the head was taken away. The
-// head that is there now tells.
+// Behind reports whether entries follow the head that was read before them: they were added meanwhile, or the head was
+// removed. The current head tells.
 func (c *Check) Behind() bool {
 	last := c.links.Last().Seq
 	return last > 0 && (c.report.Head == nil || last > c.report.Head.Seq)
 }
 
-// End compares what was seen with the head that is there now, and gives the report.
+// End compares the entries with the current head, and returns the report.
 func (c *Check) End(now *Head, kept Kept) Report {
 	before, last := c.report.Head, c.links.Last()
 	if !c.Behind() {
-		now = before // the one that is there now may be that of entries that were not read any more
+		now = before // the current one may be that of entries that were not read
 	}
 	c.report.Head = now
 	switch {
@@ -111,7 +111,7 @@ func (c *Check) End(now *Head, kept Kept) Report {
 	return c.report
 }
 
-// goesOn says that a chain is shorter than it was, or another one.
+// goesOn reports a fault if a chain is shorter than before, or another one.
 func (c *Check) goesOn(now *Head) {
 	switch {
 	case now == nil:
@@ -123,7 +123,7 @@ func (c *Check) goesOn(now *Head) {
 	}
 }
 
-// gone is the number of the last entry that is not there any more, counted from the beginning; 0 when all are.
+// gone returns the number of the last missing entry, counted from the beginning; 0 if none is missing.
 func (c *Check) gone() int64 {
 	switch {
 	case c.report.Entries > 0:
@@ -134,8 +134,8 @@ func (c *Check) gone() int64 {
 	return 0
 }
 
-// taken judges entries that are gone. The topics do not tell whether retention has taken them or a person, but for what retention
-// cannot have taken; an earlier report tells.
+// taken judges missing entries. The topics do not tell whether retention or a person removed them, except for what
+// retention cannot have removed; an earlier report tells.
 func (c *Check) taken(last int64, kept Kept) {
 	at, err := time.Parse(time.RFC3339, c.report.Head.at())
 	var why string
@@ -163,7 +163,7 @@ func (h *Head) at() string {
 	return h.At
 }
 
-// fault keeps the first fault.
+// fault stores the first fault.
 func (c *Check) fault(format string, args ...any) {
 	if c.report.Fault == "" {
 		c.report.Fault = fmt.Errorf(format, args...).Error()

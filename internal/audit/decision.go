@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Decision says what was decided about one record. It is a closed list (see [Decisions]).
+// Decision is what was decided about one record. It is a closed list (see [Decisions]).
 type Decision string
 
 // The decisions.
@@ -17,18 +17,18 @@ const (
 	Duplicate    Decision = "duplicate"     // closed: the same content was already taken
 	Superseded   Decision = "superseded"    // closed: a newer version of the feature was applied
 	Filtered     Decision = "filtered"      // closed: the configuration leaves it out
-	Skipped      Decision = "skipped"       // closed: a person or a rule said to pass over it
+	Skipped      Decision = "skipped"       // closed: a person or a rule passed over it
 	Held         Decision = "paused"        // the pipeline stopped before it
 	Replayed     Decision = "replayed"      // a dead letter was put back into the source topic
 	StateChanged Decision = "state_changed" // a dead letter has a new state
 	Edited       Decision = "edited"        // a person changed the bytes of a dead letter; the original stays
 	Escalated    Decision = "escalated"     // an entry of the governance ledger: a rule about the use of data, or too many retries of governed ones
-	Lost         Decision = "lost"          // deleted before it was consumed: a gap between what was committed and what the log starts with
+	Lost         Decision = "lost"          // deleted before it was consumed: a gap between the commit and the log start
 	Operation    Decision = "operation"     // a person began to act on dead letters: who, why, which filter, which plan
-	Watched      Decision = "watched"       // how far a consumer group came in what a replay put back, and how many died again
+	Watched      Decision = "watched"       // how much of a replay a consumer group has consumed, and how many died again
 )
 
-// Decisions returns every decision, in the order of the design.
+// Decisions returns every decision, in the order of the constants.
 func Decisions() []Decision {
 	return []Decision{
 		Delivered, Retried, Parked, DeadLettered, Duplicate, Superseded,
@@ -41,7 +41,7 @@ func (d Decision) Valid() bool {
 	return slices.Contains(Decisions(), d)
 }
 
-// check names the unknown word, since it comes from another version of the program.
+// check returns an error that names an unknown decision, which may come from another version of the program.
 func (d Decision) check() error {
 	if d.Valid() {
 		return nil

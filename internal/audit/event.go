@@ -13,56 +13,56 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// MaxMessage is the most bytes of Event.Message that are written; a longer one is cut.
+// MaxMessage is the longest Event.Message that is written, in bytes; a longer one is cut.
 const MaxMessage = 1024
 
 // timeLayout is RFC 3339 with exactly three decimals, so that events sort as text.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// Event is one decision about one record. Fields that do not apply stay zero and are left out
-// of the JSON; time, pipeline, source, decision and attempt are always there.
+// Event is one decision about one record. Fields that do not apply are zero and omitted from the JSON; time, pipeline,
+// source, decision and attempt are always present.
 type Event struct {
 	Time        time.Time // when it was decided; UTC, milliseconds
 	Pipeline    string    // pipeline.id of the configuration
 	RunID       string    // the run of the process that decided
 	Source      string    // first position of the feature, "topic/partition/offset"
-	FeatureID   string    // id of the GeoJSON feature, "" when it has none
-	ContentHash string    // "sha256:<64 hex>", "" when the content could not be read
+	FeatureID   string    // ID of the GeoJSON feature, "" if it has none
+	ContentHash string    // "sha256:<64 hex>", "" if the content could not be read
 	Decision    Decision  // what was decided
 	Reason      string    // named reason, such as retries_exhausted; for a replay, the operator's words
 	Code        string    // classify.Code of the failure
 	Class       string    // classify.Class of the failure
 	Stage       string    // classify.Stage of the failure
 	Attempt     int       // attempts made so far
-	Due         time.Time // when it may run again; zero when it will not
+	Due         time.Time // earliest time of the next attempt; zero if there will be none
 	Destination string    // topic that it was written to
 	Message     string    // for people; no payload, no stack, at most MaxMessage bytes
 
-	// LastOffset is the last offset of the gap that begins at Source; nil but for an event of [Lost].
+	// LastOffset is the last offset of the gap that begins at Source; nil except for an event of [Lost].
 	LastOffset *int64
 
-	Part   string // which part of the record at Source it is about, such as 17/230, from 0; "" for the whole record
-	Letter string // id of the dead letter, "" before the record has died
-	By     string // the person who acts, or who or what gave an order for the pipeline or a batch; "" for a decision about a record
+	Part   string // the part of the record at Source, such as 17/230, from 0; "" for the whole record
+	Letter string // ID of the dead letter, "" before the record has died
+	By     string // the person who acts, or the giver of an order for the pipeline or a batch; "" for a decision about a record
 
 	// What follows is set when a person acts through the replayer.
-	User   string // the user of the operating system and the machine, such as root@vm; By is what that user calls himself
-	Call   string // one call of the command: an operation can have several, as a plan that is applied again
+	User   string // user of the operating system and the machine, such as root@vm; By is the name that this user gave
+	Call   string // one call of the command: an operation can have several, such as a plan that is applied again
 	Plan   string // "sha256:<64 hex>" of the plan that was applied
 	Filter string // JSON of the filter that selected the letters
 	Before string // content hash of the letter's bytes before an edit
 	After  string // and after it
-	Force  string // why the letter may overwrite newer data, when it may
+	Force  string // why the dead letter may overwrite newer data, if it may
 
-	// Place is the event's place in a chain of its partition; zero for events that have none (see [Event.Chained]).
+	// Place is the event's place in a chain of its partition; zero for events without one (see [Event.Chained]).
 	Place Place
 
-	// Key is the Kafka key of the audit record: the key of the feature's own record. It is not
-	// part of the JSON. With none, FeatureID is the key.
+	// Key is the Kafka key of the audit record: the key of the feature's own record. It is not part of the JSON. Without
+	// it, FeatureID is the key.
 	Key []byte
 }
 
-// wire is the JSON of an event; the names are a contract (architecture, section 4).
+// wire is the JSON of an event; the names are a contract.
 type wire struct {
 	Time        string   `json:"time"`
 	Pipeline    string   `json:"pipeline"`
@@ -94,9 +94,9 @@ type wire struct {
 	Chain  *Place `json:"chain,omitempty"`
 }
 
-// Record returns the event as a record for the given partition of the audit topic: that of the
-// feature's shard, so that one transaction writes to one shard. The error says which field is
-// missing or unknown; a broken event is a fault of the caller and is never written.
+// Record returns the event as a record for a partition of the audit topic: the feature's shard, so that one transaction
+// writes to one shard. The error names the missing or unknown field; a broken event is a fault of the caller and is
+// never written.
 func (e Event) Record(topic string, partition int32) (*kgo.Record, error) {
 	if err := e.check(); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (e Event) Record(topic string, partition int32) (*kgo.Record, error) {
 	return e.record(topic, partition, e.whole()), nil
 }
 
-// check says what of the event must not be written.
+// check returns the fault of an event that must not be written.
 func (e *Event) check() error {
 	if err := e.Decision.check(); err != nil {
 		return err
@@ -123,10 +123,10 @@ func (e *Event) record(topic string, partition int32, value *Object) *kgo.Record
 	return &kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value.JSON()}
 }
 
-// MarshalJSON writes the event as it stands in the topic.
+// MarshalJSON returns the event as it is written to the topic.
 func (e Event) MarshalJSON() ([]byte, error) { return e.whole().JSON(), nil }
 
-// whole is the event with its place in the chain, when it has one.
+// whole returns the event with its place in the chain, if it has one.
 func (e *Event) whole() *Object {
 	o := e.object()
 	if e.Place != (Place{}) {
@@ -169,8 +169,8 @@ func (e *Event) object() *Object {
 	return o
 }
 
-// Parse reads the value of an audit record. Unknown fields are let through, since a later
-// version may add some; an unknown decision is refused. Key is not set.
+// Parse parses the value of an audit record. It ignores unknown fields, which a later version may add, and refuses an
+// unknown decision. It does not set Key.
 func Parse(value []byte) (Event, error) {
 	if len(bytes.TrimSpace(value)) == 0 {
 		return Event{}, errors.New("audit event: empty value")
@@ -203,7 +203,7 @@ func Parse(value []byte) (Event, error) {
 	return e, nil
 }
 
-// Who names the person who acts and the user of the operating system: "anna (root@vm)", or "root@vm" when both are the same.
+// Who names the person and the user of the operating system: "anna (root@vm)", or "root@vm" if both are the same.
 func (e *Event) Who() string { return Who(e.By, e.User) }
 
 // Who names a person and the user of the operating system, see [Event.Who].

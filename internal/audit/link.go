@@ -11,19 +11,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Link is the place of one entry in a chain. The zero Link stands before the first entry.
+// Link is the position of one entry in a chain. The zero Link precedes the first entry.
 type Link struct {
 	Seq  int64  `json:"seq"`  // from 1, without gaps
 	Prev string `json:"prev"` // hash of the entry before; "" for the first
 	Hash string `json:"hash"` // "sha256:<64 hex>" over seq, prev and the entry
 }
 
-// ErrBroken marks an entry that does not fit its chain. Match it with errors.Is.
+// ErrBroken is wrapped for an entry that does not fit its chain.
 var ErrBroken = errors.New("the chain is broken")
 
-// Next is the link of the entry that follows. The entry is JSON, without its link; numbers beyond the
-// range of a float64 cannot be told apart by RFC 8785 and do not belong into it. The error says why the
-// entry is no JSON.
+// Next returns the link of the following entry. The entry is JSON, without its link. RFC 8785 cannot distinguish numbers
+// beyond the range of a float64, so the entry must not have any. The error says why the entry is not JSON.
 func (l Link) Next(entry []byte) (Link, error) {
 	next := Link{Seq: l.Seq + 1, Prev: l.Hash}
 	hash, err := next.over(entry)
@@ -43,7 +42,7 @@ func (l Link) NextOf(entry *Object) Link {
 	return next
 }
 
-// over hashes the entry together with its place.
+// over hashes the entry together with its position.
 func (l Link) over(entry []byte) (string, error) {
 	canonical := jsontext.Value(append([]byte(nil), entry...))
 	if err := canonical.Canonicalize(); err != nil {
@@ -54,7 +53,7 @@ func (l Link) over(entry []byte) (string, error) {
 	return sum(h), nil
 }
 
-// begin hashes what stands before the entry.
+// begin hashes what precedes the entry.
 func (l Link) begin() hash.Hash {
 	h := sha256.New()
 	place := strconv.AppendInt(make([]byte, 0, 96), l.Seq, 10)
@@ -68,14 +67,14 @@ func sum(h hash.Hash) string {
 	return string(hex.AppendEncode(append(make([]byte, 0, len(prefix)+2*sha256.Size), prefix...), h.Sum(digest[:0])))
 }
 
-// Verifier checks the entries of one chain in their order. The zero Verifier takes the first entry that
-// it sees for the beginning of what is left of the log: retention may have taken what was before.
+// Verifier checks the entries of one chain in order. The zero Verifier accepts any first entry, because retention may
+// have removed earlier ones.
 type Verifier struct {
 	last  Link
 	begun bool
 }
 
-// Check holds an entry against the one before it. The error wraps [ErrBroken] and says what does not fit.
+// Check compares an entry with the previous one. The error wraps [ErrBroken] and says what does not fit.
 func (v *Verifier) Check(l Link, entry []byte) error {
 	hash, err := l.over(entry)
 	switch {
@@ -94,5 +93,5 @@ func (v *Verifier) Check(l Link, entry []byte) error {
 	return nil
 }
 
-// Last is the last entry that was found in order; zero before the first.
+// Last returns the last correct entry; zero before the first.
 func (v *Verifier) Last() Link { return v.last }

@@ -9,22 +9,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Object is a JSON object that is written member by member, each as RFC 8785 wants it: its canonical form is then its
-// members in another order, and an entry that is an Object is chained without being read again (see [Link.NextOf]).
+// Object is a JSON object that is written member by member, each in the form of RFC 8785. Its canonical form has the
+// same members in another order, so an entry that is an Object is chained without being parsed again (see
+// [Link.NextOf]).
 //
-// A name consists of letters, digits and underscores, and stands once. The zero Object is empty.
+// A name consists of letters, digits and underscores, and occurs once. The zero Object is empty.
 type Object struct {
-	text    []byte   // from the opening brace; without the closing one
+	text    []byte   // from the opening brace, without the closing one
 	members []member // in any order
 }
 
-// member is the place of a member in the text, without commas.
+// member is the position of a member in the text, without commas.
 type member struct {
 	name     string
 	from, to int
 }
 
-// usualMembers and usualBytes are what most entries have room in.
+// usualMembers and usualBytes are enough for most entries.
 const (
 	usualMembers = 24
 	usualBytes   = 1024
@@ -41,10 +42,10 @@ func (o *Object) begin(name string) {
 	o.text = append(append(append(o.text, '"'), name...), '"', ':')
 }
 
-// end ends the member that was begun last; nothing was sorted since.
+// end ends the current member; nothing was sorted since it began.
 func (o *Object) end() { o.members[len(o.members)-1].to = len(o.text) }
 
-// Text writes a member. Bytes that are no UTF-8 become U+FFFD.
+// Text writes a member. Invalid UTF-8 becomes U+FFFD.
 func (o *Object) Text(name, value string) {
 	o.begin(name)
 	o.quote(value)
@@ -58,14 +59,14 @@ func (o *Object) SomeText(name, value string) {
 	}
 }
 
-// Number writes a member; it is at most 2^53 in size, as RFC 8785 has it.
+// Number writes a member of at most 2^53, as RFC 8785 requires.
 func (o *Object) Number(name string, value int64) {
 	o.begin(name)
 	o.text = strconv.AppendInt(o.text, value, 10)
 	o.end()
 }
 
-// Place writes a member with the object's own place in its chain. It is no part of what is hashed, so it comes last.
+// Place writes a member with the object's own place in its chain. The hash does not cover it, so it comes last.
 func (o *Object) Place(name string, p Place) {
 	l := p.Link
 	o.begin(name)
@@ -80,12 +81,12 @@ func (o *Object) Place(name string, p Place) {
 	o.end()
 }
 
-// quote writes a string as RFC 8785 wants it.
+// quote writes a string as RFC 8785 requires.
 func (o *Object) quote(value string) {
 	o.text, _ = jsontext.AppendQuote(o.text, value) // the error only says that something was replaced
 }
 
-// JSON is the object with its members in the order in which they were written. Nothing can be written behind it.
+// JSON returns the object with its members in the order in which they were written. Nothing can be added after it.
 func (o *Object) JSON() []byte {
 	if o.text == nil {
 		return []byte("{}")

@@ -18,7 +18,7 @@ import (
 // Heads are the heads of all chains, by partition of the audit topic.
 type Heads map[Chain]map[int32]Head
 
-// of gives the head of a chain in a partition; nil when it has none.
+// of returns the head of a chain in a partition; nil if it has none.
 func (h Heads) of(k chainKey) *Head {
 	head, ok := h[k.chain][k.partition]
 	if !ok {
@@ -33,10 +33,11 @@ type chainKey struct {
 	partition int32
 }
 
-// Verify reads the audit topic once and holds each chain against its hashes, its head, and what an earlier call reported. heads is called
-// before the entries are read, so that what is written meanwhile does not look like a gap, and once more when entries lie behind it.
+// Verify reads the audit topic once and compares each chain with its hashes, its head, and an earlier call's report. It
+// calls heads before it reads the entries, so that entries added meanwhile do not look like a gap, and once more if
+// entries follow a head.
 //
-// A record that is no event is not named by itself: the chain that it stood in has a gap there.
+// A record that is not an event is not named itself: its chain has a gap there.
 func Verify(ctx context.Context, client *kgo.Client, topic string, since []Report, heads func(context.Context) (Heads, error)) ([]Report, error) {
 	before, err := heads(ctx)
 	if err != nil {
@@ -46,7 +47,7 @@ func Verify(ctx context.Context, client *kgo.Client, topic string, since []Repor
 	if kept.Retention, err = Retention(ctx, client, topic); err != nil {
 		return nil, err
 	}
-	// All that was committed with the heads: what an open transaction hides would look like removed.
+	// Everything that was committed with the heads: an entry that an open transaction hides would look removed.
 	spans, err := kafka.DecidedSpans(ctx, client, topic)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func begun(heads Heads, since []Report) map[chainKey]*Check {
 	return checks
 }
 
-// latest gives the heads that entries are held against: those that were read before them, or newer ones where entries lie behind these.
+// latest returns the heads to compare the entries with: those read before them, or newer ones if entries follow these.
 func latest(ctx context.Context, before Heads, checks map[chainKey]*Check, heads func(context.Context) (Heads, error)) (Heads, error) {
 	for _, c := range checks {
 		if c.Behind() {
@@ -115,7 +116,7 @@ func latest(ctx context.Context, before Heads, checks map[chainKey]*Check, heads
 	return before, nil
 }
 
-// Retention gives how long a topic keeps its records: -1 for ever, 0 when its size decides, too.
+// Retention returns how long a topic keeps its records: -1 for ever, 0 if its size is limited too.
 func Retention(ctx context.Context, client *kgo.Client, topic string) (time.Duration, error) {
 	settings, err := kafka.Settings(ctx, kadm.NewClient(client), topic)
 	if err != nil {

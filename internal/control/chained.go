@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// chainPartition is the partition of the audit topic that has the events of orders.
+// chainPartition is the partition of the audit topic with the events of orders.
 const chainPartition = 0
 
 const (
@@ -22,8 +22,8 @@ const (
 	fencedPause = 50 * time.Millisecond
 )
 
-// chained writes in a transaction, behind the latest event of the chain. Who is fenced by another writer has written nothing, and
-// begins again behind that one.
+// chained writes in a transaction, after the latest event of the chain. A writer that another one fences has written
+// nothing, and starts again after that writer's event.
 func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
 	for try := 1; ; try++ {
 		err := w.once(ctx, order, e, check)
@@ -36,8 +36,8 @@ func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event, 
 	}
 }
 
-// once fences the other writers, reads where the chain ends, and writes: what was read stays true until this writer is fenced itself,
-// and then it can commit nothing.
+// once fences the other writers, reads the end of the chain, and writes. What it read stays true until another writer
+// fences it, and then it cannot commit.
 func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.TransactionalID(w.transactionalID()), kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))...)
@@ -68,13 +68,13 @@ func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, che
 		return err
 	}
 	if err := w.produced(client.ProduceSync(ctx, present(event, head, fresh(order))...)); err != nil {
-		// The transaction's own timeout ends it where this fails too.
+		// The transaction's own timeout ends it if this fails too.
 		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
 	}
 	return client.EndTransaction(ctx, kgo.TryCommit)
 }
 
-// fresh takes back what a try before wrote into a record.
+// fresh removes what an earlier try wrote into a record.
 func fresh(order *kgo.Record) *kgo.Record {
 	if order != nil {
 		order.Offset, order.Partition = 0, 0
@@ -82,7 +82,7 @@ func fresh(order *kgo.Record) *kgo.Record {
 	return order
 }
 
-// fenced says whether another writer took over the transactional id.
+// fenced reports whether another writer took over the transactional ID.
 func fenced(err error) bool {
 	for _, f := range []error{
 		kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState, kerr.ConcurrentTransactions, kerr.TransactionAbortable,

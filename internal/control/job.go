@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// jobPrefix begins the key of a job, before the job's id.
+// jobPrefix precedes the job's ID in the key of a job.
 const jobPrefix = "job/"
 
 // JobKind is what a job does with dead letters. It is a closed list (see [JobKinds]).
@@ -29,18 +29,18 @@ func JobKinds() []JobKind {
 	return []JobKind{JobReplay, JobDiscard, JobEscalate, JobReopen, JobEdit, JobUndo}
 }
 
-// JobState is how a job stands. It is a closed list (see [JobStates]).
+// JobState is the state of a job. It is a closed list (see [JobStates]).
 type JobState string
 
 // The states.
 const (
 	JobRunning    JobState = "running"
-	JobPausing    JobState = "pausing"    // it pauses after the transaction at hand
+	JobPausing    JobState = "pausing"    // it pauses after the current transaction
 	JobPaused     JobState = "paused"     // its process waits to go on
-	JobCancelling JobState = "cancelling" // it ends after the transaction at hand
-	JobStopped    JobState = "stopped"    // by its gate, by a signal, or its process died
+	JobCancelling JobState = "cancelling" // it ends after the current transaction
+	JobStopped    JobState = "stopped"    // by its gate, by a signal, or because its process died
 	JobCancelled  JobState = "cancelled"  // by an operator
-	JobDone       JobState = "done"       // it reached all of its dead letters
+	JobDone       JobState = "done"       // it processed all of its dead letters
 	// JobFailedAgain is the state of a replay that put everything back and then saw some of it fail again.
 	JobFailedAgain JobState = "failed_again"
 	JobFailed      JobState = "failed" // an error ended it
@@ -61,39 +61,39 @@ func (s JobState) Ended() bool {
 	return false
 }
 
-// Job is one operation of a replayer on dead letters, at work or ended, with its progress and its result. It is for people: consumers
-// pass it over.
+// Job is one operation of a replayer on dead letters, running or ended, with its progress and its result. It is for
+// people: consumers ignore it.
 type Job struct {
 	ID      string    `json:"id"`  // of the operation
-	Run     string    `json:"run"` // token of the lease: a replay that goes on has its id again
+	Run     string    `json:"run"` // token of the lease: a replay that goes on keeps its ID
 	Kind    JobKind   `json:"kind"`
 	State   JobState  `json:"state"`
 	By      string    `json:"by"`
 	Reason  string    `json:"reason"`
-	Command string    `json:"command,omitempty"` // that goes on with it; "" when it is not known
-	Why     string    `json:"why,omitempty"`     // it ended before its end, or waits
+	Command string    `json:"command,omitempty"` // continues the job; "" if it is unknown
+	Why     string    `json:"why,omitempty"`     // why it ended early, or waits
 	Began   time.Time `json:"began"`
-	Heard   time.Time `json:"last_heard"`      // of its process
-	Obeyed  time.Time `json:"obeyed,omitzero"` // when the order was given that its process heard last
+	Heard   time.Time `json:"last_heard"`      // last sign of life of its process
+	Obeyed  time.Time `json:"obeyed,omitzero"` // time of the last order that its process has read
 	JobCounts
 }
 
 // IsReplay reports whether the job puts dead letters back.
 func (j Job) IsReplay() bool { return j.Kind == JobReplay }
 
-// Stopped reports whether the job ended before its end, so that somebody may go on with it.
+// Stopped reports whether the job ended early, so that somebody may continue it.
 func (j Job) Stopped() bool { return j.State.Ended() && j.NotReached > 0 }
 
-// JobCounts is how far a job is, and its result once it ended.
+// JobCounts is the progress of a job, and its result once it has ended.
 type JobCounts struct {
 	Letters      int `json:"letters"`    // chosen
 	Done         int `json:"done"`       // put back, or changed
-	Duplicates   int `json:"duplicates"` // closed, since a letter of the same content is put back
-	Left         int `json:"left"`       // left as they are
+	Duplicates   int `json:"duplicates"` // closed, because a dead letter with the same content was put back
+	Left         int `json:"left"`       // not changed
 	NotReached   int `json:"not_reached"`
 	Transactions int `json:"transactions"`
 	Wave         int `json:"wave,omitzero"`         // of a replay, from 1
-	Reprocessed  int `json:"reprocessed,omitzero"`  // of those put back, as far as the replay waited for the consumer
+	Reprocessed  int `json:"reprocessed,omitzero"`  // of those put back, if the replay waited for the consumer
 	FailedAgain  int `json:"failed_again,omitzero"` // likewise
 
 	Watched JobWatch `json:"watched,omitzero"` // by a replay that watches a consumer group
@@ -104,7 +104,7 @@ type JobWatch struct {
 	Group    string `json:"group"`
 	Consumed int    `json:"consumed"` // the group committed beyond them, and they did not die again within the grace
 	Waiting  int    `json:"waiting"`  // put back, and neither consumed nor known to have died again
-	// Through names the last record in each partition that the group has to commit beyond, as topic/partition/offset.
+	// Through names the last record in each partition that the group must commit beyond, as topic/partition/offset.
 	Through string `json:"through,omitempty"`
 }
 
@@ -116,7 +116,7 @@ type jobWire struct {
 
 const (
 	maxJobText  = 8 << 10   // bytes of one text of a job
-	maxJobBytes = 256 << 10 // bytes of a record: a larger one is not a job's
+	maxJobBytes = 256 << 10 // bytes of a record: a larger one is not a job
 )
 
 func clipJob(text string) string {
@@ -126,7 +126,7 @@ func clipJob(text string) string {
 	return strings.ToValidUTF8(text, "�")
 }
 
-// readJob reads a job. ok is false for a record that no version writes.
+// readJob parses a job. ok is false for a record that no version writes.
 func readJob(id string, value []byte) (j Job, ok bool) {
 	var w jobWire
 	if len(value) > maxJobBytes || json.Unmarshal(value, &w) != nil {
@@ -141,7 +141,7 @@ func readJob(id string, value []byte) (j Job, ok bool) {
 	return j, true
 }
 
-// applyJob takes in one record. One that cannot be read is passed over: it orders nothing.
+// applyJob applies one record. It ignores an unreadable one, which orders nothing.
 func (v *View) applyJob(id string, value []byte) {
 	j, ok := readJob(id, value)
 	if !ok {
@@ -165,13 +165,13 @@ func (j Job) encode() ([]byte, error) {
 	return json.Marshal(jobWire{version, j})
 }
 
-// How many jobs are kept, and how long one is kept after it was heard of last.
+// How many jobs are kept, and how long after their last sign of life.
 const (
 	KeepJobs    = 100
 	KeepJobsFor = 30 * 24 * time.Hour
 )
 
-// LatestJobs returns the jobs that are kept, the one that began last first, and the ids of the others.
+// LatestJobs returns the jobs to keep, the latest first, and the IDs of the others.
 func (v View) LatestJobs(now time.Time) (kept []Job, expired []string) {
 	for _, j := range v.Jobs {
 		kept = append(kept, j)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// jobOrderPrefix begins the key of the latest order for a job, before the job's id. The order has a record of its own: the job's process
-// writes the job, and must not overwrite an order that it has not seen.
+// jobOrderPrefix precedes the job's ID in the key of the latest order for a job. The order has a record of its own: the
+// job's process writes the job, and must not overwrite an order that it has not seen.
 const jobOrderPrefix = "job-order/"
 
-// JobVerb is what a job is ordered to do. It is a closed list (see [JobVerbs]).
+// JobVerb is an order for a job. It is a closed list (see [JobVerbs]).
 type JobVerb string
 
 // The verbs.
@@ -37,7 +37,7 @@ type jobOrderWire struct {
 	JobOrder
 }
 
-// applyJobOrder takes in one record. One that cannot be read orders nothing.
+// applyJobOrder applies one record. An unreadable one orders nothing.
 func (v *View) applyJobOrder(id string, value []byte) {
 	var w jobOrderWire
 	if len(value) > maxJobBytes || json.Unmarshal(value, &w) != nil || !slices.Contains(JobVerbs(), w.Verb) {
@@ -51,7 +51,7 @@ func (v *View) applyJobOrder(id string, value []byte) {
 	v.JobOrders[id] = w.JobOrder
 }
 
-// OrderFor returns the latest order for a job's present run; zero when there is none.
+// OrderFor returns the latest order for a job's current run; zero if there is none.
 func (v View) OrderFor(j Job) JobOrder {
 	if o := v.JobOrders[j.ID]; o.Run == j.Run {
 		return o

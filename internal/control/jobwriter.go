@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// PutJob writes a job in the place of what was known of it.
+// PutJob writes a job, in place of the earlier record.
 func (l *Leases) PutJob(ctx context.Context, j Job) error {
 	value, err := j.encode()
 	if err != nil {
@@ -22,7 +22,7 @@ func (l *Leases) PutJob(ctx context.Context, j Job) error {
 	return nil
 }
 
-// PutJobOrder orders something of a job.
+// PutJobOrder writes an order for a job.
 func (l *Leases) PutJobOrder(ctx context.Context, id string, o JobOrder) error {
 	o.By, o.At = clip(o.By), o.At.UTC()
 	value, err := json.Marshal(jobOrderWire{version, o})
@@ -49,7 +49,7 @@ func (l *Leases) RemoveJobs(ctx context.Context, ids []string) error {
 	return l.put(ctx, records...)
 }
 
-// produce writes records and waits for them, no longer than ctx lasts: a broker that does not answer may get them later.
+// produce writes records and waits for them until ctx ends. A broker that does not answer may still get them later.
 func produce(ctx context.Context, client *kgo.Client, topic string, records []*kgo.Record) error {
 	written := make(chan error, len(records))
 	for _, r := range records {

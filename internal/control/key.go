@@ -14,17 +14,18 @@ import (
 	"github.com/switchback-geo/switchback/internal/proof"
 )
 
-// replayKeyPrefix begins the keys of records that hold a replay key, "replay-key/<id>".
+// replayKeyPrefix precedes the ID in the key of a record with a replay key.
 const replayKeyPrefix = "replay-key/"
 
-// keyWire is the value of such a record. It is the one secret that the topic holds: anyone who can read the topic can sign replays.
+// keyWire is the value of such a record. It is the only secret in the topic: anyone who can read the topic can sign
+// replays.
 type keyWire struct {
 	Version int    `json:"version"`
 	Key     []byte `json:"key"` // base64
 	At      string `json:"at"`
 }
 
-// keyRecord gives the record that holds a key.
+// keyRecord returns the record with a key.
 func keyRecord(topic string, k proof.Key, at time.Time) (*kgo.Record, error) {
 	value, err := json.Marshal(keyWire{version, k.Reveal(), at.UTC().Format(timeLayout)})
 	if err != nil {
@@ -33,7 +34,7 @@ func keyRecord(topic string, k proof.Key, at time.Time) (*kgo.Record, error) {
 	return &kgo.Record{Topic: topic, Key: []byte(replayKeyPrefix + k.ID()), Value: value}, nil
 }
 
-// applyKey takes in a record that holds a key, or the tombstone of one. The errors do not repeat the value.
+// applyKey applies a record with a key, or its tombstone. The errors do not repeat the value.
 func (v *View) applyKey(id string, r *kgo.Record) error {
 	v.Keys = slices.DeleteFunc(slices.Clone(v.Keys), func(k proof.Key) bool { return k.ID() == id })
 	if r.Value == nil {
@@ -60,11 +61,12 @@ func (v *View) applyKey(id string, r *kgo.Record) error {
 	return nil
 }
 
-// replayKeyID gives the id of the key that a record holds.
+// replayKeyID returns the ID of a record's replay key.
 func replayKeyID(key string) (id string, ok bool) { return strings.CutPrefix(key, replayKeyPrefix) }
 
-// Keys gives the replay keys that the topic holds, in its order, and makes one where there is none. The first one signs: of
-// several processes that make one at the same time, each reads the topic again behind its own, so all of them find the same first one.
+// Keys returns the replay keys in the topic, in its order, and creates one if there is none. The first one signs. Of
+// several processes that create one at the same time, each reads the topic again after its own, so all of them find the
+// same first one.
 func Keys(ctx context.Context, connection []kgo.Opt, topic string, now time.Time) ([]proof.Key, error) {
 	view, err := Read(ctx, connection, topic)
 	if err != nil || len(view.Keys) > 0 {

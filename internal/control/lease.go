@@ -9,21 +9,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// leaseKey is the key of the record that says which replayer is at work.
+// leaseKey is the key of the record about the replayer at work.
 const leaseKey = "lease/replayer"
 
-// Lease says which replayer changes dead letters at present, since when and what for. It is for people and for politeness: that
-// two never write at once is the work of the transactional id (docs/decisions/0002).
+// Lease says which replayer changes dead letters at present, since when and why. It informs people and lets replayers
+// wait for each other. The transactional ID ensures that two never write at once (docs/decisions/0002).
 type Lease struct {
-	Token     string // of this holder, and no other
+	Token     string // of this holder alone
 	Owner     string // a person and a machine
 	Operation string // the operation's id
 	Purpose   string // what is done, and why
 	Since     time.Time
-	Renewed   time.Time // by the holder's clock; it is renewed as long as the holder is alive
-	// Generation is one more than that of the lease before. A sign of life of a holder that was taken over from counts for nothing.
+	Renewed   time.Time // by the holder's clock; renewed as long as the holder is alive
+	// Generation is one more than that of the previous lease. A sign of life of a holder that was taken over does not
+	// count.
 	Generation int64
-	Released   bool // the holder has ended: whom it took over from can still read who that was
+	Released   bool // the holder has ended: whoever it took over from can still read who it was
 }
 
 // leaseWire is the JSON of a lease.
@@ -47,7 +48,7 @@ func (l Lease) String() string {
 // maxLeaseText bounds the texts of a lease.
 const maxLeaseText = 512
 
-// readLease reads a lease. One that cannot be read is none: it protects nothing.
+// readLease parses a lease. An unreadable one counts as none: it protects nothing.
 func readLease(value []byte) *Lease {
 	var w leaseWire
 	if value == nil || json.Unmarshal(value, &w) != nil || w.Token == "" {
@@ -56,13 +57,14 @@ func readLease(value []byte) *Lease {
 	return &Lease{w.Token, clip(w.Owner), clip(w.Operation), clip(w.Purpose), w.Since, w.Renewed, w.Generation, w.Released}
 }
 
-// outlives reports whether a lease is in force although another one was written after it: its holder took over from that one's. l may be nil.
+// outlives reports whether a lease is in force although another one was written after it, because its holder took over
+// from that one. l may be nil.
 func (l *Lease) outlives(later *Lease) bool {
 	return l != nil && (later == nil || later.Generation < l.Generation)
 }
 
-// Outlives reports whether a record of the control topic is in force although another one of the same key was written after it. What
-// keeps one record of each key keeps that one.
+// Outlives reports whether a record of the control topic is in force although another one of the same key was written
+// after it. A store with one record per key must keep the former.
 func Outlives(r, later *kgo.Record) bool {
 	return string(r.Key) == leaseKey && readLease(r.Value).outlives(readLease(later.Value))
 }
@@ -74,14 +76,14 @@ func clip(text string) string {
 	return text
 }
 
-// Leases writes what the replayers of one pipeline tell each other: who is at work, their jobs, and the orders for them.
+// Leases writes what the replayers of one pipeline tell each other: the lease, their jobs, and the orders for jobs.
 type Leases struct {
 	put   func(context.Context, ...*kgo.Record) error
 	close func()
 	topic string
 }
 
-// OpenLeases connects to the brokers when the first lease is written. Close it.
+// OpenLeases connects to the brokers when the first lease is written. The caller must Close it.
 func OpenLeases(kafka []kgo.Opt, topic string) (*Leases, error) {
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
@@ -90,13 +92,13 @@ func OpenLeases(kafka []kgo.Opt, topic string) (*Leases, error) {
 	return &Leases{func(ctx context.Context, records ...*kgo.Record) error { return produce(ctx, client, topic, records) }, client.Close, topic}, nil
 }
 
-// LeasesBy returns one that writes by a function, to what stands for the topic.
+// LeasesBy returns Leases that write with a function, to whatever stands for the topic.
 func LeasesBy(put func(context.Context, ...*kgo.Record) error, topic string) *Leases {
 	return &Leases{put, func() {}, topic}
 }
 
-// Put writes a lease in the place of the one that there is. It returns when ctx ends, also when a broker does not answer; the lease
-// may be written later then.
+// Put writes a lease, in place of the earlier one. It returns when ctx ends, even if a broker does not answer; the lease
+// may then still be written later.
 func (l *Leases) Put(ctx context.Context, lease Lease) error {
 	value, err := json.Marshal(leaseWire{
 		version, lease.Token, clip(lease.Owner), clip(lease.Operation), clip(lease.Purpose), lease.Since.UTC(), lease.Renewed.UTC(), lease.Generation, lease.Released,

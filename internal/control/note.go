@@ -11,10 +11,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 )
 
-// notePrefix begins the key of the note on a group of dead letters, before the group's id.
+// notePrefix precedes the group's ID in the key of the note on a group of dead letters.
 const notePrefix = "note/"
 
-// MaxNote is the most bytes of a note.
+// MaxNote is the longest note, in bytes.
 const MaxNote = 900
 
 // Note is what a person wrote on a group of dead letters.
@@ -30,8 +30,8 @@ type noteWire struct {
 	Note
 }
 
-// PutNote writes a note on a group in the place of the one before; one without a text removes it. check may refuse by what the topic says
-// right before; nil refuses nothing.
+// PutNote writes a note on a group, in place of the earlier one; an empty text removes it. check may refuse, given the
+// current content of the topic; nil refuses nothing.
 func (w *Writer) PutNote(ctx context.Context, group string, n Note, check func(View) error) error {
 	order := &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(notePrefix + group)}
 	message := "removed the note on group " + group
@@ -46,7 +46,7 @@ func (w *Writer) PutNote(ctx context.Context, group string, n Note, check func(V
 	return err
 }
 
-// applyNote takes in one record. One that cannot be read is no note.
+// applyNote applies one record. An unreadable one is no note.
 func (v *View) applyNote(group string, value []byte) {
 	var w noteWire
 	if len(value) > maxJobBytes || json.Unmarshal(value, &w) != nil || w.Text == "" {

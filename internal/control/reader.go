@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Reader follows a control topic. It is for one goroutine.
+// Reader follows a control topic. It is used by one goroutine.
 type Reader struct {
 	connection []kgo.Opt
 	topic      string
@@ -22,13 +22,13 @@ type Reader struct {
 	view       View
 }
 
-// Open reads the topic to its end, so that the caller knows what was ordered before it does anything. It waits for the end
-// of a transaction that is open there. Close the reader.
+// Open reads the topic to its end, so that the caller knows all orders before it does anything. It waits for the end of
+// an open transaction. The caller must Close the reader.
 func Open(ctx context.Context, connection []kgo.Opt, topic string) (*Reader, error) {
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, connection...),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.KeepControlRecords(), // the end of the log may be a transaction's marker
+		kgo.KeepControlRecords(), // the log may end with a transaction marker
 		kgo.FetchMaxWait(500*time.Millisecond))...)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", topic, err)
@@ -41,11 +41,11 @@ func Open(ctx context.Context, connection []kgo.Opt, topic string) (*Reader, err
 	return r, nil
 }
 
-// electionLimit is how long the leader of the topic may be missing: that of a broker that comes back takes seconds.
+// electionLimit is how long the topic may lack a leader: a broker that comes back needs seconds.
 const electionLimit = 30 * time.Second
 
-// patiently reads to the end, and waits for a leader where there is none: a consumer that starts while brokers restart has
-// nobody to ask yet, and it must not end for that.
+// patiently reads to the end, and waits for a leader if there is none: a consumer that starts while brokers restart must
+// not end for that.
 func (r *Reader) patiently(ctx context.Context) error {
 	began := time.Now()
 	for wait := firstPause; ; wait = min(2*wait, longestPause) {
@@ -95,7 +95,7 @@ func (r *Reader) toEnd(ctx context.Context, topic string) error {
 	return nil
 }
 
-// take says whether anything was ordered.
+// take reports whether anything was ordered.
 func (r *Reader) take(fetches kgo.Fetches) (changed bool, err error) {
 	for record := range fetches.RecordsAll() {
 		if record.Attrs.IsControl() {
@@ -153,7 +153,7 @@ const (
 	longestPause = 10 * time.Second
 )
 
-// recover reads the topic again from its start, as soon as that is possible. It is false when the context ends before.
+// recover reads the topic again from its start, as soon as that is possible. It returns false if the context ends first.
 func (r *Reader) recover(ctx context.Context, err error, trouble func(error)) bool {
 	for wait := firstPause; ; wait = min(2*wait, longestPause) {
 		trouble(err)
@@ -174,7 +174,7 @@ func (r *Reader) recover(ctx context.Context, err error, trouble func(error)) bo
 // Close ends the reader.
 func (r *Reader) Close() { r.client.Close() }
 
-// Read gives what the topic says now.
+// Read returns the current content of the topic.
 func Read(ctx context.Context, connection []kgo.Opt, topic string) (View, error) {
 	r, err := Open(ctx, connection, topic)
 	if err != nil {

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Phase is what a pipeline, or a batch, was ordered to do. It is a closed list (see [Phases]).
+// Phase is what was ordered for a pipeline or a batch. It is a closed list (see [Phases]).
 type Phase string
 
 // The phases.
 const (
 	Running     Phase = "running"     // of a pipeline: it works
-	Held        Phase = "paused"      // of a pipeline: no instance takes or tries anything
+	Held        Phase = "paused"      // of a pipeline: no instance accepts records or begins attempts
 	Quarantined Phase = "quarantined" // of a batch: all its records go to the DLQ
 )
 
 // Phases lists every phase.
 func Phases() []Phase { return []Phase{Running, Held, Quarantined} }
 
-// Code says what kind of order it was. Besides these a code may be one of classify.Codes: that of the failure for which a
-// gate held the pipeline.
+// Code is the kind of an order. Besides these it may be one of classify.Codes: that of the failure for which a gate
+// paused the pipeline.
 type Code string
 
 // The codes.
@@ -42,20 +42,21 @@ type State struct {
 	Phase  Phase
 	Code   Code
 	Reason string    // in words: the operator's, or what was counted and what is tolerated
-	By     string    // who ordered it: a person, or "consumer" and the name of the instance
-	RunID  string    // of the process, when it was one of a run
+	By     string    // a person, or "consumer" and the name of the instance
+	RunID  string    // of the process, if it is part of a run
 	At     time.Time // UTC, milliseconds
-	// GatesOff is until when the rate gates do not pause a pipeline that runs, at most MaxGatesOff after At; zero when they do.
+	// GatesOff is until when the rate gates do not pause a running pipeline, at most MaxGatesOff after At; zero if they
+	// do.
 	GatesOff time.Time
 }
 
-// MaxGatesOff is the longest time that the gates may be off by one order.
+// MaxGatesOff is the longest time for which one order switches the gates off.
 const MaxGatesOff = 24 * time.Hour
 
-// MaxReason is the most bytes of State.Reason that are written.
+// MaxReason is the longest State.Reason that is written, in bytes.
 const MaxReason = 1024
 
-// version is the form of the JSON below. A record with a greater one is refused: it may mean something else.
+// version is the version of the JSON format below. A record with a greater one is refused: it may mean something else.
 const version = 1
 
 type wire struct {
@@ -66,19 +67,19 @@ type wire struct {
 	By      string `json:"by,omitempty"`
 	RunID   string `json:"run_id,omitempty"`
 	At      string `json:"at"`
-	// GatesOff is an instant, not a time to count down: an instance that starts later reads the same end.
+	// GatesOff is an instant and not a duration, so that an instance that starts later reads the same end.
 	GatesOff string `json:"gates_off_until,omitempty"`
 }
 
-// ErrNewer says that a newer version of the software wrote a record.
+// ErrNewer means that a newer version of the software wrote a record.
 var ErrNewer = errors.New("written by a newer version of this software; upgrade this instance")
 
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// IsHeld says whether the state keeps a pipeline from working.
+// IsHeld reports whether the state keeps a pipeline from working.
 func (s State) IsHeld() bool { return s.Phase == Held }
 
-// String is the order in one line: "held since … by …: … (code)".
+// String returns the order in one line: "held since … by …: … (code)".
 func (s State) String() string {
 	if s.At.IsZero() {
 		return string(s.Phase)
@@ -120,7 +121,7 @@ func (s State) encode() ([]byte, error) {
 	return json.Marshal(wire{version, s.Phase, s.Code, reason, s.By, s.RunID, s.At.UTC().Format(timeLayout), off})
 }
 
-// decode reads a state. Unknown fields are let through, since a later version may add some without a new meaning.
+// decode parses a state. It ignores unknown fields, which a later version may add without a new meaning.
 func decode(value []byte) (State, error) {
 	var w wire
 	if err := json.Unmarshal(value, &w); err != nil {
@@ -145,7 +146,8 @@ func decode(value []byte) (State, error) {
 	return State{w.State, w.Code, w.Reason, w.By, w.RunID, at.UTC(), off}, nil
 }
 
-// gatesOff reads until when the gates are off. What no version writes ends early: gates that pause too much lose nothing.
+// gatesOff returns until when the gates are off. For a value that no version writes they are on again soon: gates that
+// pause too much lose nothing.
 func (w wire) gatesOff(at time.Time) (time.Time, error) {
 	if w.GatesOff == "" || w.State != Running {
 		return time.Time{}, nil
@@ -163,9 +165,9 @@ func (w wire) gatesOff(at time.Time) (time.Time, error) {
 	return off.UTC(), nil
 }
 
-// GatesOffUntil is until when the gates are off by the clock of somebody who hears of the order at heard: never longer after that
-// than the order says, so an order from a machine whose clock is ahead does not switch them off for years. It is zero when the time is
-// over by this clock.
+// GatesOffUntil returns until when the gates are off, by the clock of a process that read the order at heard. It is
+// never longer after heard than the order says, so an order from a machine whose clock is ahead does not switch them off
+// for years. It is zero if the time is over by this clock.
 func (s State) GatesOffUntil(heard time.Time) time.Time {
 	until := s.GatesOff
 	if most := heard.Add(s.GatesOff.Sub(s.At)); until.After(most) {

@@ -16,10 +16,10 @@ import (
 const (
 	pipelineKey = "pipeline"
 	batchPrefix = "batch/"
-	chainKey    = "chain" // → the place of the latest order in the chain of orders, an audit.Head as JSON
+	chainKey    = "chain" // → the place of the latest order in the hash chain of orders, an audit.Head as JSON
 )
 
-// PipelineRecord gives the record that orders something for the pipeline.
+// PipelineRecord returns the record of an order for the pipeline.
 func PipelineRecord(topic string, s State) (*kgo.Record, error) {
 	if s.Phase == Quarantined {
 		return nil, fmt.Errorf("a pipeline cannot be %s", s.Phase)
@@ -31,8 +31,7 @@ func PipelineRecord(topic string, s State) (*kgo.Record, error) {
 	return &kgo.Record{Topic: topic, Key: []byte(pipelineKey), Value: value}, nil
 }
 
-// BatchRecord gives the record that quarantines a batch, or the one that takes the quarantine away when s is not
-// Quarantined.
+// BatchRecord returns the record that quarantines a batch, or the one that ends the quarantine if s is not Quarantined.
 func BatchRecord(topic, id string, s State) (*kgo.Record, error) {
 	if id == "" {
 		return nil, fmt.Errorf("a batch without an id cannot be %s", s.Phase)
@@ -46,24 +45,24 @@ func BatchRecord(topic, id string, s State) (*kgo.Record, error) {
 	return r, err
 }
 
-// View is what the topic says up to one of its offsets.
+// View is the content of the topic up to one of its offsets.
 type View struct {
-	Pipeline  State               // zero but for Running when nothing was ever ordered
-	Batches   map[string]State    // quarantined ones by their id
-	Ordered   int64               // offset of the latest order for the pipeline, -1 when nothing was ever ordered
-	Next      int64               // offset after the last record that the view holds
+	Pipeline  State               // zero except for Running if nothing was ever ordered
+	Batches   map[string]State    // quarantined ones by ID
+	Ordered   int64               // offset of the latest order for the pipeline, -1 if nothing was ever ordered
+	Next      int64               // offset after the last record in the view
 	Keys      []proof.Key         // replay keys in the order of the topic; the first one signs
-	Head      audit.Head          // of the chain of orders in the audit topic; zero when there is none
-	Lease     *Lease              // the replayer that is at work; nil when none says so
-	Jobs      map[string]Job      // of replayers, at work and ended, by their ids
-	JobOrders map[string]JobOrder // the latest for each job, by the job's id
-	Notes     map[string]Note     // on groups of dead letters, by the group's id
+	Head      audit.Head          // of the hash chain of orders in the audit topic; zero if there is none
+	Lease     *Lease              // the replayer at work; nil if there is none
+	Jobs      map[string]Job      // of replayers, running and ended, by ID
+	JobOrders map[string]JobOrder // the latest for each job, by job ID
+	Notes     map[string]Note     // on groups of dead letters, by group ID
 	Again     bool                // read again from the start: Next may be smaller than that of an earlier view
 
-	orderedB map[string]int64 // offset of the latest order for a batch, that ended its quarantine too
+	orderedB map[string]int64 // offset of the latest order for a batch, including the end of its quarantine
 }
 
-// ChainHeads are the heads of the chain of orders, by partition of the audit topic.
+// ChainHeads returns the heads of the hash chain of orders, by partition of the audit topic.
 func (v View) ChainHeads() map[int32]audit.Head {
 	if v.Head.Seq == 0 {
 		return nil
@@ -75,7 +74,7 @@ func newView() View {
 	return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}, Ordered: -1, orderedB: map[string]int64{}}
 }
 
-// ViewOf returns what records say, in their order.
+// ViewOf returns the content of records, in their order.
 func ViewOf(records []*kgo.Record) (View, error) {
 	v := newView()
 	for _, r := range records {
@@ -86,14 +85,14 @@ func ViewOf(records []*kgo.Record) (View, error) {
 	return v, nil
 }
 
-// clone gives a view that does not change with v.
+// clone returns an independent copy.
 func (v View) clone() View {
 	v.Batches, v.orderedB = maps.Clone(v.Batches), maps.Clone(v.orderedB)
 	v.Jobs, v.JobOrders, v.Notes = maps.Clone(v.Jobs), maps.Clone(v.JobOrders), maps.Clone(v.Notes)
 	return v
 }
 
-// apply takes in one record. A key of a later version is passed over; a value that cannot be read is an error.
+// apply applies one record. It ignores a key of a later version; an unreadable value is an error.
 func (v *View) apply(r *kgo.Record) error {
 	v.Next = max(v.Next, r.Offset+1)
 	key := string(r.Key)

@@ -20,12 +20,12 @@ type Writer struct {
 	kafka []kgo.Opt
 }
 
-// NewWriter makes a writer. All writers of a pipeline share the transactional id `<group>-control`.
+// NewWriter returns a writer. All writers of a pipeline share the transactional ID `<group>-control`.
 func NewWriter(cfg *config.Config, kafka []kgo.Opt) *Writer {
 	return &Writer{cfg: cfg, kafka: kafka}
 }
 
-// Pipeline writes an order for the pipeline and gives its offset in the control topic.
+// Pipeline writes an order for the pipeline and returns its offset in the control topic.
 func (w *Writer) Pipeline(ctx context.Context, s State) (int64, error) {
 	return w.pipeline(ctx, s, nil)
 }
@@ -46,10 +46,11 @@ func (w *Writer) pipeline(ctx context.Context, s State, check func(View) error) 
 	return w.write(ctx, order, w.event(decision, s, message), check)
 }
 
-// OvertakenError says that a gate's order was not written: something was ordered meanwhile that the gate did not know of.
+// OvertakenError means that a gate's order was not written, because something was ordered meanwhile that the gate did
+// not know.
 type OvertakenError struct {
-	Batch string // that the order was for; "" for the pipeline
-	View  View   // what the topic says
+	Batch string // of the order; "" for the pipeline
+	View  View   // the content of the topic
 }
 
 func (e *OvertakenError) Error() string {
@@ -62,9 +63,9 @@ func (e *OvertakenError) Error() string {
 	return fmt.Sprintf("batch %s was let through meanwhile", e.Batch)
 }
 
-// HoldSince writes the order of a gate that knows the topic up to the offset known, unless the pipeline was ordered anything
-// from there on: the error is an OvertakenError then. Held by another instance, it needs no second order; and what failed
-// before a person resumed it must not hold it again. Without transactions an order may slip in between.
+// HoldSince writes the order of a gate that knows the topic up to the offset known. If the pipeline was ordered anything
+// since, it returns an OvertakenError instead. If another instance has paused the pipeline, no second order is needed,
+// and a failure before a person resumed it must not pause it again. Without transactions an order may come in between.
 func (w *Writer) HoldSince(ctx context.Context, s State, known int64) (int64, error) {
 	return w.pipeline(ctx, s, func(v View) error {
 		if v.Ordered >= known {
@@ -74,12 +75,12 @@ func (w *Writer) HoldSince(ctx context.Context, s State, known int64) (int64, er
 	})
 }
 
-// Batch quarantines a batch, or takes its quarantine away when s is not Quarantined.
+// Batch quarantines a batch, or ends its quarantine if s is not Quarantined.
 func (w *Writer) Batch(ctx context.Context, id string, s State) (int64, error) {
 	return w.batch(ctx, id, s, nil)
 }
 
-// QuarantineSince does for a batch what [Writer.HoldSince] does for the pipeline.
+// QuarantineSince is [Writer.HoldSince] for a batch.
 func (w *Writer) QuarantineSince(ctx context.Context, id string, s State, known int64) (int64, error) {
 	return w.batch(ctx, id, s, func(v View) error {
 		if at, ordered := v.orderedB[id]; ordered && at >= known {
@@ -97,7 +98,7 @@ func (w *Writer) batch(ctx context.Context, id string, s State, check func(View)
 	return w.write(ctx, order, w.event(audit.StateChanged, s, fmt.Sprintf("batch %s %s by %s", id, s.Phase, s.By)), check)
 }
 
-// Report writes an audit event about what an instance, s.By, had delivered of a batch that is quarantined now.
+// Report writes an audit event about what an instance, s.By, had delivered of a batch that is now quarantined.
 func (w *Writer) Report(ctx context.Context, id string, s State, delivered int64) error {
 	message := fmt.Sprintf("batch %s is quarantined; %s had delivered %d of its records since it started: they are in %s, with the header batch-id",
 		id, s.By, delivered, w.cfg.Output.Topic)
@@ -112,8 +113,8 @@ func (w *Writer) event(d audit.Decision, s State, message string) audit.Event {
 	}
 }
 
-// write produces the order, if there is one, and its event, both or none where there are transactions, unless check refuses
-// what the topic says right before; a nil check refuses nothing.
+// write produces the order, if there is one, and its event. With transactions, both or none. check may refuse, given the
+// current content of the topic; a nil check refuses nothing.
 func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) (int64, error) {
 	write := w.plainly
 	if w.cfg.Delivery == config.DeliveryExactlyOnce {
@@ -128,7 +129,7 @@ func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event, ch
 	return order.Offset, nil
 }
 
-// plainly writes without a transaction. Nothing keeps two writers apart then, so the event has no place in the chain.
+// plainly writes without a transaction. Nothing separates two writers then, so the event has no place in the hash chain.
 func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
 	if check != nil {
 		view, err := Read(ctx, w.kafka, w.cfg.Topics.Control)
@@ -151,12 +152,12 @@ func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event, 
 	return w.produced(client.ProduceSync(ctx, present(event, order)...))
 }
 
-// TransactionalID is the transactional id under which orders and notes are written.
+// TransactionalID returns the transactional ID for orders and notes.
 func TransactionalID(c *config.Config) string { return c.Source.Group + "-control" }
 
 func (w *Writer) transactionalID() string { return TransactionalID(w.cfg) }
 
-// produced gives the first error, with the topic that was not allowed.
+// produced returns the first error, with the topic that was refused.
 func (w *Writer) produced(results kgo.ProduceResults) error {
 	for _, result := range results {
 		if result.Err != nil {
