@@ -9,13 +9,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// IDIn is the id of a letter as a record carries it that was put back out of a DLQ without a pipeline. Its consumers may hand headers on,
-// and another DLQ has a letter of the same id.
+// IDIn returns the ID of a dead letter in a record that was put back out of a DLQ without a pipeline. Consumers may pass
+// headers on, and another DLQ can have a dead letter with the same ID.
 func IDIn(dlq, id string) string { return id + "@" + dlq }
 
-// DecodeAlone is [DecodeAs] for a DLQ that belongs to no pipeline; the dialect "" goes by the headers. Headers of ours say of a record there
-// that it was put back out of this DLQ, or nothing: those that another DLQ or a pipeline left on it name no letter of this one. How often
-// it was put back counts, wherever that was.
+// DecodeAlone is [DecodeAs] for a DLQ without a pipeline; the dialect "" goes by the headers. Our headers on such a
+// record say that it was put back out of this DLQ, or nothing: those that another DLQ or a pipeline left on it name no
+// dead letter of this one. The number of replays counts, wherever they were.
 func DecodeAlone(d Dialect, r *kgo.Record, withContent bool) Letter {
 	if d == "" {
 		if d = dialects.Detect(r.Headers); d == Native && !has(r.Headers, header.KeyErrorCode) {

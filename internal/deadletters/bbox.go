@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// BBox is a rectangle in the coordinates of the source, edges included. West above East is a
-// rectangle over the antimeridian (RFC 7946, section 5.2).
+// BBox is a rectangle in the coordinates of the source, including its edges. If West is above East, it crosses the
+// antimeridian (RFC 7946, section 5.2).
 type BBox struct{ West, South, East, North float64 }
 
-// ParseBBox reads "west,south,east,north", the form of the header switchback-bbox.
+// ParseBBox parses "west,south,east,north", the form of the header switchback-bbox.
 func ParseBBox(text string) (BBox, error) {
 	parts := strings.Split(text, ",")
 	if len(parts) != 4 {
@@ -31,19 +31,19 @@ func ParseBBox(text string) (BBox, error) {
 	return BBox{West: n[0], South: n[1], East: n[2], North: n[3]}, nil
 }
 
-// String is the form that [ParseBBox] reads.
+// String returns the form that [ParseBBox] parses.
 func (b BBox) String() string {
 	text := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	return text(b.West) + "," + text(b.South) + "," + text(b.East) + "," + text(b.North)
 }
 
-// Crosses reports whether the rectangle goes over the antimeridian.
+// Crosses reports whether the rectangle crosses the antimeridian.
 func (b BBox) Crosses() bool { return b.West > b.East }
 
-// MarshalText writes the form that [ParseBBox] reads.
+// MarshalText returns the form that [ParseBBox] parses.
 func (b BBox) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
-// UnmarshalText reads what [BBox.MarshalText] wrote.
+// UnmarshalText parses the form of [BBox.MarshalText].
 func (b *BBox) UnmarshalText(text []byte) error {
 	parsed, err := ParseBBox(string(text))
 	if err == nil {

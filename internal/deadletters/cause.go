@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// HiddenCause returns what the innermost exception says, unless the message of the outermost says it already: that of a wrapper says nothing of
-// what went wrong.
+// HiddenCause returns the message of the innermost exception, unless the outermost message has it already: a wrapper's
+// message does not say what went wrong.
 func HiddenCause(message, causedBy string) string {
 	_, says, _ := strings.Cut(causedBy, ": ")
 	if says == "" {
@@ -19,16 +19,16 @@ func HiddenCause(message, causedBy string) string {
 	return causedBy
 }
 
-// HiddenCause returns what the letter's message does not say of its innermost cause.
+// HiddenCause returns the innermost cause if the dead letter's message does not have it.
 func (l *Letter) HiddenCause() string { return HiddenCause(l.Control.ErrorMessage, l.CausedBy) }
 
-// Pattern returns what letters of one group have in common (see [PatternOf]).
+// Pattern returns the common text of a group's dead letters (see [PatternOf]).
 func (l *Letter) Pattern() string {
 	return PatternOf(l.Control.FeatureID, l.Control.ErrorMessage, l.CausedBy)
 }
 
-// PatternOf returns the normalised message of a letter, and behind that of a wrapper the normalised cause. What a cause quotes is mostly a
-// value of the record, and is left out.
+// PatternOf returns the normalised message of a dead letter, followed by the normalised cause if the message is a
+// wrapper's. It omits quoted text of a cause, which is mostly a value of the record.
 func PatternOf(featureID, message, causedBy string) string {
 	pattern := NormaliseFor(featureID, message)
 	if cause := HiddenCause(message, causedBy); cause != "" {
@@ -37,7 +37,7 @@ func PatternOf(featureID, message, causedBy string) string {
 	return pattern
 }
 
-// unquoted removes what stands in quotes. An apostrophe within a word is no quote.
+// unquoted removes quoted text. An apostrophe within a word is not a quote.
 func unquoted(text string) string {
 	var b strings.Builder
 	before := ' '

@@ -13,17 +13,17 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// chainHeadPrefix begins the keys of the status topic that belong to no letter: under each lies the head of the operators' chain in one
-// partition of the audit topic, so that the next one to act goes on from there.
+// chainHeadPrefix begins the keys of the status topic that belong to no dead letter. Each holds the head of the
+// operators' hash chain in one partition of the audit topic, from which the next operation continues.
 const chainHeadPrefix = "audit-chain/"
 
-// ChainHead is the head of the operators' chain in one partition of the audit topic, as the status topic keeps it.
+// ChainHead is the head of the operators' hash chain in one partition of the audit topic, as the status topic stores it.
 type ChainHead struct {
 	Partition int32 `json:"partition"`
 	audit.Head
 }
 
-// Record is the head's record in a partition of the status topic.
+// Record returns the head's record in a partition of the status topic.
 func (h ChainHead) Record(topic string, partition int32) (*kgo.Record, error) {
 	value, err := json.Marshal(h)
 	if err != nil {
@@ -33,7 +33,7 @@ func (h ChainHead) Record(topic string, partition int32) (*kgo.Record, error) {
 	return &kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value}, nil
 }
 
-// ParseChainHead reads the value of a head's record.
+// ParseChainHead parses the value of a head's record.
 func ParseChainHead(value []byte) (h ChainHead, err error) {
 	if err = json.Unmarshal(value, &h); err != nil {
 		err = fmt.Errorf("head of an audit chain: %w", err)
@@ -44,8 +44,8 @@ func ParseChainHead(value []byte) (h ChainHead, err error) {
 // IsChainHead reports whether a record of the status topic is the head of a chain rather than a state.
 func IsChainHead(key []byte) bool { return bytes.HasPrefix(key, []byte(chainHeadPrefix)) }
 
-// ChainHeads reads the heads of the operators' chain from the status topic, by partition of the audit topic. All that was committed before
-// is in it.
+// ChainHeads reads the heads of the operators' hash chain from the status topic, by partition of the audit topic,
+// including everything committed before the call.
 func ChainHeads(ctx context.Context, cl *kgo.Client, topic string) (map[int32]audit.Head, error) {
 	spans, err := kafka.DecidedSpans(ctx, cl, topic)
 	if err != nil {

@@ -30,7 +30,7 @@ type Counter struct {
 	seed        maphash.Seed
 	letters     map[uint64]waitingLetter
 	states      map[uint64]waitingState
-	next        map[string]map[int32]int64 // by topic and partition: the offset after the last one read
+	next        map[string]map[int32]int64 // by topic and partition: the offset after the last record that was read
 }
 
 // waitingLetter describes the records of a dead letter in the DLQ.
@@ -58,7 +58,7 @@ func (c *Counter) reset() {
 	c.next = map[string]map[int32]int64{c.dlq: {}, c.status: {}}
 }
 
-// Read reads what came into both topics since the last call and returns the count. After an error, the next call goes on from there.
+// Read reads the new records of both topics and returns the count. After an error, the next call continues.
 func (c *Counter) Read(ctx context.Context) (Count, error) {
 	states, _, err := c.spans(ctx, c.status)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Decode makes a letter of a DLQ record, no matter who wrote it. It never fails: what cannot be read is
-// said in Problems. With content, the record's own value and headers are kept (not copied);
-// without, the letter holds nothing of the record's memory. State and Status are the index's to set.
+// Decode makes a dead letter of a DLQ record, whoever wrote it. It never fails: Problems lists what cannot be read. With
+// content, it keeps the record's value and headers without copying them; without, the dead letter holds no memory of the
+// record. The index sets State and Status.
 func Decode(r *kgo.Record, withContent bool) Letter {
 	return DecodeAs(dialects.Detect(r.Headers), r, withContent)
 }
 
-// DecodeAs is Decode for a DLQ of which an operator knows who wrote it.
+// DecodeAs is Decode for a DLQ whose dialect the operator knows.
 func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 	return decode(d, r, withContent, func(*Letter) {})
 }
@@ -57,7 +57,7 @@ func decode(d Dialect, r *kgo.Record, withContent bool, adopt func(*Letter)) Let
 	return l
 }
 
-// told is what is known of the original bytes: themselves, or what a pointer says of them.
+// told returns the known original bytes: all of them, or the head in a pointer.
 func (l *Letter) told(value []byte) []byte {
 	if l.Pointer == nil {
 		return value
@@ -65,11 +65,11 @@ func (l *Letter) told(value []byte) []byte {
 	return l.Pointer.Append(nil)[0].Value
 }
 
-// maxName bounds in bytes what letters are named and found by. No header of ours is near it, and an index of a database does
-// not take every length.
+// maxName bounds the names of dead letters and the texts by which they are found, in bytes. Our headers are far below
+// it, and a database index does not accept every length.
 const maxName = 512
 
-// boundNames takes a name that is too long for one that cannot be read.
+// boundNames treats too long a name as unreadable.
 func (l *Letter) boundNames() {
 	for _, n := range []struct {
 		header string
@@ -86,8 +86,8 @@ func (l *Letter) boundNames() {
 	}
 }
 
-// translate says in the words of the control headers what another dialect says. The code is the
-// short name of the exception; its full name stands in the class.
+// translate converts another dialect's headers to control headers. The code is the short name of the exception; the
+// class is its full name.
 func (l *Letter) translate(f dialects.Letter) {
 	c := &l.Control
 	c.Source, c.HasSource = header.Position{Topic: f.Topic, Partition: f.Partition, Offset: f.Offset}, f.HasPosition
@@ -97,7 +97,7 @@ func (l *Letter) translate(f dialects.Letter) {
 	l.Problems = append(l.Problems, f.Problems...)
 }
 
-// reportHash tells a broken hash from a missing one; only the broken one is a problem.
+// reportHash distinguishes a broken hash from a missing one; only the broken one is a problem.
 func (l *Letter) reportHash() {
 	if l.ContentHash != "" {
 		l.Problems = append(l.Problems, fmt.Sprintf("header %s: %q is not sha256:<64 hex digits>",
@@ -105,7 +105,7 @@ func (l *Letter) reportHash() {
 	}
 }
 
-// reportMissing names the headers without which a letter cannot be handled as our own.
+// reportMissing names the headers without which a dead letter cannot be handled as our own.
 func (l *Letter) reportMissing() {
 	if l.Dialect == Unknown {
 		l.Problems = append(l.Problems, "no header that is known: written by other software, and where it belongs cannot be told")
@@ -127,8 +127,8 @@ func (l *Letter) reportMissing() {
 	}
 }
 
-// readControl reads the control headers. When one is broken, each is read by itself, so that the
-// sound ones still count; of a doubled header the first one does.
+// readControl parses the control headers. If one is broken, it parses each by itself, so that the valid ones still
+// count; of a repeated header the first one counts.
 func readControl(headers []kgo.RecordHeader) (header.Control, []string) {
 	control, err := header.ParseControl(headers)
 	if err == nil {
@@ -141,7 +141,7 @@ func readControl(headers []kgo.RecordHeader) (header.Control, []string) {
 		if !header.IsControl(h.Key) {
 			continue
 		}
-		alone := []kgo.RecordHeader{h, h} // twice: an error says at least that, unless the name is not known
+		alone := []kgo.RecordHeader{h, h} // twice: the error then says at least that, unless the name is unknown
 		if !names[h.Key] {
 			alone = alone[:1]
 		}
@@ -161,7 +161,7 @@ func readControl(headers []kgo.RecordHeader) (header.Control, []string) {
 	return control, someProblems(problems)
 }
 
-// maxProblems is how many problems of one letter are named.
+// maxProblems bounds the problems that are named for one dead letter.
 const maxProblems = 20
 
 func someProblems(problems []string) []string {

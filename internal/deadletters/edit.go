@@ -6,11 +6,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// HeaderEditOf marks a record of the DLQ that an operator made by editing another one of the same letter: the position
-// "topic/partition/offset" of that one, which stays as it is. The consumer never sees it.
+// HeaderEditOf marks a DLQ record that an operator made by editing another record of the same dead letter. Its value is
+// the position "topic/partition/offset" of that record, which does not change. The consumer never sees the header.
 const HeaderEditOf = "switchback-edit-of"
 
-// readEdit notes that a letter's record is an edit. An edit is no death of its own.
+// readEdit sets EditOf. An edit does not count as a death.
 func (l *Letter) readEdit(headers []kgo.RecordHeader) {
 	for _, h := range headers {
 		if h.Key != HeaderEditOf {
@@ -27,5 +27,5 @@ func (l *Letter) readEdit(headers []kgo.RecordHeader) {
 	}
 }
 
-// Edited reports whether the letter's bytes are not those that died.
+// Edited reports whether the dead letter's bytes differ from those that died.
 func (l *Letter) Edited() bool { return l.EditOf.Topic != "" }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// FilterText is the parts of a filter as an operator writes them. An empty part selects everything.
+// FilterText has the parts of a filter as an operator writes them. An empty part selects everything.
 type FilterText struct {
 	Statuses     []string
 	Headers      []string // see ParseHeaderMatch
@@ -15,8 +15,8 @@ type FilterText struct {
 	Since, Until string   // see ResolveTime
 }
 
-// ReadInto puts the parts into a filter, where times are absolute: ages are counted from now, once. After an error part names the one that
-// cannot be read. Whether the values can be is the concern of [Filter.Check].
+// ReadInto parses the parts into a filter with absolute times: ages count from now, once. After an error, part names the
+// invalid part. [Filter.Check] checks the values.
 func (t FilterText) ReadInto(f *Filter, now time.Time) (part string, err error) {
 	for _, word := range t.Statuses {
 		f.Statuses = append(f.Statuses, Status(word))
@@ -48,9 +48,9 @@ func (t FilterText) ReadInto(f *Filter, now time.Time) (part string, err error) 
 	return "", nil
 }
 
-// ResolveTime makes an absolute time of what an operator writes: an RFC 3339 time, a date
-// (midnight UTC), or an age before now such as 90m, 36h or 7d. It is called once, when the
-// command starts, so that a plan and its execution mean the same letters.
+// ResolveTime returns the absolute time of an operator's text: an RFC 3339 time, a date (midnight UTC), or an age before
+// now such as 90m, 36h or 7d. It is called once, when the command starts, so that a plan and its execution select the
+// same dead letters.
 func ResolveTime(text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {

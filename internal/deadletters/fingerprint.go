@@ -9,20 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxNormalised is the most bytes of a normalised message.
+// maxNormalised is the longest normalised message, in bytes.
 const maxNormalised = 256
 
-// The marks that stand for what differs from letter to letter.
+// The marks that replace what differs between dead letters.
 const (
 	numberMark = "<n>"
 	idMark     = "<id>"
 )
 
-// Normalise removes from an error message what differs from letter to letter, so that letters
-// with one cause fall into one group: a word of digits becomes <n>; a word that has digits and
-// letters (an id, a hash, a time, an address) becomes <id>; white space is one blank. Words
-// without a digit stay, so field names and rules tell groups apart; so does "UTF-8". The result has
-// no other digit, is valid UTF-8, at most 256 bytes, and is its own normal form.
+// Normalise removes from an error message what differs between dead letters, so that dead letters with one cause form
+// one group. A word of digits becomes <n>; a word with digits and letters (an ID, a hash, a time, an address) becomes
+// <id>; white space becomes one blank. Words without a digit stay, so field names and rules distinguish groups; so does
+// "UTF-8". The result has no other digit, is valid UTF-8, at most 256 bytes, and idempotent.
 func Normalise(message string) string {
 	var b strings.Builder
 	blank := false
@@ -49,8 +48,7 @@ func Normalise(message string) string {
 	return strings.TrimSpace(cutBytes(b.String(), maxNormalised))
 }
 
-// NormaliseFor is [Normalise] for a message about one feature: its id, where it stands in quotes,
-// becomes <id> even when it has no digit.
+// NormaliseFor is [Normalise] for a message about one feature: its quoted ID becomes <id> even without a digit.
 func NormaliseFor(featureID, message string) string {
 	if featureID != "" {
 		message = strings.ReplaceAll(message, strconv.Quote(featureID), idMark)
@@ -58,12 +56,12 @@ func NormaliseFor(featureID, message string) string {
 	return Normalise(message)
 }
 
-// isWordRune reports whether r can stand in an id, a number or a time.
+// isWordRune reports whether r can be part of an ID, a number or a time.
 func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || strings.ContainsRune("_-+.:", r)
 }
 
-// cutWord splits off the leading word. Punctuation at its end belongs to the sentence.
+// cutWord splits off the first word. Punctuation at its end belongs to the sentence.
 func cutWord(s string) (word, rest string) {
 	end := strings.IndexFunc(s, func(r rune) bool { return !isWordRune(r) })
 	if end < 0 {
@@ -100,8 +98,8 @@ func markWord(word string) string {
 	}
 }
 
-// Fingerprint names a group of letters: twelve hex digits of a hash over code, stage and
-// normalised message. It is the same on every machine and in every version with the same rules.
+// Fingerprint names a group of dead letters: twelve hex digits of a hash over code, stage and normalised message. It is
+// the same on every machine and in every version with the same rules.
 func Fingerprint(code, stage, normalised string) string {
 	h := sha256.New()
 	for _, part := range []string{code, stage, normalised} {
@@ -111,7 +109,7 @@ func Fingerprint(code, stage, normalised string) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// cutBytes shortens s to at most n bytes without breaking a character.
+// cutBytes shortens s to at most n bytes without splitting a character.
 func cutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -122,7 +120,7 @@ func cutBytes(s string, n int) string {
 	return s[:n]
 }
 
-// clip is cutBytes with a sign that something is missing, for messages to people.
+// clip is cutBytes with an ellipsis, for messages to people.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// Group is the letters that died of the same cause: same code, same stage, same message once ids
-// and numbers are removed, and behind a wrapper the same innermost cause.
+// Group is the dead letters with the same cause: same code, same stage, same message after IDs and numbers are removed
+// and, if the message is a wrapper's, the same innermost cause.
 type Group struct {
 	ID        string // the fingerprint
-	Code      string // classify.Code; empty for letters of other software
+	Code      string // classify.Code; empty for dead letters of other software
 	Stage     string // classify.Stage
 	Message   string // see [Letter.Pattern]
 	Count     int
 	FirstSeen time.Time // earliest death among them
 	LastSeen  time.Time
 	Bytes     int64          // of the original values
-	Replayed  int            // letters that have been put back at least once
-	Statuses  map[Status]int // letters by status; the unreadable are under ""
-	PutBack   int            // of those discarded: a replay sent them to a topic where nobody reports what becomes of them
-	Example   string         // id of the letter that died last
-	Said      string         // that letter's message, not normalised
-	CausedBy  string         // what that letter's message does not say of its innermost cause
+	Replayed  int            // dead letters that have been put back at least once
+	Statuses  map[Status]int // dead letters by status; unreadable states are under ""
+	PutBack   int            // of those discarded: put back to a topic of other software, which reports no outcome
+	Example   string         // ID of the dead letter that died last
+	Said      string         // that dead letter's message, not normalised
+	CausedBy  string         // that dead letter's innermost cause, if the message does not have it
 }
 
-// Grouping sorts letters into groups, one after another.
+// Grouping sorts dead letters into groups.
 type Grouping struct{ byID map[string]*Group }
 
-// Add takes a letter.
+// Add adds a dead letter.
 func (x *Grouping) Add(l *Letter) {
 	if x.byID == nil {
 		x.byID = map[string]*Group{}
@@ -44,7 +44,7 @@ func (x *Grouping) Add(l *Letter) {
 	g.add(l)
 }
 
-// Groups are those of the letters so far, the largest first, then by id.
+// Groups returns the groups so far, the largest first, then by ID.
 func (x *Grouping) Groups() []Group {
 	groups := make([]Group, 0, len(x.byID))
 	for _, g := range x.byID {

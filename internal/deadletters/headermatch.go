@@ -8,14 +8,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// HeaderMatch asks for a header of a letter's record: one of the producer's, or one of
-// [SearchableHeaders].
+// HeaderMatch matches a header of a DLQ record: a producer's, or one of [SearchableHeaders].
 type HeaderMatch struct {
 	Name  string  `json:"name"`
-	Value *string `json:"value,omitempty"` // exactly this; nil is any
+	Value *string `json:"value,omitempty"` // exactly this; nil matches any
 }
 
-// ParseHeaderMatch reads "name" or "name=value".
+// ParseHeaderMatch parses "name" or "name=value".
 func ParseHeaderMatch(text string) (HeaderMatch, error) {
 	name, value, has := strings.Cut(text, "=")
 	m := HeaderMatch{Name: name}
@@ -25,7 +24,7 @@ func ParseHeaderMatch(text string) (HeaderMatch, error) {
 	return m, m.check()
 }
 
-// String is the form that [ParseHeaderMatch] reads.
+// String returns the form that [ParseHeaderMatch] parses.
 func (m HeaderMatch) String() string {
 	if m.Value == nil {
 		return m.Name
@@ -33,8 +32,8 @@ func (m HeaderMatch) String() string {
 	return m.Name + "=" + *m.Value
 }
 
-// SearchableHeaders lists the control headers that a filter may name: those that say something of
-// the feature and that no other part of a filter asks for.
+// SearchableHeaders lists the control headers that a filter may name: those about the feature for which a filter has no
+// other part.
 func SearchableHeaders() []string {
 	return []string{header.KeyLineage, header.KeyCare, header.KeySovereignty}
 }
@@ -44,8 +43,8 @@ func Searchable(name string) bool {
 	return !header.IsControl(name) || slices.Contains(SearchableHeaders(), name)
 }
 
-// MaxHeaderValue is how many bytes of a header's value a filter can ask for. Longer ones are found
-// by their name alone: the SQL index keeps no more of them.
+// MaxHeaderValue is the longest header value that a filter can match, in bytes. Longer ones are found by name only: the
+// SQL index keeps no more of them.
 const MaxHeaderValue = 1024
 
 func (m HeaderMatch) check() error {

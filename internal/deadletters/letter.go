@@ -10,65 +10,65 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Dialect says whose conventions the headers of a letter follow (see [dialects.Dialects]).
+// Dialect is whose conventions the headers of a dead letter follow (see [dialects.Dialects]).
 type Dialect = dialects.Dialect
 
-// The dialects that the replayer itself tells apart.
+// The dialects that the replayer itself distinguishes.
 const (
 	Native  = dialects.Native  // written by this software
-	Unknown = dialects.Unknown // by nobody whose headers are known
+	Unknown = dialects.Unknown // its headers follow no known convention
 )
 
 // Letter is one dead letter with its state.
 type Letter struct {
-	ID      string          // dead letter id; made from the position ("dlq-<partition>-<offset>") when no header has one
-	Dialect Dialect         // whose headers they are
-	DLQ     header.Position // where its record lies
+	ID      string          // made from the position ("dlq-<partition>-<offset>") if no header has one
+	Dialect Dialect         // of its headers
+	DLQ     header.Position // position of its record
 	At      time.Time       // timestamp of that record: when it died last
-	Key     []byte          // original key; nil when there was none
-	Size    int             // bytes of the original value, also when it lies elsewhere
-	Control header.Control  // what the control headers say; fields that could not be read are zero
+	Key     []byte          // original key; nil if there was none
+	Size    int             // bytes of the original value, even if it is elsewhere
+	Control header.Control  // the control headers; unreadable fields are zero
 
-	// ContentHash is the header's hash. Without that header it is a hash over key and value, so
-	// that a foreign letter is deduplicated too.
+	// ContentHash is the header's hash. Without that header it is a hash over key and value, so that dead letters of
+	// other software are deduplicated too.
 	ContentHash string
-	CauseClass  string   // of other software: the class of the exception behind the error; else empty
-	CausedBy    string   // of other software: class and message of the innermost exception; else empty
+	CauseClass  string   // of other software: class of the outermost exception; otherwise empty
+	CausedBy    string   // of other software: class and message of the innermost exception; otherwise empty
 	Group       string   // fingerprint of code, stage and [Letter.Pattern]
-	Problems    []string // what could not be read, in words; nil when all could
-	Deaths      int      // records of the DLQ with this id; above 1 it was replayed and died again
-	State       State    // the last state; zero when there is no state record
-	Status      Status   // pending without a state record; empty when the state record cannot be read
+	Problems    []string // what cannot be read, in words; nil if everything can
+	Deaths      int      // DLQ records with this ID; above 1 it was replayed and died again
+	State       State    // the last state; zero if there is no state record
+	Status      Status   // pending without a state record; empty if the state record cannot be read
 
-	// Gone is when the SQL index saw that the topic no longer has the letter's record; zero while
-	// it is there, and in letters that were read from the topic itself.
+	// Gone is when the SQL index noticed that the topic no longer has the dead letter's record. It is zero while the
+	// record exists, and in dead letters that were read from the topic itself.
 	Gone time.Time
 
-	// FirstAt is when the letter first died, of all its records that the SQL index has seen: a replay that failed does not make it
-	// younger. Zero in letters that were read from the topic itself.
+	// FirstAt is when the dead letter first died, of all its records that the SQL index has seen: a failed replay does
+	// not make it younger. It is zero in dead letters that were read from the topic itself.
 	FirstAt time.Time
 
-	EditOf header.Position // the record that this one is an edit of; zero for an original
+	EditOf header.Position // the record that this one edits; zero for an original
 
-	// Pointer says where the original lies, when the record in the DLQ is only a pointer to it; else nil.
+	// Pointer says where the original is, if the DLQ record is only a pointer to it; otherwise nil.
 	Pointer *header.Pointer
-	// TooLarge says why the record's value is not held in memory; empty when it is. Content has no value then, although the
-	// record is no tombstone.
+	// TooLarge is why the record's value is not in memory; empty if it is. Content then has no value, although the
+	// record is not a tombstone.
 	TooLarge string
-	Last     int64 // offset of the last record that a letter stands for; that of its own, unless what lies there cannot be read
+	Last     int64 // offset of the last record that the dead letter stands for; its own, unless the records there cannot be read
 
-	// Content is the letter's record as it lies in the DLQ, only when it was asked for.
+	// Content is the dead letter's DLQ record, only on request.
 	Content *Content
 }
 
-// Content is what a letter carries: bytes and headers exactly as they lie in the DLQ.
+// Content is the content of a dead letter: bytes and headers exactly as in the DLQ.
 type Content struct {
-	Value   []byte // original bytes; nil is a tombstone, unless the letter is TooLarge
-	Head    []byte // the first KiB of them when the letter is TooLarge
+	Value   []byte // original bytes; nil is a tombstone, unless the dead letter is TooLarge
+	Head    []byte // the first KiB of them if the dead letter is TooLarge
 	Headers []kgo.RecordHeader
 }
 
-// Held returns how many bytes the letter's value and headers take in memory.
+// Held returns the memory of the dead letter's value and headers, in bytes.
 func (l *Letter) Held() int {
 	if l.Content == nil {
 		return 0
@@ -80,11 +80,11 @@ func (l *Letter) Held() int {
 	return n
 }
 
-// Source returns the first position of the feature, and whether it is known.
+// Source returns the first position of the feature, if it is known.
 func (l *Letter) Source() (header.Position, bool) {
 	return l.Control.Source, l.Control.HasSource
 }
 
-// Replays returns how often the letter has been put back so far: the larger of what its header
-// and its state say, since either can be the one that is known.
+// Replays returns how often the dead letter has been put back: the larger of the counts in its header and its state,
+// since only one of them may be known.
 func (l *Letter) Replays() int { return max(l.Control.ReplayCount, l.State.ReprocessCount) }

@@ -2,26 +2,27 @@ package deadletters
 
 import "slices"
 
-// IsOutcome reports whether a state is what the consumer made of a replay.
+// IsOutcome reports whether a state is the consumer's outcome of a replay.
 func (s State) IsOutcome() bool {
 	return s.ReplayID != "" && s.Writer == Consumer && s.Status != Replaying
 }
 
-// Verdict is what a reader of the status topic makes of a state that follows another one. It is a closed list (see [Verdicts]).
+// Verdict is how a reader of the status topic treats a state that follows another one. It is a closed list (see
+// [Verdicts]).
 type Verdict string
 
 // The verdicts.
 const (
 	Applies  Verdict = "applies"  // the state counts from now on
 	Repeated Verdict = "repeated" // a second outcome of the same replay: the first one counts
-	Foreign  Verdict = "foreign"  // the outcome of a replay that the letter is not in: it does not count
+	Foreign  Verdict = "foreign"  // the outcome of a replay that the dead letter is not in: it does not count
 )
 
 // Verdicts returns every verdict.
 func Verdicts() []Verdict { return []Verdict{Applies, Repeated, Foreign} }
 
-// Last is what decides, of a letter's last state, about the next one: two bytes for readers that hold millions. The zero Last is that of
-// a letter without a state, or with one that cannot be read.
+// Last has what decides about the next state of a dead letter: two bytes, for readers that hold millions. The zero Last
+// is that of a dead letter without a readable state.
 type Last struct {
 	status uint8 // one more than its index in Statuses
 	writer Writer
@@ -40,12 +41,13 @@ func (l Last) Status() Status {
 	return Statuses()[l.status-1]
 }
 
-// Writer returns who wrote the last state.
+// Writer returns the writer of the last state.
 func (l Last) Writer() Writer { return l.writer }
 
-// Follow decides about the state after the last one; sameReplay reports whether both name the same replay. An outcome counts only when
-// the letter is replaying, in that same replay. A copy of an old replay record then changes no letter that was decided about since.
-// Without a last state the outcome counts: compaction may have removed it.
+// Follow decides about the state after the last one; sameReplay reports whether both name the same replay. An outcome
+// counts only if the dead letter is replaying, in that same replay. So a copy of an old replay record changes no dead
+// letter that was decided about since. Without a last state the outcome counts, because compaction may have removed the
+// state.
 func (l Last) Follow(next State, sameReplay bool) Verdict {
 	switch {
 	case l.status == 0, !next.IsOutcome():
@@ -57,5 +59,5 @@ func (l Last) Follow(next State, sameReplay bool) Verdict {
 	case l.writer == Consumer:
 		return Repeated
 	}
-	return Foreign // decided about by an operator since
+	return Foreign // an operator has decided since
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// readPointer notes where the original of a letter lies, when its record holds no more than that.
+// readPointer sets where the original of a dead letter is, if its record is only a pointer.
 func (l *Letter) readPointer(headers []kgo.RecordHeader) {
 	p, ok, err := header.ParsePointer(headers)
 	if err != nil {
@@ -34,10 +34,10 @@ func (l *Letter) readPointer(headers []kgo.RecordHeader) {
 	}
 }
 
-// KeyHash names the key of the letter's feature, also where the key itself did not fit into the DLQ.
+// KeyHash returns the hash of the feature's key, even if the key did not fit into the DLQ.
 func (l *Letter) KeyHash() idempotency.KeyHash {
 	if l.Pointer != nil && l.Pointer.Key != nil {
-		return idempotency.KeyHash(l.Pointer.Key[:len(idempotency.KeyHash{})]) // both begin the SHA-256 of the key
+		return idempotency.KeyHash(l.Pointer.Key[:len(idempotency.KeyHash{})]) // both begin with the SHA-256 of the key
 	}
 	return idempotency.HashKey(l.Key)
 }
@@ -45,12 +45,12 @@ func (l *Letter) KeyHash() idempotency.KeyHash {
 // Keyed reports whether the record that died had a key.
 func (l *Letter) Keyed() bool { return l.Key != nil || l.Pointer != nil && l.Pointer.Key != nil }
 
-// HoldsValue reports whether the letter's content has the original bytes: not when they are too large, or lie elsewhere.
+// HoldsValue reports whether the dead letter's content has the original bytes: not if they are too large, or elsewhere.
 func (l *Letter) HoldsValue() bool {
 	return l.Content != nil && l.TooLarge == "" && (l.Pointer == nil || len(l.Content.Value) > 0 || l.Pointer.Read() && l.Pointer.Bytes == 0)
 }
 
-// Searched is what of the original bytes a text is looked for in: all of them, or the head of what is not held.
+// Searched returns the original bytes in which a text is searched: all of them, or the head of a value that is not held.
 func (l *Letter) Searched() []byte {
 	switch {
 	case l.Content == nil:
@@ -63,8 +63,8 @@ func (l *Letter) Searched() []byte {
 	return l.Content.Value
 }
 
-// Original says where the original of a letter lies, when the record in the DLQ does not hold it: a pointer record, or the
-// letter of a share group that does not copy records.
+// Original returns where the original of a dead letter is, if the DLQ record does not hold it: for a pointer record, or
+// the dead letter of a share group that does not copy records.
 func (l *Letter) Original() (at header.Position, elsewhere bool) {
 	switch {
 	case l.Pointer != nil:
@@ -75,9 +75,9 @@ func (l *Letter) Original() (at header.Position, elsewhere bool) {
 	return header.Position{}, false
 }
 
-// FetchOriginal gives a letter with content the key, the value and the producer's headers of its original, when that lies
-// elsewhere. why says that it cannot be had: it is gone, it is another record, or it has more than maxValue bytes (0 is
-// [MaxValue]). The letter is as before then.
+// FetchOriginal sets a dead letter's key, value and producer headers from its original, if that is elsewhere. If it
+// cannot be fetched, why says so: it is gone, it is another record, or it has more than maxValue bytes (0 is
+// [MaxValue]). The dead letter then does not change.
 func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int) (why string, err error) {
 	at, elsewhere := l.Original()
 	if !elsewhere || l.Content == nil {
@@ -109,7 +109,7 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 		return fmt.Sprintf("another record lies at %s now: its SHA-256 differs", at), nil
 	}
 	own, original := l.Content.Headers, found.Headers
-	if l.Pointer != nil { // what it has of the producer's headers is a copy
+	if l.Pointer != nil { // its copy of the producer's headers
 		own = slices.DeleteFunc(slices.Clone(own), func(h kgo.RecordHeader) bool { return !header.IsControl(h.Key) })
 		original = header.ProducerHeaders(original)
 	}
@@ -118,7 +118,7 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 	return "", nil
 }
 
-// valueOf tells a tombstone from an empty value.
+// valueOf distinguishes a tombstone from an empty value.
 func valueOf(found *recordbatch.Large, value []byte) []byte {
 	if found.Bytes < 0 {
 		return nil
@@ -129,7 +129,7 @@ func valueOf(found *recordbatch.Large, value []byte) []byte {
 	return value
 }
 
-// errTooLong ends the copying of a value that is longer than it may be.
+// errTooLong ends the copying of too long a value.
 var errTooLong = errors.New("the value is too long")
 
 // limited is a buffer with a limit.

@@ -12,28 +12,28 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// Reading says how the records of a DLQ become letters.
+// Reading is how the records of a DLQ become dead letters.
 type Reading struct {
 	Decode   func(*kgo.Record) Letter // nil is [Decode] with content
-	MaxValue int                      // bytes of a value that is held in memory; 0 is [MaxValue]
+	MaxValue int                      // largest value that is held in memory, in bytes; 0 is [MaxValue]
 }
 
-// Letters is [Scan] for a DLQ: it calls fn for each record as a letter. One that is too large for memory comes without its
-// value (see [Letter.TooLarge]); what cannot be read at all is one letter for its range of offsets.
+// Letters is [Scan] for a DLQ: it calls fn with each record as a dead letter. One that is too large for memory has no
+// value (see [Letter.TooLarge]); an unreadable range of offsets is one dead letter.
 func (r Reading) Letters(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]kafka.Span, fn func(*Letter) error) error {
 	p := r.Parts(cl, topic)
 	defer p.Close()
 	return p.Letters(ctx, spans, fn)
 }
 
-// Parts reads a DLQ part by part. A batch whose rest is in the next part is not decompressed again. It is for one goroutine;
-// close it.
+// Parts reads a DLQ part by part. It does not decompress a batch again whose rest is in the next part. One goroutine
+// uses and closes it.
 type Parts struct {
 	scanner *kafka.Scanner
 	decode  func(*kgo.Record) Letter
 }
 
-// Parts makes one.
+// Parts returns a reader of parts.
 func (r Reading) Parts(cl *kgo.Client, topic string) *Parts {
 	decode := r.Decode
 	if decode == nil {
@@ -42,7 +42,7 @@ func (r Reading) Parts(cl *kgo.Client, topic string) *Parts {
 	return &Parts{scanner: kafka.NewScanner(cl, topic, r.MaxValue), decode: decode}
 }
 
-// Close frees what is kept from part to part.
+// Close frees what is kept between parts.
 func (p *Parts) Close() { p.scanner.Close() }
 
 // Letters is [Reading.Letters] for one part.
@@ -59,7 +59,7 @@ func (p *Parts) Letters(ctx context.Context, spans map[int32]kafka.Span, fn func
 		})
 }
 
-// beLarge completes a letter of which only key, headers and sizes are known, or not even those.
+// beLarge completes a dead letter of which only key, headers and sizes are known, or not even those.
 func (l *Letter) beLarge(from *recordbatch.Large) {
 	l.Last = from.Last
 	l.Size = int(min(max(from.Bytes, 0), math.MaxInt))
@@ -69,7 +69,7 @@ func (l *Letter) beLarge(from *recordbatch.Large) {
 		l.Problems = nil // what is missing in headers that were not read
 	}
 	l.Problems = append([]string{l.TooLarge}, l.Problems...)
-	if l.Control.ContentHash == "" { // without its value it is like no other letter
+	if l.Control.ContentHash == "" { // without its value it equals no other dead letter
 		l.ContentHash = idempotency.Of([]byte("large dead letter"), []byte(l.DLQ.String()), from.Head).String()
 	}
 	if l.Content != nil {

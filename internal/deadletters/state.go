@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Limits of a state, far above what any writer makes. Who reads a status topic keeps something of each state.
+// Limits of a state, far above what any writer makes. A reader of a status topic keeps something of each state.
 const (
 	maxState     = 64 << 10
 	maxStateText = 1024
@@ -22,26 +22,26 @@ const (
 // timeLayout is RFC 3339 with exactly three decimals, as in the headers.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// State is the state of one dead letter, as it stands in `<source>.dlq-status`.
+// State is the state of one dead letter, as it is stored in `<source>.dlq-status`.
 type State struct {
-	ID             string              // dead letter id; the key of the record
+	ID             string              // dead letter ID; the key of the record
 	Status         Status              // one of Statuses
-	Source         header.Position     // first appearance; zero when it is not known
+	Source         header.Position     // first appearance; zero if it is unknown
 	DLQ            header.Position     // the record that the operator looked at; zero in the consumer's states
-	Writer         Writer              // who wrote the state; derived from DLQ when a state is read
-	KeyHash        idempotency.KeyHash // of the letter's key; zero when the writer does not know it
+	Writer         Writer              // derived from DLQ when a state is read
+	KeyHash        idempotency.KeyHash // of the dead letter's key; zero if the writer does not know it
 	ContentHash    string              // "sha256:<64 hex>"
-	ReprocessCount int                 // replays of this letter that have ended, well or badly
+	ReprocessCount int                 // ended replays of this dead letter, successful or not
 	ReplayID       string              // the last replay that took it
-	Reason         string              // why it has this status, in the words of who changed it
-	By             string              // who changed it: an operator, or the consumer's instance
+	Reason         string              // why it has this status, in the words of its writer
+	By             string              // its writer: an operator, or the consumer's instance
 	At             time.Time           // when; UTC, milliseconds
-	Operation      string              // the operator's operation that gave it this status; "" in the consumer's states
-	Before         Status              // what it was before Operation; "" without one
-	Destination    string              // the topic outside the pipeline that a replay sent it to; "" when it went nowhere else
+	Operation      string              // the operator's operation that set this status; "" in the consumer's states
+	Before         Status              // the status before Operation; "" without one
+	Destination    string              // the topic outside the pipeline that a replay sent it to; "" if none
 }
 
-// stateWire is the JSON of a state; the names are a contract (architecture, section 4).
+// stateWire is the JSON of a state; the names are a contract.
 type stateWire struct {
 	ID             string              `json:"id"`
 	Status         Status              `json:"status"`
@@ -59,8 +59,7 @@ type stateWire struct {
 	Destination    string              `json:"destination,omitempty"`
 }
 
-// Naming returns the state as an operator writes it, with what the letter's record says: its first position, its position in the DLQ,
-// its key and its content.
+// Naming returns the state as an operator writes it, with the position, key and content of the dead letter's record.
 func (s State) Naming(l *Letter) State {
 	s.Source, s.DLQ, s.KeyHash, s.ContentHash = l.Control.Source, l.DLQ, l.KeyHash(), l.ContentHash
 	s.Writer = WriterOf(s.DLQ)
@@ -77,8 +76,8 @@ func (s State) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads what [State.MarshalJSON] wrote. An unknown status or a broken field is an
-// error: a state that cannot be understood must not be taken for pending.
+// UnmarshalJSON parses the form of [State.MarshalJSON]. An unknown status or a broken field is an error: an unreadable
+// state must not count as pending.
 func (s *State) UnmarshalJSON(data []byte) error {
 	var w stateWire
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -116,18 +115,18 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Record returns the state as a record of the status topic, keyed by the dead letter id. The
-// partition is that of the letter, so that a shard's states lie in its own partition.
+// Record returns the state as a record of the status topic, keyed by the dead letter's ID. Its partition is the dead
+// letter's, so that a shard's states are in its own partition.
 func (s State) Record(topic string, partition int32) *kgo.Record {
 	value, err := s.MarshalJSON()
 	if err != nil {
-		// Only strings and numbers are in it; encoding/json has no error for these.
+		// It has only strings and numbers; encoding/json returns no error for these.
 		panic(fmt.Sprintf("deadletters: encode state %s: %v", s.ID, err))
 	}
 	return &kgo.Record{Topic: topic, Partition: partition, Key: []byte(s.ID), Value: value}
 }
 
-// ParseState reads the value of a status record.
+// ParseState parses the value of a status record.
 func ParseState(value []byte) (State, error) {
 	if len(value) > maxState {
 		return State{}, fmt.Errorf("dead letter state: it has %d bytes, at most %d can be", len(value), maxState)

@@ -12,18 +12,18 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// StateRecord is one record of a status topic: the state of a letter, its removal, or the head of a chain.
+// StateRecord is one record of a status topic: the state of a dead letter, its removal, or the head of a hash chain.
 type StateRecord struct {
 	At        header.Position
-	ID        string // of the letter
+	ID        string // of the dead letter
 	Removed   bool   // a tombstone
 	State     State  // unless it was removed or cannot be read
-	Err       error  // why it cannot be read; such a letter is never taken for pending
-	ChainHead []byte // the value, when it is the head of a chain; nothing else is set but At
+	Err       error  // why it cannot be read; such a dead letter never counts as pending
+	ChainHead []byte // the value, if it is the head of a hash chain; then only At is set besides
 }
 
-// ScanStates is [Scan] for a status topic. A record that is too large is a state that cannot be read. When not even its key can be
-// read, nobody knows whose state it is, and the scan ends with an error that names it.
+// ScanStates is [Scan] for a status topic. A record that is too large is an unreadable state. If not even its key can be
+// read, its dead letter is unknown, and the scan ends with an error that names the record.
 func ScanStates(ctx context.Context, log kafka.Log, topic string, spans map[int32]kafka.Span, fn func(*StateRecord) error) error {
 	return log.Scan(ctx, topic, spans,
 		func(r *kgo.Record) error { return fn(ReadStateRecord(r)) },
@@ -39,7 +39,7 @@ func ScanStates(ctx context.Context, log kafka.Log, topic string, spans map[int3
 		})
 }
 
-// ReadStateRecord reads a record of a status topic.
+// ReadStateRecord parses a record of a status topic.
 func ReadStateRecord(r *kgo.Record) *StateRecord {
 	s := &StateRecord{At: positionOf(r)}
 	if IsChainHead(r.Key) {

@@ -2,16 +2,16 @@ package deadletters
 
 import "slices"
 
-// Status says how far the handling of one dead letter is. It is a closed list (see [Statuses]).
+// Status is the state of the handling of one dead letter. It is a closed list (see [Statuses]).
 type Status string
 
 // The statuses.
 const (
-	Pending     Status = "pending"     // quarantined, waits for a person or a replay
+	Pending     Status = "pending"     // waits for a person or a replay
 	Replaying   Status = "replaying"   // put back into the source topic; the consumer has not finished it
 	Reprocessed Status = "reprocessed" // the consumer delivered it after a replay
 	Discarded   Status = "discarded"   // given up with a reason; can be reopened
-	Escalated   Status = "escalated"   // needs a person: it failed too often, or an operator said so
+	Escalated   Status = "escalated"   // needs a person: it failed too often, or an operator decided so
 	Duplicate   Status = "duplicate"   // closed: the same content is, or was, handled elsewhere
 	Superseded  Status = "superseded"  // closed: a newer version of the feature took effect
 )
@@ -21,13 +21,13 @@ func Statuses() []Status {
 	return []Status{Pending, Replaying, Escalated, Reprocessed, Discarded, Duplicate, Superseded}
 }
 
-// Resolved returns the statuses of letters for which nothing is left to do.
+// Resolved returns the statuses of dead letters for which nothing is left to do.
 func Resolved() []Status { return []Status{Reprocessed, Discarded, Duplicate, Superseded} }
 
 // Valid reports whether s is one of [Statuses].
 func (s Status) Valid() bool { return slices.Contains(Statuses(), s) }
 
-// Successors returns the statuses that may follow s; none for a closed letter.
+// Successors returns the statuses that may follow s; none for a closed dead letter.
 func (s Status) Successors() []Status {
 	switch s {
 	case Pending:
@@ -37,7 +37,7 @@ func (s Status) Successors() []Status {
 	case Escalated:
 		return []Status{Pending, Replaying, Discarded, Duplicate}
 	case Discarded:
-		return []Status{Pending, Escalated} // escalated when the discard of an escalated letter is undone
+		return []Status{Pending, Escalated} // escalated if the discard of an escalated dead letter is undone
 	case Superseded:
 		return []Status{Pending}
 	case Reprocessed, Duplicate:
@@ -47,9 +47,9 @@ func (s Status) Successors() []Status {
 	}
 }
 
-// CanBecome reports whether a letter may go from s to the given status.
+// CanBecome reports whether a dead letter may change from s to another status.
 func (s Status) CanBecome(to Status) bool { return slices.Contains(s.Successors(), to) }
 
-// HoldsContent reports whether content with this status has been put back: another letter with
-// the same content hash must not be put back beside it (C-4).
+// HoldsContent reports whether content with this status has been put back: another dead letter with the same content
+// hash must not be put back as well (C-4).
 func (s Status) HoldsContent() bool { return s == Replaying || s == Reprocessed }

@@ -9,17 +9,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// ErrTransition marks a change of status that the table in the package comment does not allow.
-// Match it with errors.Is; [TransitionError] has the statuses.
+// ErrTransition is wrapped for a change of status that the table in the package comment does not allow;
+// [TransitionError] has the statuses.
 var ErrTransition = errors.New("illegal change of a dead letter's status")
 
-// TransitionError says which change of which letter was refused.
+// TransitionError names the refused change and its dead letter.
 type TransitionError struct {
 	ID       string
 	From, To Status
 }
 
-// Error names the letter, both statuses and what is allowed instead.
+// Error names the dead letter, both statuses and the allowed ones.
 func (e *TransitionError) Error() string {
 	return fmt.Sprintf("dead letter %s cannot go from %s to %s; allowed: %v", e.ID, e.From, e.To, e.From.Successors())
 }
@@ -27,22 +27,22 @@ func (e *TransitionError) Error() string {
 // Is makes errors.Is(err, ErrTransition) true.
 func (e *TransitionError) Is(target error) bool { return target == ErrTransition }
 
-// Change is what somebody wants to do with a letter.
+// Change is an intended change of a dead letter.
 type Change struct {
 	To       Status
 	Reason   string
 	By       string
 	ReplayID string    // the replay that takes it; empty keeps the last one
 	At       time.Time // rounded down to milliseconds
-	// Operation is the operator's operation that makes the change, by which it can be undone; "" of the consumer.
+	// Operation is the operator's operation that makes the change, by which it can be undone; "" for the consumer.
 	Operation string
-	// Destination is the topic outside the pipeline that the letter is sent to; "" when it is sent to none.
+	// Destination is the topic outside the pipeline that the dead letter is sent to; "" if none.
 	Destination string
 }
 
-// Next is the state of a letter after a change: a pure function of both. The zero status counts
-// as pending (a letter without a state record). Leaving replaying adds one to the reprocess
-// count, whatever the end was. The error is a *[TransitionError].
+// Next returns the state of a dead letter after a change; it is pure. The zero status counts as pending (a dead letter
+// without a state record). Leaving replaying adds one to the reprocess count, whatever the outcome. The error is a
+// *[TransitionError].
 func Next(prev State, c Change) (State, error) {
 	if prev.Status == "" {
 		prev.Status = Pending
@@ -66,16 +66,15 @@ func Next(prev State, c Change) (State, error) {
 	return next, nil
 }
 
-// IsReplay reports whether a record is a replayed dead letter: the one that finishes it owes the
-// letter a new state (see [Closing]).
+// IsReplay reports whether a record is a replayed dead letter: whoever finishes it must write the dead letter's new
+// state (see [Closing]).
 func IsReplay(c header.Control) bool { return c.ReplayID != "" && c.DeadLetterID != "" }
 
-// Closing is the state of a letter whose replay the consumer has just finished. It is built from
-// the record's own key and control headers, so that the consumer needs no index: a record that carries a
-// replay id is replaying, and its replay count says how many replays there were. The change is
-// to reprocessed, duplicate, superseded, discarded (filtered or skipped), pending (it failed
-// again), or escalated (it failed again too often). The state has no DLQ position, since the
-// consumer does not know it; readers take it from the DLQ itself.
+// Closing returns the state of a dead letter whose replay the consumer has just finished. It is built from the record's
+// own key and control headers, so the consumer needs no index: a record with a replay ID is replaying, and its replay
+// count is the number of replays. The new status is reprocessed, duplicate, superseded, discarded (filtered or skipped),
+// pending (it failed again), or escalated (it failed again too often). The state has no DLQ position, because the
+// consumer does not know it; readers take it from the DLQ.
 func Closing(key []byte, c header.Control, change Change) (State, error) {
 	if !IsReplay(c) {
 		return State{}, errors.New("the record is not a replayed dead letter: it has no replay id or no dead letter id")

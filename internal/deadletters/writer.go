@@ -4,7 +4,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Writer is who wrote a state. It is a closed list (see [Writers]).
+// Writer is the writer of a state. It is a closed list (see [Writers]).
 type Writer uint8
 
 // The writers.
@@ -27,8 +27,8 @@ func (w Writer) String() string {
 	return "unknown writer"
 }
 
-// WriterOf returns who wrote a state that names the given record of the DLQ. Only the replayer knows that record: the consumer finishes
-// the replay by its own record alone.
+// WriterOf returns the writer of a state with this DLQ position. Only the replayer knows that position: the consumer
+// finishes the replay by its own record alone.
 func WriterOf(dlq header.Position) Writer {
 	if dlq.Topic == "" {
 		return Consumer
@@ -36,6 +36,6 @@ func WriterOf(dlq header.Position) Writer {
 	return Operator
 }
 
-// TransactionalID is the transactional id under which every replayer of a source topic writes.
-// That it is the same for all is what makes them fence each other.
+// TransactionalID returns the transactional ID of every replayer of a source topic. Sharing it makes replayers fence
+// each other.
 func TransactionalID(source string) string { return "switchback-replayer-" + source }
