@@ -8,8 +8,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Refresh brings the index of a background service up to date (see [Options]). The error is a *[kafka.UnreachableError] when no broker
-// answers. Until the next Refresh succeeds, questions ask no broker for retention and traffic: these are not known.
+// Refresh brings the index of a background service up to date (see [Options]). The error is a *[kafka.UnreachableError]
+// if no broker answers. Until the next Refresh succeeds, retention and traffic are unknown, because questions ask no
+// broker.
 func (s *Service) Refresh(ctx context.Context) (dlqindex.Synced, error) {
 	var done dlqindex.Synced
 	err := s.Reachable(ctx)
@@ -20,7 +21,7 @@ func (s *Service) Refresh(ctx context.Context) (dlqindex.Synced, error) {
 	return done, err
 }
 
-// Reachable reports in one line why no broker answers, or nil.
+// Reachable returns in one line why no broker answers, or nil.
 func (s *Service) Reachable(ctx context.Context) error { return kafka.Reachable(ctx, s.client) }
 
 // PipelineEnds returns, for the status topic and the audit topic of the pipeline (or of the DLQ without one), the sum of the end offsets of its partitions.
@@ -29,7 +30,7 @@ func (s *Service) PipelineEnds(ctx context.Context) (map[string]int64, error) {
 	for _, topic := range []string{s.cfg.Topics.DLQStatus, s.cfg.Topics.Audit} {
 		spans, err := kafka.Spans(ctx, s.client, topic)
 		if s.alone && errors.Is(err, kafka.ErrNoTopic) {
-			continue // it is made for the first change
+			continue // it is created for the first change
 		}
 		if err != nil {
 			return nil, err

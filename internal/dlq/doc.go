@@ -1,13 +1,12 @@
-// Package dlq answers the replayer's questions about dead letters: which there are, of what
-// they died, how many and how urgent, and everything about one of them.
+// Package dlq answers the replayer's questions about dead letters: which there are, their causes, how many and how
+// urgent, and everything about one of them.
 //
-// It brings the SQL index (internal/dlqindex) up to date before it answers, and takes from Kafka what
-// the index does not keep: original bytes and headers, the hops of a letter in the audit topic,
-// how much traffic there was, and when retention deletes what nobody has looked at. It works on
-// the DLQ of a pipeline, and on any other DLQ as its dialect writes it.
+// It brings the SQL index (internal/dlqindex) up to date before it answers, and reads from Kafka what the index does not
+// keep: original bytes and headers, the hops of a dead letter in the audit topic, the traffic, and when retention
+// deletes pending dead letters. It works on a pipeline's DLQ, and on any other DLQ with a known dialect.
 //
 // Its JSON types are the contract of the answers, for the command line and for HTTP alike.
 //
-// It prints nothing and changes nothing in Kafka: command line and consoles stand on top of
-// [Service], and what changes letters is internal/replay.
+// It prints nothing and changes nothing in Kafka. Command line and console use [Service]; internal/replay changes dead
+// letters.
 package dlq

@@ -10,12 +10,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// Format is what letters are exported as. It is a closed list (see [Formats]).
+// Format is the format of an export. It is a closed list (see [Formats]).
 type Format string
 
 // The formats.
 const (
-	NDJSON  Format = "ndjson"  // one JSON object a letter, from which its record can be made again
+	NDJSON  Format = "ndjson"  // one JSON object per dead letter, from which its record can be made again
 	GeoJSON Format = "geojson" // a FeatureCollection for a map
 	CSV     Format = "csv"     // a table for a spreadsheet
 )
@@ -26,19 +26,19 @@ func Formats() []Format { return []Format{NDJSON, GeoJSON, CSV} }
 // Exported counts an export.
 type Exported struct {
 	Letters int
-	NoPlace int // of a GeoJSON export: letters whose value is no feature; their geometry is null
-	Gone    int // letters without original bytes: the topic no longer has them
+	NoPlace int // of a GeoJSON export: dead letters whose value is no feature; their geometry is null
+	Gone    int // dead letters without original bytes: the topic no longer has them
 }
 
-// exporter writes letters in one format.
+// exporter writes dead letters in one format.
 type exporter interface {
 	begin() error
 	letter(l *deadletters.Letter, feature []byte) error
 	end() error
 }
 
-// Export writes the selected letters with their original bytes, the oldest death first, as they
-// come: any number needs the memory of a few.
+// Export writes the selected dead letters with their original bytes, the oldest death first, as they are read: any
+// number needs the memory of a few.
 func (s *Service) Export(ctx context.Context, q dlqindex.Query, format Format, to io.Writer) (Exported, error) {
 	out := bufio.NewWriterSize(to, 1<<16)
 	var e exporter
@@ -73,14 +73,14 @@ func (s *Service) Export(ctx context.Context, q dlqindex.Query, format Format, t
 	return n, err
 }
 
-// feature is the decoded feature of a letter, for the format that needs one.
+// feature returns the decoded feature of a dead letter, for a format that needs it.
 func (s *Service) feature(ctx context.Context, format Format, l *deadletters.Letter, n *Exported) []byte {
 	if format != GeoJSON {
 		return nil
 	}
 	var feature []byte
 	if l.HoldsValue() && l.Content.Value != nil {
-		feature, _ = s.letters.Decoded(ctx, l.Content) // why not is in the letter's own error
+		feature, _ = s.letters.Decoded(ctx, l.Content) // the dead letter's own error says why not
 	}
 	if feature == nil {
 		n.NoPlace++

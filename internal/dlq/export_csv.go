@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// csvExporter writes a table (RFC 4180). Text that a spreadsheet would take for a formula gets an
-// apostrophe in front, since it comes from records that anybody may have sent.
+// csvExporter writes a table (RFC 4180). A text that a spreadsheet would read as a formula gets a leading apostrophe,
+// because anybody may have sent it.
 type csvExporter struct{ w *csv.Writer }
 
 func newCSVExporter(w io.Writer) *csvExporter { return &csvExporter{csv.NewWriter(w)} }
@@ -57,7 +57,7 @@ func (e *csvExporter) letter(l *deadletters.Letter, _ []byte) error {
 	return e.w.Write(append(row, exchange(c)...))
 }
 
-// exchange gives what was asked and answered as JSON, which no spreadsheet takes for a formula.
+// exchange returns request and answer as JSON, which no spreadsheet reads as a formula.
 func exchange(c *header.Control) []string {
 	cells := make([]string, 2)
 	if c.ErrorRequest != nil {
@@ -69,7 +69,7 @@ func exchange(c *header.Control) []string {
 	return cells
 }
 
-// corners are the four numbers of a bounding box, or four empty cells.
+// corners returns the four numbers of a bounding box, or four empty cells.
 func corners(text string) []string {
 	box, err := deadletters.ParseBBox(text)
 	if err != nil {
@@ -86,7 +86,7 @@ func position(l *deadletters.Letter) []string {
 	return []string{inert(source.Topic), strconv.Itoa(int(source.Partition)), strconv.FormatInt(source.Offset, 10)}
 }
 
-// encoded gives bytes as a cell and how they stand in it: utf8, base64, or nothing at all.
+// encoded returns bytes as a cell and their encoding: utf8, base64, or nothing.
 func encoded(b []byte) []string {
 	switch {
 	case b == nil:

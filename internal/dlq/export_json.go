@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// exported is one letter as NDJSON: what stands in its record, header by header, and what became
-// of it. Bytes that are no text are in base64, under another name.
+// exported is one dead letter as NDJSON: the content of its record, header by header, and its outcome. Bytes that are
+// not text are in base64, under another name.
 type exported struct {
 	ID          string           `json:"id"`
 	Dialect     string           `json:"dialect"`
@@ -27,7 +27,7 @@ type exported struct {
 	ValueBase64 string           `json:"value_base64,omitempty"`
 	GoneAt      string           `json:"gone_at,omitempty"`
 	TooLarge    string           `json:"too_large,omitempty"` // why there is no value
-	Pointer     json.RawMessage  `json:"pointer,omitempty"`   // where the original lies
+	Pointer     json.RawMessage  `json:"pointer,omitempty"`   // where the original is
 }
 
 type exportedHeader struct {
@@ -36,7 +36,7 @@ type exportedHeader struct {
 	ValueBase64 string `json:"value_base64,omitempty"`
 }
 
-// split gives bytes as text, or in base64. No bytes at all are a null among the texts.
+// split returns bytes as text, or in base64. No bytes are a null text.
 func split(b []byte) (text any, inBase64 string) {
 	of := bytesOf(b)
 	if of.Base64 != nil {
@@ -85,8 +85,8 @@ func (e *ndjsonExporter) letter(l *deadletters.Letter, _ []byte) error {
 	return encoder.Encode(exportedOf(l))
 }
 
-// geojsonExporter writes a FeatureCollection. Each feature keeps its members; its properties get
-// one more, dead_letter, which says what became of it.
+// geojsonExporter writes a FeatureCollection. Each feature keeps its members; its properties get one more, dead_letter,
+// with its outcome.
 type geojsonExporter struct {
 	w    io.Writer
 	some bool
@@ -135,7 +135,7 @@ func (e *geojsonExporter) letter(l *deadletters.Letter, feature []byte) error {
 	return err
 }
 
-// withProperty adds dead_letter to the properties of a feature, which may be none.
+// withProperty adds dead_letter to the properties of a feature, which may have none.
 func withProperty(feature []byte, about deadLetterProperty) ([]byte, error) {
 	members := map[string]json.RawMessage{"type": json.RawMessage(`"Feature"`), "geometry": json.RawMessage("null")}
 	properties := map[string]json.RawMessage{}

@@ -15,23 +15,22 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// Group is a group of letters and its share of the traffic.
+// Group is a group of dead letters and its share of the traffic.
 type Group struct {
 	deadletters.Group
 
-	// Share is at least how many letters there are for each record that the consumer has taken from the source topic, from 0
-	// to 1; -1 when it is not known.
+	// Share is the least number of dead letters per consumed source record, from 0 to 1; -1 if it is unknown.
 	Share float64
 
-	Note   *control.Note // that a person wrote on it; nil without one
-	Values *Values       // for which they are refused; nil when they were not asked for
+	Note   *control.Note // a person's note; nil without one
+	Values *Values       // the refused values; nil if they were not asked for
 }
 
-// Groups gives the groups of the selected letters, the largest first. A limit bounds the groups.
+// Groups returns the groups of the selected dead letters, the largest first. A limit bounds the groups.
 //
-// The traffic is the records of the source topic that the consumer has taken, of the time of the selection, or ever when
-// it has none. It is a difference of offsets, in which transaction markers, aborted records and replays count too: to count records
-// alone, the topic has to be read. The share is a lower bound and is shown as one.
+// The traffic is the number of source records that the consumer has consumed, within the time of the selection, or ever
+// if it has none. It is a difference of offsets, which includes transaction markers, aborted records and replays:
+// counting records alone would require reading the topic. The share is a lower bound and is shown as one.
 func (s *Service) Groups(ctx context.Context, q dlqindex.Query) ([]Group, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -60,8 +59,8 @@ func unshared(groups []deadletters.Group) []Group {
 	return out
 }
 
-// Chosen gives the groups of the letters that a change with this filter acts on: a limit bounds
-// the letters, the oldest first. Shares are not known.
+// Chosen returns the groups of the dead letters that a change with this filter acts on: a limit bounds the dead letters,
+// the oldest first. Shares are unknown.
 func (s *Service) Chosen(ctx context.Context, f deadletters.Filter) ([]Group, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -79,12 +78,12 @@ func (s *Service) Chosen(ctx context.Context, f deadletters.Filter) ([]Group, er
 	return unshared(x.Groups()), err
 }
 
-// traffic counts the records of the source topic, of a time, that the consumer group has committed; the zero times are its first
-// record ever and now. A group that has committed nothing, such as one that was deleted, counts as having taken all. 0 means that it
-// cannot be told: the share is worth no error.
+// traffic counts the source records, within a time, that the consumer group has committed; the zero times are its first
+// record and now. A group without commits, such as a deleted one, counts as having consumed everything. 0 means that the
+// traffic is unknown: the share is worth no error.
 func (s *Service) traffic(ctx context.Context, since, until time.Time) int64 {
 	if s.away.Load() || s.source.Status == "" || s.alone {
-		return 0 // a DLQ of other software: nobody says which topics it serves
+		return 0 // a DLQ of other software: its source topics are unknown
 	}
 	to, err := s.offsetsAt(ctx, until)
 	if err != nil {
@@ -116,8 +115,8 @@ func (s *Service) traffic(ctx context.Context, since, until time.Time) int64 {
 	return n
 }
 
-// offsetsAt gives the first offset of each partition of the source topic at or after a time; its
-// end for the zero time.
+// offsetsAt returns the first offset of each partition of the source topic at or after a time; its end for the zero
+// time.
 func (s *Service) offsetsAt(ctx context.Context, t time.Time) (kadm.ListedOffsets, error) {
 	var offsets kadm.ListedOffsets
 	var err error

@@ -10,10 +10,10 @@ type GroupJSON struct {
 	FirstSeen string         `json:"first_seen"`
 	LastSeen  string         `json:"last_seen"`
 	Bytes     int64          `json:"bytes"`
-	Share     *float64       `json:"share"` // of the records of the source topic that the consumer has taken, at least; null when it is not known
+	Share     *float64       `json:"share"` // lower bound of the share of the consumed source records; null if it is unknown
 	Replayed  int            `json:"replayed"`
 	Statuses  map[string]int `json:"statuses"`
-	PutBack   int            `json:"put_back,omitempty"` // of those discarded: a replay sent them to a topic where nobody reports what becomes of them
+	PutBack   int            `json:"put_back,omitempty"` // of those discarded: put back to a topic of other software, which reports no outcome
 	Example   ExampleJSON    `json:"example"`
 	Note      *NoteJSON      `json:"note,omitempty"`
 	Values    *ValuesJSON    `json:"values,omitempty"` // with --values
@@ -23,17 +23,17 @@ type GroupJSON struct {
 type ExampleJSON struct {
 	ID       string `json:"id"`
 	Message  string `json:"message"`
-	CausedBy string `json:"caused_by,omitempty"` // what the message does not say of the innermost exception
+	CausedBy string `json:"caused_by,omitempty"` // the innermost exception, if the message does not have it
 }
 
-// NoteJSON is what a person wrote on a group.
+// NoteJSON is a person's note on a group.
 type NoteJSON struct {
 	Text string `json:"text"`
 	By   string `json:"by"`
 	At   string `json:"at"`
 }
 
-// NewGroupJSON makes the JSON of a group.
+// NewGroupJSON converts a group.
 func NewGroupJSON(g Group) GroupJSON {
 	statuses := map[string]int{}
 	for s, n := range g.Statuses {
@@ -56,10 +56,10 @@ func NewGroupJSON(g Group) GroupJSON {
 	return out
 }
 
-// ValuesJSON are the values that the dead letters of a group are refused for.
+// ValuesJSON has the values for which the dead letters of a group are refused.
 type ValuesJSON struct {
 	Read    int         `json:"read"`    // dead letters whose bytes were read
-	Refused int         `json:"refused"` // of them, those that today's transform refuses for one value
+	Refused int         `json:"refused"` // of these, the ones that today's transform refuses for one value
 	Others  int         `json:"others"`  // of those, the ones whose value is not listed
 	Most    []ValueJSON `json:"most"`
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// SyncedJSON says what was taken into the index.
+// SyncedJSON counts what was added to the index.
 type SyncedJSON struct {
 	Index       string  `json:"index"`
 	DLQ         string  `json:"dlq"`
@@ -17,7 +17,7 @@ type SyncedJSON struct {
 	TookSeconds float64 `json:"took_seconds"`
 }
 
-// CheckedJSON says how the index agrees with the topics.
+// CheckedJSON is the comparison of the index with the topics.
 type CheckedJSON struct {
 	Index   string   `json:"index"`
 	DLQ     string   `json:"dlq"`
@@ -26,7 +26,7 @@ type CheckedJSON struct {
 	Found   []string `json:"found"`
 }
 
-// NewSyncedJSON makes the JSON of what [dlqindex.Index.Sync] or [dlqindex.Index.Rebuild] did.
+// NewSyncedJSON converts the result of [dlqindex.Index.Sync] or [dlqindex.Index.Rebuild].
 func (s *Service) NewSyncedJSON(done dlqindex.Synced) SyncedJSON {
 	return SyncedJSON{
 		Index: s.index.Place(), DLQ: s.Topic(), Letters: done.Letters, States: done.States, Gone: done.Gone, Anew: done.Anew,
@@ -34,7 +34,7 @@ func (s *Service) NewSyncedJSON(done dlqindex.Synced) SyncedJSON {
 	}
 }
 
-// NewCheckedJSON makes the JSON of what [dlqindex.Index.Check] found.
+// NewCheckedJSON converts the result of [dlqindex.Index.Check].
 func (s *Service) NewCheckedJSON(found dlqindex.Checked) CheckedJSON {
 	return CheckedJSON{Index: s.index.Place(), DLQ: s.Topic(), Letters: found.Letters, Faults: found.Total, Found: append([]string{}, found.Faults...)}
 }

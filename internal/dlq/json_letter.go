@@ -13,26 +13,27 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// The JSON types are a contract: scripts read what the command line prints, and a browser what is served. Both have these.
+// The JSON types are a contract: scripts read what the command line prints, and browsers what is served. Both use these
+// types.
 
-// PositionJSON is where a record lies.
+// PositionJSON is the position of a record.
 type PositionJSON struct {
 	Topic     string `json:"topic"`
 	Partition int32  `json:"partition"`
 	Offset    int64  `json:"offset"`
 }
 
-// ErrorJSON is what a dead letter died of.
+// ErrorJSON is the cause of a dead letter's death.
 type ErrorJSON struct {
 	Class      string `json:"class"`
 	Code       string `json:"code"`
 	Stage      string `json:"stage"`
 	Message    string `json:"message"`
-	CauseClass string `json:"cause_class"`         // of other software's exceptions; empty for our own letters
+	CauseClass string `json:"cause_class"`         // of other software's exceptions; empty for our own dead letters
 	CausedBy   string `json:"caused_by,omitempty"` // class and message of the innermost exception
 
-	Request  *classify.Request  `json:"request,omitempty"`  // what was asked of another system
-	Response *classify.Response `json:"response,omitempty"` // what it answered
+	Request  *classify.Request  `json:"request,omitempty"`  // the request to another system
+	Response *classify.Response `json:"response,omitempty"` // its answer
 }
 
 func newErrorJSON(l *deadletters.Letter) ErrorJSON {
@@ -43,7 +44,7 @@ func newErrorJSON(l *deadletters.Letter) ErrorJSON {
 	}
 }
 
-// bytesJSON is text where it is text and base64 where it is not; both null for no bytes at all.
+// bytesJSON is text, or base64 if the bytes are not text; both are null for no bytes.
 type bytesJSON struct {
 	Text   *string
 	Base64 *string
@@ -77,7 +78,7 @@ type LetterJSON struct {
 	DiedAt         string        `json:"died_at"`
 	SourceTime     string        `json:"source_timestamp,omitempty"`
 	FeatureID      string        `json:"feature_id,omitempty"`
-	Part           string        `json:"part,omitempty"` // which part of the record at source it is, such as 17/230, from 0
+	Part           string        `json:"part,omitempty"` // the part of the record at source, such as 17/230, from 0
 	Attempts       int           `json:"attempts"`
 	Deaths         int           `json:"deaths"`
 	ReprocessCount int           `json:"reprocess_count"`
@@ -86,19 +87,19 @@ type LetterJSON struct {
 	Value          *string       `json:"value"`
 	ValueBase64    *string       `json:"value_base64,omitempty"`
 
-	TooLarge string          `json:"too_large,omitempty"` // why there is no value, although the record is no tombstone
-	Pointer  json.RawMessage `json:"pointer,omitempty"`   // where the original lies, when the record only points at it
+	TooLarge string          `json:"too_large,omitempty"` // why there is no value, although the record is not a tombstone
+	Pointer  json.RawMessage `json:"pointer,omitempty"`   // where the original is, if the record only points at it
 	Bytes    int             `json:"bytes,omitempty"`     // of the original value, with too_large or pointer
 }
 
-// EntryJSON is one line of list: these fields and no others, whatever the DLQ's dialect. What is no
-// text stands in base64 under a name of its own, instead of the other.
+// EntryJSON is one line of list: these fields and no others, whatever the DLQ's dialect. Bytes that are not text are in
+// base64 under another name.
 type EntryJSON struct {
 	ID          string         `json:"id"`
 	Dialect     string         `json:"dialect"`
 	DLQ         PositionJSON   `json:"dlq"`
 	Source      *PositionJSON  `json:"source"`
-	SourceTopic string         `json:"source_topic,omitempty"` // where nothing else of the source is known
+	SourceTopic string         `json:"source_topic,omitempty"` // if nothing else of the source is known
 	Key         any            `json:"key,omitzero"`
 	KeyBase64   *string        `json:"key_base64,omitempty"`
 	Error       EntryErrorJSON `json:"error"`
@@ -112,7 +113,7 @@ type EntryJSON struct {
 	Bytes    int             `json:"bytes,omitempty"`
 }
 
-// EntryErrorJSON is what the line says about the error.
+// EntryErrorJSON is the error in the line.
 type EntryErrorJSON struct {
 	Class      string `json:"class"`
 	Code       string `json:"code"`
@@ -120,7 +121,7 @@ type EntryErrorJSON struct {
 	CauseClass string `json:"cause_class"`
 }
 
-// NewEntryJSON is the line of a letter; without its content it has no value.
+// NewEntryJSON returns the line of a dead letter; without its content it has no value.
 func NewEntryJSON(l deadletters.Letter) EntryJSON {
 	full := NewLetterJSON(l)
 	out := EntryJSON{
@@ -129,7 +130,7 @@ func NewEntryJSON(l deadletters.Letter) EntryJSON {
 		Status: full.Status, ContentHash: full.ContentHash, ValueBase64: full.ValueBase64,
 	}
 	if full.KeyBase64 == nil {
-		out.Key = full.Key // null when there is none
+		out.Key = full.Key // null if there is none
 	}
 	out.TooLarge, out.Pointer, out.Bytes = full.TooLarge, full.Pointer, full.Bytes
 	if full.ValueBase64 == nil && l.Content != nil && l.HoldsValue() {
@@ -138,7 +139,7 @@ func NewEntryJSON(l deadletters.Letter) EntryJSON {
 	return out
 }
 
-// NewLetterJSON is the JSON of a letter with its content.
+// NewLetterJSON returns the JSON of a dead letter with its content.
 func NewLetterJSON(l deadletters.Letter) LetterJSON {
 	key := bytesOf(l.Key)
 	out := LetterJSON{
@@ -177,7 +178,7 @@ type HeaderJSON struct {
 	Key         string  `json:"key"`
 	Value       *string `json:"value"`
 	ValueBase64 *string `json:"value_base64,omitempty"`
-	Number      *int64  `json:"number,omitempty"` // that a framework has written in binary form
+	Number      *int64  `json:"number,omitempty"` // of a framework's binary number
 }
 
 func headersOf(headers []kgo.RecordHeader) []HeaderJSON {
@@ -193,7 +194,7 @@ func headersOf(headers []kgo.RecordHeader) []HeaderJSON {
 	return out
 }
 
-// StatusText names the status; a state that cannot be read has no status of its own.
+// StatusText returns the name of the status; an unreadable state has its own.
 func StatusText(s deadletters.Status) string {
 	if s == "" {
 		return "unreadable"
@@ -201,5 +202,5 @@ func StatusText(s deadletters.Status) string {
 	return string(s)
 }
 
-// TimeText writes a time as all answers have it: RFC 3339, UTC, milliseconds.
+// TimeText formats a time as in all answers: RFC 3339, UTC, milliseconds.
 func TimeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

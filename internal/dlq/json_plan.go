@@ -14,8 +14,8 @@ type PlannedJSON struct {
 	Died        string        `json:"died"`
 	Action      plan.Action   `json:"action"`
 	Target      string        `json:"target,omitempty"`
-	Becomes     string        `json:"becomes,omitempty"` // hash of the value that a rewrite makes
-	Shape       string        `json:"shape,omitempty"`   // which fields it changes
+	Becomes     string        `json:"becomes,omitempty"` // hash of the rewritten value
+	Shape       string        `json:"shape,omitempty"`   // the fields that the rewrite changes
 	Change      string        `json:"change,omitempty"`  // some of the differences
 	Absent      string        `json:"absent,omitempty"`  // fields that expressions read and the value does not have
 	Force       bool          `json:"force_version,omitempty"`
@@ -40,24 +40,25 @@ type PlanJSON struct {
 	Doubt    string             `json:"doubt,omitempty"`
 	Summary  plan.Summary       `json:"summary"`
 	Outlook  []plan.Outcome     `json:"outlook"`
-	Targets  map[string]int     `json:"targets,omitempty"` // of a DLQ without a pipeline: how many dead letters go to which topic
+	Targets  map[string]int     `json:"targets,omitempty"` // of a DLQ without a pipeline: number of dead letters by topic
 	Letters  []PlannedJSON      `json:"letters"`
 }
 
-// NewPlannedJSON makes the JSON of one dead letter of a plan for a DLQ.
+// NewPlannedJSON converts one dead letter of a plan for a DLQ.
 func NewPlannedJSON(dlq string, l *plan.Letter) PlannedJSON {
 	out := PlannedJSON{
 		ID: l.ID, DLQ: PositionJSON(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
 		Action: l.Do, Target: l.Target, Becomes: l.Becomes, Shape: l.Shape, Change: l.Change, Absent: l.Absent, Force: l.Force, Reversed: l.Reversed, Reopened: l.Reopened, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
 	}
-	if l.Do != plan.Leave && l.Target == "" { // of a DLQ without a pipeline no transform was asked
+	if l.Do != plan.Leave && l.Target == "" { // without a pipeline no transform was asked
 		today := l.Today
 		out.Today = &today
 	}
 	return out
 }
 
-// NewPlanJSON makes the JSON of a plan. All of its dead letters are in it: [plan.Plan.Each] with [NewPlannedJSON] gives them one by one.
+// NewPlanJSON converts a plan with all of its dead letters: [plan.Plan.Each] with [NewPlannedJSON] converts them one by
+// one.
 func NewPlanJSON(p *plan.Plan) (PlanJSON, error) {
 	out := PlanJSON{
 		ID: p.ID, Pipeline: p.Pipeline, Source: p.Source, To: p.To, DLQ: p.DLQ, MadeAt: TimeText(p.MadeAt), Filter: p.Filter,

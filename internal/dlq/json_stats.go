@@ -11,7 +11,7 @@ type StatsJSON struct {
 	DLQ       string              `json:"dlq"`
 	Letters   int                 `json:"letters"`
 	Statuses  map[string]int      `json:"statuses"`
-	PutBack   int                 `json:"put_back,omitempty"` // of those discarded: a replay sent them to a topic where nobody reports what becomes of them
+	PutBack   int                 `json:"put_back,omitempty"` // of those discarded: put back to a topic of other software, which reports no outcome
 	Pending   []dlqindex.DayCount `json:"pending"`
 	Lost      int                 `json:"lost"`
 	Oldest    *OldestJSON         `json:"oldest_pending"`
@@ -24,18 +24,18 @@ type OldestJSON struct {
 	ID         string `json:"id"`
 	DiedAt     string `json:"died_at"` // last
 	FirstDied  string `json:"first_died_at"`
-	AgeSeconds int64  `json:"age_seconds"` // since its first death: a replay that failed does not make it younger
-	// DeletedInSeconds is how long retention leaves it at least; null when time deletes nothing.
+	AgeSeconds int64  `json:"age_seconds"` // since its first death: a failed replay does not make it younger
+	// DeletedInSeconds is how long retention keeps it at least; null if retention does not delete by time.
 	DeletedInSeconds *int64 `json:"deleted_in_seconds"`
 }
 
 // RetentionJSON is how long the DLQ keeps its records.
 type RetentionJSON struct {
-	Milliseconds *int64 `json:"ms"` // -1 is for ever; null when it is not known
+	Milliseconds *int64 `json:"ms"` // -1 is for ever; null if it is unknown
 	Bytes        *int64 `json:"bytes"`
 }
 
-// NewStatsJSON makes the JSON of statistics, as of a time.
+// NewStatsJSON converts statistics, as of a time.
 func NewStatsJSON(s Stats, now time.Time) StatsJSON {
 	out := StatsJSON{
 		DLQ: s.Topic, Letters: s.Letters, Statuses: map[string]int{}, PutBack: s.PutBack, Pending: s.Pending, Lost: s.Lost, Warnings: s.Warnings,

@@ -13,10 +13,10 @@ import (
 const (
 	pageLetters = 4000     // whose bytes are fetched together
 	pageBytes   = 16 << 20 // of their values
-	wideGap     = 200      // offsets between two letters over which it is cheaper to fetch twice
+	wideGap     = 200      // offsets between two dead letters above which fetching twice is cheaper
 )
 
-// Letters calls fn for each selected letter without its content, in the order of the query.
+// Letters calls fn with each selected dead letter without its content, in the order of the query.
 func (s *Service) Letters(ctx context.Context, q dlqindex.Query, fn func(deadletters.Letter) error) error {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Service) Letters(ctx context.Context, q dlqindex.Query, fn func(deadlet
 	return d.Letters(ctx, q, fn)
 }
 
-// Page returns the letters of a query that follow a cursor, without their content (see [dlqindex.DLQ.Page]).
+// Page returns the dead letters of a query after a cursor, without their content (see [dlqindex.DLQ.Page]).
 func (s *Service) Page(ctx context.Context, q dlqindex.Query, after *dlqindex.Cursor) (dlqindex.Page, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Service) Page(ctx context.Context, q dlqindex.Query, after *dlqindex.Cu
 	return d.Page(ctx, q, after)
 }
 
-// Count returns how many letters a query selects. A limit does not bound it.
+// Count returns how many dead letters a query selects, regardless of its limit.
 func (s *Service) Count(ctx context.Context, q dlqindex.Query) (int, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) Count(ctx context.Context, q dlqindex.Query) (int, error) {
 	return d.Count(ctx, q)
 }
 
-// ByState counts the letters that a query selects by their status (see [dlqindex.DLQ.ByState]).
+// ByState counts the selected dead letters by their status (see [dlqindex.DLQ.ByState]).
 func (s *Service) ByState(ctx context.Context, q dlqindex.Query) (map[deadletters.Status]int, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -52,9 +52,8 @@ func (s *Service) ByState(ctx context.Context, q dlqindex.Query) (map[deadletter
 	return d.ByState(ctx, q)
 }
 
-// Contents is Letters with what each letter carries, fetched a page at a time, so that any number
-// of letters needs the memory of a few. A letter whose record the topic no longer has comes
-// without content.
+// Contents is Letters with the content of each dead letter. It fetches a page at a time, so any number needs the memory
+// of a few. A dead letter whose record the topic no longer has comes without content.
 func (s *Service) Contents(ctx context.Context, q dlqindex.Query, fn func(deadletters.Letter) error) error {
 	var page []deadletters.Letter
 	bytes, parts := 0, s.parts()
@@ -68,7 +67,7 @@ func (s *Service) Contents(ctx context.Context, q dlqindex.Query, fn func(deadle
 			if err == nil {
 				err = fn(page[i])
 			}
-			page[i] = deadletters.Letter{} // what was fetched goes
+			page[i] = deadletters.Letter{} // frees the content
 		}
 		page, bytes = page[:0], 0
 		return err
@@ -86,7 +85,7 @@ func (s *Service) Contents(ctx context.Context, q dlqindex.Query, fn func(deadle
 	return flush()
 }
 
-// held is how much of a letter its content takes in memory.
+// held returns the memory of a dead letter's content.
 func held(l *deadletters.Letter) int {
 	if l.TooLarge != "" || l.Pointer != nil {
 		return 0
@@ -94,7 +93,7 @@ func held(l *deadletters.Letter) int {
 	return l.Size
 }
 
-// fill fetches the content of letters.
+// fill fetches the content of dead letters.
 func fill(ctx context.Context, parts *deadletters.Parts, page []deadletters.Letter) error {
 	at := make(map[header.Position]*deadletters.Letter, len(page))
 	byPartition := map[int32][]int64{}
@@ -121,12 +120,12 @@ func fill(ctx context.Context, parts *deadletters.Parts, page []deadletters.Lett
 	return nil
 }
 
-// parts reads the DLQ. Close it.
+// parts returns a reader of the DLQ. The caller must Close it.
 func (s *Service) parts() *deadletters.Parts {
 	return deadletters.Reading{Decode: s.source.Decode, MaxValue: s.source.MaxValue}.Parts(s.client, s.source.DLQ)
 }
 
-// spansOf gives the spans that hold some offsets of one partition, cut where a gap is wide.
+// spansOf returns spans with some offsets of one partition, split at wide gaps.
 func spansOf(offsets []int64) []kafka.Span {
 	slices.Sort(offsets)
 	var out []kafka.Span

@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// annotate adds the notes to groups. It leaves them out where they cannot be read: they are worth no error.
+// annotate adds the notes to groups. If they cannot be read, it leaves them out: they are worth no error.
 func (s *Service) annotate(ctx context.Context, groups []Group) {
 	if s.away.Load() || s.foreign {
 		return
@@ -23,8 +23,8 @@ func (s *Service) annotate(ctx context.Context, groups []Group) {
 	}
 }
 
-// WriteNote writes a note on a group of this DLQ (see [replay.Service.WriteNote]). The error is [dlqindex.ErrNoLetter] when the group has no
-// dead letters.
+// WriteNote writes a note on a group of this DLQ (see [replay.Service.WriteNote]). The error is [dlqindex.ErrNoLetter]
+// if the group has no dead letters.
 func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *time.Time) error {
 	if s.foreign {
 		return fmt.Errorf("%w: notes are kept for the pipeline's own DLQ; name this one by --brokers and --topic, without -c", replay.ErrOptions)

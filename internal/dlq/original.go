@@ -12,11 +12,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// ErrNoOriginal marks a dead letter whose original bytes cannot be had: they are gone, or never were known. Match it with errors.Is.
+// ErrNoOriginal is wrapped if a dead letter's original bytes are gone, or never were known.
 var ErrNoOriginal = errors.New("the original bytes cannot be had")
 
-// follow gives the letter of a share group, which only says where its record lies, what that record carries. One that is gone is
-// said among the letter's problems.
+// follow fetches the record of a dead letter of a share group, which only has the record's position. If the record is
+// gone, that is one of the dead letter's problems.
 func (s *Service) follow(ctx context.Context, l *deadletters.Letter) error {
 	if l.Pointer != nil {
 		return nil
@@ -28,7 +28,7 @@ func (s *Service) follow(ctx context.Context, l *deadletters.Letter) error {
 	return err
 }
 
-// resolve gives a letter whose record is a pointer its original. unheld says why it does not have it.
+// resolve fetches the original of a pointer record. unheld is why it cannot.
 func (s *Service) resolve(ctx context.Context, l *deadletters.Letter) (unheld string, err error) {
 	switch {
 	case l.TooLarge != "":
@@ -50,7 +50,7 @@ func (s *Service) resolve(ctx context.Context, l *deadletters.Letter) (unheld st
 
 func (s *Service) maxValue() int { return max(s.source.MaxValue, kafka.MaxValue) }
 
-// Copied says what [Service.CopyOriginal] wrote.
+// Copied is the result of [Service.CopyOriginal].
 type Copied struct {
 	ID     string `json:"id"`
 	From   string `json:"from"` // the record, as topic/partition/offset
@@ -58,8 +58,9 @@ type Copied struct {
 	SHA256 string `json:"sha256"`
 }
 
-// CopyOriginal writes the original bytes of a letter, however large they are, in little memory. The error is [dlqindex.ErrNoLetter] when
-// no letter has the id, and [ErrNoOriginal] when its bytes cannot be had; what was written then is not the original.
+// CopyOriginal writes the original bytes of a dead letter, however large, in little memory. The error is
+// [dlqindex.ErrNoLetter] if no dead letter has the ID, and [ErrNoOriginal] if its bytes cannot be fetched; the bytes
+// written so far are then not the original.
 func (s *Service) CopyOriginal(ctx context.Context, id string, to io.Writer) (Copied, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -89,7 +90,7 @@ func (s *Service) CopyOriginal(ctx context.Context, id string, to io.Writer) (Co
 	return Copied{ID: id, From: from.String(), Bytes: sum.n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
 }
 
-// summed hashes and counts what is written.
+// summed hashes and counts the bytes written to it.
 type summed struct {
 	hash.Hash
 	to io.Writer

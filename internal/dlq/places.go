@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// Cells counts the letters of a query by the cells of a grid (see [dlqindex.DLQ.Cells]).
+// Cells counts the selected dead letters by the cells of a grid (see [dlqindex.DLQ.Cells]).
 func (s *Service) Cells(ctx context.Context, q dlqindex.Query, columns, rows int) (dlqindex.Cells, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -16,11 +16,12 @@ func (s *Service) Cells(ctx context.Context, q dlqindex.Query, columns, rows int
 	return d.Cells(ctx, q, columns, rows)
 }
 
-// Place is the way from coordinates to longitude and latitude. The error says that the system does not reach there.
+// Place converts coordinates to longitude and latitude. The error means that the system does not reach there.
 type Place func(x, y float64) (lon, lat float64, err error)
 
-// Degrees returns the way from the coordinates of the source to longitude and latitude. It is nil where nobody says what the coordinates
-// are: without a pipeline, and for a DLQ that is not the pipeline's own. A map shows no change of datum, so degrees stay as they are.
+// Degrees returns the conversion from the source's coordinates to longitude and latitude. It is nil if the coordinate
+// system is unknown: without a pipeline, and for a DLQ that is not the pipeline's own. A change of datum is not visible
+// on the map, so degrees stay as they are.
 func (s *Service) Degrees() (Place, error) {
 	if s.alone || s.foreign {
 		return nil, nil
@@ -43,5 +44,5 @@ func (s *Service) Degrees() (Place, error) {
 	return way.Forward, nil
 }
 
-// AsDegrees takes coordinates for longitude and latitude.
+// AsDegrees returns coordinates as longitude and latitude.
 func AsDegrees(x, y float64) (lon, lat float64, err error) { return x, y, nil }

@@ -21,12 +21,12 @@ import (
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
 	Topic     string           // DLQ of other software, instead of the pipeline's own; it has no status topic
-	Alone     bool             // there is no pipeline: the DLQ has a status topic once it was changed, and no transform is asked
+	Alone     bool             // there is no pipeline: the DLQ has a status topic after its first change, and no transform is asked
 	StateDir  string           // as in [replay.Options]
-	Dialect   dialects.Dialect // who wrote it; empty tells by the headers of each letter
+	Dialect   dialects.Dialect // of its headers; empty goes by the headers of each dead letter
 	Index     dlqindex.Options // as in [replay.Options]
 	Logger    *slog.Logger     // defaults to none
-	KafkaOpts []kgo.Opt        // put behind the options of the configuration
+	KafkaOpts []kgo.Opt        // appended to the options of the configuration
 	Now       func() time.Time // the clock. Defaults to time.Now
 
 	// Background leaves the index to the caller, who calls [Service.Refresh]: questions read it as it is.
@@ -49,8 +49,8 @@ type Service struct {
 	away       atomic.Bool // the last [Service.Refresh] failed
 }
 
-// Open connects to Kafka and opens the index. Close it. The error is a *[kafka.UnreachableError]
-// when no broker answers.
+// Open connects to Kafka and opens the index. The caller must Close the service. The error is a
+// *[kafka.UnreachableError] if no broker answers.
 func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) {
 	opts, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
@@ -71,7 +71,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 	return s, nil
 }
 
-// connect makes sure that the brokers answer, and opens what the service works with.
+// connect checks that the brokers answer, and opens what the service works with.
 func (s *Service) connect(ctx context.Context, o Options) error {
 	if err := kafka.Reachable(ctx, s.client); err != nil {
 		return err
@@ -108,10 +108,11 @@ func (s *Service) Close() {
 // Topic is the DLQ that the service answers about.
 func (s *Service) Topic() string { return s.source.DLQ }
 
-// lookTime is how long a broker may take to say whether the DLQ exists: without an answer, what is indexed can still be read.
+// lookTime is how long a broker may take to say whether the DLQ exists: without an answer, indexed dead letters can
+// still be read.
 const lookTime = time.Second
 
-// Exists gives the error when a broker says that there is no such DLQ. Without an answer there is none.
+// Exists returns an error if a broker says that there is no such DLQ. Without an answer it returns nil.
 func (s *Service) Exists(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -121,16 +122,16 @@ func (s *Service) Exists(ctx context.Context) error {
 	return nil
 }
 
-// Alone reports whether there is no pipeline: nobody says whether records flow.
+// Alone reports whether there is no pipeline: whether records flow is then unknown.
 func (s *Service) Alone() bool { return s.alone }
 
-// Replays returns the service that puts letters back and changes them. It chooses by the same index.
+// Replays returns the service that puts dead letters back and changes them. It uses the same index.
 func (s *Service) Replays() *replay.Service { return s.letters }
 
-// Index is the index that questions are answered from.
+// Index returns the index that answers questions.
 func (s *Service) Index() *dlqindex.Index { return s.index }
 
-// dlq brings the index up to date, unless the caller does (see [Options]), and gives the DLQ in it.
+// dlq brings the index up to date, unless the caller does (see [Options]), and returns the DLQ in it.
 func (s *Service) dlq(ctx context.Context) (*dlqindex.DLQ, error) {
 	if s.background {
 		return s.index.DLQ(ctx)

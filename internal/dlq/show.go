@@ -13,24 +13,24 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// slack is how far the clocks of those who write audit events may be apart.
+// slack is the largest difference between the clocks of the writers of audit events.
 const slack = time.Minute
 
 // Detail is everything about one letter.
 type Detail struct {
 	replay.Detail
 
-	Unasked bool          // there is no pipeline whose transform could be asked: nothing is said of the feature either
-	Text    []byte        // of a DLQ without a pipeline: the value as JSON, when it names a schema of a registry that is known; else nil
-	Unheld  string        // why the letter's value is not shown and was not judged; empty when it was
-	Kept    string        // what the index has of the original (raw_record), for a letter that is gone; else empty
-	Hops    []audit.Event // what was decided about it, in order; nil when nothing is known
-	HopsErr error         // why its hops are not known
+	Unasked bool          // there is no pipeline whose transform could be asked: nothing is known of the feature either
+	Text    []byte        // of a DLQ without a pipeline: the value as JSON, if it names a known registry schema; otherwise nil
+	Unheld  string        // why the dead letter's value is not shown and was not judged; empty if it was
+	Kept    string        // the original in the index (raw_record), for a dead letter that is gone; otherwise empty
+	Hops    []audit.Event // the decisions about it, in order; nil if they are unknown
+	HopsErr error         // why its hops are unknown
 }
 
-// Show gives one letter with headers, original bytes, the decoded feature, what today's transform
-// says of it, and its hops. The error is [dlqindex.ErrNoLetter] when no letter has the id. A letter
-// that the topic no longer has comes with what the index kept.
+// Show returns one dead letter with headers, original bytes, the decoded feature, the verdict of today's transform, and
+// its hops. The error is [dlqindex.ErrNoLetter] if no dead letter has the ID. If the topic no longer has the dead
+// letter, it comes with what the index kept.
 func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 	return out, nil
 }
 
-// hops reads what the audit topic says about a letter: the events of its source position, from
-// when it came to when its state changed last.
+// hops reads the audit events about a dead letter: those of its source position, from its arrival to the last change of
+// its state.
 func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Event, error) {
 	source, known := l.Source()
 	if !known || s.source.Status == "" {
@@ -95,7 +95,7 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 	}
 	var out []audit.Event
 	err = kafka.Scan(ctx, s.client, topic, map[int32]kafka.Span{p: span}, func(r *kgo.Record) error {
-		// One that cannot be read is none of ours: it is no reason to show nothing.
+		// An unreadable event is not ours, and no reason to show nothing.
 		if e, err := audit.Parse(r.Value); err == nil && e.Source == source.String() {
 			out = append(out, e)
 		}
@@ -104,7 +104,7 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 	return out, err
 }
 
-// between gives the span of a partition with the records of a time.
+// between returns the span of a partition with the records of a time.
 func (s *Service) between(ctx context.Context, topic string, p int32, from, to time.Time) (kafka.Span, error) {
 	spans, err := kafka.Spans(ctx, s.client, topic)
 	if err != nil {

@@ -12,30 +12,30 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// The sizes of S4-7 above which pending letters are too many.
+// The limits of S4-7 above which there are too many pending dead letters.
 const (
 	ManyPerDay = 100    // of one pipeline that died today
 	ManyInAll  = 100000 // of all
 )
 
-// Stats says how many letters there are and how urgent they are.
+// Stats counts dead letters and tells how urgent they are.
 type Stats struct {
 	dlqindex.Stats
 
 	Topic     string
 	Retention Retention
-	Warnings  []string // what somebody should look at, in words
+	Warnings  []string // what a person should look at, in words
 }
 
-// Retention says when the DLQ deletes letters.
+// Retention is when the DLQ deletes dead letters.
 type Retention struct {
 	Known   bool
-	Time    time.Duration // after which a letter is deleted; negative is never
-	Bytes   int64         // of a partition beyond which the oldest are deleted; negative is no bound
-	Deletes time.Time     // when the oldest pending letter can be deleted at the earliest; zero is never by time
+	Time    time.Duration // age at which a dead letter is deleted; negative is never
+	Bytes   int64         // size of a partition above which the oldest are deleted; negative is unlimited
+	Deletes time.Time     // earliest time at which the oldest pending dead letter can be deleted; zero is never by time
 }
 
-// Stats counts the letters, and reads from the topic's settings how long they stay.
+// Stats counts the dead letters, and reads their retention from the topic's settings.
 func (s *Service) Stats(ctx context.Context) (Stats, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
@@ -58,11 +58,11 @@ func (s *Service) Stats(ctx context.Context) (Stats, error) {
 
 func (s *Service) retention(ctx context.Context) (Retention, error) {
 	if s.away.Load() {
-		return Retention{}, nil // nobody can be asked: nothing is known
+		return Retention{}, nil // no broker can be asked: it is unknown
 	}
 	configs, err := s.admin.DescribeTopicConfigs(ctx, s.source.DLQ)
 	if errors.Is(err, kerr.TopicAuthorizationFailed) {
-		return Retention{}, nil // not allowed to see the settings: nothing is known
+		return Retention{}, nil // the settings may not be read: it is unknown
 	}
 	if err != nil {
 		return Retention{}, fmt.Errorf("read the settings of %s: %w", s.source.DLQ, err)
@@ -88,7 +88,7 @@ func (s *Service) retention(ctx context.Context) (Retention, error) {
 	return r, nil
 }
 
-// warnings says what somebody should look at (S4-7, and letters that are about to be lost).
+// warnings returns what a person should look at (S4-7, and dead letters that are about to be lost).
 func warnings(s *Stats, now time.Time) []string {
 	var out []string
 	pending, today := 0, map[string]int{}
@@ -101,7 +101,7 @@ func warnings(s *Stats, now time.Time) []string {
 	if pending > ManyInAll {
 		out = append(out, fmt.Sprintf("%d dead letters are pending; more than %d are too many", pending, ManyInAll))
 	}
-	for _, n := range s.Pending { // in their order, each pipeline once
+	for _, n := range s.Pending { // in order, each pipeline once
 		if today[n.Pipeline] > ManyPerDay {
 			of := "" // other software names no pipeline
 			if n.Pipeline != "" {

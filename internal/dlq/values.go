@@ -9,28 +9,28 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// ValuesOf is how many letters of a group, the oldest ones, are asked for their values: their bytes are read for it.
+// ValuesOf is how many dead letters of a group, the oldest ones, are read for their values.
 const ValuesOf = 1000
 
-// ValuesListed is how many values of a group JSON has.
+// ValuesListed is how many values of a group the JSON has.
 const ValuesListed = 100
 
-// Value is a value for which letters of a group are refused.
+// Value is a value for which dead letters of a group are refused.
 type Value struct {
 	Path    string // JSON pointer into the feature (RFC 6901)
-	Text    string // as the records have it, cut to 80 characters
+	Text    string // as in the records, cut to 80 characters
 	Letters int
 }
 
-// Values are what the letters of one group are refused for.
+// Values are the refused values of one group.
 type Values struct {
-	Asked int     // letters whose bytes were read
-	Known int     // of them, those that today's transform refuses for one value, with the code of the group
+	Asked int     // dead letters whose bytes were read
+	Known int     // of these, the ones that today's transform refuses for one value, with the code of the group
 	Each  []Value // the most frequent first
 }
 
-// Values says for which values today's transform refuses the letters of a group that a query selects: of the oldest [ValuesOf]. A letter
-// that died of something else than a value, or that passes by now, has none.
+// Values returns the values for which today's transform refuses the selected dead letters of a group, of the oldest
+// [ValuesOf]. A dead letter that died of something else than a value, or that passes now, has none.
 func (s *Service) Values(ctx context.Context, q dlqindex.Query, g deadletters.Group) (Values, error) {
 	var v Values
 	if s.letters == nil || s.alone {
