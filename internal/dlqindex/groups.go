@@ -63,13 +63,20 @@ func (d *DLQ) sums(t *tx, q Query) (map[string]*deadletters.Group, error) {
 	return out, err
 }
 
-// sentAway selects the letters that a replay sent to a topic where nobody reports what becomes of them, in the words of their index.
-const sentAway = "q.gone = 0 AND q.status = 'discarded' AND q.state_to IS NOT NULL"
+// sentAway selects those letters of a query that a replay sent to a topic where nobody reports what becomes of them. They have an index of
+// their own, which SQLite does not choose by itself.
+func (d *DLQ) sentAway(q Query) (from string, args []any) {
+	c, by := d.condition(q), ""
+	if c.engine == SQLite {
+		by = " INDEXED BY idx_dlq_sent"
+	}
+	return " FROM @dead_letter_queue AS q" + by + c.where() + " AND q.gone = 0 AND q.status = 'discarded' AND q.state_to IS NOT NULL", c.args
+}
 
 // putBackIn counts in each group the letters that were sent away.
 func (d *DLQ) putBackIn(t *tx, q Query, sums map[string]*deadletters.Group) error {
-	c := d.condition(q)
-	return t.found("SELECT q.group_id, count(*) FROM @dead_letter_queue AS q"+c.where()+" AND "+sentAway+" GROUP BY q.group_id", func(rows *sql.Rows) error {
+	from, args := d.sentAway(q)
+	return t.found("SELECT q.group_id, count(*)"+from+" GROUP BY q.group_id", func(rows *sql.Rows) error {
 		var id string
 		var letters int
 		err := rows.Scan(&id, &letters)
@@ -77,7 +84,7 @@ func (d *DLQ) putBackIn(t *tx, q Query, sums map[string]*deadletters.Group) erro
 			g.PutBack = letters
 		}
 		return err
-	}, c.args...)
+	}, args...)
 }
 
 // addTo counts letters of one status in their group.

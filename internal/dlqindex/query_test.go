@@ -222,6 +222,24 @@ func TestFilter_S4_6_text_and_headers_find_in_SQL_what_they_find_in_the_topics(t
 	})
 }
 
+// Few letters are sent away, and every answer about groups or of statistics counts them: without their index it would read each letter.
+func TestSentAway_S4_6_isCountedByItsIndex(t *testing.T) {
+	w := newWorld(t, t.TempDir()+"/letters.sqlite")
+	w.sync()
+	for name, f := range filters() {
+		must.Do(t, w.store.inTx(t.Context(), func(x *tx) error {
+			from, args := w.dlq().sentAway(Query{Filter: f})
+			return x.found("EXPLAIN QUERY PLAN SELECT q.group_id, count(*)"+from+" GROUP BY q.group_id", func(rows *sql.Rows) error {
+				var id, parent, unused int
+				var step string
+				err := rows.Scan(&id, &parent, &unused, &step)
+				expect.That(t, strings.Contains(step, "idx_dlq_sent"), "%s: %s", name, step)
+				return err
+			}, args...)
+		}))
+	}
+}
+
 // Every selected letter is in one cell, outside of the view, or without a place.
 func TestCells_S4_6_count_centres_by_a_grid(t *testing.T) {
 	onEngines(t, func(t *testing.T, place string) {

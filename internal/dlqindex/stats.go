@@ -63,7 +63,8 @@ func (d *DLQ) statuses(t *tx, out *Stats) error {
 }
 
 func (d *DLQ) putBack(t *tx, out *Stats) error {
-	return t.row("SELECT count(*) FROM @dead_letter_queue AS q WHERE q.dlq = ? AND "+sentAway, d.number).Scan(&out.PutBack)
+	from, args := d.sentAway(Query{})
+	return t.row("SELECT count(*)"+from, args...).Scan(&out.PutBack)
 }
 
 func (d *DLQ) pending(t *tx, out *Stats) error {
