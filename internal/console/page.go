@@ -183,19 +183,47 @@ func (c *Console) replaysPage(ctx context.Context, q query) (page, error) {
 }
 
 func (c *Console) replayPage(ctx context.Context, q query) (page, error) {
-	of, err := c.replay(ctx, q)
+	asked, err := q.outcomes()
+	if err != nil {
+		return page{}, err
+	}
+	asked.Limit = pageRows
+	of, err := c.askReplay(ctx, q.id, asked)
 	if err != nil && !errors.Is(err, replay.ErrNoReplay) {
 		return page{}, err
 	}
-	out, err := c.acting(q.id, of, err)
-	if err != nil || of.Replay.Attempted+of.Replay.Duplicates == 0 {
-		return out, err
+	out, err := c.acting(q.id, of.ReplayAnswer, err)
+	if of.Replay.Attempted+of.Replay.Duplicates > 0 {
+		out.Query, out.Outcomes = q.values, &OutcomesAnswer{of.Fresh, of.letters}
 	}
-	asked := q.filled()
-	asked.values.Set("limit", strconv.Itoa(pageRows))
-	outcomes, err := c.outcomes(ctx, asked)
-	out.Query, out.Outcomes = q.values, &outcomes
 	return out, err
+}
+
+// acting shows an operation of this process of which no topic knows yet, or why it did not begin.
+func (c *Console) acting(id string, report ReplayAnswer, unknown error) (page, error) {
+	out := c.blank("/replays", id)
+	out.Fresh, out.Replay = report.Fresh, &report
+	var a *task
+	if c.changes != nil {
+		a = c.changes.act(id)
+	}
+	switch {
+	case a != nil && a.ended() && a.err != nil && unknown != nil:
+		return page{}, a.err
+	case a != nil && !a.ended():
+		report.Replay.ReplayID = id
+		out.Live = liveWork
+		return out, nil
+	case unknown != nil:
+		return page{}, unknown
+	case a != nil && a.err != nil:
+		_, said := c.explain(a.err)
+		out.ActError = said.Error()
+	}
+	if report.Replay.UnderWay > 0 || report.Replay.Job != nil && !report.Replay.Job.State.Ended() {
+		out.Live = liveWork
+	}
+	return out, nil
 }
 
 // auditPage lists operations, or the events of one operation or dead letter.

@@ -111,20 +111,44 @@ func (c *Console) flow(ctx context.Context, _ query) (FlowAnswer, error) {
 }
 
 func (c *Console) replay(ctx context.Context, q query) (ReplayAnswer, error) {
-	report, fresh, err := ask(ctx, c, func(p *pipeline) (replay.Report, error) { return p.overview.Status(ctx, q.id) })
-	c.maskOf(ctx).job(report.Job)
-	return ReplayAnswer{fresh, report}, err
+	of, err := c.askReplay(ctx, q.id, replay.OutcomeQuery{})
+	return of.ReplayAnswer, err
 }
 
-func (c *Console) outcomes(ctx context.Context, q query) (out OutcomesAnswer, err error) {
-	asked := replay.OutcomeQuery{Result: replay.LetterResult(q.get("outcome")), After: q.get("cursor")}
-	if asked.Limit, err = q.limit(); err != nil {
-		return out, err
+func (c *Console) outcomes(ctx context.Context, q query) (OutcomesAnswer, error) {
+	asked, err := q.outcomes()
+	if err != nil {
+		return OutcomesAnswer{}, err
 	}
+	of, err := c.askReplay(ctx, q.id, asked)
+	return OutcomesAnswer{of.Fresh, of.letters}, err
+}
+
+// replayed is one replay with a page of its dead letters.
+type replayed struct {
+	ReplayAnswer
+	letters replay.LetterOutcomes
+}
+
+// askReplay asks for one replay, and for those of its dead letters that asked selects. The error is [replay.ErrNoReplay] when nothing has its id.
+func (c *Console) askReplay(ctx context.Context, id string, asked replay.OutcomeQuery) (replayed, error) {
+	of, fresh, err := ask(ctx, c, func(p *pipeline) (of replayed, err error) {
+		of.Replay, of.letters, err = p.overview.Replay(ctx, id, asked)
+		return of, err
+	})
+	of.Fresh = fresh
+	m := c.maskOf(ctx)
+	m.job(of.Replay.Job)
+	each(m, of.letters.Letters, func(l *replay.LetterOutcome) { hide(&l.Why) })
+	return of, err
+}
+
+// outcomes reads which dead letters of a replay are asked for.
+func (q query) outcomes() (asked replay.OutcomeQuery, err error) {
+	asked = replay.OutcomeQuery{Result: replay.LetterResult(q.get("outcome")), After: q.get("cursor")}
 	if results := replay.LetterResults(); asked.Result != "" && !slices.Contains(results, asked.Result) {
-		return out, usage("outcome: %q; use one of %v", q.get("outcome"), results)
+		return asked, usage("outcome: %q; use one of %v", q.get("outcome"), results)
 	}
-	out.LetterOutcomes, out.Fresh, err = ask(ctx, c, func(p *pipeline) (replay.LetterOutcomes, error) { return p.overview.Outcomes(ctx, q.id, asked) })
-	each(c.maskOf(ctx), out.Letters, func(l *replay.LetterOutcome) { hide(&l.Why) })
-	return out, err
+	asked.Limit, err = q.limit()
+	return asked, err
 }

@@ -195,7 +195,7 @@ func (r *replaying) counts() control.JobCounts {
 // letters of the replay are counted.
 func (r *replaying) outcome(ctx context.Context) Outcome {
 	if r.sessions > 1 && !r.service.alone {
-		if report, err := r.service.Overview().report(ctx, r.plan.ID); err == nil {
+		if report, _, err := r.service.Overview().report(ctx, r.plan.ID, OutcomeQuery{}); err == nil {
 			return r.withConsumed(report.Outcome)
 		}
 	}

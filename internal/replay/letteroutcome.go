@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -48,29 +47,27 @@ type LetterOutcomes struct {
 type OutcomeQuery struct {
 	Result LetterResult // "" is any
 	After  string       // Next of the page before
-	Limit  int
+	Limit  int          // 0 only counts
 }
 
-// Outcomes says how a replay is, and what became of its letters one by one. The error is [ErrNoReplay] when no letter has its id. A letter
-// that a later replay took counts there.
-func (o *Overview) Outcomes(ctx context.Context, replayID string, q OutcomeQuery) (out LetterOutcomes, err error) {
-	out.Letters = []LetterOutcome{}
-	err = o.judge(ctx, replayID, func(r Report, v verdicts) error {
-		out.Total = r.results()[q.Result]
-		for id := range o.members[replayID].after(q.After, &o.ids) {
-			letter, ok := o.outcome(id, replayID, v)
-			if !ok || q.Result != "" && letter.Result != q.Result {
-				continue
-			}
-			if len(out.Letters) == q.Limit {
-				out.Next = out.Letters[q.Limit-1].ID
-				break
-			}
-			out.Letters = append(out.Letters, letter)
+// outcomes lists the letters of a replay that a query selects, while the standing has what v knows.
+func (o *Overview) outcomes(r Report, v verdicts, q OutcomeQuery) LetterOutcomes {
+	out := LetterOutcomes{Letters: []LetterOutcome{}, Total: r.results()[q.Result]}
+	if q.Limit == 0 {
+		return out
+	}
+	for id := range o.members[r.ReplayID].after(q.After, &o.ids) {
+		letter, ok := o.outcome(id, r.ReplayID, v)
+		if !ok || q.Result != "" && letter.Result != q.Result {
+			continue
 		}
-		return o.noReplay(r)
-	})
-	return out, err
+		if len(out.Letters) == q.Limit {
+			out.Next = out.Letters[q.Limit-1].ID
+			break
+		}
+		out.Letters = append(out.Letters, letter)
+	}
+	return out
 }
 
 // results counts the letters by their results; under "" all of them.

@@ -116,7 +116,11 @@ func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 	o, states := s.Overview(), w.states()
-	status := func() Report { return must.Get(o.Status(w.ctx(), "r1"))(t) }
+	ask := func() (Report, error) {
+		r, _, err := o.Replay(w.ctx(), "r1", OutcomeQuery{})
+		return r, err
+	}
+	status := func() Report { return must.Get(ask())(t) }
 	expect.That(t, status().UnderWay == 6 && status().Job != nil, "%+v", status())
 	fetched, ends := w.fetched("features.dlq-status"), must.Get(s.statusSpans(w.ctx()))(t)
 	expect.That(t, status().UnderWay == 6 && len(fetched()) == 0, "nothing is new, and something is read")
@@ -129,7 +133,7 @@ func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 
 	w.ends("letter-1", deadletters.Pending)
 	denied := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: "features.dlq-status", Err: kerr.TopicAuthorizationFailed, Count: -1})
-	_, err := o.Status(w.ctx(), "r1")
+	_, err := ask()
 	expect.That(t, err != nil && strings.Contains(err.Error(), "Read topic features.dlq-status"), "%v", err)
 	denied.Remove()
 	r = status()
@@ -148,7 +152,7 @@ func TestOverview_S4_8_aStatusReadsWhatIsNew(t *testing.T) {
 		}
 	}
 	eventually.Until(w.ctx(), t, "a status from the start of the new topic", func() (bool, string) {
-		r, err := o.Status(w.ctx(), "r1") // it fails until the client has new metadata
+		r, err := ask() // it fails until the client has new metadata
 		return err == nil && r.Attempted == 6 && r.UnderWay == 0 && r.FailedAgain == 0, fmt.Sprintf("%+v, %v", r, err)
 	})
 }
@@ -170,7 +174,8 @@ func TestOverview_S4_8_listsWhatBecameOfEachLetter(t *testing.T) {
 	o, got := s.Overview(), map[string]LetterOutcome{}
 	pages := func(q OutcomeQuery, between func()) (ids []string, total int) {
 		for {
-			page := must.Get(o.Outcomes(w.ctx(), "r1", q))(t)
+			_, page, err := o.Replay(w.ctx(), "r1", q)
+			must.Do(t, err)
 			for _, l := range page.Letters {
 				ids, got[l.ID] = append(ids, l.ID), l
 			}
@@ -193,7 +198,8 @@ func TestOverview_S4_8_listsWhatBecameOfEachLetter(t *testing.T) {
 	twins := []LetterResult{got["letter-0"].Result, got["twin"].Result}
 	slices.Sort(twins)
 	expect.That(t, twins[0] == LetterSkipped && twins[1] == LetterWaiting && strings.HasPrefix(got["letter-0"].Why+got["twin"].Why, "same content as "), "%+v", got)
-	results := must.Get(o.report(w.ctx(), "r1"))(t)
+	results, _, err := o.Replay(w.ctx(), "r1", OutcomeQuery{})
+	must.Do(t, err)
 	for _, result := range LetterResults() {
 		ids, total := pages(OutcomeQuery{Result: result, Limit: 1}, func() {})
 		expect.That(t, total == len(ids) && total == results.results()[result], "%s: %v, %d in all", result, ids, total)
@@ -207,7 +213,7 @@ func TestOverview_S4_8_listsWhatBecameOfEachLetter(t *testing.T) {
 	expect.That(t, fmt.Sprint(ids) == "[letter-0 letter-1 letter-2 letter-3 letter-3x letter-4 letter-6 twin zz]" && got["letter-6"].Result == LetterReprocessed, "%v, %+v", ids, got)
 	ids, total = pages(OutcomeQuery{Limit: 3}, func() {})
 	expect.Equal(t, fmt.Sprint(ids, total), "[letter-0 letter-1 letter-1x letter-2 letter-3 letter-3x letter-4 letter-6 twin zz] 10")
-	_, err := o.Outcomes(w.ctx(), "nobody", OutcomeQuery{Limit: 1})
+	_, _, err = o.Replay(w.ctx(), "nobody", OutcomeQuery{Limit: 1})
 	expect.That(t, errors.Is(err, ErrNoReplay), "%v", err)
 }
 

@@ -35,19 +35,20 @@ type Report struct {
 	Job *control.Job `json:"job,omitempty"`
 }
 
-// Status is [Overview.Status] of who asks once.
+// Status is [Overview.Replay] of who asks once, without its letters.
 func (s *Service) Status(ctx context.Context, id string) (Report, error) {
-	return s.Overview().Status(ctx, id)
+	report, _, err := s.Overview().Replay(ctx, id, OutcomeQuery{})
+	return report, err
 }
 
-// Status says how far an operation is, and of a replay what the consumer made of its letters. The error is [ErrNoReplay] when neither a
-// job nor a letter has its id. After an error the next question goes on from there.
-func (o *Overview) Status(ctx context.Context, id string) (Report, error) {
-	report, err := o.report(ctx, id)
-	if err != nil && !errors.Is(err, ErrNoReplay) {
-		return report, err
+// Replay says how far an operation is and, of a replay, what became of its letters. A letter that a later replay took counts there. The error
+// is [ErrNoReplay] when neither a job nor a letter has the id. After an error the next question goes on from there.
+func (o *Overview) Replay(ctx context.Context, id string, q OutcomeQuery) (Report, LetterOutcomes, error) {
+	report, letters, err := o.report(ctx, id, q)
+	if err == nil || errors.Is(err, ErrNoReplay) {
+		report, err = o.withJob(ctx, report, err)
 	}
-	return o.withJob(ctx, report, err)
+	return report, letters, err
 }
 
 // withJob adds the job to what the states say of an operation. unheard is [ErrNoReplay] when they say nothing: the job may.
@@ -64,13 +65,13 @@ func (o *Overview) withJob(ctx context.Context, report Report, unheard error) (R
 	return report, err
 }
 
-// report says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter has its id.
-func (o *Overview) report(ctx context.Context, replayID string) (report Report, err error) {
-	err = o.judge(ctx, replayID, func(r Report, _ verdicts) error {
-		report = r
+// report is [Overview.Replay] without the job: the error is [ErrNoReplay] when no letter has the id.
+func (o *Overview) report(ctx context.Context, replayID string, q OutcomeQuery) (report Report, letters LetterOutcomes, err error) {
+	err = o.judge(ctx, replayID, func(r Report, v verdicts) error {
+		report, letters = r, o.outcomes(r, v, q)
 		return o.noReplay(report)
 	})
-	return report, err
+	return report, letters, err
 }
 
 // noReplay is [ErrNoReplay] when a report is about no letter.
@@ -231,7 +232,7 @@ func (s *standing) report(replayID string, v verdicts) Report {
 func (s *Service) Await(ctx context.Context, replayID string, tell func(Report)) (Report, error) {
 	o := s.Overview()
 	for {
-		status, err := o.report(ctx, replayID)
+		status, _, err := o.report(ctx, replayID, OutcomeQuery{})
 		if err != nil {
 			return status, err
 		}

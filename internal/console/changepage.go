@@ -1,0 +1,199 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// verbReplay stands beside the verbs of [replay.Verbs].
+const verbReplay = "replay"
+
+// changeRoutes lists the pages that lead to changes. They change nothing themselves.
+func changeRoutes() []route {
+	verb := param{"verb", "what is to be done", text, false}
+	return []route{
+		showing("/change", append(filterParams(), verb), (*Console).changePage),
+		showing("/drafts/{id}", nil, (*Console).draftPage),
+		showing("/undo/{id}", nil, (*Console).undoPage),
+		showing("/go-on/{id}", nil, (*Console).goOnPage),
+	}
+}
+
+// changeView is what the page of a change shows.
+type changeView struct {
+	Verb    string
+	Filter  string // as JSON, for the form
+	Letters int    // that are changed, or left
+	Changed int    // of an undo: those of them that are changed
+	Groups  []dlq.GroupJSON
+	Undoes  string            // operation that is taken back
+	Was     []replay.Action   // what the audit topic has of it
+	Left    []replay.LeftBy   // of what an undo leaves
+	GoesOn  string            // id of the replay that goes on
+	Again   int               // of Letters: those that it reached, and that are pending again
+	Missing []string          // topics that have to be made first
+	Typed   bool              // the number has to be typed
+	Reason  string            // proposed
+	Outlook []plan.Outcome    // of a dry run
+	Summary *plan.Summary     // of a dry run
+	Draft   string            // id of the dry run
+	Waits   []replay.Obstacle // what keeps the consumer from finishing what goes back
+	Differs bool
+	PutBack map[string]int // of Letters that are to be reopened: how many were put back into which topic already
+	Targets map[string]int // of a DLQ without a pipeline: how many go back to which topic
+	Mapping []string
+	Canary  int
+	Planned bool // the dry run has ended
+}
+
+func (c *Console) changePage(ctx context.Context, q query) (page, error) {
+	verb := q.get("verb")
+	if verb != verbReplay && !slices.Contains(replay.Verbs(), replay.Verb(verb)) {
+		return page{}, usage("verb: %q; use replay, discard, escalate or reopen", verb)
+	}
+	selected, err := q.filled("verb").selection(c.now())
+	if err != nil {
+		return page{}, err
+	}
+	selected.Filter.Limit = 0
+	return c.choosing(ctx, verb, selected.Filter)
+}
+
+// choosing shows which dead letters a change is about: exactly how many, and of which groups.
+func (c *Console) choosing(ctx context.Context, verb string, f deadletters.Filter) (page, error) {
+	out := c.blank("/", capital(verb)+" dead letters")
+	var err error
+	if out.Fresh, err = c.reached(ctx); err != nil {
+		return page{}, err
+	}
+	if err := c.maskOf(ctx).filter(f); err != nil {
+		return page{}, err
+	}
+	v := &changeView{Verb: verb}
+	if v.Missing, err = c.missing(ctx); err != nil {
+		return page{}, err
+	}
+	chosen, err := selectionOf(verb, f)
+	if err != nil {
+		return page{}, err
+	}
+	groups, err := c.letters.Chosen(ctx, chosen)
+	if err != nil {
+		return page{}, err
+	}
+	for _, g := range groups {
+		v.Letters += g.Count
+		if len(v.Groups) < pageRows {
+			v.Groups = append(v.Groups, dlq.NewGroupJSON(g))
+		}
+	}
+	c.maskOf(ctx).groups(v.Groups)
+	if verb == string(replay.Reopen) {
+		before, err := c.changes.service.PutBack(ctx, chosen)
+		if err != nil {
+			return page{}, err
+		}
+		v.PutBack = before.Topics
+	}
+	v.Typed = verb == verbReplay || numberIsTyped(v.Letters)
+	encoded, err := json.Marshal(f)
+	v.Filter, out.Change = string(encoded), v
+	return out, err
+}
+
+func (c *Console) missing(ctx context.Context) (names []string, err error) {
+	topics, err := c.changes.service.MissingTopics(ctx)
+	for _, t := range topics {
+		names = append(names, t.Name)
+	}
+	return names, err
+}
+
+func (c *Console) draftPage(ctx context.Context, q query) (page, error) {
+	d, err := c.changes.draft(q.id)
+	if err != nil {
+		return page{}, err
+	}
+	out := c.blank("/replays", "Dry run "+d.id)
+	v := &changeView{Verb: verbReplay, Draft: d.id, Typed: true}
+	out.Change = v
+	if !d.ended() {
+		out.Live = liveWork
+		return out, nil
+	}
+	if d.err != nil {
+		return page{}, d.err
+	}
+	summary := d.plan.Summary()
+	v.Planned, v.Summary, v.Outlook, v.Letters = true, &summary, d.plan.Outlook(), d.plan.Changes(false)
+	c.maskOf(ctx).outcomes(v.Outlook)
+	v.Differs, v.Mapping, v.Targets = d.differs, d.mappings, d.plan.Targets()
+	if v.Letters > 20 {
+		v.Canary = 10
+	}
+	if v.Missing, err = c.missing(ctx); err != nil {
+		return page{}, err
+	}
+	v.Waits = c.changes.service.Obstacles(ctx)
+	return out, nil
+}
+
+func (c *Console) undoPage(ctx context.Context, q query) (page, error) {
+	out := c.blank("/audit", "Undo "+q.id)
+	fresh, err := c.reached(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	result, err := c.changes.service.PreviewUndo(ctx, q.id)
+	if err != nil {
+		return page{}, err
+	}
+	was, err := c.changes.service.Actions(ctx, replay.TrailFilter{Operation: q.id})
+	if err != nil {
+		return page{}, err
+	}
+	c.maskOf(ctx).actions(was)
+	out.Fresh = fresh
+	out.Change = &changeView{Verb: "undo", Undoes: q.id, Was: was, Letters: result.Selected, Changed: result.Changed, Left: result.LeftBy, Typed: numberIsTyped(result.Selected)}
+	return out, nil
+}
+
+// goOnPage chooses what an operation that ended before its end did not reach: by the filter that the audit topic has of it, so also after
+// a restart, and of one that a command began.
+func (c *Console) goOnPage(ctx context.Context, q query) (page, error) {
+	job, err := c.changes.service.Job(ctx, q.id)
+	if err != nil {
+		return page{}, err
+	}
+	actions, err := c.changes.service.Actions(ctx, replay.TrailFilter{Operation: q.id})
+	if err != nil {
+		return page{}, err
+	}
+	var f deadletters.Filter
+	for _, a := range actions {
+		if a.Filter != "" && json.Unmarshal([]byte(a.Filter), &f) == nil {
+			break
+		}
+	}
+	c.maskOf(ctx).job(&job)
+	verb := string(job.Kind)
+	known := len(actions) > 0 && (job.IsReplay() || slices.Contains(replay.Verbs(), replay.Verb(verb)))
+	if !known {
+		return page{}, &fault{exit: cli.ExitNothing, text: "it is not known which dead letters " + q.id + " chose; go on at the command line: " + job.Command}
+	}
+	out, err := c.choosing(ctx, verb, f)
+	if err == nil {
+		out.Change.Reason = job.Reason
+		if job.IsReplay() {
+			out.Change.GoesOn, out.Change.Again = q.id, max(0, out.Change.Letters-job.NotReached)
+		}
+	}
+	return out, err
+}
