@@ -1,6 +1,8 @@
 package acls
 
 import (
+	"slices"
+
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -211,4 +213,111 @@ func (g *grants) replayerWrites(c *config.Config) {
 	g.add(Group, Literal, c.Source.Group, Describe) // whether a running instance can finish a replay
 	g.exceptOf(Group, c.Source.Group, Describe, Seen)
 	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // reopen --lost: whether a replay still waits
+}
+
+// Role is a set of commands that need the same privileges. It is a closed list (see Roles).
+type Role string
+
+// The roles.
+const (
+	RoleRun           Role = "run"            // consumer run
+	RoleTopics        Role = "topics"         // consumer topics ensure and check
+	RoleAdopt         Role = "adopt"          // consumer topics adopt
+	RoleControl       Role = "control"        // consumer pause and resume
+	RoleStatus        Role = "status"         // consumer status
+	RoleVerify        Role = "verify"         // consumer verify
+	RoleGovernance    Role = "governance"     // consumer governance export
+	RoleReplayerRead  Role = "replayer-read"  // replayer commands that change nothing, and dry runs
+	RoleReplayerWrite Role = "replayer-write" // replayer commands with --execute
+)
+
+// Roles lists every role.
+func Roles() []Role { return append(ConsumerRoles(), ReplayerRoles()...) }
+
+// ConsumerRoles lists the roles of the consumer's commands.
+func ConsumerRoles() []Role {
+	return []Role{RoleRun, RoleTopics, RoleAdopt, RoleControl, RoleStatus, RoleVerify, RoleGovernance}
+}
+
+// ReplayerRoles lists the roles of the replayer's commands.
+func ReplayerRoles() []Role { return []Role{RoleReplayerRead, RoleReplayerWrite} }
+
+// Commands names the commands that a role is for.
+func (r Role) Commands() string {
+	switch r {
+	case RoleRun:
+		return "consumer run"
+	case RoleTopics:
+		return "consumer topics ensure and check"
+	case RoleAdopt:
+		return "consumer topics adopt"
+	case RoleControl:
+		return "consumer pause and resume"
+	case RoleStatus:
+		return "consumer status"
+	case RoleVerify:
+		return "consumer verify"
+	case RoleGovernance:
+		return "consumer governance export"
+	case RoleReplayerRead:
+		return "replayer commands that change nothing, and dry runs"
+	case RoleReplayerWrite:
+		return "replayer commands with --execute"
+	}
+	return string(r)
+}
+
+// Targets are the topics that dead letters of a DLQ without a pipeline go back to.
+type Targets struct {
+	Topics []string
+	Groups []string // consumer groups that are watched
+	Local  bool     // states are kept in a directory, not in topics
+}
+
+// OfDLQ returns the least privileges of a replayer's role on a DLQ without a pipeline (see [config.LoadDLQ]). Other
+// roles need none. It is pure.
+func OfDLQ(c *config.Config, role Role, to Targets) []Grant {
+	var g grants
+	if slices.Contains(ReplayerRoles(), role) {
+		g.dlqReads(c, to)
+	}
+	if role == RoleReplayerRead && !to.Local {
+		g.topic(c.Topics.Audit, Read) // replayer audit
+	}
+	if role == RoleReplayerWrite {
+		g.dlqWrites(c, to)
+	}
+	return g
+}
+
+func (g *grants) dlqReads(c *config.Config, to Targets) {
+	g.topic(c.Topics.DLQ, Read, DescribeConfigs)
+	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // its retention
+	if !to.Local {
+		g.topic(c.Topics.DLQStatus, Read)
+		g.topic(c.Topics.Control, Read)
+	}
+	for _, topic := range to.Topics {
+		g.topic(topic, Read, DescribeConfigs)
+		g.except(topic, DescribeConfigs, Seen)
+		if len(to.Groups) == 0 && !to.Local { // reading a group's position needs Read too, and so does what a crash left open
+			g.except(topic, Read, Compact)
+		}
+	}
+	for _, group := range to.Groups {
+		g.add(Group, Literal, group, Describe)
+	}
+}
+
+func (g *grants) dlqWrites(c *config.Config, to Targets) {
+	if !to.Local {
+		for _, topic := range []string{c.Topics.DLQStatus, c.Topics.Audit, c.Topics.Control} {
+			g.topic(topic, Create, Write)
+		}
+		g.add(TransactionalID, Literal, control.TransactionalID(c), Write) // notes on groups
+	}
+	g.add(TransactionalID, Literal, deadletters.TransactionalID(c.Source.Topic), Write)
+	for _, topic := range to.Topics {
+		g.topic(topic, Write)
+	}
 }

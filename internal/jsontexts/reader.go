@@ -3,7 +3,9 @@ package jsontexts
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -232,4 +234,102 @@ func (r *Reader) add(number int, text []byte) {
 		return
 	}
 	r.ready = append(r.ready, Text{Line: number, Bytes: text})
+}
+
+// byteOrderMark may be ignored at the start of a JSON text (RFC 8259, section 8.1).
+const byteOrderMark = "\xef\xbb\xbf"
+
+const bufferBytes = 1 << 16
+
+// open decompresses gzip, passes over a byte order mark, and refuses what is no UTF-8 text.
+func open(in io.Reader) (*bufio.Reader, error) {
+	buffered := bufio.NewReaderSize(in, bufferBytes)
+	start, _ := buffered.Peek(4) // a shorter input, or one that cannot be read, is met when it is read
+	if bytes.HasPrefix(start, []byte("\x1f\x8b")) {
+		unzipped, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, fmt.Errorf("decompress the input: %w", err)
+		}
+		buffered = bufio.NewReaderSize(unzipped, bufferBytes)
+		start, _ = buffered.Peek(4)
+	}
+	if what := notText(start); what != "" {
+		return nil, fmt.Errorf("no GeoJSON: %s", what)
+	}
+	if bytes.HasPrefix(start, []byte(byteOrderMark)) {
+		_, _ = buffered.Discard(len(byteOrderMark)) // it was peeked at
+	}
+	return buffered, nil
+}
+
+// notText describes an input that is no UTF-8 text by its first bytes, with what to do; it returns "" for text.
+func notText(start []byte) string {
+	is := func(magic string) bool { return bytes.HasPrefix(start, []byte(magic)) }
+	switch {
+	case is("\x28\xb5\x2f\xfd"):
+		return "it is compressed with zstd; decompress it first: zstd -dc FILE"
+	case is("BZh"):
+		return "it is compressed with bzip2; decompress it first: bzip2 -dc FILE"
+	case is("\xfd7zX"):
+		return "it is compressed with xz; decompress it first: xz -dc FILE"
+	case is("PK\x03\x04"):
+		return "it is a ZIP archive; unpack it first"
+	case is("\xff\xfe"), is("\xfe\xff"):
+		return "it is UTF-16; convert it first: iconv -f UTF-16 -t UTF-8 FILE"
+	}
+	return ""
+}
+
+// pending is a text whose end was not read yet.
+type pending struct {
+	line     int
+	bytes    []byte // nil when it is too long
+	size     int
+	stack    []byte // what is open: braces and brackets
+	inString bool
+	last     byte // that counts
+	skipping bool // the rest of a broken text
+}
+
+func (t *pending) open() bool { return len(t.stack) > 0 }
+
+// takesValue reports whether an object may stand where the text ends.
+func (t *pending) takesValue() bool {
+	if !t.open() || t.inString {
+		return false
+	}
+	inArray := t.stack[len(t.stack)-1] == '['
+	return t.last == ':' || inArray && (t.last == '[' || t.last == ',')
+}
+
+// scan follows braces, brackets and strings, and returns the index behind the end of the text, or -1. It does not check the text.
+func (t *pending) scan(line []byte) int {
+	escaped := false
+	for i, c := range line {
+		if t.inString {
+			switch {
+			case escaped:
+				escaped = false
+			case c == '\\':
+				escaped = true
+			case c == '"':
+				t.inString = false
+			}
+			continue
+		}
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			t.inString = true
+		case '{', '[':
+			t.stack = append(t.stack, c)
+		case '}', ']':
+			if t.stack = t.stack[:len(t.stack)-1]; len(t.stack) == 0 {
+				return i + 1
+			}
+		}
+		t.last = c
+	}
+	return -1
 }

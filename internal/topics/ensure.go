@@ -100,7 +100,16 @@ func createMissing(ctx context.Context, admin *kadm.Client, plan []Topic, seen m
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	return settle(ctx, admin, plan, seen, created)
+	if len(created) == 0 {
+		return seen, nil
+	}
+	return seen, settle(ctx, len(created), func(ctx context.Context) (bool, error) {
+		now, err := observe(ctx, admin, plan)
+		if err == nil {
+			maps.Copy(seen, now)
+		}
+		return err == nil && !slices.ContainsFunc(created, func(t Topic) bool { _, known := now[t.Name]; return !known }), err
+	})
 }
 
 func create(ctx context.Context, admin *kadm.Client, t Topic, sourceMax int64) error {
@@ -119,31 +128,18 @@ func create(ctx context.Context, admin *kadm.Client, t Topic, sourceMax int64) e
 	return fmt.Errorf("create topic %s: %w", t.Name, answer.Err)
 }
 
-// settle waits until the broker knows every created topic, and adds the plan's topics to seen. A consumer that starts
-// before that silently never joins its group.
-func settle(ctx context.Context, admin *kadm.Client, plan []Topic, seen map[string]observed, created []Topic) (map[string]observed, error) {
-	if len(created) == 0 {
-		return seen, nil
-	}
+// settle calls known until it reports that the brokers know the new topics. A consumer that starts before that silently never joins its
+// group.
+func settle(ctx context.Context, created int, known func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for {
-		now, err := observe(ctx, admin, plan)
-		if _, denied := errors.AsType[*retrytopics.DeniedError](err); denied { // waiting does not help
-			return nil, err
+		done, err := known(ctx)
+		if _, denied := errors.AsType[*retrytopics.DeniedError](err); done || denied { // waiting does not help
+			return err
 		}
-		if err == nil {
-			maps.Copy(seen, now)
-			if !slices.ContainsFunc(created, func(t Topic) bool { _, known := now[t.Name]; return !known }) {
-				return seen, nil
-			}
-		}
-		wait := time.NewTimer(settleInterval)
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-			return nil, errors.Join(fmt.Errorf("wait until the brokers know the %d new topics: %w", len(created), ctx.Err()), err)
+		if ended := kafka.Pause(ctx, settleInterval); ended != nil {
+			return errors.Join(fmt.Errorf("wait until the brokers know the %d new topics: %w", created, ended), err)
 		}
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,9 +16,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// observe asks the broker for the plan's topics. Topics that do not exist are missing in the result; any other failure,
-// such as a missing permission, is an error.
-func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]observed, error) {
+// existing asks the broker for the plan's topics and returns the partition counts of those that exist. Any other failure than a missing
+// topic, such as a missing permission, is an error.
+func existing(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]int32, error) {
 	names := make([]string, len(plan))
 	for i, t := range plan {
 		names[i] = t.Name
@@ -30,8 +32,7 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 			return err
 		}))
 	}
-	seen := map[string]observed{}
-	var existing []string
+	counts := map[string]int32{}
 	var faults []error
 	for _, d := range details.Sorted() {
 		switch {
@@ -39,21 +40,39 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 		case d.Err != nil:
 			faults = append(faults, fmt.Errorf("ask the broker for topic %s: %w", d.Topic, kafka.DeniedTopic("Describe", d.Topic, d.Err)))
 		default:
-			seen[d.Topic] = observed{partitions: int32(len(d.Partitions)), settings: map[string]string{}} //nolint:gosec // a count
-			existing = append(existing, d.Topic)
+			counts[d.Topic] = int32(len(d.Partitions)) //nolint:gosec // a count
 		}
 	}
-	if err := errors.Join(faults...); err != nil {
+	return counts, errors.Join(faults...)
+}
+
+// Missing returns the topics of a plan that do not exist.
+func Missing(ctx context.Context, admin *kadm.Client, plan []Topic) ([]Topic, error) {
+	counts, err := existing(ctx, admin, plan)
+	if err != nil {
 		return nil, err
 	}
-	return seen, readSettings(ctx, admin, seen, existing)
+	return slices.DeleteFunc(slices.Clone(plan), func(t Topic) bool { return counts[t.Name] > 0 }), nil
+}
+
+// observe asks the broker for the plan's topics with their settings. Topics that do not exist are missing in the result.
+func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]observed, error) {
+	counts, err := existing(ctx, admin, plan)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]observed{}
+	for name, partitions := range counts {
+		seen[name] = observed{partitions: partitions, settings: map[string]string{}}
+	}
+	return seen, readSettings(ctx, admin, seen, slices.Sorted(maps.Keys(seen)))
 }
 
 // readSettings adds the settings. A topic that was deleted meanwhile leaves the map.
-func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]observed, existing []string) error {
-	configs, err := admin.DescribeTopicConfigs(ctx, existing...)
+func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]observed, names []string) error {
+	configs, err := admin.DescribeTopicConfigs(ctx, names...)
 	if err != nil {
-		return fmt.Errorf("ask the broker for the settings of the topics: %w", kafka.DeniedTopics("DescribeConfigs", existing, err, func(name string) error {
+		return fmt.Errorf("ask the broker for the settings of the topics: %w", kafka.DeniedTopics("DescribeConfigs", names, err, func(name string) error {
 			_, err := admin.DescribeTopicConfigs(ctx, name)
 			return err
 		}))

@@ -1,7 +1,11 @@
 package topics
 
 import (
+	"context"
+	"fmt"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/config"
 )
@@ -57,4 +61,43 @@ func ledger(c *config.Config, topic func(string, Role) Topic) Topic {
 	t := topic(c.Topics.Ledger, RoleLedger)
 	t.Shared, t.Keyless, t.Cleanup, t.Retention = true, true, CleanupDelete, max(c.Dedupe.Window.Std(), time.Hour)
 	return t
+}
+
+const (
+	// longestName is Kafka's limit.
+	longestName = 249
+	// brokersReplication leaves the replication factor to the brokers' setting.
+	brokersReplication = -1
+)
+
+// OfReplayer returns the topics in which the replayer keeps its state about a DLQ without a pipeline (see
+// [config.LoadDLQ]), with the DLQ's partition count. It is pure. The error means that the DLQ's name is too long to be a
+// prefix of others.
+func OfReplayer(c *config.Config, partitions int32) ([]Topic, error) {
+	plan := []Topic{
+		{Name: c.Topics.DLQStatus, Role: RoleDLQStatus, Partitions: partitions, Cleanup: CleanupCompact},
+		{Name: c.Topics.Audit, Role: RoleAudit, Partitions: partitions, Cleanup: CleanupDelete, Retention: auditRetention, Keyless: true},
+		{Name: c.Topics.Control, Role: RoleControl, Partitions: 1, Cleanup: CleanupCompact},
+	}
+	for i := range plan {
+		if len(plan[i].Name) > longestName {
+			return nil, fmt.Errorf("the name of the DLQ is too long: topics are named after it, and %s has %d characters; Kafka takes at most %d", plan[i].Name, len(plan[i].Name), longestName)
+		}
+		plan[i].Replication = brokersReplication
+	}
+	return plan, nil
+}
+
+// Create creates topics and waits until the brokers know them. It reads no settings, for which it may have no
+// permission.
+func Create(ctx context.Context, admin *kadm.Client, plan []Topic) error {
+	for _, t := range plan {
+		if err := create(ctx, admin, t, 0); err != nil {
+			return err
+		}
+	}
+	return settle(ctx, len(plan), func(ctx context.Context) (bool, error) {
+		missing, err := Missing(ctx, admin, plan)
+		return err == nil && len(missing) == 0, err
+	})
 }
