@@ -18,35 +18,34 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Options says of which DLQ an [Index] is, and where it is.
+// Options is what [OpenIndex] takes besides the configuration: the kind of the DLQ, and where its index is.
 type Options struct {
 	Foreign bool             // the DLQ is of other software, and has no status topic
 	Alone   bool             // there is no pipeline: the DLQ has a status topic once it was changed
-	Dialect dialects.Dialect // who wrote the DLQ; "" tells by the headers of each letter
+	Dialect dialects.Dialect // who wrote the DLQ; "" goes by the headers of each letter
 
 	States   kafka.Log // where the states are, in place of the cluster; nil is none
-	StatesID string    // tells States from others
+	StatesID string    // identifies States
 
-	Place   string // file, [InMemory] or postgres:// address; "" is what the configuration says, else the default file
+	Place   string // file, [InMemory] or postgres:// address; "" is the place in the configuration, else the default file
 	Rebuild bool   // the index will be rebuilt: a damaged file is set aside (see [Replace])
 
-	Progress func(Progress)   // told while the index is brought up to date; may be nil
-	Doubt    func(why string) // told why states may be missing; may be nil
+	Progress func(Progress)   // called while the index is synced; may be nil
+	Doubt    func(why string) // called with the reason if states may be missing; may be nil
 	Now      func() time.Time // the clock. Defaults to time.Now
 }
 
-// Index is the index of one DLQ with the cluster that it is brought up to date from. It is safe for concurrent use, but for Rebuild and
-// Close.
+// Index is the index of one DLQ, with the cluster that it is synced from. It is safe for concurrent use, except Rebuild and Close.
 type Index struct {
 	store   *Store
 	client  *kgo.Client
 	source  Source
 	cluster string
-	keep    time.Duration // letters that were resolved, and that the topic no longer has
+	keep    time.Duration // of letters that are resolved and that the topic no longer has
 	options Options
 }
 
-// OpenIndex opens the index of the DLQ of a configuration. Close it; the client stays open.
+// OpenIndex opens the index of the DLQ of a configuration. The caller must Close it; the client stays open.
 func OpenIndex(ctx context.Context, client *kgo.Client, cfg *config.Config, o Options) (*Index, error) {
 	x := &Index{client: client, source: sourceOf(cfg, o), keep: cfg.DeadLetters.KeepResolved.Std(), options: o}
 	if x.options.Now == nil {
@@ -71,7 +70,7 @@ func OpenIndex(ctx context.Context, client *kgo.Client, cfg *config.Config, o Op
 	return x, err
 }
 
-// sourceOf says what is indexed, and how it is read.
+// sourceOf returns the source of the index: its topics, and how they are read.
 func sourceOf(cfg *config.Config, o Options) Source {
 	s := Source{DLQ: cfg.Topics.DLQ, Status: cfg.Topics.DLQStatus, MaxReplays: cfg.DeadLetters.MaxReplays}
 	s.States, s.StatesID = o.States, o.StatesID
@@ -80,7 +79,7 @@ func sourceOf(cfg *config.Config, o Options) Source {
 		s.Status, s.MaxReplays = "", 0
 	}
 	switch {
-	case o.Alone: // what a pipeline's own index knows of the same topic is another matter
+	case o.Alone: // a pipeline's own index of the same topic has other contents
 		s.Reading += " without a pipeline"
 		s.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAlone(o.Dialect, r, true) }
 	case o.Dialect != "":
@@ -89,7 +88,7 @@ func sourceOf(cfg *config.Config, o Options) Source {
 	return s
 }
 
-// findStates looks whether a DLQ without a pipeline has a status topic, which comes with the first change.
+// findStates looks for the status topic of a DLQ without a pipeline, which the first change creates.
 func (x *Index) findStates(ctx context.Context) error {
 	if !x.options.Alone || x.options.States != nil {
 		return nil
@@ -106,7 +105,7 @@ func (x *Index) findStates(ctx context.Context) error {
 	return err
 }
 
-// place says where the index is: where the caller, the pipeline file, or the default says.
+// place returns the place of the index: that of the options, of the configuration, or the default file.
 func (x *Index) place(cfg *config.Config) (string, error) {
 	if x.options.Place != "" {
 		return x.options.Place, nil
@@ -124,18 +123,18 @@ func (x *Index) place(cfg *config.Config) (string, error) {
 // Close closes the store.
 func (x *Index) Close() error { return x.store.Close() }
 
-// Place says where the index is, without a password.
+// Place returns where the index is, without a password.
 func (x *Index) Place() string { return x.store.Place() }
 
-// Source says what is indexed.
+// Source returns the source of the index.
 func (x *Index) Source() Source { return x.source }
 
-// DLQ gives the DLQ as the index has it. The error is [ErrNotIndexed] if it was never synced.
+// DLQ returns the DLQ as the index has it. The error is [ErrNotIndexed] if it was never synced.
 func (x *Index) DLQ(ctx context.Context) (*DLQ, error) {
 	return x.store.DLQ(ctx, x.cluster, x.source.DLQ)
 }
 
-// Fresh brings the index up to date and gives the DLQ in it.
+// Fresh syncs the index and returns the DLQ in it.
 func (x *Index) Fresh(ctx context.Context) (*DLQ, error) {
 	if _, err := x.Sync(ctx); err != nil {
 		return nil, err
@@ -143,7 +142,7 @@ func (x *Index) Fresh(ctx context.Context) (*DLQ, error) {
 	return x.DLQ(ctx)
 }
 
-// Sync brings the index up to date (see [Store.Sync]).
+// Sync syncs the index (see [Store.Sync]).
 func (x *Index) Sync(ctx context.Context) (Synced, error) {
 	src := x.source
 	src.ResolvedBefore = x.options.Now().Add(-x.keep)

@@ -106,7 +106,7 @@ func (d *DLQ) byState(t *tx, q Query) (map[deadletters.Status]int, error) {
 	}, c.args...)
 }
 
-// Trend counts the letters of a query that died last in each of some parts of a time, which are equally long and begin at from.
+// Trend counts the letters of a query that died last in each of several equally long parts of a time that begins at from.
 func (d *DLQ) Trend(ctx context.Context, q Query, from time.Time, part time.Duration, parts int) ([]int, error) {
 	out := make([]int, parts)
 	err := d.store.reading(ctx, func(t *tx) error {
@@ -130,7 +130,7 @@ func (d *DLQ) Trend(ctx context.Context, q Query, from time.Time, part time.Dura
 	return out, wrapped("count dead letters of "+d.topic, err)
 }
 
-// Places calls fn for each selected letter, in the order of the query and at most q.Limit of them, with its id and the place of its last
+// Places calls fn for each selected letter, in the order of the query and at most q.Limit of them, with its id and the position of its last
 // record in the DLQ.
 func (d *DLQ) Places(ctx context.Context, q Query, fn func(id string, partition int32, offset int64)) error {
 	err := d.store.reading(ctx, func(t *tx) error {
@@ -165,7 +165,7 @@ func (d *DLQ) choose(t *tx, q Query, after *Cursor) (ids []string, err error) {
 	return ids, err
 }
 
-// selecting is the statement that selects columns of a query's letters behind a cursor, in its order, at most q.Limit.
+// selecting returns the statement that selects columns of a query's letters behind a cursor, in its order, at most q.Limit.
 func (d *DLQ) selecting(columns string, q Query, after *Cursor) (text string, args []any) {
 	c := d.condition(q)
 	direction, beyond := "", ">"
@@ -222,4 +222,81 @@ func (d *DLQ) Letter(ctx context.Context, id string) (deadletters.Letter, string
 		return deadletters.Letter{}, "", fmt.Errorf("%w: %s in %s; replayer list shows the ids", ErrNoLetter, id, d.topic)
 	}
 	return r.finish(d.topic), r.raw, wrapped("read dead letter "+id, err)
+}
+
+// maxPage is how many letters a page has at most.
+const maxPage = 2000
+
+// ErrCursor marks a text that is no cursor. Match it with errors.Is.
+var ErrCursor = errors.New("this is no cursor of a page of dead letters")
+
+// Cursor is the place in an order behind which a page begins. Letters that arrive meanwhile do not move it.
+type Cursor struct {
+	died      int64 // in milliseconds since 1970
+	partition int32
+	offset    int64
+}
+
+func (c Cursor) at() time.Time { return time.UnixMilli(c.died) }
+
+// String returns the cursor as text that [ParseCursor] reads.
+func (c Cursor) String() string { return fmt.Sprintf("%d.%d.%d", c.died, c.partition, c.offset) }
+
+// ParseCursor reads a cursor. The error is [ErrCursor].
+func ParseCursor(text string) (Cursor, error) {
+	var c Cursor
+	if _, err := fmt.Sscanf(text, "%d.%d.%d", &c.died, &c.partition, &c.offset); err != nil || c.String() != text {
+		return Cursor{}, fmt.Errorf("%w: %q", ErrCursor, text)
+	}
+	return c, nil
+}
+
+// Page is some letters of a query.
+type Page struct {
+	Letters []deadletters.Letter       // without content
+	Total   int                        // letters that the query selects; counted with the first page only, else 0
+	ByState map[deadletters.Status]int // of the total; nil if that is not counted. The unreadable are under ""
+	Next    *Cursor                    // of the next page; nil if this is the last one
+}
+
+// Page returns the letters of a query that follow a cursor, in the order of the query: at most q.Limit, and at most 2000.
+// The first page has the cursor nil.
+func (d *DLQ) Page(ctx context.Context, q Query, after *Cursor) (Page, error) {
+	if q.Limit <= 0 || q.Limit > maxPage {
+		q.Limit = maxPage
+	}
+	var page Page
+	err := d.store.reading(ctx, func(t *tx) (err error) {
+		ahead := q
+		ahead.Limit++ // tells whether there is a next page
+		ids, err := d.choose(t, ahead, after)
+		if err != nil {
+			return err
+		}
+		more := len(ids) > q.Limit
+		if more {
+			ids = ids[:q.Limit]
+		}
+		if page.Letters, err = d.read(t, ids); err != nil {
+			return err
+		}
+		if after == nil && more {
+			page.ByState, err = d.byState(t, q)
+		} else if after == nil {
+			page.ByState = map[deadletters.Status]int{}
+			for i := range page.Letters {
+				page.ByState[page.Letters[i].Status]++
+			}
+		}
+		if !more || err != nil {
+			return err
+		}
+		last := &page.Letters[q.Limit-1]
+		page.Next = &Cursor{last.At.UnixMilli(), last.DLQ.Partition, last.DLQ.Offset}
+		return nil
+	})
+	for _, n := range page.ByState {
+		page.Total += n
+	}
+	return page, wrapped("select dead letters of "+d.topic, err)
 }

@@ -95,9 +95,9 @@ func (t *tx) replaceLetters(dlq int64, letters []entry) error {
 	for i := range letters {
 		l := &letters[i]
 		if old, ok := before[l.id]; ok {
-			counters.add(old.counted, -1)
-			l.after(t.engine, old.deaths, old.first)
-			l.in(old.counted.status, old.reworked)
+			counters.add(old.counted(), -1)
+			l.after(t.engine, old.Deaths, old.FirstAt)
+			l.in(old.Status, old.State.ReprocessCount)
 			if c, changed := heard[l.id]; changed {
 				l.in(c.state.Status, c.state.ReprocessCount)
 			}

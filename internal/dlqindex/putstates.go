@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // change is one record of the status topic.
@@ -16,7 +17,7 @@ type change struct {
 	problem string // why the state cannot be read
 }
 
-// readChange takes over a record. What cannot be read makes the state unknown, never pending.
+// readChange decodes a record. If it cannot be decoded, the state is unreadable, never pending.
 func readChange(r *deadletters.StateRecord) change {
 	c := change{id: plain(r.ID), removed: r.Removed, state: r.State}
 	if r.Err != nil {
@@ -46,8 +47,9 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 		if !ok {
 			continue
 		}
-		counters.add(old.counted, -1)
-		if c.removed && old.counted.gone {
+		counted := old.counted()
+		counters.add(counted, -1)
+		if c.removed && old.gone {
 			if err := t.exec("DELETE FROM @dead_letter_queue WHERE dlq = ? AND id = ?", dlq, c.id); err != nil {
 				return err
 			}
@@ -59,7 +61,8 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 		if c.removed {
 			c.state.Status = deadletters.Pending
 		}
-		counters.add(old.in(c.state.Status, c.state.ReprocessCount), 1)
+		counted.status, counted.replayed = c.state.Status, isReplayed(c.state.Status, old.Control.ReplayCount, c.state.ReprocessCount)
+		counters.add(counted, 1)
 		updates = append(updates, c)
 	}
 	if err := t.update(dlq, updates); err != nil {
@@ -68,7 +71,7 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 	return counters.write(t, dlq)
 }
 
-// idsOf names the letters of changes, each once.
+// idsOf returns the ids of the letters of changes, each once.
 func idsOf(changes []change) []string {
 	seen, ids := make(map[string]bool, len(changes)), []string{}
 	for i := range changes {
@@ -81,7 +84,7 @@ func idsOf(changes []change) []string {
 }
 
 // latestChanges keeps the last change of each letter that applies to what was before it (see [deadletters.Last.Follow]).
-func latestChanges(changes []change, before map[string]*standing) []change {
+func latestChanges(changes []change, before map[string]*row) []change {
 	at := make(map[string]int, len(changes))
 	var out []change
 	for _, c := range changes {
@@ -90,8 +93,8 @@ func latestChanges(changes []change, before map[string]*standing) []change {
 		switch old := before[c.id]; {
 		case changed && !out[i].removed:
 			prev = out[i].state
-		case !changed && old != nil && old.stated:
-			prev = old.state()
+		case !changed && old != nil && !old.State.At.IsZero():
+			prev = deadletters.State{Status: old.Status, ReplayID: old.State.ReplayID, Writer: deadletters.WriterOf(header.Position{Topic: old.stateDLQ})}
 		}
 		readable := c.problem == "" && !c.removed
 		switch {
@@ -106,8 +109,7 @@ func latestChanges(changes []change, before map[string]*standing) []change {
 	return out
 }
 
-// update writes states, many to a statement. All values go as text, since the rows of VALUES have
-// no types of their own in PostgreSQL.
+// update writes states, many per statement. All values are text, because rows of VALUES have no types in PostgreSQL.
 func (t *tx) update(dlq int64, changes []change) error {
 	return chunked(changes, func(some []change) error {
 		args := make([]any, 0, len(some)*10+1)
@@ -120,8 +122,7 @@ func (t *tx) update(dlq int64, changes []change) error {
 	})
 }
 
-// updateText is the statement for n states. last_reprocess is the time of the change with which
-// the count went up.
+// updateText returns the statement for n states. last_reprocess is the time of the state that raised reprocess_count.
 func (t *tx) updateText(n int) string {
 	at := "v.at"
 	if t.engine == PostgreSQL {
@@ -134,7 +135,7 @@ func (t *tx) updateText(n int) string {
 		"FROM v WHERE q.id = v.id AND q.dlq = ?"
 }
 
-// dlqText is the record that a state speaks of; NULL when it speaks of none.
+// dlqText returns the position of the record that a state is about; NULL without one.
 func dlqText(s deadletters.State) any {
 	if s.DLQ.Topic == "" {
 		return nil
@@ -142,6 +143,7 @@ func dlqText(s deadletters.State) any {
 	return plain(s.DLQ.String())
 }
 
+// orNull returns plain text; NULL for "".
 func orNull(s string) any {
 	if s == "" {
 		return nil
@@ -149,5 +151,5 @@ func orNull(s string) any {
 	return plain(s)
 }
 
-// timeText is a time as text for either engine; the zero time is NULL.
+// timeText returns a time as text for both engines; the zero time is NULL.
 func timeText(t time.Time) any { return SQLite.time(t) }

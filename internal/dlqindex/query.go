@@ -32,8 +32,8 @@ func (q Query) counted() bool {
 	return q.unfiltered()
 }
 
-// readAll names the table for a question that reads every row that a query selects. Where SQLite has to look into the rows for texts, headers
-// or features, and no index finds them, it reads them in the order of the file: an index would look each of them up.
+// readAll returns the table for a query that reads all of its rows. If SQLite must read the rows themselves, for texts, headers or features,
+// and no index selects them, it scans them in the order of the file: by an index it would look up each row.
 func (t *tx) readAll(q Query) string {
 	within := q.Text != "" || len(q.Headers)+len(q.Features) > 0
 	found := len(q.IDs)+len(q.Groups) > 0 || !q.Since.IsZero() || !q.Until.IsZero()

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	unreadable  = deadletters.Status("unreadable") // in the table, of a state record that cannot be read
+	unreadable  = deadletters.Status("unreadable") // the status in the table if the state record cannot be read
 	maxDepth    = 500                              // of raw_record; PostgreSQL reads JSON by recursion
 	zeroByte    = "\x00"                           // what PostgreSQL's text cannot hold
 	replacement = "\uFFFD"
 )
 
-// plain is text that every engine can hold.
+// plain returns text without characters that an engine cannot store.
 func plain(s string) string {
 	if strings.Contains(s, zeroByte) {
 		s = strings.ReplaceAll(s, zeroByte, replacement)
@@ -31,8 +31,8 @@ func plain(s string) string {
 
 func isPlain(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
-// errorType gives the words of the source document (validation, transform, schema) where they
-// fit; another stage stands for itself, and other software's letters are foreign.
+// errorType returns the error type in the words of the source document (validation, transform, schema) if one fits, else the stage. For
+// letters of other software it is foreign.
 func errorType(l *deadletters.Letter) string {
 	switch stage := classify.Stage(l.Control.ErrorStage); stage {
 	case classify.StageHeader, classify.StageGate, classify.StageValidate:
@@ -49,11 +49,10 @@ func errorType(l *deadletters.Letter) string {
 	}
 }
 
-// maxSourceKey bounds source_key in bytes: PostgreSQL has an index on it and refuses a row whose part of that is large.
+// maxSourceKey bounds source_key in bytes: PostgreSQL refuses rows with large values in its index.
 const maxSourceKey = 1024
 
-// sourceKey is what a person looks a record up by: its key, else the id of its feature. A long one is cut; key_bytes has
-// it whole.
+// sourceKey returns the key of a record as text, else the id of its feature. A long one is cut; key_bytes has all of it.
 func sourceKey(l *deadletters.Letter) any {
 	switch {
 	case l.Key != nil && isPlain(l.Key):
@@ -77,7 +76,7 @@ func shortened(text string, n int) string {
 	return text[:n]
 }
 
-// editOf is the position of the record that a letter's record is an edit of; NULL for an original.
+// editOf returns the position of the record that a letter's record is an edit of; NULL for an original.
 func editOf(l *deadletters.Letter) any {
 	if !l.Edited() {
 		return nil
@@ -85,7 +84,7 @@ func editOf(l *deadletters.Letter) any {
 	return plain(l.EditOf.String())
 }
 
-// known gives NULL for a letter whose first position nobody knows.
+// known returns NULL for a letter whose source position is unknown, else v.
 func known[T any](r *row, v T) any {
 	if !r.Control.HasSource {
 		return nil
@@ -93,6 +92,7 @@ func known[T any](r *row, v T) any {
 	return v
 }
 
+// edge returns an edge of the bounding box; NULL without one.
 func edge(r *row, of func(*deadletters.BBox) float64) any {
 	if r.box == nil {
 		return nil
@@ -100,7 +100,7 @@ func edge(r *row, of func(*deadletters.BBox) float64) any {
 	return of(r.box)
 }
 
-// requestText gives a request as JSON that every engine can hold; "" for none.
+// requestText returns a request as JSON that every engine can store; "" without one.
 func requestText(r *classify.Request) string {
 	if r == nil {
 		return ""
@@ -108,7 +108,7 @@ func requestText(r *classify.Request) string {
 	return r.Text()
 }
 
-// responseText is requestText for an answer.
+// responseText is requestText for a response.
 func responseText(r *classify.Response) string {
 	if r == nil {
 		return ""
@@ -130,7 +130,7 @@ func bytesOrNull(b []byte) any {
 	return b
 }
 
-// rawRecordOf is rawRecord for a letter. Of one whose value is not held it is an object that says so.
+// rawRecordOf is rawRecord for a letter. If the letter has no value, raw is an object with the reason or the pointer.
 func rawRecordOf(l *deadletters.Letter) (raw string, notItself []byte) {
 	switch {
 	case l.TooLarge != "":
@@ -143,7 +143,7 @@ func rawRecordOf(l *deadletters.Letter) (raw string, notItself []byte) {
 
 func notNull(b []byte) []byte { return append([]byte{}, b...) }
 
-// pointerText gives a pointer as JSON; "" for none.
+// pointerText returns a pointer as JSON; "" without one.
 func pointerText(p *header.Pointer) string {
 	if p == nil {
 		return ""
@@ -151,15 +151,14 @@ func pointerText(p *header.Pointer) string {
 	return string(p.Append(nil)[0].Value)
 }
 
-// parsePointer reads what pointerText wrote.
+// parsePointer decodes the text of pointerText.
 func parsePointer(text string) (*header.Pointer, error) {
 	p, _, err := header.ParsePointer([]kgo.RecordHeader{{Key: header.KeyPointer, Value: []byte(text)}})
 	return &p, err
 }
 
-// rawRecord gives the value as JSON: letter for letter where it is JSON, a string where it is
-// other text, {"base64": "…"} where it is none, and null for a tombstone. Where that is not the
-// value itself, the bytes are what a text is looked for in.
+// rawRecord returns a value as JSON: unchanged if it is JSON, as a string if it is other text, as {"base64": "…"} if it is not text, and
+// null for a tombstone. If raw is not the value itself, notItself has its bytes, in which texts are searched.
 func rawRecord(value []byte) (raw string, notItself []byte) {
 	switch {
 	case value == nil:
@@ -173,7 +172,7 @@ func rawRecord(value []byte) (raw string, notItself []byte) {
 	}
 }
 
-// depth is how deep valid JSON is nested; for what cannot be deep, it is how often it is.
+// depth returns how deep valid JSON is nested, or an upper bound that is at most maxDepth.
 func depth(value []byte) int {
 	if opened := bytes.Count(value, []byte{'{'}) + bytes.Count(value, []byte{'['}); opened <= maxDepth {
 		return opened
@@ -204,9 +203,8 @@ func jsonText(s string) string {
 	return string(text)
 }
 
-// headersJSON gives the headers that a filter can name as [{"k":name,"v":value}], in their order.
-// A value that is no text stands under "b" in base64; of one that is longer than a filter can ask
-// for, the beginning stands under "from".
+// headersJSON returns the headers that a filter can name, in their order, as [{"k":name,"v":value}]. A value that is not text is in base64
+// under "b". The beginning of a value that is longer than a filter can name is under "from".
 func headersJSON(content *deadletters.Content) string {
 	b := make([]byte, 0, 128)
 	b = append(b, '[')
