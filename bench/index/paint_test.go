@@ -22,6 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/console"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/chromium"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
@@ -71,7 +72,7 @@ kafka: { brokers: [%s] }
 	cl := fakekafka.Client(b, broker, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
 	must.Get(topics.Ensure(b.Context(), kadm.NewClient(cl), topics.Plan(cfg)))(b)
 	must.Get(fill(b.Context(), cl, dlqindex.Source{DLQ: dlqTopic, Status: status}, o, time.Now().UTC().Add(-o.span)))(b)
-	letters := must.Get(dlq.Open(b.Context(), cfg, dlq.Options{Background: true, Index: dlqindex.Options{Place: filepath.Join(b.TempDir(), "letters.sqlite")}, Now: now}))(b)
+	letters := must.Get(dlq.Open(b.Context(), cfg, dlq.Options{Background: true, Options: replay.Options{Index: dlqindex.Options{Place: filepath.Join(b.TempDir(), "letters.sqlite")}, Now: now}}))(b)
 	b.Cleanup(letters.Close)
 	gate := access.Loopback("bench")
 	c := must.Get(console.New(b.Context(), console.Options{DeadLetters: letters, Replays: letters.Replays(), Changes: &console.Changes{}, Access: gate, Now: now, Explain: console.Explain}))(b)

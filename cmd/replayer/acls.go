@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// aclsFlags say for whom the privileges are printed.
+// aclsFlags has the flags of the acls command.
 type aclsFlags struct {
 	principal, host string
 	roles           []string
@@ -34,35 +34,28 @@ go back to; a dry run of replay prints them.`,
 		Args: a.fileArgument,
 		RunE: func(*cobra.Command, []string) error { return a.printACLs(&f) },
 	}
-	a.named.registerDLQ(cmd)
+	a.reading.registerDLQ(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.to.Topics, "target", nil, "a topic that dead letters of a DLQ without a pipeline go back to; may be repeated")
 	flags.StringSliceVar(&f.to.Groups, "watch-group", nil, "a consumer group that --watch-group of replay follows; may be repeated")
 	flags.StringVar(&f.principal, "principal", "", "to whom they are granted, such as User:desk (mandatory)")
 	flags.StringVar(&f.host, "host", "*", "address that the principal may come from")
-	flags.StringSliceVar(&f.roles, "for", roleWords(), "what for: "+strings.Join(roleWords(), ", "))
+	flags.StringSliceVar(&f.roles, "for", texts(acls.ReplayerRoles()), "what for: "+strings.Join(texts(acls.ReplayerRoles()), ", "))
 	return cmd
 }
 
-func roleWords() (list []string) {
-	for _, role := range acls.ReplayerRoles() {
-		list = append(list, string(role))
-	}
-	return list
-}
-
-// printACLs writes commands unless another output was asked for: they are for a shell, which is no terminal.
+// printACLs prints commands unless -o asks for JSON: their output often goes to a shell.
 func (a *app) printACLs(f *aclsFlags) error {
 	var roles []acls.Role
 	for _, word := range f.roles {
 		role := acls.Role(word)
 		if !slices.Contains(acls.ReplayerRoles(), role) {
-			return usage("--for %q: use one of %s", word, strings.Join(roleWords(), ", "))
+			return usage("--for %q: use one of %s", word, strings.Join(texts(acls.ReplayerRoles()), ", "))
 		}
 		roles = append(roles, role)
 	}
-	f.to.Local = a.named.stateDir != ""
-	cfg, err := a.dlq(&a.named)
+	f.to.Local = a.reading.stateDir != ""
+	cfg, err := a.dlq(false)
 	if err != nil {
 		return err
 	}
@@ -79,9 +72,9 @@ func (a *app) printACLs(f *aclsFlags) error {
 func (a *app) allowed(f *aclsFlags, cfg *config.Config, roles []acls.Role) (acls.Allowed, error) {
 	targets := len(f.to.Topics) > 0
 	switch {
-	case !a.alone(&a.named) && (targets || len(f.to.Groups) > 0):
+	case !a.alone() && (targets || len(f.to.Groups) > 0):
 		return acls.Allowed{}, errors.New("--target and --watch-group are for a DLQ without a pipeline, which --brokers and --topic name: the pipeline file says where dead letters go back to")
-	case !a.alone(&a.named):
+	case !a.alone():
 		return ofPrincipal(acls.For(cfg, f.principal, f.host, roles))
 	case !targets && slices.Contains(roles, acls.RoleReplayerWrite):
 		return acls.Allowed{}, fmt.Errorf("--target: to which topics do the dead letters go back? %s prints them; without replaying, use --for %s", "replayer replay "+a.place(), acls.RoleReplayerRead)
@@ -89,7 +82,7 @@ func (a *app) allowed(f *aclsFlags, cfg *config.Config, roles []acls.Role) (acls
 	return ofPrincipal(acls.ForDLQ(cfg, f.principal, f.host, roles, f.to))
 }
 
-// ofPrincipal names the flags that an error is about.
+// ofPrincipal adds the names of the flags to an error.
 func ofPrincipal(allowed acls.Allowed, err error) (acls.Allowed, error) {
 	if err != nil {
 		err = fmt.Errorf("--principal, --host: %w", err)

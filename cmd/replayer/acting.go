@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
-// consent is what every command that changes something asks for.
+// consent has the flags of every command that changes something.
 type consent struct {
 	execute bool
 	reason  string
@@ -27,13 +27,13 @@ func (c *consent) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for states and audit; mandatory with --execute")
 }
 
-// Flags that say what is done when another replayer is at work; [app.leasing] reads them.
+// Flags for the time when another replayer is at work; [app.leasing] reads them.
 const (
 	waitFlag     = "wait-for-lease"
 	takeOverFlag = "take-over"
 )
 
-// leasing reads what a command that changes something is to do when another replayer is at work.
+// leasing reads what a command does when another replayer is at work.
 func (a *app) leasing(cmd *cobra.Command) {
 	if cmd.Flags().Lookup(takeOverFlag) == nil {
 		return
@@ -45,18 +45,18 @@ func (a *app) leasing(cmd *cobra.Command) {
 	}
 }
 
-// call is what a change is made with.
+// call returns who makes a change, why, and with which lease.
 func (a *app) call(reason string) replay.Call {
 	return replay.Call{By: a.by, Reason: reason, Lease: a.lease}
 }
 
-// goesOn returns the command that goes on with a change that ended before its end. How many dead letters are left then is not known: of
-// many, its dry run says so.
+// goesOn returns the command that continues a change that was stopped. How many dead letters are left is unknown then: for many, the
+// command is a dry run that counts them.
 func (a *app) goesOn(command, reason string) func(letters int) string {
 	return a.goesOnBy(a.by, command, reason)
 }
 
-// goesOnBy is goesOn of a change that somebody else made.
+// goesOnBy is goesOn for a change by another person.
 func (a *app) goesOnBy(by, command, reason string) func(letters int) string {
 	command += again("actor", by)
 	return func(letters int) string {
@@ -67,7 +67,12 @@ func (a *app) goesOnBy(by, command, reason string) func(letters int) string {
 	}
 }
 
-// check refuses a change without a reason before anything is asked of a broker.
+// executing returns a command with the consent to execute it.
+func (a *app) executing(command, reason string) string {
+	return command + again("actor", a.by) + " --execute --reason " + a.why(reason)
+}
+
+// check refuses a change without a reason before a broker is asked.
 func (c *consent) check() error {
 	if c.execute && strings.TrimSpace(c.reason) == "" {
 		return usage("--execute needs --reason: say why, for example --reason 'mapping of AREA fixed'")
@@ -75,14 +80,14 @@ func (c *consent) check() error {
 	return nil
 }
 
-// forcing lifts the version guard.
+// forcing has the flag that turns the version guard off.
 type forcing struct{ on bool }
 
 func (f *forcing) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.on, "force-version", false, "let dead letters overwrite newer data of their features, or hide newer values in a compacted topic; needs --reason")
+	cmd.Flags().BoolVar(&f.on, forceVersionFlag, false, "let dead letters overwrite newer data of their features, or hide newer values in a compacted topic; needs --reason")
 }
 
-// why is the reason for forcing, "" without it. Forcing is always for a reason, dry run or not.
+// why returns the reason for forcing; "" without it. Dry runs need one, too.
 func (f *forcing) why(reason string) (string, error) {
 	switch {
 	case !f.on:
@@ -93,17 +98,13 @@ func (f *forcing) why(reason string) (string, error) {
 	return reason, nil
 }
 
-// refused ends a dry run. Off a terminal nobody can have meant to change nothing, so that is an exit code of
-// its own.
-//
-// The reason that was given stands in the printed command again.
+// refused ends a dry run with the command that makes the change.
 func (a *app) refused(command, reason string) error {
-	command += again("actor", a.by)
-	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, a.why(reason))
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s\n", a.executing(command, reason))
 	return a.onlyDry()
 }
 
-// onlyDry ends a dry run. A script that forgot --execute must not take it for the change.
+// onlyDry ends a dry run. Off a terminal it is refused: a script that forgot --execute must not take it for the change.
 func (a *app) onlyDry() error {
 	if !a.env.Terminal {
 		return exit(cli.ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
@@ -111,13 +112,13 @@ func (a *app) onlyDry() error {
 	return nil
 }
 
-// nothingGoesBack ends a dry run of a plan of which nothing would go back.
+// nothingGoesBack ends a dry run of a plan that puts nothing back.
 func (a *app) nothingGoesBack(p *plan.Plan) error {
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing would be put back.%s\n", a.nothingPasses(p, false))
 	return a.onlyDry()
 }
 
-// why is what a printed command gives as the reason: one that is known, or a word to replace.
+// why returns the reason in a printed command, or a word to replace.
 func (a *app) why(reason string) string {
 	if reason == "" {
 		return "'why'"
@@ -125,7 +126,14 @@ func (a *app) why(reason string) string {
 	return quoted(cli.CleanText(reason, cli.OneLine))
 }
 
-// sending is how letters go back.
+const forceVersionFlag = "force-version"
+
+// sendingFlags returns the names of the flags of [sending].
+func sendingFlags() []string {
+	return []string{"including-failing", "wait", mappingFlag, "canary", "ramp", "max-failed", "rate", "watch-group", "patience", "grace"}
+}
+
+// sending has the flags that say how dead letters go back.
 type sending struct {
 	includingFailing, wait  bool
 	mappingDiffers          bool
@@ -147,38 +155,6 @@ func (s *sending) register(cmd *cobra.Command) {
 	f.DurationVar(&s.patience, "patience", replay.UsualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
 	f.StringVar(&s.watchGroup, "watch-group", "", "without a pipeline: wait after each wave until this consumer group has committed beyond it; then its --grace begins")
 	f.DurationVar(&s.grace, "grace", replay.UsualGrace, "without a pipeline: look for so long whether dead letters of a wave die again (--canary, --max-failed)")
-}
-
-// again writes a flag as it was given; "" when it was not.
-func again(flag, value string) string {
-	if value == "" {
-		return ""
-	}
-	return " --" + flag + " " + quoted(value)
-}
-
-// flags writes how letters go back as flags again, so that what a dry run prints does not send them otherwise.
-func (s *sending) flags() string {
-	var b strings.Builder
-	for _, f := range []struct {
-		name string
-		on   bool
-	}{{"including-failing", s.includingFailing}, {"wait", s.wait}, {mappingFlag, s.mappingDiffers}} {
-		if f.on {
-			b.WriteString(" --" + f.name)
-		}
-	}
-	if s.canary != 0 {
-		fmt.Fprintf(&b, " --canary %d", s.canary)
-	}
-	b.WriteString(again("ramp", s.factor) + again("max-failed", s.maxFailed) + again("rate", s.rate) + again("watch-group", s.watchGroup))
-	if s.patience != replay.UsualPatience {
-		fmt.Fprintf(&b, " --patience %s", s.patience)
-	}
-	if s.grace != replay.UsualGrace {
-		fmt.Fprintf(&b, " --grace %s", s.grace)
-	}
-	return b.String()
 }
 
 // options reads the flags.

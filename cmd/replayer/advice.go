@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -81,4 +84,49 @@ func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
 		return err
 	}
 	return exit(cli.ExitNothing, errors.New("no dead letter that could be replayed matches"))
+}
+
+// again returns a flag with its value for a printed command, with a blank before it; "" for no value.
+func again(flag, value string) string {
+	if value == "" {
+		return ""
+	}
+	return " --" + flag + " " + quoted(value)
+}
+
+// set gives a flag another value, for the commands that are printed from here on.
+func (a *app) set(name string, values ...string) {
+	f := a.cmd.Flags().Lookup(name)
+	f.Changed = true
+	if list, isList := f.Value.(pflag.SliceValue); isList {
+		_ = list.Replace(values) // text is always taken
+		return
+	}
+	_ = f.Value.Set(values[0]) // the same
+}
+
+// typed returns flags with the values that the command line gave them, for a printed command. It leaves out flags that were not given.
+func (a *app) typed(names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		f := a.cmd.Flags().Lookup(name)
+		if f == nil || !f.Changed {
+			continue
+		}
+		list, isList := f.Value.(pflag.SliceValue)
+		switch {
+		case isList:
+			for _, value := range list.GetSlice() {
+				if f.Value.Type() == "stringSlice" {
+					value = oneOfList(value)
+				}
+				b.WriteString(again(name, value))
+			}
+		case f.Value.Type() == "bool":
+			b.WriteString(" --" + name)
+		default:
+			b.WriteString(again(name, f.Value.String()))
+		}
+	}
+	return b.String()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +13,24 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// changes are the commands that only change the status of letters.
+// change is a command that only changes the status of dead letters.
+type change struct {
+	verb    replay.Verb
+	lost    bool // reopen dead letters that are replaying and that no record finishes any more
+	putBack bool // reopen dead letters that were put back already, too
+
+	sel      selection
+	creating creating
+	consent  consent
+	bulk     bulk
+}
+
+const (
+	lostFlag    = "lost"
+	putBackFlag = "including-put-back"
+)
+
+// changes returns the commands that only change the status of dead letters.
 func (a *app) changes() []*cobra.Command {
 	var out []*cobra.Command
 	for _, c := range []struct {
@@ -34,127 +50,80 @@ has finished all that there is: their replays were deleted with their topic, or 
 What was put back where nobody reports success, or sent to another topic, and is not known to have died again is left as it is
 without --including-put-back: another replay would send it a second time.`},
 	} {
-		var sel selection
-		var creating creating
-		var consent consent
-		var bulk bulk
-		var lost, putBack bool
+		f := change{verb: c.verb}
 		cmd := &cobra.Command{
 			Use: string(c.verb), Short: c.short, Long: c.long, Args: a.fileArgument,
-			RunE: func(cmd *cobra.Command, _ []string) error {
-				return a.runChange(cmd.Context(), &change{verb: c.verb, lost: lost, putBack: putBack, creating: creating}, &sel, &consent, &bulk)
-			},
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.runChange(cmd.Context(), &f) },
 		}
-		sel.register(cmd)
-		a.named.registerIndex(cmd)
-		a.named.registerDLQ(cmd)
-		creating.register(cmd)
-		consent.register(cmd)
-		bulk.register(cmd)
+		f.sel.register(cmd)
+		a.reading.registerIndex(cmd)
+		a.reading.registerDLQ(cmd)
+		f.creating.register(cmd)
+		f.consent.register(cmd)
+		f.bulk.register(cmd)
 		if c.verb == replay.Reopen {
-			cmd.Flags().BoolVar(&lost, "lost", false, "those whose replay is lost: replaying, while nothing is unread and nothing waits")
-			cmd.Flags().BoolVar(&putBack, "including-put-back", false, "also those that were put back, or sent to another topic, and are not known to have died again: a replay sends them a second time")
+			cmd.Flags().BoolVar(&f.lost, lostFlag, false, "those whose replay is lost: replaying, while nothing is unread and nothing waits")
+			cmd.Flags().BoolVar(&f.putBack, putBackFlag, false, "also those that were put back, or sent to another topic, and are not known to have died again: a replay sends them a second time")
+			cmd.MarkFlagsMutuallyExclusive(lostFlag, putBackFlag)
 		}
 		out = append(out, cmd)
 	}
 	return out
 }
 
-// change is one of those commands.
-type change struct {
-	verb    replay.Verb
-	lost    bool // what is replaying, and will not be finished
-	putBack bool // what was put back already, too
-
-	creating creating
-}
-
-// selection is the filter of a dry run.
-func (c *change) selection(ctx context.Context, s *replay.Service, f deadletters.Filter) (deadletters.Filter, error) {
-	if !c.lost {
-		return c.verb.Selection(f)
-	}
-	return s.LostSelection(ctx, f)
-}
-
-// do makes the change.
-func (c *change) do(ctx context.Context, s *replay.Service, f deadletters.Filter, call replay.Call, confirm replay.Confirm) (replay.ChangeResult, error) {
-	if c.lost {
-		return s.ReopenLost(ctx, f, call, confirm)
-	}
-	return s.Change(ctx, f, c.verb, call, confirm)
-}
-
-// flags writes what the command says besides the filter.
-func (c *change) flags() string {
-	switch {
-	case c.lost:
-		return " --lost"
-	case c.putBack:
-		return " --including-put-back"
-	}
-	return ""
-}
-
-// bulkFlags writes what a change of so many says: --lost is a choice, which needs no --all.
-func (c *change) bulkFlags(b *bulk, f deadletters.Filter, letters int) string {
-	if c.lost {
-		return b.expectFlag(letters)
-	}
-	return b.flags(f, letters)
-}
-
-func (a *app) runChange(ctx context.Context, c *change, sel *selection, consent *consent, bulk *bulk) error {
-	if c.lost && c.putBack {
-		return usage("--lost and --including-put-back contradict each other: leave one of them out")
-	}
-	if c.lost && a.alone(&a.named) {
+func (a *app) runChange(ctx context.Context, c *change) error {
+	if c.lost && a.alone() {
 		return usage("--lost needs a pipeline: of this DLQ nobody is known who reads what was put back")
 	}
-	filter, err := a.filter(sel)
+	filter, err := a.filter(&c.sel)
 	if err != nil {
 		return err
 	}
-	if err := consent.check(); err != nil {
+	if err := c.consent.check(); err != nil {
 		return err
 	}
-	if err := bulk.check(filter, consent.execute && !c.lost); err != nil {
+	if err := c.bulk.check(filter, c.consent.execute && !c.lost); err != nil {
 		return err
 	}
-	if !consent.execute {
-		return a.previewChange(ctx, c, filter, bulk, consent.reason)
+	if !c.consent.execute {
+		return a.previewChange(ctx, c, filter)
 	}
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	call := a.call(consent.reason)
+	call := a.call(c.consent.reason)
 	call.IncludingPutBack = c.putBack
-	all := ""
-	if !c.lost {
-		all = allFlag(filter)
-	}
-	call.GoOn = a.goesOn(fmt.Sprintf("replayer %s %s%s%s%s", c.verb, a.place(), flagsOf(filter), c.flags(), all), consent.reason)
-	result, err := c.do(ctx, s, filter, call, func(letters int) error {
-		if err := a.confirm(ctx, bulk)(letters); err != nil {
+	call.GoOn = a.goesOn(a.changing(c, filter, ""), c.consent.reason)
+	confirm := func(letters int) error {
+		if err := a.confirm(ctx, &c.bulk)(letters); err != nil {
 			return err
 		}
-		return a.ownTopics(ctx, s, &c.creating, a.changing(c, filter, bulk, letters)+again("actor", a.by)+" --execute --reason "+a.why(consent.reason))
-	})
+		return a.ownTopics(ctx, s, &c.creating, a.executing(a.changing(c, filter, c.bulk.expectFlag(letters)), c.consent.reason))
+	}
+	var result replay.ChangeResult
+	if c.lost {
+		result, err = s.ReopenLost(ctx, filter, call, confirm)
+	} else {
+		result, err = s.Change(ctx, filter, c.verb, call, confirm)
+	}
 	ending := a.changed(string(c.verb), call, result, err)
 	a.adviseReopened(filter, result)
 	return ending
 }
 
 // previewChange shows the groups that would be changed.
-func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter, bulk *bulk, reason string) error {
-	s, err := a.browse(ctx, &a.named)
+func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter) error {
+	s, err := a.browse(ctx, false)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	selected, err := c.selection(ctx, s.Replays(), filter)
+	var selected deadletters.Filter
+	if c.lost {
+		selected, err = s.Replays().LostSelection(ctx, filter)
+	} else {
+		selected, err = c.verb.Selection(filter)
+	}
 	if err != nil {
 		return err
 	}
@@ -165,33 +134,25 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	if len(groups) == 0 {
 		return nothing()
 	}
-	before, err := c.putBackOf(ctx, s.Replays(), selected)
-	if err != nil {
-		return err
-	}
-	for i := range groups {
-		groups[i].PutBack = before.Groups[groups[i].ID]
-	}
-	if err := a.writeGroups(&a.named, groups); err != nil {
-		return err
+	var before replay.PutBack
+	if c.verb == replay.Reopen && !c.lost {
+		if before, err = s.Replays().PutBack(ctx, selected); err != nil {
+			return err
+		}
 	}
 	letters := 0
-	for _, g := range groups {
+	for i, g := range groups {
 		letters += g.Count
+		groups[i].PutBack = before.Groups[g.ID]
+	}
+	if err := a.writeGroups(groups); err != nil {
+		return err
 	}
 	a.warnPutBack(c, before.Topics)
-	return a.refused(a.changing(c, filter, bulk, letters), reason)
+	return a.refused(a.changing(c, filter, c.bulk.expectFlag(letters)), c.consent.reason)
 }
 
-// putBackOf counts the dead letters that are to be reopened though they were put back already.
-func (c *change) putBackOf(ctx context.Context, s *replay.Service, selected deadletters.Filter) (replay.PutBack, error) {
-	if c.verb != replay.Reopen || c.lost {
-		return replay.PutBack{}, nil
-	}
-	return s.PutBack(ctx, selected)
-}
-
-// warnPutBack says what would go back a second time.
+// warnPutBack says what a replay would send a second time.
 func (a *app) warnPutBack(c *change, topics map[string]int) {
 	for _, topic := range slices.Sorted(maps.Keys(topics)) {
 		text := fmt.Sprintf("%d of these were put back into %s already, and none of them is known to have died again: after reopening, a replay sends them a second time.",
@@ -203,42 +164,106 @@ func (a *app) warnPutBack(c *change, topics map[string]int) {
 	}
 }
 
-// changing is the command that changes so many letters.
-func (a *app) changing(c *change, filter deadletters.Filter, bulk *bulk, letters int) string {
-	return fmt.Sprintf("replayer %s %s%s%s%s", c.verb, a.place(), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters))
+// changing returns the command of a change. --lost is a choice, which needs no --all.
+func (a *app) changing(c *change, filter deadletters.Filter, expect string) string {
+	all := allFlag(filter)
+	if c.lost {
+		all = ""
+	}
+	return fmt.Sprintf("replayer %s %s%s%s%s%s", c.verb, a.place(), flagsOf(filter), a.typed(lostFlag, putBackFlag), all, expect)
 }
 
-// writeChange prints what a change did, or (dry) would do.
+// writeChange prints the result of a change, or of its dry run.
 func (a *app) writeChange(done string, r replay.ChangeResult, dry bool) error {
-	if a.output != "table" {
-		if r.Skipped == nil {
-			r.Skipped = []replay.Skip{}
-		}
-		if r.LeftBy == nil {
-			r.LeftBy = []replay.LeftBy{}
-		}
-		return a.object(r)
-	}
-	if err := a.leftTable(r.LeftBy); err != nil {
-		return err
-	}
-	var b strings.Builder
+	var b figures
 	if r.ID != "" { // a dry run has none
-		fmt.Fprintf(&b, "%-14s %s\n", done, r.ID)
+		b.line(done, "%s", r.ID)
 	}
+	b.line("selected", "%d", r.Selected)
 	changed, skipped := "changed", "skipped"
 	if dry {
 		changed, skipped = "would change", "would skip"
 	}
-	fmt.Fprintf(&b, "%-14s %d\n%-14s %d\n%-14s %d\n", "selected", r.Selected, changed, r.Changed, skipped, r.Left)
-	_, err := fmt.Fprint(a.env.Out, b.String())
-	return err
+	b.line(changed, "%d", r.Changed)
+	b.line(skipped, "%d", r.Left)
+	r.Untouched = listed(r.Untouched)
+	return a.answer(r, a.leftText(r.LeftBy)+b.String())
 }
 
-// changeEnding gives the exit code of a change.
+// listed replaces the lists that are nil: their JSON is a list, too.
+func listed(u replay.Untouched) replay.Untouched {
+	u.Skipped, u.LeftBy = append([]replay.Skip{}, u.Skipped...), append([]replay.LeftBy{}, u.LeftBy...)
+	return u
+}
+
+// changeEnding returns the error that a change ends with.
 func changeEnding(r replay.ChangeResult, err error) error {
 	if err == nil && r.Selected == 0 {
 		return nothing()
 	}
 	return ending(replay.Result{Transactions: r.Transactions, Untouched: r.Untouched}, err)
+}
+
+func (a *app) undo() *cobra.Command {
+	var consent consent
+	var bulk bulk
+	cmd := &cobra.Command{
+		Use:   "undo OPERATION",
+		Short: "Take one operation back (dry run without --execute)",
+		Long: `Give the dead letters of one discard, escalate, reopen, edit or undo what they had before it. Dead letters that were
+changed since are left as they are, with the reason. What a replay sent cannot be called back, and what was
+pruned is gone. Each change prints the id of its operation; replayer audit lists them.`,
+		Args:              oneArgument("undo takes the id of one operation (each change prints it, replayer audit lists them)"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runUndo(cmd.Context(), args[0], &consent, &bulk)
+		},
+	}
+	consent.register(cmd)
+	bulk.registerExpect(cmd)
+	a.reading.registerIndex(cmd)
+	a.reading.registerDLQ(cmd)
+	return cmd
+}
+
+func (a *app) runUndo(ctx context.Context, operation string, consent *consent, bulk *bulk) error {
+	if err := consent.check(); err != nil {
+		return err
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	if consent.execute {
+		call := a.call(consent.reason)
+		call.GoOn = a.goesOn(fmt.Sprintf("replayer undo %s %s", a.place(), quoted(operation)), consent.reason)
+		result, err := s.Undo(ctx, operation, call, a.confirm(ctx, bulk))
+		return a.changed("undo", call, result, err)
+	}
+	result, err := s.PreviewUndo(ctx, operation)
+	if err != nil {
+		return err
+	}
+	if err := a.writeChange("would undo", result, true); err != nil {
+		return err
+	}
+	if result.Changed == 0 {
+		return exit(cli.ExitNothing, fmt.Errorf("no dead letter of %s can be reversed", cli.CleanText(operation, cli.OneLine)))
+	}
+	return a.refused(fmt.Sprintf("replayer undo %s %s%s", a.place(), quoted(operation), bulk.expectFlag(result.Selected)), consent.reason)
+}
+
+// changed prints what a change did, how it is taken back, and gives its exit code.
+func (a *app) changed(done string, call replay.Call, r replay.ChangeResult, err error) error {
+	a.goOnAfterCancel(err, call.GoOn(r.Selected))
+	if err != nil && r.Transactions == 0 {
+		return changeEnding(r, err)
+	}
+	if written := a.writeChange(done, r, false); written != nil && err == nil {
+		err = written
+	}
+	if r.Changed > 0 && a.output == "table" {
+		fmt.Fprintf(a.env.Err, "To take it back:\n  replayer undo %s %s%s --execute --reason 'why'\n", a.place(), r.ID, expectFlag(r.Changed, false))
+	}
+	return changeEnding(r, err)
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +15,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/console"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// Env is the world around a command, as main finds it and a test makes it.
+// Env is the environment of a command: main and tests provide it.
 type Env struct {
 	Out, Err    io.Writer
 	In          io.Reader        // for questions; nil when there is nobody to ask
@@ -37,6 +38,7 @@ type Env struct {
 // Run executes one command line (without the program's name) and returns its exit code.
 func Run(ctx context.Context, env Env, args []string) cli.Exit {
 	a := &app{env: env}
+	defer a.close()
 	root := a.root()
 	root.SetArgs(args)
 	root.SetOut(env.Out)
@@ -52,38 +54,30 @@ func Run(ctx context.Context, env Env, args []string) cli.Exit {
 	return code
 }
 
-// worded names in an error who was denied, whose topic is missing, and where the brokers are named.
-func (a *app) worded(err error) error {
-	if a.foreignTopic == "" {
-		return kafka.NamedDenial(a.principal, "replayer acls", err)
-	}
-	if u, ok := errors.AsType[*kafka.UnreachableError](err); ok {
-		u.Alone = true
-	}
-	privileges := ""
-	if a.looked != nil {
-		privileges = fmt.Sprintf("replayer acls %s --target TOPIC --principal %s", a.meant(a.looked), cmp.Or(a.principal, "User:NAME"))
-	}
-	return a.notOurs(kafka.NamedDenial(a.principal, privileges, err))
-}
-
 // app is one run of the program.
 type app struct {
-	env          Env
-	configFile   string
-	argument     *string // the pipeline file as an argument
-	output       string
-	asked        bool // the output was given, and is not a default
-	by           string
-	foreignTopic string    // a DLQ that is named by itself
-	looked       *reading  // the DLQ without a pipeline that was opened; nil is none
-	cluster      []kgo.Opt // how its cluster is reached
-	principal    string    // by which the brokers know this program, once the pipeline file is read
-	lease        replay.LeaseOptions
-	named        reading       // of commands that put back or change: which DLQ, when it has no pipeline
-	answers      *bufio.Reader // of the operator; nil before the first question
-	noColor      bool
-	verbose      bool
+	env        Env
+	cmd        *cobra.Command // that runs
+	configFile string
+	argument   *string // the pipeline file as an argument
+	output     string
+	asked      bool // the output was given, and is not a default
+	by         string
+	reading    reading
+	lease      replay.LeaseOptions
+	noColor    bool
+	verbose    bool
+
+	cfg     *config.Config // of the DLQ; nil before it is read
+	closing []func()       // what was opened
+	answers *bufio.Reader  // of the operator; nil before the first question
+}
+
+// close closes what the command opened, the last first.
+func (a *app) close() {
+	for _, end := range slices.Backward(a.closing) {
+		end()
+	}
 }
 
 func (a *app) root() *cobra.Command {
@@ -138,7 +132,7 @@ Two different files are an error.
 	return root
 }
 
-// unknownCommand says which command may have been meant.
+// unknownCommand returns an error that names the commands that are near.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	hint := "see " + cmd.CommandPath() + " --help"
@@ -148,8 +142,12 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return usage("unknown command %q; %s", word, hint)
 }
 
-// check looks at the flags that all commands have.
+// check checks the flags of all commands.
 func (a *app) check(cmd *cobra.Command, _ []string) error {
+	a.cmd = cmd
+	if err := cmd.ValidateFlagGroups(); err != nil {
+		return exit(cli.ExitUsage, err)
+	}
 	a.leasing(cmd)
 	if err := a.choose(cmd); err != nil {
 		return err
@@ -174,36 +172,6 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 // formats lists what -o takes.
 func formats() []string { return []string{"table", "json", "ndjson"} }
 
-// service loads the pipeline file, or takes the DLQ that is named without one, and makes sure that its brokers answer.
-func (a *app) service(ctx context.Context) (*replay.Service, error) {
-	cfg, err := a.dlq(&a.named)
-	if err != nil {
-		return nil, err
-	}
-	a.principal = kafka.Principal(cfg.Kafka)
-	o := replay.Options{Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Alone: a.alone(&a.named), StateDir: a.named.stateDir, Index: a.indexOptions(&a.named)}
-	if o.Alone {
-		a.foreignTopic = a.named.topic
-	}
-	a.opened(&a.named, cfg)
-	if o.Dialect, err = a.named.ofDialect(); err != nil {
-		return nil, err
-	}
-	s, err := replay.New(cfg, o)
-	if err != nil {
-		return nil, exit(cli.ExitUsage, err)
-	}
-	err = s.Reachable(ctx)
-	if err == nil {
-		err = s.OpenState(ctx)
-	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
 // wrapArgs makes errors about positional arguments usage errors.
 func wrapArgs(root *cobra.Command) {
 	for _, c := range append(root.Commands(), root) {
@@ -224,6 +192,16 @@ func wrapArgs(root *cobra.Command) {
 	}
 }
 
+// oneArgument refuses another number of arguments than one.
+func oneArgument(says string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return errors.New(says)
+		}
+		return nil
+	}
+}
+
 // mustComplete ends the program when a completion is set up for a flag that does not exist.
 func mustComplete(err error) {
 	if err != nil {
@@ -233,4 +211,87 @@ func mustComplete(err error) {
 
 func words(list []string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// fileArgument takes the pipeline file as the only argument of a command.
+func (a *app) fileArgument(cmd *cobra.Command, args []string) error {
+	if err := cobra.MaximumNArgs(1)(cmd, args); err != nil || len(args) == 0 {
+		return err
+	}
+	a.argument = &args[0]
+	return nil
+}
+
+// choose sets the pipeline file that the command line and the environment mean. None is no error yet: not every command needs one.
+// Flags that name a DLQ by itself mean no file that only the environment names.
+func (a *app) choose(cmd *cobra.Command) error {
+	named := cli.NamedPipelineFile{Argument: a.argument, Environment: a.env.ConfigFile}
+	if cmd.Flags().Changed("config") {
+		flag := a.configFile
+		named.Flag = &flag
+	}
+	for _, name := range []string{"brokers", "profile", "profiles"} {
+		if cmd.Flags().Changed(name) {
+			named.Environment = ""
+		}
+	}
+	choice, err := named.Choose()
+	if errors.Is(err, cli.ErrNoPipelineFile) {
+		return nil
+	}
+	if err != nil {
+		return exit(cli.ExitUsage, err)
+	}
+	a.configFile = choice.File
+	a.log().InfoContext(cmd.Context(), "pipeline file", "file", choice.File, "named_by", choice.By, "command", cmd.CommandPath(), "version", a.env.Version.String())
+	return nil
+}
+
+// log writes to the standard error what is done: all of it with -v, else only warnings.
+func (a *app) log() *slog.Logger {
+	if a.verbose {
+		return a.logFrom("info")
+	}
+	return a.logFrom("warn")
+}
+
+// logFrom writes what is of a level or above it.
+func (a *app) logFrom(level string) *slog.Logger {
+	log, _, err := cli.NewLogger(a.env.Err, level)
+	if err != nil {
+		panic(err) // both are levels
+	}
+	return log
+}
+
+// exitError ends the command with a code. Its error may be nil: everything was said already.
+type exitError struct {
+	code cli.Exit
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func exit(code cli.Exit, err error) error { return &exitError{code: code, err: err} }
+
+func isCancelled(err error) bool {
+	_, is := errors.AsType[*replay.CancelledError](err)
+	return is
+}
+
+func usage(format string, args ...any) error { return exit(cli.ExitUsage, fmt.Errorf(format, args...)) }
+
+// codeOf gives the exit code of an error and whether there is something left to say about it.
+func codeOf(err error) (code cli.Exit, say bool) {
+	if coded, own := errors.AsType[*exitError](err); own && !errors.Is(err, context.Canceled) {
+		return coded.code, coded.err != nil
+	}
+	return console.ExitOf(err), err != nil
 }

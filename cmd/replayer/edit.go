@@ -45,8 +45,8 @@ The DLQ of other software is not written to: replayer replay changes its dead le
 	f.sel.register(cmd)
 	f.consent.register(cmd)
 	f.bulk.register(cmd)
-	a.named.registerIndex(cmd)
-	a.named.registerDLQ(cmd)
+	a.reading.registerIndex(cmd)
+	a.reading.registerDLQ(cmd)
 	f.rewriting.register(cmd, "What they become")
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "content hash of the bytes that the edit starts from, or latest (default: the original)")
@@ -72,20 +72,19 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	if edit == nil || !edit.Changes() {
 		return usage("what do they become? Say it with --set, --expr, --patch, --merge or --filter")
 	}
-	if a.alone(&a.named) {
+	if a.alone() {
 		return usage("the DLQ of other software is not written to, and replay changes its dead letters on the way back (dry run without --execute):\n  replayer replay %s%s%s%s",
-			a.place(), flagsOf(filter), allFlag(filter), f.rewriting.flags())
+			a.place(), flagsOf(filter), allFlag(filter), a.typed(rewritingFlags()...))
 	}
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	o := replay.EditOptions{Rewrite: edit, From: f.from, Call: a.call(f.consent.reason), Confirm: a.confirm(ctx, &f.bulk)}
 	if !f.consent.execute {
 		return a.previewEdit(ctx, s, filter, o, f)
 	}
-	o.GoOn = a.goesOn(fmt.Sprintf("replayer edit %s%s%s%s", a.place(), flagsOf(filter), allFlag(filter), f.flags()), f.consent.reason)
+	o.GoOn = a.goesOn(a.editing(filter, ""), f.consent.reason)
 	result, err := s.Edit(ctx, filter, o)
 	return a.changed("edit", o.Call, result, err)
 }
@@ -126,11 +125,13 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 	if fit == 0 {
 		return exit(cli.ExitNothing, errors.New("no dead letter can be edited so"))
 	}
-	return a.refused(fmt.Sprintf("replayer edit %s%s%s%s", a.place(), flagsOf(filter), f.bulk.flags(filter, letters), f.flags()), f.consent.reason)
+	return a.refused(a.editing(filter, f.bulk.expectFlag(letters)), f.consent.reason)
 }
 
-// flags writes the edit as flags again.
-func (f *editFlags) flags() string { return f.rewriting.flags() + again("from", f.from) }
+// editing returns the command of an edit.
+func (a *app) editing(filter deadletters.Filter, expect string) string {
+	return "replayer edit " + a.place() + flagsOf(filter) + allFlag(filter) + expect + a.typed(append(rewritingFlags(), "from")...)
+}
 
 const (
 	changesShown = 100 // of one letter, to a person

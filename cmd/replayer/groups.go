@@ -3,18 +3,21 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 func (a *app) groups() *cobra.Command {
 	var sel selection
-	var read reading
 	var values bool
 	cmd := &cobra.Command{
 		Use:   "groups",
@@ -28,29 +31,28 @@ transaction markers and aborted records have some too, so the share is at least 
 --values reads the oldest %d dead letters of each of the first %d groups, and counts the values for
 which today's transform refuses them. They are payload: think of who sees the screen.`, dlq.ValuesOf, mostValued),
 		Args: a.fileArgument,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, &read, values) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, values) },
 	}
 	sel.register(cmd)
-	read.register(cmd)
-	read.registerGone(cmd)
+	a.reading.register(cmd)
+	a.reading.registerGone(cmd)
 	cmd.Flags().BoolVar(&values, "values", false, "count the values that today's transform refuses, by group")
 	return cmd
 }
 
-func (a *app) runGroups(ctx context.Context, sel *selection, read *reading, values bool) error {
-	if values && a.alone(read) {
+func (a *app) runGroups(ctx context.Context, sel *selection, values bool) error {
+	if values && a.alone() {
 		return usage("--values needs a pipeline file (-c): its transform says which value it refuses")
 	}
 	filter, err := a.filter(sel)
 	if err != nil {
 		return err
 	}
-	s, err := a.browse(ctx, read)
+	s, err := a.browse(ctx, false)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	groups, err := s.Groups(ctx, read.query(a, filter))
+	groups, err := s.Groups(ctx, a.query(filter))
 	if err != nil {
 		return err
 	}
@@ -58,13 +60,13 @@ func (a *app) runGroups(ctx context.Context, sel *selection, read *reading, valu
 		if !values {
 			break
 		}
-		v, err := s.Values(ctx, read.query(a, filter), g.Group)
+		v, err := s.Values(ctx, a.query(filter), g.Group)
 		if err != nil {
 			return err
 		}
 		groups[i].Values = &v
 	}
-	if err := a.writeGroups(read, groups); err != nil {
+	if err := a.writeGroups(groups); err != nil {
 		return err
 	}
 	if len(groups) == 0 {
@@ -73,9 +75,9 @@ func (a *app) runGroups(ctx context.Context, sel *selection, read *reading, valu
 	return nil
 }
 
-func (a *app) writeGroups(read *reading, groups []dlq.Group) error {
+func (a *app) writeGroups(groups []dlq.Group) error {
 	if a.output == "table" {
-		return a.groupTable(read, groups)
+		return a.groupTable(groups)
 	}
 	e := a.emitter()
 	for _, g := range groups {
@@ -89,7 +91,7 @@ func (a *app) writeGroups(read *reading, groups []dlq.Group) error {
 // seenAt is when the dead letters of a group died, UTC.
 const seenAt = "2006-01-02 15:04:05"
 
-func (a *app) groupTable(read *reading, groups []dlq.Group) error {
+func (a *app) groupTable(groups []dlq.Group) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -117,11 +119,11 @@ func (a *app) groupTable(read *reading, groups []dlq.Group) error {
 			t.note(valueNotes(g.Values)...)
 		}
 	}
-	if err := t.write(a.env.Out, a.env); err != nil {
+	if err := a.print(t.text(a.env)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show %s %s\n",
-		count(total, "dead letter"), count(len(groups), "group"), a.meant(read), quoted(groups[0].Example))
+		count(total, "dead letter"), count(len(groups), "group"), a.place(), quoted(groups[0].Example))
 	return err
 }
 
@@ -135,4 +137,74 @@ func shareText(share float64) string {
 	default:
 		return "≥" + strconv.FormatFloat(share*100, 'f', 2, 64) + " %"
 	}
+}
+
+const (
+	mostValued = 20 // groups whose values are counted
+	mostValues = 5  // of a group that a table shows
+)
+
+// valueNotes says which values they are, below the row of a group.
+func valueNotes(v *dlq.Values) []string {
+	if v.Known == 0 {
+		return []string{fmt.Sprintf("no value of the oldest %s is refused by today's transform", count(v.Asked, "dead letter"))}
+	}
+	shown := v.Each[:min(len(v.Each), mostValues)]
+	lines, rest := make([]string, 0, len(shown)+1), v.Known
+	for _, one := range shown {
+		lines = append(lines, fmt.Sprintf("%*d × %s at %s", len(strconv.Itoa(shown[0].Letters)), one.Letters, one.Text, one.Path))
+		rest -= one.Letters
+	}
+	if rest > 0 {
+		others := len(v.Each) - len(shown)
+		line := fmt.Sprintf("%s with %s", count(rest, "dead letter"), count(others, "other value"))
+		if rest == others {
+			line = count(others, "other value") + ", once each"
+		}
+		if rest == 1 {
+			line = "1 other value, once"
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, "of the oldest "+count(v.Asked, "dead letter"))
+}
+
+func (a *app) note() *cobra.Command {
+	var remove bool
+	cmd := &cobra.Command{
+		Use:   "note GROUP TEXT",
+		Short: "Write a note on a group of dead letters",
+		Long: fmt.Sprintf(`Write a note on a group, which replayer groups and the web console show with who wrote it and when. It takes the place of the
+note before, and acts at once, without --execute. Notes are kept in the control topic, and each has an audit event. They have at
+most %d bytes. On a pipeline's groups they need the permissions of consumer pause; for another DLQ, replayer acls lists all.`, control.MaxNote),
+		Args: func(_ *cobra.Command, args []string) error {
+			if remove && len(args) == 1 || !remove && len(args) == 2 && strings.TrimSpace(args[1]) != "" {
+				return nil
+			}
+			return errors.New("note takes the id of a group (replayer groups shows them) and a text in quotes, or --remove instead of the text")
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runNote(cmd.Context(), args[0], strings.Join(args[1:], ""))
+		},
+	}
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove the note")
+	a.reading.register(cmd)
+	return cmd
+}
+
+func (a *app) runNote(ctx context.Context, group, text string) error {
+	s, err := a.browse(ctx, false)
+	if err != nil {
+		return err
+	}
+	if err := s.WriteNote(ctx, group, text, a.by, nil); err != nil {
+		return err
+	}
+	done := "noted on group "
+	if text == "" {
+		done = "removed the note on group "
+	}
+	_, err = fmt.Fprintln(a.env.Err, done+cli.CleanText(group, cli.OneLine))
+	return err
 }

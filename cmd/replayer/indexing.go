@@ -4,21 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
-	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // errIndexDiffers marks an index that does not agree with the topics.
 var errIndexDiffers = errors.New("the index does not agree with the topics; replayer index --rebuild rebuilds it")
 
 func (a *app) index() *cobra.Command {
-	var read reading
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "index",
@@ -29,61 +26,39 @@ themselves; this command is for a database that others query, and for a first ti
 
 --check reads both topics again and compares every dead letter with its row; it changes nothing.`,
 		Args: a.fileArgument,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runIndex(cmd.Context(), &read, check) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runIndex(cmd.Context(), check) },
 	}
-	read.register(cmd)
+	a.reading.register(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "compare the index, as it is, with the topics")
-	cmd.Flags().BoolVar(&read.rebuild, "rebuild", false, "drop what the index has of this DLQ and read it from its start; a damaged file is kept as FILE.damaged")
+	cmd.Flags().BoolVar(&a.reading.rebuild, "rebuild", false, "drop what the index has of this DLQ and read it from its start; a damaged file is kept as FILE.damaged")
 	cmd.MarkFlagsMutuallyExclusive("check", "rebuild")
 	return cmd
 }
 
-func (a *app) runIndex(ctx context.Context, read *reading, check bool) error {
-	s, err := a.browse(ctx, read)
+func (a *app) runIndex(ctx context.Context, check bool) error {
+	s, err := a.browse(ctx, false)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	if check {
 		return a.checkIndex(ctx, s)
 	}
 	fill := s.Index().Sync
-	if read.rebuild {
+	if a.reading.rebuild {
 		fill = s.Index().Rebuild
 	}
 	done, err := fill(ctx)
 	if err != nil {
 		return err
 	}
-	return a.writeSynced(s, done)
-}
-
-func (a *app) writeSynced(s *dlq.Service, done dlqindex.Synced) error {
-	if a.output != "table" {
-		return a.object(s.NewSyncedJSON(done))
-	}
-	_, err := fmt.Fprintf(a.env.Out, "%s: %s and %s of %s taken in, %s found gone\n", cli.CleanText(s.Index().Place(), cli.OneLine),
-		count(done.Letters, "dead letter"), count(done.States, "state"), s.Topic(), count(done.Gone, "dead letter"))
-	return err
+	return a.answer(s.NewSyncedJSON(done), fmt.Sprintf("%s: %s and %s of %s taken in, %s found gone\n", cli.CleanText(s.Index().Place(), cli.OneLine),
+		count(done.Letters, "dead letter"), count(done.States, "state"), s.Topic(), count(done.Gone, "dead letter")))
 }
 
 func (a *app) checkIndex(ctx context.Context, s *dlq.Service) error {
 	found, err := s.Index().Check(ctx)
 	if err != nil {
 		return err
-	}
-	if err := a.writeChecked(s, found); err != nil {
-		return err
-	}
-	if found.Total > 0 {
-		return errIndexDiffers
-	}
-	return nil
-}
-
-func (a *app) writeChecked(s *dlq.Service, found dlqindex.Checked) error {
-	if a.output != "table" {
-		return a.object(s.NewCheckedJSON(found))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of %s compared, %s\n", cli.CleanText(s.Index().Place(), cli.OneLine), count(found.Letters, "dead letter"), s.Topic(), count(found.Total, "fault"))
@@ -93,6 +68,11 @@ func (a *app) writeChecked(s *dlq.Service, found dlqindex.Checked) error {
 	if rest := found.Total - len(found.Faults); rest > 0 {
 		fmt.Fprintf(&b, "  and %d more\n", rest)
 	}
-	_, err := io.WriteString(a.env.Out, b.String())
-	return err
+	if err := a.answer(s.NewCheckedJSON(found), b.String()); err != nil {
+		return err
+	}
+	if found.Total > 0 {
+		return errIndexDiffers
+	}
+	return nil
 }

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// jobOrders are the commands that order something of a job. They need no consent: they stop work, or go on with what had consent.
+// jobOrders returns the commands that order something of a job. They need no consent: they stop work, or continue what had consent.
 func (a *app) jobOrders() []*cobra.Command {
 	var out []*cobra.Command
 	for _, c := range []struct {
@@ -32,17 +34,12 @@ reached and ends with exit code 6; replayer replays shows the command that goes 
 	} {
 		cmd := &cobra.Command{
 			Use: c.name + " JOB", Short: c.short,
-			Long: c.long + "\n\nIt acts at once, without --execute, from any machine. replayer replays lists the jobs.",
-			Args: func(_ *cobra.Command, args []string) error {
-				if len(args) != 1 {
-					return fmt.Errorf("%s takes the id of one job (replayer replays lists them)", c.name)
-				}
-				return nil
-			},
+			Long:              c.long + "\n\nIt acts at once, without --execute, from any machine. replayer replays lists the jobs.",
+			Args:              oneArgument(c.name + " takes the id of one job (replayer replays lists them)"),
 			ValidArgsFunction: cobra.NoFileCompletions,
 			RunE:              func(cmd *cobra.Command, args []string) error { return a.runJobOrder(cmd.Context(), c.order, args[0]) },
 		}
-		a.named.registerDLQ(cmd)
+		a.reading.registerDLQ(cmd)
 		out = append(out, cmd)
 	}
 	return out
@@ -53,7 +50,6 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	j, err := s.OrderJob(ctx, id, a.by, order)
 	if refused, is := errors.AsType[*replay.JobOrderError](err); is {
 		if refused.Job.NotReached > 0 {
@@ -64,24 +60,105 @@ func (a *app) runJobOrder(ctx context.Context, order control.JobVerb, id string)
 	if err != nil {
 		return err
 	}
-	if a.output != "table" {
-		return a.object(j)
-	}
-	_, err = fmt.Fprintln(a.env.Out, jobLine(j))
-	return err
+	return a.answer(j, jobLine(j)+"\n")
 }
 
-// goOnAfterCancel prints the command that goes on with what an operator cancelled, or another replayer ended.
+// goOnAfterCancel prints the command that continues what an operator cancelled, or another replayer ended.
 func (a *app) goOnAfterCancel(err error, command string) {
 	if isCancelled(err) || errors.Is(err, replay.ErrFenced) {
 		fmt.Fprintf(a.env.Err, "To go on with what is left%s:\n  %s\n", counting(command), command)
 	}
 }
 
-// counting says of a command that is a dry run why it is one: how many dead letters are left is not known, and their number must be named.
+// counting explains a printed command that is a dry run: the number of dead letters that are left is unknown, and must be named.
 func counting(command string) string {
 	if strings.Contains(command, " --execute") {
 		return ""
 	}
 	return " (a dry run that counts them, and prints the command)"
+}
+
+// jobsShown is how many jobs a table has; json has all that are kept.
+const jobsShown = 10
+
+// jobLine returns the state of a job: "replay r1 is paused: 4000 of 12000 dead letters put back, 3 left, wave 2; paused by bo".
+func jobLine(j control.Job) string {
+	done := "changed"
+	if j.IsReplay() {
+		done = "put back"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s is %s: %d of %s %s", j.Kind, j.ID, j.State, j.Done, count(j.Letters, "dead letter"), done)
+	for _, part := range []struct {
+		n    int
+		text string
+	}{{j.Duplicates, "%d closed as duplicates"}, {j.Left, "%d left as they are"}, {j.NotReached, "%d not reached"}, {j.FailedAgain, "%d failed again"}, {j.Wave, "wave %d"}} {
+		if part.n > 0 {
+			fmt.Fprintf(&b, ", "+part.text, part.n)
+		}
+	}
+	if j.Watched.Group != "" {
+		b.WriteString("; " + groupText(j.Watched))
+	}
+	if j.Why != "" {
+		b.WriteString("; " + j.Why)
+	}
+	return cli.CleanText(b.String(), cli.OneLine)
+}
+
+// groupText returns what a replay has seen of the group that it watches.
+func groupText(w control.JobWatch) string {
+	return fmt.Sprintf("group %s: %d consumed, %d waiting", w.Group, w.Consumed, w.Waiting)
+}
+
+// stoppedText says that a job was stopped, how many dead letters it did not reach, and which command continues it.
+func stoppedText(j control.Job) string {
+	why := fmt.Sprintf("%s: %d of %d dead letters were not reached; %s", j.ID, j.NotReached, j.Letters, j.Why)
+	text := fmt.Sprintf("STOPPED  %s\n         since %s, by %s\n", cli.CleanText(why, cli.OneLine), dlq.TimeText(j.Heard), cli.CleanText(j.By, cli.OneLine))
+	switch {
+	case j.Command != "":
+		return text + "         go on with:\n  " + cli.CleanText(j.Command, cli.OneLine) + "\n"
+	case j.IsReplay():
+		return text + "         go on with: replayer replay --plan and the plan's file\n"
+	}
+	return text + fmt.Sprintf("         go on with: replayer %s and its filter\n", j.Kind)
+}
+
+// jobsText returns what is at work, what stopped, and the latest jobs of all kinds.
+func jobsText(env Env, jobs []control.Job) string {
+	var b strings.Builder
+	for _, j := range jobs {
+		switch {
+		case !j.State.Ended():
+			fmt.Fprintln(&b, jobLine(j))
+		case j.Stopped():
+			fmt.Fprint(&b, stoppedText(j))
+		}
+	}
+	t := table{columns: []column{
+		{title: "STATE"}, {title: "KIND"}, {title: "DONE", right: true}, {title: "LEFT", right: true}, {title: "NOT REACHED", right: true}, {title: "FAILED AGAIN", right: true}, {title: "BEGAN"}, {title: "BY"}, {title: "JOB", below: true},
+	}}
+	for _, j := range jobs[:min(len(jobs), jobsShown)] {
+		t.add(string(j.State), string(j.Kind), strconv.Itoa(j.Done), strconv.Itoa(j.Left), strconv.Itoa(j.NotReached), strconv.Itoa(j.FailedAgain), j.Began.UTC().Format(seenAt), orDash(j.By), j.ID)
+		if j.Watched.Group != "" {
+			t.note(groupText(j.Watched))
+		}
+	}
+	if len(jobs) == 0 {
+		return ""
+	}
+	b.WriteString(t.text(env))
+	if more := len(jobs) - jobsShown; more > 0 {
+		fmt.Fprintf(&b, "and %s before; -o json has them\n", count(more, "job"))
+	}
+	return b.String()
+}
+
+// jobStatus returns one job for people.
+func jobStatus(j *control.Job) string {
+	var b figures
+	fmt.Fprintln(&b, jobLine(*j))
+	b.line("began", "%s, by %s: %s", dlq.TimeText(j.Began), cli.CleanText(j.By, cli.OneLine), cli.CleanText(j.Reason, cli.OneLine))
+	b.line("last heard of", "%s", dlq.TimeText(j.Heard))
+	return b.String()
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// emitter writes JSON values: one after another on lines (ndjson), or as one list (json).
+// emitter writes JSON values: one per line (ndjson), or as one list (json).
 type emitter struct {
 	w     io.Writer
 	list  bool
@@ -45,6 +47,27 @@ func (e *emitter) end() error {
 	return err
 }
 
+// answer writes a value as JSON, or the text about it for people.
+func (a *app) answer(v any, text string) error {
+	if a.output != "table" {
+		return a.object(v)
+	}
+	return a.print(text)
+}
+
+// figures is text for people with one named value per line.
+type figures struct{ strings.Builder }
+
+func (f *figures) line(name, format string, args ...any) {
+	fmt.Fprintf(f, "%-14s "+format+"\n", append([]any{name}, args...)...)
+}
+
+// print writes text for people.
+func (a *app) print(text string) error {
+	_, err := io.WriteString(a.env.Out, text)
+	return err
+}
+
 // object writes one value: on one line for ndjson, indented for json.
 func (a *app) object(v any) error {
 	indent := ""
@@ -57,4 +80,49 @@ func (a *app) object(v any) error {
 	}
 	_, err = io.WriteString(a.env.Out, text+"\n")
 	return err
+}
+
+// mostIndent is how many levels are set in; deeper ones stand below each other.
+const mostIndent = 40
+
+// spread writes compact JSON for people: each member of an object on its own line, each list on
+// one line, so that the ring of a polygon does not fill the screen with single numbers.
+func spread(compact string) string {
+	var b strings.Builder
+	depth, lists, quoted := 0, 0, false
+	newLine := func() { b.WriteString("\n" + strings.Repeat("  ", min(depth, mostIndent))) }
+	for i := 0; i < len(compact); i++ {
+		c := compact[i]
+		switch {
+		case quoted && c == '\\':
+			b.WriteByte(c)
+			i++
+			c = compact[i]
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[':
+			lists++
+		case c == ']':
+			lists--
+		case lists > 0:
+		case c == '{' && compact[i+1] != '}':
+			b.WriteByte(c)
+			depth++
+			newLine()
+			continue
+		case c == '}' && compact[i-1] != '{':
+			depth--
+			newLine()
+		case c == ',':
+			b.WriteByte(c)
+			newLine()
+			continue
+		case c == ':':
+			b.WriteString(": ")
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,6 @@ import (
 
 func (a *app) list() *cobra.Command {
 	var sel selection
-	var read reading
 	var show listing
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -27,12 +28,12 @@ each has its original bytes, as text or base64.
 --newest begins with the dead letters that died last; with --limit N these are the N newest.`,
 		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runList(cmd.Context(), &sel, &read, show)
+			return a.runList(cmd.Context(), &sel, show)
 		},
 	}
 	sel.register(cmd)
-	read.register(cmd)
-	read.registerGone(cmd)
+	a.reading.register(cmd)
+	a.reading.registerGone(cmd)
 	cmd.Flags().BoolVar(&show.newest, "newest", false, "the newest first; with --limit the newest ones")
 	cmd.Flags().BoolVar(&show.noValues, "no-values", false, "leave out the original bytes (json, ndjson)")
 	cmd.Flags().BoolVar(&show.details, "details", false, "all fields: group, time of death, feature, attempts, replays and problems too (json, ndjson)")
@@ -42,21 +43,20 @@ each has its original bytes, as text or base64.
 // listing says in which order letters are printed, and what of each.
 type listing struct{ newest, noValues, details bool }
 
-func (a *app) runList(ctx context.Context, sel *selection, read *reading, show listing) error {
+func (a *app) runList(ctx context.Context, sel *selection, show listing) error {
 	filter, err := a.filter(sel)
 	if err != nil {
 		return err
 	}
-	s, err := a.browse(ctx, read)
+	s, err := a.browse(ctx, false)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	each := s.Contents
 	if show.noValues || a.output == "table" {
 		each = s.Letters
 	}
-	q := read.query(a, filter)
+	q := a.query(filter)
 	q.Newest = show.newest
 	var listed int
 	if a.output == "table" {
@@ -114,7 +114,7 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q dlqindex.Query
 	if err != nil || len(t.rows) == 0 {
 		return len(t.rows), err
 	}
-	if err := t.write(a.env.Out, a.env); err != nil {
+	if err := a.print(t.text(a.env)); err != nil {
 		return len(t.rows), err
 	}
 	listed, of := len(t.rows)+t.more, ""
@@ -149,4 +149,62 @@ func count(n int, noun string) string {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
+}
+
+func (a *app) export() *cobra.Command {
+	var sel selection
+	var format string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write dead letters with their bytes as NDJSON, GeoJSON or CSV",
+		Long: `Write the dead letters that all given flags select to the standard output, the oldest first.
+
+ndjson has all that stands in each record: headers in their order with their repetitions, and
+base64 where bytes are no UTF-8. geojson is a FeatureCollection of the decoded features for a map;
+what is no feature has no geometry. csv is a table for a spreadsheet.`,
+		Args: a.fileArgument,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runExport(cmd.Context(), &sel, dlq.Format(format))
+		},
+	}
+	sel.register(cmd)
+	a.reading.register(cmd)
+	a.reading.registerGone(cmd)
+	cmd.Flags().StringVar(&format, "format", string(dlq.NDJSON), strings.Join(texts(dlq.Formats()), ", "))
+	mustComplete(cmd.RegisterFlagCompletionFunc("format", words(texts(dlq.Formats()))))
+	return cmd
+}
+
+func (a *app) runExport(ctx context.Context, sel *selection, format dlq.Format) error {
+	filter, err := a.filter(sel)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(dlq.Formats(), format) {
+		return usage("unknown format %q; use one of %s", string(format), strings.Join(texts(dlq.Formats()), ", "))
+	}
+	s, err := a.browse(ctx, false)
+	if err != nil {
+		return err
+	}
+	to := a.env.Out
+	if a.env.Terminal {
+		to = cleaner{to}
+	}
+	done, err := s.Export(ctx, a.query(filter), format, to)
+	if err != nil {
+		return err
+	}
+	if done.Letters == 0 {
+		return nothing()
+	}
+	said := count(done.Letters, "dead letter")
+	if done.NoPlace > 0 {
+		said += fmt.Sprintf(", %d of them no feature that can be decoded: their geometry is null", done.NoPlace)
+	}
+	if done.Gone > 0 {
+		said += fmt.Sprintf(", %d of them without bytes: the topic no longer has them", done.Gone)
+	}
+	_, err = fmt.Fprintln(a.env.Err, said)
+	return err
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// going says what a replay is called and where dead letters go.
+// going has the flags that name a replay and its target.
 type going struct {
 	replayID, to string
 	origins      []string
@@ -24,6 +24,7 @@ type going struct {
 }
 
 const (
+	replayIDFlag   = "replay-id"
 	originFlag     = "origin"
 	maxReplaysFlag = "max-replays"
 	keepTimeFlag   = "keep-timestamp"
@@ -32,18 +33,18 @@ const (
 
 func (g *going) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&g.replayID, "replay-id", "", "name of the replay (default: made from time and chance)")
+	f.StringVar(&g.replayID, replayIDFlag, "", "name of the replay (default: made from time and chance)")
 	f.StringVar(&g.to, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
 	f.StringSliceVar(&g.origins, originFlag, nil, "without a pipeline: the only topics that dead letters may go back to, as their headers name them; with --execute it is asked for")
 	f.IntVar(&g.maxReplays, maxReplaysFlag, usualReplays, "without a pipeline: leave dead letters that were put back so often")
 	f.BoolVar(&g.keepTime, keepTimeFlag, false, "without a pipeline: give what goes back the timestamps of the records that died")
 }
 
-// options are those of the plan.
+// options returns the options of the plan.
 func (g *going) options(a *app) (replay.PlanOptions, error) {
 	o := replay.PlanOptions{By: a.by, ID: g.replayID, To: g.to, Origins: g.origins, MaxReplays: g.maxReplays, KeepTimestamp: g.keepTime}
 	switch {
-	case !a.alone(&a.named) && (len(g.origins) > 0 || g.maxReplays != usualReplays || g.keepTime):
+	case !a.alone() && (len(g.origins) > 0 || g.maxReplays != usualReplays || g.keepTime):
 		return o, usage("--%s, --%s and --%s are for a DLQ without a pipeline (--brokers and --topic): a pipeline's dead letters go back to its source", originFlag, maxReplaysFlag, keepTimeFlag)
 	case g.maxReplays < 1:
 		return o, usage("--%s: %d; at least one replay is needed to put anything back", maxReplaysFlag, g.maxReplays)
@@ -53,26 +54,19 @@ func (g *going) options(a *app) (replay.PlanOptions, error) {
 	return o, nil
 }
 
-// flags writes them as flags again.
-func (g *going) flags() string {
-	text := again("replay-id", g.replayID) + again("to", g.to) + again(originFlag, strings.Join(g.origins, ","))
-	if g.maxReplays != usualReplays {
-		text += fmt.Sprintf(" --%s %d", maxReplaysFlag, g.maxReplays)
-	}
-	if g.keepTime {
-		text += " --" + keepTimeFlag
-	}
-	return text
+// goingFlags returns the names of the flags of [going].
+func goingFlags() []string {
+	return []string{replayIDFlag, "to", originFlag, maxReplaysFlag, keepTimeFlag}
 }
 
-// take names as origins the topics that a plan has shown.
-func (g *going) take(p *plan.Plan) {
-	if p.Alone() && g.to == "" {
-		g.origins = slices.Sorted(maps.Keys(p.Targets()))
+// takeOrigins names the targets of a plan by --origin in the commands that are printed from here on.
+func (a *app) takeOrigins(p *plan.Plan) {
+	if p.Alone() && p.To == "" {
+		a.set(originFlag, slices.Sorted(maps.Keys(p.Targets()))...)
 	}
 }
 
-// targetsText lists where dead letters go, with their numbers.
+// targetsText lists the targets of dead letters with their numbers.
 func targetsText(p *plan.Plan) string {
 	if !p.Alone() {
 		return p.Destination()
@@ -84,7 +78,7 @@ func targetsText(p *plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// tellAudiences says which consumer groups see the records again.
+// tellAudiences names the consumer groups that will see the records again.
 func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan) {
 	if !p.Alone() || len(p.Targets()) == 0 {
 		return
@@ -110,7 +104,7 @@ func (a *app) tellAudiences(ctx context.Context, s *replay.Service, p *plan.Plan
 	}
 }
 
-// confirmTargets has the operator confirm the topics that headers name: anybody who can write into the DLQ can write any topic there.
+// confirmTargets asks the operator to confirm the topics that headers name, because who can write to the DLQ can name any topic there.
 func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) error {
 	if !p.Alone() || p.To != "" || len(f.going.origins) > 0 || len(p.Targets()) == 0 {
 		return nil
@@ -118,12 +112,12 @@ func (a *app) confirmTargets(ctx context.Context, p *plan.Plan, f *replayFlags) 
 	if a.asks() {
 		return a.askYes(ctx, fmt.Sprintf("The headers of the dead letters say that they go back to %s.", targetsText(p)))
 	}
-	f.going.take(p)
+	a.takeOrigins(p)
 	return exit(cli.ExitRefused, fmt.Errorf("refused: the headers of the dead letters name where they go (%s), and nobody has confirmed it; nothing was put back. Confirm the topics with --%s, or send all to one with --to:\n  %s",
-		targetsText(p), originFlag, f.command(a, p)))
+		targetsText(p), originFlag, a.executing(f.command(a, p, p.Changes(f.sending.includingFailing)), f.consent.reason)))
 }
 
-// nothingOfAny ends a replay of a DLQ without a pipeline of which nothing can go back, before topics are made for it.
+// nothingOfAny ends a replay that can put nothing back, before topics are created for it.
 func (a *app) nothingOfAny(p *plan.Plan) error {
 	if err := a.writePlan(p, false); err != nil {
 		return err
@@ -131,9 +125,9 @@ func (a *app) nothingOfAny(p *plan.Plan) error {
 	return exit(cli.ExitNothing, errors.New("no dead letter can be put back (see above)"))
 }
 
-// fits refuses to await a verdict that nobody gives. Without a pipeline the service knows what is heard.
+// fits refuses to wait for outcomes that nobody reports. Without a pipeline the service knows which are reported.
 func (a *app) fits(o replay.ExecuteOptions, to string) error {
-	if a.alone(&a.named) {
+	if a.alone() {
 		return nil
 	}
 	return o.Fits(to)

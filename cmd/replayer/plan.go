@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
@@ -52,8 +53,8 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 	going.register(cmd)
 	rewriting.register(cmd, "What they become (without a pipeline)")
 	rewriting.registerSubject(cmd, "What they become (without a pipeline)")
-	a.named.registerIndex(cmd)
-	a.named.registerDLQ(cmd)
+	a.reading.registerIndex(cmd)
+	a.reading.registerDLQ(cmd)
 	forcing.register(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why older data may overwrite newer; mandatory with --force-version")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "write the plan into this file (mandatory; it must not exist)")
@@ -76,7 +77,6 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	p, err := s.SavePlan(ctx, filter, o, file)
 	if err != nil {
 		return err
@@ -104,77 +104,24 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 	return err
 }
 
-// ofPlan refuses flags that choose dead letters, or how they are sent, beside a plan that says so already.
+// ofPlan refuses flags that a plan has settled: which dead letters go back, where to, and as what.
 func ofPlan(cmd *cobra.Command) (err error) {
 	allowed := &cobra.Command{}
 	new(consent).register(allowed)
 	new(sending).register(allowed)
-	(&app{}).named.registerIndex(allowed)
-	(&app{}).named.registerDLQ(allowed)
+	new(reading).registerIndex(allowed)
+	new(reading).registerDLQ(allowed)
 	new(creating).register(allowed)
 	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed && f.Name != "plan" && f.Name != "force-version" && f.Name != programFlag && allowed.Flags().Lookup(f.Name) == nil && err == nil {
+		if f.Changed && f.Name != "plan" && f.Name != forceVersionFlag && f.Name != programFlag && allowed.Flags().Lookup(f.Name) == nil && err == nil {
 			err = usage("--%s: a plan says which dead letters go back, and as what: leave the flag out, or make another plan with it", f.Name)
 		}
 	})
 	return err
 }
 
-// runPlanned puts back the dead letters of a plan.
-func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
-	consent, sending, file := &f.consent, &f.sending, f.plan
-	if err := consent.check(); err != nil {
-		return err
-	}
-	options, err := sending.options(a.call(consent.reason))
-	if err != nil {
-		return err
-	}
-	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.program
-	p, err := plan.Open(file)
-	if err != nil {
-		return exit(cli.ExitUsage, err)
-	}
-	if err := a.fits(options, p.To); err != nil {
-		return err
-	}
-	s, err := a.service(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	differs, err := a.compareMappings(ctx, s, p)
-	if err != nil {
-		return err
-	}
-	if !consent.execute {
-		if err := a.expect(ctx, s, p, sending.includingFailing); err != nil {
-			return err
-		}
-		if p.Changes(options.IncludingFailing) == 0 {
-			return a.nothingGoesBack(p)
-		}
-		return a.refused(fmt.Sprintf("replayer replay %s --plan %s%s%s%s", a.place(), quoted(file), again(programFlag, p.Rewrite.Program), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
-	}
-	if differs && !sending.mappingDiffers {
-		return a.differentMapping(p)
-	}
-	goOn := fmt.Sprintf("replayer replay %s --plan %s%s%s%s%s --execute --reason %s", a.place(), quoted(file), again(programFlag, p.Rewrite.Program), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
-	if err := a.ownTopics(ctx, s, &f.creating, goOn); err != nil {
-		return err
-	}
-	options.GoOn = func(int) string { return goOn }
-	return a.execute(ctx, s, p, options)
-}
-
-// expect prints a plan, and how old what it says is.
-func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, includingFailing bool) error {
-	if err := s.Owns(p); err != nil {
-		return err
-	}
-	if err := a.writePlan(p, includingFailing); err != nil {
-		return err
-	}
+// tellAge says how old the forecast of a plan is, and whether it was applied before.
+func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) error {
 	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a dead letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
 	done, err := s.Status(ctx, p.ID)
 	if errors.Is(err, replay.ErrNoReplay) {
@@ -186,4 +133,55 @@ func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, inclu
 	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer replays %s %s\n",
 		count(done.Attempted, "dead letter"), done.Duplicates, a.place(), p.ID)
 	return err
+}
+
+// mappingFlag is the consent to a replay into instances that run another mapping than the dry run.
+const mappingFlag = "mapping-differs"
+
+// compareMappings says which running instances have which mapping, and whether one is known to have another than the plan. What
+// cannot be found out is said, and is no difference. A plan that goes elsewhere is nothing that they judge.
+func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Plan) (differs bool, err error) {
+	if p.To != "" || p.Alone() {
+		return false, nil
+	}
+	c, err := s.Mappings(ctx, p)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return false, err
+	case err != nil:
+		fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(fmt.Sprintf("it is not known which mapping the instances of %s run: %v", p.Pipeline, err), cli.OneLine))
+		return false, nil
+	}
+	whose := a.configFile
+	if p.Mapping != "" {
+		whose = "this plan, made at " + dlq.TimeText(p.MadeAt)
+	}
+	for _, line := range c.Lines(whose) {
+		fmt.Fprintln(a.env.Err, cli.CleanText(line, cli.OneLine))
+	}
+	if c.Differs() {
+		fmt.Fprintln(a.env.Err, "Warning: what is to be expected was found with a mapping that is not the one of every running instance. They may make something else of each dead letter.")
+	}
+	return c.Differs(), nil
+}
+
+// differentMapping refuses a replay into instances that run another mapping. compareMappings has named them.
+func (a *app) differentMapping(p *plan.Plan) error {
+	return exit(cli.ExitRefused, fmt.Errorf("refused: nothing was put back, since running instances have another mapping than %s (see above); "+
+		"restart all of them with the same pipeline file, or make the plan with the file that they run; --%s goes on as it is", p.ID, mappingFlag))
+}
+
+// runningMappings says which running instances have the mapping of the pipeline file.
+func (a *app) runningMappings(ctx context.Context, s *replay.Service) {
+	if a.alone() {
+		return
+	}
+	c, err := s.Mappings(ctx, nil)
+	if err != nil {
+		fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(fmt.Sprintf("it is not known which mapping the running instances have: %v", err), cli.OneLine))
+		return
+	}
+	for _, line := range c.Lines(a.configFile) {
+		fmt.Fprintln(a.env.Err, cli.CleanText(line, cli.OneLine))
+	}
 }

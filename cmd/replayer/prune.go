@@ -31,8 +31,8 @@ behind it. The answer names these dead letters.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPrune(cmd.Context(), olderThan, &consent) },
 	}
 	consent.register(cmd)
-	a.named.registerIndex(cmd)
-	a.named.registerDLQ(cmd)
+	a.reading.registerIndex(cmd)
+	a.reading.registerDLQ(cmd)
 	cmd.Flags().StringVar(&olderThan, "older-than", "", "resolved before this: a time, a date, or an age such as 30d (default: dead_letters.keep_resolved)")
 	return cmd
 }
@@ -45,7 +45,6 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	now := a.env.Now()
 	before := now.Add(-s.KeepResolved())
 	if olderThan != "" {
@@ -82,20 +81,17 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 }
 
 func (a *app) writePrune(done string, r replay.PruneResult) error {
-	if a.output != "table" {
-		return a.object(r)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-14s %d dead letters that were resolved before %s", done, r.Letters, dlq.TimeText(r.Before))
+	var b figures
+	pruned := []string{fmt.Sprintf("%d dead letters that were resolved before %s", r.Letters, dlq.TimeText(r.Before))}
 	for _, s := range deadletters.Statuses() {
 		if n := r.Statuses[s]; n > 0 {
-			fmt.Fprintf(&b, ", %d %s", n, s)
+			pruned = append(pruned, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	fmt.Fprintf(&b, "\n%-14s %d from the DLQ\n", "records", r.Records)
+	b.line(done, "%s", strings.Join(pruned, ", "))
+	b.line("records", "%d from the DLQ", r.Records)
 	for _, block := range r.Blocks {
-		fmt.Fprintf(&b, "%-14s %d dead letters of partition %d are behind %s, which is %s\n", "kept", block.Behind, block.Partition, cli.CleanText(block.ID, cli.OneLine), dlq.StatusText(block.Status))
+		b.line("kept", "%d dead letters of partition %d are behind %s, which is %s", block.Behind, block.Partition, cli.CleanText(block.ID, cli.OneLine), dlq.StatusText(block.Status))
 	}
-	_, err := fmt.Fprint(a.env.Out, b.String())
-	return err
+	return a.answer(r, b.String())
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// replayFlags is what the replay command takes besides the filter.
+// replayFlags has the flags of the replay command.
 type replayFlags struct {
 	sel       selection
 	consent   consent
@@ -23,7 +25,7 @@ type replayFlags struct {
 	going     going
 	creating  creating
 	rewriting rewriting
-	plan      string // file of a plan; "" for none
+	plan      string // file; "" puts back what the filter selects
 }
 
 func (a *app) replay() *cobra.Command {
@@ -71,11 +73,12 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	f.rewriting.register(cmd, "What they become (without a pipeline)")
 	f.rewriting.registerSubject(cmd, "What they become (without a pipeline)")
 	f.creating.register(cmd)
-	a.named.registerIndex(cmd)
-	a.named.registerDLQ(cmd)
+	a.reading.registerIndex(cmd)
+	a.reading.registerDLQ(cmd)
 	return cmd
 }
 
+// runReplay puts back the dead letters that a filter selects.
 func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	filter, err := a.filter(&f.sel)
 	if err != nil {
@@ -89,7 +92,6 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	if err := a.keepsNothing(ctx, s, f, filter); err != nil {
 		return err
 	}
@@ -97,45 +99,95 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = p.Close() }()
+	a.closing = append(a.closing, func() { _ = p.Close() })
 	if p.Letters == 0 {
 		return a.nothingToReplay(p, f.consent.execute)
 	}
+	return a.carryOut(ctx, s, p, options, f)
+}
+
+// runPlanned puts back the dead letters of a plan.
+func (a *app) runPlanned(ctx context.Context, f *replayFlags) error {
+	if err := f.consent.check(); err != nil {
+		return err
+	}
+	options, err := f.sending.options(a.call(f.consent.reason))
+	if err != nil {
+		return err
+	}
+	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.program
+	p, err := plan.Open(f.plan)
+	if err != nil {
+		return exit(cli.ExitUsage, err)
+	}
+	if err := a.fits(options, p.To); err != nil {
+		return err
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	return a.carryOut(ctx, s, p, options, f)
+}
+
+// carryOut executes a plan, or shows what it does.
+func (a *app) carryOut(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, f *replayFlags) error {
 	differs, err := a.compareMappings(ctx, s, p)
 	if err != nil {
 		return err
 	}
-	if !f.consent.execute {
-		if err := a.writePlan(p, f.sending.includingFailing); err != nil {
-			return err
-		}
-		if p.Changes(options.IncludingFailing) == 0 {
-			return a.nothingGoesBack(p)
-		}
-		a.tellAudiences(ctx, s, p)
-		f.going.take(p)
-		return a.refused(fmt.Sprintf("replayer replay %s%s%s%s%s", a.place(), flagsOf(p.Filter), f.bulk.flags(p.Filter, p.Changes(options.IncludingFailing)), f.again(), forceFlag(p)), f.consent.reason)
-	}
-	if differs && !f.sending.mappingDiffers {
+	letters := p.Changes(o.IncludingFailing)
+	switch {
+	case !f.consent.execute:
+		return a.foretell(ctx, s, p, letters, f)
+	case differs && !f.sending.mappingDiffers:
 		return a.differentMapping(p)
-	}
-	if p.Alone() && p.Changes(options.IncludingFailing) == 0 {
+	case p.Alone() && letters == 0:
 		return a.nothingOfAny(p)
 	}
-	if err := a.confirmTargets(ctx, p, f); err != nil {
+	if f.plan == "" {
+		if err := a.confirmTargets(ctx, p, f); err != nil {
+			return err
+		}
+		if err := a.confirm(ctx, &f.bulk)(letters); err != nil {
+			return err
+		}
+	}
+	command := a.executing(f.command(a, p, letters), f.consent.reason)
+	if err := a.ownTopics(ctx, s, &f.creating, command); err != nil {
 		return err
 	}
-	if err := a.confirm(ctx, &f.bulk)(p.Changes(options.IncludingFailing)); err != nil {
-		return err
+	if f.plan == "" {
+		command = f.goesOn(a, p, letters)
 	}
-	if err := a.ownTopics(ctx, s, &f.creating, f.command(a, p)); err != nil {
-		return err
-	}
-	options.GoOn = f.goOn(a, p, options)
-	return a.execute(ctx, s, p, options)
+	o.GoOn = func(int) string { return command }
+	return a.execute(ctx, s, p, o)
 }
 
-// options are those of the plan and of its execution.
+// foretell ends a dry run: it shows a plan, and the command that executes it.
+func (a *app) foretell(ctx context.Context, s *replay.Service, p *plan.Plan, letters int, f *replayFlags) error {
+	if f.plan != "" {
+		if err := s.Owns(p); err != nil {
+			return err
+		}
+	}
+	if err := a.writePlan(p, f.sending.includingFailing); err != nil {
+		return err
+	}
+	if f.plan != "" {
+		if err := a.tellAge(ctx, s, p); err != nil {
+			return err
+		}
+	}
+	if letters == 0 {
+		return a.nothingGoesBack(p)
+	}
+	a.tellAudiences(ctx, s, p)
+	a.takeOrigins(p)
+	return a.refused(f.command(a, p, letters), cmp.Or(f.consent.reason, p.Force))
+}
+
+// options returns the options of the plan and of its execution.
 func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Filter) (o replay.PlanOptions, options replay.ExecuteOptions, err error) {
 	if err := f.consent.check(); err != nil {
 		return o, options, err
@@ -160,54 +212,48 @@ func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Fi
 	return o, options, err
 }
 
-// command is the one that carries the replay out.
-func (f *replayFlags) command(a *app, p *plan.Plan) string {
-	return f.executing(a, p.Filter, p.Changes(f.sending.includingFailing), forceFlag(p))
+// command returns the command that puts back so many dead letters of a plan.
+func (f *replayFlags) command(a *app, p *plan.Plan, letters int) string {
+	if f.plan == "" {
+		return f.ofFilter(a, p.Filter, f.bulk.expectFlag(letters))
+	}
+	return "replayer replay " + a.place() + " --plan " + quoted(f.plan) + again(programFlag, p.Rewrite.Program) + a.typed(sendingFlags()...) + forceFlag(p)
 }
 
-// executing is the command that puts back so many letters of a filter.
-func (f *replayFlags) executing(a *app, filter deadletters.Filter, letters int, forced string) string {
-	return fmt.Sprintf("replayer replay %s%s%s%s%s%s --execute --reason %s", a.place(), flagsOf(filter), f.bulk.flags(filter, letters), f.again(), forced, again("actor", a.by), a.why(f.consent.reason))
+// ofFilter returns the command that puts back the dead letters of a filter.
+func (f *replayFlags) ofFilter(a *app, filter deadletters.Filter, expect string) string {
+	how := slices.Concat(goingFlags(), rewritingFlags(), sendingFlags(), []string{forceVersionFlag})
+	return "replayer replay " + a.place() + flagsOf(filter) + allFlag(filter) + expect + a.typed(how...)
 }
 
-// keepsNothing refuses a replay that names all that it has to, and has nowhere to keep what it changes. It reads no dead letter: to make a plan
-// of many takes a while.
+// keepsNothing refuses a replay that names everything it must name and has nowhere to keep its changes. It reads no dead letter, because
+// a plan of many takes a while.
 func (a *app) keepsNothing(ctx context.Context, s *replay.Service, f *replayFlags, filter deadletters.Filter) error {
 	named := f.bulk.expect >= 0 && (f.going.to != "" || len(f.going.origins) > 0)
 	if !f.consent.execute || !named || f.creating.on || a.asks() {
 		return nil
 	}
-	forced := ""
-	if f.forcing.on {
-		forced = " --force-version"
-	}
-	return a.ownTopics(ctx, s, &f.creating, f.executing(a, filter, f.bulk.expect, forced))
+	return a.ownTopics(ctx, s, &f.creating, a.executing(f.ofFilter(a, filter, f.bulk.expectFlag(f.bulk.expect)), f.consent.reason))
 }
 
-// goOn returns the command that goes on with a replay that stopped. A forced one says its reason with --execute alone.
-func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) func(int) string {
-	f.going.replayID = p.ID // it goes on as the same replay
-	most := p.Changes(o.IncludingFailing)
+// goesOn returns the command that continues a replay that stopped, under the same id. A forced one needs its reason in a dry run, too.
+func (f *replayFlags) goesOn(a *app, p *plan.Plan, letters int) string {
+	a.set(replayIDFlag, p.ID)
 	if p.Force != "" {
-		most = 0
+		letters = 0
 	}
-	command := a.goesOn(fmt.Sprintf("replayer replay %s%s%s%s%s", a.place(), flagsOf(p.Filter), allFlag(p.Filter), f.again(), forceFlag(p)), f.consent.reason)(most)
-	return func(int) string { return command }
+	return a.goesOn(f.ofFilter(a, p.Filter, ""), f.consent.reason)(letters)
 }
 
-// again writes as flags again what the replay is called, where letters go, and how.
-func (f *replayFlags) again() string {
-	return f.going.flags() + f.rewriting.flags() + f.sending.flags()
-}
-
+// forceFlag returns --force-version for a forced plan.
 func forceFlag(p *plan.Plan) string {
 	if p.Force == "" {
 		return ""
 	}
-	return " --force-version"
+	return " --" + forceVersionFlag
 }
 
-// execute applies a plan and prints what came of it.
+// execute applies a plan and prints the result.
 func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions) error {
 	a.warnForced(p)
 	if p.To == "" && !p.Alone() {
@@ -234,7 +280,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	return ending(result, err)
 }
 
-// ending gives the exit code of an execution.
+// ending returns the error with the exit code of an execution.
 func ending(result replay.Result, err error) error {
 	_, stopped := errors.AsType[*replay.StopError](err)
 	switch {

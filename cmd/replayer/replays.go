@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {
-			case wait && a.alone(&a.named):
+			case wait && a.alone():
 				return usage("--wait needs a pipeline: other software does not say which dead letters it has processed")
 			case wait && len(args) == 0:
 				return usage("--wait takes the id of one replay: replayer replays ID --wait; without an id, --watch follows all of them")
@@ -46,7 +47,7 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 			return a.runStatus(cmd.Context(), args[0], wait)
 		},
 	}
-	a.named.registerDLQ(cmd)
+	a.reading.registerDLQ(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every dead letter of the replay")
 	cmd.Flags().BoolVarP(&watch.on, "watch", "w", false, "follow all replays until you stop it")
 	cmd.Flags().DurationVar(&watch.every, "every", 2*time.Second, "how often, with --watch")
@@ -58,7 +59,6 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	look := s.Status
 	if wait {
 		bar := a.bar()
@@ -94,59 +94,154 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 }
 
 func (a *app) writeStatus(status replay.Report) error {
-	if a.output != "table" {
-		return a.object(status)
-	}
-	var b strings.Builder
+	var b figures
 	if status.Job != nil {
 		b.WriteString(jobStatus(status.Job))
 	}
 	if status.Last.IsZero() { // of a change, or of a replay that has put nothing back
-		_, err := fmt.Fprint(a.env.Out, b.String())
-		return err
+		return a.answer(status, b.String())
 	}
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-14s "+format+"\n", append([]any{name}, args...)...)
-	}
-	line("replay", "%s", status.ReplayID)
-	line("attempted", "%d", status.Attempted)
-	if a.alone(&a.named) {
-		aloneLines(line, &status)
+	b.line("replay", "%s", status.ReplayID)
+	b.line("attempted", "%d", status.Attempted)
+	if a.alone() {
+		b.elsewhere(&status)
 	} else {
-		outcomeLines(line, &status.Outcome)
+		b.outcome(&status.Outcome)
 	}
 	if status.Duplicates > 0 {
-		line("duplicates", "%d", status.Duplicates)
+		b.line("duplicates", "%d", status.Duplicates)
 	}
-	if status.Elsewhere > 0 && !a.alone(&a.named) {
-		line("sent elsewhere", "%d, to another topic: nobody here hears what becomes of them", status.Elsewhere)
+	if status.Elsewhere > 0 && !a.alone() {
+		b.line("sent elsewhere", "%d, to another topic: nobody here hears what becomes of them", status.Elsewhere)
 	}
 	if status.Unheard > 0 {
-		line("not heard of", "%d since %s: other software has them, and says nothing when it succeeds", status.Unheard, dlq.TimeText(status.UnheardSince))
+		b.line("not heard of", "%d since %s: other software has them, and says nothing when it succeeds", status.Unheard, dlq.TimeText(status.UnheardSince))
 	}
 	if status.Ended > 0 {
-		line("ended", "%d of other software, by an operator", status.Ended)
+		b.line("ended", "%d of other software, by an operator", status.Ended)
 	}
-	line("last change", "%s", dlq.TimeText(status.Last))
-	_, err := fmt.Fprint(a.env.Out, b.String())
-	return err
+	b.line("last change", "%s", dlq.TimeText(status.Last))
+	return a.answer(status, b.String())
 }
 
-// aloneLines say what is known of letters that went back to topics of other software.
-func aloneLines(line func(name, format string, args ...any), status *replay.Report) {
+// elsewhere adds what is known of dead letters that went back to topics of other software.
+func (f *figures) elsewhere(status *replay.Report) {
 	rest, waiting := status.Elsewhere-status.Consumed, 0
 	if status.Job != nil && status.Job.Watched.Group != "" {
 		w := status.Job.Watched
 		waiting = min(w.Waiting, rest)
-		line("consumed", "%d: group %s committed beyond them, and they did not die again within the grace", status.Consumed, cli.CleanText(w.Group, cli.OneLine))
-		line("waiting", "%d for that group", waiting)
-		line("through", "%s", cli.CleanText(w.Through, cli.OneLine))
+		f.line("consumed", "%d: group %s committed beyond them, and they did not die again within the grace", status.Consumed, cli.CleanText(w.Group, cli.OneLine))
+		f.line("waiting", "%d for that group", waiting)
+		f.line("through", "%s", cli.CleanText(w.Through, cli.OneLine))
 	}
-	line("died again", "%d", status.FailedAgain)
+	f.line("died again", "%d", status.FailedAgain)
 	if status.Escalated > 0 {
-		line("escalated", "%d of them", status.Escalated)
+		f.line("escalated", "%d of them", status.Escalated)
 	}
 	if rest > waiting {
-		line("put back", "%d; what became of them, other software tells nobody here", rest-waiting)
+		f.line("put back", "%d; what became of them, other software tells nobody here", rest-waiting)
 	}
+}
+
+// watching has the flags of a view that is drawn again and again.
+type watching struct {
+	on    bool
+	every time.Duration
+}
+
+// leastEvery and mostEvery bound the period of a watch.
+const leastEvery, mostEvery = 500 * time.Millisecond, time.Hour
+
+func (w watching) check() error {
+	if w.on && (w.every < leastEvery || w.every > mostEvery) {
+		return usage("--every %s: from %s to %s", w.every, leastEvery, mostEvery)
+	}
+	return nil
+}
+
+func (a *app) runOverview(ctx context.Context, w watching) error {
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	overview := s.Overview()
+	if w.on {
+		size := cli.TerminalSize(a.env.Out)
+		return cli.Watch(ctx, w.every, overview.Look, func(look replay.Look, trouble error) error { return a.showOverview(look, trouble, size) })
+	}
+	look, err := overview.Look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.writeOverview(look); err != nil {
+		return err
+	}
+	foreign, err := s.ForeignOutcomes(ctx)
+	if err == nil && foreign.Outcomes > 0 {
+		fmt.Fprintf(a.env.Err, "warning: %s not counted, since the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
+			count(foreign.Outcomes, "outcome"), foreign.First)
+	}
+	return err
+}
+
+// showOverview draws a look on a terminal, or prints it. trouble is why there is no newer one.
+func (a *app) showOverview(look replay.Look, trouble error, size func() (width, height int, terminal bool)) error {
+	width, height, terminal := size()
+	switch {
+	case terminal && a.output == "table":
+		return cli.RedrawScreen(a.env.Out, overviewScreen(a.env, look, trouble, width, height))
+	case trouble != nil:
+		_, err := fmt.Fprintln(a.env.Err, "replayer: no new look: "+cli.CleanText(trouble.Error(), cli.OneLine))
+		return err
+	}
+	return a.writeOverview(look)
+}
+
+func (a *app) writeOverview(look replay.Look) error {
+	look.Replays = append([]replay.Underway{}, look.Replays...) // in JSON, none are a list too
+	return a.answer(look, overviewText(a.env, look))
+}
+
+// overviewScreen returns the lines that a terminal shows of a look (see [cli.FitScreen]). trouble is why there is no newer one.
+func overviewScreen(env Env, look replay.Look, trouble error, width, height int) []string {
+	env.Width, env.Color = width, false // a cut line could end in the middle of a colour
+	head := look.At.UTC().Format("2006-01-02 15:04:05") + " UTC\n" + cli.StaleLine(look.At, env.Now(), trouble)
+	return cli.FitScreen(head+overviewText(env, look), width, height)
+}
+
+// overviewText returns a look for people.
+func overviewText(env Env, look replay.Look) string {
+	var b strings.Builder
+	for _, obstacle := range look.Obstacles {
+		fmt.Fprintln(&b, wrapped(env, "Note: "+cli.CleanText(obstacle.Text, cli.OneLine), "      "))
+	}
+	if look.AtWork != "" {
+		fmt.Fprintln(&b, "at work: "+cli.CleanText(look.AtWork, cli.OneLine))
+	}
+	b.WriteString(jobsText(env, look.Jobs))
+	if len(look.Replays) == 0 {
+		fmt.Fprintf(&b, "no replay is in progress; %s\n", count(look.Finished, "replay")+" finished")
+		return b.String()
+	}
+	t := table{columns: []column{
+		{title: "IN PROGRESS", right: true}, {title: "REPROCESSED", right: true}, {title: "FAILED", right: true}, {title: "CLOSED", right: true}, {title: "LEFT", right: true}, {title: "REPLAY", below: true},
+	}}
+	for _, r := range look.Replays {
+		t.add(strconv.Itoa(r.UnderWay), strconv.Itoa(r.Reprocessed), strconv.Itoa(r.FailedAgain), strconv.Itoa(r.Closed), leftText(r), r.ReplayID)
+		if r.Theirs > 0 {
+			t.note(fmt.Sprintf("%s: other software has them, and says nothing when it succeeds", count(r.Theirs, "dead letter")))
+		}
+	}
+	return b.String() + t.text(env)
+}
+
+// leftText returns the time that a replay still takes; "?" while nothing of it is finished.
+func leftText(r replay.Underway) string {
+	switch {
+	case r.Rate == nil:
+		return "-"
+	case r.Left == nil:
+		return "?"
+	}
+	return time.Duration(*r.Left * float64(time.Second)).Round(time.Second).String()
 }

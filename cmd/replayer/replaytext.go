@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one
-// line of JSON for each letter. includingFailing says that what will fail again goes back, too.
+// writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one line of JSON per dead letter.
+// includingFailing says that dead letters that will fail again go back, too.
 func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 	defer func() {
 		fmt.Fprintln(a.env.Err, summaryText(p, includingFailing))
@@ -53,10 +53,10 @@ func (a *app) outlookTable(p *plan.Plan) error {
 	for _, o := range p.Outlook() {
 		t.add(strconv.Itoa(o.Count), o.Group, orDash(o.Died), string(o.Action), today(o), o.Example, cmp.Or(o.Message, becomes(o)))
 	}
-	return t.write(a.env.Out, a.env)
+	return a.print(t.text(a.env))
 }
 
-// becomes says what is unusual about what goes back: its order, and what a rewrite changes, with an example; "" if nothing is.
+// becomes says what is unusual about dead letters that go back: their order, and the changes of a rewrite, with an example.
 func becomes(o plan.Outcome) string {
 	if o.Reversed {
 		o.Reversed = false
@@ -87,7 +87,7 @@ func today(o plan.Outcome) string {
 	return "fails: " + o.Code
 }
 
-// nothingPasses says what to do when today's transform refuses all that a plan would put back; "" when it does not.
+// nothingPasses says what to do if today's transform refuses everything that a plan would put back; else it returns "".
 func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
 	if s := p.Summary(); s.WouldFail == 0 || p.Back(includingFailing) > 0 {
 		return ""
@@ -122,7 +122,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left) + putBackBefore(s)
 }
 
-// writtenWith says which schema of the registry a plan writes values with.
+// writtenWith names the schema of the registry that a plan writes values with.
 func writtenWith(p *plan.Plan) string {
 	if p.Rewrite.Subject == "" {
 		return ""
@@ -130,7 +130,7 @@ func writtenWith(p *plan.Plan) string {
 	return fmt.Sprintf("\nwritten with schema %d, the latest of subject %s", p.Rewrite.SchemaID, cli.CleanText(p.Rewrite.Subject, cli.OneLine))
 }
 
-// putBackBefore says what a replay would send a second time.
+// putBackBefore warns of dead letters that a replay would send a second time.
 func putBackBefore(s plan.Summary) string {
 	if s.Reopened == 0 {
 		return ""
@@ -138,7 +138,7 @@ func putBackBefore(s plan.Summary) string {
 	return fmt.Sprintf("\nwarning: %d of those to put back were put back before, and reopened since: unless they died again in between, this sends them a second time", s.Reopened)
 }
 
-// risks says what an operator should know before dead letters of a DLQ without a pipeline go back, in lines of their own.
+// risks returns warnings about the dead letters of a DLQ without a pipeline, one per line.
 func risks(p *plan.Plan) (text string) {
 	if n := p.Summary().Reversed; n > 0 {
 		text += fmt.Sprintf("\nwarning: out of order: %s, each behind a younger one of the same key, which goes or went back before it", count(n, "dead letter"))
@@ -152,7 +152,7 @@ func risks(p *plan.Plan) (text string) {
 	return text
 }
 
-// doNot begins a sentence about so many values that lack something.
+// doNot begins a sentence about values that lack something.
 func doNot(values int) string {
 	if values == 1 {
 		return "1 value does"
@@ -160,7 +160,7 @@ func doNot(values int) string {
 	return fmt.Sprintf("%d values do", values)
 }
 
-// warnForced says aloud that a plan overwrites newer data.
+// warnForced warns that a plan overwrites newer data.
 func (a *app) warnForced(p *plan.Plan) {
 	if p.Force == "" {
 		return
@@ -174,50 +174,39 @@ func (a *app) warnForced(p *plan.Plan) {
 	fmt.Fprintln(a.env.Err, a.painted(red, text))
 }
 
-// writeResult prints what a replay did.
+// writeResult prints the result of a replay.
 func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
+	r.Untouched = listed(r.Untouched)
 	if a.output != "table" {
-		if r.Skipped == nil {
-			r.Skipped = []replay.Skip{}
-		}
-		if r.LeftBy == nil {
-			r.LeftBy = []replay.LeftBy{}
-		}
 		return a.object(r)
 	}
-	if err := a.leftTable(r.LeftBy); err != nil {
-		return err
-	}
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-14s "+format+"\n", append([]any{name}, args...)...)
-	}
-	line("replay", "%s", r.ReplayID)
-	line("selected", "%d", r.Attempted)
+	var b figures
+	b.line("replay", "%s", r.ReplayID)
+	b.line("selected", "%d", r.Attempted)
 	if p.Alone() && p.To == "" {
-		line("put back", "%d", r.Reinjected)
+		b.line("put back", "%d", r.Reinjected)
 	} else {
-		line("put back", "%d into %s", r.Reinjected, p.Destination())
+		b.line("put back", "%d into %s", r.Reinjected, p.Destination())
 	}
 	if r.Already > 0 {
-		line("before", "%d put back or closed by an earlier call of this replay", r.Already)
+		b.line("before", "%d put back or closed by an earlier call of this replay", r.Already)
 	}
-	line("duplicates", "%d", r.Duplicates)
-	line("skipped", "%d", r.Left)
+	b.line("duplicates", "%d", r.Duplicates)
+	b.line("skipped", "%d", r.Left)
 	if r.NotReached > 0 {
-		line("not reached", "%d: the replay stopped before them", r.NotReached)
+		b.line("not reached", "%d: the replay stopped before them", r.NotReached)
 	}
 	switch {
 	case r.Outcome == nil:
 	case p.Alone():
 		if r.Outcome.Consumed > 0 {
-			line("consumed", "%d: the group committed beyond them, and they did not die again within the grace", r.Outcome.Consumed)
+			b.line("consumed", "%d: the group committed beyond them, and they did not die again within the grace", r.Outcome.Consumed)
 		}
-		line("died again", "%d", r.Outcome.FailedAgain)
+		b.line("died again", "%d", r.Outcome.FailedAgain)
 	default:
-		outcomeLines(line, r.Outcome)
+		b.outcome(r.Outcome)
 	}
-	if _, err := fmt.Fprint(a.env.Out, b.String()); err != nil {
+	if err := a.print(a.leftText(r.LeftBy) + b.String()); err != nil {
 		return err
 	}
 	if r.Outcome != nil || p.To != "" || p.Alone() || r.Reinjected+r.Already == 0 { // nothing to wait for
@@ -227,29 +216,29 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	return err
 }
 
-// outcomeLines say what the consumer made of the letters.
-func outcomeLines(line func(name, format string, args ...any), o *replay.Outcome) {
-	line("reprocessed", "%d", o.Reprocessed)
-	line("failed again", "%d", o.FailedAgain)
+// outcome adds what the consumer did with the dead letters.
+func (f *figures) outcome(o *replay.Outcome) {
+	f.line("reprocessed", "%d", o.Reprocessed)
+	f.line("failed again", "%d", o.FailedAgain)
 	if o.Escalated > 0 {
-		line("escalated", "%d of them", o.Escalated)
+		f.line("escalated", "%d of them", o.Escalated)
 	}
 	if o.Closed > 0 {
-		line("closed", "%d (duplicate, superseded or filtered)", o.Closed)
+		f.line("closed", "%d (duplicate, superseded or filtered)", o.Closed)
 	}
 	if o.UnderWay > 0 {
-		line("under way", "%d", o.UnderWay)
+		f.line("under way", "%d", o.UnderWay)
 	}
 }
 
-// leftTable shows letters that were left, by reason. The letters of a reason are in the JSON, the first thousand.
-func (a *app) leftTable(left []replay.LeftBy) error {
+// leftText returns a table of the dead letters that were left, by reason. JSON has the dead letters of a reason, the first thousand.
+func (a *app) leftText(left []replay.LeftBy) string {
 	if len(left) == 0 {
-		return nil
+		return ""
 	}
 	t := table{columns: []column{{title: "SKIPPED", right: true}, {title: "EXAMPLE"}, {title: "WHY", below: true}}}
 	for _, l := range left {
 		t.add(strconv.Itoa(l.Count), orDash(l.Example), l.Why)
 	}
-	return t.write(a.env.Out, a.env)
+	return t.text(a.env)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
-// rewriting is what becomes of values, as it stands on the command line.
+// rewriting has the flags that change values.
 type rewriting struct {
 	set, exprs           []string
 	patch, merge, schema string
@@ -25,6 +25,11 @@ type rewriting struct {
 }
 
 const programFlag = "filter"
+
+// rewritingFlags returns the names of the flags of [rewriting].
+func rewritingFlags() []string {
+	return []string{"set", "expr", "patch", "merge", programFlag, "filter-timeout", "filter-network", "schema", "subject", "like"}
+}
 
 // register adds the flags under a heading.
 func (r *rewriting) register(cmd *cobra.Command, heading string) {
@@ -86,8 +91,7 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 	return s, nil
 }
 
-// read reads the flags and makes the rewrite of them; nil when they say none. It warns when the program has the network though nobody
-// allowed it.
+// read returns the rewrite that the flags describe; nil without one. It warns if the system cannot take the network from the program.
 func (a *app) read(ctx context.Context, r *rewriting) (rewrite.Spec, *rewrite.Rewrite, error) {
 	s, err := r.spec()
 	if err != nil || s.Empty() {
@@ -101,23 +105,4 @@ func (a *app) read(ctx context.Context, r *rewriting) (rewrite.Spec, *rewrite.Re
 		fmt.Fprintln(a.env.Err, "warning: the program of --filter has the network: this system does not let it be taken away")
 	}
 	return s, made, nil
-}
-
-// flags writes them as flags again.
-func (r *rewriting) flags() string {
-	var b strings.Builder
-	for _, s := range r.set {
-		b.WriteString(" --set " + quoted(s))
-	}
-	for _, e := range r.exprs {
-		b.WriteString(" --expr " + quoted(e))
-	}
-	b.WriteString(again("patch", r.patch) + again("merge", r.merge) + again(programFlag, r.program))
-	if r.program != "" && r.timeout != rewrite.UsualTime {
-		fmt.Fprintf(&b, " --filter-timeout %s", r.timeout)
-	}
-	if r.network {
-		b.WriteString(" --filter-network")
-	}
-	return b.String() + again("schema", r.schema) + again("subject", r.subject) + again("like", r.like)
 }

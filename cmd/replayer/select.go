@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -9,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// selection is the filter as it stands on the command line.
+// selection has the flags that select dead letters.
 type selection struct {
 	ids, codes, groups, statuses       []string
 	features, pipelines, runs, headers []string
@@ -31,7 +33,7 @@ func (s *selection) flags(cmd *cobra.Command) {
 	f.StringSliceVar(&s.ids, "id", nil, "only the dead letters with these ids")
 	f.StringSliceVar(&s.codes, "code", nil, "only dead letters that died of these codes")
 	f.StringSliceVar(&s.groups, "group", nil, "only dead letters of these groups (see: replayer groups)")
-	f.StringSliceVar(&s.statuses, "status", nil, "only dead letters with these statuses: "+strings.Join(statusWords(), ", "))
+	f.StringSliceVar(&s.statuses, "status", nil, "only dead letters with these statuses: "+strings.Join(texts(deadletters.Statuses()), ", "))
 	f.StringSliceVar(&s.features, "feature", nil, "only dead letters of the features with these ids")
 	f.StringSliceVar(&s.pipelines, "pipeline", nil, "only dead letters that these pipelines wrote")
 	f.StringSliceVar(&s.runs, "run", nil, "only dead letters of the runs with these ids")
@@ -41,18 +43,18 @@ func (s *selection) flags(cmd *cobra.Command) {
 	f.StringVar(&s.since, "since", "", "only dead letters that died at or after this: a time, a date, or an age such as 36h or 7d")
 	f.StringVar(&s.until, "until", "", "only dead letters that died before this: a time, a date, or an age")
 	f.IntVar(&s.limit, "limit", 0, "at most so many, the oldest first (groups: the largest first); 0 is all")
-	mustComplete(cmd.RegisterFlagCompletionFunc("status", words(statusWords())))
-	mustComplete(cmd.RegisterFlagCompletionFunc("code", words(codeWords())))
+	mustComplete(cmd.RegisterFlagCompletionFunc("status", words(texts(deadletters.Statuses()))))
+	mustComplete(cmd.RegisterFlagCompletionFunc("code", words(texts(classify.Codes()))))
 }
 
-// filter makes the flags absolute: ages are counted from now, once.
+// filter returns the filter that the flags describe. Ages become times.
 func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 	f := deadletters.Filter{
 		IDs: s.ids, Codes: s.codes, Groups: s.groups, Limit: s.limit,
 		Features: s.features, Pipelines: s.pipelines, Runs: s.runs, Text: s.text,
 	}
 	for _, word := range s.statuses {
-		if near := meant(word, statusWords()); near != "" {
+		if near := meant(word, texts(deadletters.Statuses())); near != "" {
 			return f, usage("--status %s: there is no such status; did you mean %s?", word, near)
 		}
 	}
@@ -66,7 +68,7 @@ func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 	return f, nil
 }
 
-// flagsOf writes a filter as flags again, with absolute times.
+// flagsOf returns a filter as flags, with absolute times, for a printed command.
 func flagsOf(f deadletters.Filter) string {
 	var b strings.Builder
 	add := func(flag string, values ...string) {
@@ -111,7 +113,7 @@ func flagsOf(f deadletters.Filter) string {
 	return b.String()
 }
 
-// oneOfList writes a value as one of a flag that takes several, between commas: such a flag is read as a line of CSV.
+// oneOfList quotes a value of a flag that takes several between commas: it is read as a line of CSV.
 func oneOfList(value string) string {
 	if !strings.ContainsAny(value, ",\"\r\n") {
 		return value
@@ -119,8 +121,7 @@ func oneOfList(value string) string {
 	return `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
 }
 
-// quoted puts a word into single quotes when a shell would read it otherwise, and writes as escapes what would steer a
-// terminal: a word can come from a record.
+// quoted returns a text as one word of a shell. Characters that could steer a terminal are escaped, because a word may come from a record.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@%=", r)
@@ -142,18 +143,37 @@ func quoted(word string) string {
 	return "$'" + b.String() + "'"
 }
 
-func statusWords() []string {
-	var out []string
-	for _, s := range deadletters.Statuses() {
-		out = append(out, string(s))
+// texts returns the values of a closed list as text.
+func texts[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
 	}
 	return out
 }
 
-func codeWords() []string {
-	var out []string
-	for _, c := range classify.Codes() {
-		out = append(out, string(c))
+// meant returns the word of a closed list that is near to a word; "" if the word is in the list, or none is near.
+func meant(word string, list []string) string {
+	if slices.Contains(list, word) {
+		return ""
 	}
-	return out
+	return config.Nearest(word, list)
+}
+
+// filter returns the filter that the flags describe. It warns of a code that Switchback does not have, which is no error: another version
+// that wrote to the DLQ may have it.
+func (a *app) filter(s *selection) (deadletters.Filter, error) {
+	for _, code := range s.codes {
+		if slices.Contains(texts(classify.Codes()), code) {
+			continue
+		}
+		hint := "docs/errors.md lists them"
+		if code == "retries_exhausted" { // as simulate and the audit trail say
+			hint = "it is a reason: dead letters that used up their attempts have the code of their last error, see replayer groups"
+		} else if near := meant(code, texts(classify.Codes())); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		fmt.Fprintf(a.env.Err, "replayer: warning: --code %s: this version has no such code; %s\n", cli.CleanText(code, cli.OneLine), hint)
+	}
+	return s.filter(a.env.Now())
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) serve() *cobra.Command {
-	f := serveFlags{reading: reading{background: true}}
+	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Open the web console: look, group, fix and replay",
@@ -28,7 +28,7 @@ those that a reverse proxy signs in.`,
 		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), &f) },
 	}
-	f.register(cmd)
+	a.reading.register(cmd)
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8480", "where to listen, as host:port; port 0 is any that is free")
 	cmd.Flags().BoolVar(&f.changes, "allow-changes", false, "let the pages change dead letters: for everybody at this machine, or with --access for the role replay")
 	cmd.Flags().StringVar(&f.access, "access", "", "file that says who may use the console from elsewhere (see docs/console.md)")
@@ -37,15 +37,14 @@ those that a reverse proxy signs in.`,
 	return cmd
 }
 
-// serveFlags is what serve is called with.
+// serveFlags has the flags of the serve command.
 type serveFlags struct {
-	reading
 	listen, access string
 	changes        bool
 	metrics        []string
 }
 
-// gate reads who may use the console.
+// gate returns the gate of the console, which knows who may use it.
 func (a *app) gate(f *serveFlags) (*access.Gate, error) {
 	if f.access == "" {
 		return access.Loopback(a.by), nil
@@ -77,16 +76,15 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	defer l.Close()
-	letters, err := a.browse(ctx, &f.reading)
+	letters, err := a.browse(ctx, true)
 	if err != nil {
 		return err
 	}
-	defer letters.Close()
 	if err := letters.Exists(ctx); err != nil {
 		return err
 	}
 	var replays *replay.Service
-	if a.alone(&f.reading) || f.topic == "" {
+	if a.alone() || a.reading.named.Topic == "" {
 		replays = letters.Replays()
 	}
 	o := console.Options{DeadLetters: letters, Replays: replays, Access: gate, Metrics: f.metrics, Explain: a.explain, Now: a.env.Now}
@@ -96,7 +94,6 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 			return usage("--allow-changes changes the pipeline's own DLQ, or one that is named by --brokers and --topic: leave --topic out, or -c")
 		}
 		o.Changes, may = &console.Changes{GoOn: a.goesOnAgain}, "which its pages may change"
-		a.named = f.reading // so that the commands that go on name the DLQ
 	}
 	c, err := console.New(ctx, o)
 	if err != nil {
@@ -108,7 +105,7 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	return c.Serve(ctx, l)
 }
 
-// goesOnAgain returns the command that goes on with an operation of the pages. An undo is named by its operation.
+// goesOnAgain returns the command that continues an operation of the pages. An undo is named by its operation.
 func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason string) func(letters int) string {
 	what := flagsOf(f) + allFlag(f)
 	switch verb {
@@ -120,7 +117,7 @@ func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason stri
 	return a.goesOnBy(by, "replayer "+verb+" "+a.place()+what, reason)
 }
 
-// explain returns the exit code and the words of an error, as a command ends with them.
+// explain returns the exit code and the text of an error as a command ends with them.
 func (a *app) explain(err error) (cli.Exit, error) {
 	err = a.worded(err)
 	code, _ := codeOf(err)

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 func (a *app) show() *cobra.Command {
-	var read reading
 	var geojson bool
 	var out string
 	cmd := &cobra.Command{
@@ -21,21 +23,16 @@ func (a *app) show() *cobra.Command {
 		Short: "Show one dead letter: why it died, its hops, headers and bytes",
 		Long: `Show one dead letter. With --out, write its original bytes into a file, however large they are. The bytes of a
 dead letter that fits into no topic are read from its place in the source topic while they are there.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("show takes the id of one dead letter (replayer list shows them)")
-			}
-			return nil
-		},
+		Args:              oneArgument("show takes the id of one dead letter (replayer list shows them)"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out != "" {
-				return a.runShowOut(cmd.Context(), &read, args[0], out)
+				return a.runShowOut(cmd.Context(), args[0], out)
 			}
-			return a.runShow(cmd.Context(), &read, args[0], geojson)
+			return a.runShow(cmd.Context(), args[0], geojson)
 		},
 	}
-	read.register(cmd)
+	a.reading.register(cmd)
 	cmd.Flags().BoolVar(&geojson, "geojson", false, "print the decoded feature alone, as GeoJSON, for a map")
 	cmd.Flags().StringVar(&out, "out", "", "write the original bytes into this file (it must not exist; - is the standard output) and show nothing else")
 	cmd.MarkFlagsMutuallyExclusive("geojson", "out")
@@ -43,13 +40,12 @@ dead letter that fits into no topic are read from its place in the source topic 
 	return cmd
 }
 
-func (a *app) runShow(ctx context.Context, read *reading, id string, geojson bool) error {
-	s, err := a.browse(ctx, read)
+func (a *app) runShow(ctx context.Context, id string, geojson bool) error {
+	s, err := a.browse(ctx, false)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	if geojson && a.alone(read) {
+	if geojson && a.alone() {
 		return usage("--geojson needs the pipeline file (-c), which says how a feature is read")
 	}
 	d, err := s.Show(ctx, id)
@@ -58,12 +54,8 @@ func (a *app) runShow(ctx context.Context, read *reading, id string, geojson boo
 		return err
 	case geojson:
 		return a.writeFeature(d)
-	case a.output == "table":
-		_, err := io.WriteString(a.env.Out, a.detailText(d))
-		return err
-	default:
-		return a.object(dlq.NewDetailJSON(d))
 	}
+	return a.answer(dlq.NewDetailJSON(d), a.detailText(d))
 }
 
 // writeFeature prints the decoded feature alone.
@@ -72,4 +64,52 @@ func (a *app) writeFeature(d dlq.Detail) error {
 		return fmt.Errorf("dead letter %s is no feature: %s", d.Letter.ID, featureText(d))
 	}
 	return a.object(json.RawMessage(d.Feature))
+}
+
+// runShowOut writes the original bytes of a letter into a file, which is there as a whole or not at all.
+func (a *app) runShowOut(ctx context.Context, id, file string) error {
+	if _, err := os.Lstat(file); err == nil && file != "-" {
+		return usage("%s exists; it is not overwritten", file)
+	}
+	s, err := a.browse(ctx, false)
+	if err != nil {
+		return err
+	}
+	if file == "-" {
+		to := a.env.Out
+		if a.env.Terminal {
+			to = cleaner{to}
+		}
+		_, err := s.CopyOriginal(ctx, id, to)
+		return err
+	}
+	done, err := copyInto(file, func(to io.Writer) (dlq.Copied, error) { return s.CopyOriginal(ctx, id, to) })
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.env.Err, "%d bytes of dead letter %s, read from %s, are in %s (SHA-256 %s)\n", done.Bytes, cli.CleanText(id, cli.OneLine), done.From, file, done.SHA256)
+	return err
+}
+
+// copyInto fills a file beside its place first. It is readable by its owner alone.
+func copyInto(file string, fill func(io.Writer) (dlq.Copied, error)) (done dlq.Copied, err error) {
+	out, err := os.CreateTemp(filepath.Dir(file), ".show-*")
+	if err != nil {
+		return done, fmt.Errorf("write %s: %w", file, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(out.Name()))
+		}
+	}()
+	if done, err = fill(out); err != nil {
+		return done, errors.Join(err, out.Close())
+	}
+	if err = out.Close(); err != nil {
+		return done, fmt.Errorf("write %s: %w", file, err)
+	}
+	if err = os.Rename(out.Name(), file); err != nil {
+		return done, fmt.Errorf("write %s: %w", file, err)
+	}
+	return done, nil
 }

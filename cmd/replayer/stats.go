@@ -16,7 +16,6 @@ import (
 )
 
 func (a *app) stats() *cobra.Command {
-	var read reading
 	var fail bool
 	cmd := &cobra.Command{
 		Use:   "stats",
@@ -27,35 +26,31 @@ oldest pending one, and when retention deletes it.
 It warns when more than %d dead letters of one pipeline died today (UTC) and are pending, when more than
 %d are pending in all, when retention deleted pending dead letters, and when it can delete some.`, dlq.ManyPerDay, dlq.ManyInAll),
 		Args: a.fileArgument,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), &read, fail) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), fail) },
 	}
-	read.register(cmd)
+	a.reading.register(cmd)
 	cmd.Flags().BoolVar(&fail, "fail-on-warning", false, "end with 4 when there is a warning, for a scheduler")
 	return cmd
 }
 
-func (a *app) runStats(ctx context.Context, read *reading, fail bool) error {
-	s, err := a.browse(ctx, read)
+func (a *app) runStats(ctx context.Context, fail bool) error {
+	s, err := a.browse(ctx, false)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
 	stats, err := s.Stats(ctx)
 	if err != nil {
 		return err
 	}
-	if a.output == "table" {
-		err = a.statsTable(stats)
-	} else {
-		err = a.object(dlq.NewStatsJSON(stats, a.env.Now()))
-	}
+	err = a.answer(dlq.NewStatsJSON(stats, a.env.Now()), a.statsText(stats))
 	if err == nil && fail && len(stats.Warnings) > 0 {
 		err = exit(cli.ExitPartly, errors.New(strings.Join(stats.Warnings, "; ")))
 	}
 	return err
 }
 
-func (a *app) statsTable(s dlq.Stats) error {
+// statsText returns statistics for people.
+func (a *app) statsText(s dlq.Stats) string {
 	const warning = "warning"
 	var b strings.Builder
 	line := func(name, value string) {
@@ -93,26 +88,20 @@ func (a *app) statsTable(s dlq.Stats) error {
 	for _, w := range s.Warnings {
 		line(warning, w)
 	}
-	if len(s.Pending) > 0 {
-		b.WriteByte('\n')
-	}
-	if _, err := fmt.Fprint(a.env.Out, b.String()); err != nil {
-		return err
-	}
 	if len(s.Pending) == 0 {
-		return nil
+		return b.String()
 	}
 	t := table{columns: []column{{title: "DAY"}, {title: "PENDING", right: true}, {title: "CODE"}, {title: "PIPELINE"}}}
 	for _, n := range s.Pending {
 		t.add(n.Day, strconv.Itoa(n.Letters), orDash(n.Code), orDash(n.Pipeline))
 	}
-	return t.write(a.env.Out, a.env)
+	return b.String() + "\n" + t.text(a.env)
 }
 
-// putBack is the word for a discarded dead letter that a replay sent to a topic where nobody reports what becomes of it.
+// putBack names a discarded dead letter that a replay sent to a topic where nobody reports its outcome.
 const putBack = "put back"
 
-// statusText is the status of a letter for people.
+// statusText returns the status of a dead letter for people.
 func statusText(l *deadletters.Letter) string {
 	if l.Status == deadletters.Discarded && l.State.Destination != "" {
 		return putBack
@@ -135,7 +124,7 @@ func retentionText(r dlq.Retention, now time.Time) string {
 	}
 }
 
-// ageText is a duration as people say it: its two largest units.
+// ageText returns a duration in its two largest units.
 func ageText(d time.Duration) string {
 	days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-// The looks of a cell.
+// The colours of a cell.
 const (
 	bold  = "\x1b[1m"
 	red   = "\x1b[31m"
@@ -26,12 +26,12 @@ type column struct {
 	below bool // stands below its row where a terminal has no room for it beside the others
 }
 
-// table is text in columns. Cells are cleaned when the table is written.
+// table is text in columns. Its text has clean cells, whatever was added.
 type table struct {
 	columns []column
 	rows    [][]string
 	notes   map[int][]string                     // lines below a row, by its number
-	paint   func(column int, cell string) string // gives the look of a cell, or ""
+	paint   func(column int, cell string) string // returns the colour of a cell, or ""
 	more    int                                  // rows beyond those that a table has room for
 }
 
@@ -46,7 +46,7 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// note puts lines below the last row, set in and as wide as the screen. Below a row that the table has no room for there is none.
+// note puts lines below the last row. A row that the table has no room for gets none.
 func (t *table) note(lines ...string) {
 	if t.more > 0 || len(t.rows) == 0 {
 		return
@@ -57,7 +57,7 @@ func (t *table) note(lines ...string) {
 	t.notes[len(t.rows)-1] = append(t.notes[len(t.rows)-1], lines...)
 }
 
-// rest says what is not in the table; "" when nothing is missing.
+// rest returns a line about the rows that are not in the table; "" if none is missing.
 func (t *table) rest() string {
 	if t.more == 0 {
 		return ""
@@ -65,10 +65,11 @@ func (t *table) rest() string {
 	return fmt.Sprintf("(%d more are not shown: -o ndjson prints all of them)\n", t.more)
 }
 
-// write prints the table. On a terminal a row stays on its line: columns that may stand below it do so where there is no room, and then
-// the last column is cut.
-func (t *table) write(w io.Writer, env Env) error {
+// text returns the table. On a terminal each row fits its line: the last columns move below the rows if they may, and then the last one
+// is cut.
+func (t *table) text(env Env) string {
 	t.fold(env)
+	var b strings.Builder
 	widths := t.widths()
 	last := len(widths) - 1
 	if env.Terminal && env.Width > 0 {
@@ -78,28 +79,26 @@ func (t *table) write(w io.Writer, env Env) error {
 	for i, c := range t.columns {
 		titles[i] = c.title
 	}
-	if err := t.line(w, widths, titles, func(int, string) string { return look(env, bold) }); err != nil {
-		return err
-	}
+	t.line(&b, widths, titles, func(int, string) string { return look(env, bold) })
 	for n, row := range t.rows {
-		err := t.line(w, widths, row, func(i int, cell string) string {
+		t.line(&b, widths, row, func(i int, cell string) string {
 			if t.paint == nil {
 				return ""
 			}
 			return look(env, t.paint(i, cell))
 		})
-		if err != nil {
-			return err
-		}
-		if err := writeNotes(w, env, t.notes[n]); err != nil {
-			return err
+		for _, text := range t.notes[n] {
+			text = cli.CleanText(text, cli.OneLine)
+			if env.Terminal && env.Width > 0 {
+				text = cli.CutText(text, max(env.Width-len(noteIndent), 40))
+			}
+			b.WriteString(noteIndent + text + "\n")
 		}
 	}
-	return nil
+	return b.String()
 }
 
-// fold takes columns out of a table that is wider than the terminal, and notes their cells below the rows: as many of the last ones as
-// need be.
+// fold moves the last columns of a table that is wider than the terminal below its rows, as many as necessary.
 func (t *table) fold(env Env) {
 	if !env.Terminal || env.Width <= 0 {
 		return
@@ -133,7 +132,7 @@ func (t *table) fold(env Env) {
 	t.columns = t.columns[:left]
 }
 
-// widths gives the width of the widest cell of each column. It cleans the cells.
+// widths cleans the cells and returns the width of the widest cell of each column.
 func (t *table) widths() []int {
 	widths := make([]int, len(t.columns))
 	for i, c := range t.columns {
@@ -148,23 +147,10 @@ func (t *table) widths() []int {
 	return widths
 }
 
-// noteIndent sets a note in, below the row that it is about.
+// noteIndent stands before a note, below the row that it is about.
 const noteIndent = "       "
 
-func writeNotes(w io.Writer, env Env, lines []string) error {
-	for _, text := range lines {
-		text = cli.CleanText(text, cli.OneLine)
-		if env.Terminal && env.Width > 0 {
-			text = cli.CutText(text, max(env.Width-len(noteIndent), 40))
-		}
-		if _, err := fmt.Fprintln(w, noteIndent+text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *table) line(w io.Writer, widths []int, cells []string, paint func(int, string) string) error {
+func (t *table) line(to *strings.Builder, widths []int, cells []string, paint func(int, string) string) {
 	var b strings.Builder
 	for i, cell := range cells {
 		cell = cli.CutText(cell, widths[i])
@@ -181,11 +167,10 @@ func (t *table) line(w io.Writer, widths []int, cells []string, paint func(int, 
 			b.WriteString(cell + pad)
 		}
 	}
-	_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
-	return err
+	to.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 }
 
-// wrapped breaks a line of prose where a terminal would, but at a space.
+// wrapped breaks a line of prose at spaces so that it fits the terminal.
 func wrapped(env Env, line, indent string) string {
 	if !env.Terminal {
 		return line
@@ -193,6 +178,7 @@ func wrapped(env Env, line, indent string) string {
 	return cli.WrapText(line, env.Width, indent)
 }
 
+// look returns a colour if colours may be used.
 func look(env Env, on string) string {
 	if !env.Color {
 		return ""
@@ -206,4 +192,15 @@ func sum(values []int) int {
 		total += v
 	}
 	return total
+}
+
+// cleaner is a terminal that text of records cannot steer.
+type cleaner struct{ to io.Writer }
+
+// Write cleans what it is given; a character that two writes share becomes the replacement character.
+func (c cleaner) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(c.to, cli.CleanText(strings.ToValidUTF8(string(p), "\uFFFD"), cli.KeepLines)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

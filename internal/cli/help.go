@@ -2,10 +2,17 @@ package cli
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"text/template"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // CommandGroup is commands that are for the same.
@@ -77,4 +84,115 @@ func giveExamples(root, cmd *cobra.Command, examples map[string]string) {
 	for _, sub := range cmd.Commands() {
 		giveExamples(root, sub, examples)
 	}
+}
+
+// flagGroup is the annotation of a flag that has a heading of its own in the help.
+const flagGroup = "flag-group"
+
+// GroupFlags puts the flags that register adds under a heading of their own in the command's help.
+func GroupFlags(cmd *cobra.Command, heading string, register func()) {
+	before := map[string]bool{}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
+	register()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if before[f.Name] {
+			return
+		}
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[flagGroup] = []string{heading}
+	})
+}
+
+// flagSections prints a command's own flags: those with a heading first, in the order of the headings, then all others.
+func flagSections(cmd *cobra.Command) string {
+	var headings []string
+	groups := map[string]*pflag.FlagSet{}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		heading := "Flags"
+		if of := f.Annotations[flagGroup]; len(of) > 0 {
+			heading = of[0]
+		}
+		if groups[heading] == nil {
+			groups[heading] = pflag.NewFlagSet(heading, pflag.ContinueOnError)
+			if heading != "Flags" {
+				headings = append(headings, heading)
+			}
+		}
+		groups[heading].AddFlag(f)
+	})
+	var b strings.Builder
+	for _, heading := range append(headings, "Flags") {
+		if of := groups[heading]; of != nil && of.HasAvailableFlags() {
+			fmt.Fprintf(&b, "\n\n%s:\n%s", heading, strings.TrimRightFunc(of.FlagUsagesWrapped(HelpWidth), unicode.IsSpace))
+		}
+	}
+	return b.String()
+}
+
+// usage prints how a command is called by cobra's template, with its flags in sections and within [HelpWidth].
+func usage(cmd *cobra.Command) error {
+	const begins, ends = "{{if .HasAvailableLocalFlags}}", "{{end}}"
+	text := cmd.UsageTemplate()
+	before, rest, found := strings.Cut(text, begins)
+	_, after, ended := strings.Cut(rest, ends)
+	if !found || !ended {
+		return fmt.Errorf("the template of the help has no flags: %s", text)
+	}
+	text = before + "{{flagSections .}}" + strings.ReplaceAll(after, "FlagUsages |", fmt.Sprintf("FlagUsagesWrapped %d |", HelpWidth))
+	text = strings.ReplaceAll(text, "{{rpad .Name .NamePadding }} {{.Short}}", "{{listed .Name .NamePadding .Short}}")
+	trim := func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }
+	t, err := template.New("usage").Funcs(template.FuncMap{
+		"flagSections": flagSections, "trimTrailingWhitespaces": trim, "trimRightSpace": trim, "trim": strings.TrimSpace,
+		"rpad": func(s string, padding int) string { return fmt.Sprintf("%-*s", padding, s) }, "listed": listed,
+	}).Parse(text)
+	if err != nil {
+		return fmt.Errorf("help: %w", err)
+	}
+	return t.Execute(cmd.OutOrStderr(), cmd)
+}
+
+// listed is the entry of a command in a list of commands, behind two blanks.
+func listed(name string, padding int, short string) string {
+	return strings.TrimPrefix(WrapText(fmt.Sprintf("  %-*s %s", padding, name, short), HelpWidth, strings.Repeat(" ", padding+3)), "  ")
+}
+
+// executeFlag is the flag of commands that change something only with it.
+const executeFlag = "execute"
+
+// FlagHint says what to write instead of the flag that err, an error of reading the flags of cmd, does not know; "" when nothing is near.
+func FlagHint(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	name := unknown.GetSpecifiedName()
+	if slices.Contains(dryRunWords(), name) && cmd.Flags().Lookup(executeFlag) != nil {
+		return "a dry run is the default: leave --" + name + " out; --" + executeFlag + " makes the change"
+	}
+	if len(name) < 2 {
+		return "" // one letter is near to every other
+	}
+	if near := config.Nearest(name, shownFlags(cmd)); near != "" {
+		return "did you mean --" + near + "?"
+	}
+	return ""
+}
+
+// dryRunWords lists what other tools call a run that changes nothing.
+func dryRunWords() []string {
+	return []string{"dry-run", "dryrun", "dry", "no-execute", "noop", "preview", "what-if"}
+}
+
+// shownFlags lists the flags that a command shows.
+func shownFlags(cmd *cobra.Command) (names []string) {
+	for _, set := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+		set.VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+	}
+	return names
 }

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -55,4 +58,98 @@ func TerminalSize(out io.Writer) func() (width, height int, terminal bool) {
 		}
 		return width, height, true
 	}
+}
+
+// LineBreaks says what becomes of line breaks and tabs.
+type LineBreaks bool
+
+// The ways.
+const (
+	OneLine   LineBreaks = false // they become blanks
+	KeepLines LineBreaks = true
+)
+
+// Steers says whether a terminal obeys a character instead of showing it: an escape sequence, a bell, a line break, a change of
+// direction.
+func Steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+
+// SteersInText is [Steers] for text of several lines, in which a line break is none.
+func SteersInText(r rune) bool { return r != '\n' && Steers(r) }
+
+// CleanText makes text safe for a terminal: a character that steers it becomes the replacement character.
+func CleanText(text string, l LineBreaks) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			if l == KeepLines {
+				return r
+			}
+			return ' '
+		case Steers(r):
+			return utf8.RuneError
+		default:
+			return r
+		}
+	}, text)
+}
+
+// CutText shortens text to at most n characters, the last of which is then an ellipsis.
+func CutText(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:max(n-1, 0)]) + "…"
+}
+
+// WrapText breaks a line at its spaces, so that it fits so many columns; the lines below the first are set in. A word that is wider by
+// itself stays whole. With no width the line stays as it is.
+func WrapText(line string, width int, indent string) string {
+	if width <= 0 || utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	var b strings.Builder
+	start := utf8.RuneCountInString(indent)
+	at := 0
+	for rest := line; rest != ""; {
+		text := strings.TrimLeft(rest, " ")
+		word, _, _ := strings.Cut(text, " ")
+		blanks := len(rest) - len(text)
+		rest = text[len(word):]
+		if at > start && at+blanks+utf8.RuneCountInString(word) > width {
+			b.WriteString("\n" + indent)
+			at, blanks = start, 0
+		}
+		b.WriteString(strings.Repeat(" ", blanks) + word)
+		at += blanks + utf8.RuneCountInString(word)
+	}
+	return b.String()
+}
+
+// lookBound is how long a look of a watch may take, if the period is not longer.
+const lookBound = 10 * time.Second
+
+// Watch takes a look once per period and shows it, until the context ends. If the first look fails, Watch returns its error. A later
+// failure is passed to show with the last look, so that an unreachable broker is visible and does not end the watch. The first look has no
+// bound in time: it may read a long topic.
+func Watch[T any](ctx context.Context, every time.Duration, look func(context.Context) (T, error), show func(T, error) error) error {
+	last, err := look(ctx)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		if err := show(last, err); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(every):
+		}
+		var next T
+		bounded, cancel := context.WithTimeout(ctx, max(every, lookBound))
+		if next, err = look(bounded); err == nil {
+			last = next
+		}
+		cancel()
+	}
+	return nil
 }

@@ -83,7 +83,7 @@ type DLQ struct {
 	Topic    string   // mandatory
 	Brokers  []string // host:port; they outrank SWITCHBACK_KAFKA_BROKERS, and that outranks the profile. nil leaves it to them
 	Profile  string   // a name in the file of profiles; "" is none
-	Profiles string   // that file; read only when there is a Profile
+	Profiles string   // that file; read only when there is a Profile; "" is the default file
 	Registry string   // URL of the schema registry of Avro values; it outranks SWITCHBACK_SCHEMA_REGISTRY_URL. "" leaves it to that
 }
 
@@ -101,8 +101,8 @@ const (
 	flagRegistry = "--registry"
 )
 
-// DefaultProfiles is where profiles are when nobody says otherwise: switchback/profiles.yaml in the user's configuration folder.
-func DefaultProfiles() (string, error) {
+// defaultProfiles is where profiles are when nobody says otherwise: switchback/profiles.yaml in the user's configuration folder.
+func defaultProfiles() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
 		return "", fmt.Errorf("find the folder of the profiles: %w", err)
@@ -115,6 +115,13 @@ func DefaultProfiles() (string, error) {
 func LoadDLQ(q DLQ) (*Config, error) {
 	var profiles []byte
 	if q.Profile != "" {
+		if q.Profiles == "" {
+			file, err := defaultProfiles()
+			if err != nil {
+				return nil, err
+			}
+			q.Profiles = file
+		}
 		text, err := os.ReadFile(q.Profiles)
 		if err != nil {
 			return nil, fmt.Errorf("read the profiles, for %s %s: %w", flagProfile, q.Profile, err)

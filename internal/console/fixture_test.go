@@ -21,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -78,7 +79,7 @@ func (d *desk) open() {
 	d.t.Helper()
 	ctx, cfg := d.t.Context(), d.configure()
 	now := func() time.Time { return d.now }
-	letters := must.Get(dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: dlqindex.Options{Place: d.index}, Now: now}))(d.t)
+	letters := must.Get(dlq.Open(ctx, cfg, dlq.Options{Background: true, Options: replay.Options{Index: dlqindex.Options{Place: d.index}, Now: now}}))(d.t)
 	d.gate = d.begin()
 	d.console = must.Get(New(ctx, Options{DeadLetters: letters, Replays: letters.Replays(), Changes: d.changes, Access: d.gate, Metrics: d.metrics, Now: now, Explain: Explain}))(d.t)
 	d.console.index.rest, d.console.index.patience = 0, answerTimeout // no test depends on the speed of a machine

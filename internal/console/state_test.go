@@ -293,7 +293,7 @@ func TestConsole_S4_6_a_damaged_index_is_named(t *testing.T) {
 	read[StatsAnswer](d, "/api/stats")
 	d.console.letters.Close() // all that it wrote is in the file now
 	d.open()
-	other := must.Get(dlq.Open(t.Context(), d.configure(), dlq.Options{Index: dlqindex.Options{Place: d.index}, Now: func() time.Time { return d.now }}))(t)
+	other := must.Get(dlq.Open(t.Context(), d.configure(), dlq.Options{Options: replay.Options{Index: dlqindex.Options{Place: d.index}, Now: func() time.Time { return d.now }}}))(t)
 	defer other.Close()
 	must.Get(other.Index().Sync(t.Context()))(t)
 	whole := must.Get(os.ReadFile(d.index))(t)

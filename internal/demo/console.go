@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 const (
@@ -50,7 +51,7 @@ func startConsole(ctx context.Context, cfg *config.Config, address string) (*web
 	if err != nil {
 		return nil, err
 	}
-	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Index: dlqindex.Options{Place: dlqindex.InMemory}})
+	letters, err := dlq.Open(ctx, cfg, dlq.Options{Background: true, Options: replay.Options{Index: dlqindex.Options{Place: dlqindex.InMemory}}})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

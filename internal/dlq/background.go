@@ -22,7 +22,7 @@ func (s *Service) Refresh(ctx context.Context) (dlqindex.Synced, error) {
 }
 
 // Reachable returns in one line why no broker answers, or nil.
-func (s *Service) Reachable(ctx context.Context) error { return kafka.Reachable(ctx, s.client) }
+func (s *Service) Reachable(ctx context.Context) error { return s.letters.Reachable(ctx) }
 
 // PipelineEnds returns, for the status topic and the audit topic of the pipeline (or of the DLQ without one), the sum of the end offsets of its partitions.
 func (s *Service) PipelineEnds(ctx context.Context) (map[string]int64, error) {

@@ -32,11 +32,7 @@ type Group struct {
 // if it has none. It is a difference of offsets, which includes transaction markers, aborted records and replays:
 // counting records alone would require reading the topic. The share is a lower bound and is shown as one.
 func (s *Service) Groups(ctx context.Context, q dlqindex.Query) ([]Group, error) {
-	d, err := s.dlq(ctx)
-	if err != nil {
-		return nil, err
-	}
-	groups, err := d.Groups(ctx, q)
+	groups, err := ask(ctx, s, func(d *dlqindex.DLQ) ([]deadletters.Group, error) { return d.Groups(ctx, q) })
 	if err != nil || len(groups) == 0 {
 		return nil, err
 	}

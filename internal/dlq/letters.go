@@ -25,33 +25,6 @@ func (s *Service) Letters(ctx context.Context, q dlqindex.Query, fn func(deadlet
 	return d.Letters(ctx, q, fn)
 }
 
-// Page returns the dead letters of a query after a cursor, without their content (see [dlqindex.DLQ.Page]).
-func (s *Service) Page(ctx context.Context, q dlqindex.Query, after *dlqindex.Cursor) (dlqindex.Page, error) {
-	d, err := s.dlq(ctx)
-	if err != nil {
-		return dlqindex.Page{}, err
-	}
-	return d.Page(ctx, q, after)
-}
-
-// Count returns how many dead letters a query selects, regardless of its limit.
-func (s *Service) Count(ctx context.Context, q dlqindex.Query) (int, error) {
-	d, err := s.dlq(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return d.Count(ctx, q)
-}
-
-// ByState counts the selected dead letters by their status (see [dlqindex.DLQ.ByState]).
-func (s *Service) ByState(ctx context.Context, q dlqindex.Query) (map[deadletters.Status]int, error) {
-	d, err := s.dlq(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return d.ByState(ctx, q)
-}
-
 // Contents is Letters with the content of each dead letter. It fetches a page at a time, so any number needs the memory
 // of a few. A dead letter whose record the topic no longer has comes without content.
 func (s *Service) Contents(ctx context.Context, q dlqindex.Query, fn func(deadletters.Letter) error) error {

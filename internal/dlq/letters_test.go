@@ -22,6 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -48,9 +49,9 @@ func open(t *testing.T, records ...*kgo.Record) *Service {
 
 func openDLQ(t *testing.T, cfg *config.Config) *Service {
 	t.Helper()
-	s := must.Get(Open(t.Context(), cfg, Options{
+	s := must.Get(Open(t.Context(), cfg, Options{Options: replay.Options{
 		Index: dlqindex.Options{Place: filepath.Join(t.TempDir(), "index.sqlite")}, Now: func() time.Time { return start },
-	}))(t)
+	}}))(t)
 	t.Cleanup(s.Close)
 	return s
 }

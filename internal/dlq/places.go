@@ -1,20 +1,6 @@
 package dlq
 
-import (
-	"context"
-
-	"github.com/switchback-geo/switchback/internal/dlqindex"
-	"github.com/switchback-geo/switchback/pkg/crs"
-)
-
-// Cells counts the selected dead letters by the cells of a grid (see [dlqindex.DLQ.Cells]).
-func (s *Service) Cells(ctx context.Context, q dlqindex.Query, columns, rows int) (dlqindex.Cells, error) {
-	d, err := s.dlq(ctx)
-	if err != nil {
-		return dlqindex.Cells{}, err
-	}
-	return d.Cells(ctx, q, columns, rows)
-}
+import "github.com/switchback-geo/switchback/pkg/crs"
 
 // Place converts coordinates to longitude and latitude. The error means that the system does not reach there.
 type Place func(x, y float64) (lon, lat float64, err error)

@@ -3,8 +3,6 @@ package dlq
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
@@ -20,14 +17,9 @@ import (
 
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
-	Topic     string           // DLQ of other software, instead of the pipeline's own; it has no status topic
-	Alone     bool             // there is no pipeline: the DLQ has a status topic after its first change, and no transform is asked
-	StateDir  string           // as in [replay.Options]
-	Dialect   dialects.Dialect // of its headers; empty goes by the headers of each dead letter
-	Index     dlqindex.Options // as in [replay.Options]
-	Logger    *slog.Logger     // defaults to none
-	KafkaOpts []kgo.Opt        // appended to the options of the configuration
-	Now       func() time.Time // the clock. Defaults to time.Now
+	replay.Options
+
+	Topic string // DLQ of other software, instead of the pipeline's own; it has no status topic
 
 	// Background leaves the index to the caller, who calls [Service.Refresh]: questions read it as it is.
 	Background bool
@@ -36,7 +28,7 @@ type Options struct {
 // Service answers questions about one DLQ. It is safe for concurrent use.
 type Service struct {
 	cfg     *config.Config
-	client  *kgo.Client
+	client  *kgo.Client // of letters
 	admin   *kadm.Client
 	letters *replay.Service // asks today's transform, and has the index
 	index   *dlqindex.Index
@@ -52,42 +44,35 @@ type Service struct {
 // Open connects to Kafka and opens the index. The caller must Close the service. The error is a
 // *[kafka.UnreachableError] if no broker answers.
 func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) {
-	opts, err := kafka.ClientOptions(cfg.Kafka)
+	foreign := o.Topic != "" && o.Topic != cfg.Topics.DLQ
+	if foreign {
+		other := *cfg
+		other.Topics.DLQ = o.Topic
+		cfg, o.Index.Foreign = &other, true
+	}
+	letters, err := replay.New(cfg, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(append(append(opts, kgo.BrokerMaxReadBytes(kafka.MaxAnswer)), o.KafkaOpts...)...)
-	if err != nil {
-		return nil, fmt.Errorf("kafka client: %w", err)
-	}
-	s := &Service{cfg: cfg, client: client, admin: kadm.NewClient(client), now: o.Now, alone: o.Alone, background: o.Background}
+	client := letters.Client()
+	s := &Service{cfg: cfg, client: client, admin: kadm.NewClient(client), letters: letters, now: o.Now, alone: o.Alone, foreign: foreign, background: o.Background}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if err := s.connect(ctx, o); err != nil {
+	if err := s.connect(ctx); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// connect checks that the brokers answer, and opens what the service works with.
-func (s *Service) connect(ctx context.Context, o Options) error {
-	if err := kafka.Reachable(ctx, s.client); err != nil {
-		return err
+// connect checks that the brokers answer, and opens the states and the index.
+func (s *Service) connect(ctx context.Context) error {
+	err := s.letters.Reachable(ctx)
+	if err == nil {
+		err = s.letters.OpenState(ctx)
 	}
-	index := o.Index
-	if o.Topic != "" && o.Topic != s.cfg.Topics.DLQ {
-		other := *s.cfg
-		other.Topics.DLQ = o.Topic
-		s.cfg, index.Foreign, s.foreign = &other, true, true
-	}
-	var err error
-	s.letters, err = replay.New(s.cfg, replay.Options{Logger: o.Logger, KafkaOpts: o.KafkaOpts, Now: o.Now, Alone: o.Alone, StateDir: o.StateDir, Dialect: o.Dialect, Index: index})
 	if err != nil {
-		return err
-	}
-	if err := s.letters.OpenState(ctx); err != nil {
 		return err
 	}
 	if s.index, err = s.letters.Index(ctx); err != nil {
@@ -98,12 +83,7 @@ func (s *Service) connect(ctx context.Context, o Options) error {
 }
 
 // Close ends the connections and closes the index.
-func (s *Service) Close() {
-	if s.letters != nil {
-		s.letters.Close()
-	}
-	s.client.Close()
-}
+func (s *Service) Close() { s.letters.Close() }
 
 // Topic is the DLQ that the service answers about.
 func (s *Service) Topic() string { return s.source.DLQ }

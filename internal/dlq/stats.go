@@ -2,14 +2,13 @@ package dlq
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
 	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // The limits of S4-7 above which there are too many pending dead letters.
@@ -37,11 +36,7 @@ type Retention struct {
 
 // Stats counts the dead letters, and reads their retention from the topic's settings.
 func (s *Service) Stats(ctx context.Context) (Stats, error) {
-	d, err := s.dlq(ctx)
-	if err != nil {
-		return Stats{}, err
-	}
-	counted, err := d.Stats(ctx)
+	counted, err := ask(ctx, s, func(d *dlqindex.DLQ) (dlqindex.Stats, error) { return d.Stats(ctx) })
 	if err != nil {
 		return Stats{}, err
 	}
@@ -56,34 +51,24 @@ func (s *Service) Stats(ctx context.Context) (Stats, error) {
 	return out, nil
 }
 
+// retention reads the settings of the topic. It is unknown if no broker answers, or if they may not be read.
 func (s *Service) retention(ctx context.Context) (Retention, error) {
 	if s.away.Load() {
-		return Retention{}, nil // no broker can be asked: it is unknown
+		return Retention{}, nil
 	}
-	configs, err := s.admin.DescribeTopicConfigs(ctx, s.source.DLQ)
-	if errors.Is(err, kerr.TopicAuthorizationFailed) {
-		return Retention{}, nil // the settings may not be read: it is unknown
-	}
+	settings, err := kafka.Settings(ctx, s.admin, s.source.DLQ)
 	if err != nil {
-		return Retention{}, fmt.Errorf("read the settings of %s: %w", s.source.DLQ, err)
-	}
-	settings, err := configs.On(s.source.DLQ, nil)
-	if err != nil || settings.Err != nil {
-		return Retention{}, nil //nolint:nilerr // nothing is known
+		return Retention{}, ctx.Err()
 	}
 	r := Retention{Time: -1, Bytes: -1}
-	for _, c := range settings.Configs {
-		n, err := strconv.ParseInt(c.MaybeValue(), 10, 64)
-		switch {
-		case err != nil:
-		case c.Key == "retention.ms":
-			r.Known = true
-			if n >= 0 {
-				r.Time = time.Duration(min(n, int64(1<<63-1)/int64(time.Millisecond))) * time.Millisecond
-			}
-		case c.Key == "retention.bytes":
-			r.Bytes = n
+	if ms, err := strconv.ParseInt(settings["retention.ms"], 10, 64); err == nil {
+		r.Known = true
+		if ms >= 0 {
+			r.Time = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 		}
+	}
+	if bytes, err := strconv.ParseInt(settings["retention.bytes"], 10, 64); err == nil {
+		r.Bytes = bytes
 	}
 	return r, nil
 }

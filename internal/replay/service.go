@@ -137,6 +137,9 @@ func (s *Service) Close() {
 	s.client.Close()
 }
 
+// Client returns the connection to the brokers, which [Service.Close] ends.
+func (s *Service) Client() *kgo.Client { return s.client }
+
 // Reachable reports in one line why no broker answers, or nil.
 func (s *Service) Reachable(ctx context.Context) error { return kafka.Reachable(ctx, s.client) }
 

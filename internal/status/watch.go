@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // Seen is one report of a watch, with the rates since the previous one.
@@ -48,35 +48,20 @@ func (r Report) Since(before Report, elapsed time.Duration) Rates {
 	return rates
 }
 
-// Watch gathers a report again and again, at most once per period, until the context ends. If the first one fails, Watch
-// returns the error. A later failure is passed to show with the last report, so that an unreachable broker is visible
-// and does not end the watch.
+// Watch gathers a report again and again and adds the rates since the last one (see [cli.Watch]).
 func Watch(ctx context.Context, every time.Duration, gather func(context.Context) (Report, error), show func(Seen, error) error) error {
 	var last Seen
-	for first := true; ctx.Err() == nil; first = false {
-		bounded, cancel := context.WithTimeout(ctx, max(every, gatherBound))
-		report, err := gather(bounded)
-		cancel()
-		switch {
-		case ctx.Err() != nil: // err follows from it
-			continue
-		case err != nil && first:
-			return err
-		case err == nil:
-			now := Seen{At: time.Now(), Report: report}
-			if !first {
-				rates := report.Since(last.Report, now.At.Sub(last.At))
-				now.Rates = &rates
-			}
-			last = now
+	return cli.Watch(ctx, every, func(ctx context.Context) (Seen, error) {
+		report, err := gather(ctx)
+		if err != nil {
+			return Seen{}, err
 		}
-		if err := show(last, err); err != nil {
-			return err
+		now := Seen{At: time.Now(), Report: report}
+		if !last.At.IsZero() {
+			rates := report.Since(last.Report, now.At.Sub(last.At))
+			now.Rates = &rates
 		}
-		_ = kafka.Pause(ctx, every) // the loop notices that the context has ended
-	}
-	return nil
+		last = now
+		return now, nil
+	}, show)
 }
-
-// gatherBound is how long the brokers may take for one report.
-const gatherBound = 10 * time.Second

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/dlq"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// options reads which DLQ is named, and how it is opened. other is that of [app.dlq].
+func (a *app) options(other bool) (cfg *config.Config, o replay.Options, err error) {
+	if cfg, err = a.dlq(other); err != nil {
+		return nil, o, err
+	}
+	a.cfg = cfg
+	o = replay.Options{
+		Alone: a.alone(), StateDir: a.reading.stateDir, Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
+		Index: dlqindex.Options{
+			Place: a.reading.index, Rebuild: a.reading.rebuild, Progress: a.indexProgress(),
+			Doubt: func(why string) { fmt.Fprintln(a.env.Err, "warning: "+cli.CleanText(why, cli.OneLine)) },
+		},
+	}
+	o.Dialect, err = a.reading.ofDialect()
+	return cfg, o, err
+}
+
+// service opens the service that puts dead letters back and changes them. Run closes it.
+func (a *app) service(ctx context.Context) (*replay.Service, error) {
+	cfg, o, err := a.options(false)
+	if err != nil {
+		return nil, err
+	}
+	s, err := replay.New(cfg, o)
+	if err != nil {
+		return nil, exit(cli.ExitUsage, err)
+	}
+	a.closing = append(a.closing, s.Close)
+	if err := s.Reachable(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.OpenState(ctx)
+}
+
+// browse opens the service that answers questions about dead letters. background leaves its index to the caller. Run closes it.
+func (a *app) browse(ctx context.Context, background bool) (*dlq.Service, error) {
+	cfg, o, err := a.options(true)
+	if err != nil {
+		return nil, err
+	}
+	s, err := dlq.Open(ctx, cfg, dlq.Options{Options: o, Topic: a.reading.named.Topic, Background: background})
+	if err == nil {
+		a.closing = append(a.closing, s.Close)
+	}
+	return s, err
+}
+
+// indexProgress returns a function that shows on a terminal how far a long fill of the index is. It tells everybody why an index is
+// filled from the start.
+func (a *app) indexProgress() func(dlqindex.Progress) {
+	shown, said := int64(-1), false
+	return func(p dlqindex.Progress) {
+		if p.Anew != "" && !said {
+			said = true
+			fmt.Fprintf(a.env.Err, "the index of %s is rebuilt: %s\n", cli.CleanText(p.Topic, cli.OneLine), cli.CleanText(p.Anew, cli.OneLine))
+		}
+		if p.Total < manyRecords || !a.env.Terminal {
+			return
+		}
+		percent := p.Done * 100 / p.Total
+		if percent == shown {
+			return
+		}
+		shown = percent
+		end := ""
+		if p.Done == p.Total {
+			end = "\n"
+		}
+		fmt.Fprintf(a.env.Err, "\rindexing %s: %d of %d records (%d %%)%s", cli.CleanText(p.Topic, cli.OneLine), p.Done, p.Total, percent, end)
+	}
+}
+
+// manyRecords is from how many new records on the progress of the index is shown.
+const manyRecords = 20000
+
+// looking tells a person why a question takes long.
+func (a *app) looking() {
+	fmt.Fprintln(a.env.Err, "looking through the dead letters, which takes a while; --since and --group make them fewer")
+}
+
+// worded adds to an error of Kafka who was denied, the command that prints the needed permissions, where the brokers are named, and which
+// topics exist.
+func (a *app) worded(err error) error {
+	if a.cfg == nil {
+		return err
+	}
+	principal, topic := kafka.Principal(a.cfg.Kafka), a.reading.named.Topic
+	if topic == "" {
+		return kafka.NamedDenial(principal, "replayer acls", err)
+	}
+	if u, ok := errors.AsType[*kafka.UnreachableError](err); ok {
+		u.Alone = true
+	}
+	privileges := ""
+	if a.alone() {
+		privileges = fmt.Sprintf("replayer acls %s --target TOPIC --principal %s", a.place(), cmp.Or(principal, "User:NAME"))
+	}
+	if errors.Is(err, kafka.ErrNoTopic) && strings.Contains(err.Error(), topic) { // no command of ours creates it
+		err = fmt.Errorf("%w: %s; check --topic%s", kafka.ErrNoTopic, topic, a.similar(topic))
+	}
+	return kafka.NamedDenial(principal, privileges, err)
+}
+
+// similar names topics that may have been meant, if the brokers list them within a second.
+func (a *app) similar(topic string) string {
+	opts, err := kafka.ClientOptions(a.cfg.Kafka)
+	if err != nil || !a.alone() {
+		return ""
+	}
+	client, err := kgo.NewClient(append(opts, a.env.KafkaOpts...)...)
+	if err != nil {
+		return ""
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	topics, err := kadm.NewClient(client).ListTopics(ctx)
+	if err != nil {
+		return ""
+	}
+	var found []string
+	for _, name := range topics.Names() {
+		word := strings.ToLower(name)
+		isDLQ := slices.ContainsFunc([]string{"dlt", "dlq", "dead", "poison", "error"}, func(part string) bool { return strings.Contains(word, part) })
+		if isDLQ && !strings.Contains(name, ".replayer-") && len(found) < 5 {
+			found = append(found, name)
+		}
+	}
+	if near := config.Nearest(topic, topics.Names()); near != "" && !slices.Contains(found, near) {
+		found = append([]string{near}, found...)
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return ". The cluster has " + strings.Join(found, ", ")
+}
