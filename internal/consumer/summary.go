@@ -78,15 +78,13 @@ func (s *Summary) dlqRate() float64 {
 
 // Progress is a snapshot of a running consumer.
 type Progress struct {
-	Consumed, Delivered, Retried, DeadLettered, Duplicates, Superseded, Filtered int64
-	Tiers                                                                        []TierProgress
-	DeadByCode                                                                   map[string]int64
+	Delivered, Retried, DeadLettered int64
+	Tiers                            []TierProgress
 }
 
 // TierProgress is what one tier holds, and its lateness.
 type TierProgress struct {
 	Topic                    string
-	Delay                    time.Duration
 	Waiting                  int64
 	NextDue                  time.Time // zero if nothing waits in memory
 	Retried                  int64     // records put into this tier
@@ -98,7 +96,6 @@ type tally struct {
 	source string
 	mu     sync.Mutex
 	counts Summary
-	byCode map[string]int64
 	apart  map[string]bool            // batches of which records died since they were quarantined
 	into   map[string]int64           // tier topic → records put into it
 	late   map[string][]time.Duration // tier topic → sample of lateness
@@ -110,7 +107,7 @@ const maxSample = 1 << 14
 
 func newTally(cfg *config.Config) *tally {
 	return &tally{
-		source: cfg.Source.Topic, byCode: map[string]int64{}, apart: map[string]bool{}, into: map[string]int64{},
+		source: cfg.Source.Topic, apart: map[string]bool{}, into: map[string]int64{},
 		late: map[string][]time.Duration{}, seen: map[string]int{},
 	}
 }
@@ -125,9 +122,6 @@ func (t *tally) add(e *retrytopics.Event) {
 		t.sample(from, e.Lateness)
 	}
 	t.counts.DeadParts += int64(len(e.Dead))
-	for _, dead := range e.Dead {
-		t.byCode[string(dead.Failure.Code)]++
-	}
 	switch e.Decision.Outcome {
 	case policy.OutcomeDelivered:
 		t.counts.Delivered++
@@ -136,7 +130,6 @@ func (t *tally) add(e *retrytopics.Event) {
 		t.into[e.Destination]++
 	case policy.OutcomeDeadLettered:
 		t.counts.DeadLettered++
-		t.byCode[string(e.Failure.Code)]++
 		if e.Failure.Code == classify.CodeBatchQuarantined {
 			t.apart[batchOf(e.Record.Headers)] = true
 		}
@@ -172,15 +165,11 @@ func (c *Consumer) Progress() Progress {
 	c.tally.mu.Lock()
 	defer c.tally.mu.Unlock()
 	n := c.tally.counts
-	p := Progress{
-		Consumed: n.Consumed, Delivered: n.Delivered, Retried: n.Retried, DeadLettered: n.DeadLettered,
-		Duplicates: n.Duplicates, Superseded: n.Superseded, Filtered: n.Filtered, DeadByCode: map[string]int64{},
-	}
-	maps.Copy(p.DeadByCode, c.tally.byCode)
+	p := Progress{Delivered: n.Delivered, Retried: n.Retried, DeadLettered: n.DeadLettered}
 	for _, tier := range stats.Tiers {
 		late := slices.Sorted(slices.Values(c.tally.late[tier.Topic]))
 		p.Tiers = append(p.Tiers, TierProgress{
-			Topic: tier.Topic, Delay: tier.Delay, Waiting: tier.Waiting, NextDue: tier.NextDue, Retried: c.tally.into[tier.Topic],
+			Topic: tier.Topic, Waiting: tier.Waiting, NextDue: tier.NextDue, Retried: c.tally.into[tier.Topic],
 			LatenessP50: quantile(late, 0.50), LatenessP99: quantile(late, 0.99),
 		})
 	}

@@ -33,7 +33,7 @@ func (p *play) verify(ctx context.Context, cfg *config.Config) (*verify.Report, 
 	if err != nil {
 		return nil, err
 	}
-	o := verify.Options{Bounds: verify.Bounds{Partition: -1}, Limit: verify.DefaultLimit, Rounds: verify.DefaultRounds, MaxPositions: verify.DefaultMaxPositions}
+	o := verify.Options{Bounds: verify.Bounds{Partition: -1}, Limit: verify.DefaultLimit, MaxPositions: verify.DefaultMaxPositions}
 	if o.Proven, err = verify.Prover(os.Getenv, view.Keys); err != nil {
 		return nil, err
 	}

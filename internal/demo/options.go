@@ -14,10 +14,11 @@ type Options struct {
 	Exit bool
 	// Summary gets one JSON object over both passes, if it is not nil.
 	Summary io.Writer
-	// Stdout gets the report, unless Summary is the same writer: then Stderr gets it, so that Stdout has nothing but JSON. Stderr gets the
-	// banner and the progress. nil discards.
-	Stdout, Stderr io.Writer
-	// Terminal is true if Stderr is a terminal: the progress is redrawn in place, and there is a pause before each act.
+	// Stdout gets the report, unless Summary is the same writer: then Stderr gets it, so that Stdout has nothing but JSON. nil discards.
+	Stdout io.Writer
+	// Stderr gets the banner and the progress; nil discards. It must be safe for concurrent use.
+	Stderr io.Writer
+	// Terminal is true if Stderr is a terminal: a person reads it, so there is a pause before each act.
 	Terminal bool
 	// KafkaPort is the broker's port on 127.0.0.1 and PlacesPort that of the place-name service; 0 takes a free one.
 	KafkaPort, PlacesPort int
@@ -78,8 +79,8 @@ func (o Options) withDefaults() Options {
 	if o.Env == nil {
 		o.Env = os.Getenv
 	}
-	if o.Story.Pace == (Pace{}) && o.Story.Script == (Script{}) {
-		o.Story.Pace, o.Story.Pause, o.Story.Script = DefaultStory().Pace, DefaultStory().Pause, DefaultStory().Script
+	if o.Story.Script == (Script{}) {
+		o.Story = DefaultStory()
 	}
 	return o
 }
@@ -90,4 +91,26 @@ func (o Options) report() io.Writer {
 		return o.Stderr
 	}
 	return o.Stdout
+}
+
+// Pace is when events are produced: a first share of them in a burst, the rest evenly until the end.
+type Pace struct {
+	// Burst is how long the burst lasts, and Share which part of the events, from 0 to 1, it brings.
+	Burst time.Duration
+	Share float64
+	// Spread is the time from the first event to the last. 0 produces all at once.
+	Spread time.Duration
+}
+
+// at is when event i of n is due, from 0 to Spread, counted from the first.
+func (p Pace) at(i, n int) time.Duration {
+	if n <= 1 || i <= 0 {
+		return 0
+	}
+	part := float64(i) / float64(n-1)
+	if part < p.Share {
+		return time.Duration(float64(p.Burst) * part / p.Share)
+	}
+	rest := (part - p.Share) / max(1-p.Share, 1e-9)
+	return min(p.Burst+time.Duration(float64(p.Spread-p.Burst)*rest), p.Spread)
 }

@@ -1,18 +1,18 @@
 package demo
 
 import (
-	"cmp"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
-	"math"
+	"math/rand/v2"
+	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/paulmach/orb"
 )
 
 // placeService is the remote dependency of the demo: it answers over HTTP in which county a feature lies, and its script makes it as
@@ -20,10 +20,12 @@ import (
 // that contains the epicentre, or else the one with the nearest boundary.
 //
 //	GET /place?id=ci37868143        {"name":"Los Angeles, California","county":"Los Angeles",…}
-//	GET /place?lon=-118.67&lat=34.49
 type placeService struct {
 	gazetteer *gazetteer
 	script    Script
+	addr      string
+	http      *http.Server
+	done      chan error
 
 	mu     sync.Mutex
 	first  time.Time      // when the first question came
@@ -31,9 +33,35 @@ type placeService struct {
 	counts map[replyKind]int64
 }
 
-// newPlaceService returns a service that has had no question.
-func newPlaceService(g *gazetteer, s Script) *placeService {
-	return &placeService{gazetteer: g, script: s, asked: map[string]int{}, counts: map[replyKind]int64{}}
+// startPlaces starts the service on a port of 127.0.0.1; 0 takes a free one. If the port is taken, the error wraps the listener's
+// *net.OpError.
+func startPlaces(port int, script Script) (*placeService, error) {
+	gazetteer, err := newGazetteer()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return nil, fmt.Errorf("start the place-name service: %w", err)
+	}
+	s := &placeService{
+		gazetteer: gazetteer, script: script, addr: listener.Addr().String(), done: make(chan error, 1),
+		asked: map[string]int{}, counts: map[replyKind]int64{},
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /place", s.place)
+	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() { s.done <- s.http.Serve(listener) }()
+	return s, nil
+}
+
+// Close stops the service and disconnects clients that wait for a stuck answer.
+func (s *placeService) Close() error {
+	err := s.http.Close()
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
 }
 
 // Counts returns the number of replies by kind.
@@ -43,22 +71,15 @@ func (s *placeService) Counts() map[replyKind]int64 {
 	return maps.Clone(s.counts)
 }
 
-// Handler serves GET /place.
-func (s *placeService) Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /place", s.place)
-	return mux
-}
-
 // place answers one question, unless the script replies with a failure.
 func (s *placeService) place(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	place, status, err := s.find(query)
-	if err != nil {
-		http.Error(w, err.Error(), status)
+	id := r.URL.Query().Get("id")
+	place, known := s.gazetteer.ByID(id)
+	if !known { // the question does not reach the script
+		http.Error(w, fmt.Sprintf("no feature has the id %q; ask for a county's FIPS code or an earthquake's event id", id), http.StatusNotFound)
 		return
 	}
-	reply := s.next(cmp.Or(query.Get("id"), place.CountyID))
+	reply := s.next(id)
 	select {
 	case <-time.After(reply.Delay):
 	case <-r.Context().Done(): // the client has given up
@@ -75,23 +96,6 @@ func (s *placeService) place(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(place) // the client may be gone
 }
 
-// find looks up the place of a question. A question without an answer does not reach the script.
-func (s *placeService) find(query url.Values) (place, int, error) {
-	if id := query.Get("id"); id != "" {
-		found, ok := s.gazetteer.ByID(id)
-		if !ok {
-			return place{}, http.StatusNotFound, fmt.Errorf("no feature has the id %q; ask for a county's FIPS code or an earthquake's event id", id)
-		}
-		return found, http.StatusOK, nil
-	}
-	lon, lonErr := strconv.ParseFloat(query.Get("lon"), 64)
-	lat, latErr := strconv.ParseFloat(query.Get("lat"), 64)
-	if lonErr != nil || latErr != nil || !(math.Abs(lon) <= 180 && math.Abs(lat) <= 90) {
-		return place{}, http.StatusBadRequest, fmt.Errorf("ask for id=ID or for lon=DEGREES&lat=DEGREES")
-	}
-	return s.gazetteer.At(orb.Point{lon, lat}), http.StatusOK, nil
-}
-
 // next asks the script and counts its reply.
 func (s *placeService) next(key string) placeReply {
 	s.mu.Lock()
@@ -100,7 +104,7 @@ func (s *placeService) next(key string) placeReply {
 		s.first = time.Now()
 	}
 	s.asked[key]++
-	reply := s.script.reply(placeCall{Key: key, Number: s.asked[key], Since: time.Since(s.first)})
+	reply := s.script.reply(key, s.asked[key], time.Since(s.first))
 	s.counts[reply.Kind]++
 	return reply
 }
@@ -117,4 +121,90 @@ func (s *placeService) OutageLeft() time.Duration {
 		return 0
 	}
 	return max(s.script.OutageAfter+s.script.OutageFor-since, 0)
+}
+
+// replyKind is what the service does with one question. The list is closed (see [replyKinds]).
+type replyKind string
+
+// The kinds of reply.
+const (
+	// replyAnswer is the answer, at once.
+	replyAnswer replyKind = "answer"
+	// replySlow is the answer, late but within what a client waits.
+	replySlow replyKind = "slow"
+	// replyStuck is an answer that comes later than any client waits.
+	replyStuck replyKind = "stuck"
+	// replyTooMany is status 429 with a Retry-After.
+	replyTooMany replyKind = "too_many"
+	// replyUnavailable is a transient status 503.
+	replyUnavailable replyKind = "unavailable"
+	// replyOutage is status 503 because the whole service is down.
+	replyOutage replyKind = "outage"
+)
+
+// replyKinds lists every kind.
+func replyKinds() []replyKind {
+	return []replyKind{replyAnswer, replySlow, replyStuck, replyTooMany, replyUnavailable, replyOutage}
+}
+
+// Script is how the service misbehaves. The zero Script never does.
+type Script struct {
+	// Seed makes two scripts with the same shares differ.
+	Seed uint64
+	// Unavailable, TooMany, Slow and Stuck are the shares of questions, from 0 to 1, that get this kind of reply.
+	Unavailable, TooMany, Slow, Stuck float64
+	// RetryAfter is what a 429 asks for, in whole seconds.
+	RetryAfter time.Duration
+	// SlowFor and StuckFor are the times that these replies take.
+	SlowFor, StuckFor time.Duration
+	// OutageAfter is when the outage begins, counted from the first question; OutageFor is how long
+	// it lasts. 0: there is none, and the service misbehaves forever.
+	OutageAfter, OutageFor time.Duration
+}
+
+// placeReply is the answer of the script to one question.
+type placeReply struct {
+	Kind replyKind
+	// Status is the HTTP status.
+	Status int
+	// Delay is how long the service takes.
+	Delay time.Duration
+	// RetryAfter is the header of a 429; 0 for none.
+	RetryAfter time.Duration
+}
+
+// reply returns the answer to a question about key: the number-th one about it, from 1, that came so long after the service's first
+// question. It is a pure function. After the outage the service is well: a record that met the outage three times must not run out of
+// attempts, or wait another minute, by bad luck.
+func (s Script) reply(key string, number int, since time.Duration) placeReply {
+	if s.OutageFor > 0 && since >= s.OutageAfter {
+		if since < s.OutageAfter+s.OutageFor {
+			return placeReply{Kind: replyOutage, Status: http.StatusServiceUnavailable}
+		}
+		return placeReply{Kind: replyAnswer, Status: http.StatusOK}
+	}
+	luck := s.luck(key, number)
+	for _, bad := range []struct {
+		share float64
+		reply placeReply
+	}{
+		{s.Unavailable, placeReply{Kind: replyUnavailable, Status: http.StatusServiceUnavailable}},
+		{s.TooMany, placeReply{Kind: replyTooMany, Status: http.StatusTooManyRequests, RetryAfter: s.RetryAfter}},
+		{s.Slow, placeReply{Kind: replySlow, Status: http.StatusOK, Delay: s.SlowFor}},
+		{s.Stuck, placeReply{Kind: replyStuck, Status: http.StatusOK, Delay: s.StuckFor}},
+	} {
+		if luck < bad.share {
+			return bad.reply
+		}
+		luck -= bad.share
+	}
+	return placeReply{Kind: replyAnswer, Status: http.StatusOK}
+}
+
+// luck returns a number from 0 to 1 that depends on seed, key and number alone.
+func (s Script) luck(key string, number int) float64 {
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(number)))
+	return rand.New(rand.NewPCG(s.Seed, h.Sum64())).Float64()
 }

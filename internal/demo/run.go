@@ -9,9 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/devbroker"
@@ -50,11 +47,10 @@ func Run(ctx context.Context, o Options) error {
 // play is one run of the story.
 type play struct {
 	Options
-	stage   *stage
-	display *display
-	log     *slog.Logger
-	runID   string
-	began   time.Time
+	stage *stage
+	log   *slog.Logger
+	runID string
+	began time.Time
 
 	retried  int64 // in both passes
 	dead     []deadletters.Group
@@ -62,10 +58,9 @@ type play struct {
 }
 
 func newPlay(o Options, s *stage) *play {
-	d := &display{out: o.Stderr, terminal: o.Terminal}
 	return &play{
-		Options: o, stage: s, display: d, began: time.Now(), runID: consumer.NewRunID(),
-		log: slog.New(slog.NewTextHandler(d, &slog.HandlerOptions{Level: slog.LevelError})),
+		Options: o, stage: s, began: time.Now(), runID: consumer.NewRunID(),
+		log: slog.New(slog.NewTextHandler(o.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	}
 }
 
@@ -84,43 +79,27 @@ func (p *play) pause(ctx context.Context, next string) error {
 	if !p.Terminal {
 		return nil
 	}
-	defer p.display.clear()
-	for left := p.Story.Pause; left > 0; left -= time.Second {
-		p.display.show([]string{fmt.Sprintf("%s follows in %s", next, brief(left))})
-		if kafka.Pause(ctx, time.Second) != nil {
-			return context.Cause(ctx)
-		}
+	fmt.Fprintf(p.Stderr, "\n%s follows in %s.\n", next, brief(p.Story.Pause))
+	if kafka.Pause(ctx, p.Story.Pause) != nil {
+		return context.Cause(ctx)
 	}
 	return nil
-}
-
-// consumer returns a consumer of one of the two pipelines.
-func (p *play) consumer(cfg *config.Config) (*consumer.Consumer, error) {
-	return consumer.New(cfg, consumer.Options{Logger: p.log, RunID: p.runID, Instance: instance})
-}
-
-// watch returns the display of a consumer's progress.
-func (p *play) watch(c *consumer.Consumer, produced func() int64, events int) *watch {
-	return &watch{display: p.display, consumer: c, produced: produced, outage: p.stage.places.OutageLeft, events: events}
 }
 
 // first produces the events and consumes them with the pipeline that rejects invalid geometries.
 func (p *play) first(ctx context.Context) error {
 	cfg := p.stage.settings.before
 	fmt.Fprintf(p.Stderr, "\nBroker on %s, topic %s; place-name service on %s.\nDead letters in a browser: http://%s/\n%s events are on their way.\n",
-		p.stage.broker.Addr(), cfg.Source.Topic, p.stage.places.Addr(), p.stage.console.Addr(), thousands(p.Events))
-	running, err := p.consumer(cfg)
+		p.stage.broker.Addr(), cfg.Source.Topic, p.stage.places.addr, p.stage.console.Addr(), thousands(p.Events))
+	events := &producer{client: p.stage.client, topic: cfg.Source.Topic, pace: p.Story.Pace, events: p.Events}
+	one, err := p.pass(ctx, cfg, source{p.Events, events.count.Load, events.run})
+	if err == nil {
+		err = one.end(nil)
+	}
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	tied, c := consume(ctx, running)
-	events := &producer{client: p.stage.client, topic: cfg.Source.Topic, pace: p.Story.Pace, events: p.Events}
-	err = p.watch(running, events.count.Load, p.Events).untilDrained(tied, kadm.NewClient(p.stage.client), cfg, events.run)
-	if err := c.end(err); err != nil {
-		return err
-	}
-	return p.showFirst(ctx, running.Progress(), time.Since(start))
+	return p.showFirst(ctx, one.consumer.Progress(), one.took)
 }
 
 func (p *play) showFirst(ctx context.Context, progress consumer.Progress, took time.Duration) error {
@@ -170,36 +149,31 @@ func (p *play) fix(ctx context.Context) error {
 
 // second consumes the replayed dead letters with the corrected pipeline, and stays unless Exit is set.
 func (p *play) second(ctx context.Context) error {
-	cfg := p.stage.settings.after
-	running, err := p.consumer(cfg)
+	replayed := source{
+		p.replayed.Reinjected, func() int64 { return int64(p.replayed.Reinjected) }, func(context.Context) error { return nil },
+	}
+	one, err := p.pass(ctx, p.stage.settings.after, replayed)
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	tied, c := consume(ctx, running)
-	nothing := func(context.Context) error { return nil }
-	produced := func() int64 { return int64(p.replayed.Reinjected) }
-	err = p.watch(running, produced, p.replayed.Reinjected).untilDrained(tied, kadm.NewClient(p.stage.client), cfg, nothing)
+	err = p.showSecond(ctx, one)
 	if err == nil && !p.Exit {
-		if err = p.showSecond(ctx, running, time.Since(start)); err == nil {
-			fmt.Fprint(p.report(), p.hints())
-			<-tied.Done()
+		fmt.Fprint(p.report(), p.hints())
+		select {
+		case <-ctx.Done():
+		case <-one.ended:
 		}
-		return c.end(err)
 	}
-	if err := c.end(err); err != nil {
-		return err
-	}
-	return p.showSecond(ctx, running, time.Since(start))
+	return one.end(err)
 }
 
-func (p *play) showSecond(ctx context.Context, c *consumer.Consumer, took time.Duration) error {
+func (p *play) showSecond(ctx context.Context, one *pass) error {
 	books, err := p.verify(ctx, p.stage.settings.after)
 	if err != nil {
 		return err
 	}
-	p.retried += c.Progress().Retried
-	fmt.Fprint(p.report(), second(p.stage.settings, took, books, p.replayed))
+	p.retried += one.consumer.Progress().Retried
+	fmt.Fprint(p.report(), second(p.stage.settings, one.took, books, p.replayed))
 	if err := errors.Join(p.summarise(books), p.proven(books)); err != nil {
 		return err
 	}
