@@ -125,7 +125,7 @@ func (s *Sample) precision() (digits, most int) {
 // version suggests what orders the events of a feature.
 func (s *Sample) version(w *writer) {
 	for _, f := range s.fields {
-		if f.mapped() && f.present == s.Features && f.kinds.datetime == f.present && plain(f.name) && f.parent == nil {
+		if f.mapped() && f.present == s.Features && f.kinds[kindTime] == f.present && plain(f.name) && f.parent == nil {
 			w.line("  # version: %s   # ? a time in every feature: with it an older event never overwrites a newer one", quote("properties."+f.name))
 			return
 		}
@@ -140,7 +140,7 @@ func (s *Sample) identity(w *writer) {
 	}
 	for _, f := range s.fields {
 		if t, mixed := f.kind(); f.parent == nil && plain(f.name) && f.present == s.Features && !f.repeated && !mixed &&
-			(t == transform.TypeString || t == transform.TypeInteger) && f.kinds.empty == 0 && s.Features > 1 {
+			(t == transform.TypeString || t == transform.TypeInteger) && f.kinds[kindEmpty] == 0 && s.Features > 1 {
 			w.line("  id: {from: %s}   # ? %s of %d have a member id; this property is in each feature, and no value came twice", quote("properties."+f.name), have(s.withID), s.Features)
 			return
 		}
@@ -228,10 +228,10 @@ func (s *Sample) rule(w *writer, f *field, to string) {
 		seen = "? " + looks + "; " + seen
 	case mixed:
 		seen = "? of several kinds: " + f.kinds.String() + "; " + seen
-	case f.others(t) > f.kinds.empty:
+	case f.others(t) > f.kinds[kindEmpty]:
 		seen = fmt.Sprintf("? %d of %d are not of this type, such as %s; %s", f.others(t), f.present, f.unlike(t), seen)
-	case f.kinds.empty > 0:
-		seen += fmt.Sprintf(`; %d are "": add null_values: [""] where that means no value`, f.kinds.empty)
+	case f.kinds[kindEmpty] > 0:
+		seen += fmt.Sprintf(`; %d are "": add null_values: [""] where that means no value`, f.kinds[kindEmpty])
 	}
 	w.line("    - {%s} # %s", rule, seen)
 }
@@ -244,16 +244,12 @@ func (s *Sample) required(f *field) bool {
 
 // String returns the number of values of each kind.
 func (k counted) String() string {
+	k[kindText], k[kindEmpty] = k[kindText]+k[kindEmpty], 0
+	words := []string{"text", "", "date", "time", "whole number", "number of more than 64 bits", "number", "true or false", "array", "object"}
 	var out []string
-	for _, one := range []struct {
-		n    int
-		what string
-	}{
-		{k.text + k.empty, "text"}, {k.date, "date"}, {k.datetime, "time"}, {k.whole, "whole number"}, {k.long, "number of more than 64 bits"}, {k.number, "number"},
-		{k.boolean, "true or false"}, {k.array, "array"}, {k.object, "object"},
-	} {
-		if one.n > 0 {
-			out = append(out, fmt.Sprintf("%s %d", one.what, one.n))
+	for kind, n := range k {
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%s %d", words[kind], n))
 		}
 	}
 	return strings.Join(out, ", ")
