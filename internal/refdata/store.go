@@ -10,7 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -87,7 +86,7 @@ func (s *Store) Load(ctx context.Context) error {
 	}
 	for _, one := range s.topics {
 		if err := one.load(ctx); err != nil {
-			return fmt.Errorf("reference set %q: %w", one.Name, kafka.DeniedTopic("Read", one.Topic, err))
+			return fmt.Errorf("reference set %q: %w", one.Name, err)
 		}
 	}
 	s.loaded.Store(true)
