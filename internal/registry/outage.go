@@ -9,12 +9,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Defaults of what counts as an outage, and how long nothing is asked in one.
-const (
-	defaultOutageFailures = 3
-	defaultOutagePause    = 5 * time.Second
-)
-
 // outage defers records while the registry does not answer, so that they spend no attempts (docs/decisions/0006). Only
 // what would have to ask is held: a schema that is known needs no registry.
 type outage struct {

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,36 +12,12 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/jsonschema"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
-
-// Options say where the registry is. Secrets come from the environment or from
-// files; that is the configuration's part.
-type Options struct {
-	// URLs are those of the registry's servers, at least one. They are tried in
-	// turn.
-	URLs []string
-
-	// Username and Password are for basic authentication, Token is a bearer token.
-	Username, Password, Token string
-
-	// TLS is nil for the system's.
-	TLS *tls.Config
-
-	// Timeout bounds one request. Defaults to 5 s.
-	Timeout time.Duration
-
-	// Missing is the longest time that an unknown id is not asked for again. The first time is a second, and each answer that it
-	// is unknown doubles it. Defaults to 30 s.
-	Missing time.Duration
-
-	// OutageFailures is how many requests in a row must fail transiently before nothing is asked for OutagePause.
-	// Default to 3 and 5 s.
-	OutageFailures int
-	OutagePause    time.Duration
-}
 
 // maxMissing bounds the unknown ids that are remembered: hostile records may name
 // any number of them.
@@ -51,7 +26,7 @@ const maxMissing = 4096
 // Client asks one registry. It may be used by many goroutines at once.
 type Client struct {
 	client  *sr.Client
-	options Options
+	rules   config.SchemaRegistry
 	flights singleflight.Group
 	outage  outage
 
@@ -78,43 +53,51 @@ type absence struct {
 // firstPause is how long an unknown id is not asked for after its first answer: less than the shortest retry of the defaults.
 const firstPause = time.Second
 
-// New makes a client. It asks nothing yet.
-func New(o Options) (*Client, error) {
-	if len(o.URLs) == 0 {
-		return nil, errors.New("schema registry: no URL is given")
+// Open returns the client that a pipeline file describes. It reads the secrets and the files that the file names, and asks the registry
+// nothing yet.
+func Open(c config.SchemaRegistry) (*Client, error) {
+	credentials, err := c.Credentials()
+	if err != nil {
+		return nil, err
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = 5 * time.Second
+	transport, err := newTransport(c.TLS)
+	if err != nil {
+		return nil, err
 	}
-	if o.Missing <= 0 {
-		o.Missing = 30 * time.Second
-	}
-	if o.OutageFailures <= 0 {
-		o.OutageFailures = defaultOutageFailures
-	}
-	if o.OutagePause <= 0 {
-		o.OutagePause = defaultOutagePause
-	}
-	transport, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		transport = &http.Transport{}
-	}
-	transport = transport.Clone()
-	transport.TLSClientConfig, transport.MaxResponseHeaderBytes = o.TLS, maxAnswerHeader
 	opts := []sr.ClientOpt{
-		sr.URLs(o.URLs...), sr.UserAgent("switchback"), sr.HTTPClient(&http.Client{Timeout: o.Timeout, Transport: recorder{transport}}),
+		sr.URLs(c.URLs()...), sr.UserAgent("switchback"), sr.HTTPClient(&http.Client{Timeout: c.Timeout.Std(), Transport: recorder{transport}}),
 	}
-	switch {
-	case o.Token != "":
-		opts = append(opts, sr.BearerToken(o.Token))
-	case o.Username != "":
-		opts = append(opts, sr.BasicAuth(o.Username, o.Password))
+	switch token := credentials.Token.Reveal(); {
+	case token != "":
+		opts = append(opts, sr.BearerToken(token))
+	case credentials.Username != "":
+		opts = append(opts, sr.BasicAuth(credentials.Username, credentials.Password.Reveal()))
 	}
 	client, err := sr.NewClient(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("schema registry: %w", err)
+		return nil, fmt.Errorf("schema_registry: %w", err)
 	}
-	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]absence{}, written: map[writing]issued{}, outage: outage{limit: o.OutageFailures, pause: o.OutagePause}}, nil
+	return &Client{
+		client: client, rules: c, found: map[int]answer{}, missing: map[int]absence{}, written: map[writing]issued{},
+		outage: outage{limit: c.Outage.Failures, pause: c.Outage.Pause.Std()},
+	}, nil
+}
+
+// newTransport returns the transport of a client that trusts what the file names.
+func newTransport(t config.RegistryTLS) (*http.Transport, error) {
+	transport := &http.Transport{}
+	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
+		transport = usual.Clone()
+	}
+	transport.MaxResponseHeaderBytes = maxAnswerHeader
+	if t == (config.RegistryTLS{}) {
+		return transport, nil
+	}
+	var err error
+	transport.TLSClientConfig, err = kafka.TLSConfig("schema_registry.tls", config.TLS{
+		Enabled: true, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, ServerName: t.ServerName,
+	})
+	return transport, err
 }
 
 // SchemaByID returns the schema of an id, with what it refers to. The errors are
@@ -142,7 +125,7 @@ func (c *Client) Schema(ctx context.Context, id int) (Schema, error) {
 	}
 	flight := c.flights.DoChan(strconv.Itoa(id), func() (any, error) {
 		// Whoever asked first may leave; the others still wait.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReferences*c.options.Timeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReferences*c.rules.Timeout.Std())
 		defer cancel()
 		return c.fetch(ctx, id)
 	})
@@ -188,10 +171,10 @@ func (c *Client) fetch(ctx context.Context, id int) (Schema, error) {
 		c.found[id] = answer{schema, err}
 		delete(c.missing, id)
 	case errors.As(err, &failure) && failure.unknown:
-		pause := min(max(2*c.missing[id].pause, firstPause), c.options.Missing)
+		pause := min(max(2*c.missing[id].pause, firstPause), c.rules.Cache.Missing.Std())
 		c.miss(id, absence{pause: pause})
 	case failure != nil && failure.oversize:
-		c.miss(id, absence{pause: c.options.OutagePause, oversize: failure})
+		c.miss(id, absence{pause: c.outage.pause, oversize: failure})
 	}
 	return schema, err
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -22,6 +25,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"github.com/twmb/franz-go/pkg/sr/srfake"
 
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -43,12 +47,15 @@ func counted(t *testing.T) (*srfake.Registry, *atomic.Int64, *Client) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return fake, asked, client(t, Options{URLs: []string{server.URL}})
+	return fake, asked, client(t, config.SchemaRegistry{URL: server.URL})
 }
 
-func client(t *testing.T, o Options) *Client {
+// client opens a registry with the defaults of a pipeline file.
+func client(t *testing.T, c config.SchemaRegistry) *Client {
 	t.Helper()
-	return must.Get(New(o))(t)
+	c.Timeout, c.Cache.Missing = config.Duration(5*time.Second), config.Duration(30*time.Second)
+	c.Outage.Failures, c.Outage.Pause = cmp.Or(c.Outage.Failures, 3), cmp.Or(c.Outage.Pause, config.Duration(5*time.Second))
+	return must.Get(Open(c))(t)
 }
 
 // TestSchemaByID_is_asked_for_once, however many records wait for it.
@@ -93,12 +100,14 @@ func TestSchemaByID_lost_reference(t *testing.T) {
 		_, _ = w.Write([]byte(`{"error_code":40401,"message":"Subject 'nobody' not found."}`))
 	}))
 	t.Cleanup(server.Close)
-	_, err := client(t, Options{URLs: []string{server.URL}}).SchemaByID(t.Context(), 4)
+	_, err := client(t, config.SchemaRegistry{URL: server.URL}).SchemaByID(t.Context(), 4)
 	expect.That(t, classify.Of(err).Code == classify.CodeSchemaUnknown && strings.Contains(err.Error(), `version 1 of "nobody"`), "got %v", err)
 }
 
 // TestSchemaByID_failures: what will pass is told from what will not.
 func TestSchemaByID_failures(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "password")
+	must.Do(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	answer := func(status int, body string) *Client {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Request-ID", "7f3a")
@@ -106,7 +115,7 @@ func TestSchemaByID_failures(t *testing.T) {
 			_, _ = w.Write([]byte(body))
 		}))
 		t.Cleanup(server.Close)
-		return client(t, Options{URLs: []string{server.URL}, Password: "secret", Username: "u"})
+		return client(t, config.SchemaRegistry{URL: server.URL, Username: "u", PasswordFile: secret})
 	}
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -117,8 +126,8 @@ func TestSchemaByID_failures(t *testing.T) {
 		code   classify.Code
 		class  classify.Class
 	}{
-		"nobody_there":     {client(t, Options{URLs: []string{nobody}}), classify.CodeRegistryUnavailable, classify.RetryBackoff},
-		"untrusted":        {client(t, Options{URLs: []string{untrusted.URL}}), classify.CodeTLS, classify.Permanent},
+		"nobody_there":     {client(t, config.SchemaRegistry{URL: nobody}), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"untrusted":        {client(t, config.SchemaRegistry{URL: untrusted.URL}), classify.CodeTLS, classify.Permanent},
 		"500":              {answer(500, `{"error_code":50001,"message":"store"}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"503_of_a_proxy":   {answer(503, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"429":              {answer(429, `{}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
@@ -214,7 +223,7 @@ func TestSchemaByID_one_that_gives_up(t *testing.T) {
 		_, _ = w.Write([]byte(`{"schema":"\"long\""}`))
 	}))
 	t.Cleanup(server.Close)
-	c := client(t, Options{URLs: []string{server.URL}})
+	c := client(t, config.SchemaRegistry{URL: server.URL})
 	ctx, cancel := context.WithCancel(t.Context())
 	gaveUp := make(chan error)
 	go func() {
@@ -228,11 +237,6 @@ func TestSchemaByID_one_that_gives_up(t *testing.T) {
 	close(release)
 	_, err = c.SchemaByID(t.Context(), 7)
 	expect.That(t, err == nil, "got %v", err)
-}
-
-func TestNewRefuses(t *testing.T) {
-	_, err := New(Options{})
-	expect.That(t, err != nil, "no URL passed")
 }
 
 // TestRegister_is_asked_for_once, however many records are to be written, and a
@@ -251,7 +255,7 @@ func TestRegister_is_asked_for_once(t *testing.T) {
 		t.Errorf("the registry was asked %d times", n)
 	}
 	first := must.Get(c.Register(t.Context(), "parcels-value", parcel))(t)
-	other := client(t, Options{URLs: []string{fake.URL()}})
+	other := client(t, config.SchemaRegistry{URL: fake.URL()})
 	for name, ask := range map[string]func() (int, error){
 		"registered again": func() (int, error) { return other.Register(t.Context(), "parcels-value", parcel) },
 		"looked up":        func() (int, error) { return other.Lookup(t.Context(), "parcels-value", parcel) },
@@ -299,7 +303,7 @@ func TestRegister_failures(t *testing.T) {
 				_, _ = w.Write([]byte(`{"error_code":1,"message":"no"}`))
 			}))
 			t.Cleanup(server.Close)
-			client := client(t, Options{URLs: []string{server.URL}})
+			client := client(t, config.SchemaRegistry{URL: server.URL})
 			var first int
 			for i := range 3 {
 				_, err := client.Register(t.Context(), "parcels-value", parcel)
@@ -348,7 +352,7 @@ func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 				_, _ = w.Write(packed)
 			}))
 			t.Cleanup(server.Close)
-			c := client(t, Options{URLs: []string{server.URL}, OutagePause: time.Hour})
+			c := client(t, config.SchemaRegistry{URL: server.URL, Outage: config.RegistryOutage{Pause: config.Duration(time.Hour)}})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for range 5 {
@@ -386,7 +390,7 @@ func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(answer)
 			t.Cleanup(server.Close)
-			_, err := client(t, Options{URLs: []string{server.URL}}).SchemaByID(t.Context(), 7)
+			_, err := client(t, config.SchemaRegistry{URL: server.URL}).SchemaByID(t.Context(), 7)
 			expect.That(t, err != nil && classify.Of(err).Code == classify.CodeRegistryUnavailable, "got %v", err)
 		})
 	}
@@ -407,7 +411,7 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	const failures = 4
-	c := client(t, Options{URLs: []string{server.URL}, OutageFailures: failures, OutagePause: time.Hour})
+	c := client(t, config.SchemaRegistry{URL: server.URL, Outage: config.RegistryOutage{Failures: failures, Pause: config.Duration(time.Hour)}})
 	must.Get(c.SchemaByID(t.Context(), 1))(t)
 	down.Store(true)
 	var held *retrytopics.UnavailableError

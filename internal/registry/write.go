@@ -51,7 +51,7 @@ func (c *Client) idOf(ctx context.Context, w writing) (int, error) {
 		if known, ok := c.knownID(w); ok { // by a flight that landed in between
 			return known.number, known.err
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*c.options.Timeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*c.rules.Timeout.Std())
 		defer cancel()
 		return c.askID(ctx, w)
 	})
@@ -85,7 +85,7 @@ func (c *Client) askID(ctx context.Context, w writing) (int, error) {
 	case err == nil && found.ID <= 0: // and outputs would name a schema that there is not
 		answer = issued{err: noAnswer(what+strconv.Quote(w.subject)+": the answer has no id", classify.StageEncode, nil)}
 	case err != nil:
-		answer = issued{err: refused(err, what+strconv.Quote(w.subject)), until: time.Now().Add(c.options.Missing)}
+		answer = issued{err: refused(err, what+strconv.Quote(w.subject)), until: time.Now().Add(c.rules.Cache.Missing.Std())}
 	}
 	answer.err = c.outage.note(asked.mark(answer.err))
 	var failure *Error
