@@ -72,7 +72,9 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 	apply(BatchRecord("c", "gone", quarantined))
 	apply(BatchRecord("c", "gone", running))
 	apply(&kgo.Record{Key: []byte("of a later version"), Value: []byte("?")}, nil)
-	want := View{Pipeline: held(), Batches: map[string]State{"a/b": quarantined}, Next: 5, orderedB: map[string]int64{"a/b": 1, "gone": 3}}
+	want := newView()
+	want.Pipeline, want.Ordered, want.Next = held(), 0, 5
+	want.Batches, want.orderedB = map[string]State{"a/b": quarantined}, map[string]int64{"a/b": 1, "gone": 3}
 	expect.That(t, reflect.DeepEqual(v, want), "got %+v", v)
 	apply(PipelineRecord("c", running))
 	expect.That(t, v.Pipeline == running, "got %+v", v.Pipeline)

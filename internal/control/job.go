@@ -148,9 +148,6 @@ func (v *View) applyJob(id string, value []byte) {
 		delete(v.Jobs, id)
 		return
 	}
-	if v.Jobs == nil {
-		v.Jobs = map[string]Job{}
-	}
 	v.Jobs[id] = j
 }
 

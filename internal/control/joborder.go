@@ -44,9 +44,6 @@ func (v *View) applyJobOrder(id string, value []byte) {
 		delete(v.JobOrders, id)
 		return
 	}
-	if v.JobOrders == nil {
-		v.JobOrders = map[string]JobOrder{}
-	}
 	w.By = clipJob(w.By)
 	v.JobOrders[id] = w.JobOrder
 }

@@ -15,29 +15,29 @@ const leaseKey = "lease/replayer"
 // Lease says which replayer changes dead letters at present, since when and why. It informs people and lets replayers
 // wait for each other. The transactional ID ensures that two never write at once (docs/decisions/0002).
 type Lease struct {
-	Token     string // of this holder alone
-	Owner     string // a person and a machine
-	Operation string // the operation's id
-	Purpose   string // what is done, and why
-	Since     time.Time
-	Renewed   time.Time // by the holder's clock; renewed as long as the holder is alive
+	Token     string    `json:"token"`     // of this holder alone
+	Owner     string    `json:"owner"`     // a person and a machine
+	Operation string    `json:"operation"` // the operation's id
+	Purpose   string    `json:"purpose"`   // what is done, and why
+	Since     time.Time `json:"since"`
+	Renewed   time.Time `json:"renewed"` // by the holder's clock; renewed as long as the holder is alive
 	// Generation is one more than that of the previous lease. A sign of life of a holder that was taken over does not
 	// count.
-	Generation int64
-	Released   bool // the holder has ended: whoever it took over from can still read who it was
+	Generation int64 `json:"generation"`
+	Released   bool  `json:"released,omitempty"` // the holder has ended: whoever it took over from can still read who it was
 }
 
 // leaseWire is the JSON of a lease.
 type leaseWire struct {
-	Version    int       `json:"version"`
-	Token      string    `json:"token"`
-	Owner      string    `json:"owner"`
-	Operation  string    `json:"operation"`
-	Purpose    string    `json:"purpose"`
-	Since      time.Time `json:"since"`
-	Renewed    time.Time `json:"renewed"`
-	Generation int64     `json:"generation"`
-	Released   bool      `json:"released,omitempty"`
+	Version int `json:"version"`
+	Lease
+}
+
+// clipped returns the lease with texts and times as they are written.
+func (l Lease) clipped() Lease {
+	l.Owner, l.Operation, l.Purpose = clip(l.Owner), clip(l.Operation), clip(l.Purpose)
+	l.Since, l.Renewed = l.Since.UTC(), l.Renewed.UTC()
+	return l
 }
 
 // String says who, since when, and what.
@@ -54,7 +54,8 @@ func readLease(value []byte) *Lease {
 	if value == nil || json.Unmarshal(value, &w) != nil || w.Token == "" {
 		return nil
 	}
-	return &Lease{w.Token, clip(w.Owner), clip(w.Operation), clip(w.Purpose), w.Since, w.Renewed, w.Generation, w.Released}
+	l := w.clipped()
+	return &l
 }
 
 // outlives reports whether a lease is in force although another one was written after it, because its holder took over
@@ -100,9 +101,7 @@ func LeasesBy(put func(context.Context, ...*kgo.Record) error, topic string) *Le
 // Put writes a lease, in place of the earlier one. It returns when ctx ends, even if a broker does not answer; the lease
 // may then still be written later.
 func (l *Leases) Put(ctx context.Context, lease Lease) error {
-	value, err := json.Marshal(leaseWire{
-		version, lease.Token, clip(lease.Owner), clip(lease.Operation), clip(lease.Purpose), lease.Since.UTC(), lease.Renewed.UTC(), lease.Generation, lease.Released,
-	})
+	value, err := json.Marshal(leaseWire{version, lease.clipped()})
 	if err != nil {
 		return fmt.Errorf("encode a lease: %w", err)
 	}

@@ -53,8 +53,5 @@ func (v *View) applyNote(group string, value []byte) {
 		delete(v.Notes, group)
 		return
 	}
-	if v.Notes == nil {
-		v.Notes = map[string]Note{}
-	}
 	v.Notes[group] = w.Note
 }

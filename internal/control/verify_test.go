@@ -253,7 +253,7 @@ func TestView_C4_anOlderGenerationOfALeaseCountsForNothing(t *testing.T) {
 	v := newView()
 	put := func(token string, generation int64, released bool) {
 		t.Helper()
-		value := must.Get(json.Marshal(leaseWire{Version: version, Token: token, Generation: generation, Since: time.Unix(1, 0), Released: released}))(t)
+		value := must.Get(json.Marshal(leaseWire{version, Lease{Token: token, Generation: generation, Since: time.Unix(1, 0), Released: released}}))(t)
 		must.Do(t, v.apply(&kgo.Record{Key: []byte(leaseKey), Value: value}))
 	}
 	put("ana", 1, false)

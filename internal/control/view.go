@@ -71,7 +71,10 @@ func (v View) ChainHeads() map[int32]audit.Head {
 }
 
 func newView() View {
-	return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}, Ordered: -1, orderedB: map[string]int64{}}
+	return View{
+		Pipeline: State{Phase: Running}, Batches: map[string]State{}, Ordered: -1, orderedB: map[string]int64{},
+		Jobs: map[string]Job{}, JobOrders: map[string]JobOrder{}, Notes: map[string]Note{},
+	}
 }
 
 // ViewOf returns the content of records, in their order.
