@@ -58,16 +58,24 @@ type Provider struct {
 	SQL *SQLLookup `yaml:"sql,omitempty"`
 }
 
-// Bounds returns what a provider has whichever way it is asked: the time limit of one request, how many run at once, and the
-// breaker, which is nil when there is none.
-func (p Provider) Bounds() (timeout Duration, connections int, breaker *Breaker) {
+// Bounds are the keys that protect a provider, whichever way it is asked.
+type Bounds struct {
+	Timeout        Duration // of one request
+	MaxConnections int      // concurrent requests
+	Rate           *Rate    // nil if there is none, like the following
+	Cache          *Cache
+	Breaker        *Breaker
+}
+
+// Bounds returns the bounds of the provider.
+func (p Provider) Bounds() Bounds {
 	switch {
 	case p.HTTP != nil:
-		return p.HTTP.Timeout, p.HTTP.MaxConnections, p.HTTP.Breaker
+		return Bounds{p.HTTP.Timeout, p.HTTP.MaxConnections, p.HTTP.Rate, p.HTTP.Cache, p.HTTP.Breaker}
 	case p.SQL != nil:
-		return p.SQL.Timeout, p.SQL.MaxConnections, p.SQL.Breaker
+		return Bounds{p.SQL.Timeout, p.SQL.MaxConnections, p.SQL.Rate, p.SQL.Cache, p.SQL.Breaker}
 	default:
-		return 0, 0, nil
+		return Bounds{}
 	}
 }
 
@@ -209,7 +217,7 @@ func fillBreakers(c *Config) {
 	}
 	for i, step := range c.Enrich {
 		for path, p := range step.at(entry("enrich", i)) {
-			_, _, b := p.Bounds()
+			b := p.Bounds().Breaker
 			if kind := ".http"; b != nil {
 				if p.HTTP == nil {
 					kind = ".sql"

@@ -58,19 +58,20 @@ const (
 )
 
 func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provider, error) {
-	made, g, err := newLookup(c, o)
+	made, err := newLookup(c, o)
 	if err != nil {
 		return nil, err
 	}
+	g := c.Bounds()
 	p := &provider{
-		step: step.Name, name: c.Name, lookup: made, timeout: g.timeout, turns: make(chan struct{}, g.connections),
-		quota: NewQuotaLedger(o.RetryAfterLimit, time.Now), breaker: breaker.NewGuard(step.Name, g.breaker, o.Logger.With("step", step.Name, "provider", c.Name)), classify: o.Classify,
+		step: step.Name, name: c.Name, lookup: made, timeout: g.Timeout.Std(), turns: make(chan struct{}, g.MaxConnections),
+		quota: NewQuotaLedger(o.RetryAfterLimit, time.Now), breaker: breaker.NewGuard(step.Name, g.Breaker, o.Logger.With("step", step.Name, "provider", c.Name)), classify: o.Classify,
 	}
-	if p.cache, err = newCache(g.cache); err != nil {
+	if p.cache, err = newCache(g.Cache); err != nil {
 		return nil, err
 	}
-	if g.rate != nil {
-		p.limiter = rate.NewLimiter(rate.Limit(g.rate.PerSecond), g.rate.Burst)
+	if g.Rate != nil {
+		p.limiter = rate.NewLimiter(rate.Limit(g.Rate.PerSecond), g.Rate.Burst)
 	}
 	if step.Retries > 0 {
 		p.retry = immediate(p, step.Retries)
@@ -88,24 +89,12 @@ func immediate(p *provider, retries int) retrypolicy.RetryPolicy[transform.Value
 		Build()
 }
 
-// newLookup returns the lookup of a provider, and the configuration of its protection.
-func newLookup(c config.Provider, o Options) (lookup, guards, error) {
-	if h := c.HTTP; h != nil {
-		made, err := newHTTPLookup(h, o.Now)
-		return made, guards{h.Timeout.Std(), h.MaxConnections, h.Rate, h.Cache, h.Breaker}, err
+// newLookup returns the lookup of a provider.
+func newLookup(c config.Provider, o Options) (lookup, error) {
+	if c.HTTP != nil {
+		return newHTTPLookup(c.HTTP, o.Now)
 	}
-	s := c.SQL
-	made, err := newSQLLookup(s)
-	return made, guards{s.Timeout.Std(), s.MaxConnections, s.Rate, s.Cache, s.Breaker}, err
-}
-
-// guards is the configuration that all kinds of providers share.
-type guards struct {
-	timeout     time.Duration
-	connections int
-	rate        *config.Rate
-	cache       *config.Cache
-	breaker     *config.Breaker
+	return newSQLLookup(c.SQL)
 }
 
 // immediate reports whether a failure should be retried at once.

@@ -40,12 +40,6 @@ func TestQuotaLedger_an_older_answer_does_not_count(t *testing.T) {
 	expect.That(t, l.Wait() == time.Minute, "waits %v", l.Wait())
 }
 
-func TestQuotaLedger_nil_lets_everything_pass(t *testing.T) {
-	var l *QuotaLedger
-	takeTicket(t, l)
-	expect.That(t, !l.Done(0, QuotaAdvice{Pause: time.Hour}) && l.Wait() == 0, "held")
-}
-
 // However requests and answers overtake each other, the service never has to refuse one that was sent after its first
 // answer.
 func TestQuotaLedger_S2_2_never_over_the_limit(t *testing.T) {

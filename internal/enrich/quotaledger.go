@@ -14,7 +14,7 @@ const (
 
 // QuotaLedger counts the requests that are left of one service's quota: what the service said last, less the requests sent since and
 // those under way that the service may not have counted yet. Concurrent requests therefore stay within the limit together. It does not
-// wait and does not decide what becomes of a request: it tells how long to wait. Safe for concurrent use. A nil ledger allows everything.
+// wait and does not decide what becomes of a request: it tells how long to wait. It is safe for concurrent use.
 type QuotaLedger struct {
 	limit time.Duration // the longest pause that a service can ask for
 	now   func() time.Time
@@ -42,9 +42,6 @@ type QuotaTicket uint64
 
 // Take returns a ticket for one request, or how long to wait for the next one.
 func (l *QuotaLedger) Take() (t QuotaTicket, wait time.Duration) {
-	if l == nil {
-		return 0, 0
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if wait := l.wait(); wait > 0 {
@@ -58,9 +55,6 @@ func (l *QuotaLedger) Take() (t QuotaTicket, wait time.Duration) {
 
 // Wait returns how long no request may be sent, without taking a ticket.
 func (l *QuotaLedger) Wait() time.Duration {
-	if l == nil {
-		return 0
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wait()
@@ -101,9 +95,6 @@ func (l *QuotaLedger) turn(now time.Time) {
 // Done gives a ticket back with the advice of its answer. It reports whether the request was sent before the service asked for a pause
 // that is not over yet: its failure is then expected.
 func (l *QuotaLedger) Done(t QuotaTicket, a QuotaAdvice) (overtaken bool) {
-	if l == nil {
-		return false
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -156,9 +147,6 @@ func (l *QuotaLedger) pause(now time.Time, wait time.Duration) {
 
 // Left returns how many requests are left; ok is false if the service said nothing that is still valid.
 func (l *QuotaLedger) Left() (n int, ok bool) {
-	if l == nil {
-		return 0, false
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn(l.now())

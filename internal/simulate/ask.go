@@ -35,7 +35,7 @@ func (x *simulation) step(it *item, step int) {
 func (x *simulation) ask(it *item) {
 	p := x.provider(it)
 	if x.hit(it, p) {
-		x.rec.requests[p].cached++
+		x.rec.out.Providers[p].Cached++
 		x.answered(it)
 		return
 	}
@@ -111,8 +111,8 @@ func (x *simulation) reply(p int) int {
 			return o.reply
 		}
 	}
-	if !x.limits[p].take(x.now) {
-		x.rec.requests[p].refused++
+	if !x.limits[p].AllowN(x.time(), 1) {
+		x.rec.out.Providers[p].Limited++
 		return service.limited
 	}
 	if x.random.Float64() < service.errors.share {
@@ -165,7 +165,7 @@ func (x *simulation) back(it *item) {
 // answered goes on to the next step.
 func (x *simulation) answered(it *item) {
 	if it.asked.choice > 0 {
-		x.rec.requests[x.provider(it)].fallbacks++
+		x.rec.out.Providers[x.provider(it)].Fallbacks++
 	}
 	x.step(it, it.asked.step+1)
 }
@@ -175,7 +175,7 @@ func (x *simulation) answered(it *item) {
 func (x *simulation) unanswered(it *item, reply int, until time.Duration) {
 	q := &it.asked
 	if reply == none {
-		x.rec.requests[x.provider(it)].held++
+		x.rec.out.Providers[x.provider(it)].Held++
 		if q.until == 0 || until < q.until {
 			q.until = until
 		}

@@ -12,7 +12,7 @@ import (
 func (x *simulation) arrive(it *item) {
 	if it != nil {
 		x.left++
-		x.rec.total.arrived++
+		x.rec.out.Records++
 		x.offer(it)
 	}
 	next := time.Duration(x.random.ExpFloat64() / x.w.Rate * float64(time.Second))
@@ -125,6 +125,5 @@ func (x *simulation) park(it *item, tier int) {
 	if it.tier != source {
 		x.rec.wait(x.now, it.tier, -1)
 	}
-	x.rec.total.parked++
 	x.put(it, tier)
 }

@@ -43,7 +43,7 @@ func (x *simulation) admit(it *item) bool {
 		return true
 	}
 	it.due = d.Due
-	x.rec.total.behind++
+	x.rec.out.Behind++
 	x.release(it, d)
 	x.park(it, d.Tier)
 	x.free(it, none)

@@ -9,53 +9,32 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
-// recorder observes the events, in the order of time, and keeps what the report needs. Amounts are records or requests.
+// recorder observes the events, in the order of time, and fills the report. Amounts are records or requests.
 type recorder struct {
 	w         *world
+	out       Report
 	slot      time.Duration // length of a point of the series
 	point     Point         // the current one
 	begun     time.Duration // start of the current one
-	series    []Point
-	waiting   []float64 // by tier, now
-	lag       float64   // source records that are late, now
-	total     totals
-	peaks     []peak // by tier
+	waiting   []float64     // by tier, now
+	lag       float64       // source records that are late, now
+	byReason  map[policy.Reason]float64
+	byCode    map[classify.Code]float64
 	requests  []load // by provider
 	lateness  delays
 	minutes   []minute
-	unsettled []int // outages whose backlog is not gone, as indexes into outages
-	outages   []Recovery
+	unsettled []int         // outages whose backlog is not gone, as indexes into out.Recovery
 	last      time.Duration // last time at which something was unfinished
-	holds     []Hold        // pauses by a gate
-	standing  bool
+	standing  bool          // a gate has paused the pipeline
 	heldSince time.Duration
-	heldFor   time.Duration // sum of all of them
-	heldTimes int
+	heldFor   time.Duration // sum of all pauses
 }
 
-type totals struct {
-	arrived, delivered, dead, superseded, attempts, retries, transient, parked, behind float64
-	byReason                                                                           map[policy.Reason]float64
-	byCode                                                                             map[classify.Code]float64
-}
-
-type peak struct {
-	amount  float64
-	at      time.Duration
-	entered float64
-}
-
-// load counts the requests of a provider.
+// load measures the requests of a provider.
 type load struct {
-	total, peak float64
-	peakAt      time.Duration
-	begun       time.Duration // start of the current second
-	count       float64
-	refused     float64
-	cached      float64       // questions answered from the cache
-	held        float64       // questions that were not sent, or failed while the provider was known to be down
-	fallbacks   float64       // answers instead of an earlier provider
-	open        time.Duration // time its breaker was open
+	begun time.Duration // start of the current second
+	count float64       // requests in it
+	open  time.Duration // time its breaker was open
 }
 
 // minute has the counts for the shares of a sliding window.
@@ -70,14 +49,23 @@ const (
 // newRecorder returns a recorder with a point for every slot.
 func newRecorder(w *world, slot time.Duration) *recorder {
 	r := &recorder{
-		w: w, slot: slot, waiting: make([]float64, len(w.sys.Tiers)), peaks: make([]peak, len(w.sys.Tiers)),
-		requests: make([]load, len(w.providers)), lateness: map[time.Duration]float64{},
+		w: w, slot: slot, waiting: make([]float64, len(w.sys.Tiers)), requests: make([]load, len(w.providers)), lateness: map[time.Duration]float64{},
+		byReason: map[policy.Reason]float64{}, byCode: map[classify.Code]float64{},
 	}
-	r.total.byReason, r.total.byCode = map[policy.Reason]float64{}, map[classify.Code]float64{}
+	r.out = Report{
+		Pipeline: w.sys.Pipeline, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances, Seed: w.Seed, Holds: []Hold{},
+		NotModelled: w.notModelled(),
+	}
+	for _, t := range w.sys.Tiers {
+		r.out.Tiers = append(r.out.Tiers, TierLoad{Topic: t.Topic, Delay: InSeconds(t.Delay)})
+	}
+	for i := range w.providers {
+		r.out.Providers = append(r.out.Providers, ProviderLoad{Name: w.providers[i].Name})
+	}
 	for _, p := range w.Providers {
 		for _, o := range p.Outages {
-			r.unsettled = append(r.unsettled, len(r.outages))
-			r.outages = append(r.outages, Recovery{Provider: p.Name, From: InSeconds(o.From.Std()), To: InSeconds(o.end())})
+			r.unsettled = append(r.unsettled, len(r.out.Recovery))
+			r.out.Recovery = append(r.out.Recovery, Recovery{Provider: p.Name, From: InSeconds(o.From.Std()), To: InSeconds(o.end())})
 		}
 	}
 	r.begin(0)
@@ -95,9 +83,9 @@ func (r *recorder) to(now time.Duration) {
 		for i := range r.point.Requests {
 			r.point.Requests[i] /= r.slot.Seconds()
 		}
-		r.series = append(r.series, r.point)
+		r.out.Series = append(r.out.Series, r.point)
 		r.begin(r.begun + r.slot)
-		if len(r.series) == mostPoints {
+		if len(r.out.Series) == mostPoints {
 			r.halve()
 		}
 	}
@@ -105,8 +93,9 @@ func (r *recorder) to(now time.Duration) {
 
 // halve merges pairs of points, for a drain that is much longer than the run.
 func (r *recorder) halve() {
-	for i := range len(r.series) / 2 {
-		p, o := r.series[2*i], r.series[2*i+1]
+	series := r.out.Series
+	for i := range len(series) / 2 {
+		p, o := series[2*i], series[2*i+1]
 		for tier := range p.Waiting {
 			p.Waiting[tier] = max(p.Waiting[tier], o.Waiting[tier])
 		}
@@ -114,9 +103,9 @@ func (r *recorder) halve() {
 			p.Requests[provider] = (p.Requests[provider] + o.Requests[provider]) / 2
 		}
 		p.Lag, p.Dead = max(p.Lag, o.Lag), p.Dead+o.Dead
-		r.series[i] = p
+		series[i] = p
 	}
-	r.series = slices.Delete(r.series, len(r.series)/2, len(r.series))
+	r.out.Series = slices.Delete(series, len(series)/2, len(series))
 	r.slot *= 2
 }
 
@@ -134,10 +123,11 @@ func (r *recorder) wait(now time.Duration, tier int, amount float64) {
 		return
 	}
 	r.waiting[tier] = max(0, r.waiting[tier]+amount)
-	r.peaks[tier].entered += max(0, amount)
 	r.point.Waiting[tier] = max(r.point.Waiting[tier], r.waiting[tier])
-	if p := &r.peaks[tier]; r.waiting[tier] > p.amount {
-		p.amount, p.at = r.waiting[tier], now
+	t := &r.out.Tiers[tier]
+	t.Entered += max(0, amount)
+	if r.waiting[tier] > t.Peak {
+		t.Peak, t.PeakAt = r.waiting[tier], InSeconds(now)
 	}
 }
 
@@ -147,18 +137,18 @@ func (r *recorder) late(by time.Duration) { r.lateness.add(by) }
 // request counts a request to a provider.
 func (r *recorder) request(now time.Duration, provider int) {
 	r.point.Requests[provider]++
-	c := &r.requests[provider]
-	c.total++
-	if now >= c.begun+rateWindow {
-		c.close(now)
+	r.out.Providers[provider].Requests++
+	if now >= r.requests[provider].begun+rateWindow {
+		r.closeSecond(now, provider)
 	}
-	c.count++
+	r.requests[provider].count++
 }
 
-// close ends the current second; the next one starts at a whole second.
-func (c *load) close(now time.Duration) {
-	if c.count > c.peak {
-		c.peak, c.peakAt = c.count, c.begun
+// closeSecond ends the current second of a provider; the next one starts at a whole second.
+func (r *recorder) closeSecond(now time.Duration, provider int) {
+	c, p := &r.requests[provider], &r.out.Providers[provider]
+	if c.count > p.Peak {
+		p.Peak, p.PeakAt = c.count, InSeconds(c.begun)
 	}
 	c.begun, c.count = now.Truncate(rateWindow), 0
 }
@@ -167,16 +157,15 @@ func (c *load) close(now time.Duration) {
 func (r *recorder) failed(now time.Duration, f classify.Failure, outcome policy.Outcome, reason policy.Reason) {
 	r.attempt(now)
 	if f.Transient() {
-		r.total.transient++
 		r.minute(now).transient++
 	}
 	if outcome == policy.OutcomeRetried {
-		r.total.retries++
+		r.out.Retries++
 		return
 	}
-	r.total.dead++
-	r.total.byReason[reason]++
-	r.total.byCode[f.Code]++
+	r.out.DeadLettered++
+	r.byReason[reason]++
+	r.byCode[f.Code]++
 	r.point.Dead++
 	m := r.minute(now)
 	m.finished++
@@ -186,19 +175,19 @@ func (r *recorder) failed(now time.Duration, f classify.Failure, outcome policy.
 // delivered counts a successful attempt.
 func (r *recorder) delivered(now time.Duration) {
 	r.attempt(now)
-	r.total.delivered++
+	r.out.Delivered++
 	r.minute(now).finished++
 }
 
 // superseded counts an attempt whose record a newer one has overtaken.
 func (r *recorder) superseded(now time.Duration) {
 	r.attempt(now)
-	r.total.superseded++
+	r.out.Superseded++
 	r.minute(now).finished++
 }
 
 func (r *recorder) attempt(now time.Duration) {
-	r.total.attempts++
+	r.out.Attempts++
 	r.minute(now).attempts++
 }
 
@@ -208,7 +197,7 @@ func (r *recorder) behind(now time.Duration, source, due float64) {
 	r.lag = source
 	r.point.Lag = max(r.point.Lag, source)
 	r.unsettled = slices.DeleteFunc(r.unsettled, func(i int) bool {
-		o := &r.outages[i]
+		o := &r.out.Recovery[i]
 		if now < o.To.Std() || source+due > max(1, r.w.Rate) {
 			return false
 		}
@@ -223,9 +212,9 @@ const mostHolds = 20
 // stood records that a gate pauses the pipeline.
 func (r *recorder) stood(now time.Duration, code, why string) {
 	r.standing, r.heldSince = true, now
-	r.heldTimes++
-	if r.heldTimes <= mostHolds {
-		r.holds = append(r.holds, Hold{At: InSeconds(now), Code: code, Reason: why})
+	r.out.HeldTimes++
+	if r.out.HeldTimes <= mostHolds {
+		r.out.Holds = append(r.out.Holds, Hold{At: InSeconds(now), Code: code, Reason: why})
 	}
 }
 
@@ -237,10 +226,10 @@ func (r *recorder) released(now time.Duration, resumed bool, source float64) {
 	}
 	r.standing = false
 	r.heldFor += now - r.heldSince
-	if r.heldTimes > mostHolds {
+	if r.out.HeldTimes > mostHolds {
 		return
 	}
-	h := &r.holds[len(r.holds)-1]
+	h := &r.out.Holds[len(r.out.Holds)-1]
 	h.For, h.Resumed, h.InSource = InSeconds(now-r.heldSince), resumed, source
 	for _, n := range r.waiting {
 		h.InTiers += n

@@ -162,43 +162,34 @@ type Point struct {
 // report returns the report. end is when the simulation stopped, unfinished what still waited then.
 func (r *recorder) report(end time.Duration, unfinished float64) Report {
 	r.to(end + r.slot)
+	for provider := range r.requests {
+		r.closeSecond(end, provider)
+	}
 	w := r.w
-	out := Report{
-		Pipeline: w.sys.Pipeline, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances,
-		Seed: w.Seed, Records: r.total.arrived, Delivered: r.total.delivered, DeadLettered: r.total.dead,
-		Superseded: r.total.superseded, Behind: r.total.behind, Unfinished: unfinished,
-		Holds: append([]Hold{}, r.holds...), HeldTimes: r.heldTimes, HeldTime: InSeconds(r.heldFor), NotModelled: w.notModelled(), Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
-		Lateness: Lateness{InSeconds(r.lateness.quantile(0.5)), InSeconds(r.lateness.quantile(0.99)), InSeconds(r.lateness.quantile(1))},
-	}
-	if r.total.arrived > 0 {
-		out.DLQShare = r.total.dead / r.total.arrived
-	}
-	if unfinished > 0 && (len(r.holds) == 0 || r.holds[len(r.holds)-1].Resumed) {
+	out := r.out
+	out.Unfinished, out.HeldTime = unfinished, InSeconds(r.heldFor)
+	out.Lateness = Lateness{InSeconds(r.lateness.quantile(0.5)), InSeconds(r.lateness.quantile(0.99)), InSeconds(r.lateness.quantile(1))}
+	if unfinished > 0 && (len(out.Holds) == 0 || out.Holds[len(out.Holds)-1].Resumed) {
 		out.GaveUp = InSeconds(max(0, end-w.Duration.Std()))
 	}
 	out.PeakTransientShare, out.PeakDLQShare = r.shares()
 	if unfinished == 0 {
 		out.DrainTime = new(InSeconds(max(0, r.last-w.Duration.Std())))
 	}
-	for _, p := range r.series {
+	for _, p := range out.Series {
 		out.PeakLag = max(out.PeakLag, p.Lag)
 	}
-	for i, t := range w.sys.Tiers {
-		out.Tiers = append(out.Tiers, TierLoad{t.Topic, InSeconds(t.Delay), r.peaks[i].amount, InSeconds(r.peaks[i].at), r.peaks[i].entered})
-	}
-	for i := range w.providers {
-		c := &r.requests[i]
-		c.close(end)
-		out.Providers = append(out.Providers, ProviderLoad{
-			Name: w.providers[i].Name, Cached: c.cached, Held: c.held, Fallbacks: c.fallbacks,
-			Requests: c.total, Mean: c.total / w.Duration.Std().Seconds(), Peak: c.peak,
-			PeakAt: InSeconds(c.peakAt), Limited: c.refused, OpenShare: c.open.Seconds() / max(end.Seconds(), 1e-9),
-		})
-		if r.total.arrived > 0 {
-			out.Amplification = max(out.Amplification, c.total/r.total.arrived)
+	for i := range out.Providers {
+		p := &out.Providers[i]
+		p.Mean, p.OpenShare = p.Requests/w.Duration.Std().Seconds(), r.requests[i].open.Seconds()/max(end.Seconds(), 1e-9)
+		if out.Records > 0 {
+			out.Amplification = max(out.Amplification, p.Requests/out.Records)
 		}
 	}
-	out.ByReason, out.ByCode = shares(r.total.byReason), shares(r.total.byCode)
+	if out.Records > 0 {
+		out.DLQShare = out.DeadLettered / out.Records
+	}
+	out.ByReason, out.ByCode = shares(r.byReason), shares(r.byCode)
 	out.Timelines = timelines(w)
 	out.Expectations = w.Expect.judge(out)
 	return out

@@ -1,10 +1,14 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/switchback-geo/switchback/internal/config"
 )
@@ -86,12 +90,12 @@ type RateLimit struct {
 	RetryAfter config.Duration `jsonschema:"default=1s" least:"0s" most:"168h" yaml:"retry_after"`
 }
 
-// burst gives the size of the bucket.
-func (l RateLimit) burst() float64 {
-	if l.Burst > 0 {
-		return l.Burst
+// limiter returns the limit as a token bucket; nil lets everything pass.
+func (l *RateLimit) limiter() *rate.Limiter {
+	if l == nil {
+		return rate.NewLimiter(rate.Inf, 0)
 	}
-	return max(l.PerSecond, 1)
+	return rate.NewLimiter(rate.Limit(l.PerSecond), int(math.Ceil(cmp.Or(l.Burst, l.PerSecond))))
 }
 
 // ParseScenario reads a scenario for a system. name stands before each fault; the error is a *config.Faults that lists all

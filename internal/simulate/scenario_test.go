@@ -288,25 +288,6 @@ func TestRun_stopsWithItsContext(t *testing.T) {
 	expect.That(t, errors.Is(err, context.Canceled), "it went on: %v", err)
 }
 
-func TestBucket_letsThroughItsRateAndItsBurst(t *testing.T) {
-	t.Parallel()
-	b := newBucket(&RateLimit{PerSecond: 10, Burst: 5})
-	for _, c := range []struct {
-		at          time.Duration
-		asked, want int
-	}{{0, 8, 5}, {0, 1, 0}, {100 * time.Millisecond, 3, 1}, {time.Hour, 100, 5}, {time.Hour + time.Second/2, 4, 4}} {
-		got := 0
-		for range c.asked {
-			if b.take(c.at) {
-				got++
-			}
-		}
-		expect.That(t, got == c.want, "%v: %d of %d got through, want %d", c.at, got, c.asked, c.want)
-	}
-	free := newBucket(nil)
-	expect.That(t, free.take(0), "no limit must limit nothing")
-}
-
 // What is too much is refused at once, or as soon as it shows, and the message says what to change.
 func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
@@ -335,11 +316,11 @@ func TestRecorder_halveKeepsWhatAPointSays(t *testing.T) {
 	r := &recorder{slot: time.Second}
 	for i := range 4 {
 		n := float64(i)
-		r.series = append(r.series, Point{At: Seconds(n), Waiting: []float64{n}, Requests: []float64{n}, Lag: 10 - n, Dead: 1})
+		r.out.Series = append(r.out.Series, Point{At: Seconds(n), Waiting: []float64{n}, Requests: []float64{n}, Lag: 10 - n, Dead: 1})
 	}
 	r.halve()
-	must.That(t, len(r.series) == 2 && r.slot == 2*time.Second, "%d points of %v", len(r.series), r.slot)
-	p := r.series[1]
+	must.That(t, len(r.out.Series) == 2 && r.slot == 2*time.Second, "%d points of %v", len(r.out.Series), r.slot)
+	p := r.out.Series[1]
 	expect.That(t, p.At == 2 && p.Waiting[0] == 3 && p.Requests[0] == 2.5 && p.Lag == 8 && p.Dead == 2, "%+v", p)
 }
 

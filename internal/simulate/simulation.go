@@ -42,7 +42,7 @@ type simulation struct {
 	events    agenda
 	made      int
 	instances []*instance
-	limits    []bucket // by provider
+	limits    []*rate.Limiter // of the providers themselves
 	keys      map[int]*keyed
 	left      int // records that have arrived and are not finished
 	arrivals  int
@@ -97,7 +97,7 @@ func newSimulation(w *world) *simulation {
 		x.instances = append(x.instances, in)
 	}
 	for _, p := range w.providers {
-		x.limits = append(x.limits, newBucket(p.limit))
+		x.limits = append(x.limits, p.limit.limiter())
 	}
 	return x
 }

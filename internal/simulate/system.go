@@ -90,15 +90,9 @@ func newStep(step config.EnrichStep) Step {
 		if len(lookups) > 1 {
 			service.Name = step.Name + "/" + p.Name
 		}
-		switch {
-		case p.HTTP != nil:
-			h := p.HTTP
-			service.Timeout, service.Connections, service.Rate, service.Cached, service.Breaker = h.Timeout.Std(), h.MaxConnections, h.Rate, h.Cache != nil, h.Breaker
-			service.Pauses = h.RetryAfter == config.RetryAfterService
-		case p.SQL != nil:
-			q := p.SQL
-			service.Timeout, service.Connections, service.Rate, service.Cached, service.Breaker = q.Timeout.Std(), q.MaxConnections, q.Rate, q.Cache != nil, q.Breaker
-		}
+		b := p.Bounds()
+		service.Timeout, service.Connections, service.Rate, service.Cached, service.Breaker = b.Timeout.Std(), b.MaxConnections, b.Rate, b.Cache != nil, b.Breaker
+		service.Pauses = p.HTTP != nil && p.HTTP.RetryAfter == config.RetryAfterService
 		made.Services = append(made.Services, service)
 	}
 	return made
