@@ -12,7 +12,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/sink"
-	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -52,7 +51,7 @@ func tables(ctx context.Context, pool *pgxpool.Pool, name, other string) (*confi
 }
 
 func newBySink(cfg *config.Config, writers int) (*bySink, error) {
-	s, err := sink.Open(cfg.Sink.PostGIS, sink.Options{Mapping: cfg.Transform, Logger: slog.New(slog.DiscardHandler), Classify: classify.Of})
+	s, err := sink.Open(cfg, slog.New(slog.DiscardHandler))
 	return &bySink{s, writers}, err
 }
 

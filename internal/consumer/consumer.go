@@ -143,7 +143,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 // retries returns the part of the engine's configuration that sets how often, when and where a failure is retried.
 func retries(cfg *config.Config) retrytopics.Config {
 	chosen := cfg.Pipeline.RetryPolicy
-	policies := chosen.Engine()
+	policies, classifier := chosen.Engine(), classify.New(chosen.Classification())
 	var tiers []policy.Tier
 	for i, delay := range chosen.TierDelays() {
 		tiers = append(tiers, policy.Tier{Topic: cfg.TierTopics()[i], Delay: delay})
@@ -151,7 +151,7 @@ func retries(cfg *config.Config) retrytopics.Config {
 	return retrytopics.Config{
 		Source: cfg.Source.Topic, DLQ: cfg.Topics.DLQ,
 		Retries: retrytopics.Retries{
-			Tiers: tiers, TierPrefix: cfg.Topics.TierPrefix, Policy: policies.Default, ByCategory: policies.ByCategory,
+			Tiers: tiers, TierPrefix: cfg.Topics.TierPrefix, Policy: policies.Default, ByCategory: policies.ByCategory, Classify: classifier.Of,
 		},
 	}
 }
@@ -165,12 +165,10 @@ const (
 
 func (c *Consumer) engineConfig() retrytopics.Config {
 	cfg := c.cfg
-	policy := cfg.Pipeline.RetryPolicy
 	journal := &journal{cfg: cfg, runID: c.runID}
-	classifier := classify.New(policy.Classification())
 	e := memories(cfg)
 	e.Origin.RunID = c.runID
-	e.Handler, e.Retries.Classify, e.Journal.Event, e.Hooks.OnCommit = c.observed((&machine{log: c.log}).guard(c.work.Handle)), classifier.Of, journal.records, c.committed
+	e.Handler, e.Journal.Event, e.Hooks.OnCommit = c.observed((&machine{log: c.log}).guard(c.work.Handle)), journal.records, c.committed
 	e.Hooks.OnFailure, e.Journal.Loss, e.Origin.Proven = c.failed, journal.loss, c.keys.Verify
 	e.Hooks.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
 	e.Journal.KeepPartition = []string{cfg.Topics.DLQStatus}

@@ -32,10 +32,8 @@ type Explained struct {
 // Explain asks the classifier and the policies of a configuration what they do with every code. A code that comes from
 // HTTP statuses has a row for each answer.
 func Explain(cfg *config.Config) Explained {
-	x := explainer{
-		classifier: classify.New(cfg.Pipeline.RetryPolicy.Classification()),
-		policies:   cfg.Pipeline.RetryPolicy.Engine(), tiers: retries(cfg).Retries.Tiers, tolerance: cfg.Pipeline.Tolerance,
-	}
+	engine := retries(cfg).Retries
+	x := explainer{classify: engine.Classify, policies: cfg.Pipeline.RetryPolicy.Engine(), tiers: engine.Tiers, tolerance: cfg.Pipeline.Tolerance}
 	out := Explained{Rules: []Explanation{}}
 	for _, r := range cfg.Pipeline.RetryPolicy.Rules {
 		out.Rules = append(out.Rules, x.rule(r))
@@ -45,16 +43,16 @@ func Explain(cfg *config.Config) Explained {
 			out.Table = append(out.Table, byStatus...)
 			continue
 		}
-		out.Table = append(out.Table, x.row(e.Condition(), x.classifier.Of(sample(e.Code))))
+		out.Table = append(out.Table, x.row(e.Condition(), x.classify(sample(e.Code))))
 	}
 	return out
 }
 
 type explainer struct {
-	classifier *classify.Classifier
-	policies   policy.Policies
-	tiers      []policy.Tier
-	tolerance  config.Tolerance
+	classify  func(error) classify.Failure
+	policies  policy.Policies
+	tiers     []policy.Tier
+	tolerance config.Tolerance
 }
 
 // sample is an error with a code.
@@ -96,7 +94,7 @@ func (x explainer) statuses(e classify.Entry) []Explanation {
 	var answers []classify.Failure
 	var members [][]int
 	for status := 200; status < 600; status++ {
-		f := x.classifier.Of(&classify.HTTPError{Status: status})
+		f := x.classify(&classify.HTTPError{Status: status})
 		if f.Code != e.Code {
 			continue
 		}

@@ -21,5 +21,5 @@ func Rekey(ctx context.Context, cfg *config.Config, client *kgo.Client, execute 
 		}
 		fill = sink.ByPath(work.KeyPath)
 	}
-	return sink.Rekey(ctx, cfg, sink.Rekeying{Fill: fill, Execute: execute})
+	return sink.Rekey(ctx, cfg, fill, execute)
 }

@@ -6,16 +6,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sink"
-	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // openSink connects the table outside Kafka, if there is one, to the pipeline.
 func (c *Consumer) openSink() error {
 	hooks := pipeline.Hooks{Read: c.read, Mapped: c.mapped}
-	if table := c.cfg.Sink.PostGIS; table != nil {
-		classifier := classify.New(c.cfg.Pipeline.RetryPolicy.Classification())
-		opened, err := sink.Open(table, sink.Options{Key: c.cfg.Sink.Key, Mapping: c.cfg.Transform, Enrich: c.cfg.Enrich, Logger: c.log, Classify: classifier.Of})
+	if c.cfg.Sink.PostGIS != nil {
+		opened, err := sink.Open(c.cfg, c.log)
 		if err != nil {
 			return err
 		}

@@ -3,15 +3,12 @@ package consumer
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sink"
-
-	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -26,15 +23,5 @@ func VerifySink(ctx context.Context, cfg *config.Config, client *kgo.Client, o s
 	}
 	o.Finder = sink.Finder{Rule: cfg.Sink.Key, Path: work.KeyPath}
 	o.Read = func(_ context.Context, value []byte) (*transform.Feature, error) { return work.Output(value) }
-	c := *cfg.Sink.PostGIS
-	c.MaxConnections = max(c.MaxConnections, 2) // the comparison keeps one connection for itself
-	table, err := sink.Open(&c, sink.Options{
-		Key: cfg.Sink.Key, Mapping: cfg.Transform, Enrich: cfg.Enrich, Logger: slog.New(slog.DiscardHandler),
-		Classify: classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer table.Close()
-	return sink.Verify(ctx, client, cfg, table, o)
+	return sink.Verify(ctx, client, cfg, o)
 }

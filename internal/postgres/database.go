@@ -102,9 +102,12 @@ func unparsable(o Options) error {
 	return fmt.Errorf("%s: the connection string does not parse; write it as postgres://user:password@host:port/database", o.Key)
 }
 
-// Lost wraps the error of a statement. One whose connection was gone is known as one of the network; the driver's own error
-// for it has no type. A message beyond the bound is an answer that was not agreed upon.
+// Lost wraps the error of a statement; nil stays nil. An error of a lost connection becomes one of the network, because the driver's own
+// error for it has no type. A message beyond the bound is an answer that was not agreed upon.
 func (d *Database) Lost(err error) error {
+	if err == nil {
+		return nil
+	}
 	if _, oversize := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); oversize {
 		return &answerError{fmt.Errorf("%s: a message of the server is too large: %w", d.What, err)}
 	}

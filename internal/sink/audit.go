@@ -121,10 +121,7 @@ func (a *Audit) look(ctx context.Context, rows []*Row, check []string) ([]Fact, 
 	if err == nil {
 		err = a.ask(ctx, conn, check, places, facts)
 	}
-	if err := errors.Join(err, rollback(ctx, conn)); err != nil {
-		return nil, a.sink.db.Lost(err)
-	}
-	return facts, nil
+	return facts, a.sink.db.Lost(errors.Join(err, rollback(ctx, conn)))
 }
 
 func (a *Audit) ask(ctx context.Context, conn *pgx.Conn, check []string, places map[string]int, facts []Fact) error {
@@ -159,10 +156,8 @@ func (a *Audit) Extras(ctx context.Context, take func(Extra) error) (rows int64,
 		return 0, a.sink.db.Lost(err)
 	}
 	var x Extra
-	if _, err := pgx.ForEachRow(found, []any{&x.Key, &x.Known}, func() error { return take(x) }); err != nil {
-		return 0, a.sink.db.Lost(err)
-	}
-	return rows, nil
+	_, err = pgx.ForEachRow(found, []any{&x.Key, &x.Known}, func() error { return take(x) })
+	return rows, a.sink.db.Lost(err)
 }
 
 // auditSQL has the statements of an audit.

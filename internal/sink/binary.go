@@ -3,11 +3,9 @@ package sink
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -66,8 +64,5 @@ func (t *table) checkBytes(c column, v transform.Value, key []byte) error {
 	case ambiguous:
 		fault, fix = "the value could be base64 or hexadecimal digits, and the bytes differ", "set sink.postgis.binary to the connector's binary.handling.mode: base64 or hex (base64 for bytes), and replay"
 	}
-	return &transform.Error{
-		Code: classify.CodeDBData, Stage: classify.StageSink, Path: "/properties" + pointer(c.Name), Feature: string(key), Rule: "sink.postgis.table",
-		Message: fmt.Sprintf("column %q of %s, of type %s: %s", c.Name, t.name, c.Declared, fault), Fix: fix,
-	}
+	return t.refused(c, key, fault, fix)
 }

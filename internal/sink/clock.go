@@ -118,10 +118,9 @@ func (t *table) checkClock(c column, v transform.Value, key []byte) error {
 			return nil
 		}
 		if fault, fix := misread(text, !whole && in.dropsOffsets()); fault != "" {
-			return &transform.Error{
-				Code: classify.CodeDBData, Stage: classify.StageSink, Path: "/properties" + pointer(c.Name), Feature: string(key), Rule: "sink.postgis.table", Value: text,
-				Message: fmt.Sprintf("column %q of %s, of type %s: %s", c.Name, t.name, c.Declared, fault), Fix: fix,
-			}
+			refused := t.refused(c, key, fault, fix)
+			refused.Value = text
+			return refused
 		}
 		return nil
 	})

@@ -3,6 +3,7 @@ package sink
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func (b *bench) compared(change func(*config.Config)) (found []Mismatch, err err
 	if change != nil {
 		change(&cfg)
 	}
-	s := must.Get(Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Enrich: cfg.Enrich, Logger: b.log(), Classify: classify.Of}))(b.t)
+	s := must.Get(Open(&cfg, slog.New(slog.DiscardHandler)))(b.t)
 	defer s.Close()
 	notes, err := s.Prepare(b.t.Context())
 	if refused, is := errors.AsType[*TableError](err); is {
@@ -167,12 +168,7 @@ func (b *bench) as(role string) *bench {
 }
 
 // reopen gives the bench a sink as its configuration is now.
-func (b *bench) reopen() {
-	b.t.Helper()
-	s := must.Get(Open(b.cfg.Sink.PostGIS, Options{Mapping: b.cfg.Transform, Enrich: b.cfg.Enrich, Logger: b.log(), Classify: classify.Of}))(b.t)
-	b.t.Cleanup(s.Close)
-	b.Sink = s
-}
+func (b *bench) reopen() { b.Sink = b.opened() }
 
 // demandPasswords makes the server, which must be the test's own, ask a user for its password.
 func (b *bench) demandPasswords(role string) {

@@ -11,8 +11,7 @@ import (
 // DDL returns the statements that create the table of a pipeline and its guard if they are missing. A field of the
 // mapping has a column of its type; a value from a remote step has a column of type jsonb, because its type is unknown.
 func DDL(cfg *config.Config) (string, error) {
-	c := cfg.Sink.PostGIS
-	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
+	t, err := newTable(cfg)
 	if err != nil {
 		return "", err
 	}

@@ -94,10 +94,7 @@ func describe(ctx context.Context, db *postgres.Database, table, guard string) (
 			return err
 		})
 	}
-	if err := db.SendBatch(ctx, &ask).Close(); err != nil {
-		return f, db.Lost(err)
-	}
-	return f, nil
+	return f, db.Lost(db.SendBatch(ctx, &ask).Close())
 }
 
 func scanColumn(row pgx.CollectableRow) (c column, err error) {

@@ -172,11 +172,8 @@ func byFeature(t *testing.T) *bench {
 
 // refound opens the sink again, with another rule for its rows.
 func (b *bench) refound(key config.SinkKey) {
-	b.t.Helper()
 	b.cfg.Sink.Key = key
-	s := must.Get(Open(b.cfg.Sink.PostGIS, Options{Key: key, Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of}))(b.t)
-	b.t.Cleanup(s.Close)
-	b.Sink = s
+	b.reopen()
 }
 
 // of makes the row of a record key whose feature has an id, "" for a delete.
@@ -276,7 +273,7 @@ func TestSink_S0_6_movedRowsLeaveNothingBehind(t *testing.T) {
 func (b *bench) rekey(key config.SinkKey, leads map[string]string, execute bool) (Rekeyed, error) {
 	cfg := *b.cfg
 	cfg.Sink.Key = key
-	return Rekey(b.t.Context(), &cfg, Rekeying{Execute: execute, Fill: func(ctx context.Context, of *Guarded) error {
+	return Rekey(b.t.Context(), &cfg, func(ctx context.Context, of *Guarded) error {
 		of.limit = 3 // so that there are pages
 		return of.Each(ctx, func(old string) error {
 			if leads[old] == "" {
@@ -284,7 +281,7 @@ func (b *bench) rekey(key config.SinkKey, leads map[string]string, execute bool)
 			}
 			return errors.Join(of.Add(ctx, old, old, "before"), of.Add(ctx, old, old, leads[old]))
 		})
-	}})
+	}, execute)
 }
 
 // S0-6: a table with rows is taken from record keys to feature ids, all or nothing. Afterwards events move and delete those rows, and

@@ -56,7 +56,7 @@ func Ensure(ctx context.Context, cfg *config.Config, execute bool) (done Ensured
 // sink.postgis.timeout.
 func openDDL(cfg *config.Config) (*table, *postgres.Database, error) {
 	c := cfg.Sink.PostGIS
-	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
+	t, err := newTable(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,19 +80,12 @@ const (
 // existing reads what exists. Without PostGIS there can be no table, and nothing else is read.
 func (t *table) existing(ctx context.Context, db *postgres.Database) (e existing, err error) {
 	if err := db.QueryRow(ctx, askPostGIS).Scan(&e.postgis); err != nil || !e.postgis {
-		return e, lost(db, err)
+		return e, db.Lost(err)
 	}
 	if e.facts, err = describe(ctx, db, t.quoted, t.guard); err != nil {
 		return e, err
 	}
-	return e, lost(db, db.QueryRow(ctx, askIndexed, t.quoted, t.geometry).Scan(&e.indexed))
-}
-
-func lost(db *postgres.Database, err error) error {
-	if err == nil {
-		return nil
-	}
-	return db.Lost(err)
+	return e, db.Lost(db.QueryRow(ctx, askIndexed, t.quoted, t.geometry).Scan(&e.indexed))
 }
 
 // ensureLock keeps two runs from creating the same objects at once; the number is arbitrary.

@@ -38,14 +38,7 @@ func (s *Sink) Evict(ctx context.Context, keys []string) (gone int64, err error)
 		_, err = tx.Exec(ctx, fmt.Sprintf("delete from %s where source = '%s'", r.guard, evictor))
 		return err
 	})
-	return gone, s.lostOrNil(err)
-}
-
-func (s *Sink) lostOrNil(err error) error {
-	if err == nil {
-		return nil
-	}
-	return s.db.Lost(err)
+	return gone, s.db.Lost(err)
 }
 
 // evictor is the source of held keys: no topic has such a name.

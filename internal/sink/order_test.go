@@ -280,8 +280,7 @@ func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 	t.Parallel()
 	server := postgis.Need(t)
 	one := open(t, server, ", max_batch: 20")
-	two := must.Get(Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of}))(t)
-	t.Cleanup(two.Close)
+	two := one.opened()
 	const keys, versions = 40, 12
 	var rows []*Row
 	for k := range keys {
@@ -341,10 +340,8 @@ func TestSink_S0_6_everyInstanceUsesAColumnThatIsAdded(t *testing.T) {
 	one := beside(t, ", rest_column: rest")
 	instances := make([]*Sink, 2)
 	for i := range instances {
-		var err error
-		instances[i], err = Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of, refreshAge: 200 * time.Millisecond})
-		must.Do(t, err)
-		t.Cleanup(instances[i].Close)
+		instances[i] = one.opened()
+		instances[i].refreshAge = 200 * time.Millisecond
 	}
 	offset := int64(0)
 	write := func(ctx context.Context, instance int) {

@@ -10,14 +10,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Rekeying changes the sink.key of a table that has rows.
-type Rekeying struct {
-	// Fill adds the new row key for each key of the guard ([ByPath], [ByOutput]). If it adds two for one key, the later one counts.
-	Fill func(ctx context.Context, of *Guarded) error
-	// Execute commits the change; without it the transaction is rolled back.
-	Execute bool
-}
-
 // Rekeyed is what was changed, or would be.
 type Rekeyed struct {
 	From, To  string
@@ -38,9 +30,13 @@ func (e *RekeyError) Error() string {
 	return fmt.Sprintf("%d %s, such as %q; %s; nothing was changed", e.Count, e.Fault, e.Keys, e.Fix)
 }
 
-// Rekey writes the new keys into the table and its guard, in one transaction that locks both tables. The guard's columns
-// keep out an instance that still writes by the former rule. The user must own both tables.
-func Rekey(ctx context.Context, cfg *config.Config, r Rekeying) (done Rekeyed, err error) {
+// Fill adds the new row key for each key of the guard ([ByPath], [ByOutput]). If it adds two for one key, the later one counts.
+type Fill func(ctx context.Context, of *Guarded) error
+
+// Rekey changes the sink.key of a table that has rows. It writes the new keys into the table and its guard, in one transaction that locks
+// both tables. Without execute it is rolled back. The guard's columns keep out an instance that still writes by the former rule. The user
+// must own both tables.
+func Rekey(ctx context.Context, cfg *config.Config, fill Fill, execute bool) (done Rekeyed, err error) {
 	t, db, err := openDDL(cfg)
 	if err != nil {
 		return done, err
@@ -55,10 +51,10 @@ func Rekey(ctx context.Context, cfg *config.Config, r Rekeying) (done Rekeyed, e
 		return done, err
 	}
 	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
-		if err := t.rekey(ctx, tx, r, &done); err != nil {
+		if err := t.rekey(ctx, tx, fill, &done); err != nil {
 			return err
 		}
-		if !r.Execute {
+		if !execute {
 			return errTried
 		}
 		return nil
@@ -94,12 +90,12 @@ func (t *table) rekeys(f facts) (r Rekeyed, err error) {
 	return r, nil
 }
 
-func (t *table) rekey(ctx context.Context, tx pgx.Tx, r Rekeying, done *Rekeyed) error {
+func (t *table) rekey(ctx context.Context, tx pgx.Tx, fill Fill, done *Rekeyed) error {
 	if _, err := tx.Exec(ctx, "select "+setSession(true)+";"+fmt.Sprintf(beginRekey, t.quoted, t.guard)); err != nil {
 		return err
 	}
 	of := &Guarded{tx: tx, guard: t.guard, limit: pageSize}
-	if err := r.Fill(ctx, of); err != nil {
+	if err := fill(ctx, of); err != nil {
 		return err
 	}
 	if err := of.flush(ctx); err != nil {

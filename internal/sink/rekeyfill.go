@@ -10,8 +10,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// ByPath fills a [Rekeying] from the record keys in the guard: the finder's path leads to the new row key.
-func ByPath(path func(ctx context.Context, recordKey []byte) (guard, row []byte, err error)) func(context.Context, *Guarded) error {
+// ByPath adds the row key to which a path leads from each record key in the guard.
+func ByPath(path func(ctx context.Context, recordKey []byte) (guard, row []byte, err error)) Fill {
 	return func(ctx context.Context, of *Guarded) error {
 		return of.Each(ctx, func(old string) error {
 			recordKey, err := RecordKey([]byte(old))
@@ -27,8 +27,8 @@ func ByPath(path func(ctx context.Context, recordKey []byte) (guard, row []byte,
 	}
 }
 
-// ByOutput fills a [Rekeying] from the output topic: the last record of a key has the feature's id in a header.
-func ByOutput(client *kgo.Client, topic string) func(context.Context, *Guarded) error {
+// ByOutput adds the feature's id, which is in a header of the last record of each key in the output topic.
+func ByOutput(client *kgo.Client, topic string) Fill {
 	return func(ctx context.Context, of *Guarded) error {
 		spans, err := kafka.DecidedSpans(ctx, client, topic)
 		if err != nil {

@@ -125,10 +125,16 @@ func (t *table) checkMembers(c column, v transform.Value, key []byte) error {
 	if below == "" {
 		return nil
 	}
+	refused := t.refused(c, key, "the type has no such attribute", "add the attribute to the type, or leave the member out")
+	refused.Code, refused.Path = classify.CodeDBSchema, refused.Path+below
+	return refused
+}
+
+// refused returns the error of a value that a column cannot take.
+func (t *table) refused(c column, key []byte, fault, fix string) *transform.Error {
 	return &transform.Error{
-		Code: classify.CodeDBSchema, Stage: classify.StageSink, Path: "/properties" + pointer(c.Name) + below, Feature: string(key), Rule: "sink.postgis.table",
-		Message: fmt.Sprintf("column %q of %s, of type %s, has no such attribute", c.Name, t.name, c.Declared),
-		Fix:     "add the attribute to the type, or leave the member out",
+		Code: classify.CodeDBData, Stage: classify.StageSink, Path: "/properties" + pointer(c.Name), Feature: string(key), Rule: "sink.postgis.table",
+		Message: fmt.Sprintf("column %q of %s, of type %s: %s", c.Name, t.name, c.Declared, fault), Fix: fix,
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/postgres"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // Dependency is the name by which records are held while the database is down.
@@ -42,39 +41,29 @@ type Sink struct {
 	closing    chan struct{}
 	writers    sync.WaitGroup
 	tally      tally
-	refreshAge time.Duration
+	refreshAge time.Duration // largest age of a reading of the table for writing
 }
 
-// Options are what a sink needs besides its configuration.
-type Options struct {
-	Key      config.SinkKey      // what finds the row of a feature; "" for the record key
-	Mapping  transform.Config    // the mapping of the features
-	Enrich   []config.EnrichStep // the values added to them
-	Logger   *slog.Logger        // logs when the breaker opens and closes
-	Classify func(error) classify.Failure
-
-	refreshAge time.Duration // largest age of a reading of the table for writing; 0 for the default
-}
-
-// Open starts the writers of the table. It connects at the first write.
-func Open(c *config.PostGISSink, o Options) (*Sink, error) {
-	t, err := newTable(c, o.Key, o.Mapping, o.Enrich)
+// Open starts the writers of a pipeline's table. It connects at the first write. log gets a line when the breaker opens and closes.
+func Open(cfg *config.Config, log *slog.Logger) (*Sink, error) {
+	t, err := newTable(cfg)
 	if err != nil {
 		return nil, err
 	}
+	c := cfg.Sink.PostGIS
+	timeout := c.Timeout.Std()
 	db, err := postgres.Open(c.DSN, postgres.Options{
-		Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: c.MaxConnections,
-		Parameters: map[string]string{"statement_timeout": strconv.FormatInt(postgres.StatementTimeout(c.Timeout.Std()).Milliseconds(), 10)},
+		Key: "sink.postgis", Timeout: timeout, MaxConnections: c.MaxConnections,
+		Parameters: map[string]string{"statement_timeout": strconv.FormatInt(postgres.StatementTimeout(timeout).Milliseconds(), 10)},
 	})
 	if err != nil {
 		return nil, err
 	}
+	log = log.With("sink", c.Table)
 	s := &Sink{
-		db: db, breaker: breaker.NewGuard(Dependency, &c.Breaker, o.Logger.With("sink", c.Table)), classify: o.Classify,
-		timeout: c.Timeout.Std(), cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: o.Logger.With("sink", c.Table)}, most: c.MaxBatch, plain: *t, jobs: make(chan *job, c.MaxBatch), repeats: make(chan *repeatJob, c.MaxBatch), closing: make(chan struct{}),
-	}
-	if s.refreshAge = o.refreshAge; s.refreshAge == 0 {
-		s.refreshAge = refreshAge
+		db: db, breaker: breaker.NewGuard(Dependency, &c.Breaker, log), classify: classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of,
+		timeout: timeout, cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: log}, most: c.MaxBatch, plain: *t, refreshAge: refreshAge,
+		jobs: make(chan *job, c.MaxBatch), repeats: make(chan *repeatJob, c.MaxBatch), closing: make(chan struct{}),
 	}
 	s.tally.status.Table = c.Table
 	for range c.MaxConnections {

@@ -67,10 +67,16 @@ func open(t *testing.T, server *postgis.Server, keys string) *bench {
 	b.exec(ddl)
 	b.made, err = transform.New(cfg.Transform)
 	must.Do(t, err)
-	b.Sink, err = Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Logger: b.log(), Classify: classify.Of})
-	must.Do(t, err)
-	t.Cleanup(b.Close)
+	b.Sink = b.opened()
 	return b
+}
+
+// opened returns another sink of the table, as its configuration is now.
+func (b *bench) opened() *Sink {
+	b.t.Helper()
+	s := must.Get(Open(b.cfg, slog.New(slog.DiscardHandler)))(b.t)
+	b.t.Cleanup(s.Close)
+	return s
 }
 
 // beside is open for a test that runs beside others.
@@ -89,8 +95,6 @@ func (b *bench) connectsBy(dsn string) {
 	sink.DSNEnv, sink.DSNFile = "", file
 	b.cfg.Sink.PostGIS, b.dsn = &sink, dsn
 }
-
-func (b *bench) log() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (b *bench) exec(sql string) {
 	b.t.Helper()

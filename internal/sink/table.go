@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/crs"
-	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // table is the configured table with its columns.
@@ -38,8 +36,9 @@ type table struct {
 	place     place
 }
 
-func newTable(c *config.PostGISSink, key config.SinkKey, mapping transform.Config, steps []config.EnrichStep) (*table, error) {
-	srid, err := sridOf(mapping.Geometry.TargetCRS)
+func newTable(cfg *config.Config) (*table, error) {
+	c, key := cfg.Sink.PostGIS, cfg.Sink.Key
+	srid, err := sridOf(cfg.Transform.Geometry.TargetCRS)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ func newTable(c *config.PostGISSink, key config.SinkKey, mapping transform.Confi
 	return &table{
 		name: c.Table, quoted: pgx.Identifier(name).Sanitize(), guard: pgx.Identifier(guard).Sanitize(),
 		key: c.KeyColumn, geometry: c.GeometryColumn, rest: c.RestColumn, kept: c.KeepColumns, binary: c.Binary, srid: srid, cast: "geometry",
-		claims: key != "" && key != config.SinkKeyRecord, rule: cmp.Or(key, config.SinkKeyRecord), expected: expect(mapping, steps),
+		claims: key != config.SinkKeyRecord, rule: key, expected: expect(cfg.Transform, cfg.Enrich),
 	}, nil
 }
 

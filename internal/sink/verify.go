@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
-
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -63,7 +63,15 @@ type verifiedKey struct {
 // The database itself compares a row with what the sink would write, so that column types need not be understood twice. Verify reads
 // the topic before the table, and the pipeline writes the table before the topic: a table that is behind is wrong, and one that is
 // ahead may be right. Memory: about 80 bytes for each key of the output topic, and one batch of features.
-func Verify(ctx context.Context, client *kgo.Client, cfg *config.Config, table *Sink, o VerifyOptions) (report *VerifyReport, err error) {
+func Verify(ctx context.Context, client *kgo.Client, cfg *config.Config, o VerifyOptions) (report *VerifyReport, err error) {
+	own, postgis := *cfg, *cfg.Sink.PostGIS
+	postgis.MaxConnections = max(postgis.MaxConnections, 2) // the comparison keeps one connection for itself
+	own.Sink.PostGIS = &postgis
+	table, err := Open(&own, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	defer table.Close()
 	topic := cfg.Output.Topic
 	spans, err := kafka.DecidedSpans(ctx, client, topic)
 	if err != nil {
