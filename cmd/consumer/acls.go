@@ -50,7 +50,7 @@ func (f aclsFlags) print(cmd *cobra.Command, output *outputValue) error {
 	for _, word := range f.roles {
 		role := acls.Role(word)
 		if !slices.Contains(acls.ConsumerRoles(), role) {
-			return usageError{fmt.Errorf("--for %q: use one of %s", word, strings.Join(roleWords(), ", "))}
+			return usageError(fmt.Errorf("--for %q: use one of %s", word, strings.Join(roleWords(), ", ")))
 		}
 		roles = append(roles, role)
 	}
@@ -60,7 +60,7 @@ func (f aclsFlags) print(cmd *cobra.Command, output *outputValue) error {
 	}
 	allowed, err := acls.For(cfg, f.principal, f.host, roles)
 	if err != nil {
-		return usageError{fmt.Errorf("--principal, --host: %w", err)}
+		return usageError(fmt.Errorf("--principal, --host: %w", err))
 	}
 	if output.people() {
 		return allowed.WriteCommands(cmd.OutOrStdout(), cfg.Kafka)

@@ -11,10 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // orderFlags are the flags of a command that orders something for the whole pipeline.
@@ -77,11 +76,11 @@ func (f orderFlags) checkGatesOff(given bool) error {
 	case !given:
 		return nil
 	case f.batch != "":
-		return usageError{errors.New("--for is about the gates of the whole pipeline, --batch about one batch: give one of them")}
+		return usageError(errors.New("--for is about the gates of the whole pipeline, --batch about one batch: give one of them"))
 	case f.gatesOff <= 0:
-		return usageError{fmt.Errorf("--for %s: want a time above 0, such as 10m; to end a time without gates, leave it out", f.gatesOff)}
+		return usageError(fmt.Errorf("--for %s: want a time above 0, such as 10m; to end a time without gates, leave it out", f.gatesOff))
 	case f.gatesOff > most.Std():
-		return usageError{fmt.Errorf("--for %s: want at most %s; to have no gate for longer, set the rates under pipeline.tolerance to 1", f.gatesOff, most)}
+		return usageError(fmt.Errorf("--for %s: want at most %s; to have no gate for longer, set the rates under pipeline.tolerance to 1", f.gatesOff, most))
 	}
 	return nil
 }
@@ -114,7 +113,7 @@ func (f orderFlags) pipeline(cmd *cobra.Command, phase control.Phase) error {
 func (f orderFlags) release(cmd *cobra.Command) error {
 	return f.order(cmd, func(ctx context.Context, _ *config.Config, write *control.Writer, view control.View, s control.State) error {
 		if _, quarantined := view.Batches[f.batch]; !quarantined {
-			return noMatchError{fmt.Errorf("batch %q is not quarantined; `consumer status` lists those that are", f.batch)}
+			return exitError{cli.ExitNothing, fmt.Errorf("batch %q is not quarantined; `consumer status` lists those that are", f.batch)}
 		}
 		s.Phase = control.Running
 		if _, err := write.Batch(ctx, f.batch, s); err != nil {
@@ -128,14 +127,14 @@ func (f orderFlags) release(cmd *cobra.Command) error {
 // order reads the current orders and calls give with the frame of a new one.
 func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, *config.Config, *control.Writer, control.View, control.State) error) error {
 	if f.reason == "" {
-		return usageError{errors.New("say why with --reason: it stands in the audit trail")}
+		return usageError(errors.New("say why with --reason: it stands in the audit trail"))
 	}
 	if f.by == "" {
 		f.by = operator()
 	}
-	return withControl(cmd.Context(), f.file, func(cfg *config.Config, connection []kgo.Opt, view control.View) error {
+	return withControl(cmd.Context(), f.file, func(cfg *config.Config, client *kgo.Client, view control.View) error {
 		s := control.State{Code: control.CodeOperator, Reason: f.reason, By: f.by, At: time.Now().UTC().Truncate(time.Millisecond)}
-		return give(cmd.Context(), cfg, control.NewWriter(cfg, connection), view, s)
+		return give(cmd.Context(), cfg, control.NewWriter(cfg, client.Opts()), view, s)
 	})
 }
 
@@ -149,35 +148,4 @@ func operator() string {
 		host = h
 	}
 	return name + "@" + host
-}
-
-// withControl loads the file, connects, reads the control topic and calls f.
-func withControl(ctx context.Context, file string, f func(*config.Config, []kgo.Opt, control.View) error) error {
-	cfg, err := config.Load(file)
-	if err != nil {
-		return configError(err)
-	}
-	connection, err := kafka.ClientOptions(cfg.Kafka)
-	if err != nil {
-		return err
-	}
-	client, err := kgo.NewClient(connection...)
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
-	if err := kafka.Reachable(ctx, client); err != nil {
-		return err
-	}
-	view, err := control.Read(ctx, connection, cfg.Topics.Control)
-	named := func(err error) error {
-		return kafka.NamedDenial(kafka.Principal(cfg.Kafka), "consumer topics acls", err)
-	}
-	if _, refused := errors.AsType[*retrytopics.DeniedError](err); refused {
-		return named(err)
-	}
-	if err != nil {
-		return fmt.Errorf("%w; `consumer topics ensure -c %s` creates what is missing", err, file)
-	}
-	return named(f(cfg, connection, view))
 }

@@ -26,14 +26,14 @@ that is printed. Then broker, console, metrics and consumer stay usable until Ct
 is given.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Events < 0 {
-				return usageError{fmt.Errorf("--events %d: ask for one or more", o.Events)}
+				return usageError(fmt.Errorf("--events %d: ask for one or more", o.Events))
 			}
 			for _, port := range []struct {
 				flag string
 				n    int
 			}{{devbroker.PortFlag, o.KafkaPort}, {"--places-port", o.PlacesPort}} {
 				if port.n < 0 || port.n > 65535 {
-					return usageError{fmt.Errorf("%s %d: ports go from 1 to 65535; 0 takes a free one", port.flag, port.n)}
+					return usageError(fmt.Errorf("%s %d: ports go from 1 to 65535; 0 takes a free one", port.flag, port.n))
 				}
 			}
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -43,7 +43,7 @@ is given.`,
 			} else if summary != "" {
 				file, err := os.Create(summary)
 				if err != nil {
-					return usageError{err}
+					return usageError(err)
 				}
 				defer file.Close()
 				o.Summary = file
@@ -53,7 +53,7 @@ is given.`,
 				return errInterrupted
 			}
 			if _, refused := errors.AsType[*devbroker.RealBrokersError](err); refused || errors.Is(err, console.ErrAddress) {
-				return usageError{err}
+				return usageError(err)
 			}
 			return err
 		},

@@ -12,7 +12,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
-	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 func newGovernance() *cobra.Command {
@@ -47,7 +46,7 @@ func newGovernanceExport() *cobra.Command {
 func parseLedger(path string) (governance.Document, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return governance.Document{}, usageError{fmt.Errorf("read the ledger: %w", err)}
+		return governance.Document{}, usageError(fmt.Errorf("read the ledger: %w", err))
 	}
 	return governance.ParseDocument(text)
 }
@@ -59,20 +58,12 @@ func readLedger(ctx context.Context, file string) (governance.Document, error) {
 		return governance.Document{}, configError(err)
 	}
 	if !cfg.Governance.On() {
-		return governance.Document{}, usageError{fmt.Errorf("%s keeps no ledger: it reads no marks under governance", file)}
+		return governance.Document{}, usageError(fmt.Errorf("%s keeps no ledger: it reads no marks under governance", file))
 	}
-	opts, err := kafka.ClientOptions(cfg.Kafka)
-	if err != nil {
-		return governance.Document{}, err
-	}
-	client, err := kgo.NewClient(opts...)
-	if err != nil {
-		return governance.Document{}, fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
-	if err := kafka.Reachable(ctx, client); err != nil {
-		return governance.Document{}, err
-	}
-	doc, err := governance.Read(ctx, client, cfg)
-	return doc, kafka.NamedDenial(kafka.Principal(cfg.Kafka), "consumer topics acls", err)
+	var doc governance.Document
+	err = withClient(ctx, cfg, func(client *kgo.Client) (err error) {
+		doc, err = governance.Read(ctx, client, cfg)
+		return err
+	})
+	return doc, err
 }

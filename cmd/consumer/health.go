@@ -42,15 +42,15 @@ of its consumer group, else with 1 and the reason: a health check for containers
 // ready asks the instance that listens at an address whether it is ready.
 func ready(ctx context.Context, address string, out io.Writer) error {
 	if address == "" {
-		return usageError{errors.New(`metrics.listen is "": the instance answers no question about its health`)}
+		return usageError(errors.New(`metrics.listen is "": the instance answers no question about its health`))
 	}
 	at := local(address)
 	if len(at) == 0 {
-		return usageError{fmt.Errorf("metrics.listen %q is not host:port with a port that can be asked", address)}
+		return usageError(fmt.Errorf("metrics.listen %q is not host:port with a port that can be asked", address))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at[0]+"/readyz", http.NoBody)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	client := http.Client{Timeout: healthTimeout}
 	answer, err := client.Do(request)

@@ -52,7 +52,7 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return usageError{fmt.Errorf("`%s` takes one argument, a sample of features; - is standard input", cmd.CommandPath())}
+	return usageError(fmt.Errorf("`%s` takes one argument, a sample of features; - is standard input", cmd.CommandPath()))
 }
 
 func (f initFlags) run(cmd *cobra.Command, from string) error {
@@ -66,7 +66,7 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 	case errors.Is(err, context.Canceled):
 		return errInterrupted
 	case err != nil:
-		return usageError{fmt.Errorf("%s: %w", from, err)}
+		return usageError(fmt.Errorf("%s: %w", from, err))
 	}
 	if f.names.ID == "" {
 		f.names.ID = idOf(from)
@@ -139,7 +139,7 @@ func open(cmd *cobra.Command, from string) (io.Reader, func(), error) {
 	}
 	file, err := os.Open(from)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, usageError(err)
 	}
 	return file, func() { _ = file.Close() }, nil
 }
@@ -152,14 +152,14 @@ func (f initFlags) write(cmd *cobra.Command, from string, text []byte) error {
 	}
 	there, err := os.Stat(f.out)
 	if given, none := os.Stat(from); err == nil && none == nil && os.SameFile(there, given) {
-		return usageError{fmt.Errorf("%s is the sample itself", f.out)}
+		return usageError(fmt.Errorf("%s is the sample itself", f.out))
 	}
 	if err == nil && !f.force {
-		return usageError{fmt.Errorf("%s exists; --force overwrites it", f.out)}
+		return usageError(fmt.Errorf("%s exists; --force overwrites it", f.out))
 	}
 	file, err := os.CreateTemp(filepath.Dir(f.out), ".init-*")
 	if err != nil {
-		return usageError{fmt.Errorf("--out: %w", err)}
+		return usageError(fmt.Errorf("--out: %w", err))
 	}
 	_, err = file.Write(text)
 	err = errors.Join(err, file.Chmod(0o644), file.Close()) // an editor's permissions; the file has no secret

@@ -32,46 +32,43 @@ func run(args []string, stdout, stderr io.Writer) cli.Exit {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(signals.ctx)
-	var rejected rejectedError
-	if err != nil && !errors.Is(err, errInterrupted) && !errors.As(err, &rejected) {
+	if err != nil && !errors.Is(err, errInterrupted) && !errors.Is(err, errRejected) {
 		fmt.Fprintln(stderr, "consumer:", err)
 	}
 	return exitCode(err)
 }
 
-// usageError marks a wrong call: exit code 2.
-type usageError struct{ error }
+// exitError is an error with its exit code.
+type exitError struct {
+	code cli.Exit
+	error
+}
 
-func (e usageError) Unwrap() error { return e.error }
+func (e exitError) Unwrap() error { return e.error }
 
-// noMatchError means that nothing matches the command's selection: exit code 3.
-type noMatchError struct{ error }
+// usageError marks a wrong call.
+func usageError(err error) error { return exitError{cli.ExitUsage, err} }
 
-// errInterrupted means that the command was stopped before it was done.
-var errInterrupted = errors.New("interrupted")
+var (
+	errInterrupted = exitError{cli.ExitInterrupted, errors.New("interrupted")} // the command was stopped before it was done
+	errRejected    = errors.New("rejected")                                    // the command has printed what it refused
+)
 
 func exitCode(err error) cli.Exit {
-	var usage usageError
-	var faults *config.Faults
-	var rejected rejectedError
-	var none noMatchError
-	var held *consumer.HeldError
-	var limit *consumer.LimitError
-	var broken brokenError
-	var violated violatedError
-	var warned warnedError
+	exit, marked := errors.AsType[exitError](err)
+	_, held := errors.AsType[*consumer.HeldError](err)
+	_, faults := errors.AsType[*config.Faults](err)
+	_, limit := errors.AsType[*consumer.LimitError](err)
 	switch {
 	case err == nil:
 		return cli.ExitDone
-	case errors.As(err, &none):
-		return cli.ExitNothing
-	case errors.As(err, &held):
+	case held:
 		return cli.ExitStopped
-	case errors.Is(err, errInterrupted):
-		return cli.ExitInterrupted
-	case errors.As(err, &usage), errors.As(err, &faults):
+	case marked:
+		return exit.code
+	case faults:
 		return cli.ExitUsage
-	case errors.As(err, &rejected), errors.As(err, &broken), errors.As(err, &limit), errors.As(err, &violated), errors.As(err, &warned):
+	case limit:
 		return cli.ExitPartly
 	default:
 		return cli.ExitRuntime
@@ -101,9 +98,9 @@ Two different files are an error.
 			return unknownCommand(cmd, words[0]) // the flags belong to the intended command
 		}
 		if hint := cli.FlagHint(cmd, err); hint != "" {
-			return usageError{fmt.Errorf("%w; %s", err, hint)}
+			return usageError(fmt.Errorf("%w; %s", err, hint))
 		}
-		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
+		return usageError(fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath()))
 	})
 	sampled := newInit()
 	root.AddCommand(newDemo(), newRun(signals), newValidate(), newDescribe(), newSimulate(), newTopics(), newTransform(),
@@ -124,7 +121,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return usageError{fmt.Errorf("unknown command %q for `%s`; %s", word, cmd.CommandPath(), hint)}
+	return usageError(fmt.Errorf("unknown command %q for `%s`; %s", word, cmd.CommandPath(), hint))
 }
 
 // refuseArguments makes an unexpected word a usage error that names it.

@@ -41,10 +41,10 @@ func chooseFile(cmd *cobra.Command, file *string, args []string) error {
 	}
 	choice, err := named.Choose()
 	if errors.Is(err, cli.ErrNoPipelineFile) {
-		return usageError{fmt.Errorf("%w; such as `%s -c pipeline.yaml`", err, cmd.CommandPath())}
+		return usageError(fmt.Errorf("%w; such as `%s -c pipeline.yaml`", err, cmd.CommandPath()))
 	}
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	*file = choice.File
 	return sayFile(cmd, choice)
@@ -59,5 +59,5 @@ func stray(cmd *cobra.Command, args []string) error {
 		}
 		takes = "one argument, the pipeline file"
 	}
-	return usageError{fmt.Errorf("unexpected word %q; `%s` takes %s", strings.Join(args, " "), cmd.CommandPath(), takes)}
+	return usageError(fmt.Errorf("unexpected word %q; `%s` takes %s", strings.Join(args, " "), cmd.CommandPath(), takes))
 }

@@ -56,11 +56,11 @@ func (f runFlags) limits(cmd *cobra.Command) (l consumer.Limits, err error) {
 	rate, sla := cmd.Flags().Changed("max-dlq-rate"), cmd.Flags().Changed("sla")
 	switch {
 	case (rate || sla || f.allowQuarantine) && !f.untilEnd:
-		return l, usageError{errors.New("--max-dlq-rate, --sla and --allow-quarantine are limits of a run that ends: add --until-end, or set pipeline.tolerance in the file")}
+		return l, usageError(errors.New("--max-dlq-rate, --sla and --allow-quarantine are limits of a run that ends: add --until-end, or set pipeline.tolerance in the file"))
 	case f.maxDLQRate < 0 || f.maxDLQRate > 1:
-		return l, usageError{fmt.Errorf("--max-dlq-rate %v: want a share from 0 to 1, such as 0.05", f.maxDLQRate)}
+		return l, usageError(fmt.Errorf("--max-dlq-rate %v: want a share from 0 to 1, such as 0.05", f.maxDLQRate))
 	case sla && f.sla <= 0:
-		return l, usageError{fmt.Errorf("--sla %v: want a time above 0, such as 10m", f.sla)}
+		return l, usageError(fmt.Errorf("--sla %v: want a time above 0, such as 10m", f.sla))
 	}
 	if rate {
 		l.MaxDLQRate = &f.maxDLQRate
@@ -92,10 +92,10 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	defer signal.Stop(hangup)
 	log, level, err := cli.NewLogger(cmd.ErrOrStderr(), firstLevel(cmd))
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if err := summaryProblem(f.summary); err != nil {
-		return usageError{fmt.Errorf("--summary: %w", err)}
+		return usageError(fmt.Errorf("--summary: %w", err))
 	}
 	cfg, err := load(f.file, log)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	asRead := *cfg
 	if cmd.Flags().Changed("metrics") {
 		if _, _, err := net.SplitHostPort(f.metrics); f.metrics != "" && err != nil {
-			return usageError{fmt.Errorf("--metrics %q is not host:port; write it as 127.0.0.1:9464, or \"\" to turn it off", f.metrics)}
+			return usageError(fmt.Errorf("--metrics %q is not host:port; write it as 127.0.0.1:9464, or \"\" to turn it off", f.metrics))
 		}
 		cfg.Metrics.Listen = f.metrics
 	}
@@ -161,7 +161,7 @@ func load(file string, log *slog.Logger) (*config.Config, error) {
 }
 
 // configError makes an unreadable file a usage error: nothing was started.
-func configError(err error) error { return usageError{err} }
+func configError(err error) error { return usageError(err) }
 
 // summaryProblem returns why a summary cannot be written to file. It is checked before the run: after hours of work,
 // exit code 1 would tell a scheduler that the work has failed.

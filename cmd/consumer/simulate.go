@@ -8,17 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/simulate"
 )
-
-// brokenError counts the expectations that a simulation broke: exit code 4. The report lists them.
-type brokenError struct{ broken, all int }
-
-func (e brokenError) Error() string {
-	return fmt.Sprintf("%d of %s broken", e.broken, count(e.all, "expectation"))
-}
 
 type simulateFlags struct {
 	file, scenario string
@@ -65,7 +59,7 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 	}
 	report, err := simulate.Run(cmd.Context(), system, scenario)
 	if tooMuch := new(simulate.TooMuchError); errors.As(err, &tooMuch) {
-		return usageError{err}
+		return usageError(err)
 	}
 	if err != nil {
 		return errInterrupted // it fails for no other reason
@@ -74,7 +68,7 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if broken := len(report.Broken()); f.expect && broken > 0 {
-		return brokenError{broken, len(report.Expectations)}
+		return exitError{cli.ExitPartly, fmt.Errorf("%d of %s broken", broken, count(len(report.Expectations), "expectation"))}
 	}
 	return nil
 }
@@ -86,7 +80,7 @@ func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulat
 		"rate": f.rate <= 0 || f.rate > 1e9, "hours": f.hours <= 0 || f.hours > 8760, "instances": f.instances < 1 || f.instances > 10_000, "seed": f.seed < 0,
 	} {
 		if changed(flag) && bad {
-			return simulate.Scenario{}, usageError{fmt.Errorf("--%s %s: out of range", flag, cmd.Flags().Lookup(flag).Value)}
+			return simulate.Scenario{}, usageError(fmt.Errorf("--%s %s: out of range", flag, cmd.Flags().Lookup(flag).Value))
 		}
 	}
 	rate, duration := 100.0, time.Hour
@@ -100,7 +94,7 @@ func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulat
 	if f.scenario != "" {
 		text, err := os.ReadFile(f.scenario)
 		if err != nil {
-			return scenario, usageError{fmt.Errorf("read the scenario: %w", err)}
+			return scenario, usageError(fmt.Errorf("read the scenario: %w", err))
 		}
 		if scenario, err = simulate.ParseScenario(f.scenario, text, system); err != nil {
 			return scenario, err
@@ -119,7 +113,7 @@ func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulat
 		scenario.Seed = f.seed
 	}
 	if f.expect && len(scenario.Expect.Keys()) == 0 {
-		return scenario, usageError{errors.New("--expect: the scenario expects nothing; write what must hold under its key expect")}
+		return scenario, usageError(errors.New("--expect: the scenario expects nothing; write what must hold under its key expect"))
 	}
 	return scenario, nil
 }

@@ -23,7 +23,7 @@ func loadTable(file string) (*config.Config, error) {
 		return nil, configError(err)
 	}
 	if cfg.Sink.PostGIS == nil {
-		return nil, usageError{errors.New("the pipeline has no table: add sink.postgis to the file")}
+		return nil, usageError(errors.New("the pipeline has no table: add sink.postgis to the file"))
 	}
 	return cfg, nil
 }

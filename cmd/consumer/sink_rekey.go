@@ -38,7 +38,7 @@ another record key, is named, and nothing is changed. Memory: 5000 keys.`,
 
 func rekey(cmd *cobra.Command, cfg *config.Config, file string, execute bool) error {
 	var done sink.Rekeyed
-	err := withClient(cfg, func(client *kgo.Client) (err error) {
+	err := withClient(cmd.Context(), cfg, func(client *kgo.Client) (err error) {
 		done, err = consumer.Rekey(cmd.Context(), cfg, client, execute)
 		return err
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
@@ -30,13 +29,13 @@ With --watch it is shown again and again, with how many records come and are com
 long it takes until nothing lags: in place on a terminal, otherwise as one line of JSON each time (-o ndjson).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.watch && f.output.format == "json" {
-				return usageError{errors.New("--watch prints one object after another: use -o ndjson")}
+				return usageError(errors.New("--watch prints one object after another: use -o ndjson"))
 			}
 			if f.watch && (f.every < leastEvery || f.every > mostEvery) {
-				return usageError{fmt.Errorf("--every %s: from %s to %s", f.every, leastEvery, mostEvery)}
+				return usageError(fmt.Errorf("--every %s: from %s to %s", f.every, leastEvery, mostEvery))
 			}
-			return withControl(cmd.Context(), f.file, func(cfg *config.Config, connection []kgo.Opt, view control.View) error {
-				return f.show(cmd, cfg, connection, view)
+			return withControl(cmd.Context(), f.file, func(cfg *config.Config, client *kgo.Client, view control.View) error {
+				return f.show(cmd, cfg, client, view)
 			})
 		},
 	}
@@ -58,12 +57,7 @@ type statusFlags struct {
 	every   time.Duration
 }
 
-func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, connection []kgo.Opt, view control.View) error {
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, connection...), kgo.BrokerMaxReadBytes(kafka.MaxAnswer))...)
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
+func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, client *kgo.Client, view control.View) error {
 	if !cmd.Flags().Changed("metrics") {
 		f.metrics = local(cfg.Metrics.Listen)
 	}
@@ -73,7 +67,7 @@ func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, connection []
 	}
 	if f.watch {
 		return f.watching(cmd, func(ctx context.Context) (status.Report, error) {
-			view, err := control.Read(ctx, connection, cfg.Topics.Control)
+			view, err := control.Read(ctx, client.Opts(), cfg.Topics.Control)
 			if err != nil {
 				return status.Report{}, err
 			}

@@ -8,10 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -108,32 +106,4 @@ func printFaults(cmd *cobra.Command, faults []topics.Fault, output *outputValue)
 		fmt.Fprintln(cmd.OutOrStdout(), "all topics fit")
 	}
 	return nil
-}
-
-// withAdmin loads the file, connects, and calls f.
-func withAdmin(ctx context.Context, file string, f func(*config.Config, *kadm.Client) error) error {
-	cfg, err := config.Load(file)
-	if err != nil {
-		return configError(err)
-	}
-	return withClient(cfg, func(client *kgo.Client) error {
-		if err := kafka.Reachable(ctx, client); err != nil {
-			return err
-		}
-		return f(cfg, kadm.NewClient(client))
-	})
-}
-
-// withClient calls f with a client of the pipeline's cluster. An error about a missing permission names what to grant.
-func withClient(cfg *config.Config, f func(*kgo.Client) error) error {
-	opts, err := kafka.ClientOptions(cfg.Kafka)
-	if err != nil {
-		return err
-	}
-	client, err := kgo.NewClient(opts...)
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
-	return kafka.NamedDenial(kafka.Principal(cfg.Kafka), "consumer topics acls", f(client))
 }

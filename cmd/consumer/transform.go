@@ -10,18 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
-
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
-
-// rejectedError counts the refused lines: exit code 4. The command has printed them.
-type rejectedError struct{ pipeline.FilterSummary }
-
-func (e rejectedError) Error() string {
-	return fmt.Sprintf("%d of %s rejected", e.Rejected, count(e.Read, "line"))
-}
 
 type transformFlags struct {
 	file, rejects string
@@ -88,7 +81,7 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 	if f.rejects != "" {
 		file, createErr := os.Create(f.rejects)
 		if createErr != nil {
-			return usageError{fmt.Errorf("--rejects: %w", createErr)}
+			return usageError(fmt.Errorf("--rejects: %w", createErr))
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		rejects = file
@@ -109,11 +102,10 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 	case err != nil:
 		return err
 	case summary.Rejected > 0:
-		failed := rejectedError{summary}
 		if f.rejects != "" { // otherwise standard error has only the lines, for the program that reads them
-			fmt.Fprintf(cmd.ErrOrStderr(), "consumer: %v; see %s\n", failed, f.rejects)
+			fmt.Fprintf(cmd.ErrOrStderr(), "consumer: %d of %s rejected; see %s\n", summary.Rejected, count(summary.Read, "line"), f.rejects)
 		}
-		return failed
+		return exitError{cli.ExitPartly, errRejected}
 	}
 	return nil
 }

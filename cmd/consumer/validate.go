@@ -10,13 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/refdata"
 )
-
-// warnedError means that a valid file has warnings, with --strict: exit code 4.
-type warnedError struct{ error }
 
 func newValidate() *cobra.Command {
 	var file string
@@ -40,7 +38,7 @@ file and its grid files.`,
 						return err
 					}
 				}
-				return usageError{fmt.Errorf("%s: %s", file, count(len(faults.List), "fault"))}
+				return usageError(fmt.Errorf("%s: %s", file, count(len(faults.List), "fault")))
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) || cfg == nil {
 				return configError(err)
@@ -59,7 +57,7 @@ file and its grid files.`,
 				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: keysOf(gatesOff(cfg)), NullKeys: cfg.Source.NullKeys, Precision: precision(cfg), Coordinates: report,
 			})
 			if err == nil && strict && len(warnings) > 0 {
-				err = warnedError{fmt.Errorf("%s: %s, and --strict takes none", file, count(len(warnings), "warning"))}
+				err = exitError{cli.ExitPartly, fmt.Errorf("%s: %s, and --strict takes none", file, count(len(warnings), "warning"))}
 			}
 			return err
 		},

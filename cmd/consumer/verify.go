@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/verify"
 )
 
@@ -17,11 +18,6 @@ func newVerify() *cobra.Command {
 	cmd.AddCommand(newVerifyRecords(), newVerifyTable(), newVerifyAudit())
 	return cmd
 }
-
-// violatedError means that the equation does not hold: exit code 4. The report names each record.
-type violatedError struct{ line string }
-
-func (e violatedError) Error() string { return e.line }
 
 // verifyWithin verifies within a time; 0 is no limit. It adds advice to a timeout.
 func verifyWithin(outer context.Context, timeout time.Duration, advice string, run func(context.Context) error) error {
@@ -55,7 +51,7 @@ func printVerdict(out io.Writer, output *outputValue, report verdictReport, verd
 	}
 	err := show(out)
 	if err == nil && verdict == verify.Violated {
-		err = violatedError{report.Line()}
+		err = exitError{cli.ExitPartly, errors.New(report.Line())}
 	}
 	return err
 }

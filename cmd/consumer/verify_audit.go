@@ -57,9 +57,9 @@ Exit codes: 0 whole, or nothing is wrong with what is there; 4 broken; 1 it coul
 func (f *auditFlags) run(cmd *cobra.Command) error {
 	switch {
 	case f.ledger != "" && f.file != "":
-		return usageError{errors.New("-c and --ledger name two audit trails: leave one of them out")}
+		return usageError(errors.New("-c and --ledger name two audit trails: leave one of them out"))
 	case f.ledger != "" && f.since != "":
-		return usageError{errors.New("--since goes with -c: a ledger is verified by itself")}
+		return usageError(errors.New("--since goes with -c: a ledger is verified by itself"))
 	case f.ledger != "":
 		ledger, err := parseLedger(f.ledger)
 		if err != nil {
@@ -71,15 +71,10 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return withControl(cmd.Context(), f.file, func(cfg *config.Config, connection []kgo.Opt, _ control.View) error {
-		client, err := kgo.NewClient(connection...)
-		if err != nil {
-			return fmt.Errorf("kafka client: %w", err)
-		}
-		defer client.Close()
+	return withControl(cmd.Context(), f.file, func(cfg *config.Config, client *kgo.Client, _ control.View) error {
 		report := chainsReport{Pipeline: cfg.Pipeline.ID, ReadAt: time.Now().UTC().Truncate(time.Millisecond)}
 		report.Chains, err = audit.Verify(cmd.Context(), client, cfg.Topics.Audit, before, func(ctx context.Context) (audit.Heads, error) {
-			return chainHeads(ctx, client, connection, cfg)
+			return chainHeads(ctx, client, cfg)
 		})
 		if err != nil {
 			return fmt.Errorf("verify the audit trail of %s: %w", cfg.Pipeline.ID, err)
@@ -95,18 +90,18 @@ func (f *auditFlags) before() ([]audit.Report, error) {
 	}
 	text, err := os.ReadFile(f.since)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--since: %w", err)}
+		return nil, usageError(fmt.Errorf("--since: %w", err))
 	}
 	var report chainsReport
 	if err := json.Unmarshal(text, &report); err != nil || report.Chains == nil {
-		return nil, usageError{fmt.Errorf("--since: %s is no output of verify audit -o json", f.since)}
+		return nil, usageError(fmt.Errorf("--since: %s is no output of verify audit -o json", f.since))
 	}
 	return report.Chains, nil
 }
 
 // chainHeads reads the heads of all chains of a pipeline, each from the topic of its writers.
-func chainHeads(ctx context.Context, client *kgo.Client, connection []kgo.Opt, cfg *config.Config) (audit.Heads, error) {
-	view, err := control.Read(ctx, connection, cfg.Topics.Control)
+func chainHeads(ctx context.Context, client *kgo.Client, cfg *config.Config) (audit.Heads, error) {
+	view, err := control.Read(ctx, client.Opts(), cfg.Topics.Control)
 	if err != nil {
 		return nil, err
 	}

@@ -54,15 +54,15 @@ func (f *recordsFlags) check() error {
 	b := f.options.Bounds
 	switch {
 	case b.Partition < -1:
-		return usageError{fmt.Errorf("--partition %d: give the number of a partition, or -1 for all", b.Partition)}
+		return usageError(fmt.Errorf("--partition %d: give the number of a partition, or -1 for all", b.Partition))
 	case b.From < 0 || b.To < 0 || b.To > 0 && b.To <= b.From:
-		return usageError{fmt.Errorf("--from %d --to %d: want offsets from 0, and --to behind --from", b.From, b.To)}
+		return usageError(fmt.Errorf("--from %d --to %d: want offsets from 0, and --to behind --from", b.From, b.To))
 	case f.options.Limit < 0:
-		return usageError{fmt.Errorf("--limit %d: give a number from 0", f.options.Limit)}
+		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
 	case f.options.MaxPositions < 1:
-		return usageError{fmt.Errorf("--max-positions %d: give a number from 1", f.options.MaxPositions)}
+		return usageError(fmt.Errorf("--max-positions %d: give a number from 1", f.options.MaxPositions))
 	case f.timeout < 0:
-		return usageError{fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout)}
+		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout))
 	}
 	return nil
 }
@@ -72,24 +72,19 @@ func (f *recordsFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	return verifyWithin(cmd.Context(), f.timeout, "; verify a part with --partition, --from and --to", func(ctx context.Context) error {
-		return withControl(ctx, f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
-			return f.verify(ctx, cmd, cfg, kafka, view)
+		return withControl(ctx, f.file, func(cfg *config.Config, client *kgo.Client, view control.View) error {
+			return f.verify(ctx, cmd, cfg, client, view)
 		})
 	})
 }
 
-func (f *recordsFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, kafka []kgo.Opt, view control.View) error {
+func (f *recordsFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, client *kgo.Client, view control.View) error {
 	proven, err := verify.Prover(os.Getenv, view.Keys)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
-	client, err := kgo.NewClient(kafka...)
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
 	o := f.options
-	o.Rounds, o.Proven = verify.DefaultRounds, proven
+	o.Proven = proven
 	if !f.quiet {
 		o.Progress = func(topic string, records int64) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "verify: %d records read, now %s\n", records, topic)

@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
-	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/sink"
 )
 
@@ -51,28 +49,23 @@ Exit codes: 0 nothing is wrong with what can be known, or all of it was repaired
 func (f *tableFlags) run(cmd *cobra.Command) error {
 	switch {
 	case f.options.Limit < 0:
-		return usageError{fmt.Errorf("--limit %d: give a number from 0", f.options.Limit)}
+		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
 	case f.options.MaxKeys < 1:
-		return usageError{fmt.Errorf("--max-keys %d: give a number from 1", f.options.MaxKeys)}
+		return usageError(fmt.Errorf("--max-keys %d: give a number from 1", f.options.MaxKeys))
 	case f.timeout < 0:
-		return usageError{fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout)}
+		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout))
 	}
 	cfg, err := loadTable(f.file)
 	if err != nil {
 		return err
 	}
 	return verifyWithin(cmd.Context(), f.timeout, "", func(ctx context.Context) error {
-		return withClient(cfg, func(client *kgo.Client) error { return f.verify(ctx, cmd, cfg, client) })
+		return withClient(ctx, cfg, func(client *kgo.Client) error {
+			report, err := consumer.VerifySink(ctx, cfg, client, f.options)
+			if err != nil {
+				return fmt.Errorf("verify table %s: %w", cfg.Sink.PostGIS.Table, err)
+			}
+			return printVerdict(cmd.OutOrStdout(), f.output, report, report.Verdict)
+		})
 	})
-}
-
-func (f *tableFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, client *kgo.Client) error {
-	if err := kafka.Reachable(ctx, client); err != nil {
-		return err
-	}
-	report, err := consumer.VerifySink(ctx, cfg, client, f.options)
-	if err != nil {
-		return fmt.Errorf("verify table %s: %w", cfg.Sink.PostGIS.Table, err)
-	}
-	return printVerdict(cmd.OutOrStdout(), f.output, report, report.Verdict)
 }

@@ -22,7 +22,7 @@ func sayFile(cmd *cobra.Command, choice cli.PipelineFile) error {
 	}
 	log, _, err := cli.NewLogger(cmd.ErrOrStderr(), "")
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	log.InfoContext(cmd.Context(), "pipeline file", "file", choice.File, "named_by", choice.By, "command", cmd.CommandPath(), "version", cli.ReadBuild().String())
 	return nil

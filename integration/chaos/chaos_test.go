@@ -126,7 +126,7 @@ topics: { audit: %[3]s }
 	defer client.Close()
 	proven := must.Get(verify.Prover(func(string) string { return "" }, nil))(sc.t)
 	report, err := verify.Run(ctx, client, cfg, verify.Options{
-		Bounds: verify.Bounds{Partition: -1}, Limit: verify.DefaultLimit, Rounds: verify.DefaultRounds, MaxPositions: verify.DefaultMaxPositions, Proven: proven,
+		Bounds: verify.Bounds{Partition: -1}, Limit: verify.DefaultLimit, MaxPositions: verify.DefaultMaxPositions, Proven: proven,
 	})
 	must.Do(sc.t, err)
 	var text strings.Builder

@@ -17,7 +17,6 @@ import (
 type Options struct {
 	Bounds       Bounds
 	Limit        int   // named findings of each kind
-	Rounds       int   // largest number of looks; a suspected violation is looked at again before it is named
 	MaxPositions int64 // of the source, or named by other records: each takes 8 bytes
 	// Proven reports whether a replay in the source is proven, see retrytopics.Origin.
 	Proven func(*kgo.Record) error
@@ -28,12 +27,14 @@ type Options struct {
 // Defaults of Options.
 const (
 	DefaultLimit        = 20
-	DefaultRounds       = 3
 	DefaultMaxPositions = 50_000_000
 )
 
-// between is the time between two looks.
-const between = time.Second
+// A suspected violation is looked at again before it is named.
+const (
+	rounds  = 3           // the most looks
+	between = time.Second // from one look to the next
+)
 
 // ErrTooMany is wrapped when there are more positions than Options allow.
 var ErrTooMany = errors.New("more positions than are held in memory")
@@ -52,7 +53,7 @@ func Run(ctx context.Context, client *kgo.Client, cfg *config.Config, o Options)
 		}
 		report.Rounds, report.Records = look, r.records
 		report.Notes = append(report.Notes, r.notes...)
-		if report.Verdict != Violated || look >= o.Rounds {
+		if report.Verdict != Violated || look >= rounds {
 			return report, nil
 		}
 		if err := kafka.Pause(ctx, between); err != nil {

@@ -30,11 +30,13 @@ func (r *Report) Line() string {
 	return fmt.Sprintf("PROVEN: each of %s is in exactly one place", records(r.All.Records))
 }
 
-func records(n int64) string {
+func records(n int64) string { return counted(n, "record") }
+
+func counted(n int64, what string) string {
 	if n == 1 {
-		return "1 record"
+		return "1 " + what
 	}
-	return fmt.Sprintf("%d records", n)
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Text writes the report for people.
@@ -50,7 +52,7 @@ func (r *Report) Text(out io.Writer) error {
 	for _, note := range r.Notes {
 		fmt.Fprintf(out, "note: %s\n", note)
 	}
-	_, err := fmt.Fprintf(out, "read %d records up to %s, in %s\n", r.Records, r.At.UTC().Format(time.RFC3339), looks(r.Rounds))
+	_, err := fmt.Fprintf(out, "read %d records up to %s, in %s\n", r.Records, r.At.UTC().Format(time.RFC3339), counted(int64(r.Rounds), "look"))
 	return err
 }
 
@@ -95,13 +97,6 @@ func (r *Report) table(out io.Writer) error {
 		fmt.Fprintln(w)
 	}
 	return w.Flush()
-}
-
-func looks(n int) string {
-	if n == 1 {
-		return "1 look"
-	}
-	return fmt.Sprintf("%d looks", n)
 }
 
 // equation returns the sum that must hold.
