@@ -3,17 +3,24 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/integration/chaos/check"
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/integration/chaos/feed"
+	"github.com/switchback-geo/switchback/integration/chaos/journal"
 	"github.com/switchback-geo/switchback/integration/chaos/worker"
+	"github.com/switchback-geo/switchback/integration/simulation/judge"
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
@@ -226,7 +233,7 @@ func (sc *scene) calm() {
 }
 
 // end lets the pipeline come to rest with all workers well, and judges it.
-func (sc *scene) end() *check.History {
+func (sc *scene) end() []lateness {
 	sc.t.Helper()
 	sc.calm()
 	sc.drain()
@@ -296,31 +303,93 @@ func (sc *scene) left(ctx context.Context) string {
 	return strings.Join(left, ", ")
 }
 
-// judge reads the topics and reports every breach of what the engine promises.
-func (sc *scene) judge() *check.History {
+// judge reads the topics and reports every breach of what the engine promises. It returns how late attempts began, by when they were due.
+func (sc *scene) judge() []lateness {
 	sc.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), judgeBound())
 	defer cancel()
-	places := must.Get(conservation.Take(ctx, sc.log, sc.topics()))(sc.t)
-	places.Verify(sc.t)
 	sc.verify(ctx)
-	p := check.Pipeline{Source: sc.base.Source, Output: sc.base.Output, Journal: sc.base.Journal, Order: string(sc.base.Order), Attempts: sc.base.Attempts}
-	for _, tier := range sc.base.Tiers() {
-		p.Tiers = append(p.Tiers, check.Tier{Topic: tier.Topic, Delay: tier.Delay})
-	}
-	history := must.Get(check.Read(ctx, sc.log, p))(sc.t)
-	faults := history.Faults()
-	expect.That(sc.t, len(faults) <= 0, "seed %d: %d faults", sc.seed, len(faults))
+	e := sc.evidence(ctx)
+	violations := judge.Verdict(e)
+	expect.That(sc.t, len(violations) == 0, "seed %d: %d violations", sc.seed, len(violations))
 	const mostShown = 5
-	for _, f := range faults[:min(len(faults), mostShown)] {
-		sc.t.Errorf("seed %d: %s: %s\n%s%s", sc.seed, f.Source, f.What, history.Journey(f.Source), places.Journey(f.Source))
+	for _, v := range violations[:min(len(violations), mostShown)] {
+		sc.t.Errorf("seed %d: %s\n%s", sc.seed, v, judge.Journey(e, v.Source))
 	}
-	inputs, sum := places.Totals()
+	inputs, sum := conservation.Of(sc.topics(), e.Logs, e.Committed).Totals()
 	expect.That(sc.t, inputs == sc.sent, "seed %d: %d records are in the source, %d were acknowledged", sc.seed, inputs, sc.sent)
-	p50, retries := history.Lateness(.5)
-	p99, _ := history.Lateness(.99)
+	late := latenessOf(e.Calls)
 	sc.t.Logf("%d records: %d delivered, %d dead, %d closed; %d retries, late p50 %v p99 %v",
-		inputs, sum.Output, sum.Letters, sum.Closed, retries, p50.Round(time.Millisecond), p99.Round(time.Millisecond))
-	expect.That(sc.t, sum.Letters != 0 && sum.Closed != 0 && retries != 0, "seed %d: too little happened to prove anything", sc.seed)
-	return history
+		inputs, sum.Output, sum.Letters, sum.Closed, len(late), quantile(late, .5), quantile(late, .99))
+	expect.That(sc.t, sum.Letters != 0 && sum.Closed != 0 && len(late) != 0, "seed %d: too little happened to prove anything", sc.seed)
+	return late
+}
+
+// evidence reads what the judge is to see.
+func (sc *scene) evidence(ctx context.Context) judge.Evidence {
+	sc.t.Helper()
+	p := sc.topics()
+	e := judge.Evidence{
+		Plan: plan.Plan{Engine: plan.Engine{Order: sc.base.Order, MaxAttempts: sc.base.Attempts, Window: sc.base.Dedupe, Tiers: sc.base.Delays}},
+		EventOf: func(r *kgo.Record) (plan.Event, error) {
+			return planned(r, sc.base.Attempts)
+		},
+		Topics: judge.Topics{Source: p.Source, Output: p.Output, Journal: p.Audit, DLQ: p.DLQ, Tiers: p.Tiers},
+		Logs:   map[string][]*kgo.Record{},
+	}
+	for _, topic := range append(p.Tiers, p.Source, p.Output, p.Audit, p.DLQ) {
+		e.Logs[topic] = must.Get(sc.log.Read(ctx, topic))(sc.t)
+	}
+	e.Committed = must.Get(sc.log.Committed(ctx, p.Group))(sc.t)
+	for _, r := range e.Logs[p.Audit] {
+		step := must.Get(journal.Parse(r))(sc.t)
+		if step.Decision == "parked" {
+			continue
+		}
+		expect.That(sc.t, !step.Started.IsZero(), "seed %d: %s without an attempt: %s", sc.seed, step.Decision, step)
+		e.Calls = append(e.Calls, judge.Call{Source: step.Source, Position: step.Position, Attempt: step.Attempt, Instance: step.Worker, At: step.Started, Due: step.Due})
+	}
+	return e
+}
+
+// planned returns what the handler makes of a record, in the words of the judge. Two records say the same when their bytes are the same.
+func planned(r *kgo.Record, attempts int) (plan.Event, error) {
+	event, err := feed.Parse(r.Value)
+	content := fnv.New32a()
+	content.Write(r.Value)
+	e := plan.Event{Key: string(r.Key), Delete: r.Value == nil, Content: int(content.Sum32()), Parts: 1, Fate: plan.FateDone, Fails: event.Fails, Deaths: 1}
+	switch {
+	case event.Permanent:
+		e.Fate = plan.FatePermanent
+	case event.Dies(attempts):
+		e.Fate = plan.FateExhausted
+	case event.Fails > 0:
+		e.Fate = plan.FateTransient
+	}
+	return e, err
+}
+
+// lateness is how long after it was due an attempt began.
+type lateness struct {
+	due  time.Time
+	late time.Duration
+}
+
+// latenessOf returns the lateness of all attempts that had to wait, the shortest first.
+func latenessOf(calls []judge.Call) (all []lateness) {
+	for _, c := range calls {
+		if !c.Due.IsZero() {
+			all = append(all, lateness{c.Due, c.At.Sub(c.Due)})
+		}
+	}
+	slices.SortFunc(all, func(a, b lateness) int { return cmp.Compare(a.late, b.late) })
+	return all
+}
+
+// quantile returns the lateness that a share of sorted attempts does not exceed.
+func quantile(all []lateness, q float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[int(q*float64(len(all)-1))].late.Round(time.Millisecond)
 }

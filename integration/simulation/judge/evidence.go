@@ -15,6 +15,7 @@ import (
 // Evidence is what was seen of a world that has come to rest.
 type Evidence struct {
 	Plan      plan.Plan
+	EventOf   func(*kgo.Record) (plan.Event, error) // what a source record is; nil: the event of the plan that its number header names
 	Topics    Topics
 	Logs      map[string][]*kgo.Record   // by topic: what a reader with read_committed sees, by partition and offset
 	Committed map[string]map[int32]int64 // by topic and partition: the group's offsets

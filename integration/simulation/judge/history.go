@@ -18,6 +18,7 @@ const (
 	headerSource = "switchback-source"
 	headerReplay = "switchback-replay-id"
 	headerForce  = "switchback-force-version"
+	headerDue    = "switchback-due"
 	headerNumber = "number" // the producer's own: which event of the plan a record is
 )
 
@@ -85,13 +86,25 @@ func newHistory(e Evidence) *history {
 }
 
 func (h *history) event(r *kgo.Record) plan.Event {
+	of := h.EventOf
+	if of == nil {
+		of = h.planned
+	}
+	e, err := of(r)
+	if err != nil {
+		h.report(Conservation, topiclog.Position(r), "%v", err)
+	}
+	return e
+}
+
+// planned returns the event of the plan that a record names.
+func (h *history) planned(r *kgo.Record) (plan.Event, error) {
 	text, _ := topiclog.Header(r, headerNumber)
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n >= h.Plan.Load.Records {
-		h.report(Conservation, topiclog.Position(r), "it has the number %q, which no event of the plan has", text)
-		return plan.Event{}
+		return plan.Event{}, fmt.Errorf("it has the number %q, which no event of the plan has", text)
 	}
-	return h.Plan.Event(n)
+	return h.Plan.Event(n), nil
 }
 
 func (h *history) addStep(r *kgo.Record, replays map[string]*kgo.Record, memory int) {

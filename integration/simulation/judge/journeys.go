@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // journeys: the steps of a record follow each other without a gap, from the source through the tiers to one end, and no
@@ -73,8 +74,12 @@ func (h *history) times() {
 			h.report(NeverEarly, c.Source, "attempt %d began on %s at %s, %v before it was due", c.Attempt, c.Instance, c.At.UTC().Format(time.TimeOnly), c.Due.Sub(c.At))
 		}
 	}
+	due := h.due()
 	for _, in := range h.inputs {
 		for i, s := range in.steps {
+			if at, waits := due[s.Position]; waits && !at.Equal(s.Due) {
+				h.report(NeverEarly, in.position, "it is due at %v by its header at %s, and the instance read %v", at, s.Position, s.Due)
+			}
 			if i > 0 && s.life == in.steps[i-1].life && !s.Due.Equal(in.steps[i-1].Next) {
 				h.report(NeverEarly, in.position, "put back until %v, the header said %v", in.steps[i-1].Next, s.Due)
 			}
@@ -85,6 +90,23 @@ func (h *history) times() {
 	}
 }
 
+// due returns when each record that is left in a tier's log is due by its one header; the zero time where the header is not as it must be.
+func (h *history) due() map[string]time.Time {
+	due := map[string]time.Time{}
+	for _, tier := range h.Topics.Tiers {
+		for _, r := range h.Logs[tier] {
+			text, n := topiclog.Header(r, headerDue)
+			at, err := time.Parse(time.RFC3339, text)
+			if n != 1 || err != nil {
+				at = time.Time{}
+			}
+			due[topiclog.Position(r)] = at
+		}
+	}
+	return due
+}
+
+// waits: a record that failed is due no sooner than the delay of its tier, or the failure, asked for.
 func (h *history) waits(s *step) {
 	delay := time.Duration(math.MaxInt64)
 	for _, tiers := range h.Plan.TierLists() { // any of them may have been in force

@@ -104,7 +104,7 @@ func (m *made) step(source, position, decision string, attempt int, change ...fu
 	}
 	switch decision {
 	case "retried", "parked":
-		next = m.put("r", in.event, said(headerSource, source))
+		next = m.put("r", in.event, said(headerSource, source, headerDue, s.Next.UTC().Format(time.RFC3339Nano)))
 	case "delivered":
 		m.put("o", in.event, said(headerSource, source))
 		if in.event.Delete {
@@ -270,6 +270,11 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 			at, tier := m.ends(transient, "retried")
 			m.step(at, tier, "delivered", 2, func(s *journal.Step) { s.Due = s.Due.Add(-time.Millisecond) })
 		}, "never early: s/0/0: put back until"},
+		{"read otherwise than it is written", none, func(m *made) {
+			at, tier := m.ends(transient, "retried")
+			m.step(at, tier, "delivered", 2)
+			m.e.Logs["r"][0].Headers[2].Value = []byte("2000-01-01T00:00:00.001Z")
+		}, "never early: s/0/0: it is due at 2000-01-01 00:00:00.001 +0000 UTC by its header at r/0/0"},
 		{"died for nothing", none, func(m *made) { m.ends(done, "dead_lettered") }, "conservation: s/0/0: it died in life 0"},
 		{"lived though it dies", none, func(m *made) { m.delivered(permanent) }, "conservation: s/0/0: it was delivered in life 0"},
 		{"filtered for nothing", none, func(m *made) { m.ends(done, "filtered") }, "conservation: s/0/0: it was filtered"},
