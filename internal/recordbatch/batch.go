@@ -121,7 +121,7 @@ func (g *group) next(f *frame, offset int64) (err error) {
 	if offset < g.at {
 		return f.skip()
 	}
-	if f.left > int64(g.limits.Record)+int64(g.limits.Headers) {
+	if g.value != nil || f.left > int64(g.limits.Record)+int64(g.limits.Headers) {
 		return g.describeLarge(f)
 	}
 	from := len(g.records)

@@ -1,8 +1,10 @@
 package recordbatch
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +22,7 @@ var ErrDeferred = errors.New("the fetch response holds more than may be decompre
 type Budget struct {
 	perBatch int
 	perFetch int64
-	codecs   codecs
+	streams  sync.Pool    // of *streams
 	left     atomic.Int64 // of the response at hand
 	bulky    atomic.Int64 // when a batch was last beyond bulkyBytes, Unix seconds
 }
@@ -34,7 +36,8 @@ var (
 // NewBudget bounds a batch and a fetch response, both in bytes as they are in memory. The first batch of a response is
 // always decompressed, so that a partition moves on.
 func NewBudget(perBatch, perFetch int) *Budget {
-	b := &Budget{perBatch: perBatch, perFetch: int64(perFetch), codecs: newCodecs(perBatch)}
+	b := &Budget{perBatch: perBatch, perFetch: int64(perFetch)}
+	b.streams.New = func() any { return newStreams(perBatch, perBatch) }
 	b.left.Store(b.perFetch)
 	return b
 }
@@ -55,7 +58,9 @@ func (b *Budget) OnBrokerRead(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.
 // Decompress gives the records of a batch. The error wraps kgo.ErrMaxDecompress when the batch alone is beyond the bound,
 // and ErrDeferred when the response is.
 func (b *Budget) Decompress(src []byte, codec kgo.CompressionCodecType) ([]byte, error) {
-	out, err := b.codecs.decompress(src, codec)
+	s := b.streams.Get().(*streams)
+	defer b.streams.Put(s)
+	out, err := s.decompress(context.Background(), src, codec, b.perBatch)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,11 @@ func (g *group) largeFrame(f *frame) (*Large, error) {
 	if err := f.start(); err != nil {
 		return nil, err
 	}
-	l, headers, err := g.describe(f, io.Discard)
+	value := g.value
+	if value == nil {
+		value = io.Discard
+	}
+	l, headers, err := g.describe(f, value)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -25,10 +26,8 @@ type Reader struct {
 // NewReader makes a reader.
 func NewReader(topic string, partition int32, limits Limits) *Reader {
 	limits.Batch, limits.Headers, limits.Window = cmp.Or(limits.Batch, usualBatch), cmp.Or(limits.Headers, usualHeaders), cmp.Or(limits.Window, usualWindow)
-	return &Reader{topic: topic, partition: partition, limits: limits, streams: newStreams(limits.Window)}
+	return &Reader{topic: topic, partition: partition, limits: limits, streams: newStreams(limits.Window, maxBlock)}
 }
-
-func newStreams(window int) *streams { return &streams{window: uint64(window), block: maxBlock} }
 
 // ErrEnough is given by a callback of [Reader.Each]. It ends the call when some records more have been given that are in memory already.
 // What the callback got is taken, and the next call goes on behind it without decompressing the batch again.
@@ -44,10 +43,17 @@ func (r *Reader) Close() { r.streams.close() }
 func (r *Reader) Each(
 	ctx context.Context, answer *kmsg.FetchResponseTopicPartition, from, end int64, fn func(*kgo.Record) error, large func(*Large) error,
 ) (next int64, err error) {
+	return r.each(ctx, answer, from, end, nil, fn, large)
+}
+
+// each is [Reader.Each]. With a writer for values, it passes each record to large and writes its value.
+func (r *Reader) each(
+	ctx context.Context, answer *kmsg.FetchResponseTopicPartition, from, end int64, value io.Writer, fn func(*kgo.Record) error, large func(*Large) error,
+) (next int64, err error) {
 	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
 		return from, err
 	}
-	run := &run{Reader: r, ctx: ctx, aborted: abortedOf(answer), at: from, end: end, fn: fn, large: large}
+	run := &run{Reader: r, ctx: ctx, aborted: abortedOf(answer), at: from, end: end, value: value, fn: fn, large: large}
 	rest := answer.RecordBatches
 	for run.at < end && !run.enough {
 		e, more, ok := nextEntry(rest)
@@ -82,8 +88,9 @@ type run struct {
 	*Reader
 	ctx     context.Context
 	aborted aborted
-	at, end int64 // offsets: what comes next, and where to stop
-	enough  bool  // a callback wants no more
+	at, end int64     // offsets: what comes next, and where to stop
+	enough  bool      // a callback wants no more
+	value   io.Writer // of every record; nil skips values that are too large
 	fn      func(*kgo.Record) error
 	large   func(*Large) error
 }

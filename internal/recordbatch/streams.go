@@ -2,7 +2,9 @@ package recordbatch
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,15 +16,20 @@ import (
 )
 
 // streams opens compressed batches as streams, one after another, with the same decoders. A stream holds a window of its
-// batch in memory, never all of it, but for snappy, which is decompressed block by block. It is for one goroutine.
+// batch in memory, never all of it, except for snappy, which is decompressed block by block. It is for one goroutine.
 // Close it.
 type streams struct {
 	window uint64 // bytes that zstd may keep (RFC 8878); a frame that asks for more cannot be read
-	block  int    // bytes that one block of snappy may decompress to; 0: as many as the format allows
+	block  int    // bytes that one block of snappy may decompress to
 
 	zstd *zstd.Decoder
 	gzip *gzip.Reader
 	lz4  *lz4.Reader
+	all  bytes.Buffer // of decompress
+}
+
+func newStreams(window, block int) *streams {
+	return &streams{window: uint64(max(window, zstd.MinWindowSize)), block: block}
 }
 
 // close ends the decoders.
@@ -32,7 +39,36 @@ func (s *streams) close() {
 	}
 }
 
-// open gives the decompressed bytes of a batch. They are good until the next call.
+// decompress returns the decompressed bytes of a whole batch in memory of their own. The error wraps [kgo.ErrMaxDecompress]
+// if they are more than a limit.
+func (s *streams) decompress(ctx context.Context, src []byte, codec kgo.CompressionCodecType, most int) ([]byte, error) {
+	if codec == kgo.CodecNone {
+		return src, nil
+	}
+	in, err := s.open(src, codec)
+	if err == nil {
+		s.all.Reset() // its memory is used again, so that the result has the size that it needs
+		_, err = s.all.ReadFrom(&guarded{ctx: ctx, in: in, left: int64(most) + 1, most: int64(most)})
+	}
+	if errors.Is(err, errTooMuch) || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		return nil, fmt.Errorf("%w: %w", kgo.ErrMaxDecompress, err)
+	}
+	return bytes.Clone(s.all.Bytes()), err
+}
+
+// bounded decompresses message sets of format 0 and 1 for the client, whole and within a limit.
+type bounded struct {
+	ctx     context.Context
+	streams *streams
+	most    int
+}
+
+// Decompress implements [kgo.Decompressor].
+func (b bounded) Decompress(stored []byte, codec kgo.CompressionCodecType) ([]byte, error) {
+	return b.streams.decompress(b.ctx, stored, codec, b.most)
+}
+
+// open returns the decompressed bytes of a batch. They are valid until the next call.
 func (s *streams) open(src []byte, codec kgo.CompressionCodecType) (io.Reader, error) {
 	// A bytes.Buffer would not do: the zstd decoder decompresses a short one as a whole.
 	in := bytes.NewReader(src)
@@ -66,17 +102,23 @@ func (s *streams) open(src []byte, codec kgo.CompressionCodecType) (io.Reader, e
 	return nil, fmt.Errorf("unknown compression codec %d", codec)
 }
 
-// snappy opens what Java's client has framed, or one block as other clients write it.
+// xerialPrefix begins the framing of Java's snappy streams: the magic bytes, a version and the oldest compatible version,
+// then blocks with their lengths. Other clients write one block without a frame.
+const xerialPrefix = "\x82SNAPPY\x00"
+
+const xerialHeader = 16
+
+// snappy opens the frames of Java's client, or the one block of another client.
 func (s *streams) snappy(src []byte) (io.Reader, error) {
-	if framed(src) {
+	if len(src) >= xerialHeader && string(src[:len(xerialPrefix)]) == xerialPrefix {
 		return &blocks{rest: src[xerialHeader:], most: s.block}, nil
 	}
 	block, err := decodeBlock(nil, src, s.block)
 	return bytes.NewReader(block), err
 }
 
-// mostOfABlock is how many bytes a byte of snappy may stand for: an element of three bytes copies 64. The decoder also
-// takes S2's repeats, which no client of Kafka writes, and by which some bytes become gigabytes.
+// mostOfABlock is the largest number of bytes that a byte of snappy can stand for: an element of three bytes copies 64. The
+// decoder also accepts S2's repeats, which no client of Kafka writes, and which turn some bytes into gigabytes.
 const mostOfABlock = 22
 
 func decodeBlock(to, block []byte, most int) ([]byte, error) {
@@ -84,8 +126,8 @@ func decodeBlock(to, block []byte, most int) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case most > 0 && n > most:
-		return nil, fmt.Errorf("one block of snappy decompresses to %d bytes, more than %d", n, most)
+	case n > most:
+		return nil, fmt.Errorf("%w %d bytes in one block of snappy", errTooMuch, most)
 	case n > mostOfABlock*len(block):
 		return nil, fmt.Errorf("one block of snappy of %d bytes decompresses to %d, more than the format allows: %w", len(block), n, s2.ErrCorrupt)
 	}
@@ -98,7 +140,7 @@ type blocks struct {
 	most           int
 }
 
-// Read gives the next decompressed bytes.
+// Read returns the next decompressed bytes.
 func (b *blocks) Read(p []byte) (int, error) {
 	for len(b.out) == 0 {
 		if len(b.rest) == 0 {
@@ -120,4 +162,28 @@ func (b *blocks) Read(p []byte) (int, error) {
 	n := copy(p, b.out)
 	b.out = b.out[n:]
 	return n, nil
+}
+
+// errTooMuch marks a batch that decompresses to more than its limit; the limit follows in the message.
+var errTooMuch = errors.New("it decompresses to more than")
+
+// guarded ends a stream with its context, and when it becomes too long.
+type guarded struct {
+	ctx  context.Context
+	in   io.Reader
+	left int64
+	most int64
+}
+
+// Read implements [io.Reader].
+func (g *guarded) Read(p []byte) (int, error) {
+	if err := g.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if g.left <= 0 {
+		return 0, fmt.Errorf("%w %d bytes", errTooMuch, g.most)
+	}
+	n, err := g.in.Read(p[:min(int64(len(p)), g.left)])
+	g.left -= int64(n)
+	return n, err
 }
