@@ -96,7 +96,11 @@ func (s *Scanner) Scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.R
 			s.reader = recordbatch.NewReader(s.topic, p, s.limits)
 			s.readers[p] = s.reader
 		}
-		err := s.partition(ctx, p, spans[p])
+		err := s.partition(ctx, p, spans[p], func(answer *kmsg.FetchResponseTopicPartition, at, end int64) (int64, error) {
+			return s.reader.Each(ctx, answer, at, end,
+				func(r *kgo.Record) error { return ours(s.fn(r)) },
+				func(l *recordbatch.Large) error { return ours(s.large(l)) })
+		})
 		if !s.keeps {
 			s.reader.Close()
 			delete(s.readers, p)
@@ -108,42 +112,21 @@ func (s *Scanner) Scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.R
 	return nil
 }
 
-// answer requests the batch at one offset. It retries as often as a scan does.
-func (s *Scanner) answer(ctx context.Context, p int32, at int64) (*kmsg.FetchResponseTopicPartition, error) {
-	var leader leader
-	for idle := 0; ; idle++ {
-		err := leader.find(ctx, s.cl, s.topic, p)
-		if err == nil {
-			var answer *kmsg.FetchResponseTopicPartition
-			if answer, err = s.fetch(ctx, &leader, p, at, 1); err == nil {
-				err = kerr.ErrorForCode(answer.ErrorCode)
-			}
-			if err == nil {
-				return answer, nil
-			}
-		}
-		if !transient(err) || idle >= maxIdle {
-			return nil, err
-		}
-		leader.known = false
-		if err := Pause(ctx, retryPause); err != nil {
-			return nil, err
-		}
-	}
-}
+// use reads an answer to a request from one offset up to another one. It returns the next offset.
+type use func(answer *kmsg.FetchResponseTopicPartition, at, end int64) (next int64, err error)
 
 // partition reads one span.
-func (s *Scanner) partition(ctx context.Context, p int32, span Span) error {
+func (s *Scanner) partition(ctx context.Context, p int32, span Span, read use) error {
 	var leader leader
 	var last error
 	for at, idle := span.Start, 0; at < span.End; {
 		if idle > maxIdle {
-			return fmt.Errorf("read %s/%d at offset %d of %d: %w", s.topic, p, at, span.End, cmpErr(last, errStalled))
+			return fmt.Errorf("read %s/%d at offset %d of %d: %w", s.topic, p, at, span.End, cmp.Or(last, errStalled))
 		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("read %s/%d: %w", s.topic, p, err)
 		}
-		next, err := s.step(ctx, &leader, p, at, span.End)
+		next, err := s.step(ctx, &leader, p, at, span.End, read)
 		if consumer := (*consumerError)(nil); errors.As(err, &consumer) {
 			return consumer.err
 		}
@@ -169,8 +152,8 @@ type consumerError struct{ err error }
 
 func (e *consumerError) Error() string { return e.err.Error() }
 
-// step fetches once from offset at and passes the records before end to the callback. It returns the next offset.
-func (s *Scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (int64, error) {
+// step fetches once from offset at and reads the answer up to end. It returns the next offset.
+func (s *Scanner) step(ctx context.Context, l *leader, p int32, at, end int64, read use) (int64, error) {
 	if err := l.find(ctx, s.cl, s.topic, p); err != nil {
 		return at, err
 	}
@@ -181,9 +164,7 @@ func (s *Scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (
 	if errors.Is(kerr.ErrorForCode(answer.ErrorCode), kerr.OffsetOutOfRange) {
 		return s.remains(ctx, p, at)
 	}
-	return s.reader.Each(ctx, answer, at, end,
-		func(r *kgo.Record) error { return ours(s.fn(r)) },
-		func(l *recordbatch.Large) error { return ours(s.large(l)) })
+	return read(answer, at, end)
 }
 
 // ours marks an error of a callback.
@@ -237,9 +218,57 @@ func transient(err error) bool {
 	return kgo.IsRetryableBrokerErr(err)
 }
 
-func cmpErr(first, second error) error {
-	if first != nil {
-		return first
+// leader is the broker that leads a partition, if it is known.
+type leader struct {
+	known   bool
+	broker  int32
+	topicID [16]byte
+}
+
+// find requests the leader unless it is known.
+func (l *leader) find(ctx context.Context, cl *kgo.Client, topic string, partition int32) error {
+	if l.known {
+		return nil
 	}
-	return second
+	details, err := kadm.NewClient(cl).ListTopics(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("look up topic %s: %w", topic, DeniedTopic("Describe", topic, err))
+	}
+	detail := details[topic]
+	if detail.Err != nil {
+		return detail.Err
+	}
+	part, ok := detail.Partitions[partition]
+	if !ok {
+		return kerr.UnknownTopicOrPartition
+	}
+	if part.Err != nil {
+		return part.Err
+	}
+	if part.Leader < 0 {
+		return kerr.LeaderNotAvailable
+	}
+	l.known, l.broker, l.topicID = true, part.Leader, detail.ID
+	return nil
+}
+
+// Log is the origin of records: a [Cluster], or files that stand for topics.
+type Log interface {
+	// Spans returns what can be read of each partition of a topic.
+	Spans(ctx context.Context, topic string) (map[int32]Span, error)
+	// Scan reads spans of a topic, as [ScanWith] does.
+	Scan(ctx context.Context, topic string, spans map[int32]Span, fn func(*kgo.Record) error, large func(*recordbatch.Large) error) error
+}
+
+// Cluster is the [Log] of a cluster.
+type Cluster struct{ Client *kgo.Client }
+
+// Spans implements [Log].
+func (c Cluster) Spans(ctx context.Context, topic string) (map[int32]Span, error) {
+	return Spans(ctx, c.Client, topic)
+}
+
+// Scan implements [Log].
+func (c Cluster) Scan(ctx context.Context, topic string, spans map[int32]Span, fn func(*kgo.Record) error, large func(*recordbatch.Large) error) error {
+	return ScanWith(ctx, c.Client, topic, spans, 0, fn, large)
 }

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,4 +112,38 @@ func Partitions(ctx context.Context, cl *kgo.Client, topic string) ([]int32, err
 	}
 	slices.Sort(partitions)
 	return partitions, nil
+}
+
+// Settings returns the settings of one topic by name. The error is the broker's, unchanged (see [DeniedTopic]).
+func Settings(ctx context.Context, admin *kadm.Client, topic string) (map[string]string, error) {
+	configs, err := admin.DescribeTopicConfigs(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	found, err := configs.On(topic, nil)
+	if err == nil {
+		err = found.Err
+	}
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{}
+	for _, c := range found.Configs {
+		settings[c.Key] = c.MaybeValue()
+	}
+	return settings, nil
+}
+
+// DescribeGroup describes a consumer group. A group that does not exist, or that no coordinator knows yet, has no
+// members and is no error.
+func DescribeGroup(ctx context.Context, admin *kadm.Client, group string) (kadm.DescribedGroup, error) {
+	described, err := admin.DescribeGroups(ctx, group)
+	g := described[group]
+	switch err = cmp.Or(err, g.Err); {
+	case errors.Is(err, kerr.GroupIDNotFound), errors.Is(err, kerr.CoordinatorNotAvailable):
+		return kadm.DescribedGroup{Group: group}, nil
+	case err != nil:
+		return g, fmt.Errorf("members of group %s: %w", group, DeniedGroup("Describe", group, err))
+	}
+	return g, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
@@ -27,12 +28,29 @@ func (e *GoneError) Error() string { return e.Why }
 // CopyValue writes the value of one committed record, however large it is, and returns the record without its value. It
 // holds the compressed batch and the decompressor's window in memory. The error is a *[GoneError] if the record is no
 // longer there.
-func CopyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io.Writer) (*recordbatch.Large, error) {
-	l, err := copyValue(ctx, cl, at, value)
-	if _, gone := errors.AsType[*GoneError](err); err != nil && !gone {
-		return nil, fmt.Errorf("read %s: %w", at, err)
+func CopyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io.Writer) (found *recordbatch.Large, err error) {
+	if err := There(ctx, cl, at); err != nil {
+		return nil, err
 	}
-	return l, err
+	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue, Headers: MaxHeaders, Keep: dialects.OfAny})
+	defer reader.Close()
+	s := Scanner{cl: cl, topic: at.Topic}
+	err = s.partition(ctx, at.Partition, Span{at.Offset, at.Offset + 1}, func(answer *kmsg.FetchResponseTopicPartition, _, end int64) (int64, error) {
+		if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
+			return at.Offset, err
+		}
+		found, err = reader.Copy(ctx, answer, at.Offset, value)
+		if errors.Is(err, recordbatch.ErrNoRecord) {
+			err = &GoneError{fmt.Sprintf("there is no %s: it was deleted, compacted or never committed", at)}
+		} else if err != nil {
+			err = fmt.Errorf("read %s: %w", at, err)
+		}
+		return end, ours(err)
+	})
+	if err == nil && found == nil {
+		err = &GoneError{fmt.Sprintf("retention took %s just now", at)}
+	}
+	return found, err
 }
 
 // There returns nil if a topic can have a record at a position; it does not read it. The error is a *[GoneError] if it
@@ -55,25 +73,4 @@ func There(ctx context.Context, cl *kgo.Client, at header.Position) error {
 		return &GoneError{fmt.Sprintf("there is no %s (the log ends at offset %d)", at, span.End)}
 	}
 	return nil
-}
-
-func copyValue(ctx context.Context, cl *kgo.Client, at header.Position, value io.Writer) (*recordbatch.Large, error) {
-	if err := There(ctx, cl, at); err != nil {
-		return nil, err
-	}
-	s := Scanner{cl: cl, topic: at.Topic}
-	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue, Headers: MaxHeaders, Keep: dialects.OfAny})
-	defer reader.Close()
-	answer, err := s.answer(ctx, at.Partition, at.Offset)
-	if errors.Is(err, kerr.OffsetOutOfRange) {
-		return nil, &GoneError{fmt.Sprintf("retention took %s just now", at)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	l, err := reader.Copy(ctx, answer, at.Offset, value)
-	if errors.Is(err, recordbatch.ErrNoRecord) {
-		return nil, &GoneError{fmt.Sprintf("there is no %s: it was deleted, compacted or never committed", at)}
-	}
-	return l, err
 }
