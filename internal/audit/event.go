@@ -1,97 +1,70 @@
 package audit
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // MaxMessage is the longest Event.Message that is written, in bytes; a longer one is cut.
 const MaxMessage = 1024
 
-// timeLayout is RFC 3339 with exactly three decimals, so that events sort as text.
+// timeLayout is RFC 3339 with exactly three decimals, so that times sort as text.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // Event is one decision about one record. Fields that do not apply are zero and omitted from the JSON; time, pipeline,
-// source, decision and attempt are always present.
+// source, decision and attempt are always present. The names of the JSON members are a contract.
 type Event struct {
-	Time        time.Time // when it was decided; UTC, milliseconds
-	Pipeline    string    // pipeline.id of the configuration
-	RunID       string    // the run of the process that decided
-	Source      string    // first position of the feature, "topic/partition/offset"
-	FeatureID   string    // ID of the GeoJSON feature, "" if it has none
-	ContentHash string    // "sha256:<64 hex>", "" if the content could not be read
-	Decision    Decision  // what was decided
-	Reason      string    // named reason, such as retries_exhausted; for a replay, the operator's words
-	Code        string    // classify.Code of the failure
-	Class       string    // classify.Class of the failure
-	Stage       string    // classify.Stage of the failure
-	Attempt     int       // attempts made so far
-	Due         time.Time // earliest time of the next attempt; zero if there will be none
-	Destination string    // topic that it was written to
-	Message     string    // for people; no payload, no stack, at most MaxMessage bytes
+	Time        time.Time `json:"time"`                  // when it was decided; UTC, milliseconds
+	Pipeline    string    `json:"pipeline"`              // pipeline.id of the configuration
+	RunID       string    `json:"run_id,omitzero"`       // the run of the process that decided
+	Source      string    `json:"source"`                // first position of the feature, "topic/partition/offset"
+	FeatureID   string    `json:"feature_id,omitzero"`   // ID of the GeoJSON feature, "" if it has none
+	ContentHash string    `json:"content_hash,omitzero"` // "sha256:<64 hex>", "" if the content could not be read
+	Decision    Decision  `json:"decision"`              // what was decided
+	Reason      string    `json:"reason,omitzero"`       // named reason, such as retries_exhausted; for a replay, the operator's words
+	Code        string    `json:"code,omitzero"`         // classify.Code of the failure
+	Class       string    `json:"class,omitzero"`        // classify.Class of the failure
+	Stage       string    `json:"stage,omitzero"`        // classify.Stage of the failure
+	Attempt     int       `json:"attempt"`               // attempts made so far
+	Due         time.Time `json:"due,omitzero"`          // earliest time of the next attempt; zero if there will be none
+	Destination string    `json:"destination,omitzero"`  // topic that it was written to
+	Message     string    `json:"message,omitzero"`      // for people; no payload, no stack, at most MaxMessage bytes
 
 	// LastOffset is the last offset of the gap that begins at Source; nil except for an event of [Lost].
-	LastOffset *int64
+	LastOffset *int64 `json:"last_offset,omitzero"`
 
-	Part   string // the part of the record at Source, such as 17/230, from 0; "" for the whole record
-	Letter string // ID of the dead letter, "" before the record has died
-	By     string // the person who acts, or the giver of an order for the pipeline or a batch; "" for a decision about a record
+	Part   string `json:"part,omitzero"`   // the part of the record at Source, such as 17/230, from 0; "" for the whole record
+	Letter string `json:"letter,omitzero"` // ID of the dead letter, "" before the record has died
+	By     string `json:"by,omitzero"`     // the person who acts, or the giver of an order for the pipeline or a batch; "" for a decision about a record
 
 	// What follows is set when a person acts through the replayer.
-	User   string // user of the operating system and the machine, such as root@vm; By is the name that this user gave
-	Call   string // one call of the command: an operation can have several, such as a plan that is applied again
-	Plan   string // "sha256:<64 hex>" of the plan that was applied
-	Filter string // JSON of the filter that selected the letters
-	Before string // content hash of the letter's bytes before an edit
-	After  string // and after it
-	Force  string // why the dead letter may overwrite newer data, if it may
+	User   string `json:"user,omitzero"`          // user of the operating system and the machine, such as root@vm; By is the name that this user gave
+	Call   string `json:"call,omitzero"`          // one call of the command: an operation can have several, such as a plan that is applied again
+	Plan   string `json:"plan,omitzero"`          // "sha256:<64 hex>" of the plan that was applied
+	Filter string `json:"filter,omitzero"`        // JSON of the filter that selected the letters
+	Before string `json:"before,omitzero"`        // content hash of the letter's bytes before an edit
+	After  string `json:"after,omitzero"`         // and after it
+	Force  string `json:"force_version,omitzero"` // why the dead letter may overwrite newer data, if it may
+
+	// What follows is set in an entry of the governance ledger.
+	LedgerVersion int    `json:"ledger_version,omitzero"` // of the ledger's format
+	Care          string `json:"care,omitzero"`           // the marks of the record
+	Sovereignty   string `json:"sovereignty,omitzero"`
+	Lineage       string `json:"lineage,omitzero"`
 
 	// Place is the event's place in a chain of its partition; zero for events without one (see [Event.Chained]).
-	Place Place
+	Place Place `json:"chain,omitzero"`
 
 	// Key is the Kafka key of the audit record: the key of the feature's own record. It is not part of the JSON. Without
 	// it, FeatureID is the key.
-	Key []byte
-}
-
-// wire is the JSON of an event; the names are a contract.
-type wire struct {
-	Time        string   `json:"time"`
-	Pipeline    string   `json:"pipeline"`
-	RunID       string   `json:"run_id,omitempty"`
-	Source      string   `json:"source"`
-	FeatureID   string   `json:"feature_id,omitempty"`
-	ContentHash string   `json:"content_hash,omitempty"`
-	Decision    Decision `json:"decision"`
-	Reason      string   `json:"reason,omitempty"`
-	Code        string   `json:"code,omitempty"`
-	Class       string   `json:"class,omitempty"`
-	Stage       string   `json:"stage,omitempty"`
-	Attempt     int      `json:"attempt"`
-	Due         string   `json:"due,omitempty"`
-	Destination string   `json:"destination,omitempty"`
-	Message     string   `json:"message,omitempty"`
-	LastOffset  *int64   `json:"last_offset,omitempty"`
-
-	Part   string `json:"part,omitempty"`
-	Letter string `json:"letter,omitempty"`
-	By     string `json:"by,omitempty"`
-	User   string `json:"user,omitempty"`
-	Call   string `json:"call,omitempty"`
-	Plan   string `json:"plan,omitempty"`
-	Filter string `json:"filter,omitempty"`
-	Before string `json:"before,omitempty"`
-	After  string `json:"after,omitempty"`
-	Force  string `json:"force_version,omitempty"`
-	Chain  *Place `json:"chain,omitempty"`
+	Key []byte `json:"-"`
 }
 
 // Record returns the event as a record for a partition of the audit topic: the feature's shard, so that one transaction
@@ -135,7 +108,8 @@ func (e *Event) whole() *Object {
 	return o
 }
 
-// object writes the members of [wire], in its order, without the link.
+// object writes the members of the event, without its place in a chain. It is faster than the JSON package, and a replay
+// writes an event for each dead letter.
 func (e *Event) object() *Object {
 	o := new(Object)
 	o.Text("time", e.Time.UTC().Format(timeLayout))
@@ -166,41 +140,25 @@ func (e *Event) object() *Object {
 	o.SomeText("before", e.Before)
 	o.SomeText("after", e.After)
 	o.SomeText("force_version", e.Force)
+	if e.LedgerVersion != 0 {
+		o.Number("ledger_version", int64(e.LedgerVersion))
+	}
+	o.SomeText("care", e.Care)
+	o.SomeText("sovereignty", e.Sovereignty)
+	o.SomeText("lineage", e.Lineage)
 	return o
 }
 
 // Parse parses the value of an audit record. It ignores unknown fields, which a later version may add, and refuses an
 // unknown decision. It does not set Key.
 func Parse(value []byte) (Event, error) {
-	if len(bytes.TrimSpace(value)) == 0 {
-		return Event{}, errors.New("audit event: empty value")
-	}
-	var w wire
-	if err := json.Unmarshal(value, &w); err != nil {
+	type wire Event // without the method that encodes it
+	var e Event
+	if err := json.Unmarshal(value, (*wire)(&e), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return Event{}, fmt.Errorf("audit event: %w", err)
 	}
-	if err := w.Decision.check(); err != nil {
-		return Event{}, err
-	}
-	at, err := time.Parse(time.RFC3339, w.Time)
-	if err != nil {
-		return Event{}, fmt.Errorf("audit event: time: %w", err)
-	}
-	due, err := parseTime(w.Due)
-	if err != nil {
-		return Event{}, fmt.Errorf("audit event: due: %w", err)
-	}
-	e := Event{
-		Time: at.UTC(), Pipeline: w.Pipeline, RunID: w.RunID, Source: w.Source,
-		FeatureID: w.FeatureID, ContentHash: w.ContentHash, Decision: w.Decision,
-		Reason: w.Reason, Code: w.Code, Class: w.Class, Stage: w.Stage, Attempt: w.Attempt,
-		Due: due, Destination: w.Destination, Message: w.Message,
-		LastOffset: w.LastOffset, Part: w.Part, Letter: w.Letter, By: w.By, User: w.User, Call: w.Call, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
-	}
-	if w.Chain != nil {
-		e.Place = *w.Chain
-	}
-	return e, nil
+	e.Time, e.Due = e.Time.UTC(), e.Due.UTC()
+	return e, e.check()
 }
 
 // Who names the person and the user of the operating system: "anna (root@vm)", or "root@vm" if both are the same.
@@ -219,14 +177,6 @@ func formatTime(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(timeLayout)
-}
-
-func parseTime(s string) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
-	}
-	t, err := time.Parse(time.RFC3339, s)
-	return t.UTC(), err
 }
 
 // cut shortens s to at most n bytes without breaking a character.

@@ -171,9 +171,8 @@ func (g *governed) wantLedger(want map[string]governance.Reason) {
 	}
 	for _, p := range ledger.Partitions {
 		for _, e := range p.Entries {
-			var entry governance.Entry
-			err := json.Unmarshal(e.Entry, &entry)
-			expect.That(g.t, err == nil && entry.Reason == want[entry.FeatureID] && entry.Pipeline == "parcels", "%s: %v", e.Entry, err)
+			entry, err := audit.Parse(e.Entry)
+			expect.That(g.t, err == nil && entry.Reason == string(want[entry.FeatureID]) && entry.Pipeline == "parcels", "%s: %v", e.Entry, err)
 		}
 		if len(p.Entries) > 0 {
 			p.Entries[0].Entry = bytes.Replace(p.Entries[0].Entry, []byte("parcels"), []byte("plots"), 1)

@@ -26,29 +26,6 @@ const (
 	ReasonRetries Reason = "retry_threshold"   // an attempt with the number escalate_after_attempts failed; retries go on
 )
 
-// Reasons lists every reason.
-func Reasons() []Reason { return []Reason{ReasonDenied, ReasonRetries} }
-
-// Entry is one entry of the ledger. Its decision is audit.Escalated, so it is an audit event too.
-type Entry struct {
-	Version     int            `json:"ledger_version"`
-	Time        string         `json:"time"` // RFC 3339, milliseconds, UTC
-	Pipeline    string         `json:"pipeline"`
-	RunID       string         `json:"run_id,omitempty"`
-	Source      string         `json:"source"` // first position of the record, topic/partition/offset
-	FeatureID   string         `json:"feature_id,omitempty"`
-	ContentHash string         `json:"content_hash,omitempty"`
-	Decision    audit.Decision `json:"decision"`
-	Reason      Reason         `json:"reason"`
-	Code        string         `json:"code"`
-	Attempt     int            `json:"attempt"`
-	Message     string         `json:"message"`
-	Letter      string         `json:"letter,omitempty"` // ID of the dead letter
-	Care        string         `json:"care,omitempty"`
-	Sovereignty string         `json:"sovereignty,omitempty"`
-	Lineage     string         `json:"lineage,omitempty"`
-}
-
 // Ledger makes the entries of a pipeline.
 type Ledger struct {
 	topic, pipeline, runID string
@@ -88,13 +65,11 @@ func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Even
 		if !ok {
 			continue
 		}
-		entry := l.entry(e, reason)
-		value, next, err := entry.chained(last)
+		record, next, err := l.entry(e, reason).Chained(audit.Governance, last, l.topic, partition)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("entry of the governance ledger for %s: %w", e.Record.Source, err)
 		}
-		records = append(records, &kgo.Record{Topic: l.topic, Partition: partition, Key: e.Record.Key, Value: value})
-		last = next
+		records, last = append(records, record), next
 	}
 	if records == nil {
 		return nil, head, nil
@@ -112,34 +87,43 @@ func withParts(events []*retrytopics.Event) []*retrytopics.Event {
 	return all
 }
 
-func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {
+// entry returns the entry of an event. Its decision is audit.Escalated.
+func (l *Ledger) entry(e *retrytopics.Event, reason Reason) audit.Event {
 	letter := ""
 	if e.Decision.Outcome == policy.OutcomeDeadLettered {
 		letter = e.DeadLetterID
 	}
-	message := e.Failure.Err.Error()
-	return Entry{
-		Version: Version, Time: header.FormatTime(e.At), Pipeline: l.pipeline, RunID: l.runID,
+	return audit.Event{
+		LedgerVersion: Version, Time: header.RoundUp(e.At), Pipeline: l.pipeline, RunID: l.runID,
 		Source: e.Record.Source.String(), FeatureID: e.Identity.FeatureID, ContentHash: e.Identity.ContentHash,
-		Decision: audit.Escalated, Reason: reason, Code: string(e.Failure.Code), Attempt: e.Record.Attempt,
-		Message: message[:min(len(message), audit.MaxMessage)], Letter: letter,
+		Decision: audit.Escalated, Reason: string(reason), Code: string(e.Failure.Code), Attempt: e.Record.Attempt,
+		Message: e.Failure.Err.Error(), Letter: letter, Key: e.Record.Key,
 		Care: e.Identity.Care, Sovereignty: e.Identity.Sovereignty, Lineage: e.Identity.Lineage,
 	}
 }
 
-// chained returns the entry's record value with its place after prev, and the new head.
-func (e Entry) chained(prev audit.Head) ([]byte, audit.Head, error) {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return nil, audit.Head{}, fmt.Errorf("entry of the governance ledger for %s: %w", e.Source, err)
+// Status is the governance status of one attempt, for telemetry (S3-7). A circuit breaker that is open adds the status
+// "blocked": nothing is tried then (S3-5).
+type Status string
+
+// The statuses.
+const (
+	StatusUngoverned Status = "ungoverned" // no marks are read, or the record has none
+	StatusAllowed    Status = "allowed"    // the record has marks, and no rule forbids them
+	StatusEscalated  Status = "escalated"  // too many retries: the ledger has an entry; retries go on
+	StatusDenied     Status = "denied"     // a rule forbids it
+)
+
+// Status returns the status of an event.
+func (l *Ledger) Status(e *retrytopics.Event) Status {
+	switch reason, _ := l.Reason(e); {
+	case reason == ReasonDenied:
+		return StatusDenied
+	case reason == ReasonRetries:
+		return StatusEscalated
+	case e.Identity.Marks == (retrytopics.Marks{}):
+		return StatusUngoverned
+	default:
+		return StatusAllowed
 	}
-	link, err := prev.Next(text)
-	if err != nil {
-		return nil, audit.Head{}, fmt.Errorf("entry of the governance ledger for %s: %w", e.Source, err)
-	}
-	value, err := json.Marshal(struct {
-		Entry
-		Place audit.Place `json:"chain"`
-	}{e, audit.Place{Of: audit.Governance, Link: link}})
-	return value, audit.Head{Link: link, At: e.Time}, err
 }
