@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -101,7 +103,7 @@ func (l *Letter) translate(f dialects.Letter) {
 func (l *Letter) reportHash() {
 	if l.ContentHash != "" {
 		l.Problems = append(l.Problems, fmt.Sprintf("header %s: %q is not sha256:<64 hex digits>",
-			header.KeyContentHash, clip(l.ContentHash, 80)))
+			header.KeyContentHash, header.Clip(l.ContentHash, 80)))
 	}
 }
 
@@ -177,3 +179,50 @@ func headerProblem(h kgo.RecordHeader, err error) string {
 	}
 	return fmt.Sprintf("header %s: %v", h.Key, err)
 }
+
+// IDIn returns the ID of a dead letter in a record that was put back out of a DLQ without a pipeline. Consumers may pass
+// headers on, and another DLQ can have a dead letter with the same ID.
+func IDIn(dlq, id string) string { return id + "@" + dlq }
+
+// DecodeAlone is [DecodeAs] for a DLQ without a pipeline; the dialect "" goes by the headers. Our headers on such a
+// record say that it was put back out of this DLQ, or nothing: those that another DLQ or a pipeline left on it name no
+// dead letter of this one. The number of replays counts, wherever they were.
+func DecodeAlone(d Dialect, r *kgo.Record, withContent bool) Letter {
+	if d == "" {
+		ofDeath := func(h kgo.RecordHeader) bool { return h.Key == header.KeyErrorCode }
+		if d = dialects.Detect(r.Headers); d == Native && !slices.ContainsFunc(r.Headers, ofDeath) {
+			d = Unknown // a consumer that adds no headers wrote it
+		}
+	}
+	return decode(d, r, withContent, func(l *Letter) {
+		id, own := strings.CutSuffix(l.Control.DeadLetterID, IDIn(r.Topic, ""))
+		if own = own && OfOtherSoftware(id); !own {
+			id, l.Control.ReplayID = "", ""
+		}
+		l.Control.DeadLetterID = id
+	})
+}
+
+// HeaderEditOf marks a DLQ record that an operator made by editing another record of the same dead letter. Its value is
+// the position "topic/partition/offset" of that record, which does not change. The consumer never sees the header.
+const HeaderEditOf = "switchback-edit-of"
+
+// readEdit sets EditOf. An edit does not count as a death.
+func (l *Letter) readEdit(headers []kgo.RecordHeader) {
+	for _, h := range headers {
+		if h.Key != HeaderEditOf {
+			continue
+		}
+		l.Deaths = 0
+		at, err := header.ParsePosition(string(h.Value))
+		if err != nil {
+			l.Problems = append(l.Problems, "header "+HeaderEditOf+": "+err.Error())
+			return
+		}
+		l.EditOf = at
+		return
+	}
+}
+
+// Edited reports whether the dead letter's bytes differ from those that died.
+func (l *Letter) Edited() bool { return l.EditOf.Topic != "" }

@@ -94,7 +94,7 @@ type signature struct {
 func (s signature) at(h bag) int {
 	at := -1
 	for _, name := range s.names {
-		i := h.lastIndex(name)
+		i := h.index(last, name)
 		if i < 0 {
 			return -1
 		}

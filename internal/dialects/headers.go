@@ -31,38 +31,6 @@ const (
 // bag is the headers of one record, in their order, with repetitions.
 type bag []kgo.RecordHeader
 
-func (b bag) has(name string) bool { _, ok := b.first(name); return ok }
-
-// first gives the first value of a name.
-func (b bag) first(name string) ([]byte, bool) {
-	for _, h := range b {
-		if h.Key == name {
-			return h.Value, true
-		}
-	}
-	return nil, false
-}
-
-// last gives the last value of a name.
-func (b bag) last(name string) ([]byte, bool) {
-	for _, h := range slices.Backward(b) {
-		if h.Key == name {
-			return h.Value, true
-		}
-	}
-	return nil, false
-}
-
-// lastIndex gives where the last header of a name stands, or -1.
-func (b bag) lastIndex(name string) int {
-	for i, h := range slices.Backward(b) {
-		if h.Key == name {
-			return i
-		}
-	}
-	return -1
-}
-
 // place says which of repeated headers counts.
 type place bool
 
@@ -71,12 +39,27 @@ const (
 	last  place = true
 )
 
-// at gives the first or the last value of a name.
-func (b bag) at(p place, name string) ([]byte, bool) {
-	if p == last {
-		return b.last(name)
+// index returns the position of the first or the last header of a name, or -1.
+func (b bag) index(p place, name string) int {
+	if p == first {
+		return slices.IndexFunc(b, func(h kgo.RecordHeader) bool { return h.Key == name })
 	}
-	return b.first(name)
+	for i, h := range slices.Backward(b) {
+		if h.Key == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (b bag) has(name string) bool { return b.index(first, name) >= 0 }
+
+// at returns the first or the last value of a name.
+func (b bag) at(p place, name string) ([]byte, bool) {
+	if i := b.index(p, name); i >= 0 {
+		return b[i].Value, true
+	}
+	return nil, false
 }
 
 // reader reads headers of one letter and collects what cannot be understood.
@@ -102,7 +85,7 @@ func (r *reader) text(p place, name string) string {
 // are "" when the exception has no cause. The causes of suppressed exceptions are set in, and do not count.
 func (r *reader) rootCause(name string) (class, line string) {
 	const mark = "\nCaused by: "
-	trace, _ := r.last(name)
+	trace, _ := r.at(last, name)
 	for range triedCauses {
 		at := bytes.LastIndex(trace, []byte(mark))
 		rest, found := trace[max(at, 0):], at >= 0

@@ -18,7 +18,7 @@ func springPlain(r *reader, l *Letter) {
 func springDeliveries(r *reader) int {
 	const name = "kafka_deliveryAttempt"
 	deaths := 0
-	for _, h := range r.bag[r.lastIndex(name)+1:] {
+	for _, h := range r.bag[r.index(last, name)+1:] {
 		if h.Key == "kafka_dlt-original-topic" {
 			deaths++
 		}
@@ -54,7 +54,7 @@ func springOriginal(r *reader, l *Letter, prefix string) {
 // writes again, so what stands last is the newest; when key and value fail together, the value's
 // stands behind the key's, and the cause is the value's.
 func springException(r *reader, l *Letter, prefix string) {
-	ofKey, ofListener := r.lastIndex(prefix+"key-exception-fqcn"), r.lastIndex(prefix+"exception-fqcn")
+	ofKey, ofListener := r.index(last, prefix+"key-exception-fqcn"), r.index(last, prefix+"exception-fqcn")
 	name := prefix + "exception-"
 	if ofKey > ofListener {
 		name, l.Stage = prefix+"key-exception-", "key"
@@ -69,7 +69,7 @@ func springException(r *reader, l *Letter, prefix string) {
 // Like Spring, it takes what is not from 1 to 32767 for 1.
 func springAttempts(r *reader) int {
 	const name = "retry_topic-attempts"
-	v, ok := r.last(name)
+	v, ok := r.at(last, name)
 	if !ok {
 		return 0
 	}

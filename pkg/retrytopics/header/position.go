@@ -18,6 +18,18 @@ func (p Position) String() string {
 	return string(p.append(make([]byte, 0, len(p.Topic)+32)))
 }
 
+// IsZero reports whether the position is unknown: it names no topic.
+func (p Position) IsZero() bool { return p.Topic == "" }
+
+// MarshalText returns the form of [Position.String].
+func (p Position) MarshalText() ([]byte, error) { return p.append(nil), nil }
+
+// UnmarshalText parses the form of [Position.MarshalText].
+func (p *Position) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePosition(string(text))
+	return err
+}
+
 func (p *Position) append(text []byte) []byte {
 	text = append(append(text, p.Topic...), '/')
 	text = append(strconv.AppendInt(text, int64(p.Partition), 10), '/')
