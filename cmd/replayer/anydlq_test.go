@@ -316,7 +316,7 @@ func TestSafety_C4_newerValuesOfACompactedTopic(t *testing.T) {
 	force := with(at, "replay", "--id", "dlq-0-0", "--origin", "balances", "--force-version", "--reason", "the newer one is wrong", "-o", "table")
 	d.want(cli.ExitRefused, force...).said("overwrites newer data", "will overwrite newer data: 1, forced")
 	d.want(cli.ExitDone, append(force, "--execute")...)
-	d.want(cli.ExitDone, with(at, "audit")...).said("forced: it may hide newer data")
+	d.want(cli.ExitDone, with(at, "audit")...).said("forced: it may overwrite newer data")
 	expect.Equal(t, d.values("balances")["changed"], "fixed", "forced")
 }
 

@@ -95,7 +95,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err := a.keepsNothing(ctx, s, f, filter); err != nil {
 		return err
 	}
-	p, err := s.ScratchPlan(ctx, filter, o)
+	p, err := s.Plan(ctx, filter, o)
 	if err != nil {
 		return err
 	}

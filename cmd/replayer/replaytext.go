@@ -25,7 +25,15 @@ func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 		return a.outlookTable(p)
 	case "ndjson":
 		e := a.emitter()
-		return p.Each(func(l *plan.Letter) error { return e.emit(dlq.NewPlannedJSON(p.DLQ, l)) })
+		for l, err := range p.All() {
+			if err != nil {
+				return err
+			}
+			if err := e.emit(dlq.NewPlannedJSON(p.DLQ, l)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	out, err := dlq.NewPlanJSON(p)
 	if err != nil {

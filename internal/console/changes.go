@@ -110,7 +110,7 @@ func (w *workbench) dryRun(f deadletters.Filter, replayID, by string) (*draft, e
 	w.drafts = append(w.drafts, d)
 	w.work.Go(func() {
 		defer close(d.done)
-		d.plan, d.err = w.service.ScratchPlan(w.base, f, replay.PlanOptions{ID: d.id, By: by})
+		d.plan, d.err = w.service.Plan(w.base, f, replay.PlanOptions{ID: d.id, By: by})
 		if d.err != nil || d.plan.Alone() {
 			return
 		}

@@ -57,7 +57,7 @@ func NewPlannedJSON(dlq string, l *plan.Letter) PlannedJSON {
 	return out
 }
 
-// NewPlanJSON converts a plan with all of its dead letters: [plan.Plan.Each] with [NewPlannedJSON] converts them one by
+// NewPlanJSON converts a plan with all of its dead letters: [plan.Plan.All] with [NewPlannedJSON] converts them one by
 // one.
 func NewPlanJSON(p *plan.Plan) (PlanJSON, error) {
 	out := PlanJSON{
@@ -65,9 +65,11 @@ func NewPlanJSON(p *plan.Plan) (PlanJSON, error) {
 		Force: p.Force, Doubt: p.Doubt,
 		Summary: p.Summary(), Outlook: p.Outlook(), Targets: p.Targets(), Letters: []PlannedJSON{},
 	}
-	err := p.Each(func(l *plan.Letter) error {
+	for l, err := range p.All() {
+		if err != nil {
+			return out, err
+		}
 		out.Letters = append(out.Letters, NewPlannedJSON(p.DLQ, l))
-		return nil
-	})
-	return out, err
+	}
+	return out, nil
 }

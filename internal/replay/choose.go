@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -64,6 +65,17 @@ func (s *Service) chooseOf(ctx context.Context, st *standing, f deadletters.Filt
 	return c, err
 }
 
+// known calls fn for each chosen letter whose record exists, once the states have its outcome.
+func (s *Service) known(ctx context.Context, c *choice, fn func(n int, l *deadletters.Letter) error) error {
+	return s.letters(ctx, c.places, func(n int, l *deadletters.Letter) error {
+		if l == nil {
+			return nil
+		}
+		c.standing.hear(l)
+		return fn(n, l)
+	})
+}
+
 // letters calls fn for each chosen letter in the order of the DLQ: its number among the places, and the letter; nil when its record is gone.
 func (s *Service) letters(ctx context.Context, places []dlqPlace, fn func(n int, l *deadletters.Letter) error) error {
 	spans := map[int32]kafka.Span{}
@@ -74,14 +86,16 @@ func (s *Service) letters(ctx context.Context, places []dlqPlace, fn func(n int,
 		}
 		spans[at.partition] = kafka.Span{Start: span.Start, End: at.offset + 1}
 	}
-	n := -1
-	next := func() (dlqPlace, bool, error) {
-		if n++; n == len(places) {
-			return dlqPlace{}, false, nil
+	n := 0
+	each := func(yield func(dlqPlace, error) bool) {
+		for i, at := range places {
+			n = i
+			if !yield(at, nil) {
+				return
+			}
 		}
-		return places[n], true, nil
 	}
-	return s.lettersAt(ctx, spans, next, func(l *deadletters.Letter) error { return fn(n, l) })
+	return s.lettersAt(ctx, spans, each, func(l *deadletters.Letter) error { return fn(n, l) })
 }
 
 // wideGap is how many offsets between two places are passed over by a new fetch. One fetch has as many records of 400 bytes.
@@ -90,9 +104,11 @@ const wideGap = 10_000
 // errWideGap ends a scan in front of a wide gap.
 var errWideGap = errors.New("the next place is far away")
 
-// lettersAt calls fn for each place that next returns, with the letter that lies there; nil when its record is gone. The places come in
-// the order of the DLQ and lie in spans. next is called again once fn has returned.
-func (s *Service) lettersAt(ctx context.Context, spans map[int32]kafka.Span, next func() (at dlqPlace, more bool, err error), fn func(*deadletters.Letter) error) error {
+// lettersAt calls fn for each place, with the letter that lies there; nil when its record is gone. The places come in the
+// order of the DLQ and lie in spans. The next place is asked for once fn has returned.
+func (s *Service) lettersAt(ctx context.Context, spans map[int32]kafka.Span, places iter.Seq2[dlqPlace, error], fn func(*deadletters.Letter) error) error {
+	next, stop := iter.Pull2(places)
+	defer stop()
 	v := &visits{next: next, fn: fn}
 	err := v.advance()
 	parts := s.reading().Parts(s.client, s.cfg.Topics.DLQ)
@@ -113,14 +129,14 @@ func (s *Service) lettersAt(ctx context.Context, spans map[int32]kafka.Span, nex
 
 // visits calls a function for places, one after another, while the records between them are read.
 type visits struct {
-	next func() (at dlqPlace, more bool, err error)
+	next func() (dlqPlace, error, bool)
 	fn   func(*deadletters.Letter) error
 	at   dlqPlace // that is to be visited
 	more bool     // there is one
 }
 
 func (v *visits) advance() (err error) {
-	v.at, v.more, err = v.next()
+	v.at, err, v.more = v.next()
 	return err
 }
 

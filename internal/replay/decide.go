@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -61,8 +62,8 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (deci
 	if of.lost != "" {
 		return leave(of.lost), nil
 	}
+	value := l.Content.Value
 	if r.service.alone {
-		value := l.Content.Value
 		if r.rewrite != nil {
 			if value, why, err = r.remadeAsPlanned(ctx, p, l); err != nil || why != "" {
 				return leave(why), err
@@ -71,9 +72,8 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (deci
 		if why, err = r.overtaken(ctx, p, l, &target); err != nil || why != "" {
 			return leave(why), err
 		}
-		return d, r.putBack(&d.staged, target, value, p)
 	}
-	return d, r.reinject(&d.staged, p.Force)
+	return d, r.send(&d.staged, &target, value, p)
 }
 
 // change is what the replay writes of a letter.
@@ -94,53 +94,37 @@ func (r *replaying) closeAs(d *staged, other string) error {
 	return nil
 }
 
-// reinject stages a letter to go back. With force it may overwrite newer data.
-func (r *replaying) reinject(d *staged, force bool) error {
+// send stages a letter to go back. to is the topic of a letter of a DLQ without a pipeline. A letter that leaves the pipeline
+// is closed at once: nobody reports what became of it, except that a letter of other software dies again.
+func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Letter) (err error) {
 	s, op, l := r.service, r.op, d.letter
 	change := r.change(deadletters.Replaying, op.reason)
-	if r.plan.To != "" {
-		// Nobody will report what became of it: it has left the pipeline.
-		change = r.change(deadletters.Discarded, clip("sent to "+r.plan.To+": "+op.reason, maxReason))
-		change.Destination = r.plan.To
+	if topic := cmp.Or(to.Name, r.plan.To); topic != "" {
+		change = r.change(deadletters.Discarded, clip("put back into "+topic+": "+op.reason, maxReason))
+		change.Destination = topic
 	}
-	next, err := deadletters.Next(d.prev, change)
-	if err != nil {
+	if d.next, err = deadletters.Next(d.prev, change); err != nil {
 		return err
 	}
-	d.next = next
-	d.event = s.event(op, d, audit.Replayed)
-	d.record, d.sends = r.to.reinjected(s.headers, op.id, l, force), true
-	if err := s.sign(d.record); err != nil {
-		return err
+	replays := l.Replays() + 1
+	if s.alone {
+		d.next.ReprocessCount = replays
+		d.record = r.to.origins.putBack(s.headers, to, &r.plan.Head, l, value)
+	} else {
+		d.record = r.to.reinjected(s.headers, op.id, l, p.Force)
+		if err := s.sign(d.record); err != nil {
+			return err
+		}
 	}
+	d.sends, d.event = true, s.event(op, d, audit.Replayed)
 	d.event.Destination = d.record.Topic
-	d.event.Message += fmt.Sprintf(", replay %d of this dead letter", l.Replays()+1)
-	if force {
-		d.event.Force = op.force
-		d.event.Message += ", forced: it may overwrite newer data"
+	d.event.Message += fmt.Sprintf(", replay %d of this dead letter", replays)
+	if change.Destination != "" {
+		d.event.Message += ", into " + change.Destination
 	}
-	return nil
-}
-
-// putBack stages a letter of a DLQ without a pipeline to go to a topic. It is closed at once: nobody will report what became of it, but in
-// that it dies again.
-func (r *replaying) putBack(d *staged, to target.Topic, value []byte, p *plan.Letter) error {
-	s, op, l := r.service, r.op, d.letter
-	change := r.change(deadletters.Discarded, clip("put back into "+to.Name+": "+op.reason, maxReason))
-	change.Destination = to.Name
-	next, err := deadletters.Next(d.prev, change)
-	if err != nil {
-		return err
-	}
-	next.ReprocessCount = l.Replays() + 1
-	d.next = next
-	d.event = s.event(op, d, audit.Replayed)
-	d.event.Destination = to.Name
-	d.event.Message += fmt.Sprintf(", replay %d of this dead letter, into %s", next.ReprocessCount, to.Name)
-	d.record, d.sends = r.to.origins.putBack(s.headers, &to, &r.plan.Head, l, value), true
 	if p.Force {
 		d.event.Force = op.force
-		d.event.Message += ", forced: it may hide newer data"
+		d.event.Message += ", forced: it may overwrite newer data"
 	}
 	if p.Becomes != "" && p.Shape != unchanged {
 		d.event.After = p.Becomes

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -40,16 +39,9 @@ type Edited struct {
 	More    int            `json:"more_changes,omitempty"` // the others
 	Today   *plan.Verdict  `json:"today,omitempty"`        // today's transform on the edited bytes
 	Why     string         `json:"why,omitempty"`          // it cannot be edited, and why
+	shape   string
 	value   []byte
 	control header.Control
-}
-
-// editSelection is the filter of an edit: without statuses or ids, pending letters.
-func editSelection(f deadletters.Filter) deadletters.Filter {
-	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
-		f.Statuses = []deadletters.Status{deadletters.Pending}
-	}
-	return f
 }
 
 // PreviewEdit calls fn with what an edit would make of each selected letter, in the order of the DLQ. Nothing is changed.
@@ -57,15 +49,11 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 	if err := f.Check(); err != nil {
 		return err
 	}
-	chosen, err := s.choose(ctx, editSelection(f))
+	chosen, err := s.choose(ctx, pendingUnlessNamed(f))
 	if err != nil {
 		return err
 	}
-	return s.letters(ctx, chosen.places, func(_ int, l *deadletters.Letter) error {
-		if l == nil {
-			return nil
-		}
-		chosen.standing.hear(l)
+	return s.known(ctx, chosen, func(_ int, l *deadletters.Letter) error {
 		e := s.edited(ctx, l, o, chosen.standing)
 		if e.Why == "" {
 			verdict, _ := s.judge(ctx, l, e.value)
@@ -79,18 +67,7 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 // of the DLQ with the same id, which counts from then on (docs/decisions/0021). State, record and audit event, with both
 // hashes, come in one transaction. A letter that cannot be edited is left, with the reason.
 func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions) (ChangeResult, error) {
-	if err := o.Call.check(); err != nil {
-		return ChangeResult{}, err
-	}
-	f = editSelection(f)
-	if err := f.Check(); err != nil {
-		return ChangeResult{}, err
-	}
-	chosen, err := s.choose(ctx, f)
-	if err != nil {
-		return ChangeResult{}, err
-	}
-	op, err := s.operation("edit", o.Call, f)
+	op, chosen, err := s.beginning(ctx, "edit", pendingUnlessNamed(f), o.Call)
 	if err != nil {
 		return ChangeResult{}, err
 	}
@@ -147,7 +124,7 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 	if e.Why = why; why != "" {
 		return e
 	}
-	e.Changes, e.More, e.value = made.changes, made.more, made.value
+	e.Changes, e.More, e.shape, e.value = made.changes, made.more, shapeOf(made), made.value
 	identity := s.mapping.Identify(ctx, l.Key, header.ProducerHeaders(l.Content.Headers), e.value)
 	e.After = identity.ContentHash
 	e.control = l.Control
@@ -182,7 +159,7 @@ func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *s
 		return nil, why, nil
 	}
 	d := s.rewritten(op, prev, l, e.After, e.value, e.control.AppendTo(slices.Clip(header.ProducerHeaders(l.Content.Headers))))
-	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, paths(e.Changes, e.More))
+	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, e.shape)
 	return d, "", nil
 }
 
@@ -199,20 +176,4 @@ func (s *Service) rewritten(op operation, prev deadletters.State, l *deadletters
 	d.event = s.event(op, d, audit.Edited)
 	d.event.After, d.event.Destination = hash, s.cfg.Topics.DLQ
 	return d
-}
-
-// maxPath bounds a path in an audit event: a document can be nested deep, and have long names.
-const maxPath = 200
-
-// paths names what an edit changed, without the values: an audit event holds no payload.
-func paths(changes []patch.Change, more int) string {
-	var out []string
-	for i, c := range changes {
-		if i == 5 {
-			out = append(out, fmt.Sprintf("and %d more", len(changes)-i+more))
-			break
-		}
-		out = append(out, clip(c.Path, maxPath))
-	}
-	return strings.Join(out, ", ")
 }

@@ -148,7 +148,7 @@ func payment(i int, value string) *kgo.Record {
 func (w *world) rewritten(spec rewrite.Spec) (*Service, *plan.Plan) {
 	w.t.Helper()
 	s := w.service()
-	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "fix-1", By: "ana", Rewrite: spec}))(w.t)
+	p := w.planWith(s, deadletters.Filter{}, PlanOptions{ID: "fix-1", By: "ana", Rewrite: spec})
 	return s, p
 }
 

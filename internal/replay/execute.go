@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -23,22 +24,13 @@ import (
 // work, [ErrFenced] when one took over meanwhile, and a
 // *[StopError] when the replay stopped by itself.
 func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (Result, error) {
-	if err := o.check(); err != nil {
-		return Result{}, err
-	}
-	if err := s.Owns(p); err != nil {
-		return Result{}, err
-	}
-	if err := s.fits(o, p.To); err != nil {
+	if err := cmp.Or(o.check(), s.Owns(p), s.fits(o, p.To), s.checkForced(p, o)); err != nil {
 		return Result{}, err
 	}
 	if err := s.checkWatch(ctx, o.WatchGroup); err != nil {
 		return Result{}, err
 	}
 	o.Wait = o.Wait || o.WatchGroup != ""
-	if err := s.checkForced(p, o); err != nil {
-		return Result{}, err
-	}
 	to, err := s.aimed(ctx, PlanOptions{To: p.To, MaxReplays: p.MaxReplays, KeepTimestamp: p.KeepTimestamp})
 	if err != nil {
 		return Result{}, err

@@ -234,10 +234,12 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 	c.ReplayID, c.ReplayCount, c.Sequence, c.Generation = "old", 3, 7, 1
 	c.Part, c.PartVersion, c.Remaining = header.Part{Index: 17, Of: 230}, new(int64(5)), &header.Remaining{Of: 3, Open: []int{1}}
 	l := deadletters.Decode(&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte{}, Value: []byte("v"), Headers: c.AppendTo(headers)}, true)
-	for name, want := range map[bool][]string{
-		false: append(slices.Concat(KeptHeaders(), SetHeaders()), "ce_id"),
-		true:  append(slices.Concat(KeptHeaders(), SetHeaders(), ForceHeaders()), "ce_id"),
-	} {
+	carried := []string{
+		"ce_id", header.KeySource, header.KeyGeneration, header.KeySourceTimestamp, header.KeyLineage, header.KeyCare, header.KeySovereignty,
+		header.KeyPart, header.KeyPartVersion, header.KeyRemaining,
+		header.KeyReplayID, header.KeyReplayCount, header.KeyDeadLetterID, header.KeyContentHash, header.KeyReplayProof,
+	}
+	for name, want := range map[bool][]string{false: carried, true: append(slices.Clone(carried), header.KeyForceVersion)} {
 		t.Run(fmt.Sprintf("force=%v", name), func(t *testing.T) {
 			r := destination{topic: "features"}.reinjected(newHeaderRules(config.ReplayerHeaders{Keep: []string{"*"}}), "new", &l, name)
 			proof.Random().Sign(r)
@@ -318,7 +320,7 @@ func foreign(id, value string, more ...kgo.RecordHeader) *kgo.Record {
 
 // S4-8: a letter of other software goes back as its producer sent it; what the pipeline file strips stays behind too, and
 // the dry run looks at the letter without it.
-func TestExecute_S4_8_headers_go_back_by_the_rules(t *testing.T) {
+func TestExecute_S4_8_headers_carried_by_the_rules(t *testing.T) {
 	w := parallel(t)
 	w.cfg.Source.Format = envelope.Auto
 	w.cfg.Replayer.Headers.Strip = []string{"content-type"}

@@ -119,7 +119,8 @@ func (x *execution) conclude(ctx context.Context, w *writer, err error) error {
 		return err
 	}
 	w.trail.own = closing
-	return cmp.Or(err, w.writeOwn(ctx))
+	_, unwritten := w.commit(ctx, nil)
+	return cmp.Or(err, unwritten)
 }
 
 // session lends walk and standing to the batch that is prepared ahead; else one goroutine owns it.

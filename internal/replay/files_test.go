@@ -123,9 +123,8 @@ func (w *world) eachOnce(s *Service, n int) {
 	for key, times := range seen {
 		expect.Equal(w.t, times, 1, key, "was put back")
 	}
-	rest := must.Get(s.ScratchPlan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}, PlanOptions{}))(w.t)
+	rest := w.planWith(s, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}, PlanOptions{})
 	expect.Equal(w.t, rest.Letters, 0, "dead letters that are pending")
-	must.Do(w.t, rest.Close())
 }
 
 // A directory that cannot be trusted is refused, with what to do; nothing is sent.

@@ -232,7 +232,14 @@ func (w *world) trail() []audit.Event {
 func (w *world) plan(s *Service, f deadletters.Filter) *plan.Plan {
 	w.t.Helper()
 	w.plans++
-	return must.Get(s.Plan(w.ctx(), f, PlanOptions{By: "ana", ID: fmt.Sprintf("r%d", w.plans)}))(w.t)
+	return w.planWith(s, f, PlanOptions{By: "ana", ID: fmt.Sprintf("r%d", w.plans)})
+}
+
+func (w *world) planWith(s *Service, f deadletters.Filter, o PlanOptions) *plan.Plan {
+	w.t.Helper()
+	p := must.Get(s.Plan(w.ctx(), f, o))(w.t)
+	w.t.Cleanup(func() { _ = p.Close() })
+	return p
 }
 
 // planned makes a service and its plan of all pending letters.
@@ -251,22 +258,25 @@ func (w *world) execute(s *Service, p *plan.Plan) Result {
 func (w *world) letters(p *plan.Plan) []plan.Letter {
 	w.t.Helper()
 	var out []plan.Letter
-	must.Do(w.t, p.Each(func(l *plan.Letter) error {
+	for l, err := range p.All() {
+		must.Do(w.t, err)
 		out = append(out, *l)
-		return nil
-	}))
+	}
 	return out
 }
 
 // altered makes a plan like another one, with its letters changed.
 func (w *world) altered(p *plan.Plan, change func(*plan.Letter)) *plan.Plan {
 	w.t.Helper()
-	out := must.Get(plan.Make(p.Head, func(pw *plan.Writer) error {
-		return p.Each(func(l *plan.Letter) error {
+	out := must.Get(plan.Scratch(p.Head, func(pw *plan.Writer) error {
+		for l, err := range p.All() {
+			must.Do(w.t, err)
 			change(l)
-			return pw.Add(l)
-		})
+			must.Do(w.t, pw.Add(l))
+		}
+		return nil
 	}))(w.t)
+	w.t.Cleanup(func() { _ = out.Close() })
 	return out
 }
 

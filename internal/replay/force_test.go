@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -136,10 +137,11 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	w.die(letter(0, "old", fmt.Sprintf(revision, "old", 5)), letter(1, "fresh", fmt.Sprintf(revision, "fresh", 5)), keyless)
 	w.applied("old", 6, 50)
 	s := w.service()
-	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", Force: "the newer survey is wrong"}))(t)
+	path := filepath.Join(t.TempDir(), "plan")
+	p := must.Get(s.SavePlan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r1", Force: "the newer survey is wrong"}, path))(t)
 	got := p.Summary()
 	expect.That(t, got.Overwrites == 1 && got.Superseded == 0 && got.WouldPass == 3, "%+v", got)
-	p = must.Get(plan.Parse(must.Get(p.Bytes())(t)))(t)
+	p = must.Get(plan.Open(path))(t)
 	must.That(t, p.Force == "the newer survey is wrong" && p.Summary().Overwrites == 1, "read again: %+v", p.Head)
 	for _, o := range p.Outlook() {
 		expect.That(t, !o.Overwrites || !o.Superseded && o.Example == "old", "%+v", o)
@@ -176,7 +178,7 @@ func TestForce_S4_8_of_one_key_the_newest_letter_wins(t *testing.T) {
 	}
 	w.die(letters...)
 	w.applied("p", 9, 50)
-	p := must.Get(w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"}))(t)
+	p := w.planWith(w.service(), deadletters.Filter{}, PlanOptions{Force: "x"})
 	forced := map[string]bool{}
 	for _, l := range w.letters(p) {
 		forced[l.ID] = l.Force
@@ -199,7 +201,7 @@ func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
 		_, err := s.Plan(w.ctx(), deadletters.Filter{}, o)
 		expect.That(t, errors.Is(err, ErrOptions), "%s: %v", name, err)
 	}
-	forced := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"}))(t)
+	forced := w.planWith(s, deadletters.Filter{}, PlanOptions{Force: "x"})
 	_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x"), ForceVersion: true})
 	expect.That(t, errors.Is(err, ErrOptions), "a plan that is not forced: %v", err)
 	w.cfg.Ordering.Mode = config.OrderingNone

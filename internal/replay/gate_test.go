@@ -158,7 +158,7 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	w.dieMany(6)
 	w.die(letter(0, "twin", string(letter(0, "letter-0", "").Value)))
 	s := w.service()
-	p := must.Get(s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "elsewhere"}))(t)
+	p := w.planWith(s, deadletters.Filter{}, PlanOptions{To: "elsewhere"})
 	r := w.execute(s, p)
 	sent := w.sent()
 	expect.That(t, r.Reinjected == 7 && len(sent) == 0, "%+v, %v in the source topic", r, sent)
@@ -173,7 +173,7 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 		expect.That(t, int(rec.Partition) == want, "key %s lies in partition %d, want %d", rec.Key, rec.Partition, want)
 	}
 	for id, state := range w.states() {
-		expect.That(t, state.Status == deadletters.Discarded && strings.Contains(state.Reason, "sent to elsewhere: fixed"), "%s: %+v", id, state)
+		expect.That(t, state.Status == deadletters.Discarded && strings.Contains(state.Reason, "put back into elsewhere: fixed"), "%s: %+v", id, state)
 	}
 	_, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "nowhere"})
 	expect.That(t, errors.Is(err, kafka.ErrNoTopic), "to a topic that is not there: %v", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // headerRules say which headers of a letter go back with it as they are (replayer.headers of the pipeline file). Our own
-// control headers never do: those that are needed are rewritten (see KeptHeaders, SetHeaders, StrippedHeaders).
+// control headers never do: those that are needed are rewritten (see [restored]).
 type headerRules struct {
 	names       map[string]bool  // kept, by their full names
 	keep, strip []*regexp.Regexp // patterns; those of keep without the names

@@ -237,8 +237,9 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			}
 			for range 2 { // the second session knows nothing of the first one's commit
 				run := s.changing(op, chosen.places, stage)
-				run.job = s.newJob(op, "", run.letters)
+				run.job, run.op.lease = s.newJob(op, "", run.letters), s.newLease(op)
 				must.Do(t, run.session(w.ctx()))
+				run.op.lease.release(w.ctx())
 				expect.That(t, run.result.Changed == 3 && run.result.Left == 0, "changed %d, left %+v", run.result.Changed, run.result.LeftBy)
 			}
 			expect.Equal(t, len(w.operations())-began, 1, "beginnings of the operation in the audit trail")

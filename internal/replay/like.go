@@ -20,16 +20,16 @@ const (
 )
 
 // findLike writes into a rewrite the shape of the newest values of the topic that it names, so that a plan keeps it.
-func (s *Service) findLike(ctx context.Context, spec rewrite.Spec) (rewrite.Spec, error) {
+func (s *Service) findLike(ctx context.Context, spec *rewrite.Spec) error {
 	if spec.Like == "" || !s.alone {
-		return spec, nil
+		return nil
 	}
 	spans, err := kafka.Spans(ctx, s.client, spec.Like)
 	if errors.Is(err, kafka.ErrNoTopic) {
 		err = fmt.Errorf("%w: --like: there is no topic %s", ErrOptions, spec.Like)
 	}
 	if err != nil {
-		return spec, err
+		return err
 	}
 	for p, span := range spans {
 		spans[p] = kafka.Span{Start: max(span.Start, span.End-max(likeRecords/int64(len(spans)), 1)), End: span.End}
@@ -54,11 +54,11 @@ func (s *Service) findLike(ctx context.Context, spec rewrite.Spec) (rewrite.Spec
 		return nil
 	}, func(*recordbatch.Large) error { return nil })
 	if err != nil && !errors.Is(err, enough) {
-		return spec, err
+		return err
 	}
 	if spec.LikeRecords == 0 {
-		return spec, fmt.Errorf("%w: --like: none of the newest records of %s is JSON, or is read by --registry: there is nothing to compare with", ErrOptions, spec.Like)
+		return fmt.Errorf("%w: --like: none of the newest records of %s is JSON, or is read by --registry: there is nothing to compare with", ErrOptions, spec.Like)
 	}
 	spec.Schema, err = guess.Schema()
-	return spec, err
+	return err
 }

@@ -42,22 +42,15 @@ func (s *Service) LostSelection(ctx context.Context, f deadletters.Filter) (dead
 // its topic, or by retention, before it was read (docs/decisions/0089). The states are read before the offsets, and again before they
 // are changed: what was replayed in between is left.
 func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, confirm Confirm) (ChangeResult, error) {
-	if err := c.check(); err != nil {
-		return ChangeResult{}, err
-	}
 	f, err := onlyReplaying(f)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	chosen, err := s.choose(ctx, f)
+	op, chosen, err := s.beginning(ctx, string(Reopen), f, c)
 	if err != nil || len(chosen.places) == 0 {
 		return ChangeResult{}, err
 	}
 	if err := s.finished(ctx); err != nil {
-		return ChangeResult{}, err
-	}
-	op, err := s.operation(string(Reopen), c, f)
-	if err != nil {
 		return ChangeResult{}, err
 	}
 	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {

@@ -76,13 +76,12 @@ func (a *ages) add(source header.Position) {
 	a.youngest[source] = offset
 }
 
-// positionOf is where the record lay that died; zero when that is not known.
+// positionOf returns the position of the record that died; zero if it is not known.
 func positionOf(l *deadletters.Letter) header.Position {
-	source, known := l.Source()
-	if !known {
+	if !l.Control.HasSource {
 		return header.Position{}
 	}
-	return source
+	return l.Control.Source
 }
 
 // sentKey is a key of one partition of a source, and the topic that its letters were put back into.
@@ -124,14 +123,9 @@ func (s *standing) unnoteSent(state *deadletters.State, before int64) {
 
 // wrote reports whether a record is a letter of this DLQ that was put back: its value is as old as the letter.
 func (s *standing) wrote(dlq string, r *kgo.Record) bool {
-	for _, h := range r.Headers {
-		if h.Key != header.KeyDeadLetterID {
-			continue
-		}
-		id, own := strings.CutSuffix(string(h.Value), deadletters.IDIn(dlq, ""))
-		return own && s.marks[keyOf(id)].has(sentTo)
-	}
-	return false
+	_, letter := marked(r)
+	id, own := strings.CutSuffix(letter, deadletters.IDIn(dlq, ""))
+	return own && s.marks[keyOf(id)].has(sentTo)
 }
 
 // sentKey is that of a letter which goes to a topic; ok is false when nothing orders it.
@@ -156,17 +150,14 @@ func (n *newer) plan(l *deadletters.Letter, to string) {
 
 // seeNewer looks, for a plan of a DLQ without a pipeline, for newer values in the compacted topics that its letters go to. It returns up to
 // where it read them. With force, what cannot be read leaves a doubt.
-func (s *Service) seeNewer(ctx context.Context, p *planning, force bool) (seen map[string]map[int32]int64, doubt string, err error) {
-	if !s.alone {
-		return nil, "", nil
-	}
+func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]map[int32]int64, doubt string, err error) {
 	p.newer = s.newerOf(p.standing, nil)
 	p.newer.values.Keys = p.keys()
 	doubt = p.to.origins.doubt()
 	for _, topic := range p.to.origins.compacted() {
 		err := p.newer.read(ctx, topic)
 		switch {
-		case err != nil && !force:
+		case err != nil && p.head.Force == "":
 			return nil, "", fmt.Errorf("which dead letters would hide newer data is not known: %w", err)
 		case err != nil:
 			doubt = clip(cmp.Or(doubt, err.Error()), maxMessage)
@@ -201,17 +192,17 @@ func leaveLine(line *plan.Letter, why string) {
 }
 
 // judge says in the line of the nth letter of a plan whether the topic takes the letter, and what newer records of its key mean.
-func (p *planning) judge(ctx context.Context, s *Service, head *plan.Head, line *plan.Letter, l *deadletters.Letter, value []byte, n int) {
+func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *deadletters.Letter, value []byte, n int) {
 	t := p.to.origins.target(ctx, line.Target)
 	if line.Do == plan.Duplicate {
-		p.judgeTwin(head, line, l, &t, n)
+		p.judgeTwin(line, l, &t, n)
 		return
 	}
-	p.newer.order(line, l, &t, head.Force != "")
+	p.newer.order(line, l, &t, p.head.Force != "")
 	if line.Do != plan.Reinject {
 		return
 	}
-	if r := p.to.origins.putBack(s.headers, &t, head, l, value); !t.Fits(r) {
+	if r := p.to.origins.putBack(s.headers, &t, &p.head, l, value); !t.Fits(r) {
 		leaveLine(line, fmt.Sprintf("topic %s does not take so large a record, even compressed (max.message.bytes)", t.Name))
 		return
 	}
@@ -221,9 +212,9 @@ func (p *planning) judge(ctx context.Context, s *Service, head *plan.Head, line 
 }
 
 // judgeTwin leaves a duplicate when the letter that is to stand for it is left.
-func (p *planning) judgeTwin(head *plan.Head, line *plan.Letter, l *deadletters.Letter, t *target.Topic, n int) {
+func (p *planning) judgeTwin(line *plan.Letter, l *deadletters.Letter, t *target.Topic, n int) {
 	twin, ok := p.twins[n]
-	if !ok || head.Force != "" || line.DuplicateOf != p.twin(n) {
+	if !ok || p.head.Force != "" || line.DuplicateOf != p.twin(n) {
 		return
 	}
 	from := l.Control.Source

@@ -38,38 +38,30 @@ type PlanOptions struct {
 // usualReplays is how often a letter of a DLQ without a pipeline may be put back.
 const usualReplays = 3
 
-// Plan selects letters, runs today's transform on each and freezes the answer, in memory. Without statuses
-// or ids in the filter, it selects pending letters; a letter that is named by its id but cannot be replayed
-// is in the plan with the action Leave.
+// Plan selects letters, runs today's transform on each and freezes the answer. Without statuses or ids in the filter, it
+// selects pending letters; a letter that is named by its id but cannot be replayed is in the plan with the action Leave.
+// The plan is carried out by this process and not kept. Close it.
 func (s *Service) Plan(ctx context.Context, f deadletters.Filter, o PlanOptions) (*plan.Plan, error) {
-	head, going, err := s.prepare(ctx, f, o)
+	p, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Make(head, func(w *plan.Writer) error { return s.fill(ctx, w, head, going) })
+	return plan.Scratch(p.head, func(w *plan.Writer) error { return s.fill(ctx, w, p) })
 }
 
-// SavePlan is [Service.Plan] into a file. A plan of a million letters needs little memory this way.
+// SavePlan is [Service.Plan] into a file, which another process can carry out.
 func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOptions, path string) (*plan.Plan, error) {
-	head, going, err := s.prepare(ctx, f, o)
+	p, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return nil, err
 	}
-	return plan.Save(path, head, func(w *plan.Writer) error { return s.fill(ctx, w, head, going) })
+	return plan.Save(path, p.head, func(w *plan.Writer) error { return s.fill(ctx, w, p) })
 }
 
-// ScratchPlan is [Service.SavePlan] for a plan that is carried out at once and not kept. Close it.
-func (s *Service) ScratchPlan(ctx context.Context, f deadletters.Filter, o PlanOptions) (*plan.Plan, error) {
-	head, going, err := s.prepare(ctx, f, o)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Scratch(head, func(w *plan.Writer) error { return s.fill(ctx, w, head, going) })
-}
-
-// planning is the letters of a plan, and what decides about them.
+// planning has the letters of a plan, and what decides about them.
 type planning struct {
 	*choice
+	head    plan.Head
 	to      destination
 	marks   []going     // of each place
 	twins   map[int]int // of letters that can go back: number of the place -> that of the one that stands for it (see twinsOf)
@@ -80,7 +72,7 @@ type planning struct {
 	rewrite *rewrite.Rewrite // nil leaves values as they are
 }
 
-// going is what tells a chosen letter from others.
+// going distinguishes a chosen letter from others.
 type going struct {
 	source  int64      // offset of the source at which it was first read
 	content contentKey // zero unless it can go back
@@ -88,111 +80,89 @@ type going struct {
 	id      uint32 // in the list of ids; of letters that can go back
 }
 
-// prepare finds the letters of a plan.
-func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptions) (plan.Head, *planning, error) {
-	if err := f.Check(); err != nil {
-		return plan.Head{}, nil, err
+// prepare chooses the letters of a plan and writes its head.
+func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptions) (*planning, error) {
+	if err := cmp.Or(f.Check(), checkActor(o.By), checkReplayID(o.ID), s.checkForce(o.Force, o.To)); err != nil {
+		return nil, err
 	}
 	to, err := s.aimed(ctx, o)
 	if err != nil {
-		return plan.Head{}, nil, err
-	}
-	if err := checkActor(o.By); err != nil {
-		return plan.Head{}, nil, err
-	}
-	if err := checkReplayID(o.ID); err != nil {
-		return plan.Head{}, nil, err
-	}
-	if err := s.checkForce(o.Force, o.To); err != nil {
-		return plan.Head{}, nil, err
-	}
-	if o.Rewrite, err = s.findSubject(ctx, o.Rewrite); err != nil {
-		return plan.Head{}, nil, err
-	}
-	if o.Rewrite, err = s.findLike(ctx, o.Rewrite); err != nil {
-		return plan.Head{}, nil, err
-	}
-	rewrite, err := s.rewriteOf(o.Rewrite)
-	if err != nil {
-		return plan.Head{}, nil, err
-	}
-	passedOver := len(f.Statuses) == 0 && len(f.IDs) == 0
-	if passedOver {
-		f.Statuses = []deadletters.Status{deadletters.Pending}
-	}
-	p, err := s.planning(ctx, f, to)
-	if err != nil {
-		return plan.Head{}, nil, err
-	}
-	p.rewrite = rewrite
-	overtaken := 0
-	if passedOver {
-		if overtaken, err = p.overtaken(ctx, f); err != nil {
-			return plan.Head{}, nil, err
-		}
-	}
-	seen, doubt, err := s.seeNewer(ctx, p, o.Force != "")
-	if err != nil {
-		return plan.Head{}, nil, err
-	}
-	mapping, err := s.mapping.Fingerprint()
-	if err != nil {
-		return plan.Head{}, nil, err
-	}
-	most := 0
-	if s.alone {
-		mapping, most = "", to.origins.most
-	}
-	now := s.now().UTC().Truncate(time.Millisecond)
-	return plan.Head{
-		Mapping: mapping, MaxReplays: most,
-		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
-		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Seen: seen, Force: o.Force, Doubt: cmp.Or(p.newest.doubt, doubt), KeepTimestamp: o.KeepTimestamp,
-		Overtaken: overtaken, Rewrite: o.Rewrite,
-	}, p, nil
-}
-
-// planning chooses the letters of a plan and tells apart those that can go back.
-func (s *Service) planning(ctx context.Context, f deadletters.Filter, to destination) (*planning, error) {
-	chosen, err := s.choose(ctx, f)
-	if err != nil {
 		return nil, err
 	}
-	p := &planning{choice: chosen, to: to, marks: make([]going, len(chosen.places))}
-	err = s.letters(ctx, p.places, func(n int, l *deadletters.Letter) error {
-		if l != nil {
-			p.standing.hear(l)
-			p.mark(n, l, s.goes(ctx, l, to, p.standing))
+	if err := s.findSubject(ctx, &o.Rewrite); err != nil {
+		return nil, err
+	}
+	if err := s.findLike(ctx, &o.Rewrite); err != nil {
+		return nil, err
+	}
+	p := &planning{to: to}
+	if p.rewrite, err = s.rewriteOf(o.Rewrite); err != nil {
+		return nil, err
+	}
+	passedOver := len(f.Statuses) == 0 && len(f.IDs) == 0
+	f = pendingUnlessNamed(f)
+	if err := s.find(ctx, p, f); err != nil {
+		return nil, err
+	}
+	now := s.now().UTC().Truncate(time.Millisecond)
+	p.head = plan.Head{
+		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
+		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Force: o.Force, KeepTimestamp: o.KeepTimestamp, Rewrite: o.Rewrite,
+	}
+	if passedOver {
+		f.Statuses = []deadletters.Status{deadletters.Superseded}
+		if p.head.Overtaken, err = p.index.Count(ctx, dlqindex.Query{Filter: f}); err != nil {
+			return nil, err
 		}
+	}
+	if s.alone {
+		p.head.MaxReplays = to.origins.most
+		p.head.Seen, p.head.Doubt, err = s.seeNewer(ctx, p)
+	} else {
+		p.head.Doubt = p.newest.doubt
+		p.head.Mapping, err = s.mapping.Fingerprint()
+	}
+	return p, err
+}
+
+// pendingUnlessNamed returns the filter of a plan or an edit: without statuses or ids, it selects pending letters.
+func pendingUnlessNamed(f deadletters.Filter) deadletters.Filter {
+	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
+		f.Statuses = []deadletters.Status{deadletters.Pending}
+	}
+	return f
+}
+
+// find chooses the letters of a plan and marks those that can go back.
+func (s *Service) find(ctx context.Context, p *planning, f deadletters.Filter) (err error) {
+	if p.choice, err = s.choose(ctx, f); err != nil {
+		return err
+	}
+	p.marks = make([]going, len(p.places))
+	err = s.known(ctx, p.choice, func(n int, l *deadletters.Letter) error {
+		_, why := s.target(ctx, l, p.to, p.standing)
+		p.mark(n, l, why == "")
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.twins = twinsOf(p.marks)
-	p.newest, err = s.newestFor(ctx, p.keys(), to.elsewhere)
-	return p, err
+	p.newest, err = s.newestFor(ctx, p.keys(), p.to.elsewhere)
+	return err
 }
 
 func (p *planning) mark(n int, l *deadletters.Letter, goes bool) {
 	m := &p.marks[n]
 	m.key = l.KeyHash()
-	if goes && l.Control.HasSource {
-		p.ages.add(l.Control.Source)
-	}
 	if source := l.Control.Source; goes && l.Control.HasSource {
-		m.source, m.content, m.id = source.Offset, newContentKey(l.ContentHash+partOf(l.ID), m.key, source), p.ids.add(l.ID, source.Offset)
+		p.ages.add(source)
+		m.source, m.content, m.id = source.Offset, contentOf(l), p.ids.add(l.ID, source.Offset)
 	}
-}
-
-// overtaken counts the letters that a filter would select if they were not closed as superseded.
-func (c *choice) overtaken(ctx context.Context, f deadletters.Filter) (int, error) {
-	f.Statuses = []deadletters.Status{deadletters.Superseded}
-	return c.index.Count(ctx, dlqindex.Query{Filter: f})
 }
 
 // fill reads the chosen records once more, with their values, and writes a line for each.
-func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, p *planning) error {
+func (s *Service) fill(ctx context.Context, w *plan.Writer, p *planning) error {
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
@@ -217,29 +187,29 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, p *p
 			}
 		}
 		if line.Do != plan.Leave && s.alone {
-			p.judge(ctx, s, &head, &line, l, value, n)
+			p.judge(ctx, s, &line, l, value, n)
 		}
 		if line.Do != plan.Leave {
-			s.foresee(ctx, head, p.newest, &line, l)
+			s.foresee(ctx, p, &line, l)
 		}
 		return w.Add(&line)
 	})
 }
 
-// foresee says what the consumer would make of a letter.
-func (s *Service) foresee(ctx context.Context, head plan.Head, newest *newest, line *plan.Letter, l *deadletters.Letter) {
+// foresee predicts what the consumer would make of a letter.
+func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Letter, l *deadletters.Letter) {
 	if s.alone {
 		line.Today.Passes = true // nobody judges it here
 		return
 	}
 	var tried pipeline.Tried
 	line.Today, tried = s.judge(ctx, l, l.Content.Value)
-	if head.To != "" {
+	if p.head.To != "" {
 		return
 	}
-	line.Today.Superseded = line.Today.Passes && newest.than(l, tried)
-	if head.Force != "" {
-		newest.force(line, l, tried)
+	line.Today.Superseded = line.Today.Passes && p.newest.than(l, tried)
+	if p.head.Force != "" {
+		p.newest.force(line, l, tried)
 	}
 }
 
@@ -276,12 +246,6 @@ func millis(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixMilli()
-}
-
-// goes reports whether a letter can go back.
-func (s *Service) goes(ctx context.Context, l *deadletters.Letter, to destination, st *standing) bool {
-	_, why := s.target(ctx, l, to, st)
-	return why == ""
 }
 
 // target says why a letter cannot go back (see unfit), and of a DLQ without a pipeline where it goes when it can.

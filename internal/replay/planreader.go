@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"iter"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
@@ -22,31 +23,24 @@ func (r *replaying) rest() []reader {
 	return out
 }
 
-// reader reads some letters of the plan with their records, from behind those that are settled.
+// reader returns a reader of some letters of the plan with their records, without the first ones, which are settled.
 func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
 	s := r.service
 	return func(ctx context.Context, fn func(spotted) error) error {
-		lines, closePlan, err := r.plan.Walk()
-		if err != nil {
-			return err
-		}
-		defer closePlan()
-		lines = selected(lines, some)
-		for range settled {
-			if _, err := lines(); err != nil {
-				return err
-			}
-		}
 		var of spotted
-		next := func() (dlqPlace, bool, error) {
-			line, err := lines()
-			if err != nil || line == nil {
-				return dlqPlace{}, false, err
+		places := func(yield func(dlqPlace, error) bool) {
+			for line, err := range r.unsettled(settled, some) {
+				if err != nil {
+					yield(dlqPlace{}, err)
+					return
+				}
+				of = spotted{plan: line}
+				if !yield(dlqPlace{line.Offset, line.Partition}, nil) {
+					return
+				}
 			}
-			of = spotted{plan: line}
-			return dlqPlace{line.Offset, line.Partition}, true, nil
 		}
-		return s.lettersAt(ctx, r.plan.Spans, next, func(l *deadletters.Letter) (err error) {
+		return s.lettersAt(ctx, r.plan.Spans, places, func(l *deadletters.Letter) (err error) {
 			of.letter = l
 			if l != nil && of.plan.Do == plan.Reinject && s.unheld(l) == "" {
 				if of.lost, err = deadletters.FetchOriginal(ctx, s.client, l, s.maxValue()); err != nil {
@@ -58,12 +52,16 @@ func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
 	}
 }
 
-// selected returns some of the lines of a plan.
-func selected(lines func() (*plan.Letter, error), some func(*plan.Letter) bool) func() (*plan.Letter, error) {
-	return func() (*plan.Letter, error) {
-		for {
-			if l, err := lines(); err != nil || l == nil || some(l) {
-				return l, err
+// unsettled yields some lines of the plan, without the first ones, which are settled.
+func (r *replaying) unsettled(settled int, some func(*plan.Letter) bool) iter.Seq2[*plan.Letter, error] {
+	return func(yield func(*plan.Letter, error) bool) {
+		n := 0
+		for line, err := range r.plan.All() {
+			if err == nil && !some(line) {
+				continue
+			}
+			if n++; (err != nil || n > settled) && !yield(line, err) {
+				return
 			}
 		}
 	}

@@ -191,7 +191,7 @@ func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error 
 	if len(offsets) == 0 {
 		return nil
 	}
-	if err := w.writeOwn(ctx); err != nil {
+	if _, err := w.commit(ctx, nil); err != nil {
 		return err
 	}
 	now, err := l.read(ctx)

@@ -37,7 +37,7 @@ type operation struct {
 	plan    string // checksum
 	filter  string // JSON
 	word    string // what is done, for the audit trail: "replay", "discard", …
-	lease   *lease // nil takes none
+	lease   *lease
 	leasing LeaseOptions
 	goOn    func(letters int) string // see [Call]; nil names no command
 	undoes  string                   // the operation that this one reverses; "" of all others

@@ -16,42 +16,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// KeptHeaders lists the control headers that go back with a letter: where the feature first
-// appeared, so that order and dedupe hold it to that place, what must survive every hop (S3-8), and
-// which part of its record it is, or which parts of it are left.
-func KeptHeaders() []string {
-	return []string{
-		header.KeySource, header.KeyGeneration, header.KeySourceTimestamp,
-		header.KeyLineage, header.KeyCare, header.KeySovereignty,
-		header.KeyPart, header.KeyPartVersion, header.KeyRemaining,
-	}
-}
-
-// SetHeaders lists the control headers that a replay rewrites.
-func SetHeaders() []string {
-	return []string{
-		header.KeyReplayID, header.KeyReplayCount,
-		header.KeyDeadLetterID, header.KeyContentHash, header.KeyReplayProof,
-	}
-}
-
-// ForceHeaders lists the control headers that a replay rewrites when the letter may overwrite newer data.
-func ForceHeaders() []string { return []string{header.KeyForceVersion} }
-
-// StrippedHeaders lists the control headers that do not go back: the letter starts its attempts
-// anew, and what made it die is no longer true. Headers of ours that this version does not know
-// are stripped as well.
-func StrippedHeaders() []string {
-	return []string{
-		header.KeyAttempt, header.KeyMaxAttempts, header.KeyDue,
-		header.KeyFirstFailedAt, header.KeyFailedAt,
-		header.KeyErrorClass, header.KeyErrorCode, header.KeyErrorStage, header.KeyErrorMessage,
-		header.KeyErrorRequest, header.KeyErrorResponse,
-		header.KeyFeatureID, header.KeyBBox, header.KeySequence,
-		header.KeyRunID, header.KeyPipeline, header.KeyReplaySource,
-	}
-}
-
 // destination is a topic that letters go to.
 type destination struct {
 	topic      string
@@ -139,7 +103,10 @@ func (b byKey) partition(key []byte, partitions int32) int32 {
 	return int32(b.hash.Partition(&kgo.Record{Key: key}, int(partitions)))
 }
 
-// restored returns the control headers of a letter that go back with it (see [KeptHeaders]).
+// restored returns the control headers of a letter that go back with it: where the feature first appeared, so that order and
+// dedupe hold it to that position, what must survive every hop (S3-8), and which part of its record it is, or which parts
+// are left. A replay sets others (see [destination.reinjected]). The rest stays behind: the letter starts its attempts
+// anew, and what made it die is no longer true. So do our headers that this version does not know.
 func restored(l *deadletters.Letter) header.Control {
 	c := &l.Control
 	return header.Control{
@@ -148,8 +115,8 @@ func restored(l *deadletters.Letter) header.Control {
 	}
 }
 
-// reinjected is the record that goes back: original key, bytes and partition; headers by the rules, control headers by
-// the lists above. The letter must have its content.
+// reinjected is the record that goes back: original key, bytes and partition; headers by the rules, control headers as
+// [restored] returns them, and those of the replay. The letter must have its content.
 func (d destination) reinjected(headers headerRules, replayID string, l *deadletters.Letter, force bool) *kgo.Record {
 	control := restored(l)
 	control.ReplayID, control.ReplayCount, control.DeadLetterID, control.ContentHash = replayID, l.Replays()+1, l.ID, l.ContentHash

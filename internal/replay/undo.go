@@ -53,11 +53,7 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 		return ChangeResult{}, err
 	}
 	result := ChangeResult{Selected: len(chosen.places)}
-	err = s.letters(ctx, chosen.places, func(_ int, l *deadletters.Letter) error {
-		if l == nil {
-			return nil
-		}
-		chosen.standing.hear(l)
+	err = s.known(ctx, chosen, func(_ int, l *deadletters.Letter) error {
 		do, why, err := u.reverse(ctx, chosen.standing, l)
 		switch {
 		case err != nil:

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/statedir"
 )
 
@@ -25,6 +26,10 @@ const (
 	batchLetters = 2000      // letters of one transaction
 	batchBytes   = 16 << 20  // values and headers of one transaction; a larger letter has one of its own
 	unsentBytes  = 800 << 10 // of one partition, that wait for the broker's word; a topic takes a little more in one batch by default
+	// denseBytes is the size of a batch from which it is compressed harder. A topic takes about a megabyte of compressed bytes by
+	// default, and a record that came into the source topic in a batch of zstd must fit again. Batches of several records stay
+	// below (see unsentBytes).
+	denseBytes = 960 << 10
 	// largestRecord is what the client lets through; the topic's own limit decides.
 	largestRecord = 64 << 20
 	// transactionTimeout is after what time the broker ends a transaction whose replayer is gone.
@@ -60,21 +65,16 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	if err != nil {
 		return nil, nil, err
 	}
-	if op.lease != nil {
-		if err := op.lease.await(ctx); err != nil {
-			return nil, nil, err
-		}
+	if err := op.lease.await(ctx); err != nil {
+		return nil, nil, err
 	}
-	compression, err := newBySize()
-	if err != nil {
-		return nil, nil, fmt.Errorf("kafka client: %w", err)
-	}
+	id := deadletters.TransactionalID(s.cfg.Source.Topic)
 	client, err := kgo.NewClient(append(slices.Clip(s.opts),
-		kgo.TransactionalID(deadletters.TransactionalID(s.cfg.Source.Topic)),
+		kgo.TransactionalID(id),
 		kgo.TransactionTimeout(s.transactionTimeout),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchMaxBytes(int32(min(max(largestRecord, s.maxValue()+1<<20), 1<<30))),
-		kgo.WithCompressor(compression),
+		kgo.WithCompressor(recordbatch.NewCompressor(denseBytes)),
 		kgo.ProducerLinger(0),
 	)...)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	}
 	if _, _, err := client.ProducerID(ctx); err != nil {
 		client.Close()
-		return nil, nil, fmt.Errorf("take over transactional id %s: %w", deadletters.TransactionalID(s.cfg.Source.Topic), named(kafka.DeniedTransactionalID(deadletters.TransactionalID(s.cfg.Source.Topic), err)))
+		return nil, nil, fmt.Errorf("take over transactional id %s: %w", id, named(kafka.DeniedTransactionalID(id, err)))
 	}
 	w := &writer{service: s, client: client, written: map[partition]int64{}}
 	st, err := w.takeOver(ctx, op)
@@ -99,10 +99,9 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 
 // takeOver settles what the replayer before left open, takes the lease, and reads the states.
 func (w *writer) takeOver(ctx context.Context, op operation) (*standing, error) {
-	if op.lease != nil { // first, so that one that holds the files, and is fenced, learns by whom
-		if err := op.lease.take(ctx); err != nil {
-			return nil, err
-		}
+	// The lease comes first, so that a replayer that holds the files, and is fenced, learns by whom.
+	if err := op.lease.take(ctx); err != nil {
+		return nil, err
 	}
 	if err := w.openFiles(ctx); err != nil {
 		return nil, err
@@ -129,8 +128,8 @@ func (w *writer) close() {
 	w.closeFiles()
 }
 
-// commit writes a batch: letters, states and audit events, or nothing. When the source topic refuses a letter for its
-// size, nothing is written and the letter is returned.
+// commit writes a batch: letters, states and audit events, or nothing; a batch without letters has the operation's own event. When
+// the source topic refuses a letter for its size, nothing is written and the letter is returned.
 func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, err error) {
 	e, err := w.service.encode(batch, w.trail)
 	if err != nil {
@@ -145,16 +144,6 @@ func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, e
 		return nil, err
 	}
 	return w.journaled(ctx, e, true)
-}
-
-// writeOwn writes the operation's own event without letters.
-func (w *writer) writeOwn(ctx context.Context) error {
-	e, err := w.service.encode(nil, w.trail)
-	if err != nil {
-		return err
-	}
-	_, err = w.journaled(ctx, e, false)
-	return err
 }
 
 // write commits a batch in one transaction. That a letter was refused for its size is only certain when each travels apart.
@@ -263,4 +252,28 @@ func named(err error) error {
 		}
 	}
 	return err
+}
+
+// openKeys takes up the keys that sign replays: those of the environment, else those of the control topic, which gets one when it has
+// none. It is read again in each session, so that a replay is signed with the key that the consumers have now.
+func (s *Service) openKeys(ctx context.Context) error {
+	if len(s.given) > 0 {
+		s.keys.Set(s.given)
+		return nil
+	}
+	keys, err := control.Keys(ctx, s.opts, s.cfg.Topics.Control, s.now())
+	if err != nil {
+		return fmt.Errorf("the key that signs replays is in %s (`consumer topics ensure` makes the topic; this command reads and writes it), or in SWITCHBACK_REPLAY_KEY: %w",
+			s.cfg.Topics.Control, err)
+	}
+	s.keys.Set(keys)
+	return nil
+}
+
+// sign proves to the consumer that this replayer wrote a record. Another topic is another pipeline's: there it is no replay.
+func (s *Service) sign(r *kgo.Record) error {
+	if r.Topic == s.cfg.Source.Topic && !s.keys.Sign(r) {
+		return fmt.Errorf("no key to sign a replay for %s", r.Topic)
+	}
+	return nil
 }

@@ -96,7 +96,7 @@ func (d *differ) members(path string, a, b map[string]json.RawMessage, depth int
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if err := d.diff(path+step(name), a[name], b[name], depth+1); err != nil {
+		if err := d.diff(string(jsontext.Pointer(path).AppendToken(name)), a[name], b[name], depth+1); err != nil {
 			return err
 		}
 	}

@@ -106,13 +106,11 @@ func parseSet(assignments []string) (*Edit, error) {
 		}
 		ops = append(ops, operation{Op: "add", Path: pointer(field), Value: literal(value)})
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(ops); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrEdit, err)
+	text, err := marshal(ops)
+	if err != nil {
+		return nil, err
 	}
-	edit, err := parsePatch(bytes.TrimSpace(b.Bytes()))
+	edit, err := parsePatch(text)
 	if err == nil {
 		edit.text = strings.Join(assignments, " ")
 	}
@@ -124,11 +122,11 @@ func pointer(field string) string {
 	if strings.HasPrefix(field, "/") {
 		return field
 	}
-	var b strings.Builder
+	var p jsontext.Pointer
 	for part := range strings.SplitSeq(field, ".") {
-		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(part, "~", "~0"), "/", "~1"))
+		p = p.AppendToken(part)
 	}
-	return b.String()
+	return string(p)
 }
 
 // literal is the value of an assignment: JSON where it is JSON, else a text.

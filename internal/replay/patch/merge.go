@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // mergeOperations gives the JSON Patch that does to a document what a Merge Patch does (RFC 7396, section 2). The
@@ -26,7 +28,7 @@ func mergeOperations(doc, merge json.RawMessage) ([]byte, error) {
 
 func mergeInto(ops *[]map[string]json.RawMessage, path string, target, patch map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
-		at := path + step(name)
+		at := string(jsontext.Pointer(path).AppendToken(name))
 		value, before := patch[name], target[name]
 		members, isObject := object(value)
 		beforeMembers, wasObject := object(before)
@@ -46,11 +48,6 @@ func mergeInto(ops *[]map[string]json.RawMessage, path string, target, patch map
 
 func add(path string, value json.RawMessage) map[string]json.RawMessage {
 	return map[string]json.RawMessage{"op": quoted("add"), "path": quoted(path), "value": value}
-}
-
-// step makes a name one part of a pointer, whatever stands in it.
-func step(name string) string {
-	return "/" + string(bytes.ReplaceAll(bytes.ReplaceAll([]byte(name), []byte("~"), []byte("~0")), []byte("/"), []byte("~1")))
 }
 
 // withoutNulls is a new object of a Merge Patch: its nulls mean "not there".

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"fmt"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -50,16 +50,13 @@ func (h *Head) Destination() string {
 	return h.Source
 }
 
-// Span is the part of one partition in which letters of a plan lie: from Start up to, not including, End.
-type Span = kafka.Span
-
 // Plan freezes which letters a replay is about. Making one changes nothing; acting on one touches its
 // letters and no others.
 type Plan struct {
 	Head
-	Letters  int            // how many there are
-	Checksum string         // "sha256:<64 hex>" of the head and the letters: names the content
-	Spans    map[int32]Span // where in the DLQ they lie
+	Letters  int                  // how many there are
+	Checksum string               // "sha256:<64 hex>" of the head and the letters: names the content
+	Spans    map[int32]kafka.Span // where in the DLQ they lie
 	summary  Summary
 	targets  map[string]int
 	outlook  outlook
@@ -85,53 +82,25 @@ func (p *Plan) Targets() map[string]int { return p.targets }
 // Outlook groups the plan by why letters died and what is to be expected now, the most first.
 func (p *Plan) Outlook() []Outcome { return p.outlook.sorted() }
 
-// Each calls fn for each letter, in the order of the DLQ: partition, then offset. The letter is only good
-// until fn returns. An error of fn ends it and is returned as it is.
-func (p *Plan) Each(fn func(*Letter) error) error {
-	next, stop, err := p.Walk()
-	if err != nil {
-		return err
-	}
-	defer stop()
-	for {
-		l, err := next()
-		if err != nil || l == nil {
-			return err
+// All yields the letters in the order of the DLQ: partition, then offset. An error is yielded last.
+func (p *Plan) All() iter.Seq2[*Letter, error] {
+	return func(yield func(*Letter, error) bool) {
+		file, err := p.open()
+		if err != nil {
+			yield(nil, err)
+			return
 		}
-		if err := fn(l); err != nil {
-			return err
+		defer func() { _ = file.Close() }()
+		lines := newLines(file)
+		if _, err = lines.head(); err != nil {
+			yield(nil, err)
+			return
+		}
+		for {
+			l, _, err := lines.letter()
+			if l == nil && err == nil || !yield(l, err) || err != nil {
+				return
+			}
 		}
 	}
-}
-
-// Walk gives the letters one by one, nil after the last. Call stop when done.
-func (p *Plan) Walk() (next func() (*Letter, error), stop func(), err error) {
-	file, err := p.open()
-	if err != nil {
-		return nil, nil, err
-	}
-	lines := newLines(file)
-	if _, err := lines.head(); err != nil {
-		_ = file.Close()
-		return nil, nil, err
-	}
-	next = func() (*Letter, error) {
-		l, _, err := lines.letter()
-		return l, err
-	}
-	return next, func() { _ = file.Close() }, nil
-}
-
-// Bytes is the whole plan as it stands in its file.
-func (p *Plan) Bytes() ([]byte, error) {
-	file, err := p.open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(file)
-	if err != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
-	}
-	return text, nil
 }

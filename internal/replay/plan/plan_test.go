@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
@@ -54,11 +55,19 @@ func saved(t *testing.T) (*plan.Plan, string) {
 func all(t *testing.T, p *plan.Plan) []plan.Letter {
 	t.Helper()
 	var out []plan.Letter
-	must.Do(t, p.Each(func(l *plan.Letter) error {
+	for l, err := range p.All() {
+		must.Do(t, err)
 		out = append(out, *l)
-		return nil
-	}))
+	}
 	return out
+}
+
+// parse reads a file with a text.
+func parse(t *testing.T, text string) (*plan.Plan, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan")
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+	return plan.Open(path)
 }
 
 func TestPlan_comes_back_as_it_was_written(t *testing.T) {
@@ -69,7 +78,7 @@ func TestPlan_comes_back_as_it_was_written(t *testing.T) {
 		expect.That(t, reflect.DeepEqual(p.Head, head), "%s: head %+v", name, p.Head)
 		got := all(t, p)
 		expect.That(t, reflect.DeepEqual(got, letters()), "%s: dead letters %+v", name, got)
-		expect.That(t, p.Letters == 5 && reflect.DeepEqual(p.Spans, map[int32]plan.Span{0: {Start: 3, End: 10}, 3: {Start: 1, End: 6}}), "%s: %d dead letters, spans %v", name, p.Letters, p.Spans)
+		expect.That(t, p.Letters == 5 && reflect.DeepEqual(p.Spans, map[int32]kafka.Span{0: {Start: 3, End: 10}, 3: {Start: 1, End: 6}}), "%s: %d dead letters, spans %v", name, p.Letters, p.Spans)
 		want := plan.Summary{Selected: 5, Reinject: 3, Duplicates: 1, Left: 1, WouldPass: 2, WouldFail: 1, Superseded: 1, Bytes: 18}
 		expect.That(t, p.Summary() == want, "%s: %+v", name, p.Summary())
 	}
@@ -104,10 +113,10 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 		"more behind it":          {text + lines[1], "more after the end"},
 		"wrong count":             {strings.Replace(text, `"letters":5`, `"letters":4`, 1), "speaks of 4"},
 	} {
-		_, err := plan.Parse([]byte(c.text))
+		_, err := parse(t, c.text)
 		expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), c.says), "%s: got %v, want %q", name, err, c.says)
 	}
-	_, err := plan.Parse([]byte(strings.Replace(text, `"version":1`, `"version":2`, 1)))
+	_, err := parse(t, strings.Replace(text, `"version":1`, `"version":2`, 1))
 	expect.That(t, errors.Is(err, plan.ErrNewer), "a newer version: %v", err)
 	_, err = plan.Open(filepath.Join(t.TempDir(), "absent"))
 	expect.That(t, errors.Is(err, os.ErrNotExist), "an absent file: %v", err)
@@ -132,7 +141,7 @@ func TestPlan_S4_8_refuses_lines_that_no_plan_has(t *testing.T) {
 		"a long id":    `{"partition":0,"offset":1,"id":"` + strings.Repeat("i", 5000) + `","content_hash":"x","group":"g","size":1,"do":"leave"}`,
 		"deep":         strings.Repeat("[", 60_000),
 	} {
-		_, err := plan.Parse([]byte(firstLine(t) + "\n" + line + "\n"))
+		_, err := parse(t, firstLine(t)+"\n"+line+"\n")
 		expect.That(t, errors.Is(err, plan.ErrPlan) && strings.Contains(err.Error(), "line 2") && len(err.Error()) <= 1000, "%s: %.300v", name, err)
 	}
 }
@@ -140,15 +149,15 @@ func TestPlan_S4_8_refuses_lines_that_no_plan_has(t *testing.T) {
 // firstLine is the head of a plan.
 func firstLine(t *testing.T) string {
 	t.Helper()
-	p, _ := saved(t)
-	text := must.Get(p.Bytes())(t)
+	_, path := saved(t)
+	text := must.Get(os.ReadFile(path))(t)
 	head, _, _ := strings.Cut(string(text), "\n")
 	return head
 }
 
 func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 	t.Parallel()
-	p := must.Get(plan.Make(head, func(w *plan.Writer) error {
+	p := must.Get(plan.Scratch(head, func(w *plan.Writer) error {
 		for i := range 3000 {
 			if err := w.Add(&plan.Letter{Offset: int64(i), ID: fmt.Sprint(i), Group: fmt.Sprint(i), Do: plan.Reinject}); err != nil {
 				return err
@@ -156,6 +165,7 @@ func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 		}
 		return nil
 	}))(t)
+	t.Cleanup(func() { expect.Do(t, p.Close()) })
 	n := 0
 	for _, o := range p.Outlook() {
 		n += o.Count
@@ -165,23 +175,28 @@ func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 
 // Whatever is read as a plan can be written again, and is the same plan then.
 func FuzzParse(f *testing.F) {
-	p := must.Get(plan.Make(head, addAll))(f)
-	empty := must.Get(plan.Make(head, func(*plan.Writer) error { return nil }))(f)
-	for _, seed := range []*plan.Plan{p, empty} {
-		text := must.Get(seed.Bytes())(f)
+	path := filepath.Join(f.TempDir(), "plan")
+	for _, fill := range []func(*plan.Writer) error{addAll, func(*plan.Writer) error { return nil }} {
+		must.Get(plan.Save(path, head, fill))(f)
+		text := must.Get(os.ReadFile(path))(f)
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := plan.Parse(data)
+		p, err := parse(t, string(data))
 		if err != nil {
 			expect.That(t, errors.Is(err, plan.ErrPlan), "%v is not marked as ErrPlan", err)
 			return
 		}
-		again, err := plan.Make(p.Head, func(w *plan.Writer) error {
-			return p.Each(func(l *plan.Letter) error { return w.Add(l) })
+		again, err := plan.Scratch(p.Head, func(w *plan.Writer) error {
+			for l, err := range p.All() {
+				must.Do(t, err)
+				must.Do(t, w.Add(l))
+			}
+			return nil
 		})
-		expect.That(t, err == nil && again.Letters == p.Letters && again.Summary() == p.Summary(), "written again: %+v, %v", again, err)
+		must.That(t, err == nil && again.Letters == p.Letters && again.Summary() == p.Summary(), "written again: %+v, %v", again, err)
+		expect.Do(t, again.Close())
 	})
 }
 
@@ -196,8 +211,9 @@ func TestScratch_leaves_nothing_in_the_temporary_folder_whatever_ends_the_proces
 		t.Errorf("it reads as %+v", all(t, p))
 	}
 	expect.Do(t, p.Close())
-	err := p.Each(func(*plan.Letter) error { return nil })
-	expect.That(t, err != nil, "it can be read after it was closed")
+	for _, err := range p.All() {
+		expect.That(t, err != nil, "it can be read after it was closed")
+	}
 	expect.Do(t, kept.Close(), "a plan of another kind")
 }
 

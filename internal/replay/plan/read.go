@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"os"
 
 	"github.com/go-json-experiment/json"
 )
@@ -28,48 +29,25 @@ const (
 // Open reads and checks the plan in a file. The error wraps [ErrPlan] when the file is not a plan as it
 // was written; it names the line.
 func Open(path string) (*Plan, error) {
-	p, err := load(opener(path))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return p, nil
-}
-
-// Parse reads and checks a plan in memory.
-func Parse(data []byte) (*Plan, error) {
-	return load(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
-}
-
-func load(open func() (io.ReadCloser, error)) (*Plan, error) {
-	file, err := open()
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	lines := newLines(file)
-	head, err := lines.head()
+	p, err := newLines(file).plan()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	p := newPlan(head)
-	p.open = open
-	for {
-		l, end, err := lines.letter()
-		switch {
-		case err != nil:
-			return nil, err
-		case l != nil:
-			p.take(l)
-			continue
-		case end.End.Letters != p.Letters:
-			return nil, lines.fault("it ends after %d dead letters, its last line speaks of %d", p.Letters, end.End.Letters)
-		}
-		if err := lines.nothingMore(); err != nil {
-			return nil, err
-		}
-		p.Checksum = "sha256:" + end.End.SHA256
-		return p, nil
+	p.open = func() (io.ReadCloser, error) { return open(path) }
+	return p, nil
+}
+
+func open(path string) (io.ReadCloser, error) {
+	file, err := os.Open(path) // #nosec G304 -- the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("open the plan: %w", err)
 	}
+	return file, nil
 }
 
 // lines reads a plan line by line and keeps the checksum.
@@ -105,6 +83,29 @@ func (s *lines) next() (text []byte, ok bool, err error) {
 func (s *lines) add(text []byte) {
 	s.hash.Write(text)
 	s.hash.Write([]byte{'\n'})
+}
+
+// plan reads all lines.
+func (s *lines) plan() (*Plan, error) {
+	head, err := s.head()
+	if err != nil {
+		return nil, err
+	}
+	p := newPlan(head)
+	for {
+		l, end, err := s.letter()
+		switch {
+		case err != nil:
+			return nil, err
+		case l != nil:
+			p.take(l)
+			continue
+		case end.End.Letters != p.Letters:
+			return nil, s.fault("it ends after %d dead letters, its last line speaks of %d", p.Letters, end.End.Letters)
+		}
+		p.Checksum = "sha256:" + end.End.SHA256
+		return p, s.nothingMore()
+	}
 }
 
 func (s *lines) head() (Head, error) {

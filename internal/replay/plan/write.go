@@ -2,9 +2,9 @@ package plan
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 const (
@@ -42,14 +44,8 @@ type Writer struct {
 	last *Letter
 }
 
-// NewWriter starts a plan.
-func NewWriter(w io.Writer, head Head) (*Writer, error) {
-	pw := &Writer{out: bufio.NewWriterSize(w, 1<<16), hash: sha256.New(), plan: newPlan(head)}
-	return pw, pw.line(headLine{Kind: kind, Version: version, Head: head}, true)
-}
-
 func newPlan(head Head) *Plan {
-	return &Plan{Head: head, Spans: map[int32]Span{}, targets: map[string]int{}, outlook: outlook{}}
+	return &Plan{Head: head, Spans: map[int32]kafka.Span{}, targets: map[string]int{}, outlook: outlook{}}
 }
 
 // Add writes one letter. It must come after the one before it in the DLQ.
@@ -75,7 +71,7 @@ func (p *Plan) take(l *Letter) {
 	p.outlook.add(l)
 	span, ok := p.Spans[l.Partition]
 	if !ok {
-		span = Span{Start: l.Offset}
+		span = kafka.Span{Start: l.Offset}
 	}
 	span.End = l.Offset + 1
 	p.Spans[l.Partition] = span
@@ -113,25 +109,14 @@ func (w *Writer) line(v any, hashed bool) error {
 
 // write writes a whole plan. Where it can be read again is not known yet.
 func write(out io.Writer, head Head, fill func(*Writer) error) (*Plan, error) {
-	w, err := NewWriter(out, head)
-	if err != nil {
+	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), hash: sha256.New(), plan: newPlan(head)}
+	if err := w.line(headLine{Kind: kind, Version: version, Head: head}, true); err != nil {
 		return nil, err
 	}
 	if err := fill(w); err != nil {
 		return nil, err
 	}
 	return w.plan, w.end()
-}
-
-// Make writes a plan in memory. fill adds the letters.
-func Make(head Head, fill func(*Writer) error) (*Plan, error) {
-	var b bytes.Buffer
-	p, err := write(&b, head, fill)
-	if err != nil {
-		return nil, err
-	}
-	p.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }
-	return p, nil
 }
 
 // Save writes a plan into a file, which is there as a whole or not at all. It is readable by its owner
@@ -162,16 +147,36 @@ func Save(path string, head Head, fill func(*Writer) error) (_ *Plan, err error)
 	if err := os.Rename(file.Name(), path); err != nil {
 		return nil, fmt.Errorf("write a plan: %w", err)
 	}
-	p.open = opener(path)
+	p.open = func() (io.ReadCloser, error) { return open(path) }
 	return p, nil
 }
 
-func opener(path string) func() (io.ReadCloser, error) {
-	return func() (io.ReadCloser, error) {
-		file, err := os.Open(path) // #nosec G304 -- the operator names the file
-		if err != nil {
-			return nil, fmt.Errorf("open the plan: %w", err)
-		}
-		return file, nil
+// Scratch writes a plan that nobody keeps: into a file of the temporary folder, so that a million letters need
+// little memory, and without a name there, so that nothing stays behind however the process ends. Close it.
+func Scratch(head Head, fill func(*Writer) error) (_ *Plan, err error) {
+	file, err := os.CreateTemp("", "switchback-plan-*")
+	if err != nil {
+		return nil, fmt.Errorf("write a plan: %w", err)
 	}
+	end := file.Close
+	if os.Remove(file.Name()) != nil {
+		// This system removes no open file (Windows): it is removed in the end, unless the process is killed.
+		end = func() error { return errors.Join(file.Close(), os.Remove(file.Name())) }
+	}
+	defer func() {
+		if err != nil {
+			_ = end()
+		}
+	}()
+	p, err := write(file, head, fill)
+	if err != nil {
+		return nil, err
+	}
+	size, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, fmt.Errorf("write a plan: %w", err)
+	}
+	p.open = func() (io.ReadCloser, error) { return io.NopCloser(io.NewSectionReader(file, 0, size)), nil }
+	p.end = end
+	return p, nil
 }

@@ -3,8 +3,10 @@ package ramp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Ramp says in which waves letters go back: the canary first, each next wave Factor times larger, as long as
@@ -51,7 +53,7 @@ func (r Ramp) Wave(before int) (size int, ok bool) {
 	return int(min(float64(before)*r.Factor, 1e9)), true
 }
 
-// Gate is what a look at a wave says. It is a closed list (see [Gates]).
+// Gate is the result of a look at a wave. It is a closed list.
 type Gate string
 
 // The gates.
@@ -60,9 +62,6 @@ const (
 	Go   Gate = "go"   // the wave is over, the next may start
 	Stop Gate = "stop" // too many failed again
 )
-
-// Gates returns every gate.
-func Gates() []Gate { return []Gate{Wait, Go, Stop} }
 
 // Judge looks at a wave: of size letters, so many are finished, and of these so many failed again. It stops as
 // soon as the limit is passed whatever the rest does.
@@ -96,4 +95,54 @@ func ParseFactor(text string) (float64, error) {
 		return 0, fmt.Errorf("%w: %q is no factor; use 10x (1x to 1000000x)", ErrRamp, text)
 	}
 	return factor, nil
+}
+
+// Pace keeps a rate. The zero Pace keeps none.
+type Pace struct {
+	rate float64 // letters a second
+	free time.Time
+}
+
+// NewPace keeps so many letters a second; 0 is as fast as it goes.
+func NewPace(rate float64) Pace { return Pace{rate: rate} }
+
+// Batch is how many letters to send together, at most limit: a fourth of a second's worth, so that a rate is
+// smooth without being slow.
+func (p *Pace) Batch(limit int) int {
+	if p.rate <= 0 {
+		return limit
+	}
+	return min(limit, max(1, int(math.Ceil(p.rate/4))))
+}
+
+// Wait says how long to wait at now before n more letters are sent. What was not used before is not saved up.
+func (p *Pace) Wait(now time.Time, n int) time.Duration {
+	if p.rate <= 0 {
+		return 0
+	}
+	if p.free.Before(now) {
+		p.free = now
+	}
+	wait := p.free.Sub(now)
+	p.free = p.free.Add(time.Duration(float64(n) / p.rate * float64(time.Second)))
+	return wait
+}
+
+// ParseRate reads "500/s", "30/m" or "500" (a second); the answer is letters a second.
+func ParseRate(text string) (float64, error) {
+	number, unit, _ := strings.Cut(strings.TrimSpace(text), "/")
+	rate, err := strconv.ParseFloat(number, 64)
+	switch unit {
+	case "", "s":
+	case "m":
+		rate /= 60
+	case "h":
+		rate /= 3600
+	default:
+		err = strconv.ErrSyntax
+	}
+	if err != nil || !(rate > 0 && rate <= 1e9) {
+		return 0, fmt.Errorf("%w: %q is no rate; use 500/s, 30/m or 600/h", ErrRamp, text)
+	}
+	return rate, nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/switchback-geo/switchback/internal/replay/patch"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -15,8 +17,8 @@ import (
 // assignment is value.field = expression.
 type assignment struct {
 	text       string
-	pointer    string // JSON Pointer (RFC 6901); "" is the whole value
-	element    bool   // of a list, which is there
+	pointer    jsontext.Pointer // "" is the whole value
+	element    bool             // of a list, which is there
 	expression *transform.RecordExpression
 }
 
@@ -63,7 +65,7 @@ func parseAssignment(text string) (assignment, error) {
 			}
 			name, a.element = quoted, true
 		}
-		a.pointer += "/" + strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
+		a.pointer = a.pointer.AppendToken(name)
 	}
 	var err error
 	a.expression, err = transform.CompileRecordExpression(strings.TrimSpace(parts[2]))
