@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/sink"
 )
 
@@ -48,4 +51,98 @@ func newSinkDDL() *cobra.Command {
 	}
 	configFlag(cmd, &file)
 	return cmd
+}
+
+func newSinkEnsure() *cobra.Command {
+	var file string
+	var execute bool
+	cmd := &cobra.Command{
+		Use:   "ensure -c FILE",
+		Short: "Print what of the table, its columns and its guard is not there; with --execute, make it",
+		Long: `Look at the database and print the statements that make what is not there: the table with a typed column for each field of the
+mapping, its geometry with SRID and dimension, its GiST index, comments, the guard; or, for a table that is there, the columns
+that it has not. With --execute they are run, in one transaction; an index on a table with rows is made last and blocks nobody.
+
+Nothing that is there is changed. What differs otherwise (a type, an SRID) is listed with the statement that a person may run.
+
+Exit codes: 0 the table fits, or will; 1 it differs in what is not made here, or the database refuses.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadTable(file)
+			if err != nil {
+				return err
+			}
+			done, err := sink.Ensure(cmd.Context(), cfg, execute)
+			if err != nil {
+				return err
+			}
+			return printEnsured(cmd, cfg.Sink.PostGIS.Table, file, done, execute)
+		},
+	}
+	configFlag(cmd, &file)
+	cmd.Flags().BoolVar(&execute, "execute", false, "run the statements")
+	return cmd
+}
+
+func printEnsured(cmd *cobra.Command, table, file string, done sink.Ensured, execute bool) error {
+	if len(done.Statements) > 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), strings.Join(done.Statements, "\n"))
+	}
+	switch notes := cmd.ErrOrStderr(); {
+	case len(done.Left) > 0:
+		return &sink.TableError{Table: table, Mismatches: done.Left}
+	case len(done.Statements) == 0:
+		fmt.Fprintf(notes, "table %s has all that it needs\n", table)
+	case execute:
+		fmt.Fprintf(notes, "done: %s\n", count(len(done.Statements), "statement"))
+	default:
+		fmt.Fprintf(notes, "nothing is changed; run: consumer sink ensure -c %s --execute\n", file)
+	}
+	return nil
+}
+
+func newSinkRekey() *cobra.Command {
+	var file string
+	var execute bool
+	cmd := &cobra.Command{
+		Use:   "rekey -c FILE",
+		Short: "Take a table that has rows to the sink.key of the file; with --execute, keep the change",
+		Long: `Take a table that has rows, and its guard, to the sink.key of the pipeline file: each row gets the key by which it is
+found from now on. It is one transaction, which holds both tables; without --execute it is taken back at its end.
+
+Stop all instances before. The user of the connection string has to own both tables. For feature_id the output topic is
+read once; for a path the record keys, which the guard has, are enough. A row that would lead nowhere, or to the row of
+another record key, is named, and nothing is changed. Memory: 5000 keys.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadTable(file)
+			if err != nil {
+				return err
+			}
+			return rekey(cmd, cfg, file, execute)
+		},
+	}
+	configFlag(cmd, &file)
+	cmd.Flags().BoolVar(&execute, "execute", false, "keep the change")
+	return cmd
+}
+
+func rekey(cmd *cobra.Command, cfg *config.Config, file string, execute bool) error {
+	var done sink.Rekeyed
+	err := withClient(cmd.Context(), cfg, func(client *kgo.Client) (err error) {
+		done, err = consumer.Rekey(cmd.Context(), cfg, client, execute)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	switch {
+	case done.Unchanged:
+		fmt.Fprintf(out, "table %s goes by %q already\n", cfg.Sink.PostGIS.Table, done.To)
+	case execute:
+		fmt.Fprintf(out, "table %s went by %q and goes by %q now: %d rows have another key, %d keys are known; start the consumers\n", cfg.Sink.PostGIS.Table, done.From, done.To, done.Rows, done.Keys)
+	default:
+		fmt.Fprintf(out, "table %s goes by %q; by %q, %d rows would have another key, %d keys are known\n\nNothing is changed. Stop all instances, then: consumer sink rekey -c %s --execute\n",
+			cfg.Sink.PostGIS.Table, done.From, done.To, done.Rows, done.Keys, file)
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/consumer"
 	"github.com/switchback-geo/switchback/internal/refdata"
+	"github.com/switchback-geo/switchback/schemas"
 )
 
 func newValidate() *cobra.Command {
@@ -138,4 +139,28 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func newSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the pipeline file, for editors",
+		Long: `Print the JSON Schema (draft 2020-12) of the pipeline file that this version reads.
+
+An editor with a YAML language server completes and checks a pipeline file when its first line names the schema:
+
+  # yaml-language-server: $schema=./pipeline.schema.json
+
+The schema knows keys, types, words and ranges. What depends on several keys, only consumer validate checks.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := schemas.Read(schemas.Pipeline)
+			if err != nil {
+				return err
+			}
+			if _, err := cmd.OutOrStdout().Write(text); err != nil {
+				return fmt.Errorf("print the schema: %w", err)
+			}
+			return nil
+		},
+	}
 }

@@ -5,11 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/consumer"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/internal/verify"
 )
 
@@ -54,4 +60,145 @@ func printVerdict(out io.Writer, output *outputValue, report verdictReport, verd
 		err = exitError{cli.ExitPartly, errors.New(report.Line())}
 	}
 	return err
+}
+
+type recordsFlags struct {
+	file    string
+	output  *outputValue
+	options verify.Options
+	timeout time.Duration
+	quiet   bool
+}
+
+func newVerifyRecords() *cobra.Command {
+	var f recordsFlags
+	cmd := &cobra.Command{
+		Use:   "records -c FILE",
+		Short: "Prove from the topics that each record is in exactly one place",
+		Long: `Prove from the topics that every record of the source is in exactly one place: delivered, dead, closed, waiting, or
+not read yet. Nothing is stopped and nothing is written. Each record that is missing, or is in a place too many, is named.
+What retention or compaction took is "cannot be known", with the topic that took it.
+
+All topics of the pipeline are read once. A violation is looked at again before it is named, so that records that move
+meanwhile give no false alarm. Memory: 8 bytes for each position of the source.
+
+Exit codes: 0 proven, or nothing is wrong with what can be known; 4 violated; 1 it could not be verified.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	configFlag(cmd, &f.file)
+	f.output = outputFlag(cmd)
+	flags := cmd.Flags()
+	flags.Int32Var(&f.options.Bounds.Partition, "partition", -1, "verify this partition of the source only (-1: all)")
+	flags.Int64Var(&f.options.Bounds.From, "from", 0, "from this offset of the source on")
+	flags.Int64Var(&f.options.Bounds.To, "to", 0, "up to this offset of the source, not included (0: the end)")
+	flags.IntVar(&f.options.Limit, "limit", verify.DefaultLimit, "records that are named of each kind")
+	flags.Int64Var(&f.options.MaxPositions, "max-positions", verify.DefaultMaxPositions, "positions that are held in memory at most, 8 bytes each")
+	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: take as long as it takes)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	return cmd
+}
+
+func (f *recordsFlags) check() error {
+	b := f.options.Bounds
+	switch {
+	case b.Partition < -1:
+		return usageError(fmt.Errorf("--partition %d: give the number of a partition, or -1 for all", b.Partition))
+	case b.From < 0 || b.To < 0 || b.To > 0 && b.To <= b.From:
+		return usageError(fmt.Errorf("--from %d --to %d: want offsets from 0, and --to behind --from", b.From, b.To))
+	case f.options.Limit < 0:
+		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
+	case f.options.MaxPositions < 1:
+		return usageError(fmt.Errorf("--max-positions %d: give a number from 1", f.options.MaxPositions))
+	case f.timeout < 0:
+		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout))
+	}
+	return nil
+}
+
+func (f *recordsFlags) run(cmd *cobra.Command) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	return verifyWithin(cmd.Context(), f.timeout, "; verify a part with --partition, --from and --to", func(ctx context.Context) error {
+		return withControl(ctx, f.file, func(cfg *config.Config, client *kgo.Client, view control.View) error {
+			return f.verify(ctx, cmd, cfg, client, view)
+		})
+	})
+}
+
+func (f *recordsFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, client *kgo.Client, view control.View) error {
+	proven, err := verify.Prover(os.Getenv, view.Keys)
+	if err != nil {
+		return usageError(err)
+	}
+	o := f.options
+	o.Proven = proven
+	if !f.quiet {
+		o.Progress = func(topic string, records int64) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "verify: %d records read, now %s\n", records, topic)
+		}
+	}
+	report, err := verify.Run(ctx, client, cfg, o)
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", cfg.Pipeline.ID, err)
+	}
+	return printVerdict(cmd.OutOrStdout(), f.output, report, report.Verdict)
+}
+
+type tableFlags struct {
+	file    string
+	output  *outputValue
+	options sink.VerifyOptions
+	timeout time.Duration
+}
+
+func newVerifyTable() *cobra.Command {
+	var f tableFlags
+	cmd := &cobra.Command{
+		Use:   "table -c FILE",
+		Short: "Compare the table with the output topic, while the pipeline runs; with --repair, write what differs again",
+		Long: `Compare the table with the newest record of each key of the output topic, column by column, and name each row that is
+missing, stale (of an older event), extra or changed. What is ahead of the topic, or cannot be known because the topic has no
+record of it any more, is counted. Nothing is stopped, and nothing is written but a temporary table.
+
+With --repair, what is wrong is written again under the version that it has, by the same guarded write as in the pipeline:
+never an older version over a newer one. Rows that nothing has written are taken away.
+
+The output topic is read twice. Memory: about 100 bytes for each key.
+
+Exit codes: 0 nothing is wrong with what can be known, or all of it was repaired; 4 violated; 1 it could not be verified.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	configFlag(cmd, &f.file)
+	f.output = outputFlag(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&f.options.Limit, "limit", sink.DefaultFindings, "keys that are named of each kind")
+	flags.IntVar(&f.options.MaxKeys, "max-keys", sink.DefaultVerifiedKeys, "keys of the output topic that are held in memory at most, about 100 bytes each")
+	flags.BoolVar(&f.options.Repair, "repair", false, "write what is wrong again")
+	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: take as long as it takes)")
+	return cmd
+}
+
+func (f *tableFlags) run(cmd *cobra.Command) error {
+	switch {
+	case f.options.Limit < 0:
+		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
+	case f.options.MaxKeys < 1:
+		return usageError(fmt.Errorf("--max-keys %d: give a number from 1", f.options.MaxKeys))
+	case f.timeout < 0:
+		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout))
+	}
+	cfg, err := loadTable(f.file)
+	if err != nil {
+		return err
+	}
+	return verifyWithin(cmd.Context(), f.timeout, "", func(ctx context.Context) error {
+		return withClient(ctx, cfg, func(client *kgo.Client) error {
+			report, err := consumer.VerifySink(ctx, cfg, client, f.options)
+			if err != nil {
+				return fmt.Errorf("verify table %s: %w", cfg.Sink.PostGIS.Table, err)
+			}
+			return printVerdict(cmd.OutOrStdout(), f.output, report, report.Verdict)
+		})
+	})
 }

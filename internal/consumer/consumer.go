@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,6 +24,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/sink"
+	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/telemetry"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -259,4 +262,71 @@ type TopicsError struct{ Faults []string }
 // Error lists the faults and the command that creates what is missing.
 func (e *TopicsError) Error() string {
 	return "the topics do not fit; `consumer topics ensure` creates what is missing:\n  " + strings.Join(e.Faults, "\n  ")
+}
+
+// Reload applies the keys of another configuration that can change while the consumer runs: rates, breakers and the log
+// level. It logs each key that it applies, and each that needs a restart. It may be called from one goroutine at a time.
+func (c *Consumer) Reload(ctx context.Context, next *config.Config) error {
+	taken, restart, err := config.Changes(c.latest, next)
+	if err != nil {
+		return fmt.Errorf("compare the configurations: %w", err)
+	}
+	for _, key := range restart {
+		c.log.WarnContext(ctx, "configuration: this change needs a restart", "key", key)
+	}
+	if len(taken) == 0 {
+		c.log.InfoContext(ctx, "configuration reloaded; nothing of it changes while the consumer runs", "needs_restart", len(restart))
+		return nil
+	}
+	c.latest = c.latest.Taking(next)
+	c.work.Retune(c.latest)
+	if c.sink != nil {
+		c.sink.Retune(c.latest.Sink.PostGIS.Breaker)
+	}
+	if c.level != nil {
+		c.level.Set(c.latest.Log.Level.Slog())
+	}
+	c.log.InfoContext(ctx, "configuration reloaded", "changed", strings.Join(taken, ", "), "needs_restart", len(restart))
+	return nil
+}
+
+// announced is what the instance tells its group about itself. The engine reads it from its own goroutines.
+type announced struct {
+	version string // of the software
+	text    atomic.Pointer[[]byte]
+}
+
+func (a *announced) get() []byte {
+	if text := a.text.Load(); text != nil {
+		return *text
+	}
+	return nil
+}
+
+// announce stores the current fingerprint of the mapping, and reports whether it changed.
+func (c *Consumer) announce() (changed bool, err error) {
+	mapping, err := c.work.Fingerprint()
+	if err != nil {
+		return false, err
+	}
+	text, err := status.Announcement{Mapping: mapping, Software: c.announced.version}.Encode()
+	if err != nil {
+		return false, fmt.Errorf("announce the mapping: %w", err)
+	}
+	changed = !bytes.Equal(text, c.announced.get())
+	c.announced.text.Store(&text)
+	return changed, nil
+}
+
+// referencesChanged joins the group again when the keys of a reference set changed, because the mapping is then another
+// one.
+func (c *Consumer) referencesChanged(ctx context.Context) {
+	changed, err := c.announce()
+	if err != nil {
+		c.log.WarnContext(ctx, "the group is not told of the changed mapping", "error", err)
+		return
+	}
+	if changed {
+		c.engine.Rejoin()
+	}
 }

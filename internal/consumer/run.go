@@ -5,14 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/telemetry"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -133,5 +137,116 @@ func (c *Consumer) ending(ctx, running context.Context, err error) error {
 		return &HeldError{state}
 	default:
 		return cause
+	}
+}
+
+// listen opens the port of the metrics server.
+func (c *Consumer) listen(ctx context.Context) (*telemetry.Server, error) {
+	health := telemetry.Health{
+		Live: func() string { return "" },
+		Ready: func() string {
+			_, why := c.engine.Ready()
+			return cmp.Or(c.orders.ready(), why)
+		},
+	}
+	server, err := telemetry.Listen(c.cfg.Metrics.Listen, c.registry, health)
+	used, is := errors.AsType[*telemetry.PortError](err)
+	if !is || !c.anyPort {
+		return server, err
+	}
+	c.log.WarnContext(ctx, "the metrics port is in use, perhaps by another instance on this host: a free one is taken, which Prometheus does not know; name one with --metrics", "address", used.Address)
+	host, _, err := net.SplitHostPort(c.cfg.Metrics.Listen)
+	if err != nil {
+		return nil, err
+	}
+	return telemetry.Listen(net.JoinHostPort(host, "0"), c.registry, health)
+}
+
+// serve starts the metrics server, if it is configured.
+func (c *Consumer) serve(ctx context.Context) (stop func(), err error) {
+	if c.cfg.Metrics.Listen == "" {
+		return func() {}, nil
+	}
+	server, err := c.listen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.log.InfoContext(ctx, "metrics served", "address", server.Address())
+	// The server outlives ctx, so that the last figures are available while the consumer finishes.
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { server.Run(serving, c.log) })
+	return func() { cancel(); wg.Wait() }, nil
+}
+
+// openKeys loads the keys that prove replays: those of the environment, otherwise those of the control topic. If that
+// has none, openKeys creates one before the first record is consumed, so that no replay comes before its key.
+func (c *Consumer) openKeys(ctx context.Context, view control.View) error {
+	switch {
+	case len(c.given) > 0:
+		c.keys.Set(c.given)
+		return nil
+	case len(view.Keys) > 0:
+		c.keys.Set(view.Keys)
+		return nil
+	}
+	keys, err := control.Keys(ctx, c.kafka, c.cfg.Topics.Control, c.now())
+	if err != nil {
+		return c.denied(err)
+	}
+	c.keys.Set(keys)
+	return nil
+}
+
+// ordered applies the current content of the control topic. A key that was deleted there stays valid until a restart,
+// unless there is another one: right after the start the view may not have the new key yet.
+func (c *Consumer) ordered(ctx context.Context, view control.View) {
+	if len(c.given) == 0 && len(view.Keys) > 0 {
+		c.keys.Set(view.Keys)
+	}
+	c.orders.take(ctx, view)
+}
+
+// pendingInterval is the time between two counts of the pending dead letters.
+const pendingInterval = 15 * time.Second
+
+// waitingLetters holds the last count of the dead letters that wait for a person.
+type waitingLetters struct {
+	last atomic.Pointer[deadletters.Count]
+}
+
+func (w *waitingLetters) count() (c deadletters.Count, known bool) {
+	last := w.last.Load()
+	if last == nil {
+		return c, false
+	}
+	return *last, true
+}
+
+// countPending counts the pending dead letters until the context ends. The pipeline does not depend on it: an error is
+// logged if it differs from the previous count's.
+func (c *Consumer) countPending(ctx context.Context) {
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, c.kafka...), kgo.BrokerMaxReadBytes(kafka.MaxAnswer))...)
+	if err != nil {
+		c.log.WarnContext(ctx, "pending dead letters are not counted", "error", err)
+		return
+	}
+	defer client.Close()
+	counter, last := deadletters.NewCounter(client, c.cfg.Topics.DLQ, c.cfg.Topics.DLQStatus), ""
+	for {
+		count, err := counter.Read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			c.waiting.last.Store(&count)
+			last = ""
+		case err.Error() != last:
+			last = err.Error()
+			c.log.WarnContext(ctx, "pending dead letters cannot be counted; it is tried again", "error", c.denied(err), "again_in", pendingInterval)
+		}
+		if kafka.Pause(ctx, pendingInterval) != nil {
+			return
+		}
 	}
 }

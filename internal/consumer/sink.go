@@ -2,11 +2,16 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // openSink connects the table outside Kafka, if there is one, to the pipeline.
@@ -88,4 +93,32 @@ func (c *Consumer) sinkStatus() []sink.Status {
 		return nil
 	}
 	return []sink.Status{c.sink.Status()}
+}
+
+// VerifySink compares the table of a pipeline with its output topic. It sets the options for reading records.
+func VerifySink(ctx context.Context, cfg *config.Config, client *kgo.Client, o sink.VerifyOptions) (report *sink.VerifyReport, err error) {
+	if cfg.Output.Format == config.OutputAvro {
+		return nil, errors.New("the output is Avro, which does not keep how a number was written: it cannot be compared with the table")
+	}
+	work, err := pipeline.NewMapping(cfg)
+	if err != nil {
+		return nil, err
+	}
+	o.Finder = sink.Finder{Rule: cfg.Sink.Key, Path: work.KeyPath}
+	o.Read = func(_ context.Context, value []byte) (*transform.Feature, error) { return work.Output(value) }
+	return sink.Verify(ctx, client, cfg, o)
+}
+
+// Rekey changes the table of a pipeline to the sink.key of its file. If that is a path, the guard table gets the record
+// keys; the feature IDs come from the output topic. Without execute nothing changes.
+func Rekey(ctx context.Context, cfg *config.Config, client *kgo.Client, execute bool) (sink.Rekeyed, error) {
+	fill := sink.ByOutput(client, cfg.Output.Topic)
+	if _, byPath := cfg.Sink.Key.Path(); byPath {
+		work, err := pipeline.NewMapping(cfg)
+		if err != nil {
+			return sink.Rekeyed{}, err
+		}
+		fill = sink.ByPath(work.KeyPath)
+	}
+	return sink.Rekey(ctx, cfg, fill, execute)
 }

@@ -2,10 +2,16 @@ package control
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
 )
 
 // jobPrefix precedes the job's ID in the key of a job.
@@ -184,4 +190,99 @@ func (v View) LatestJobs(now time.Time) (kept []Job, expired []string) {
 		return true
 	})
 	return kept, expired
+}
+
+// jobOrderPrefix precedes the job's ID in the key of the latest order for a job. The order has a record of its own: the
+// job's process writes the job, and must not overwrite an order that it has not seen.
+const jobOrderPrefix = "job-order/"
+
+// JobVerb is an order for a job. It is a closed list (see [JobVerbs]).
+type JobVerb string
+
+// The verbs.
+const (
+	PauseJob  JobVerb = "pause"
+	ResumeJob JobVerb = "resume"
+	CancelJob JobVerb = "cancel"
+)
+
+// JobVerbs lists every verb.
+func JobVerbs() []JobVerb { return []JobVerb{PauseJob, ResumeJob, CancelJob} }
+
+// JobOrder is an order for one run of a job.
+type JobOrder struct {
+	Verb JobVerb   `json:"verb"`
+	Run  string    `json:"run"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+// jobOrderWire is the JSON of an order.
+type jobOrderWire struct {
+	Version int `json:"version"`
+	JobOrder
+}
+
+// applyJobOrder applies one record. An unreadable one orders nothing.
+func (v *View) applyJobOrder(id string, value []byte) {
+	var w jobOrderWire
+	if len(value) > maxJobBytes || json.Unmarshal(value, &w) != nil || !slices.Contains(JobVerbs(), w.Verb) {
+		delete(v.JobOrders, id)
+		return
+	}
+	w.By = clipJob(w.By)
+	v.JobOrders[id] = w.JobOrder
+}
+
+// OrderFor returns the latest order for a job's current run; zero if there is none.
+func (v View) OrderFor(j Job) JobOrder {
+	if o := v.JobOrders[j.ID]; o.Run == j.Run {
+		return o
+	}
+	return JobOrder{}
+}
+
+// notePrefix precedes the group's ID in the key of the note on a group of dead letters.
+const notePrefix = "note/"
+
+// MaxNote is the longest note, in bytes.
+const MaxNote = 900
+
+// Note is what a person wrote on a group of dead letters.
+type Note struct {
+	Text string    `json:"text"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+}
+
+// noteWire is the JSON of a note.
+type noteWire struct {
+	Version int `json:"version"`
+	Note
+}
+
+// PutNote writes a note on a group, in place of the earlier one; an empty text removes it. check may refuse, given the
+// current content of the topic; nil refuses nothing.
+func (w *Writer) PutNote(ctx context.Context, group string, n Note, check func(View) error) error {
+	order := &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(notePrefix + group)}
+	message := "removed the note on group " + group
+	if n.Text != "" {
+		value, err := json.Marshal(noteWire{version, n})
+		if err != nil {
+			return fmt.Errorf("encode a note: %w", err)
+		}
+		order.Value, message = value, "note on group "+group+": "+n.Text
+	}
+	_, err := w.write(ctx, order, w.event(audit.StateChanged, State{Code: CodeOperator, By: n.By, At: n.At}, message), check)
+	return err
+}
+
+// applyNote applies one record. An unreadable one is no note.
+func (v *View) applyNote(group string, value []byte) {
+	var w noteWire
+	if len(value) > maxJobBytes || json.Unmarshal(value, &w) != nil || w.Text == "" {
+		delete(v.Notes, group)
+		return
+	}
+	v.Notes[group] = w.Note
 }

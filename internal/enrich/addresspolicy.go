@@ -2,6 +2,7 @@ package enrich
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
@@ -82,3 +83,101 @@ func (e *addressRefusedError) FailureCode() classify.Code { return classify.Code
 
 // FailureStage classifies the error.
 func (e *addressRefusedError) FailureStage() classify.Stage { return classify.StageEnrich }
+
+// addressKind groups the addresses that the policy treats alike. It is a closed list.
+type addressKind string
+
+// The kinds.
+const (
+	addressPublic      addressKind = "public"
+	addressLoopback    addressKind = "loopback"    // 127.0.0.0/8, ::1
+	addressPrivate     addressKind = "private"     // RFC 1918, RFC 3879, RFC 4193, RFC 6598
+	addressLinkLocal   addressKind = "link-local"  // RFC 3927, RFC 4291
+	addressMulticast   addressKind = "multicast"   // RFC 5771, RFC 4291
+	addressMetadata    addressKind = "metadata"    // where a cloud serves a machine's identity
+	addressUnspecified addressKind = "unspecified" // 0.0.0.0/8, ::, which systems take for themselves
+	addressReserved    addressKind = "reserved"    // RFC 1112, RFC 2544, RFC 4380, RFC 6666, RFC 8215 and what is no unicast address at all
+)
+
+// metadataAddresses lists the addresses of metadata services; not all of them are link-local.
+func metadataAddresses() []netip.Addr {
+	return []netip.Addr{
+		netip.MustParseAddr("169.254.169.254"), // AWS, Azure, Google, OpenStack
+		netip.MustParseAddr("fd00:ec2::254"),   // AWS
+		netip.MustParseAddr("fd00:ec2::23"),    // AWS, of a container
+		netip.MustParseAddr("fd20:ce::254"),    // Google
+		netip.MustParseAddr("100.100.100.200"), // Alibaba
+		netip.MustParseAddr("192.0.0.192"),     // Oracle
+		netip.MustParseAddr("168.63.129.16"),   // Azure's wire server
+	}
+}
+
+// specialNetworks lists the networks for which [netip.Addr] has no method.
+func specialNetworks() []struct {
+	kind   addressKind
+	prefix netip.Prefix
+} {
+	return []struct {
+		kind   addressKind
+		prefix netip.Prefix
+	}{
+		{addressUnspecified, netip.MustParsePrefix("0.0.0.0/8")},
+		{addressPrivate, netip.MustParsePrefix("100.64.0.0/10")},
+		{addressReserved, netip.MustParsePrefix("192.0.0.0/24")},
+		{addressReserved, netip.MustParsePrefix("198.18.0.0/15")},
+		{addressReserved, netip.MustParsePrefix("240.0.0.0/4")},
+		{addressReserved, netip.MustParsePrefix("2001::/32")}, // Teredo: the address inside is obfuscated
+		{addressPrivate, netip.MustParsePrefix("fec0::/10")},  // RFC 3879: site-local, deprecated and still routed inside
+		{addressReserved, netip.MustParsePrefix("100::/64")},  // RFC 6666: discarded
+		// An IPv4 address inside, in a form that only the site knows (RFC 8215), or a deprecated one (RFC 4291, RFC 2765).
+		{addressReserved, netip.MustParsePrefix("64:ff9b:1::/48")},
+		{addressReserved, netip.MustParsePrefix("::/96")},
+		{addressReserved, netip.MustParsePrefix("::ffff:0:0:0/96")},
+	}
+}
+
+// addressKindOf returns the kind of an address. The zero Addr is reserved.
+func addressKindOf(addr netip.Addr) addressKind {
+	addr = inner(addr.Unmap().WithZone(""))
+	switch {
+	case !addr.IsValid():
+		return addressReserved
+	case slices.Contains(metadataAddresses(), addr):
+		return addressMetadata
+	case addr.IsUnspecified():
+		return addressUnspecified
+	case addr.IsLoopback():
+		return addressLoopback
+	case addr.IsPrivate():
+		return addressPrivate
+	case addr.IsMulticast():
+		return addressMulticast
+	case addr.IsLinkLocalUnicast():
+		return addressLinkLocal
+	}
+	for _, n := range specialNetworks() {
+		if n.prefix.Contains(addr) {
+			return n.kind
+		}
+	}
+	if !addr.IsGlobalUnicast() {
+		return addressReserved
+	}
+	return addressPublic
+}
+
+// inner returns the IPv4 address inside a NAT64 (RFC 6052) or 6to4 (RFC 3056) address, or else the address itself.
+func inner(addr netip.Addr) netip.Addr {
+	if !addr.Is6() {
+		return addr
+	}
+	b := addr.As16()
+	switch {
+	case binary.BigEndian.Uint64(b[:8]) == 0x0064_ff9b_0000_0000 && binary.BigEndian.Uint32(b[8:12]) == 0:
+		return netip.AddrFrom4([4]byte(b[12:16]))
+	case binary.BigEndian.Uint16(b[:2]) == 0x2002:
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	default:
+		return addr
+	}
+}

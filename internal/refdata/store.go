@@ -2,14 +2,20 @@ package refdata
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -173,4 +179,44 @@ func (s *fileSet) load() error {
 	s.keys.Store(&keys)
 	s.stamp = now
 	return nil
+}
+
+// Digests gives a hash over the keys of each set that comes from a file, by the name of the set. Neither the place of the file
+// nor the order of its lines counts. Sets from topics are left out: all who read a topic read the same one.
+func (s *Store) Digests() map[string]string {
+	out := map[string]string{}
+	for _, one := range s.files {
+		h := sha256.New()
+		for _, key := range slices.Sorted(maps.Keys(*one.keys.Load())) {
+			_, _ = fmt.Fprintf(h, "%d:%s", len(key), key) // a hash never fails
+		}
+		out[one.Name] = hex.EncodeToString(h.Sum(nil))
+	}
+	return out
+}
+
+// NewTransformer compiles the mapping of a pipeline with the reference sets and grid files that it names. The store is to be loaded before
+// the first record, and watched where a change must be taken up.
+func NewTransformer(cfg *config.Config) (*transform.Transformer, *Store, error) {
+	mapping := cfg.Mapping()
+	var connection []kgo.Opt
+	if slices.ContainsFunc(mapping.References, func(r transform.Reference) bool { return r.Topic != "" }) {
+		var err error
+		if connection, err = kafka.ClientOptions(cfg.Kafka); err != nil {
+			return nil, nil, err
+		}
+	}
+	store, err := Open(mapping.References, connection)
+	if err != nil {
+		return nil, nil, err
+	}
+	mapping.Sets = store.Sets()
+	if mapping.Grids, err = OpenGrids(cfg); err != nil {
+		return nil, nil, err
+	}
+	transformer, err := transform.New(mapping)
+	if err != nil {
+		return nil, nil, fmt.Errorf("transform: %w", err)
+	}
+	return transformer, store, nil
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -150,4 +151,52 @@ func (x *simulation) after(d time.Duration, it *item, what func(*item)) {
 // decide returns the engine's decision about a failed attempt.
 func (x *simulation) decide(it *item, r reply) policy.Decision {
 	return x.w.sys.Decide(policy.Tried{Attempts: it.attempt, LastDelay: it.last}, r.failure, x.time(), x.random.Float64)
+}
+
+// GiveUp is how long after the last arrival a simulation continues while something waits. What is not drained by then
+// never will be: a provider that never answers keeps its breaker open.
+const GiveUp = 24 * time.Hour
+
+// Run plays a scenario. It returns the context's error if that ends first, and a *TooMuchError if the scenario is too
+// large. Equal systems, scenarios and seeds give equal reports.
+func Run(ctx context.Context, sys System, s Scenario) (Report, error) {
+	w := newWorld(sys, s)
+	if err := w.tooLarge(); err != nil {
+		return Report{}, err
+	}
+	return newSimulation(w).run(ctx, mostEvents)
+}
+
+// Bounds of the work of a simulation. They count work and not time, so that a scenario has the same result on every
+// machine.
+const (
+	mostRecords = 2_000_000  // each is in memory while it waits
+	mostEvents  = 30_000_000 // and attempts
+	mostPoints  = 4096       // of the series; then two become one
+)
+
+// TooMuchError means that a simulation would take too long or too much memory, and says what to change.
+type TooMuchError struct{ What, Fix string }
+
+// Error gives both.
+func (e *TooMuchError) Error() string { return "the simulation is too large: " + e.What + "; " + e.Fix }
+
+// tooLarge returns what is too much before anything is played, or nil.
+func (w *world) tooLarge() error {
+	records := w.Rate * w.Duration.Std().Seconds()
+	if records > mostRecords {
+		return &TooMuchError{
+			fmt.Sprintf("up to %d records are played, and %.4g are to come", mostRecords, records),
+			"lower duration, or simulate one instance with its share of rate and of the provider's limit",
+		}
+	}
+	return nil
+}
+
+// tooManyEvents returns the error of a run that has played so many events.
+func tooManyEvents(w *world, n int, now time.Duration) error {
+	return &TooMuchError{
+		fmt.Sprintf("%d events and attempts have been played up to %v, while records come until %v and what waits then is drained", n, now.Round(time.Second), w.Duration),
+		"lower rate, duration or instances",
+	}
 }

@@ -2,10 +2,13 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/breaker"
+	"github.com/switchback-geo/switchback/internal/postgres"
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // mostBytes is the size of one batch, unless a single record is larger.
@@ -131,4 +134,116 @@ func (s *Sink) look(age time.Duration) (*reading, error) {
 		return known, s.breaker.Leave(ctx, pass, breaker.Ignored, nil)
 	}
 	return nil, s.leave(ctx, pass, s.asked(began, err))
+}
+
+// guarded writes a batch if the breaker allows it, and reports the result to the breaker. It retries a collision with
+// another transaction once, at once.
+func (s *Sink) guarded(batch []*job, whole bool) error {
+	return s.behindBreaker(func(ctx context.Context) error {
+		rows := rowsOf(batch)
+		err := s.twice(ctx, func(ctx context.Context) error { return s.once(ctx, rows, whole) })
+		if err != nil && s.slow(err) {
+			return s.waits(err, rows)
+		}
+		return err
+	})
+}
+
+// behindBreaker runs do if the breaker allows it, and reports the result to the breaker.
+func (s *Sink) behindBreaker(do func(context.Context) error) error {
+	pass, err := s.breaker.Enter()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // the batch's own, independent of single records
+	defer cancel()
+	return s.leave(ctx, pass, do(ctx))
+}
+
+// twice runs do, and runs it again at once after a collision with another transaction.
+func (s *Sink) twice(ctx context.Context, do func(context.Context) error) error {
+	err := do(ctx)
+	if err != nil && s.classify(err).Class == classify.RetryNow {
+		return classify.WithClass(classify.RetryBackoff, do(ctx))
+	}
+	return err
+}
+
+func rowsOf(batch []*job) []*Row {
+	var rows []*Row
+	for _, j := range batch {
+		rows = append(rows, j.rows...)
+	}
+	return newest(rows)
+}
+
+// once writes rows in one transaction. If the failure may be the table's, it reads the table's description; if that
+// changed, it writes the rows again.
+func (s *Sink) once(ctx context.Context, rows []*Row, whole bool) error {
+	before := s.table.Load()
+	err := s.attempt(ctx, rows)
+	if err == nil || s.classify(err).Transient() || pauses(err, s.classify) {
+		return err
+	}
+	changed := s.classify(err).Code == classify.CodeDBSchema // for example a prepared statement that no longer fits
+	if !changed && !whole {
+		return err
+	}
+	began := time.Now()
+	now, lost := s.known(ctx, 0)
+	if lost != nil {
+		return s.asked(began, lost)
+	}
+	if changed || !now.same(before) {
+		return s.attempt(ctx, rows)
+	}
+	return err
+}
+
+func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
+	began := time.Now()
+	known, err := s.known(ctx, s.refreshAge)
+	if err == nil {
+		err = known.checkAll(rows)
+	}
+	if err != nil {
+		return s.asked(began, err)
+	}
+	done, err := s.send(ctx, known, rows)
+	s.tally.batch(time.Since(began), len(rows), done.took, done.deleted, err)
+	if err == nil {
+		if done.took > done.deleted {
+			s.passes.Add(1)
+		}
+		return nil
+	}
+	if postgres.WriteRefused(err) {
+		s.db.Reset() // the next connections find the server that has taken over
+	}
+	return s.asked(began, refused(s.db.Lost(err)))
+}
+
+// done is the result of a batch: rows that were not older than the guard's, and how many of these were deletes.
+type done struct{ took, deleted int }
+
+// send writes rows in one transaction.
+func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, error) {
+	d, err := s.transact(ctx, known, rows)
+	if err = known.claimed(err); isClaim(err) {
+		// Another instance may have written the same record key for the first time at the same moment. That instance has
+		// committed by now, so the second try finds the key, and only a row of another key fails again.
+		d, err = s.transact(ctx, known, rows)
+	}
+	return d, known.claimed(err)
+}
+
+// asked adds to a failure what the sink asked for.
+func (s *Sink) asked(began time.Time, err error) error {
+	return classify.WithRequest(classify.Request{Step: Dependency, URL: s.db.URL, TookMS: classify.Milliseconds(time.Since(began))}, err)
+}
+
+// isTable reports whether a failure is one of the table as the database described it.
+func isTable(err error) bool {
+	_, is := errors.AsType[*TableError](err)
+	return is
 }

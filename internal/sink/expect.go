@@ -1,10 +1,13 @@
 package sink
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -75,3 +78,128 @@ func kindsOf(rules transform.GeometryRules) []transform.GeometryType {
 
 // names returns the properties, sorted.
 func (e expected) names() []string { return slices.Sorted(maps.Keys(e.properties)) }
+
+// misfit returns why a column cannot take the values of a property, or only some of them, or "". Values that a type
+// refuses one by one (a number that is too large, a text that is no UUID) are left to the database.
+func (p property) misfit(c column) (fault string, reach Reach) {
+	if never := never(p.typ); strings.Contains(never, " "+c.Type+" ") || never != "" && isArray(c) && p.typ != transform.TypeArray {
+		return "is of type " + c.Declared + ", and takes no value of type " + string(p.typ), ReachSome
+	}
+	if loss := loses(p.typ, c); loss != "" {
+		return "is of type " + c.Declared + ", and " + loss + " of a " + string(p.typ), ReachNone
+	}
+	return "", ReachNone
+}
+
+func isArray(c column) bool { return strings.HasPrefix(c.Type, "_") }
+
+// never lists the column types that have a form for no value of a type; "" if any may.
+func never(t transform.Type) string {
+	const (
+		times   = " date timestamp timestamptz time timetz interval "
+		numbers = " int2 int4 int8 float4 float8 numeric money "
+		others  = " uuid bytea geometry geography inet cidr macaddr "
+	)
+	switch t {
+	case transform.TypeInteger, transform.TypeNumber, transform.TypeDecimal:
+		return times + " bool " + others
+	case transform.TypeBoolean:
+		return times + numbers + others
+	case transform.TypeDate, transform.TypeDateTime:
+		return numbers + " bool interval " + others
+	case transform.TypeArray, transform.TypeObject:
+		return times + numbers + " bool " + others
+	default:
+		return ""
+	}
+}
+
+// loses returns what a column drops from a value without an error.
+func loses(t transform.Type, c column) string {
+	scaled := c.Type == "numeric" && strings.Contains(c.Declared, "(")
+	switch {
+	case t == transform.TypeDateTime && c.Type == "timestamp":
+		return "drops the offset"
+	case t == transform.TypeDateTime && c.Type == "date":
+		return "drops the time"
+	case t == transform.TypeDateTime && (c.Type == "time" || c.Type == "timetz"):
+		return "drops the date"
+	case t == transform.TypeInteger && (c.Type == "float4" || c.Type == "float8"), t == transform.TypeNumber && c.Type == "float4",
+		t == transform.TypeDecimal && (c.Type == "float4" || c.Type == "float8"):
+		return "drops digits"
+	case (t == transform.TypeNumber || t == transform.TypeDecimal) && scaled:
+		return "rounds digits"
+	}
+	return ""
+}
+
+// Reach is how much work a mismatch prevents.
+type Reach string
+
+// The reaches.
+const (
+	// ReachAll: no record can be written. The consumer does not start; while it runs, everything waits.
+	ReachAll Reach = "all"
+	// ReachSome: records with a value that the table lacks cannot be written. The consumer does not start; while it
+	// runs, they wait.
+	ReachSome Reach = "some"
+	// ReachRare is the same for a value that the mapping allows and may never produce. The consumer starts, and logs it.
+	ReachRare Reach = "rare"
+	// ReachNone: everything can be written, some of it changed. The consumer logs it.
+	ReachNone Reach = "none"
+)
+
+// Reaches lists every reach, the widest first.
+func Reaches() []Reach { return []Reach{ReachAll, ReachSome, ReachRare, ReachNone} }
+
+// Mismatch is one difference between a table and what will be written to it.
+type Mismatch struct {
+	Column string // "" for the table itself
+	Fault  string
+	Fix    string // an SQL statement, or words if no statement would do
+	Reach  Reach
+}
+
+// String returns one line.
+func (m Mismatch) String() string {
+	text := m.Fault
+	if m.Column != "" {
+		text = fmt.Sprintf("column %q %s", m.Column, m.Fault)
+	}
+	if m.Fix != "" {
+		text += ": " + m.Fix
+	}
+	return text
+}
+
+// refuses reports whether the consumer does not start with it.
+func (m Mismatch) refuses() bool { return m.Reach == ReachAll || m.Reach == ReachSome }
+
+// TableError is why a table cannot be written. No record is at fault, and none is lost for it: writes wait until the
+// table fits.
+type TableError struct {
+	Table      string
+	Mismatches []Mismatch
+	Err        error // the database's error, if there is one
+}
+
+// Unwrap returns the database's error.
+func (e *TableError) Unwrap() error { return e.Err }
+
+// Error lists every mismatch with what fixes it.
+func (e *TableError) Error() string {
+	if len(e.Mismatches) == 1 {
+		return fmt.Sprintf("sink.postgis: table %s does not fit: %s", e.Table, e.Mismatches[0])
+	}
+	lines := make([]string, len(e.Mismatches))
+	for i, m := range e.Mismatches {
+		lines[i] = "\n  " + m.String()
+	}
+	return fmt.Sprintf("sink.postgis: table %s does not fit:%s", e.Table, strings.Join(lines, ""))
+}
+
+// FailureCode makes it a failure of the table and not of a record.
+func (e *TableError) FailureCode() classify.Code { return classify.CodeDBSchema }
+
+// FailureStage is that of the sink.
+func (e *TableError) FailureStage() classify.Stage { return classify.StageSink }

@@ -3,7 +3,12 @@ package sink
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
+	"math"
 	"slices"
+	"sync"
+	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -162,4 +167,67 @@ func newest(rows []*Row) []*Row {
 	}
 	slices.SortFunc(out, func(a, b *Row) int { return slices.Compare(a.Key, b.Key) })
 	return out
+}
+
+// FindsRow reports whether a key can find a row of the table: PostgreSQL's texts are UTF-8 and have no zero byte.
+func FindsRow(key []byte) bool { return len(key) > 0 && utf8.Valid(key) && !slices.Contains(key, 0) }
+
+// CheckRecordKey refuses a record key that cannot find a row of a table.
+func CheckRecordKey(key []byte, table string) error {
+	if FindsRow(key) {
+		return nil
+	}
+	return &transform.Error{
+		Code: classify.CodeInvalidUTF8, Stage: classify.StageSink, Message: fmt.Sprintf("the key %q of the output is no text, and finds no row of %s", key, table),
+		Rule: "sink.postgis.key_column", Fix: "send the feature's id as the key",
+	}
+}
+
+// CheckRowKey refuses a row key that cannot find a row of a table. The rule (sink.key) made it from the record with this key.
+func CheckRowKey(row []byte, rule, table, key string) error {
+	if FindsRow(row) {
+		return nil
+	}
+	return &transform.Error{
+		Code: classify.CodeMissingRequired, Stage: classify.StageSink, Message: fmt.Sprintf("%s gives %q, which finds no row of %s", rule, row, table),
+		Rule: "sink.key", Feature: key, Fix: "send an id, make one with transform.id, or set another sink.key",
+	}
+}
+
+// uneven returns an error for a geometry of which only some positions have a height. PostGIS has no form for it: it
+// would keep NaN, which ST_AsGeoJSON turns into invalid JSON, and 0 is a height that nobody sent.
+func uneven(key []byte, g transform.Geometry) error {
+	lacks := slices.IndexFunc(g.Z, math.IsNaN)
+	if lacks < 0 {
+		return nil
+	}
+	return &transform.Error{
+		Code: classify.CodeGeometryDimension, Stage: classify.StageSink, Path: "/geometry", Rule: string(transform.RuleDimension), Feature: string(key),
+		Message: fmt.Sprintf("position %d has no height and others have one, which PostGIS cannot keep", lacks+1),
+		Fix:     "send a height in each position or in none, or set geometry.dimension: drop_z",
+	}
+}
+
+// warnEvery is the time between two log lines about a column that keeps records waiting.
+const warnEvery = time.Minute
+
+// lacks logs what the table lacks for waiting records, once per warnEvery and column.
+type lacks struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	said map[string]time.Time
+}
+
+func (l *lacks) warn(e *lackError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.said[e.column]) < warnEvery {
+		return
+	}
+	if l.said == nil {
+		l.said = map[string]time.Time{}
+	}
+	l.said[e.column] = time.Now()
+	l.log.Warn("records are deferred until the table fits; they spend no attempts", "column", e.column, "error", e)
 }

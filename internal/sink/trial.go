@@ -1,10 +1,19 @@
 package sink
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/switchback-geo/switchback/internal/breaker"
+	"github.com/switchback-geo/switchback/internal/postgres"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // How a batch is divided: after an immediate failure in halves; after a timeout in more parts, of which all but one are
@@ -168,3 +177,132 @@ func (s *Sink) vague(err error) bool {
 	_, lack := errors.AsType[*lackError](err)
 	return s.blames(err) && !lack && s.classify(err).Level != classify.LevelRow
 }
+
+// firstDoubt is how long a record waits whose failure may be its own. Meanwhile others are likely to pass, which proves
+// it.
+const firstDoubt = time.Second
+
+// pauses reports whether nothing can be written until a person acts: the table does not fit, the login is refused, the
+// disk is full. One failure is enough to know.
+func pauses(err error, classifier func(error) classify.Failure) bool {
+	if isTable(err) {
+		return true
+	}
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "53100" {
+		return true
+	}
+	return postgres.Connecting(err) && !classifier(err).Transient()
+}
+
+// Deferrable reports whether a consumer can start with an error of [Sink.Prepare]: the database does not answer, or
+// refuses the login, so nothing is known of the table. Records then wait for it as they do while the consumer runs.
+func Deferrable(err error) bool {
+	return postgres.Connecting(err) || classify.Of(err).Transient()
+}
+
+// leave reports the result of a request to the breaker, and returns its records' error.
+func (s *Sink) leave(ctx context.Context, pass breaker.Pass, err error) error {
+	end := breaker.Judge(err, s.classify)
+	_, row := lockedRows(err)
+	switch {
+	case err == nil:
+	case pauses(err, s.classify):
+		s.table.Store(nil)
+		return s.breaker.Trip(ctx, pass, err)
+	case row != nil:
+		end = breaker.Success // it works for all other rows
+	case s.vague(err) && pass.Probe:
+		end = breaker.Failure
+	case s.vague(err):
+		end = breaker.Ignored // until it is known whose failure it is
+	}
+	return s.breaker.Leave(ctx, pass, end, err)
+}
+
+// deferred turns what the table lacks for a record into a hold of that record: records that do not need it go on.
+func (s *Sink) deferred(err error) error {
+	if isClaim(err) {
+		return classify.WithClass(classify.RetryBackoff, err) // the row may become free: a delete is on its way
+	}
+	lack, is := errors.AsType[*lackError](err)
+	if !is || isHeld(err) {
+		return err
+	}
+	s.lacks.warn(lack)
+	return &retrytopics.UnavailableError{Dependency: Dependency + "/" + lack.column, RetryAt: time.Now().Add(s.cooldown), Err: err}
+}
+
+// doubted defers a record whose failure may be the table's, and counts it for the breaker.
+func (s *Sink) doubted(err error) error {
+	wait := firstDoubt
+	if pass, closed := s.breaker.Enter(); closed == nil {
+		err = s.breaker.Leave(context.Background(), pass, breaker.Failure, err)
+	} else {
+		wait = s.cooldown
+	}
+	if isHeld(err) {
+		return err
+	}
+	return s.breaker.Hold(wait, err)
+}
+
+func isHeld(err error) bool {
+	_, held := errors.AsType[*retrytopics.UnavailableError](err)
+	return held
+}
+
+// mostSuspects bounds the memory. A forgotten one waits once more.
+const mostSuspects = 4096
+
+// suspects stores which events failed for a reason that may be the table's, and how many batches had passed by then.
+type suspects struct {
+	mu   sync.Mutex
+	seen map[string]uint64
+}
+
+// note returns how many batches had passed when the event was first noted; now, if this is the first time.
+func (s *suspects) note(id string, now uint64) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first, known := s.seen[id]; known {
+		return first
+	}
+	if s.seen == nil || len(s.seen) >= mostSuspects {
+		s.seen = map[string]uint64{}
+	}
+	s.seen[id] = now
+	return now
+}
+
+func (s *suspects) forget(batch []*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.seen) == 0 {
+		return
+	}
+	for _, j := range batch {
+		delete(s.seen, j.id())
+	}
+}
+
+// refused marks PostGIS's error about a geometry as a failure of its record. PostGIS uses the number of internal errors
+// (XX000), so only the source file of the message distinguishes them from those of a broken server.
+func refused(err error) error {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	if ok && said.Code == "XX000" && strings.HasPrefix(said.File, "lwgeom_") {
+		return &geometryError{err}
+	}
+	return err
+}
+
+// geometryError means that PostGIS refuses a geometry.
+type geometryError struct{ error }
+
+// Unwrap returns the database's error.
+func (e *geometryError) Unwrap() error { return e.error }
+
+// FailureCode makes it a failure of the record.
+func (e *geometryError) FailureCode() classify.Code { return classify.CodeDBData }
+
+// FailureStage is that of the sink.
+func (e *geometryError) FailureStage() classify.Stage { return classify.StageSink }

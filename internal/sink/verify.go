@@ -2,16 +2,20 @@ package sink
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -226,3 +230,131 @@ func (r *verification) extras(ctx context.Context) (err error) {
 
 // maxEvicted bounds the extra rows that one verification deletes; the next one goes on.
 const maxEvicted = 100_000
+
+// noteVersions is the note about keys whose version is not in the output topic.
+const noteVersions = "rows that have lost their versions (source.version) are not repaired: send or replay their events again"
+
+// repairable sets the version under which a row is written again, and reports whether there is one. The event that the guard has keeps
+// the guard's version, as after a crash. Another event has its position in the source as version, unless source.version is configured.
+func (r *verification) repairable(it *verifiedKey, f Fact) bool {
+	switch {
+	case f.Known && f.Source == it.row.Source, f.Known && f.Same && f.Deleted == it.topic.deletes:
+		it.row.Version, it.row.Source = f.Version, f.Source
+	case r.cfg.Source.Version != "":
+		r.once(noteVersions)
+		return false
+	default:
+		it.row.Version = header.Version{Offset: it.topic.place}
+	}
+	return true
+}
+
+func (r *verification) once(note string) {
+	if slices.Contains(r.report.Notes, note) {
+		return
+	}
+	r.report.Notes = append(r.report.Notes, note)
+}
+
+// repair writes rows as the pipeline does: an older version never replaces a newer one. It counts the rows that are right afterwards.
+func (r *verification) repair(ctx context.Context, wrong []*verifiedKey) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	var evict []string
+	for _, it := range wrong {
+		if it.topic.deletes && it.row.RowKey == nil {
+			evict = append(evict, string(it.row.Key))
+		}
+	}
+	if err := r.write(ctx, wrong); err != nil {
+		return err
+	}
+	if len(evict) > 0 && r.byRecordKey() { // rows that were written again after their delete
+		if _, err := r.table.Evict(ctx, evict); err != nil {
+			return err
+		}
+	}
+	facts, err := r.check(ctx, wrong)
+	if err != nil {
+		return err
+	}
+	for i, it := range wrong {
+		if kind := differenceOf(it.topic, facts[i]); kind == "" || kind == DifferenceAhead {
+			r.report.Repaired++
+		}
+	}
+	return nil
+}
+
+// write writes each row as a record of its own. A row that the table refuses becomes a note; a database that is down is an error.
+func (r *verification) write(ctx context.Context, wrong []*verifiedKey) error {
+	errs := make([]error, len(wrong))
+	var all sync.WaitGroup
+	for i, it := range wrong {
+		all.Go(func() { errs[i] = r.table.Write(ctx, []*Row{it.row}) })
+	}
+	all.Wait()
+	for i, err := range errs {
+		if _, down := errors.AsType[*retrytopics.UnavailableError](err); down || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		if err != nil && len(r.report.Notes) < r.o.Limit {
+			r.once(fmt.Sprintf("%q is not repaired: %v", wrong[i].row.Key, err))
+		}
+	}
+	return nil
+}
+
+func (r *verification) byRecordKey() bool {
+	return r.cfg.Sink.Key == config.SinkKeyRecord
+}
+
+// ErrTooManyKeys is wrapped when the output topic has more keys than --max-keys allows in memory.
+var ErrTooManyKeys = errors.New("more keys than are held in memory")
+
+// keyHash identifies a record key in little memory.
+type keyHash [16]byte
+
+func hashKey(key []byte) (h keyHash) {
+	sum := sha256.Sum256(key)
+	copy(h[:], sum[:])
+	return h
+}
+
+// recordPosition is the position of the newest record of a key.
+type recordPosition struct {
+	offset    int64
+	millis    int64 // when it was written
+	partition int32
+}
+
+func recordPositionOf(r *kgo.Record) recordPosition {
+	return recordPosition{r.Offset, r.Timestamp.UnixMilli(), r.Partition}
+}
+
+// newestRecords has the position of the newest record of each key.
+type newestRecords struct {
+	places map[keyHash]recordPosition
+	most   int
+}
+
+// take stores the position of a record under the guard's name of its key. Records of one partition come in order. A key has records in
+// several partitions after partitions were added; the record with the latest timestamp counts.
+func (n *newestRecords) take(key []byte, r *kgo.Record) error {
+	h, now := hashKey(key), recordPositionOf(r)
+	before, known := n.places[h]
+	if known && before.partition != now.partition && before.millis > now.millis {
+		return nil
+	}
+	if !known && len(n.places) >= n.most {
+		return fmt.Errorf("topic %s: %w: --max-keys is %d", r.Topic, ErrTooManyKeys, n.most)
+	}
+	n.places[h] = now
+	return nil
+}
+
+// is reports whether a record is the newest of its key.
+func (n *newestRecords) is(key []byte, r *kgo.Record) bool {
+	return n.places[hashKey(key)] == recordPositionOf(r)
+}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
@@ -173,3 +174,119 @@ func (sh *shard) partsOf(offset int64) *parts {
 	}
 	return sh.parts[offset]
 }
+
+// Appearance is a record of the source topic.
+type Appearance struct {
+	At    header.Position
+	Time  time.Time // of the record
+	Claim *Claim    // of a replay; nil for any other record
+	// Unread means that only the record's position is known.
+	Unread bool
+}
+
+// Claim is what a replay claims to repeat.
+type Claim struct {
+	Root       header.Position
+	Generation int
+	Part       header.Part
+	Doubtful   bool // its proof names a key that the pipeline no longer has, so it may or may not be a replay
+}
+
+// Place is the place of a source record, according to a record of a topic after the source.
+type Place struct {
+	In         PlaceKind
+	At         header.Position // position of that record
+	Root       header.Position // position in the source
+	Generation int             // of the source
+	Pipeline   string          // its writer
+	Part       header.Part
+	Rest       bool      // only some of its parts
+	Edited     bool      // a person edited the dead letter; this is its current form
+	Due        time.Time // in a tier
+}
+
+// PlaceKind is the kind of a topic after the source. It is a closed list (see PlaceKinds).
+type PlaceKind string
+
+// The kinds of topics.
+const (
+	InOutput PlaceKind = "output"
+	InDLQ    PlaceKind = "DLQ"
+	InTier   PlaceKind = "tier"
+)
+
+// PlaceKinds lists every kind.
+func PlaceKinds() []PlaceKind { return []PlaceKind{InOutput, InDLQ, InTier} }
+
+// closings are the decisions that end a record without a trace in output and DLQ. A fact counts them from 1.
+func closings() []audit.Decision {
+	return []audit.Decision{audit.Duplicate, audit.Superseded, audit.Filtered, audit.Skipped}
+}
+
+// waiting is a record of a tier.
+type waiting struct {
+	at   header.Position
+	root int64
+	part header.Part
+	rest bool
+	due  time.Time
+}
+
+// repeat is a record of the source that is a replay.
+type repeat struct {
+	at    header.Position
+	claim Claim
+}
+
+// gap is a run of offsets that were deleted before the group had finished them.
+type gap struct {
+	topic     string
+	partition int32
+	from, to  int64 // to is exclusive
+}
+
+// parts is what is known of the parts of one record: a bit for each delivered part, and details of those that died
+// separately.
+type parts struct {
+	delivered []uint64
+	own       map[int]*own // by index
+	outputs   int          // parts in the output, each counted once
+}
+
+// own is a part that has a place of its own.
+type own struct{ outputs, letters, replays, open, moving int }
+
+// add adds a record of the output or the DLQ that is of a part.
+func (p *parts) add(in PlaceKind, part header.Part) {
+	if in == InDLQ {
+		p.of(part.Index).letters++
+		return
+	}
+	if part.Index >= header.MaxParts {
+		return
+	}
+	word, bit := part.Index/64, uint64(1)<<(part.Index%64)
+	for len(p.delivered) <= word {
+		p.delivered = append(p.delivered, 0)
+	}
+	if p.delivered[word]&bit != 0 {
+		p.of(part.Index).outputs++ // after the first one
+		return
+	}
+	p.delivered[word] |= bit
+	p.outputs++
+}
+
+func (p *parts) of(index int) *own {
+	if p.own[index] == nil {
+		p.own[index] = &own{}
+	}
+	return p.own[index]
+}
+
+// has reports whether a part is in the output.
+func (p *parts) has(index int) bool {
+	return index/64 < len(p.delivered) && p.delivered[index/64]&(1<<(index%64)) != 0
+}
+
+const maxOffset = 1<<63 - 1

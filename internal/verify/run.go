@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/proof"
 )
 
 // Options select what is verified, and set limits.
@@ -143,4 +146,62 @@ func (r *run) tell(topic string) {
 		r.told = now
 		r.o.Progress(topic, r.records)
 	}
+}
+
+// cleanup is the setting that tells whether a topic may lose records in the middle.
+const cleanup = "cleanup.policy"
+
+// settings reads which topics are compacted. A topic whose settings are not visible counts as compacted: then a record
+// without an end cannot be known instead of being missing.
+func (r *run) settings(ctx context.Context) error {
+	for _, topic := range append(r.ends(), r.cfg.Source.Topic) {
+		settings, err := kafka.Settings(ctx, r.admin, topic)
+		if errors.Is(err, kerr.TopicAuthorizationFailed) {
+			r.compacted[topic] = true
+			r.notes = append(r.notes, fmt.Sprintf("%v: it is taken for compacted", kafka.DeniedTopic("DescribeConfigs", topic, err)))
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("ask the broker for the settings of %s: %w", topic, err)
+		}
+		r.compacted[topic] = r.compacted[topic] || strings.Contains(settings[cleanup], "compact")
+	}
+	return nil
+}
+
+// stable is the state of a group that is not rebalancing.
+const stable = "Stable"
+
+// members stores which partitions the running instances consume. While the group rebalances, that is unknown.
+func (r *run) members(ctx context.Context, cut *Cut) error {
+	g, err := kafka.DescribeGroup(ctx, r.admin, r.cfg.Source.Group)
+	if err != nil {
+		return err
+	}
+	cut.Members = len(g.Members)
+	if g.State != stable || cut.Members == 0 {
+		return nil
+	}
+	cut.Consumed = map[Spot]bool{}
+	for topic, partitions := range g.AssignedPartitions() {
+		for p := range partitions {
+			cut.Consumed[Spot{topic, p}] = true
+		}
+	}
+	return nil
+}
+
+// Prover returns [Options].Proven: with the keys of the environment or, if there are none, those of the control topic.
+// The error names the variable.
+func Prover(lookup func(string) string, held []proof.Key) (func(*kgo.Record) error, error) {
+	keys, err := proof.FromEnvironment(lookup)
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		keys = held
+	}
+	ring := new(proof.Keyring)
+	ring.Set(keys)
+	return ring.Verify, nil
 }
