@@ -36,19 +36,17 @@ const manyPlaces = 10_000
 func (d *DLQ) Cells(ctx context.Context, q Query, columns, rows int) (Cells, error) {
 	stop := q.watch()
 	defer stop()
-	var out Cells
-	err := d.store.reading(ctx, func(t *tx) error {
+	return asked(ctx, d, "place", func(t *tx) (Cells, error) {
 		g, err := d.counted(t, q, manyPlaces, columns, rows)
 		if err == nil && g == nil {
 			g, err = d.placed(t, q, columns, rows)
 		}
 		if err != nil {
-			return err
+			return Cells{}, err
 		}
-		out = g.cells()
-		return t.name(out.Each)
+		out := g.cells()
+		return out, t.name(out.Each)
 	})
-	return out, wrapped("place the dead letters of "+d.topic, err)
 }
 
 // placed reads the place of each selected letter.

@@ -67,7 +67,11 @@ func (c *checker) fault(kind, format string, args ...any) {
 
 // readTopics makes the digests.
 func (c *checker) readTopics(ctx context.Context) error {
-	positions, err := c.positions(ctx)
+	var positions map[partition]position
+	err := c.store.reading(ctx, func(t *tx) (err error) {
+		positions, err = t.positions(c.dlq)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -117,15 +121,6 @@ func (c *checker) readTopics(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-func (c *checker) positions(ctx context.Context) (map[partition]position, error) {
-	w, err := c.store.session(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer w.close()
-	return w.positions(ctx, c.dlq)
 }
 
 // compare goes through the rows, and compares the counters with a recount. SQLite compares its indexes with the rows.

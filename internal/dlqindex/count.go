@@ -189,7 +189,7 @@ func (t *tx) each(where string, fn func(*row) error, args ...any) error {
 }
 
 // markGone marks the letters of a partition that lie before the start of its log, and stores that start.
-func (t *tx) markGone(dlq int64, topic string, p int32, start int64) (int, error) {
+func (t *tx) markGone(dlq int64, of partition, start int64) (int, error) {
 	if err := t.lock(dlq); err != nil {
 		return 0, err
 	}
@@ -200,18 +200,18 @@ func (t *tx) markGone(dlq int64, topic string, p int32, start int64) (int, error
 		r.gone = true
 		counters.add(r.counted(), 1)
 		return nil
-	}, dlq, p, start)
+	}, dlq, of.number, start)
 	if err != nil {
 		return 0, err
 	}
-	gone, err := t.affected("UPDATE @dead_letter_queue AS q SET gone = 1, gone_at = ? "+lost, t.engine.time(time.Now()), dlq, p, start)
+	gone, err := t.affected("UPDATE @dead_letter_queue AS q SET gone = 1, gone_at = ? "+lost, t.engine.time(time.Now()), dlq, of.number, start)
 	if err != nil {
 		return 0, err
 	}
 	if err := counters.write(t, dlq); err != nil {
 		return 0, err
 	}
-	return gone, t.exec("UPDATE @dead_letter_position SET log_start = ? WHERE dlq = ? AND topic = ? AND topic_partition = ?", start, dlq, topic, p)
+	return gone, t.exec("UPDATE @dead_letter_position SET log_start = ? WHERE dlq = ? AND topic = ? AND topic_partition = ?", start, dlq, of.topic, of.number)
 }
 
 // expire deletes letters that are gone and were resolved before a time.

@@ -22,12 +22,10 @@ type piece[T any] struct {
 // scan reads a span of a partition and calls fn for each item, with the offset behind it and its size in memory.
 type scan[T any] func(ctx context.Context, of partition, span kafka.Span, fn func(item T, next int64, bytes int) error) error
 
-// follow reads a partition from an offset to the end of its span, in pieces. While one piece is written, the next is
-// fetched and decoded. The last piece ends at the end of the span, behind transaction markers too.
-func follow[T any](
-	ctx context.Context, y *syncer, of partition, from int64, span kafka.Span,
-	read scan[T], write func(ctx context.Context, items []T, from, next int64) error,
-) error {
+// follow reads a partition from its position to the end of its span, in pieces. Each piece is put in a transaction of its own, which moves
+// the position. While one piece is written, the next is fetched and decoded. The last piece ends at the end of the span, behind
+// transaction markers too. written counts the items.
+func follow[T any](ctx context.Context, y *syncer, of partition, from int64, span kafka.Span, read scan[T], put func(*tx, []T) error, written *int) error {
 	if from >= span.End {
 		return nil
 	}
@@ -41,9 +39,16 @@ func follow[T any](
 	group.Go(func() error {
 		at := from
 		for p := range pieces {
-			if err := write(ctx, p.items, at, p.next); err != nil {
+			err := y.session.inTx(ctx, func(tx *tx) error {
+				if err := tx.move(y.dlq, of, at, p.next); err != nil {
+					return err
+				}
+				return put(tx, p.items)
+			})
+			if err != nil {
 				return err
 			}
+			*written += len(p.items)
 			y.advance(of.topic, p.next-max(at, start))
 			at = p.next
 		}

@@ -17,19 +17,16 @@ import (
 func (d *DLQ) Groups(ctx context.Context, q Query) ([]deadletters.Group, error) {
 	stop := q.watch()
 	defer stop()
-	var out []deadletters.Group
-	err := d.store.reading(ctx, func(t *tx) error {
+	return asked(ctx, d, "group", func(t *tx) ([]deadletters.Group, error) {
 		sums, err := d.sums(t, q)
 		if err == nil {
 			err = d.putBackIn(t, q, sums)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		out, err = d.groups(t, q, sums)
-		return err
+		return d.groups(t, q, sums)
 	})
-	return out, wrapped("group the dead letters of "+d.topic, err)
 }
 
 // sums counts letters by group: from the counters, or if there is a filter, from the rows.
@@ -178,16 +175,15 @@ type Stats struct {
 
 // Stats reads the counters of a DLQ.
 func (d *DLQ) Stats(ctx context.Context) (Stats, error) {
-	out := Stats{Statuses: map[deadletters.Status]int{}}
-	err := d.store.reading(ctx, func(t *tx) error {
+	return asked(ctx, d, "count", func(t *tx) (Stats, error) {
+		out := Stats{Statuses: map[deadletters.Status]int{}}
 		for _, step := range []func(*tx, *Stats) error{d.statuses, d.putBack, d.pending, d.oldest} {
 			if err := step(t, &out); err != nil {
-				return err
+				return out, err
 			}
 		}
-		return nil
+		return out, nil
 	})
-	return out, wrapped("count the dead letters of "+d.topic, err)
 }
 
 func (d *DLQ) statuses(t *tx, out *Stats) error {

@@ -64,12 +64,8 @@ func (d *DLQ) Letters(ctx context.Context, q Query, fn func(deadletters.Letter) 
 }
 
 // Count returns how many letters a query selects. A limit does not bound it.
-func (d *DLQ) Count(ctx context.Context, q Query) (n int, err error) {
-	err = d.store.reading(ctx, func(t *tx) (err error) {
-		n, err = d.count(t, q)
-		return err
-	})
-	return n, wrapped("count dead letters of "+d.topic, err)
+func (d *DLQ) Count(ctx context.Context, q Query) (int, error) {
+	return asked(ctx, d, "count", func(t *tx) (int, error) { return d.count(t, q) })
 }
 
 func (d *DLQ) count(t *tx, q Query) (n int, err error) {
@@ -81,12 +77,8 @@ func (d *DLQ) count(t *tx, q Query) (n int, err error) {
 }
 
 // ByState counts the letters that a query selects by their status; the unreadable are under "". A limit does not bound it.
-func (d *DLQ) ByState(ctx context.Context, q Query) (out map[deadletters.Status]int, err error) {
-	err = d.store.reading(ctx, func(t *tx) (err error) {
-		out, err = d.byState(t, q)
-		return err
-	})
-	return out, wrapped("count dead letters of "+d.topic, err)
+func (d *DLQ) ByState(ctx context.Context, q Query) (map[deadletters.Status]int, error) {
+	return asked(ctx, d, "count", func(t *tx) (map[deadletters.Status]int, error) { return d.byState(t, q) })
 }
 
 func (d *DLQ) byState(t *tx, q Query) (map[deadletters.Status]int, error) {
@@ -108,8 +100,8 @@ func (d *DLQ) byState(t *tx, q Query) (map[deadletters.Status]int, error) {
 
 // Trend counts the letters of a query that died last in each of several equally long parts of a time that begins at from.
 func (d *DLQ) Trend(ctx context.Context, q Query, from time.Time, part time.Duration, parts int) ([]int, error) {
-	out := make([]int, parts)
-	err := d.store.reading(ctx, func(t *tx) error {
+	return asked(ctx, d, "count", func(t *tx) ([]int, error) {
+		out := make([]int, parts)
 		at, c := "v.%s", d.condition(q)
 		if t.engine == PostgreSQL {
 			at = "CAST(v.%s AS TIMESTAMPTZ)"
@@ -119,7 +111,7 @@ func (d *DLQ) Trend(ctx context.Context, q Query, from time.Time, part time.Dura
 			begin := from.Add(time.Duration(i) * part)
 			bounds = append(bounds, strconv.Itoa(i), SQLite.bound(begin), SQLite.bound(begin.Add(part)))
 		}
-		return t.found("WITH v (part, low, high) AS (VALUES "+placeholders(parts, 3)+") SELECT CAST(v.part AS INTEGER), (SELECT count(*) FROM @dead_letter_queue AS q"+c.where()+
+		return out, t.found("WITH v (part, low, high) AS (VALUES "+placeholders(parts, 3)+") SELECT CAST(v.part AS INTEGER), (SELECT count(*) FROM @dead_letter_queue AS q"+c.where()+
 			" AND q.rejected_at >= "+fmt.Sprintf(at, "low")+" AND q.rejected_at < "+fmt.Sprintf(at, "high")+") FROM v", func(rows *sql.Rows) error {
 			var i, n int
 			err := rows.Scan(&i, &n)
@@ -127,7 +119,6 @@ func (d *DLQ) Trend(ctx context.Context, q Query, from time.Time, part time.Dura
 			return err
 		}, append(bounds, c.args...)...)
 	})
-	return out, wrapped("count dead letters of "+d.topic, err)
 }
 
 // Places calls fn for each selected letter, in the order of the query and at most q.Limit of them, with its id and the position of its last
@@ -265,20 +256,19 @@ func (d *DLQ) Page(ctx context.Context, q Query, after *Cursor) (Page, error) {
 	if q.Limit <= 0 || q.Limit > maxPage {
 		q.Limit = maxPage
 	}
-	var page Page
-	err := d.store.reading(ctx, func(t *tx) (err error) {
+	return asked(ctx, d, "select", func(t *tx) (page Page, err error) {
 		ahead := q
 		ahead.Limit++ // tells whether there is a next page
 		ids, err := d.choose(t, ahead, after)
 		if err != nil {
-			return err
+			return page, err
 		}
 		more := len(ids) > q.Limit
 		if more {
 			ids = ids[:q.Limit]
 		}
 		if page.Letters, err = d.read(t, ids); err != nil {
-			return err
+			return page, err
 		}
 		if after == nil && more {
 			page.ByState, err = d.byState(t, q)
@@ -288,15 +278,13 @@ func (d *DLQ) Page(ctx context.Context, q Query, after *Cursor) (Page, error) {
 				page.ByState[page.Letters[i].Status]++
 			}
 		}
-		if !more || err != nil {
-			return err
+		for _, n := range page.ByState {
+			page.Total += n
 		}
-		last := &page.Letters[q.Limit-1]
-		page.Next = &Cursor{last.At.UnixMilli(), last.DLQ.Partition, last.DLQ.Offset}
-		return nil
+		if more {
+			last := &page.Letters[q.Limit-1]
+			page.Next = &Cursor{last.At.UnixMilli(), last.DLQ.Partition, last.DLQ.Offset}
+		}
+		return page, err
 	})
-	for _, n := range page.ByState {
-		page.Total += n
-	}
-	return page, wrapped("select dead letters of "+d.topic, err)
 }

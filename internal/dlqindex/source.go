@@ -62,22 +62,15 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, an
 }
 
 // positions returns how far each partition of both topics was read.
-func (w *session) positions(ctx context.Context, dlq int64) (map[partition]position, error) {
-	rows, err := w.conn.QueryContext(ctx, w.engine.sql("SELECT topic, topic_partition, next_offset, log_start FROM @dead_letter_position WHERE dlq = ?"), dlq)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+func (t *tx) positions(dlq int64) (map[partition]position, error) {
 	out := map[partition]position{}
-	for rows.Next() {
+	return out, t.found("SELECT topic, topic_partition, next_offset, log_start FROM @dead_letter_position WHERE dlq = ?", func(rows *sql.Rows) error {
 		var p partition
 		var at position
-		if err := rows.Scan(&p.topic, &p.number, &at.next, &at.start); err != nil {
-			return nil, err
-		}
+		err := rows.Scan(&p.topic, &p.number, &at.next, &at.start)
 		out[p] = at
-	}
-	return out, rows.Err()
+		return err
+	}, dlq)
 }
 
 // touch stores when the index was last synced.
@@ -121,12 +114,12 @@ func (t *tx) forget(dlq int64) error {
 
 // move locks the DLQ, so that one process writes at a time, and moves the position of a partition from one offset to the
 // next. The error is errMoved if another process has moved it.
-func (t *tx) move(dlq int64, topic string, p int32, from, next int64) error {
+func (t *tx) move(dlq int64, of partition, from, next int64) error {
 	if err := t.lock(dlq); err != nil {
 		return err
 	}
 	var at int64
-	err := t.row("SELECT next_offset FROM @dead_letter_position WHERE dlq = ? AND topic = ? AND topic_partition = ?", dlq, topic, p).Scan(&at)
+	err := t.row("SELECT next_offset FROM @dead_letter_position WHERE dlq = ? AND topic = ? AND topic_partition = ?", dlq, of.topic, of.number).Scan(&at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -134,7 +127,7 @@ func (t *tx) move(dlq int64, topic string, p int32, from, next int64) error {
 		return errMoved
 	}
 	return t.exec("INSERT INTO @dead_letter_position (dlq, topic, topic_partition, next_offset, log_start) VALUES (?, ?, ?, ?, 0) "+
-		"ON CONFLICT (dlq, topic, topic_partition) DO UPDATE SET next_offset = excluded.next_offset", dlq, topic, p, next)
+		"ON CONFLICT (dlq, topic, topic_partition) DO UPDATE SET next_offset = excluded.next_offset", dlq, of.topic, of.number, next)
 }
 
 // lock makes other writers of the same DLQ wait until the transaction ends.

@@ -187,7 +187,11 @@ func (y *syncer) pass(ctx context.Context) error {
 	if y.dlq, anew, err = y.session.enter(ctx, y.src, y.facts); err != nil {
 		return err
 	}
-	positions, err := y.session.positions(ctx, y.dlq)
+	var positions map[partition]position
+	err = y.session.run(ctx, y.session.engine.snapshot(), func(tx *tx) (err error) {
+		positions, err = tx.positions(y.dlq)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -315,28 +319,17 @@ func (y *syncer) advance(topic string, by int64) {
 
 // letters indexes one partition of the DLQ, and marks the letters that retention deleted there.
 func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]position) error {
-	at, span := positions[partition{y.src.DLQ, p}], y.facts.letters[p]
+	of, span := partition{y.src.DLQ, p}, y.facts.letters[p]
 	made := entries{engine: y.session.engine, dlq: y.dlq, columns: writtenColumns()}
-	write := func(ctx context.Context, letters []entry, from, next int64) error {
-		err := y.session.inTx(ctx, func(tx *tx) error {
-			if err := tx.move(y.dlq, y.src.DLQ, p, from, next); err != nil {
-				return err
-			}
-			return tx.putLetters(y.dlq, letters)
-		})
-		if err == nil {
-			y.done.Letters += len(letters)
-		}
+	put := func(tx *tx, letters []entry) error { return tx.putLetters(y.dlq, letters) }
+	if err := follow(ctx, y, of, positions[of].next, span, y.scanLetters(&made), put, &y.done.Letters); err != nil {
 		return err
 	}
-	if err := follow(ctx, y, partition{y.src.DLQ, p}, at.next, span, y.scanLetters(&made), write); err != nil {
-		return err
-	}
-	if span.Start <= at.start {
+	if span.Start <= positions[of].start {
 		return nil
 	}
 	return y.session.inTx(ctx, func(tx *tx) error {
-		gone, err := tx.markGone(y.dlq, y.src.DLQ, p, span.Start)
+		gone, err := tx.markGone(y.dlq, of, span.Start)
 		y.done.Gone += gone
 		return err
 	})
@@ -344,20 +337,9 @@ func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]p
 
 // states indexes one partition of the status topic.
 func (y *syncer) states(ctx context.Context, p int32, positions map[partition]position) error {
-	write := func(ctx context.Context, changes []change, from, next int64) error {
-		err := y.session.inTx(ctx, func(tx *tx) error {
-			if err := tx.move(y.dlq, y.src.Status, p, from, next); err != nil {
-				return err
-			}
-			return tx.putStates(y.dlq, changes)
-		})
-		if err == nil {
-			y.done.States += len(changes)
-		}
-		return err
-	}
-	at := positions[partition{y.src.Status, p}]
-	return follow(ctx, y, partition{y.src.Status, p}, at.next, y.facts.states[p], y.scanStates, write)
+	of := partition{y.src.Status, p}
+	put := func(tx *tx, changes []change) error { return tx.putStates(y.dlq, changes) }
+	return follow(ctx, y, of, positions[of].next, y.facts.states[p], y.scanStates, put, &y.done.States)
 }
 
 // scanLetters reads letters and makes entries of them.

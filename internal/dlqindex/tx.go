@@ -12,7 +12,7 @@ import (
 type session struct {
 	conn       *sql.Conn
 	engine     Engine
-	place      string               // of the store, for people
+	place      string               // of the store, without a password
 	statements map[string]*sql.Stmt // by their text
 
 	// of a sync:
@@ -37,18 +37,28 @@ func (w *session) close() {
 }
 
 // inTx runs fn in a transaction of a connection of its own.
-func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error {
+func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error { return s.run(ctx, nil, fn) }
+
+// reading runs fn in a transaction that sees a snapshot of the index.
+func (s *Store) reading(ctx context.Context, fn func(*tx) error) error {
+	return s.run(ctx, s.engine.snapshot(), fn)
+}
+
+func (s *Store) run(ctx context.Context, o *sql.TxOptions, fn func(*tx) error) error {
 	w, err := s.session(ctx)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	return w.inTx(ctx, fn)
+	return w.run(ctx, o, fn)
 }
 
-// inTx runs fn in a transaction, and rolls it back if fn fails.
-func (w *session) inTx(ctx context.Context, fn func(*tx) error) error {
-	opened, err := w.conn.BeginTx(ctx, nil)
+// inTx runs fn in a transaction.
+func (w *session) inTx(ctx context.Context, fn func(*tx) error) error { return w.run(ctx, nil, fn) }
+
+// run runs fn in a transaction, and rolls it back if fn fails.
+func (w *session) run(ctx context.Context, o *sql.TxOptions, fn func(*tx) error) error {
+	opened, err := w.conn.BeginTx(ctx, o)
 	if err != nil {
 		return damage(w.place, err)
 	}
@@ -176,25 +186,19 @@ func (s *Store) row(ctx context.Context, text string, args ...any) *sql.Row {
 	return s.db.QueryRowContext(ctx, s.engine.sql(text), args...)
 }
 
-// reading runs fn in a transaction that sees a snapshot of the index.
-func (s *Store) reading(ctx context.Context, fn func(*tx) error) error {
-	w, err := s.session(ctx)
-	if err != nil {
+// asked answers a question about a DLQ in a transaction that sees a snapshot of the index. what is the verb in errors.
+func asked[T any](ctx context.Context, d *DLQ, what string, question func(*tx) (T, error)) (answer T, err error) {
+	err = d.store.reading(ctx, func(t *tx) (err error) {
+		answer, err = question(t)
 		return err
-	}
-	defer w.close()
-	opened, err := w.conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.engine.snapshot()})
-	if err != nil {
-		return damage(s.place, err)
-	}
-	err = fn(&tx{ctx: ctx, sql: opened, session: w, engine: s.engine})
-	return damage(s.place, errors.Join(err, ignoreDone(opened.Rollback())))
+	})
+	return answer, wrapped(what+" dead letters of "+d.topic, err)
 }
 
-// snapshot is the isolation in which all queries of a transaction see the same rows.
-func (e Engine) snapshot() sql.IsolationLevel {
+// snapshot returns the options of a transaction that writes nothing and in which all queries see the same rows.
+func (e Engine) snapshot() *sql.TxOptions {
 	if e == PostgreSQL {
-		return sql.LevelRepeatableRead
+		return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
 	}
-	return sql.LevelDefault // all that SQLite has
+	return &sql.TxOptions{ReadOnly: true} // SQLite has one level
 }
