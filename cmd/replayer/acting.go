@@ -123,7 +123,7 @@ func (a *app) why(reason string) string {
 	if reason == "" {
 		return "'why'"
 	}
-	return quoted(cli.CleanText(reason, cli.OneLine))
+	return cli.ShellWord(cli.CleanText(reason, cli.OneLine))
 }
 
 const forceVersionFlag = "force-version"

@@ -14,15 +14,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// maxAdvised is how many letters an advice names by their ids; more are chosen by the flags that were given.
+// maxAdvised is how many dead letters a printed command names by their ids. More are selected by the filter.
 const maxAdvised = 20
 
-// adviseForce says what to type for letters of a plan that newer data has overtaken, or will overtake. A forced plan was
-// made by somebody who knows, and what goes to another topic is held to nothing.
+// adviseForce prints the commands for dead letters of a plan that newer data has overtaken, or will overtake. A forced plan and one for
+// another topic need none.
 func (a *app) adviseForce(p *plan.Plan) {
 	s := p.Summary()
 	closed := s.Overtaken
-	if p.Force != "" || p.Letters == 0 { // else nobody has asked for them
+	if p.Force != "" || p.Letters == 0 { // otherwise they were not asked for
 		closed += p.Overtaken
 	}
 	if p.To != "" || closed == 0 && (s.Superseded == 0 || p.Force != "") {
@@ -39,7 +39,7 @@ func (a *app) adviseForce(p *plan.Plan) {
 	a.forcedPlan(reopened(p.Filter))
 }
 
-// adviseReopened says how letters that were superseded take effect after all.
+// adviseReopened prints the command by which dead letters that were superseded take effect.
 func (a *app) adviseReopened(f deadletters.Filter, r replay.ChangeResult) {
 	n := len(r.Overtaken)
 	if n == 0 {
@@ -53,12 +53,12 @@ func (a *app) adviseReopened(f deadletters.Filter, r replay.ChangeResult) {
 	a.forcedPlan(f)
 }
 
-// forcedPlan prints the command that plans letters by force.
+// forcedPlan prints the command of a forced plan.
 func (a *app) forcedPlan(f deadletters.Filter) {
 	fmt.Fprintf(a.env.Err, "  replayer plan %s%s --force-version --reason 'why the older version is right' -f forced.jsonl\n", a.place(), flagsOf(f))
 }
 
-// reopened is the filter that selects letters once they are not superseded any more, but pending.
+// reopened returns the filter that selects dead letters after they changed from superseded to pending.
 func reopened(f deadletters.Filter) deadletters.Filter {
 	if i := slices.Index(f.Statuses, deadletters.Superseded); i >= 0 {
 		f.Statuses = slices.Delete(slices.Clone(f.Statuses), i, i+1)
@@ -69,7 +69,7 @@ func reopened(f deadletters.Filter) deadletters.Filter {
 	return f
 }
 
-// nothingToReplay ends a plan without letters: a script finds the same object as of one that has some.
+// nothingToReplay ends a plan without dead letters. A script gets the same object as of one with some.
 func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
 	var err error
 	switch {
@@ -91,7 +91,7 @@ func again(flag, value string) string {
 	if value == "" {
 		return ""
 	}
-	return " --" + flag + " " + quoted(value)
+	return " --" + flag + " " + cli.ShellWord(value)
 }
 
 // set gives a flag another value, for the commands that are printed from here on.

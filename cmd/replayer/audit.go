@@ -17,13 +17,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// auditFlags is what the audit command takes.
+// auditFlags has the flags of the audit command.
 type auditFlags struct {
-	filter replay.TrailFilter
-	since  string
-	key    string
-	// operations asks for a line for each command, instead of one for each event.
-	operations bool
+	filter     replay.TrailFilter
+	since      string
+	key        string
+	operations bool // print a line per command instead of one per event
 }
 
 func (a *app) audit() *cobra.Command {
@@ -174,7 +173,7 @@ func (a *app) actionTable(actions []replay.Action) error {
 	return a.print(t.text(a.env))
 }
 
-// purpose says what an action was to do, and what the watched group made of it.
+// purpose returns the message of an action, and how far the watched group is.
 func purpose(act replay.Action) string {
 	if act.Watched == "" || act.Watched == act.What {
 		return act.What
@@ -182,7 +181,7 @@ func purpose(act replay.Action) string {
 	return act.What + "; " + act.Watched
 }
 
-// done says how many dead letters an action changed, the most first: "4800 replayed, 2 edited".
+// done returns how many dead letters an action changed, the most first: "4800 replayed, 2 edited".
 func done(act replay.Action) string {
 	var said []string
 	for _, kind := range act.Kinds() {

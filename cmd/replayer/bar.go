@@ -9,19 +9,19 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// bar is the line that shows how far a replay is, on terminals only. It lives on the standard error.
+// bar shows the progress of a replay in one line of the standard error, on terminals only.
 type bar struct {
 	app   *app
 	drawn bool
 	next  time.Time
 }
 
-// barPause is the least time between two drawings.
+// barPause is the least time between two updates.
 const barPause = 100 * time.Millisecond
 
 func (a *app) bar() *bar { return &bar{app: a} }
 
-// show redraws the line. Off a terminal it says only that the broker is lost, since nothing else would.
+// show redraws the line.
 func (b *bar) show(p replay.Progress) {
 	if !b.app.env.ErrTerminal {
 		return
@@ -38,7 +38,7 @@ func (b *bar) show(p replay.Progress) {
 	fmt.Fprintf(b.app.env.Err, "\r\x1b[K%s", text)
 }
 
-// clear takes the line away.
+// clear removes the line.
 func (b *bar) clear() {
 	if b.drawn {
 		fmt.Fprint(b.app.env.Err, "\r\x1b[K")
@@ -47,7 +47,7 @@ func (b *bar) clear() {
 
 const barWidth = 24
 
-// progressText is one line about a replay.
+// progressText returns the progress of a replay in one line.
 func progressText(p replay.Progress) string {
 	done, all := p.Settled, p.Letters
 	what := fmt.Sprintf("%d of %d dead letters", p.Settled, p.Letters)
@@ -79,7 +79,7 @@ func progressText(p replay.Progress) string {
 	return text
 }
 
-// watchedText says what a DLQ without a pipeline waits for.
+// watchedText says what the replay of a DLQ without a pipeline waits for.
 func watchedText(w *replay.Watched) string {
 	switch {
 	case w.Group == "" || w.Behind == 0:

@@ -20,7 +20,7 @@ import (
 // bulk has the flags of a change of many dead letters.
 type bulk struct {
 	all    bool
-	expect int // negative when it was not given
+	expect int // negative if it was not given
 }
 
 func (b *bulk) register(cmd *cobra.Command) {
@@ -86,10 +86,10 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 	}
 }
 
-// asks reports whether there is somebody to ask.
+// asks reports whether an operator can be asked.
 func (a *app) asks() bool { return a.env.In != nil && a.env.InTerminal && a.env.ErrTerminal }
 
-// askYes has the operator type yes.
+// askYes asks the operator to type yes.
 func (a *app) askYes(ctx context.Context, question string) error {
 	fmt.Fprintf(a.env.Err, "%s\nType yes to go on: ", cli.CleanText(question, cli.KeepLines))
 	said, err := a.answered(ctx)
@@ -99,7 +99,7 @@ func (a *app) askYes(ctx context.Context, question string) error {
 	return err
 }
 
-// ask has the operator type the number.
+// ask asks the operator to type the number of dead letters.
 func (a *app) ask(ctx context.Context, letters int) error {
 	fmt.Fprintf(a.env.Err, "This changes %s. Type the number to go on: ", count(letters, "dead letter"))
 	said, err := a.answered(ctx)
@@ -127,7 +127,7 @@ func (a *app) answered(ctx context.Context) (string, error) {
 	}
 }
 
-// creating consents to the topics in which the replayer keeps what it knows of a DLQ without a pipeline.
+// creating has the flag that allows the replayer to create what keeps its states of a DLQ without a pipeline.
 type creating struct{ on bool }
 
 const createFlag = "create-topics"
@@ -136,56 +136,44 @@ func (c *creating) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.on, createFlag, false, "without a pipeline: make the topics named after the DLQ (or the directory of --state-dir) that keep states, audit and lease, where they are missing")
 }
 
-// ownTopics makes sure that there is where to keep what is changed, before the first change. command is the one that makes it.
+// ownTopics makes sure before the first change that the replayer can keep its states. command makes the change.
 func (a *app) ownTopics(ctx context.Context, s *replay.Service, c *creating, command string) error {
+	made, why, create, err := a.missingState(ctx, s)
+	if err != nil || create == nil {
+		return err
+	}
+	switch {
+	case c.on:
+		fmt.Fprintf(a.env.Err, "Making %s\n", made)
+	case a.asks():
+		err = a.askYes(ctx, "What is changed has to be kept: once for this DLQ, this is made: "+made)
+	default:
+		err = exit(cli.ExitRefused, fmt.Errorf("refused: what is changed has to be kept, and %s\nTo make it and go on:\n  %s --%s", why, command, createFlag))
+	}
+	if err != nil {
+		return err
+	}
+	return create()
+}
+
+// missingState returns what the first change creates for the states, topics or a directory, and why nothing can be changed without it.
+// create is nil if nothing is missing.
+func (a *app) missingState(ctx context.Context, s *replay.Service) (made, why string, create func() error, err error) {
 	if path := s.MissingState(); path != "" {
-		return a.ownDirectory(ctx, s, c, path, command)
+		const loses = "Other machines see nothing of it: no list of what was put back, no lease. Run all replays of this DLQ with this directory, on one machine, from a local disk. When it is lost, all dead letters are pending again, and would go back again."
+		why = fmt.Sprintf("there is no state in %s; nothing was changed. If it was there before, restore it: without it, dead letters that went back go back again.\n%s", path, loses)
+		return "directory " + path + "\n" + loses, why, s.CreateState, nil
 	}
 	missing, err := s.MissingTopics(ctx)
 	if err != nil || len(missing) == 0 {
-		return err
+		return "", "", nil, err
 	}
 	var lines []string
 	for _, t := range missing {
 		lines = append(lines, "  "+t.String())
 	}
 	list := strings.Join(lines, "\n")
-	switch {
-	case c.on:
-		fmt.Fprintf(a.env.Err, "Making topics:\n%s\n", list)
-	case a.asks():
-		err = a.askYes(ctx, "What is changed has to be kept: once for this DLQ, topics are made:\n"+list)
-	default:
-		err = exit(cli.ExitRefused, fmt.Errorf("refused: what is changed has to be kept in topics that do not exist; nothing was changed. They are:\n%s\n%s\nTo make them and go on:\n  %s --%s",
-			list, a.privileges(), command, createFlag))
-	}
-	if err != nil {
-		return err
-	}
-	return s.CreateTopics(ctx, missing)
-}
-
-// stateDirLoses is what a state directory does not do that topics do.
-const stateDirLoses = "Other machines see nothing of it: no list of what was put back, no lease. Run all replays of this DLQ with this directory, on one machine, from a local disk. When it is lost, all dead letters are pending again, and would go back again."
-
-// ownDirectory is ownTopics for a state directory.
-func (a *app) ownDirectory(ctx context.Context, s *replay.Service, c *creating, path, command string) error {
-	switch {
-	case c.on:
-		fmt.Fprintf(a.env.Err, "Making directory %s\n%s\n", path, stateDirLoses)
-	case a.asks():
-		if err := a.askYes(ctx, fmt.Sprintf("What is changed has to be kept: once for this DLQ, the directory %s is made. %s", path, stateDirLoses)); err != nil {
-			return err
-		}
-	default:
-		return exit(cli.ExitRefused, fmt.Errorf("refused: what is changed has to be kept, and there is no state in %s; nothing was changed. If it was there before, restore it: without it, dead letters that went back go back again.\n%s\nTo make it and go on:\n  %s --%s",
-			path, stateDirLoses, command, createFlag))
-	}
-	return s.CreateState()
-}
-
-// privileges says who tells the least privileges, and what to do without them.
-func (a *app) privileges() string {
-	return fmt.Sprintf("On a cluster that allows no topics, --state-dir keeps it in a directory of this machine. On one with ACLs, this prints what is needed:\n  replayer acls %s --principal User:NAME --target TOPIC",
-		a.place())
+	why = fmt.Sprintf("there are no topics for that; nothing was changed. They are:\n%s\nOn a cluster that allows no topics, --state-dir keeps it in a directory of this machine. "+
+		"On one with ACLs, this prints what is needed:\n  replayer acls %s --principal User:NAME --target TOPIC", list, a.place())
+	return "topics:\n" + list, why, func() error { return s.CreateTopics(ctx, missing) }, nil
 }

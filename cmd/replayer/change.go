@@ -236,7 +236,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	}
 	if consent.execute {
 		call := a.call(consent.reason)
-		call.GoOn = a.goesOn(fmt.Sprintf("replayer undo %s %s", a.place(), quoted(operation)), consent.reason)
+		call.GoOn = a.goesOn(fmt.Sprintf("replayer undo %s %s", a.place(), cli.ShellWord(operation)), consent.reason)
 		result, err := s.Undo(ctx, operation, call, a.confirm(ctx, bulk))
 		return a.changed("undo", call, result, err)
 	}
@@ -250,10 +250,10 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	if result.Changed == 0 {
 		return exit(cli.ExitNothing, fmt.Errorf("no dead letter of %s can be reversed", cli.CleanText(operation, cli.OneLine)))
 	}
-	return a.refused(fmt.Sprintf("replayer undo %s %s%s", a.place(), quoted(operation), bulk.expectFlag(result.Selected)), consent.reason)
+	return a.refused(fmt.Sprintf("replayer undo %s %s%s", a.place(), cli.ShellWord(operation), bulk.expectFlag(result.Selected)), consent.reason)
 }
 
-// changed prints what a change did, how it is taken back, and gives its exit code.
+// changed prints the result of a change and the command that undoes it, and returns the error that the command ends with.
 func (a *app) changed(done string, call replay.Call, r replay.ChangeResult, err error) error {
 	a.goOnAfterCancel(err, call.GoOn(r.Selected))
 	if err != nil && r.Transactions == 0 {

@@ -144,7 +144,7 @@ func TestWords_S4_8(t *testing.T) {
 	} {
 		d.run(append(append(command, "-c", "pipeline.yaml"), "--reason", reason)...)
 		said := d.err.String()
-		expect.That(t, (!strings.Contains(said, "To do it:") || strings.Contains(said, "--execute --reason "+quoted(reason))) && !strings.Contains(said, "'why'"), "%v: %s", command, said)
+		expect.That(t, (!strings.Contains(said, "To do it:") || strings.Contains(said, "--execute --reason "+cli.ShellWord(reason))) && !strings.Contains(said, "'why'"), "%v: %s", command, said)
 	}
 	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
 	d.env.Now = func() time.Time { return start }

@@ -23,16 +23,16 @@ import (
 // Env is the environment of a command: main and tests provide it.
 type Env struct {
 	Out, Err    io.Writer
-	In          io.Reader        // for questions; nil when there is nobody to ask
+	In          io.Reader        // for questions; nil if nobody can be asked
 	InTerminal  bool             // In is a terminal
 	Terminal    bool             // Out is a terminal
-	ErrTerminal bool             // Err is one: there may be a progress bar
+	ErrTerminal bool             // Err is a terminal: there may be a progress bar
 	Color       bool             // colours may be used
-	Width       int              // columns of the terminal; 0 when it is not known
+	Width       int              // columns of the terminal; 0 is unknown
 	Version     cli.Build        // of the program
 	Now         func() time.Time // the clock
-	ConfigFile  string           // the pipeline file that the environment names; empty when it names none
-	KafkaOpts   []kgo.Opt        // put behind those of the pipeline file
+	ConfigFile  string           // the pipeline file that the environment names; "" for none
+	KafkaOpts   []kgo.Opt        // appended to those of the pipeline file
 }
 
 // Run executes one command line (without the program's name) and returns its exit code.
@@ -61,7 +61,7 @@ type app struct {
 	configFile string
 	argument   *string // the pipeline file as an argument
 	output     string
-	asked      bool // the output was given, and is not a default
+	asked      bool // -o was given
 	by         string
 	reading    reading
 	lease      replay.LeaseOptions
@@ -109,7 +109,7 @@ Two different files are an error.
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-			return unknownCommand(cmd, words[0]) // the flags are those of the command that was meant
+			return unknownCommand(cmd, words[0]) // the flag is probably one of the intended command
 		}
 		if hint := cli.FlagHint(cmd, err); hint != "" {
 			return usage("%w; %s", err, hint)
@@ -154,7 +154,7 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 	}
 	a.asked = a.output != ""
 	if a.output == "text" {
-		a.output = "table" // as the consumer takes it
+		a.output = "table" // the word of the consumer
 	}
 	if a.output == "" {
 		a.output = "ndjson"
@@ -169,10 +169,10 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// formats lists what -o takes.
+// formats returns the values of -o.
 func formats() []string { return []string{"table", "json", "ndjson"} }
 
-// wrapArgs makes errors about positional arguments usage errors.
+// wrapArgs turns errors about positional arguments into usage errors.
 func wrapArgs(root *cobra.Command) {
 	for _, c := range append(root.Commands(), root) {
 		inner := c.Args
@@ -202,7 +202,7 @@ func oneArgument(says string) cobra.PositionalArgs {
 	}
 }
 
-// mustComplete ends the program when a completion is set up for a flag that does not exist.
+// mustComplete panics if a completion was registered for a flag that does not exist.
 func mustComplete(err error) {
 	if err != nil {
 		panic(err)
@@ -222,8 +222,8 @@ func (a *app) fileArgument(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// choose sets the pipeline file that the command line and the environment mean. None is no error yet: not every command needs one.
-// Flags that name a DLQ by itself mean no file that only the environment names.
+// choose sets the pipeline file that the command line or the environment names. No file is no error yet, because some commands need none.
+// Flags that name a DLQ without a pipeline override the environment.
 func (a *app) choose(cmd *cobra.Command) error {
 	named := cli.NamedPipelineFile{Argument: a.argument, Environment: a.env.ConfigFile}
 	if cmd.Flags().Changed("config") {
@@ -247,7 +247,7 @@ func (a *app) choose(cmd *cobra.Command) error {
 	return nil
 }
 
-// log writes to the standard error what is done: all of it with -v, else only warnings.
+// log returns a logger to the standard error: of everything with -v, else of warnings.
 func (a *app) log() *slog.Logger {
 	if a.verbose {
 		return a.logFrom("info")
@@ -255,16 +255,16 @@ func (a *app) log() *slog.Logger {
 	return a.logFrom("warn")
 }
 
-// logFrom writes what is of a level or above it.
+// logFrom returns a logger from a level on.
 func (a *app) logFrom(level string) *slog.Logger {
 	log, _, err := cli.NewLogger(a.env.Err, level)
 	if err != nil {
-		panic(err) // both are levels
+		panic(err) // both levels exist
 	}
 	return log
 }
 
-// exitError ends the command with a code. Its error may be nil: everything was said already.
+// exitError ends the command with an exit code. Its error is nil if everything was printed already.
 type exitError struct {
 	code cli.Exit
 	err  error
@@ -288,7 +288,7 @@ func isCancelled(err error) bool {
 
 func usage(format string, args ...any) error { return exit(cli.ExitUsage, fmt.Errorf(format, args...)) }
 
-// codeOf gives the exit code of an error and whether there is something left to say about it.
+// codeOf returns the exit code of an error, and whether the error must be printed.
 func codeOf(err error) (code cli.Exit, say bool) {
 	if coded, own := errors.AsType[*exitError](err); own && !errors.Is(err, context.Canceled) {
 		return coded.code, coded.err != nil

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// editFlags is what the edit command takes besides the filter.
+// editFlags has the flags of the edit command.
 type editFlags struct {
 	sel       selection
 	consent   consent
@@ -89,7 +89,7 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	return a.changed("edit", o.Call, result, err)
 }
 
-// previewEdit shows what would be different.
+// previewEdit shows the differences that an edit would make.
 func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadletters.Filter, o replay.EditOptions, f *editFlags) error {
 	e := a.emitter()
 	letters, fit, pass := 0, 0, 0
@@ -134,11 +134,11 @@ func (a *app) editing(filter deadletters.Filter, expect string) string {
 }
 
 const (
-	changesShown = 100 // of one letter, to a person
+	changesShown = 100 // of one dead letter, in a table
 	maxPath      = 400 // bytes of a path
 )
 
-// differences are one letter's, for people.
+// differences returns the differences of one dead letter for people.
 func (a *app) differences(e replay.Edited) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+cli.CleanText(e.ID, cli.OneLine)))

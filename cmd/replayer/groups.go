@@ -88,7 +88,7 @@ func (a *app) writeGroups(groups []dlq.Group) error {
 	return e.end()
 }
 
-// seenAt is when the dead letters of a group died, UTC.
+// seenAt is the layout of times in tables, in UTC.
 const seenAt = "2006-01-02 15:04:05"
 
 func (a *app) groupTable(groups []dlq.Group) error {
@@ -104,7 +104,7 @@ func (a *app) groupTable(groups []dlq.Group) error {
 		total += g.Count
 		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
 			strconv.Itoa(g.Statuses[deadletters.Discarded]-g.PutBack), g.ID, orDash(g.Code))
-		t.note(orDash(cmp.Or(g.Said, g.Message))) // in the pattern 502 and 503 are alike
+		t.note(orDash(cmp.Or(g.Said, g.Message))) // the pattern of a group hides numbers such as 502
 		if g.CausedBy != "" {
 			t.note("caused by " + g.CausedBy)
 		}
@@ -123,11 +123,11 @@ func (a *app) groupTable(groups []dlq.Group) error {
 		return err
 	}
 	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show %s %s\n",
-		count(total, "dead letter"), count(len(groups), "group"), a.place(), quoted(groups[0].Example))
+		count(total, "dead letter"), count(len(groups), "group"), a.place(), cli.ShellWord(groups[0].Example))
 	return err
 }
 
-// shareText is a share as people read it, which is a lower bound.
+// shareText returns a share, which is a lower bound, for people.
 func shareText(share float64) string {
 	switch {
 	case share < 0:
@@ -144,7 +144,7 @@ const (
 	mostValues = 5  // of a group that a table shows
 )
 
-// valueNotes says which values they are, below the row of a group.
+// valueNotes returns the refused values of a group as lines below its row.
 func valueNotes(v *dlq.Values) []string {
 	if v.Known == 0 {
 		return []string{fmt.Sprintf("no value of the oldest %s is refused by today's transform", count(v.Asked, "dead letter"))}

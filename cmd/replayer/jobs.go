@@ -78,7 +78,7 @@ func counting(command string) string {
 	return " (a dry run that counts them, and prints the command)"
 }
 
-// jobsShown is how many jobs a table has; json has all that are kept.
+// jobsShown is how many jobs a table has. JSON has all that are kept.
 const jobsShown = 10
 
 // jobLine returns the state of a job: "replay r1 is paused: 4000 of 12000 dead letters put back, 3 left, wave 2; paused by bo".

@@ -82,11 +82,11 @@ func (a *app) object(v any) error {
 	return err
 }
 
-// mostIndent is how many levels are set in; deeper ones stand below each other.
+// mostIndent is the deepest level that is indented.
 const mostIndent = 40
 
-// spread writes compact JSON for people: each member of an object on its own line, each list on
-// one line, so that the ring of a polygon does not fill the screen with single numbers.
+// spread returns compact JSON for people: each member of an object on a line of its own, each list on one line, so that the ring of a
+// polygon does not fill the screen with numbers.
 func spread(compact string) string {
 	var b strings.Builder
 	depth, lists, quoted := 0, 0, false

@@ -40,7 +40,7 @@ each has its original bytes, as text or base64.
 	return cmd
 }
 
-// listing says in which order letters are printed, and what of each.
+// listing has the flags about the order of dead letters and about their fields.
 type listing struct{ newest, noValues, details bool }
 
 func (a *app) runList(ctx context.Context, sel *selection, show listing) error {
@@ -73,7 +73,7 @@ func (a *app) runList(ctx context.Context, sel *selection, show listing) error {
 	return nil
 }
 
-// eachLetter goes through the letters of a query.
+// eachLetter calls a function for each dead letter of a query.
 type eachLetter func(context.Context, dlqindex.Query, func(deadletters.Letter) error) error
 
 func nothing() error { return exit(cli.ExitNothing, errors.New("no dead letter matches")) }
@@ -143,7 +143,7 @@ func orDash(text string) string {
 	return text
 }
 
-// count writes a number with its noun.
+// count returns a number with its noun.
 func count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

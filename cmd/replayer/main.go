@@ -20,8 +20,8 @@ func run() int {
 	boundMemory(memoryLimit, garbage)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal stops after the open transaction, a second one at once: but not the one that timeout(1) sends to the
-	// process and right after it to its group.
+	// The first signal stops the command after the open transaction, a second one at once. The pause ignores the second one of timeout(1),
+	// which signals the process and right after it the group of the process.
 	context.AfterFunc(ctx, func() { time.AfterFunc(100*time.Millisecond, stop) })
 
 	fd := int(os.Stdout.Fd())
@@ -39,10 +39,10 @@ func run() int {
 	}, os.Args[1:]))
 }
 
-// What the garbage collector keeps to where it can, and how much garbage there may be for what lives, in percent.
+// The memory that the garbage collector aims at, and the garbage it allows in percent of the live heap.
 const (
 	memoryLimit = 256 << 20 // a plan of a million letters fits into it
-	garbage     = 50        // SQLite's memory, which comes on top, has room then
+	garbage     = 50        // leaves room for SQLite, whose memory comes on top
 
 	replayLimit   = 512 << 20 // the states of a million letters, and room not to collect all the time
 	replayGarbage = 100

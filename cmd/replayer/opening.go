@@ -20,7 +20,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-// options reads which DLQ is named, and how it is opened. other is that of [app.dlq].
+// options returns the configuration of the named DLQ and the options to open it with. other is that of [app.dlq].
 func (a *app) options(other bool) (cfg *config.Config, o replay.Options, err error) {
 	if cfg, err = a.dlq(other); err != nil {
 		return nil, o, err
@@ -92,7 +92,7 @@ func (a *app) indexProgress() func(dlqindex.Progress) {
 	}
 }
 
-// manyRecords is from how many new records on the progress of the index is shown.
+// manyRecords is the number of new records from which on progress is shown.
 const manyRecords = 20000
 
 // looking tells a person why a question takes long.

@@ -250,7 +250,7 @@ func TestStats_S4_7_a_failed_replay_does_not_make_a_letter_younger(t *testing.T)
 			d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--rebuild")
 		}
 		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml").prints(`"oldest_pending":{"id":"0-40-aaaaaaaa","died_at":"2026-11-03T04:04:36.000Z","first_died_at":"2026-11-01T04:05:06.000Z","age_seconds":172800,`)
-		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table").prints("0-40-aaaaaaaa, died 2026-11-01T04:05:06.000Z (2 d 0 h ago), again at 2026-11-03T04:04:36.000Z")
+		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table").prints("0-40-aaaaaaaa, died 2026-11-01T04:05:06.000Z (2d0h ago), again at 2026-11-03T04:04:36.000Z")
 		d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 	}
 }

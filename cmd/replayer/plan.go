@@ -100,7 +100,7 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		return nil
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer replay %s --plan %s%s%s --execute --reason %s\n",
-		p.ID, file, a.place(), quoted(file), again(programFlag, p.Rewrite.Program), forceFlag(p), quoted(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
+		p.ID, file, a.place(), cli.ShellWord(file), again(programFlag, p.Rewrite.Program), forceFlag(p), cli.ShellWord(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
 	return err
 }
 
@@ -135,11 +135,11 @@ func (a *app) tellAge(ctx context.Context, s *replay.Service, p *plan.Plan) erro
 	return err
 }
 
-// mappingFlag is the consent to a replay into instances that run another mapping than the dry run.
+// mappingFlag allows a replay while instances run another mapping than the dry run.
 const mappingFlag = "mapping-differs"
 
-// compareMappings says which running instances have which mapping, and whether one is known to have another than the plan. What
-// cannot be found out is said, and is no difference. A plan that goes elsewhere is nothing that they judge.
+// compareMappings prints the mappings of the running instances and reports whether one is known to differ from that of the plan. An
+// unknown mapping is printed and is no difference. Instances do not judge what goes to another topic.
 func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Plan) (differs bool, err error) {
 	if p.To != "" || p.Alone() {
 		return false, nil
@@ -165,13 +165,13 @@ func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Pl
 	return c.Differs(), nil
 }
 
-// differentMapping refuses a replay into instances that run another mapping. compareMappings has named them.
+// differentMapping refuses a replay while instances run another mapping. compareMappings has named them.
 func (a *app) differentMapping(p *plan.Plan) error {
 	return exit(cli.ExitRefused, fmt.Errorf("refused: nothing was put back, since running instances have another mapping than %s (see above); "+
 		"restart all of them with the same pipeline file, or make the plan with the file that they run; --%s goes on as it is", p.ID, mappingFlag))
 }
 
-// runningMappings says which running instances have the mapping of the pipeline file.
+// runningMappings prints which running instances have the mapping of the pipeline file.
 func (a *app) runningMappings(ctx context.Context, s *replay.Service) {
 	if a.alone() {
 		return

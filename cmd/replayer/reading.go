@@ -115,7 +115,7 @@ func (a *app) query(f deadletters.Filter) dlqindex.Query {
 func (a *app) place() string {
 	file := ""
 	if a.configFile != "" {
-		file = " -c " + quoted(a.configFile)
+		file = " -c " + cli.ShellWord(a.configFile)
 	}
 	return strings.TrimSpace(file + a.typed("brokers", "profile", "profiles", "registry", "topic", "dialect", stateFlag, "index"))
 }

@@ -217,7 +217,7 @@ func (f *replayFlags) command(a *app, p *plan.Plan, letters int) string {
 	if f.plan == "" {
 		return f.ofFilter(a, p.Filter, f.bulk.expectFlag(letters))
 	}
-	return "replayer replay " + a.place() + " --plan " + quoted(f.plan) + again(programFlag, p.Rewrite.Program) + a.typed(sendingFlags()...) + forceFlag(p)
+	return "replayer replay " + a.place() + " --plan " + cli.ShellWord(f.plan) + again(programFlag, p.Rewrite.Program) + a.typed(sendingFlags()...) + forceFlag(p)
 }
 
 // ofFilter returns the command that puts back the dead letters of a filter.

@@ -47,7 +47,7 @@ func (r *rewriting) register(cmd *cobra.Command, heading string) {
 	})
 }
 
-// registerSubject adds the flags for values that go back.
+// registerSubject adds the flags that compare values with their target.
 func (r *rewriting) registerSubject(cmd *cobra.Command, heading string) {
 	cli.GroupFlags(cmd, heading, func() {
 		cmd.Flags().StringVar(&r.subject, "subject", "", "write each result with the latest schema of this subject of the registry (Avro or JSON Schema), or leave the dead letter")
@@ -55,7 +55,7 @@ func (r *rewriting) registerSubject(cmd *cobra.Command, heading string) {
 	})
 }
 
-// spec reads the flags and their files.
+// spec returns the rewrite that the flags and their files describe.
 func (r *rewriting) spec() (rewrite.Spec, error) {
 	s := rewrite.Spec{Set: r.set, Exprs: r.exprs, Program: r.program, Network: r.network && r.program != "", Subject: r.subject, Like: r.like}
 	if r.like != "" && r.schema != "" {
@@ -69,7 +69,7 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 	}
 	for _, part := range []struct {
 		flag, text string
-		file       bool // it names one
+		file       bool // text is the name of a file
 		to         *json.RawMessage
 	}{{"patch", r.patch, false, &s.Patch}, {"merge", r.merge, false, &s.Merge}, {"schema", r.schema, true, &s.Schema}} {
 		name, isFile := strings.CutPrefix(part.text, "@")

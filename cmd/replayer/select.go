@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +72,7 @@ func flagsOf(f deadletters.Filter) string {
 	var b strings.Builder
 	add := func(flag string, values ...string) {
 		for _, v := range values {
-			fmt.Fprintf(&b, " --%s %s", flag, quoted(v))
+			fmt.Fprintf(&b, " --%s %s", flag, cli.ShellWord(v))
 		}
 	}
 	listed := func(flag string, values ...string) {
@@ -119,28 +118,6 @@ func oneOfList(value string) string {
 		return value
 	}
 	return `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
-}
-
-// quoted returns a text as one word of a shell. Characters that could steer a terminal are escaped, because a word may come from a record.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@%=", r)
-	}
-	switch {
-	case word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0:
-		return word
-	case strings.IndexFunc(word, cli.SteersInText) < 0 && utf8.ValidString(word):
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	var b strings.Builder
-	for i := range len(word) {
-		if c := word[i]; c < utf8.RuneSelf && !cli.SteersInText(rune(c)) && c != '\'' && c != '\\' {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, `\x%02x`, c)
-		}
-	}
-	return "$'" + b.String() + "'"
 }
 
 // texts returns the values of a closed list as text.

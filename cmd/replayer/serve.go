@@ -112,7 +112,7 @@ func (a *app) goesOnAgain(by, verb string, f deadletters.Filter, id, reason stri
 	case "replay":
 		what += again("replay-id", id)
 	case "undo":
-		what = " " + quoted(id)
+		what = " " + cli.ShellWord(id)
 	}
 	return a.goesOnBy(by, "replayer "+verb+" "+a.place()+what, reason)
 }

@@ -66,7 +66,7 @@ func (a *app) writeFeature(d dlq.Detail) error {
 	return a.object(json.RawMessage(d.Feature))
 }
 
-// runShowOut writes the original bytes of a letter into a file, which is there as a whole or not at all.
+// runShowOut writes the original bytes of a dead letter into a file. A file that cannot be written completely is removed.
 func (a *app) runShowOut(ctx context.Context, id, file string) error {
 	if _, err := os.Lstat(file); err == nil && file != "-" {
 		return usage("%s exists; it is not overwritten", file)
@@ -91,7 +91,7 @@ func (a *app) runShowOut(ctx context.Context, id, file string) error {
 	return err
 }
 
-// copyInto fills a file beside its place first. It is readable by its owner alone.
+// copyInto fills a temporary file that only its owner can read, and renames it.
 func copyInto(file string, fill func(io.Writer) (dlq.Copied, error)) (done dlq.Copied, err error) {
 	out, err := os.CreateTemp(filepath.Dir(file), ".show-*")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// detailText is the letter for people.
+// detailText returns everything about a dead letter for people.
 func (a *app) detailText(d dlq.Detail) string {
 	var b strings.Builder
 	l := d.Letter
@@ -78,13 +78,13 @@ func (a *app) detailText(d dlq.Detail) string {
 	return b.String()
 }
 
-// contentText writes what a letter carries, and what is made of it.
+// contentText writes the verdict, the headers and the bytes of a dead letter, and the decoded feature.
 func (a *app) contentText(b *strings.Builder, title func(string), line func(name, value string), d dlq.Detail) {
 	l := d.Letter
 	if !d.Unasked {
 		title("what today's transform says")
 		if d.Unheld == "" {
-			fmt.Fprintf(b, "  %-14s %s\n", "", a.verdictText(d.Verdict)) // it is clean, and painted
+			fmt.Fprintf(b, "  %-14s %s\n", "", a.verdictText(d.Verdict)) // it is clean already, and has colours
 		} else {
 			line("", "it was not asked: the value is not at hand")
 		}
@@ -119,7 +119,7 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	b.WriteString(indented(atMost(maxShown, featureText(d))))
 }
 
-// hopsText writes what was decided about a letter, in order.
+// hopsText writes the audit events about a dead letter in their order.
 func (a *app) hopsText(title func(string), line func(name, value string), d dlq.Detail) {
 	if len(d.Hops) == 0 && d.HopsErr == nil {
 		return
@@ -148,7 +148,7 @@ func (a *app) hopsText(title func(string), line func(name, value string), d dlq.
 	}
 }
 
-// keyText is the key, or what is known of one that did not fit.
+// keyText returns the key, or the hash of a key that is too large.
 func keyText(l *deadletters.Letter) string {
 	if l.Key == nil && l.Keyed() {
 		return fmt.Sprintf("(too large; SHA-256 %x)", *l.Pointer.Key)
@@ -156,7 +156,7 @@ func keyText(l *deadletters.Letter) string {
 	return atMost(maxShown, bytesText(l.Key))
 }
 
-// headOf is what is known of the bytes of a letter that are not at hand.
+// headOf returns the beginning of original bytes that are not at hand.
 func headOf(l *deadletters.Letter) []byte {
 	if l.Pointer != nil {
 		return l.Pointer.Head
@@ -164,7 +164,7 @@ func headOf(l *deadletters.Letter) []byte {
 	return l.Content.Head
 }
 
-// headText is bytesText for bytes that may end within a character.
+// headText is bytesText for bytes that may end in the middle of a character.
 func headText(head []byte) string {
 	for cut := 0; cut < utf8.UTFMax && cut < len(head); cut++ {
 		if whole := head[:len(head)-cut]; utf8.Valid(whole) {
@@ -193,8 +193,7 @@ func attempts(l deadletters.Letter) string {
 	return text
 }
 
-// verdictText is a verdict on one line. What comes from a record is cleaned before it is painted: afterwards the colours would be cleaned
-// away.
+// verdictText returns a verdict on one line. Text from a record is cleaned before colours are added, because cleaning removes colours.
 func (a *app) verdictText(v plan.Verdict) string {
 	if v.Passes {
 		return a.painted(green, "passes (remote steps and the sink are not tried)")
@@ -219,7 +218,7 @@ func featureText(d dlq.Detail) string {
 	return spread(string(d.Feature))
 }
 
-// bytesText shows bytes as text, or as base64 when they are none.
+// bytesText returns bytes as text, or as base64 if they are not text.
 func bytesText(b []byte) string {
 	switch {
 	case b == nil:
@@ -230,7 +229,7 @@ func bytesText(b []byte) string {
 	return "(base64) " + base64.StdEncoding.EncodeToString(b)
 }
 
-// headerText shows the value of a header: a number that a framework writes in binary form as a person does, a time also as a time.
+// headerText returns the value of a header for people. A framework's binary number is decimal, a timestamp also a time.
 func headerText(h kgo.RecordHeader) string {
 	n, ok := dialects.NumberIn(h)
 	switch {
@@ -242,10 +241,10 @@ func headerText(h kgo.RecordHeader) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// maxShown is how much of a letter's bytes a person is shown.
+// maxShown is how many bytes of a value a person sees.
 const maxShown = 4096
 
-// atMost cuts a long text and says so.
+// atMost cuts a long text and adds its length.
 func atMost(n int, text string) string {
 	if len(text) <= n {
 		return text

@@ -82,7 +82,7 @@ func (a *app) statsText(s dlq.Stats) string {
 		if s.Oldest.At.After(s.Oldest.FirstAt) {
 			again = ", again at " + dlq.TimeText(s.Oldest.At)
 		}
-		line("oldest pending", fmt.Sprintf("%s, died %s (%s ago)%s", s.Oldest.ID, dlq.TimeText(s.Oldest.FirstAt), ageText(a.env.Now().Sub(s.Oldest.FirstAt)), again))
+		line("oldest pending", fmt.Sprintf("%s, died %s (%s ago)%s", s.Oldest.ID, dlq.TimeText(s.Oldest.FirstAt), cli.Age(a.env.Now().Sub(s.Oldest.FirstAt)), again))
 	}
 	line("retention", retentionText(s.Retention, a.env.Now()))
 	for _, w := range s.Warnings {
@@ -116,25 +116,10 @@ func retentionText(r dlq.Retention, now time.Time) string {
 	case r.Time < 0:
 		return "for ever"
 	case r.Deletes.IsZero():
-		return "dead letters are deleted after " + ageText(r.Time)
+		return "dead letters are deleted after " + cli.Age(r.Time)
 	case !r.Deletes.After(now):
-		return "dead letters are deleted after " + ageText(r.Time) + "; the oldest pending one can be deleted at any moment"
+		return "dead letters are deleted after " + cli.Age(r.Time) + "; the oldest pending one can be deleted at any moment"
 	default:
-		return "dead letters are deleted after " + ageText(r.Time) + "; the oldest pending one in " + ageText(r.Deletes.Sub(now)) + " at the earliest"
-	}
-}
-
-// ageText returns a duration in its two largest units.
-func ageText(d time.Duration) string {
-	days, hours, minutes := int(d.Hours())/24, int(d.Hours())%24, int(d.Minutes())%60
-	switch {
-	case days > 0:
-		return fmt.Sprintf("%d d %d h", days, hours)
-	case hours > 0:
-		return fmt.Sprintf("%d h %d min", hours, minutes)
-	case minutes > 0:
-		return fmt.Sprintf("%d min", minutes)
-	default:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
+		return "dead letters are deleted after " + cli.Age(r.Time) + "; the oldest pending one in " + cli.Age(r.Deletes.Sub(now)) + " at the earliest"
 	}
 }

@@ -22,8 +22,8 @@ const columnGap = "  "
 // column is one column of a table.
 type column struct {
 	title string
-	right bool // numbers stand at the right
-	below bool // stands below its row where a terminal has no room for it beside the others
+	right bool // aligned to the right, as numbers are
+	below bool // may move below its row if the terminal is too narrow
 }
 
 // table is text in columns. Its text has clean cells, whatever was added.
@@ -35,7 +35,7 @@ type table struct {
 	more    int                                  // rows beyond those that a table has room for
 }
 
-// maxRows is how many rows a table has: its columns are as wide as its widest cells, so all of them are in memory.
+// maxRows bounds the rows of a table: all are in memory, because a column is as wide as its widest cell.
 const maxRows = 100_000
 
 func (t *table) add(cells ...string) {
@@ -194,10 +194,10 @@ func sum(values []int) int {
 	return total
 }
 
-// cleaner is a terminal that text of records cannot steer.
+// cleaner writes to a terminal what cannot steer it.
 type cleaner struct{ to io.Writer }
 
-// Write cleans what it is given; a character that two writes share becomes the replacement character.
+// Write cleans text. A character that is split between two writes becomes the replacement character.
 func (c cleaner) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(c.to, cli.CleanText(strings.ToValidUTF8(string(p), "\uFFFD"), cli.KeepLines)); err != nil {
 		return 0, err

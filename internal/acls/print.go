@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
@@ -56,13 +57,13 @@ func allow(principal, host string, roles []Role, of func(Role) []Grant) (Allowed
 // not granted again.
 func (a Allowed) WriteCommands(w io.Writer, kafka config.Kafka) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Least privileges of %s. Run as an administrator of the cluster.\n", quoted(a.Principal))
-	frame := "kafka-acls.sh --bootstrap-server " + quoted(strings.Join(kafka.Brokers, ","))
+	fmt.Fprintf(&b, "# Least privileges of %s. Run as an administrator of the cluster.\n", cli.ShellWord(a.Principal))
+	frame := "kafka-acls.sh --bootstrap-server " + cli.ShellWord(strings.Join(kafka.Brokers, ","))
 	if kafka.SASL.Enabled() || kafka.TLS.Enabled {
 		b.WriteString("# admin.properties: how an administrator connects (security.protocol, sasl.jaas.config and the like).\n")
 		frame += " --command-config admin.properties"
 	}
-	frame += " --add --allow-principal=" + quoted(a.Principal) + " --allow-host=" + quoted(a.Host)
+	frame += " --add --allow-principal=" + cli.ShellWord(a.Principal) + " --allow-host=" + cli.ShellWord(a.Host)
 	var above grants
 	for i, set := range a.Roles {
 		besides := ""
@@ -79,7 +80,7 @@ func (a Allowed) WriteCommands(w io.Writer, kafka config.Kafka) error {
 				b.WriteString(" --resource-pattern-type " + string(p))
 			}
 			for _, g := range together {
-				b.WriteString(" --" + string(g.Resource) + "=" + quoted(g.Name)) // = because a name may begin with a dash
+				b.WriteString(" --" + string(g.Resource) + "=" + cli.ShellWord(g.Name)) // = because a name may begin with a dash
 			}
 			b.WriteString("\n")
 		}
@@ -102,15 +103,4 @@ next:
 		out = append(out, []Grant{g})
 	}
 	return out
-}
-
-// quoted returns a text as one word of a POSIX shell.
-func quoted(text string) string {
-	plain := func(r rune) bool {
-		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-:,/@", r))
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -76,22 +76,9 @@ func (d DeadLetters) text(now time.Time) string {
 		parts = append(parts, strconv.Itoa(d.Replaying)+" replaying")
 	}
 	if d.Oldest != nil {
-		parts = append(parts, "the oldest for "+age(now.Sub(*d.Oldest))+"; see replayer groups")
+		parts = append(parts, "the oldest for "+cli.Age(now.Sub(*d.Oldest))+"; see replayer groups")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// age formats a duration in its two largest units.
-func age(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < time.Minute:
-		return strconv.Itoa(int(d.Seconds())) + "s"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
 // state returns the last order. Without an instance, a pipeline that nobody paused is not called running.
