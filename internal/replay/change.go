@@ -103,7 +103,7 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c Ca
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
 		return s.changed(op, v, st, l)
 	})
 }
@@ -136,7 +136,7 @@ func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, e
 		return out, err
 	}
 	return out, fresh.Letters(ctx, dlqindex.Query{Filter: f}, func(l deadletters.Letter) error {
-		state, why := st.read(l.ID)
+		state, why := st.of(l.ID)
 		if why == "" && state.Destination != "" && l.Status == deadletters.Discarded { // the index knows, too, which died again
 			out.Topics[state.Destination]++
 			out.Groups[l.Group]++
@@ -163,44 +163,42 @@ func (s *Service) beginning(ctx context.Context, word string, f deadletters.Filt
 
 // operation names what is done.
 func (s *Service) operation(word string, c Call, f deadletters.Filter) (operation, error) {
-	return s.operationAs(cmp.Or(c.Operation, newID(word, s.now())), word, c, f)
-}
-
-// operationAs is operation with an id that is given.
-func (s *Service) operationAs(id, word string, c Call, f deadletters.Filter) (operation, error) {
 	filter, err := json.Marshal(f)
 	if err != nil {
 		return operation{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	return operation{id: id, by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", s.now()), reason: c.Reason, filter: string(filter), word: word, leasing: c.Lease, goOn: c.GoOn, putBack: c.IncludingPutBack}, nil
+	now := s.now()
+	return operation{
+		id: cmp.Or(c.Operation, newID(word, now)), by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", now), reason: c.Reason, filter: string(filter), word: word,
+		leasing: c.Lease, goOn: c.GoOn, putBack: c.IncludingPutBack,
+	}, nil
 }
 
 // changed stages the change of one letter, or says why it is left.
-func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Letter) (*staged, string, error) {
-	prev, why := st.read(l.ID)
-	if why != "" {
-		return nil, why, nil
-	}
-	if !slices.Contains(v.From(), prev.Status) && !v.ends(prev) {
-		return nil, fmt.Sprintf("it is %s%s; %s changes dead letters that are %s", prev.Status, since(prev), v, either(v.From())), nil
-	}
-	if v == Reopen && prev.Destination != "" && !op.putBack {
-		return nil, fmt.Sprintf("it was put back into %s already, at %s (by %s), and is not known to have died again: after reopening, a replay sends it a second time; "+
-			"--including-put-back reopens it all the same", prev.Destination, prev.At.Format(time.RFC3339), prev.By), nil
+func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Letter) (decision, error) {
+	prev, why := st.of(l.ID)
+	switch {
+	case why != "":
+		return leave(why), nil
+	case !slices.Contains(v.From(), prev.Status) && !v.ends(prev):
+		return leave(fmt.Sprintf("it is %s%s; %s changes dead letters that are %s", prev.Status, since(prev), v, either(v.From()))), nil
+	case v == Reopen && prev.Destination != "" && !op.putBack:
+		return leave(fmt.Sprintf("it was put back into %s already, at %s (by %s), and is not known to have died again: after reopening, a replay sends it a second time; "+
+			"--including-put-back reopens it all the same", prev.Destination, prev.At.Format(time.RFC3339), prev.By)), nil
 	}
 	return s.stage(op, v.To(), prev, l)
 }
 
 // stage stages a dead letter's next state, with its audit event.
-func (s *Service) stage(op operation, to deadletters.Status, prev deadletters.State, l *deadletters.Letter) (*staged, string, error) {
+func (s *Service) stage(op operation, to deadletters.Status, prev deadletters.State, l *deadletters.Letter) (decision, error) {
 	prev = prev.Naming(l)
 	next, err := deadletters.Next(prev, deadletters.Change{To: to, Reason: op.reason, By: op.by, At: s.now(), Operation: op.id})
 	if err != nil {
-		return nil, "", err
+		return decision{}, err
 	}
-	d := &staged{letter: l, prev: prev, next: next}
-	d.event = s.event(op, d, audit.StateChanged)
-	return d, "", nil
+	d := decision{staged: staged{letter: l, prev: prev, next: next}}
+	d.event = s.event(op, &d.staged, audit.StateChanged)
+	return d, nil
 }
 
 // Confirm hears how many letters a change is about, before it changes any. An error of its ends the change, which has changed
@@ -220,7 +218,7 @@ type ChangeResult struct {
 }
 
 // stager stages what is done with a letter, or says why it is left. It decides by the states as of the fencing.
-type stager func(ctx context.Context, st *standing, l *deadletters.Letter) (do *staged, why string, err error)
+type stager func(ctx context.Context, st *standing, l *deadletters.Letter) (decision, error)
 
 // changing is the change of chosen letters: discard, escalate, reopen, edit, undo.
 type changing struct {
@@ -278,11 +276,9 @@ func (c *changing) decide(ctx context.Context, st *standing, of *spotted) (decis
 		return decision{already: true, overtaken: was == deadletters.Superseded}, nil
 	}
 	st.hear(l)
-	do, why, err := c.stage(ctx, st, l)
-	if err != nil || do == nil {
-		return leave(why), err
-	}
-	return decision{staged: *do, overtaken: do.prev.Status == deadletters.Superseded}, nil
+	do, err := c.stage(ctx, st, l)
+	do.overtaken = do.prev.Status == deadletters.Superseded
+	return do, err
 }
 
 func (c *changing) count(b *batch) {

@@ -21,7 +21,7 @@ type decision struct {
 
 // decide says what happens to a letter of the plan, by the states that were read after every
 // other replayer was fenced.
-func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (decision, error) {
+func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (_ decision, err error) {
 	p, l := of.plan, of.letter
 	if l == nil {
 		at := p.DLQ(r.plan.DLQ)
@@ -31,9 +31,9 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (deci
 		return leave("another dead letter lies at " + l.DLQ.String() + " now: make a new plan"), nil
 	}
 	st.hear(l)
-	prev, err := st.of(l.ID)
-	if err != nil {
-		return leave(err.Error()), nil
+	prev, why := st.of(l.ID)
+	if why != "" {
+		return leave(why), nil
 	}
 	if why, already := r.changed(p, prev); already || why != "" {
 		return decision{why: why, already: already}, nil

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -71,14 +72,14 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, o.Confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.places, o.Confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (decision, error) {
 		chosen.standing.hear(l)
 		if why := meanwhile(chosen.standing, st, l.ID); why != "" {
-			return nil, why, nil
+			return leave(why), nil
 		}
 		e := s.edited(ctx, l, o, st)
 		if e.Why != "" {
-			return nil, e.Why, nil
+			return leave(e.Why), nil
 		}
 		return s.stageEdit(op, l, e, st)
 	})
@@ -87,18 +88,12 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 // meanwhile says that a letter changed between the reading of the DLQ and the fencing of everybody else: what was read
 // may not be its last record.
 func meanwhile(before, now *standing, id string) string {
-	then, err := before.of(id)
-	if err != nil {
-		return err.Error()
+	then, unread := before.of(id)
+	state, why := now.of(id)
+	if why = cmp.Or(unread, why); why == "" && !then.At.Equal(state.At) {
+		why = fmt.Sprintf("somebody changed it just now (it is %s%s): look at it again", state.Status, since(state))
 	}
-	state, err := now.of(id)
-	switch {
-	case err != nil:
-		return err.Error()
-	case !then.At.Equal(state.At):
-		return fmt.Sprintf("somebody changed it just now (it is %s%s): look at it again", state.Status, since(state))
-	}
-	return ""
+	return why
 }
 
 // edited applies an edit to one letter, or says why that cannot be.
@@ -134,10 +129,10 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 
 // uneditable says why a letter is not edited, whatever the edit is.
 func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing) string {
-	state, err := st.of(l.ID)
+	state, why := st.of(l.ID)
 	switch {
-	case err != nil:
-		return err.Error()
+	case why != "":
+		return why
 	case state.Status != deadletters.Pending:
 		return fmt.Sprintf("it is %s%s; only a pending dead letter is edited", state.Status, since(state))
 	case l.TooLarge != "":
@@ -153,14 +148,14 @@ func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing)
 }
 
 // stageEdit stages the new record of a letter with its state and audit event.
-func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *standing) (*staged, string, error) {
-	prev, why := st.read(l.ID)
+func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *standing) (decision, error) {
+	prev, why := st.of(l.ID)
 	if why != "" {
-		return nil, why, nil
+		return leave(why), nil
 	}
 	d := s.rewritten(op, prev, l, e.After, e.value, e.control.AppendTo(slices.Clip(header.ProducerHeaders(l.Content.Headers))))
 	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, e.shape)
-	return d, "", nil
+	return decision{staged: *d}, nil
 }
 
 // rewritten stages a further record of a letter, with other bytes.

@@ -42,7 +42,8 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if p.Rewrite.Program != o.Program {
 		return Result{}, fmt.Errorf("%w: the plan runs a program on each value, which has to be given again: %s", ErrOptions, p.Rewrite.Program)
 	}
-	op, err := s.operationAs(p.ID, string(control.JobReplay), o.Call, p.Filter)
+	o.Operation = p.ID
+	op, err := s.operation(string(control.JobReplay), o.Call, p.Filter)
 	if err != nil {
 		return Result{}, err
 	}

@@ -176,7 +176,7 @@ func (w *world) pausedBetween(behind int) (id string, decided *int, ended <-chan
 	decided = new(int)
 	end := make(chan error, 1)
 	go func() {
-		_, err := s.change(w.ctx(), op, chosen.places, nil, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+		_, err := s.change(w.ctx(), op, chosen.places, nil, func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
 			if *decided++; *decided == inBatch+1 { // of the batch that is prepared while the first is written
 				w.order(control.PauseJob, op.id)
 				eventually.Until(w.ctx(), w.t, "the order is heard", func() (bool, string) {

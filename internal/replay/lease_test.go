@@ -232,7 +232,7 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			selected := must.Get(v.Selection(deadletters.Filter{}))(t)
 			chosen := must.Get(s.choose(w.ctx(), selected))(t)
 			op := must.Get(s.operation(string(v), ana("why"), deadletters.Filter{}))(t)
-			stage := func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+			stage := func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
 				return s.changed(op, v, st, l)
 			}
 			for range 2 { // the second session knows nothing of the first one's commit

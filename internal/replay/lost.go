@@ -53,25 +53,25 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, 
 	if err := s.finished(ctx); err != nil {
 		return ChangeResult{}, err
 	}
-	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.places, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (decision, error) {
 		return s.reopenedLost(op, chosen.standing, st, l)
 	})
 }
 
 // reopenedLost stages the change of one dead letter whose state is what it was before the offsets were read, or says why it is left.
-func (s *Service) reopenedLost(op operation, before, now *standing, l *deadletters.Letter) (*staged, string, error) {
-	prev, why := now.read(l.ID)
+func (s *Service) reopenedLost(op operation, before, now *standing, l *deadletters.Letter) (decision, error) {
+	prev, why := now.of(l.ID)
 	if why != "" {
-		return nil, why, nil
+		return leave(why), nil
 	}
-	then, _ := before.read(l.ID)
+	then, _ := before.of(l.ID)
 	switch {
 	case deadletters.OfOtherSoftware(prev.ID):
-		return nil, "other software has it, and says nothing when it succeeds: look there, then reopen or discard it by its id", nil
+		return leave("other software has it, and says nothing when it succeeds: look there, then reopen or discard it by its id"), nil
 	case prev.Status != deadletters.Replaying:
-		return nil, fmt.Sprintf("it is %s%s by now", prev.Status, since(prev)), nil
+		return leave(fmt.Sprintf("it is %s%s by now", prev.Status, since(prev))), nil
 	case prev.ReplayID != then.ReplayID || !prev.At.Equal(then.At) || prev.ReprocessCount != then.ReprocessCount:
-		return nil, "it was replayed again meanwhile", nil
+		return leave("it was replayed again meanwhile"), nil
 	}
 	return s.stage(op, deadletters.Pending, prev, l)
 }

@@ -138,9 +138,7 @@ func plain(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-'
 }
 
-// newReplayID makes an id that sorts by time: "replay-20261103T040506Z-1a2b3c4d".
-func newReplayID(now time.Time) string { return newID("replay", now) }
-
+// newID makes an id that sorts by time: "replay-20261103T040506Z-1a2b3c4d".
 func newID(word string, now time.Time) string {
 	var b [4]byte
 	// crypto/rand.Read never fails (it ends the program instead).

@@ -106,7 +106,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)
 	p.head = plan.Head{
-		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
+		ID: cmp.Or(o.ID, newID("replay", now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
 		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Force: o.Force, KeepTimestamp: o.KeepTimestamp, Rewrite: o.Rewrite,
 	}
 	if passedOver {
@@ -222,8 +222,8 @@ func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destina
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
 		Died: clip(l.Control.ErrorCode, maxNamed), FeatureID: clip(l.Control.FeatureID, maxNamed), Size: l.Size, Do: plan.Reinject,
 	}
-	state, err := st.of(l.ID)
-	if err == nil {
+	state, unread := st.of(l.ID)
+	if unread == "" {
 		p.ReprocessCount, p.StateAt, p.Reopened = state.ReprocessCount, millis(state.At), st.marks[keyOf(l.ID)].has(reopened)
 	}
 	target, why := s.target(ctx, l, to, st)
@@ -253,19 +253,16 @@ func (s *Service) target(ctx context.Context, l *deadletters.Letter, to destinat
 	if why := s.unfit(l, to.elsewhere, st); why != "" || !s.alone {
 		return t, why
 	}
-	state, err := st.of(l.ID)
-	if err != nil {
-		return t, err.Error()
-	}
+	state, _ := st.of(l.ID) // unfit has read it
 	return to.origins.of(ctx, l, max(l.Control.ReplayCount, state.ReprocessCount))
 }
 
 // unfit says why a letter cannot be replayed into the source topic ("") or another one, or "". It asks the given states,
 // which may be newer than those that the letter was listed with.
 func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
-	state, err := st.of(l.ID)
-	if err != nil {
-		return err.Error()
+	state, why := st.of(l.ID)
+	if why != "" {
+		return why
 	}
 	if !state.Status.CanBecome(deadletters.Replaying) {
 		return fmt.Sprintf("it is %s%s%s", state.Status, since(state), wayBack(state))

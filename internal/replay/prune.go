@@ -134,8 +134,8 @@ func (s *Service) newPrune(before time.Time) (*pruning, error) {
 func (s *Service) KeepResolved() time.Duration { return s.cfg.DeadLetters.KeepResolved.Std() }
 
 // prunable reports whether a letter may go.
-func (p *pruning) prunable(state deadletters.State, err error) bool {
-	return err == nil && slices.Contains(deadletters.Resolved(), state.Status) && !state.At.IsZero() && state.At.Before(p.result.Before)
+func (p *pruning) prunable(state deadletters.State, unread string) bool {
+	return unread == "" && slices.Contains(deadletters.Resolved(), state.Status) && !state.At.IsZero() && state.At.Before(p.result.Before)
 }
 
 // survey finds, for each partition of the DLQ, the first record whose letter has to stay.
@@ -151,9 +151,9 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 	blocks := map[int32]*Block{}
 	err = p.service.reading().Letters(ctx, p.service.client, topic, spans, func(l *deadletters.Letter) error {
 		st.hear(l)
-		state, err := st.of(l.ID)
+		state, unread := st.of(l.ID)
 		block := blocks[l.DLQ.Partition]
-		if block == nil && !p.prunable(state, err) {
+		if block == nil && !p.prunable(state, unread) {
 			block = &Block{Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, Status: state.Status}
 			blocks[l.DLQ.Partition] = block
 			p.floors[l.DLQ.Partition] = l.DLQ.Offset
@@ -163,7 +163,7 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 			return nil
 		}
 		p.present[keyOf(l.ID)] = true
-		if p.prunable(state, err) {
+		if p.prunable(state, unread) {
 			block.Behind++
 			p.result.Kept++
 		}
@@ -221,8 +221,8 @@ func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.L
 	seen := map[idKey]bool{}
 	return deadletters.ScanStates(ctx, p.service.logOf(), topic, spans, func(r *deadletters.StateRecord) error {
 		key := keyOf(r.ID)
-		state, err := st.of(r.ID)
-		if r.ChainHead != nil || r.Removed || seen[key] || p.present[key] || !p.prunable(state, err) {
+		state, unread := st.of(r.ID)
+		if r.ChainHead != nil || r.Removed || seen[key] || p.present[key] || !p.prunable(state, unread) {
 			return nil
 		}
 		seen[key] = true
@@ -274,7 +274,7 @@ func (p *pruning) resolvedOf(st *standing) int {
 	n := 0
 	for key, m := range st.marks {
 		state := deadletters.State{Status: m.last.Status(), At: m.time()}
-		if !p.present[key] && p.prunable(state, nil) {
+		if !p.present[key] && p.prunable(state, "") {
 			n++
 		}
 	}

@@ -169,21 +169,20 @@ func (s *standing) set(state deadletters.State) {
 	}
 }
 
-// of returns the state of a letter. Without a record it is pending; an unreadable record is an error that
-// says where it lies. Source, DLQ, hash and reason are not known here.
-func (s *standing) of(id string) (deadletters.State, error) {
+// of returns the state of a letter, or why its record cannot be read. A letter without a record is pending. Source, DLQ,
+// content hash and reason are not known here.
+func (s *standing) of(id string) (state deadletters.State, why string) {
 	if why, ok := s.broken[id]; ok {
-		return deadletters.State{}, fmt.Errorf("the state of dead letter %s cannot be read: %s", id, why)
+		return state, fmt.Sprintf("the state of dead letter %s cannot be read: %s", id, why)
 	}
 	m, ok := s.marks[keyOf(id)]
 	if !ok {
-		return deadletters.State{ID: id, Status: deadletters.Pending}, nil
+		return deadletters.State{ID: id, Status: deadletters.Pending}, ""
 	}
-	state := deadletters.State{
+	return deadletters.State{
 		ID: id, Status: m.last.Status(), ReprocessCount: int(m.count), ReplayID: s.words.list[m.replay], By: s.words.list[m.by],
 		Writer: m.last.Writer(), At: m.time(), Destination: s.words.list[m.to],
-	}
-	return state, nil
+	}, ""
 }
 
 // hear takes over what a letter's record says of its last replay, when other software wrote it (see [deadletters.ExternalOutcome]).
@@ -191,8 +190,8 @@ func (s *standing) hear(l *deadletters.Letter) {
 	if !deadletters.ReportsOutcome(l) {
 		return
 	}
-	state, err := s.of(l.ID)
-	if err != nil {
+	state, why := s.of(l.ID)
+	if why != "" {
 		return // a state that cannot be read is none to go on from
 	}
 	if m := s.marks[keyOf(l.ID)]; m.has(looked) {
@@ -201,15 +200,6 @@ func (s *standing) hear(l *deadletters.Letter) {
 	if heard := deadletters.ExternalOutcome(l, state, s.most); heard != state {
 		s.set(heard)
 	}
-}
-
-// read is [standing.of] for those who leave a letter whose state cannot be read: why says so.
-func (s *standing) read(id string) (state deadletters.State, why string) {
-	state, err := s.of(id)
-	if err != nil {
-		return state, err.Error()
-	}
-	return state, ""
 }
 
 func keyOf(id string) idKey {

@@ -37,9 +37,7 @@ func (s *Service) Undo(ctx context.Context, operationID string, c Call, confirm 
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	result, err := s.change(ctx, u.op, chosen.places, confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
-		return u.reverse(ctx, st, l)
-	})
+	result, err := s.change(ctx, u.op, chosen.places, confirm, u.reverse)
 	if err == nil {
 		u.countGone(&result)
 	}
@@ -54,12 +52,12 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 	}
 	result := ChangeResult{Selected: len(chosen.places)}
 	err = s.known(ctx, chosen, func(_ int, l *deadletters.Letter) error {
-		do, why, err := u.reverse(ctx, chosen.standing, l)
+		do, err := u.reverse(ctx, chosen.standing, l)
 		switch {
 		case err != nil:
 			return err
-		case do == nil:
-			result.skip(Skip{ID: l.ID, Why: why})
+		case do.why != "":
+			result.skip(Skip{ID: l.ID, Why: do.why})
 		default:
 			result.Changed++
 		}
@@ -115,28 +113,28 @@ func madeAt(operationID string) time.Time {
 }
 
 // reverse stages what a letter was before the operation, or says why it is left.
-func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
-	prev, why := st.read(l.ID)
+func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Letter) (decision, error) {
+	prev, why := st.of(l.ID)
 	if why != "" {
-		return nil, why, nil
+		return leave(why), nil
 	}
 	did := u.acts[keyOf(l.ID)]
 	before, held := st.watched.before[keyOf(l.ID)]
 	switch {
 	case did == audit.Replayed:
-		return nil, "it was put back, or sent to another topic: what was sent cannot be called back", nil
+		return leave("it was put back, or sent to another topic: what was sent cannot be called back"), nil
 	case !held:
-		return nil, fmt.Sprintf("it was changed since: it is %s%s", prev.Status, since(prev)), nil
+		return leave(fmt.Sprintf("it was changed since: it is %s%s", prev.Status, since(prev))), nil
 	case did == audit.Edited:
 		return u.unedit(ctx, prev, l)
 	case !prev.Status.CanBecome(before):
-		return nil, fmt.Sprintf("it is %s%s and was %s before: there is no way from the one to the other", prev.Status, since(prev), before), nil
+		return leave(fmt.Sprintf("it is %s%s and was %s before: there is no way from the one to the other", prev.Status, since(prev), before)), nil
 	}
 	return u.service.stage(u.op, before, prev, l)
 }
 
 // unedit stages the bytes that a letter had before its last edit, as a further record.
-func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadletters.Letter) (*staged, string, error) {
+func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadletters.Letter) (decision, error) {
 	s, from := u.service, l.EditOf
 	var was *deadletters.Letter
 	span := map[int32]kafka.Span{from.Partition: {Start: from.Offset, End: from.Offset + 1}}
@@ -147,15 +145,15 @@ func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadlet
 		return nil
 	})
 	if err != nil {
-		return nil, "", err
+		return decision{}, err
 	}
 	if was == nil {
-		return nil, "the bytes from before the edit are gone: retention took " + from.String(), nil
+		return leave("the bytes from before the edit are gone: retention took " + from.String()), nil
 	}
 	headers := slices.DeleteFunc(slices.Clone(was.Content.Headers), func(h kgo.RecordHeader) bool { return h.Key == deadletters.HeaderEditOf })
 	d := s.rewritten(u.op, prev, l, was.ContentHash, was.Content.Value, headers)
 	d.event.Message = fmt.Sprintf("dead letter %s: edit of %s taken back by %s", l.ID, u.op.undoes, u.op.by)
-	return d, "", nil
+	return decision{staged: *d}, nil
 }
 
 // countGone counts the letters of the operation that the DLQ has no more.

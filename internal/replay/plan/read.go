@@ -3,6 +3,7 @@ package plan
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -104,7 +105,10 @@ func (s *lines) plan() (*Plan, error) {
 			return nil, s.fault("it ends after %d dead letters, its last line speaks of %d", p.Letters, end.End.Letters)
 		}
 		p.Checksum = "sha256:" + end.End.SHA256
-		return p, s.nothingMore()
+		if _, more, err := s.next(); err != nil || more {
+			return nil, cmp.Or(err, s.fault("there is more after the end"))
+		}
+		return p, nil
 	}
 }
 
@@ -177,15 +181,4 @@ func (s *lines) end(text []byte) (*endLine, error) {
 		return nil, s.fault("the checksum does not fit: the plan was changed or damaged after it was written; make a new one")
 	}
 	return end, nil
-}
-
-func (s *lines) nothingMore() error {
-	_, ok, err := s.next()
-	if err != nil {
-		return err
-	}
-	if ok {
-		return s.fault("there is more after the end")
-	}
-	return nil
 }
