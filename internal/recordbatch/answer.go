@@ -9,21 +9,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Where the fields of an entry lie that all formats have.
+// Offsets of the fields of an entry that all formats have.
 const (
 	entryHead = 12 // offset and length
 	magicAt   = 16
 	leastHead = 17
 )
 
-// entry is a batch, or a message set of format 0 or 1, as it lies in an answer.
+// entry is a batch, or a message set of format 0 or 1, as it is in a fetch response.
 type entry struct {
 	first  int64 // its offset; of a compressed message set, that of its last message
 	magic  byte
 	stored []byte
 }
 
-// nextEntry cuts the next entry off an answer. ok is false at its end, where a broker may cut one in two.
+// nextEntry cuts the next entry off a response. ok is false at the end, where a broker may cut an entry in two.
 func nextEntry(answer []byte) (e entry, rest []byte, ok bool) {
 	if len(answer) < leastHead {
 		return entry{}, nil, false
@@ -42,7 +42,7 @@ const (
 	controlling   = 0x20
 )
 
-// aborted knows which transactions of an answer were aborted: of each producer, the first offsets in ascending order.
+// aborted holds the aborted transactions of a response: the first offsets of each producer's, in ascending order.
 type aborted map[int64][]int64
 
 func abortedOf(answer *kmsg.FetchResponseTopicPartition) aborted {
@@ -51,12 +51,13 @@ func abortedOf(answer *kmsg.FetchResponseTopicPartition) aborted {
 		a[t.ProducerID] = append(a[t.ProducerID], t.FirstOffset)
 	}
 	for _, offsets := range a {
-		slices.Sort(offsets) // not every broker sends them so
+		slices.Sort(offsets) // not every broker sorts them
 	}
 	return a
 }
 
-// covers reports whether a batch belongs to an aborted transaction. Batches are asked for in the order of the log.
+// covers reports whether a batch belongs to an aborted transaction. The caller must ask about batches in the order of
+// the log.
 func (a aborted) covers(b *kmsg.RecordBatch) bool {
 	of := a[b.ProducerID]
 	return b.Attributes&transactional != 0 && len(of) > 0 && b.FirstOffset >= of[0]
@@ -65,9 +66,10 @@ func (a aborted) covers(b *kmsg.RecordBatch) bool {
 // abortMarker is the type of a control record that ends an aborted transaction.
 const abortMarker = 0
 
-// pass takes note of a control batch: behind its marker, the next transaction of its producer begins. A transaction that wrote
-// nothing to this partition has a marker here and is not among the aborted ones: the next of them begins behind the marker, and
-// stays. A broker that stops in the middle of a transaction leaves such markers.
+// pass takes note of a control batch: after its abort marker, the next aborted transaction of its producer begins. A
+// transaction that wrote nothing to this partition has a marker too, but is not in the list. Then the next aborted
+// transaction begins after the marker and stays in the list. A broker that stops in the middle of a transaction
+// leaves such markers.
 func (a aborted) pass(b *kmsg.RecordBatch) {
 	of := a[b.ProducerID]
 	if len(of) == 0 || of[0] > b.FirstOffset {
@@ -82,11 +84,11 @@ func (a aborted) pass(b *kmsg.RecordBatch) {
 	}
 }
 
-// waitMillis is how long a broker may wait when nothing is there.
+// waitMillis is how long a broker may wait if there are no records.
 const waitMillis = 500
 
-// Request asks the leader of a partition for what lies at an offset and behind it, as a reader with read_committed sees it: at most so
-// many bytes, but always one whole batch. Newer brokers know a topic by its id.
+// Request returns a fetch request to the leader of a partition from an offset on, with read_committed. The response
+// has at most so many bytes, but always a whole batch. Newer brokers know a topic by its ID.
 func Request(topic string, id [16]byte, partition int32, offset int64, most int32) *kmsg.FetchRequest {
 	p := kmsg.NewFetchRequestTopicPartition()
 	p.Partition, p.FetchOffset, p.PartitionMaxBytes = partition, offset, most
@@ -98,8 +100,8 @@ func Request(topic string, id [16]byte, partition int32, offset int64, most int3
 	return req
 }
 
-// AnswerOf takes the answer to a [Request] out of a response. It has no batch when the response says nothing about the partition. The
-// error is the response's; the answer may have one of its own.
+// AnswerOf returns a partition's part of the response to a [Request]. It has no batch if the response does not
+// mention the partition. The error is that of the whole response; the part may have an error of its own.
 func AnswerOf(response kmsg.Response, partition int32) (*kmsg.FetchResponseTopicPartition, error) {
 	fetched, ok := response.(*kmsg.FetchResponse)
 	if !ok {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	groupRecords = 256      // small records that are made together
-	groupBytes   = 64 << 10 // of them
+	groupRecords = 256      // small records that are decoded together
+	groupBytes   = 64 << 10 // of these records
 	streamBuffer = 32 << 10
 )
 
-// batch gives the records of a batch of format 2.
+// batch passes on the records of a batch of format 2.
 func (r *run) batch(b *kmsg.RecordBatch, stored int) error {
 	last := b.FirstOffset + int64(b.LastOffsetDelta)
 	if err := r.resume(b); err != nil {
@@ -35,19 +35,19 @@ func (r *run) batch(b *kmsg.RecordBatch, stored int) error {
 	return r.unread(last, b.MaxTimestamp, stored, err)
 }
 
-// opened is a batch of which some records were read. Who reads a batch part by part, each with a request of its own, does
-// not decompress it from its beginning each time.
+// opened is a partly read batch. A caller that reads a batch part by part, each part with a request of its own, does
+// not decompress it from the beginning each time.
 type opened struct {
 	first  int64
 	crc    int32
 	in     *bufio.Reader
 	guard  *guarded
 	left   int32 // records
-	last   int64 // offset of the last record that was taken off the stream
+	last   int64 // offset of the last record that was taken from the stream
 	behind int64 // all records before this offset were read
 }
 
-// resume opens a batch, or goes on with it where it was left.
+// resume opens a batch, or continues where the last call left it.
 func (r *run) resume(b *kmsg.RecordBatch) error {
 	if o := r.opened; o != nil && o.first == b.FirstOffset && o.crc == b.CRC && o.behind <= r.at {
 		o.guard.ctx = r.ctx
@@ -61,7 +61,7 @@ func (r *run) resume(b *kmsg.RecordBatch) error {
 	return nil
 }
 
-// all gives the records that are left; on an error, those before it.
+// all passes on the remaining records; after an error, those before it.
 func (g *group) all() error {
 	o := g.opened
 	for ; o.left > 0 && g.at < g.end && !g.enough; o.left-- {
@@ -94,9 +94,9 @@ func (g *group) all() error {
 	return nil
 }
 
-// stream opens the records of a batch.
+// stream opens the records of a batch as a stream.
 func (r *Reader) stream(ctx context.Context, b *kmsg.RecordBatch) (*bufio.Reader, *guarded, error) {
-	r.opened = nil // the decompressor is the same
+	r.opened = nil // the batch that is open uses the same decompressor
 	in, err := r.streams.open(b.Records, kgo.CompressionCodecType(b.Attributes&codecBits))
 	if err != nil {
 		return nil, nil, err
@@ -105,18 +105,18 @@ func (r *Reader) stream(ctx context.Context, b *kmsg.RecordBatch) (*bufio.Reader
 	return bufio.NewReaderSize(guard, streamBuffer), guard, nil
 }
 
-// group collects small records of one batch as they stand, so that the client's own reader makes records of them: it alone
-// can say what their timestamps are.
+// group collects the bytes of small records of one batch. The client's own decoder makes records of them, because
+// only it knows how to derive their timestamps.
 type group struct {
 	*run
 	batch   *kmsg.RecordBatch
 	stored  int
-	last    int64 // offset that the batch ends with
+	last    int64 // last offset of the batch
 	records []byte
 	n       int32
 }
 
-// next takes the next record off a stream.
+// next takes the next record from the stream.
 func (g *group) next(f *frame, offset int64) (err error) {
 	if offset < g.at {
 		return f.skip()
@@ -147,7 +147,7 @@ func (g *group) next(f *frame, offset int64) (err error) {
 	return nil
 }
 
-// describeLarge gives a record that is too large, behind those that were collected.
+// describeLarge passes on a record that is too large, after the collected ones.
 func (g *group) describeLarge(f *frame) error {
 	if err := g.flush(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (g *group) describeLarge(f *frame) error {
 	return g.giveLarge(l)
 }
 
-// flush hands over what was collected.
+// flush decodes and passes on the collected records.
 func (g *group) flush() error {
 	if g.n == 0 {
 		return nil
@@ -172,7 +172,7 @@ func (g *group) flush() error {
 	return g.give(records, g.stored)
 }
 
-// made lets the client make records of some that lie one after another.
+// made lets the client decode records that follow each other.
 func (g *group) made(records []byte, n int32) ([]*kgo.Record, error) {
 	const head = 61 // bytes of a batch without its records
 	b := *g.batch

@@ -16,15 +16,15 @@ import (
 // Nothing is lost: the client fetches the batch again with its next request.
 var ErrDeferred = errors.New("the fetch response holds more than may be decompressed at once; the rest is fetched again")
 
-// Budget is the decompressor of one Kafka client (kgo.WithDecompressor, and kgo.WithHooks: it must see the responses come
-// in). A client holds one fetch response per broker at a time, so what it has decompressed and not yet handed over is at
-// most that many times PerFetch.
+// Budget is the decompressor of one Kafka client (kgo.WithDecompressor, and kgo.WithHooks, because it must see the
+// fetch responses arrive). A client holds one fetch response per broker at a time. So the decompressed records that
+// it has not yet handed over take at most PerFetch bytes per broker.
 type Budget struct {
 	perBatch int
 	perFetch int64
 	streams  sync.Pool    // of *streams
-	left     atomic.Int64 // of the response at hand
-	bulky    atomic.Int64 // when a batch was last beyond bulkyBytes, Unix seconds
+	left     atomic.Int64 // of the current response
+	bulky    atomic.Int64 // when a batch last had more than bulkyBytes, Unix seconds
 }
 
 // The client finds these methods by type assertion.
@@ -33,8 +33,8 @@ var (
 	_ kgo.HookBrokerRead = (*Budget)(nil)
 )
 
-// NewBudget bounds a batch and a fetch response, both in bytes as they are in memory. The first batch of a response is
-// always decompressed, so that a partition moves on.
+// NewBudget limits a batch and a fetch response, both in bytes of memory. The first batch of a response is always
+// decompressed, so that a partition makes progress.
 func NewBudget(perBatch, perFetch int) *Budget {
 	b := &Budget{perBatch: perBatch, perFetch: int64(perFetch)}
 	b.streams.New = func() any { return newStreams(perBatch, perBatch) }
@@ -42,21 +42,21 @@ func NewBudget(perBatch, perFetch int) *Budget {
 	return b
 }
 
-// Options are those that a client needs to keep the budget.
+// Options returns the options that a client needs for the budget.
 func (b *Budget) Options() []kgo.Opt {
 	return []kgo.Opt{kgo.WithDecompressor(b), kgo.WithHooks(b), kgo.MaxDecompressBatchBytes(b.perBatch)}
 }
 
-// OnBrokerRead begins the budget of a new fetch response. The responses of several brokers may overlap; each then begins
-// it again, so the bound holds per broker.
+// OnBrokerRead starts the budget of a new fetch response. The responses of several brokers may overlap. Each starts
+// the budget again, so the limit holds per broker.
 func (b *Budget) OnBrokerRead(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
 	if err == nil && key == int16(kmsg.Fetch) {
 		b.left.Store(b.perFetch)
 	}
 }
 
-// Decompress gives the records of a batch. The error wraps kgo.ErrMaxDecompress when the batch alone is beyond the bound,
-// and ErrDeferred when the response is.
+// Decompress returns the records of a batch. The error wraps kgo.ErrMaxDecompress if the batch alone exceeds the
+// limit, and ErrDeferred if the response does.
 func (b *Budget) Decompress(src []byte, codec kgo.CompressionCodecType) ([]byte, error) {
 	s := b.streams.Get().(*streams)
 	defer b.streams.Put(s)
@@ -77,21 +77,21 @@ func (b *Budget) Decompress(src []byte, codec kgo.CompressionCodecType) ([]byte,
 	return out, nil
 }
 
-// bulkyBytes is from when on a batch is bulky, bulkySeconds how long it is remembered.
+// bulkyBytes is the size above which a batch is bulky; bulkySeconds is how long it is remembered.
 const (
 	bulkyBytes   = 1 << 20
 	bulkySeconds = 60
 )
 
-// Bulky says whether a batch of more than a mebibyte has come in lately. Its records share its memory, so one that stays
-// keeps all of it; the caller then copies what it keeps.
+// Bulky reports whether a batch of more than a mebibyte arrived lately. Its records share its memory, so a record
+// that is kept keeps all of it; the caller then copies what it keeps.
 func (b *Budget) Bulky() bool { return time.Now().Unix()-b.bulky.Load() < bulkySeconds }
 
-// recordOverhead is about what the client needs in memory for a record beside its bytes: a kgo.Record.
+// recordOverhead is about the memory that the client needs for a record besides its bytes: a kgo.Record.
 const recordOverhead = 200
 
-// weigh gives what a decompressed batch takes in memory, records included: a batch of tiny records is larger there than
-// on the wire. Records are counted where they could matter.
+// weigh returns the memory of a decompressed batch with its records: a batch of tiny records is larger in memory than
+// on the wire. It counts the records only where they could matter.
 func weigh(records []byte) int {
 	if len(records) < bulkyBytes/recordOverhead {
 		return len(records)
@@ -99,7 +99,7 @@ func weigh(records []byte) int {
 	return len(records) + recordOverhead*count(records)
 }
 
-// count gives how many records there are. Malformed ones end the count; the client refuses the batch.
+// count returns the number of records. It stops at a malformed record; the client refuses such a batch.
 func count(records []byte) (n int) {
 	for len(records) > 0 {
 		length, size := binary.Varint(records)
@@ -112,11 +112,11 @@ func count(records []byte) (n int) {
 	return n
 }
 
-// Deferred says whether an error of a fetch only asks for the next one.
+// Deferred reports whether an error of a fetch only means that the client must fetch again.
 func Deferred(err error) bool { return errors.Is(err, ErrDeferred) }
 
-// TooLarge gives the error of a fetch that met a batch beyond the bound. The client does not fetch its partition again
-// until it is told where to go on.
+// TooLarge returns the error of a fetch that met a batch beyond the limit. The client does not fetch this partition
+// again until it is told where to continue.
 func TooLarge(err error) (*kgo.ErrDecompressTooLarge, bool) {
 	return errors.AsType[*kgo.ErrDecompressTooLarge](err)
 }

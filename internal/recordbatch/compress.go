@@ -11,11 +11,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Compressor compresses the batches of one client (kgo.WithCompressor): fast as long as they fit a broker anyway, and
-// otherwise as small as they get, since a record that came in compressed must fit the topics that it goes to. It is safe
-// for concurrent use.
+// Compressor compresses the batches of one client (kgo.WithCompressor). It is fast for batches that a broker accepts
+// anyway, and makes larger ones as small as possible, because a record that arrived compressed must fit into the
+// topics that it goes to. It is safe for concurrent use.
 type Compressor struct {
-	target int // bytes that a batch may have on the wire
+	target int // bytes of a batch on the wire
 
 	mu   sync.Mutex // one large batch at a time: the encoders take memory
 	fast *zstd.Encoder
@@ -23,7 +23,7 @@ type Compressor struct {
 
 var _ kgo.Compressor = (*Compressor)(nil)
 
-// NewCompressor makes a compressor for topics that take target bytes.
+// NewCompressor returns a compressor for topics that accept batches of target bytes.
 func NewCompressor(target int) *Compressor { return &Compressor{target: target} }
 
 // window suits coordinates: in texts of numbers, matches further away cost more than they save.
@@ -32,12 +32,12 @@ const window = 64 << 10
 func encoder(level zstd.EncoderLevel) *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithZeroFrames(true))
 	if err != nil {
-		panic(err) // only for options that do not fit together
+		panic(err) // only for options that contradict each other
 	}
 	return e
 }
 
-// Compress chooses snappy for a batch that fits as it is, and zstd for a larger one, at its best level if need be.
+// Compress uses snappy for a batch that fits uncompressed, and zstd for a larger one, at its best level if necessary.
 func (c *Compressor) Compress(dst *bytes.Buffer, src []byte, flags ...kgo.CompressFlag) ([]byte, kgo.CompressionCodecType) {
 	if len(src) <= c.target || slices.Contains(flags, kgo.CompressDisableZstd) {
 		if n := s2.MaxEncodedLen(len(src)); n > dst.Available() {
@@ -48,7 +48,7 @@ func (c *Compressor) Compress(dst *bytes.Buffer, src []byte, flags ...kgo.Compre
 	return c.pack(dst.AvailableBuffer(), src, c.target), kgo.CodecZstd
 }
 
-// pack makes src as small as need be.
+// pack compresses src as hard as the target requires.
 func (c *Compressor) pack(dst, src []byte, target int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,14 +59,14 @@ func (c *Compressor) pack(dst, src []byte, target int) []byte {
 	if len(out) <= target {
 		return out
 	}
-	return encoder(zstd.SpeedBestCompression).EncodeAll(src, out[:0]) // tens of mebibytes, rarely needed: not kept
+	return encoder(zstd.SpeedBestCompression).EncodeAll(src, out[:0]) // it takes tens of mebibytes and is rarely needed, so it is not kept
 }
 
-// batchOverhead is what a batch has on the wire beside its compressed records (KIP-98), with a reserve for the length
-// fields of a record.
+// batchOverhead is the size of a batch on the wire besides its compressed records (KIP-98), with a reserve for the
+// length fields of a record.
 const batchOverhead = 61 + 64
 
-// Bytes is the most that a record takes in a batch of its own that is not compressed.
+// Bytes returns the largest size of a record in an uncompressed batch of its own.
 func Bytes(r *kgo.Record) int {
 	n := len(r.Key) + len(r.Value) + batchOverhead
 	for _, h := range r.Headers {
@@ -75,19 +75,20 @@ func Bytes(r *kgo.Record) int {
 	return n
 }
 
-// lengthBytes returns how many bytes the length of a header's name or value takes.
+// lengthBytes returns the size of the length field of a header's name or value.
 func lengthBytes[T string | []byte](part T) int {
 	var buf [binary.MaxVarintLen64]byte
 	return binary.PutVarint(buf[:], int64(len(part)))
 }
 
-// Fits says whether a broker that takes limit bytes takes the record in a batch of its own, as the compressor makes it.
-// A record that fits as it is costs nothing here.
+// Fits reports whether a broker that accepts limit bytes accepts the record in a batch of its own, as the compressor
+// makes it. For a record that fits uncompressed the check costs nothing.
 func (c *Compressor) Fits(r *kgo.Record, limit int) bool {
 	if Bytes(r) <= limit {
 		return true
 	}
-	// The client encodes the record in the same way, but for a few bytes of length fields and its delta of time.
+	// The client encodes the record in the same way, except for a few bytes of length fields and the timestamp's
+	// delta.
 	raw := make([]byte, 0, Bytes(r))
 	raw = append(append(raw, r.Key...), r.Value...)
 	for _, h := range r.Headers {

@@ -9,16 +9,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ErrNoRecord means that an answer has no record at an offset: it was deleted, compacted, or never committed. Match it with
-// errors.Is.
+// ErrNoRecord means that a response has no record at an offset: it was deleted, compacted, or never committed. Match
+// it with errors.Is.
 var ErrNoRecord = errors.New("there is no such record")
 
-// Copy finds the record at an offset in an answer to a request from that offset on, and writes its value. It returns what else
-// is known of the record as a [Large], whether it is large or not. The error is [ErrNoRecord] if it is not there.
+// Copy finds the record at an offset in the response to a request from that offset on, and writes its value. It
+// returns the rest of the record as a [Large], whether it is large or not. The error is [ErrNoRecord] if the record
+// is not there.
 func (r *Reader) Copy(ctx context.Context, answer *kmsg.FetchResponseTopicPartition, offset int64, value io.Writer) (*Large, error) {
 	r.opened = nil
 	whole := *r
-	whole.limits.Record = maxBlock // of a message set of format 0 or 1, which is decompressed as a whole
+	whole.limits.Record = maxBlock // for message sets of format 0 and 1, which are decompressed as a whole
 	out := &outlet{to: value}
 	var found *Large
 	_, err := whole.each(ctx, answer, offset, offset+1, out,
@@ -45,7 +46,7 @@ func (r *Reader) Copy(ctx context.Context, answer *kmsg.FetchResponseTopicPartit
 	return found, nil
 }
 
-// outlet distinguishes what the writer of a value refused from what could not be read.
+// outlet distinguishes an error of the value's writer from one of the batch.
 type outlet struct {
 	to  io.Writer
 	err error

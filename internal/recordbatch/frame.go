@@ -13,26 +13,26 @@ import (
 // errFrame marks bytes that are no record of format 2.
 var errFrame = errors.New("it is no record")
 
-// frame is one record of format 2 on its way through a stream: a length, then attributes, times, key, value and headers.
+// frame is one record of format 2 in a stream: a length, then attributes, times, key, value and headers.
 type frame struct {
 	in     *bufio.Reader
-	before int    // bytes of its length, which are still in the stream
-	left   int64  // bytes of the record that were not read yet
-	fixed  []byte // attributes, delta of the timestamp, delta of the offset: as they were read
-	delta  int64  // of the offset
+	before int    // bytes of its length that are still in the stream
+	left   int64  // bytes of the record that are not read yet
+	fixed  []byte // attributes, delta of the timestamp and delta of the offset, encoded
+	delta  int64  // offset minus the batch's first offset
 }
 
-// take takes the length off the stream.
+// take removes the length from the stream.
 func (f *frame) take() error {
 	_, err := f.in.Discard(f.before)
 	f.before = 0
 	return unexpected(err)
 }
 
-// mostFixed is how many bytes a length, attributes and two deltas have at most.
+// mostFixed is the largest size of a length, attributes and two deltas.
 const mostFixed = 3*binary.MaxVarintLen64 + 1
 
-// nextFrame looks at the next record. Nothing is taken off the stream before the record is read, copied or skipped.
+// nextFrame looks at the next record. The record stays in the stream until it is read, copied or skipped.
 func nextFrame(in *bufio.Reader) (frame, error) {
 	head, err := in.Peek(mostFixed)
 	length, n := binary.Varint(head)
@@ -57,7 +57,7 @@ func nextFrame(in *bufio.Reader) (frame, error) {
 	return f, nil
 }
 
-// unexpected is the error for a stream that ends too early.
+// unexpected returns the error for a stream that ends too early.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -65,7 +65,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// whole reads the record as it stands, with its length, behind what is in the buffer already.
+// whole appends the record with its length to a buffer.
 func (f *frame) whole(to []byte) ([]byte, error) {
 	if err := f.take(); err != nil {
 		return to, err
@@ -77,17 +77,17 @@ func (f *frame) whole(to []byte) ([]byte, error) {
 	return to, unexpected(err)
 }
 
-// varint reads a number within the record.
+// varint reads a number of the record.
 func (f *frame) varint() (int64, error) {
 	r := counted{f}
 	n, err := binary.ReadVarint(r)
 	return n, unexpected(err)
 }
 
-// counted reads single bytes of a frame.
+// counted reads single bytes of a frame and counts them.
 type counted struct{ *frame }
 
-// ReadByte counts.
+// ReadByte implements [io.ByteReader].
 func (c counted) ReadByte() (byte, error) {
 	if c.left <= 0 {
 		return 0, fmt.Errorf("%w: it ends too early", errFrame)
@@ -96,7 +96,7 @@ func (c counted) ReadByte() (byte, error) {
 	return c.in.ReadByte()
 }
 
-// start reads what stands before the key.
+// start reads the fields before the key.
 func (f *frame) start() error {
 	if err := f.take(); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (f *frame) field() (int64, error) {
 	return n, err
 }
 
-// keep reads n bytes when they are at most so many, and gives them to a writer otherwise.
+// keep reads n bytes. If they are more than a limit, it writes them to a writer and does not keep them.
 func (f *frame) keep(n, most int64, over io.Writer) (kept []byte, ok bool, err error) {
 	if n < 0 {
 		return nil, true, nil
@@ -146,7 +146,7 @@ func (f *frame) copy(to io.Writer, n int64) error {
 	return unexpected(err)
 }
 
-// skip reads over the rest of the record.
+// skip reads past the rest of the record.
 func (f *frame) skip() error {
 	if err := f.take(); err != nil {
 		return err
@@ -154,11 +154,11 @@ func (f *frame) skip() error {
 	return f.copy(io.Discard, f.left)
 }
 
-// mostHeaders is how many headers can lie in so many bytes: each has two lengths.
+// mostHeaders returns the largest number of headers in so many bytes: each has two lengths.
 func mostHeaders(bytes int64) int64 { return bytes / 2 }
 
-// headersOf returns how many bytes the headers of a record have in the batch, and how many they take in memory. Given are the
-// bytes of the record behind its length.
+// headersOf returns the size of a record's headers in the batch and in memory. The record is given without its
+// length.
 func headersOf(record []byte) (stored, weight int64, err error) {
 	if len(record) == 0 {
 		return 0, 0, errFrame

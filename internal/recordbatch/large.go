@@ -7,46 +7,46 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Limits bound what is held in memory of one record, and how much of one batch is decompressed.
+// Limits limit the memory of one record, and the decompressed bytes of one batch.
 type Limits struct {
-	Record  int   // bytes of a record without its headers; a larger one is given as [Large]
-	Headers int   // bytes that the headers of a record take in memory; a record with more is given as [Large]. 0 is 1 MiB
-	Batch   int64 // bytes that one batch is decompressed to before the rest of it is given up. 0 is 4 GiB
-	Window  int   // bytes that zstd may keep of a batch. 0 is 128 MiB; the Java client takes no larger one either
+	Record  int   // bytes of a record without its headers; a larger one is passed on as [Large]
+	Headers int   // memory of a record's headers; a record with more is passed on as [Large]. 0 is 1 MiB
+	Batch   int64 // bytes of a batch that are decompressed before the rest is given up. 0 is 4 GiB
+	Window  int   // bytes of a batch that zstd may keep. 0 is 128 MiB, which is also the Java client's limit
 
-	// Keep reports whether a header is kept of a record whose headers are too large; nil keeps none.
+	// Keep reports whether a header is kept if all headers of a record are too large; nil keeps none.
 	Keep func(name string) bool
 }
 
 const (
-	headerWeight   = 40        // bytes that a header takes in memory beside its name and its value
+	headerWeight   = 40        // memory of a header besides its name and its value
 	usualHeaders   = 1 << 20   // see Limits.Headers
-	maxChosenBytes = 1 << 20   // of the headers that are kept of too many, with their weight
-	maxKeyBytes    = 1 << 20   // of a record that is too large
+	maxChosenBytes = 1 << 20   // of the headers that are kept if all are too large, with their weight
+	maxKeyBytes    = 1 << 20   // of the key of a record that is too large
 	headBytes      = 1 << 10   // of the value of a record that is too large
 	usualBatch     = 4 << 30   // see Limits.Batch
 	usualWindow    = 128 << 20 // see Limits.Window
-	maxBlock       = 64 << 20  // that snappy decompresses at once
+	maxBlock       = 64 << 20  // of one block of snappy
 )
 
-// Large is a record that is too large to be held in memory, or a part of a batch that cannot be read.
+// Large is a record that is too large for memory, or a part of a batch that cannot be read.
 type Large struct {
-	// Record has topic, partition, offset and timestamp. It has key and headers when they are not too large themselves, and
-	// never a value.
+	// Record has topic, partition, offset and timestamp, and key and headers unless these are too large themselves.
+	// It never has a value.
 	*kgo.Record
 
-	Last      int64             // offset of the last record that it stands for; Record.Offset for one record
-	Bytes     int64             // of the value; -1 for a tombstone, 0 when nothing could be read
+	Last      int64             // last offset that this stands for; Record.Offset for one record
+	Bytes     int64             // of the value; -1 for a tombstone, 0 if nothing can be read
 	Head      []byte            // the first KiB of the value
 	SHA256    [sha256.Size]byte // of the value
-	KeySHA256 [sha256.Size]byte // of a key that is too large itself; else zero
-	Stored    int               // bytes of the batch as the broker has it
-	Why       string            // what is too large, or why nothing could be read
-	Crowded   string            // why headers are missing in Record; "" when it has all of them
-	Unread    bool              // nothing is known of the records but their offsets and about when they were written
+	KeySHA256 [sha256.Size]byte // of a key that is too large itself; otherwise zero
+	Stored    int               // compressed bytes of the batch
+	Why       string            // what is too large, or why nothing can be read
+	Crowded   string            // why Record lacks headers; "" if it has all of them
+	Unread    bool              // only the offsets and an approximate time of the records are known
 }
 
-// String says what lies where, and why it was not read.
+// String names the position and the reason.
 func (l *Large) String() string {
 	if l.Unread {
 		return fmt.Sprintf("%s/%d offsets %d to %d (%d bytes compressed) cannot be read: %s", l.Topic, l.Partition, l.Offset, l.Last, l.Stored, l.Why)

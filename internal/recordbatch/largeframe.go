@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// largeFrame reads a record without its value.
+// largeFrame reads a record without keeping its value.
 func (g *group) largeFrame(f *frame) (*Large, error) {
 	total := f.left
 	if err := f.start(); err != nil {
@@ -39,8 +39,8 @@ func (g *group) largeFrame(f *frame) (*Large, error) {
 	return l, nil
 }
 
-// describe reads what follows the times of a record, and returns how many bytes its headers have. The value is written to a
-// writer; what of key and headers is not too large itself is kept, and the rest is named.
+// describe reads the rest of a record after its deltas, and returns the size of its headers. It writes the value to a
+// writer, keeps key and headers unless they are too large themselves, and names what it does not keep.
 func (g *group) describe(f *frame, value io.Writer) (l *Large, headers int64, err error) {
 	l = &Large{Stored: g.stored}
 	n, err := f.field()
@@ -75,7 +75,7 @@ func (g *group) describe(f *frame, value io.Writer) (l *Large, headers int64, er
 	return l, headers, err
 }
 
-// headers reads the headers as they stand. When they are too large, those that the limits name are kept.
+// headers reads the encoded headers. If they are too large, it keeps those that the limits name.
 func (g *group) headers(f *frame, l *Large) ([]byte, error) {
 	count, err := f.varint()
 	if err != nil {
@@ -92,10 +92,10 @@ func (g *group) headers(f *frame, l *Large) ([]byte, error) {
 	return append(binary.AppendVarint(nil, count), kept...), err
 }
 
-// maxNameBytes is how long the name of a header may be that is kept of many.
+// maxNameBytes is the longest name of a header that is kept of too many.
 const maxNameBytes = 256
 
-// chosenHeaders reads past headers and keeps those that the limits name, as far as they are not too large themselves.
+// chosenHeaders reads past the headers and keeps those that the limits name, unless these are too large as well.
 func (g *group) chosenHeaders(f *frame, count int64) ([]byte, error) {
 	var kept []byte
 	chosen := int64(0)
@@ -129,7 +129,7 @@ func (g *group) chosenHeaders(f *frame, count int64) ([]byte, error) {
 	return append(binary.AppendVarint(nil, chosen), kept...), f.skip()
 }
 
-// without lets the client make a record of all that was kept: there is no value in it.
+// without lets the client decode a record of the parts that were kept, without a value.
 func (g *group) without(fixed, key, headers []byte) (*kgo.Record, error) {
 	body := append([]byte(nil), fixed...)
 	if key == nil {
@@ -145,7 +145,7 @@ func (g *group) without(fixed, key, headers []byte) (*kgo.Record, error) {
 	return records[0], nil
 }
 
-// giveLarge hands a large record over, unless it lies outside of what is read.
+// giveLarge passes on a large record, unless it is outside the offsets to read.
 func (r *run) giveLarge(l *Large) error {
 	if l.Offset < r.at || l.Offset >= r.end {
 		return nil
@@ -157,7 +157,7 @@ func (r *run) giveLarge(l *Large) error {
 	return nil
 }
 
-// tooLarge says why a record of an old format, which the client has read, is too large; "" when it is not.
+// tooLarge returns why a record of an old format, which the client has decoded, is too large; "" if it is not.
 func (r *Reader) tooLarge(record *kgo.Record) string {
 	if n := len(record.Key) + len(record.Value); n > r.limits.Record {
 		return fmt.Sprintf("%d bytes, more than %d", n, r.limits.Record)
@@ -165,7 +165,7 @@ func (r *Reader) tooLarge(record *kgo.Record) string {
 	return ""
 }
 
-// largeOf makes a large record of one that is in memory.
+// largeOf turns a record in memory into a Large.
 func largeOf(record *kgo.Record, stored int, why string) *Large {
 	l := &Large{Record: record, Last: record.Offset, Bytes: int64(len(record.Value)), Stored: stored, Why: why}
 	if record.Value == nil {
@@ -179,18 +179,18 @@ func largeOf(record *kgo.Record, stored int, why string) *Large {
 	return l
 }
 
-// frameOf is a record that is in memory, of which the bytes behind its length are given.
+// frameOf returns the frame of a record in memory, given without its length.
 func frameOf(record []byte) frame {
 	return frame{in: bufio.NewReader(bytes.NewReader(record)), left: int64(len(record))}
 }
 
-// beginning keeps the first bytes of what is written to it.
+// beginning keeps the first bytes that are written to it.
 type beginning struct {
 	kept []byte
 	most int
 }
 
-// Write never fails.
+// Write implements [io.Writer]. It never fails.
 func (b *beginning) Write(p []byte) (int, error) {
 	b.kept = append(b.kept, p[:min(len(p), b.most-len(b.kept))]...)
 	return len(p), nil

@@ -14,32 +14,33 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Reader reads answers about one partition. It is for one goroutine. Close it.
+// Reader reads the fetch responses of one partition. One goroutine uses and closes it.
 type Reader struct {
 	topic     string
 	partition int32
 	limits    Limits
 	streams   *streams
-	opened    *opened // of which the rest may be asked for next; nil when there is none
+	opened    *opened // the batch whose rest may be requested next; nil if there is none
 }
 
-// NewReader makes a reader.
+// NewReader returns a reader of one partition.
 func NewReader(topic string, partition int32, limits Limits) *Reader {
 	limits.Batch, limits.Headers, limits.Window = cmp.Or(limits.Batch, usualBatch), cmp.Or(limits.Headers, usualHeaders), cmp.Or(limits.Window, usualWindow)
 	return &Reader{topic: topic, partition: partition, limits: limits, streams: newStreams(limits.Window, maxBlock)}
 }
 
-// ErrEnough is given by a callback of [Reader.Each]. It ends the call when some records more have been given that are in memory already.
-// What the callback got is taken, and the next call goes on behind it without decompressing the batch again.
+// ErrEnough is returned by a callback of [Reader.Each] to end the call. A few more records may follow that are
+// already in memory. The record of that callback counts as read, and the next call continues after it without
+// decompressing the batch again.
 var ErrEnough = errors.New("enough was read")
 
-// Close frees what the decompressors hold.
+// Close frees the decompressors.
 func (r *Reader) Close() { r.streams.close() }
 
-// Each calls fn for each record of an answer from one offset up to, not including, another one, and large for what is
-// too large to be held in memory. It gives the offset to go on from: behind all that was read, or from when the answer has
-// no whole batch. A fault behind a record that was given is left to the next answer. An error of fn or large ends it and is
-// returned as it is.
+// Each reads the records of a response with offsets from from up to end, exclusive. It calls fn for each record, and
+// large for one that is too large for memory. It returns the next offset: after everything that was read, or from if
+// the response has no whole batch. A fault after a record that was passed on is left to the next response. An error
+// of fn or large ends the call and is returned unchanged.
 func (r *Reader) Each(
 	ctx context.Context, answer *kmsg.FetchResponseTopicPartition, from, end int64, fn func(*kgo.Record) error, large func(*Large) error,
 ) (next int64, err error) {
@@ -63,7 +64,7 @@ func (r *Reader) each(
 		rest = more
 		if err := run.entry(e); err != nil {
 			if run.at > from && !errors.As(err, new(*callbackError)) && ctx.Err() == nil {
-				break // it shows again, in an answer that begins with it
+				break // a response that begins with the fault shows it again
 			}
 			return run.at, unwrapped(err)
 		}
@@ -71,7 +72,7 @@ func (r *Reader) each(
 	return run.at, nil
 }
 
-// callbackError keeps an error of a callback apart from those of the bytes.
+// callbackError distinguishes an error of a callback from one of the bytes.
 type callbackError struct{ err error }
 
 func (e *callbackError) Error() string { return e.err.Error() }
@@ -83,13 +84,13 @@ func unwrapped(err error) error {
 	return err
 }
 
-// run is the reading of one answer.
+// run reads one response.
 type run struct {
 	*Reader
 	ctx     context.Context
 	aborted aborted
-	at, end int64     // offsets: what comes next, and where to stop
-	enough  bool      // a callback wants no more
+	at, end int64     // offsets: the next one, and where to stop
+	enough  bool      // a callback returned ErrEnough
 	value   io.Writer // of every record; nil skips values that are too large
 	fn      func(*kgo.Record) error
 	large   func(*Large) error
@@ -122,7 +123,7 @@ func (r *run) entry(e entry) error {
 	return nil
 }
 
-// took judges the answer of a callback.
+// took handles the error of a callback.
 func (r *run) took(err error) error {
 	switch {
 	case err == nil:
@@ -134,7 +135,7 @@ func (r *run) took(err error) error {
 	return &callbackError{err}
 }
 
-// readBatch reads the head of a batch and checks that its bytes are those that its producer sent.
+// readBatch parses the head of a batch and verifies its checksum.
 func readBatch(e entry, b *kmsg.RecordBatch) error {
 	const crcFrom = 21 // KIP-98
 	if err := b.ReadFrom(e.stored); err != nil || len(e.stored) < crcFrom {
@@ -167,7 +168,7 @@ func (r *run) messageSet(e entry) error {
 	return nil
 }
 
-// give hands records over, up to the end.
+// give passes on records up to the end.
 func (r *run) give(records []*kgo.Record, stored int) error {
 	for _, record := range records {
 		if record.Offset < r.at {
@@ -191,12 +192,12 @@ func (r *run) give(records []*kgo.Record, stored int) error {
 	return nil
 }
 
-// unread says that what lies up to an offset cannot be read, with the time of its batch, Unix milliseconds.
+// unread passes on that the offsets up to last cannot be read, with the time of their batch in Unix milliseconds.
 func (r *run) unread(last, at int64, stored int, why error) error {
 	if r.ctx.Err() != nil {
 		return r.ctx.Err()
 	}
-	if last = min(last, r.end-1); last < r.at { // it says that it has more records than offsets
+	if last = min(last, r.end-1); last < r.at { // the batch claims more records than it has offsets
 		return nil
 	}
 	of := &kgo.Record{Topic: r.topic, Partition: r.partition, Offset: r.at, Timestamp: time.UnixMilli(at)}

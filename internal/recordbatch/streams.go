@@ -15,9 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// streams opens compressed batches as streams, one after another, with the same decoders. A stream holds a window of its
-// batch in memory, never all of it, except for snappy, which is decompressed block by block. It is for one goroutine.
-// Close it.
+// streams opens compressed batches as streams, one after another, with the same decoders. A stream keeps a window of
+// its batch in memory, never all of it; snappy keeps one block. One goroutine uses and closes it.
 type streams struct {
 	window uint64 // bytes that zstd may keep (RFC 8878); a frame that asks for more cannot be read
 	block  int    // bytes that one block of snappy may decompress to
@@ -39,15 +38,15 @@ func (s *streams) close() {
 	}
 }
 
-// decompress returns the decompressed bytes of a whole batch in memory of their own. The error wraps [kgo.ErrMaxDecompress]
-// if they are more than a limit.
+// decompress returns the decompressed bytes of a whole batch in memory of their own. The error wraps
+// [kgo.ErrMaxDecompress] if there are more than most of them.
 func (s *streams) decompress(ctx context.Context, src []byte, codec kgo.CompressionCodecType, most int) ([]byte, error) {
 	if codec == kgo.CodecNone {
 		return src, nil
 	}
 	in, err := s.open(src, codec)
 	if err == nil {
-		s.all.Reset() // its memory is used again, so that the result has the size that it needs
+		s.all.Reset() // the buffer is used again, so that the result has exactly the size it needs
 		_, err = s.all.ReadFrom(&guarded{ctx: ctx, in: in, left: int64(most) + 1, most: int64(most)})
 	}
 	if errors.Is(err, errTooMuch) || errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
@@ -70,7 +69,7 @@ func (b bounded) Decompress(stored []byte, codec kgo.CompressionCodecType) ([]by
 
 // open returns the decompressed bytes of a batch. They are valid until the next call.
 func (s *streams) open(src []byte, codec kgo.CompressionCodecType) (io.Reader, error) {
-	// A bytes.Buffer would not do: the zstd decoder decompresses a short one as a whole.
+	// Not a bytes.Buffer: the zstd decoder decompresses a short one as a whole.
 	in := bytes.NewReader(src)
 	var err error
 	switch codec {
@@ -167,7 +166,7 @@ func (b *blocks) Read(p []byte) (int, error) {
 // errTooMuch marks a batch that decompresses to more than its limit; the limit follows in the message.
 var errTooMuch = errors.New("it decompresses to more than")
 
-// guarded ends a stream with its context, and when it becomes too long.
+// guarded ends a stream with its context, and after a number of bytes.
 type guarded struct {
 	ctx  context.Context
 	in   io.Reader
