@@ -9,24 +9,25 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 )
 
-// Action is what an operator did with one call of a command. A plan that is applied again is an action of its own.
+// Action is what an operator did with one call of a command. A plan that is executed again is another action.
 type Action struct {
-	Operation string                 `json:"operation,omitempty"` // id of the replay or change; "" of an order for the pipeline
+	Operation string                 `json:"operation,omitempty"` // ID of the replay or change; "" for an order for the pipeline
 	Began     time.Time              `json:"began"`
-	Ended     time.Time              `json:"ended"` // time of the last event that it left
+	Ended     time.Time              `json:"ended"` // time of its last event
 	By        string                 `json:"by"`
-	User      string                 `json:"user,omitempty"` // of the operating system, and the machine
-	What      string                 `json:"what"`           // what was meant to be done
+	User      string                 `json:"user,omitempty"` // user of the operating system and the machine
+	What      string                 `json:"what"`           // what the operator intended to do
 	Reason    string                 `json:"reason,omitempty"`
 	Filter    string                 `json:"filter,omitempty"`
 	Plan      string                 `json:"plan,omitempty"`
 	Force     string                 `json:"force,omitempty"`
 	Done      map[audit.Decision]int `json:"done"`              // committed events about dead letters, by decision
-	Watched   string                 `json:"watched,omitempty"` // what the watched consumer group made of it
+	Watched   string                 `json:"watched,omitempty"` // how far the watched consumer group came
 }
 
-// Actions folds the selected audit events of operators into one entry for each command, the oldest first. What was done is counted
-// from the events of the dead letters, which are committed with them; not from what the command meant to do.
+// Actions groups the selected audit events of operators into one action for each command, the oldest first. It counts
+// what was done from the events of the dead letters, which were committed with them, not from what the command
+// intended to do.
 func (s *Service) Actions(ctx context.Context, f TrailFilter) ([]Action, error) {
 	var fold actions
 	err := s.Trail(ctx, f, func(e audit.Event) error {
@@ -38,8 +39,8 @@ func (s *Service) Actions(ctx context.Context, f TrailFilter) ([]Action, error) 
 	return fold.sorted(), err
 }
 
-// actions are the actions so far. Those of operations are found by their ids; partitions come one after the other, so the events of an
-// operation do not.
+// actions collects actions. It finds those of operations by their IDs, because the events of one operation are in
+// several partitions, which are read one after another.
 type actions struct {
 	of   map[[2]string]*Action // by operation and call
 	list []*Action
@@ -58,13 +59,14 @@ func (a *actions) add(e *audit.Event) {
 		act.Done[e.Decision]++
 	case e.Decision == audit.Watched:
 		act.Watched = e.Message
-	case act.What == "": // a second one is that of a session whose commit was not confirmed
+	case act.What == "": // a second one is of a session whose commit was not confirmed
 		act.User = e.User
 		act.What, act.Reason, act.By, act.Filter, act.Plan, act.Force = e.Message, e.Reason, e.By, e.Filter, e.Plan, e.Force
 	}
 }
 
-// action finds the action of an event. One that is neither an operation nor about a dead letter stands for itself.
+// action returns the action of an event. An event that is neither an operation nor about a dead letter is an action
+// of its own.
 func (a *actions) action(e *audit.Event) *Action {
 	id := e.RunID
 	if e.Letter == "" && e.Decision != audit.Operation && e.Decision != audit.Watched {
@@ -85,14 +87,14 @@ func (a *actions) action(e *audit.Event) *Action {
 	return act
 }
 
-// Kinds are the decisions that were made, the most first.
+// Kinds returns the decisions that were made, the most frequent first.
 func (a *Action) Kinds() []audit.Decision { return mostFirst(a.Done) }
 
 func (a *actions) sorted() []Action {
 	out := make([]Action, len(a.list))
 	for i, act := range a.list {
 		out[i] = *act
-		out[i].What = cmp.Or(act.What, act.Watched) // of a call that changed nothing
+		out[i].What = cmp.Or(act.What, act.Watched) // a call that changed nothing has no other event
 	}
 	slices.SortStableFunc(out, func(x, y Action) int { return cmp.Or(x.Began.Compare(y.Began), cmp.Compare(x.Operation, y.Operation)) })
 	return out

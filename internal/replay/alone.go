@@ -12,7 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// statusSpans is what can be read of the status topic. A DLQ without a pipeline has none before its first change.
+// statusSpans returns the readable spans of the status topic. A DLQ without a pipeline has none before its first
+// change.
 func (s *Service) statusSpans(ctx context.Context) (map[int32]kafka.Span, error) {
 	spans, err := s.logOf().Spans(ctx, s.cfg.Topics.DLQStatus)
 	if s.unmade(err) {
@@ -21,14 +22,14 @@ func (s *Service) statusSpans(ctx context.Context) (map[int32]kafka.Span, error)
 	return spans, err
 }
 
-// unmade reports whether an error says that a topic is missing which is made for the first change.
+// unmade reports whether an error means that a topic is missing which the first change creates.
 func (s *Service) unmade(err error) bool {
 	return s.alone && (errors.Is(err, kafka.ErrNoTopic) || errors.Is(err, kerr.UnknownTopicOrPartition) ||
-		errors.Is(err, kerr.InvalidTopicException)) // or has too long a name
+		errors.Is(err, kerr.InvalidTopicException)) // or the topic's name is too long
 }
 
-// MissingTopics gives, of the topics in which the replayer keeps what it knows of a DLQ without a pipeline, those that do not exist. A
-// change needs all of them. A pipeline's are made by its own command.
+// MissingTopics returns the missing topics among those in which the replayer stores the states of a DLQ without a
+// pipeline. A change needs all of them. A pipeline's own command creates its topics.
 func (s *Service) MissingTopics(ctx context.Context) ([]topics.Topic, error) {
 	if !s.alone || s.files != nil {
 		return nil, nil
@@ -44,12 +45,12 @@ func (s *Service) MissingTopics(ctx context.Context) ([]topics.Topic, error) {
 	return topics.Missing(ctx, kadm.NewClient(s.client), plan)
 }
 
-// CreateTopics makes what [Service.MissingTopics] gave.
+// CreateTopics creates the topics that [Service.MissingTopics] returned.
 func (s *Service) CreateTopics(ctx context.Context, missing []topics.Topic) error {
 	if err := topics.Create(ctx, kadm.NewClient(s.client), missing); err != nil {
 		return err
 	}
-	for _, t := range missing { // the client may remember for a while that there was none
+	for _, t := range missing { // the client may cache for a while that a topic does not exist
 		for {
 			_, err := kafka.Partitions(ctx, s.client, t.Name)
 			if err == nil {

@@ -13,16 +13,17 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// Audience is a consumer group that reads a topic which letters go to: it sees their records again.
+// Audience is a consumer group that reads a topic to which dead letters go: it receives their records again.
 type Audience struct {
 	Topic, Group string
 	Lag          int64 // records that it has not read, at most
 }
 
-// mostGroups bounds the groups that are asked for their offsets.
+// mostGroups limits the groups whose offsets are requested.
 const mostGroups = 1000
 
-// Audiences lists the consumer groups that have committed offsets of the topics which letters of a plan go to, by topic and group.
+// Audiences lists the consumer groups with committed offsets in the topics to which the dead letters of a plan go, by
+// topic and group.
 func (s *Service) Audiences(ctx context.Context, p *plan.Plan) ([]Audience, error) {
 	targets := slices.Sorted(maps.Keys(p.Targets()))
 	if len(targets) == 0 {

@@ -15,20 +15,20 @@ import (
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
-// Verb is what an operator does with letters besides putting them back. It is a closed list (see [Verbs]).
+// Verb is what an operator does with dead letters other than replaying them. It is a closed list (see [Verbs]).
 type Verb string
 
 // The verbs.
 const (
-	Discard  Verb = "discard"  // give letters up
-	Escalate Verb = "escalate" // say that a person has to decide
-	Reopen   Verb = "reopen"   // take a discard, an escalation or the consumer's closing as superseded back: pending again
+	Discard  Verb = "discard"  // give up
+	Escalate Verb = "escalate" // mark for a decision by a person
+	Reopen   Verb = "reopen"   // make pending again: reverses a discard, an escalation or the consumer's closing as superseded
 )
 
 // Verbs returns every verb.
 func Verbs() []Verb { return []Verb{Discard, Escalate, Reopen} }
 
-// To is the status that the verb gives a letter.
+// To returns the status that the verb sets.
 func (v Verb) To() deadletters.Status {
 	switch v {
 	case Discard:
@@ -41,7 +41,7 @@ func (v Verb) To() deadletters.Status {
 	return ""
 }
 
-// From lists the statuses that a letter may have before.
+// From returns the statuses that a dead letter may have before.
 func (v Verb) From() []deadletters.Status {
 	if v == Reopen {
 		return []deadletters.Status{deadletters.Discarded, deadletters.Escalated, deadletters.Superseded}
@@ -52,8 +52,8 @@ func (v Verb) From() []deadletters.Status {
 	return []deadletters.Status{deadletters.Pending}
 }
 
-// unasked lists the statuses that the verb changes without their being named. Superseded letters need nobody as they are, and
-// escalated ones wait for a person's decision.
+// unasked returns the statuses that the verb changes if the filter names none. Superseded dead letters need no
+// action, and escalated ones wait for a person's decision.
 func (v Verb) unasked() []deadletters.Status {
 	if v == Reopen {
 		return []deadletters.Status{deadletters.Discarded, deadletters.Escalated}
@@ -61,9 +61,9 @@ func (v Verb) unasked() []deadletters.Status {
 	return []deadletters.Status{deadletters.Pending}
 }
 
-// Selection is the filter of a change: without statuses or ids, the letters that the verb changes unasked. Of the statuses that are
-// named, those count of which the verb can change letters, so that nobody is asked about letters that would be left. The error is
-// [ErrOptions] when it can change none of them.
+// Selection returns the filter of a change. Without statuses or IDs, it selects the dead letters that the verb
+// changes unasked. Of the named statuses it keeps those that the verb can change, so that nobody is asked about dead
+// letters that would be left. The error is [ErrOptions] if the verb can change none of them.
 func (v Verb) Selection(f deadletters.Filter) (deadletters.Filter, error) {
 	if len(f.Statuses) == 0 {
 		if len(f.IDs) == 0 {
@@ -71,7 +71,7 @@ func (v Verb) Selection(f deadletters.Filter) (deadletters.Filter, error) {
 		}
 		return f, nil
 	}
-	named, can := f.Statuses, append(v.From(), deadletters.Replaying) // a letter that other software replays can be ended
+	named, can := f.Statuses, append(v.From(), deadletters.Replaying) // the replay of a dead letter of other software can be ended
 	f.Statuses = slices.DeleteFunc(slices.Clone(named), func(s deadletters.Status) bool { return !slices.Contains(can, s) })
 	if len(f.Statuses) == 0 {
 		return f, fmt.Errorf("%w: %s changes dead letters that are %s, and none that is %s", ErrOptions, v, either(v.From()), either(named))
@@ -88,9 +88,9 @@ func either(statuses []deadletters.Status) string {
 	return strings.Join(words, " or ")
 }
 
-// Change gives the selected letters the verb's status, with a reason. It is reversible: reopen takes it back until the
-// letter is pruned. A superseded letter that is reopened is closed again by its next replay, unless that is forced. A letter that cannot be changed so is left, with the reason.
-// confirm hears how many letters were selected before anything is changed (see [Confirm]).
+// Change sets the verb's status for the selected dead letters, with a reason. It can be undone: reopen reverses it
+// until the dead letter is pruned. The next replay closes a reopened superseded dead letter again, unless that replay
+// is forced. A dead letter that cannot be changed is left, with the reason. See [Confirm] for confirm.
 func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c Call, confirm Confirm) (ChangeResult, error) {
 	if !slices.Contains(Verbs(), v) {
 		return ChangeResult{}, fmt.Errorf("%w: unknown verb %q; use one of %v", ErrOptions, string(v), Verbs())
@@ -108,19 +108,20 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c Ca
 	})
 }
 
-// ends reports whether the verb may end a replay that nobody else will: other software, which has the letter now, says
-// nothing when it succeeds. When it fails after that, the letter is pending again.
+// ends reports whether the verb may end a replay that nobody else ends: other software, which now has the dead
+// letter, does not report success. If it fails later, the dead letter is pending again.
 func (v Verb) ends(state deadletters.State) bool {
 	return state.Status == deadletters.Replaying && deadletters.OfOtherSoftware(state.ID)
 }
 
-// PutBack counts letters that a replay sent to a topic where nobody reports success, and that are not known to have died again.
+// PutBack counts dead letters that a replay sent to a topic where nobody reports success, and that have not died
+// again as far as is known.
 type PutBack struct {
-	Topics map[string]int // by the topic that they were sent to
+	Topics map[string]int // by destination topic
 	Groups map[string]int // by fingerprint
 }
 
-// PutBack counts those of the letters that a filter of [Verb.Selection] selects.
+// PutBack counts such dead letters among those that a filter of [Verb.Selection] selects.
 func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, error) {
 	out := PutBack{map[string]int{}, map[string]int{}}
 	st, err := s.loadStanding(ctx)
@@ -137,7 +138,7 @@ func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, e
 	}
 	return out, fresh.Letters(ctx, dlqindex.Query{Filter: f}, func(l deadletters.Letter) error {
 		state, why := st.of(l.ID)
-		if why == "" && state.Destination != "" && l.Status == deadletters.Discarded { // the index knows, too, which died again
+		if why == "" && state.Destination != "" && l.Status == deadletters.Discarded { // the index also knows which died again
 			out.Topics[state.Destination]++
 			out.Groups[l.Group]++
 		}
@@ -145,10 +146,10 @@ func (s *Service) PutBack(ctx context.Context, f deadletters.Filter) (PutBack, e
 	})
 }
 
-// NewOperation returns an id for a change that has not begun (see [Call]).
+// NewOperation returns an ID for a change that has not begun (see [Call]).
 func (s *Service) NewOperation(word string) string { return newID(word, s.now()) }
 
-// beginning checks a call and the filter of its letters, chooses these and names the operation.
+// beginning checks a call and its filter, chooses the dead letters and describes the operation.
 func (s *Service) beginning(ctx context.Context, word string, f deadletters.Filter, c Call) (operation, *choice, error) {
 	if err := cmp.Or(c.check(), f.Check()); err != nil {
 		return operation{}, nil, err
@@ -161,7 +162,7 @@ func (s *Service) beginning(ctx context.Context, word string, f deadletters.Filt
 	return op, chosen, err
 }
 
-// operation names what is done.
+// operation describes an operation for its states and audit events.
 func (s *Service) operation(word string, c Call, f deadletters.Filter) (operation, error) {
 	filter, err := json.Marshal(f)
 	if err != nil {
@@ -174,7 +175,7 @@ func (s *Service) operation(word string, c Call, f deadletters.Filter) (operatio
 	}, nil
 }
 
-// changed stages the change of one letter, or says why it is left.
+// changed stages the change of one dead letter, or returns why it is left.
 func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Letter) (decision, error) {
 	prev, why := st.of(l.ID)
 	switch {
@@ -189,7 +190,7 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 	return s.stage(op, v.To(), prev, l)
 }
 
-// stage stages a dead letter's next state, with its audit event.
+// stage stages a dead letter's next state and its audit event.
 func (s *Service) stage(op operation, to deadletters.Status, prev deadletters.State, l *deadletters.Letter) (decision, error) {
 	prev = prev.Naming(l)
 	next, err := deadletters.Next(prev, deadletters.Change{To: to, Reason: op.reason, By: op.by, At: s.now(), Operation: op.id})
@@ -201,26 +202,26 @@ func (s *Service) stage(op operation, to deadletters.Status, prev deadletters.St
 	return d, nil
 }
 
-// Confirm hears how many letters a change is about, before it changes any. An error of its ends the change, which has changed
-// nothing then.
+// Confirm receives the number of dead letters before a change changes any. If it returns an error, nothing is
+// changed.
 type Confirm func(letters int) error
 
-// ChangeResult says what a change did. After an error it counts what had been committed by then.
+// ChangeResult is the result of a change. After an error it counts what was committed before.
 type ChangeResult struct {
-	ID       string `json:"id"`       // of the operation, as the audit trail has it; "" when nothing was changed
-	Selected int    `json:"selected"` // letters that the filter chose
+	ID       string `json:"id"`       // of the operation in the audit trail; "" if nothing was changed
+	Selected int    `json:"selected"` // dead letters that the filter chose
 	Changed  int    `json:"changed"`
 	Untouched
 	Transactions int `json:"transactions"`
-	// Overtaken names the first 1000 letters of those changed that had been closed as superseded: only a forced replay
-	// lets them take effect.
+	// Overtaken has the IDs of the first 1000 changed dead letters that had been closed as superseded. Only a forced
+	// replay lets them take effect.
 	Overtaken []string `json:"overtaken,omitempty"`
 }
 
-// stager stages what is done with a letter, or says why it is left. It decides by the states as of the fencing.
+// stager stages the change of a dead letter, or returns why it is left. It decides by the states as of the fencing.
 type stager func(ctx context.Context, st *standing, l *deadletters.Letter) (decision, error)
 
-// changing is the change of chosen letters: discard, escalate, reopen, edit, undo.
+// changing executes a change of chosen dead letters: discard, escalate, reopen, edit, undo.
 type changing struct {
 	execution
 	places []dlqPlace
@@ -228,7 +229,7 @@ type changing struct {
 	result ChangeResult
 }
 
-// change changes chosen letters. confirm consents to their number; nil consents to any.
+// change executes a change of chosen dead letters. A nil confirm accepts any number.
 func (s *Service) change(ctx context.Context, op operation, places []dlqPlace, confirm Confirm, stage stager) (ChangeResult, error) {
 	c := s.changing(op, places, stage)
 	if len(places) == 0 {
@@ -242,7 +243,7 @@ func (s *Service) change(ctx context.Context, op operation, places []dlqPlace, c
 	err := c.run(ctx)
 	r := &c.result
 	r.Transactions, r.Untouched = c.transactions, c.left.sorted()
-	if r.Changed > 0 { // else no event of the audit topic has the id
+	if r.Changed > 0 { // otherwise no event in the audit topic has the ID
 		r.ID = op.id
 	}
 	s.log.Info("dead letters changed", "operation", op.word, "id", op.id, "changed", r.Changed, "left", r.Left, "error", err)
@@ -255,7 +256,7 @@ func (s *Service) changing(op operation, places []dlqPlace, stage stager) *chang
 	return c
 }
 
-// start reports whether an earlier session, whose commit was not confirmed, has changed letters.
+// start reports whether an earlier session, whose commit was not confirmed, has changed dead letters.
 func (c *changing) start(_ context.Context, st *standing) (begun bool, err error) {
 	return len(st.own.before) > 0, nil
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// choice is which records of the DLQ a filter selects: of each letter the last record. The index chooses; what may be done with a letter
-// is decided by the states, and of what is carried out by those after the fencing.
+// choice is the result of a filter: the last DLQ record of each selected dead letter. The index chooses. The states
+// decide what may be done with a dead letter; for an execution, the states as of the fencing.
 type choice struct {
 	standing *standing
-	index    *dlqindex.DLQ // as it was when it chose
+	index    *dlqindex.DLQ // as of the choice
 	places   []dlqPlace    // in the order of the DLQ
 }
 
-// dlqPlace is where a record lies in the DLQ.
+// dlqPlace is the position of a record in the DLQ.
 type dlqPlace struct {
 	offset    int64
 	partition int32
@@ -34,8 +34,8 @@ func (p dlqPlace) is(l *deadletters.Letter) bool {
 	return p.partition == l.DLQ.Partition && p.offset == l.DLQ.Offset
 }
 
-// choose chooses letters. The states are read first: a letter that is replayed in between is then seen as it was before, never as pending
-// with a record of later.
+// choose chooses dead letters. It reads the states first, so that a dead letter that is replayed meanwhile has its
+// earlier state, and never counts as pending with a later record.
 func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
 	st, err := s.loadStanding(ctx)
 	if err != nil {
@@ -44,7 +44,8 @@ func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, er
 	return s.chooseOf(ctx, st, f, func(string) bool { return true })
 }
 
-// chooseOf is choose for states that were read before. Of the selected letters, some are chosen by their ids.
+// chooseOf is choose with states that were read before. It keeps the selected dead letters for which some returns
+// true.
 func (s *Service) chooseOf(ctx context.Context, st *standing, f deadletters.Filter, some func(id string) bool) (*choice, error) {
 	index, err := s.Index(ctx)
 	if err != nil {
@@ -65,7 +66,8 @@ func (s *Service) chooseOf(ctx context.Context, st *standing, f deadletters.Filt
 	return c, err
 }
 
-// known calls fn for each chosen letter whose record exists, once the states have its outcome.
+// known calls fn for each chosen dead letter whose record exists, after the states have the outcome that the record
+// reports.
 func (s *Service) known(ctx context.Context, c *choice, fn func(n int, l *deadletters.Letter) error) error {
 	return s.letters(ctx, c.places, func(n int, l *deadletters.Letter) error {
 		if l == nil {
@@ -76,7 +78,8 @@ func (s *Service) known(ctx context.Context, c *choice, fn func(n int, l *deadle
 	})
 }
 
-// letters calls fn for each chosen letter in the order of the DLQ: its number among the places, and the letter; nil when its record is gone.
+// letters calls fn for each chosen dead letter in the order of the DLQ, with its index among the places. The letter
+// is nil if its record is gone.
 func (s *Service) letters(ctx context.Context, places []dlqPlace, fn func(n int, l *deadletters.Letter) error) error {
 	spans := map[int32]kafka.Span{}
 	for _, at := range places {
@@ -98,14 +101,15 @@ func (s *Service) letters(ctx context.Context, places []dlqPlace, fn func(n int,
 	return s.lettersAt(ctx, spans, each, func(l *deadletters.Letter) error { return fn(n, l) })
 }
 
-// wideGap is how many offsets between two places are passed over by a new fetch. One fetch has as many records of 400 bytes.
+// wideGap is the number of offsets between two places from which on they are skipped by another fetch. One fetch
+// returns as many records of 400 bytes.
 const wideGap = 10_000
 
-// errWideGap ends a scan in front of a wide gap.
+// errWideGap ends a scan before a wide gap.
 var errWideGap = errors.New("the next place is far away")
 
-// lettersAt calls fn for each place, with the letter that lies there; nil when its record is gone. The places come in the
-// order of the DLQ and lie in spans. The next place is asked for once fn has returned.
+// lettersAt calls fn for each place with the dead letter there; nil if its record is gone. The places are in the
+// order of the DLQ and within spans. lettersAt asks for the next place after fn has returned.
 func (s *Service) lettersAt(ctx context.Context, spans map[int32]kafka.Span, places iter.Seq2[dlqPlace, error], fn func(*deadletters.Letter) error) error {
 	next, stop := iter.Pull2(places)
 	defer stop()
@@ -127,12 +131,12 @@ func (s *Service) lettersAt(ctx context.Context, spans map[int32]kafka.Span, pla
 	return err
 }
 
-// visits calls a function for places, one after another, while the records between them are read.
+// visits calls a function for one place after another while the records between them are read.
 type visits struct {
 	next func() (dlqPlace, error, bool)
 	fn   func(*deadletters.Letter) error
-	at   dlqPlace // that is to be visited
-	more bool     // there is one
+	at   dlqPlace // the next place
+	more bool     // there is a next place
 }
 
 func (v *visits) advance() (err error) {
@@ -147,7 +151,7 @@ func (v *visits) visit(l *deadletters.Letter) error {
 	return v.advance()
 }
 
-// record visits the places up to that of a record. The error is [errWideGap] when the next one is far behind it.
+// record visits the places up to that of a record. The error is [errWideGap] if the next place is far away.
 func (v *visits) record(l *deadletters.Letter) error {
 	for v.more && v.at.before(l) {
 		if err := v.visit(nil); err != nil {

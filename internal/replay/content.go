@@ -13,17 +13,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// contentKey names what is the same content of the same feature: a content hash, the hash of the record's key, and topic and
-// partition of the source, in which alone two records have an order. It is half of a SHA-256; two contents with one are as
-// good as impossible.
+// contentKey identifies the same content of the same feature: a content hash, the hash of the record's key, and topic
+// and partition of the source, because only there two records have an order. It is half of a SHA-256; a collision is
+// practically impossible.
 type contentKey [16]byte
 
 func contentOf(l *deadletters.Letter) contentKey {
 	return newContentKey(l.ContentHash+partOf(l.ID), l.KeyHash(), l.Control.Source)
 }
 
-// contentOfState is contentOf of a letter with a state. ok is false when the state does not say all of it: such a letter is
-// compared with no other.
+// contentOfState is contentOf for a dead letter with a state. ok is false if the state does not have all parts; such
+// a dead letter is never compared.
 func contentOfState(s *deadletters.State) (key contentKey, ok bool) {
 	if s.ContentHash == "" || s.KeyHash.IsZero() || s.Source.Topic == "" {
 		return contentKey{}, false
@@ -31,8 +31,8 @@ func contentOfState(s *deadletters.State) (key contentKey, ok bool) {
 	return newContentKey(s.ContentHash+partOf(s.ID), s.KeyHash, s.Source), true
 }
 
-// partOf gives what of a letter's id says which part of its record it is; "" when it is no part. Two parts of one record with
-// the same content are two features all the same: neither stands for the other.
+// partOf returns the part of its record that a dead letter's ID names; "" if it is the whole record. Two parts of one
+// record with the same content are two features, and neither stands for the other.
 func partOf(id string) string {
 	if fields := strings.Split(id, "-"); len(fields) == partFields {
 		return "#" + fields[partFields-1]
@@ -40,7 +40,7 @@ func partOf(id string) string {
 	return ""
 }
 
-// partFields is how many words the id of a part has: partition, offset, hash, part.
+// partFields is the number of fields in the ID of a part: partition, offset, hash, part.
 const partFields = 4
 
 func newContentKey(contentHash string, key idempotency.KeyHash, source header.Position) contentKey {
@@ -51,7 +51,7 @@ func newContentKey(contentHash string, key idempotency.KeyHash, source header.Po
 	return contentKey(sum[:16])
 }
 
-// hold notes that the content of a letter was put back. Of two that hold the same content, the later one counts.
+// hold stores that the content of a dead letter was put back. Of two with the same content, the later one counts.
 func (s *standing) hold(state deadletters.State) {
 	key, ok := contentOfState(&state)
 	if !ok {
@@ -63,7 +63,7 @@ func (s *standing) hold(state deadletters.State) {
 	s.holders[key] = s.ids.add(state.ID, state.Source.Offset)
 }
 
-// release notes that a letter holds its content no longer.
+// release removes a dead letter's content.
 func (s *standing) release(state deadletters.State) {
 	key, ok := contentOfState(&state)
 	if !ok {
@@ -76,11 +76,12 @@ func (s *standing) release(state deadletters.State) {
 	}
 }
 
-// holder returns a letter of the given content that stands for one first read at the given offset of the source: it has been
-// put back, has not failed again, and was first read there or later. One that was first read before stands for nothing that
-// came after it, since another event of the key may have come between: A, B, A is three changes (docs/decisions/0033).
+// holder returns a dead letter with the given content that stands for one first read at the given source offset: it
+// was put back, has not failed again, and was first read there or later. An earlier one stands for nothing later,
+// because another event of the key may be between them: A, B, A are three changes (docs/decisions/0033).
 //
-// A letter whose state was removed (pruned) holds nothing, whether the records of its state are still in the topic or not.
+// A dead letter whose state was removed (pruned) holds nothing, even if the records of its state are still in the
+// topic.
 func (s *standing) holder(key contentKey, source int64) (id string, ok bool) {
 	at, ok := s.holders[key]
 	if !ok {
@@ -91,7 +92,7 @@ func (s *standing) holder(key contentKey, source int64) (id string, ok bool) {
 	return id, ok && own >= source
 }
 
-// standsFor is [standing.holder] for a letter. One whose first position is not known is no other one's word on anything.
+// standsFor is [standing.holder] for a dead letter. One whose first position is unknown is never compared.
 func (s *standing) standsFor(l *deadletters.Letter) (id string, ok bool) {
 	if !l.Control.HasSource {
 		return "", false
@@ -99,8 +100,9 @@ func (s *standing) standsFor(l *deadletters.Letter) (id string, ok bool) {
 	return s.holder(contentOf(l), l.Control.Source.Offset)
 }
 
-// twinsOf finds, of the letters that can go back, those for which another one of the same content stands: the one that was
-// first read last, since it is the newest word on its feature (of two at one place, the first in the DLQ). It gives numbers of places.
+// twinsOf finds the dead letters for which another one with the same content stands: the one that was first read
+// last, because it is the newest version of its feature (of two at one position, the first in the DLQ). It returns
+// indexes of places.
 func twinsOf(letters []going) map[int]int {
 	order := make([]uint32, 0, len(letters))
 	for i := range letters {
@@ -124,7 +126,7 @@ func twinsOf(letters []going) map[int]int {
 	return twins
 }
 
-// twin is the id of the letter that stands for the one at a place, or "".
+// twin returns the ID of the dead letter that stands for the one at a place, or "".
 func (p *planning) twin(n int) string {
 	other, ok := p.twins[n]
 	if !ok {
@@ -134,10 +136,10 @@ func (p *planning) twin(n int) string {
 	return id
 }
 
-// idList keeps, in little memory, ids of letters with the offsets of the source at which they were first read.
+// idList stores IDs of dead letters, each with the source offset at which it was first read, in little memory.
 type idList struct{ bytes []byte }
 
-// add returns the place of what it keeps.
+// add returns the place at which it stores an ID.
 func (l *idList) add(id string, source int64) uint32 {
 	place := uint32(len(l.bytes))
 	l.bytes = binary.AppendVarint(l.bytes, source)

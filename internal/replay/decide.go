@@ -11,16 +11,16 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/target"
 )
 
-// decision is what happens to one letter of a plan.
+// decision is what an operation does with one dead letter.
 type decision struct {
 	staged
-	already   bool   // this operation has done it before
-	overtaken bool   // it is changed, and was closed as superseded before
-	why       string // it is left, and why
+	already   bool   // this operation did it before
+	overtaken bool   // it is changed, and was superseded before
+	why       string // why it is left; "" if it is changed
 }
 
-// decide says what happens to a letter of the plan, by the states that were read after every
-// other replayer was fenced.
+// decide decides about one dead letter of the plan, by the states that were read after all other replayers were
+// fenced.
 func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (_ decision, err error) {
 	p, l := of.plan, of.letter
 	if l == nil {
@@ -76,13 +76,13 @@ func (r *replaying) decide(ctx context.Context, st *standing, of *spotted) (_ de
 	return d, r.send(&d.staged, &target, value, p)
 }
 
-// change is what the replay writes of a letter.
+// change returns the change of state that the replay makes.
 func (r *replaying) change(to deadletters.Status, reason string) deadletters.Change {
 	op := r.op
 	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, Operation: op.id, At: r.service.now()}
 }
 
-// closeAs stages that a letter is closed: another one of its content stands for it.
+// closeAs stages that a dead letter is closed, because another one with the same content stands for it.
 func (r *replaying) closeAs(d *staged, other string) error {
 	op := r.op
 	next, err := deadletters.Next(d.prev, r.change(deadletters.Duplicate, clip("same content as "+other+"; "+op.reason, maxReason)))
@@ -94,8 +94,9 @@ func (r *replaying) closeAs(d *staged, other string) error {
 	return nil
 }
 
-// send stages a letter to go back. to is the topic of a letter of a DLQ without a pipeline. A letter that leaves the pipeline
-// is closed at once: nobody reports what became of it, except that a letter of other software dies again.
+// send stages that a dead letter goes back. to is the topic for a DLQ without a pipeline. A dead letter that leaves
+// the pipeline is closed at once, because nobody reports its outcome, except that one of other software can die
+// again.
 func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Letter) (err error) {
 	s, op, l := r.service, r.op, d.letter
 	change := r.change(deadletters.Replaying, op.reason)
@@ -133,7 +134,8 @@ func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Lett
 	return nil
 }
 
-// changed says why a letter is not what the plan speaks of any more, or that this replay was there before.
+// changed returns why a dead letter is no longer as the plan describes it, or that this replay has already handled
+// it.
 func (r *replaying) changed(p *plan.Letter, now deadletters.State) (why string, already bool) {
 	if millis(now.At) == p.StateAt && now.ReprocessCount == p.ReprocessCount {
 		return "", false
@@ -144,7 +146,7 @@ func (r *replaying) changed(p *plan.Letter, now deadletters.State) (why string, 
 	case own && now.Status == deadletters.Pending && deadletters.OfOtherSoftware(p.ID):
 		return "it failed again in this replay, in other software; to put it back once more, fix the cause and make a new plan", false
 	case own && now.Status == deadletters.Pending && failed && retry == now.ReprocessCount:
-		return "", false // an earlier call sent it, and it failed: this one tries again
+		return "", false // an earlier call sent it, and it failed: this call tries again
 	case own && now.Status == deadletters.Pending && now.Writer == deadletters.Consumer:
 		return "it failed again in this replay; fix the cause and apply the same plan again", false
 	case own && now.Status == deadletters.Pending:

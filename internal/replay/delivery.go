@@ -21,23 +21,22 @@ type partition struct {
 	id    int32
 }
 
-// delivery is what became of the records of one transaction. Its methods may be called from the
-// client's goroutines.
+// delivery collects the results of the records of one transaction. The client's goroutines may call its methods.
 type delivery struct {
-	id      string // transactional id of the writer
+	id      string // transactional ID of the writer
 	mu      sync.Mutex
-	err     error // the first
+	err     error // the first one
 	refused *staged
-	last    map[partition]int64 // offset, of what was written
-	unsent  map[partition]int   // bytes of which the broker has not said anything
-	heard   chan struct{}       // something was said
+	last    map[partition]int64 // offset of the last written record
+	unsent  map[partition]int   // bytes that the broker has not acknowledged
+	heard   chan struct{}       // receives after each result
 }
 
 func newDelivery(id string, last map[partition]int64) *delivery {
 	return &delivery{id: id, last: last, unsent: map[partition]int{}, heard: make(chan struct{}, 1)}
 }
 
-// sending counts records that are handed to the client.
+// sending counts records that are passed to the client.
 func (d *delivery) sending(records []*kgo.Record) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -46,8 +45,8 @@ func (d *delivery) sending(records []*kgo.Record) {
 	}
 }
 
-// room waits until so few bytes are under way that records can follow: at most so many of each partition together with
-// them, or none. It ends with the first error.
+// room waits until records may be sent: until the unacknowledged bytes of each partition together with them are at
+// most most, or there are none. It returns the first error.
 func (d *delivery) room(ctx context.Context, records []*kgo.Record, most int) error {
 	for {
 		if fits, err := d.fits(records, most); fits || err != nil {
@@ -72,7 +71,7 @@ func (d *delivery) fits(records []*kgo.Record, most int) (bool, error) {
 	return true, d.err
 }
 
-// note takes over the fate of one record, of a letter or (nil) of the transaction as a whole.
+// note takes the result of one record, which belongs to a dead letter or (nil) to the whole transaction.
 func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +97,7 @@ func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	}
 }
 
-// wake tells who waits in room to look again.
+// wake lets room check again.
 func (d *delivery) wake() {
 	select {
 	case d.heard <- struct{}{}:
@@ -106,8 +105,8 @@ func (d *delivery) wake() {
 	}
 }
 
-// end tells a refused letter, after which the run goes on, from an error, after which it does not: what was heard first,
-// or else err.
+// end returns a refused dead letter, after which the execution continues, or an error, after which it does not: the
+// first result, otherwise err.
 func (d *delivery) end(err error) (*staged, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,10 +121,9 @@ const (
 	settlePause   = 20 * time.Millisecond
 )
 
-// settle waits until readers see what was written. A broker answers a commit before it has
-// written the markers that make it visible; without waiting, a list right after a replay could
-// still show its letters as pending. Another transaction that is open in the same partition hides
-// it too, so waiting ends after a while: it is for the eye, nothing depends on it.
+// settle waits until readers can see what was written. A broker acknowledges a commit before it has written the
+// markers that make it visible, so a list right after a replay could still show dead letters as pending. Another open
+// transaction in the same partition hides it too, so the wait is limited. Nothing depends on it.
 func (w *writer) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()

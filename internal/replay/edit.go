@@ -17,35 +17,36 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// FromLatest lets an edit start from whatever the latest bytes of each letter are.
+// FromLatest lets an edit start from the latest bytes of each dead letter.
 const FromLatest = "latest"
 
-// EditOptions says what an edit does and from where it starts.
+// EditOptions describes an edit and the bytes that it starts from.
 type EditOptions struct {
 	Rewrite *rewrite.Rewrite
-	// From is the content hash of the bytes that the editor looked at, or [FromLatest]. Empty is the original: a letter
-	// that was edited before is refused then, so that nobody overwrites an edit that he has not seen.
+	// From is the content hash of the bytes that the editor looked at, or [FromLatest]. Empty means the original; a
+	// dead letter that was edited before is then refused, so that nobody overwrites an edit without having seen it.
 	From string
 	Call // for Edit, not for PreviewEdit
-	// Confirm hears how many letters were selected, before anything is changed; nil consents to any number.
+	// Confirm receives the number of dead letters before any is changed; nil accepts any number.
 	Confirm Confirm
 }
 
-// Edited is what an edit makes of one letter.
+// Edited is the result of an edit for one dead letter.
 type Edited struct {
 	ID      string         `json:"id"`
 	Before  string         `json:"before"` // content hash
 	After   string         `json:"after,omitempty"`
 	Changes []patch.Change `json:"changes"`                // the first thousand
-	More    int            `json:"more_changes,omitempty"` // the others
-	Today   *plan.Verdict  `json:"today,omitempty"`        // today's transform on the edited bytes
-	Why     string         `json:"why,omitempty"`          // it cannot be edited, and why
+	More    int            `json:"more_changes,omitempty"` // number of the others
+	Today   *plan.Verdict  `json:"today,omitempty"`        // verdict of today's transform on the edited bytes
+	Why     string         `json:"why,omitempty"`          // why it cannot be edited
 	shape   string
 	value   []byte
 	control header.Control
 }
 
-// PreviewEdit calls fn with what an edit would make of each selected letter, in the order of the DLQ. Nothing is changed.
+// PreviewEdit calls fn with the result of an edit for each selected dead letter, in the order of the DLQ. It changes
+// nothing.
 func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditOptions, fn func(Edited) error) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -64,9 +65,9 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 	})
 }
 
-// Edit changes the bytes of the selected letters. The original stays where it is: the edited letter is a further record
-// of the DLQ with the same id, which counts from then on (docs/decisions/0021). State, record and audit event, with both
-// hashes, come in one transaction. A letter that cannot be edited is left, with the reason.
+// Edit changes the bytes of the selected dead letters. The original stays where it is: the edited version is another
+// DLQ record with the same ID, which counts from then on (docs/decisions/0021). One transaction writes the state, the
+// record and the audit event with both hashes. A dead letter that cannot be edited is left, with the reason.
 func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions) (ChangeResult, error) {
 	op, chosen, err := s.beginning(ctx, "edit", pendingUnlessNamed(f), o.Call)
 	if err != nil {
@@ -85,8 +86,8 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	})
 }
 
-// meanwhile says that a letter changed between the reading of the DLQ and the fencing of everybody else: what was read
-// may not be its last record.
+// meanwhile returns that a dead letter changed after the DLQ was read and before the other replayers were fenced: the
+// bytes that were read may not be its last ones.
 func meanwhile(before, now *standing, id string) string {
 	then, unread := before.of(id)
 	state, why := now.of(id)
@@ -96,7 +97,7 @@ func meanwhile(before, now *standing, id string) string {
 	return why
 }
 
-// edited applies an edit to one letter, or says why that cannot be.
+// edited applies an edit to one dead letter, or returns why it cannot be applied.
 func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptions, st *standing) Edited {
 	e := Edited{ID: l.ID, Before: l.ContentHash, Changes: []patch.Change{}}
 	if e.Why = s.uneditable(l, o, st); e.Why != "" {
@@ -127,7 +128,7 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 	return e
 }
 
-// uneditable says why a letter is not edited, whatever the edit is.
+// uneditable returns why a dead letter cannot be edited, whatever the edit is.
 func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing) string {
 	state, why := st.of(l.ID)
 	switch {
@@ -147,7 +148,7 @@ func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing)
 	return "its latest bytes are " + l.ContentHash + ", not those that the edit starts from: look at it again"
 }
 
-// stageEdit stages the new record of a letter with its state and audit event.
+// stageEdit stages the new record of a dead letter with its state and audit event.
 func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *standing) (decision, error) {
 	prev, why := st.of(l.ID)
 	if why != "" {
@@ -158,7 +159,7 @@ func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *s
 	return decision{staged: *d}, nil
 }
 
-// rewritten stages a further record of a letter, with other bytes.
+// rewritten stages another record of a dead letter, with other bytes.
 func (s *Service) rewritten(op operation, prev deadletters.State, l *deadletters.Letter, hash string, value []byte, headers []kgo.RecordHeader) *staged {
 	d := &staged{letter: l, prev: prev.Naming(l)}
 	d.next = d.prev

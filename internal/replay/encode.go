@@ -10,23 +10,23 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// encoded is a batch as one transaction writes it. It is only good behind the trail that it was encoded for. Its letters are encoded one
-// by one, as they are sent: the client packs and sends those before meanwhile.
+// encoded is a batch as one transaction writes it. It is valid only after the trail that it was encoded for. Its dead
+// letters are encoded one by one while the client packs and sends the earlier ones.
 type encoded struct {
 	service *Service
 	staged  []staged
-	own     []*kgo.Record   // the operation's own event, ahead of the letters
-	ready   [][]*kgo.Record // of each staged letter, when nothing is to be encoded any more
-	trail   *trail          // as it is once this is committed
+	own     []*kgo.Record   // the operation's own event, before the dead letters
+	ready   [][]*kgo.Record // the records of each staged dead letter, if all are encoded already
+	trail   *trail          // its state after the commit
 }
 
-// encode begins a batch that follows on a trail. Nothing is sent, and the trail stays as it is.
+// encode starts to encode a batch after a trail. It sends nothing and does not change the trail.
 func (s *Service) encode(batch []staged, t *trail) (*encoded, error) {
 	e := &encoded{service: s, staged: batch, trail: t.continued()}
 	return e, e.open()
 }
 
-// letter gives the records of a staged letter. They are asked for one after another.
+// letter returns the records of a staged dead letter. They must be requested in order.
 func (e *encoded) letter(i int) ([]*kgo.Record, error) {
 	if e.ready != nil {
 		return e.ready[i], nil
@@ -34,7 +34,7 @@ func (e *encoded) letter(i int) ([]*kgo.Record, error) {
 	return e.service.records(&e.staged[i], e.trail)
 }
 
-// heads gives where the chains of the audit topic end, behind the last letter.
+// heads returns the heads of the audit chains after the last dead letter.
 func (e *encoded) heads() ([]*kgo.Record, error) {
 	if e.ready != nil {
 		return nil, nil
@@ -42,7 +42,7 @@ func (e *encoded) heads() ([]*kgo.Record, error) {
 	return e.trail.headRecords()
 }
 
-// open encodes the operation's own event, unless that is written already.
+// open encodes the operation's own event, unless it is written already.
 func (e *encoded) open() error {
 	if e.trail.own == nil {
 		return nil
@@ -52,13 +52,13 @@ func (e *encoded) open() error {
 	return err
 }
 
-// records gives what one transaction writes for one letter.
+// records returns what one transaction writes for one dead letter.
 func (s *Service) records(d *staged, t *trail) ([]*kgo.Record, error) {
 	partition := d.letter.DLQ.Partition
-	status := partition % max(t.statusPartitions, 1) // a DLQ without a pipeline may have grown since its status topic was made
+	status := partition % max(t.statusPartitions, 1) // a DLQ without a pipeline may have more partitions than when its status topic was created
 	var out []*kgo.Record
 	if d.record != nil {
-		again := *d.record // the client keeps the context of a first try in the record
+		again := *d.record // the client keeps the context of a first attempt in the record
 		again.Context = nil
 		out = append(out, &again)
 	}
@@ -74,24 +74,24 @@ func (s *Service) records(d *staged, t *trail) ([]*kgo.Record, error) {
 	return append(out, event), nil
 }
 
-// trail gives audit events their places in the chains, one for each partition of the audit topic.
+// trail assigns audit events their places in the chains, one for each partition of the audit topic.
 type trail struct {
 	topic, statusTopic string
 	partitions         int32 // of the audit topic
 	statusPartitions   int32
 	heads              map[int32]audit.Head
 	moved              map[int32]bool
-	own                *audit.Event // of the operation itself: how it began, written with its first letters, or how it ended; nil once it is written
+	own                *audit.Event // event of the operation itself: its start, written with the first dead letters, or its end; nil when it is written
 }
 
-// continued is a trail for one transaction; it becomes the writer's once that is committed.
+// continued returns a trail for one transaction. It becomes the writer's after the commit.
 func (t *trail) continued() *trail {
 	next := *t
 	next.heads, next.moved = maps.Clone(t.heads), map[int32]bool{}
 	return &next
 }
 
-// record chains an event and gives its record.
+// record chains an event and returns its record.
 func (t *trail) record(e audit.Event, shard int32) (*kgo.Record, error) {
 	p := shard % max(t.partitions, 1)
 	r, head, err := e.Chained(audit.Operators, t.heads[p], t.topic, p)
@@ -102,7 +102,7 @@ func (t *trail) record(e audit.Event, shard int32) (*kgo.Record, error) {
 	return r, nil
 }
 
-// headRecords keep the heads in the status topic, in the same transaction as the events.
+// headRecords returns the records that store the heads in the status topic, in the same transaction as the events.
 func (t *trail) headRecords() ([]*kgo.Record, error) {
 	var out []*kgo.Record
 	for _, p := range slices.Sorted(maps.Keys(t.moved)) {

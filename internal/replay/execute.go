@@ -15,14 +15,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
-// Execute puts the letters of a plan back. It looks at each again: one that changed its state
-// since the plan, or whose content was put back elsewhere, is not sent. A lost broker is waited for.
+// Execute puts the dead letters of a plan back. It checks each again: one whose state changed since the plan, or
+// whose content was put back elsewhere, is not sent. It waits for a lost broker.
 //
-// Canceling ctx stops after the transaction that is open; what was committed stays, the rest is still
-// pending, and the same plan can be executed again: it is the same replay, which goes on where it
-// stopped, and tries those again that failed in it. The error is [ErrLeased] when another replayer of this source topic is at
-// work, [ErrFenced] when one took over meanwhile, and a
-// *[StopError] when the replay stopped by itself.
+// Canceling ctx stops it after the open transaction. What was committed stays, and the rest is still pending. The
+// same plan can be executed again: this continues the same replay, and tries again those that failed in it. The error
+// is [ErrLeased] if another replayer of this source topic is at work, [ErrFenced] if one took over meanwhile, and a
+// *[StopError] if the replay stopped by itself.
 func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (Result, error) {
 	if err := cmp.Or(o.check(), s.Owns(p), s.fits(o, p.To), s.checkForced(p, o)); err != nil {
 		return Result{}, err
@@ -69,7 +68,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	return r.result, err
 }
 
-// Owns refuses a plan that was made for the topics of another pipeline, with [ErrOptions].
+// Owns refuses a plan for the topics of another pipeline, with [ErrOptions].
 func (s *Service) Owns(p *plan.Plan) error {
 	if p.Source == s.cfg.Source.Topic && p.DLQ == s.cfg.Topics.DLQ {
 		return nil
@@ -78,25 +77,25 @@ func (s *Service) Owns(p *plan.Plan) error {
 		ErrOptions, p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ, p.Pipeline)
 }
 
-// replaying is the execution of a plan.
+// replaying executes a plan.
 type replaying struct {
 	execution
 	plan     *plan.Plan
 	to       destination
-	rewrite  *rewrite.Rewrite // nil leaves values as they are
-	subject  bool             // has the latest schema that the plan says, as of the transaction at hand
+	rewrite  *rewrite.Rewrite // nil does not change values
+	subject  bool             // the current transaction has compared the subject's latest schema with the plan
 	options  ExecuteOptions
 	watch    *watch // nil watches no group
 	consumed consumed
 	rate     ramp.Pace
 	result   Result
 	sessions int
-	wave     wave            // of the session at hand
-	outcomes *outcomes       // of the session at hand
-	newer    *newer          // nil of a pipeline
-	failed   map[idKey]int   // letters that an earlier call of this replay put back and that failed -> their replays
-	heard    map[int32]int64 // offsets of the DLQ behind what died again in earlier calls; nil when they put nothing of other software back
-	sent     int             // letters of this replay that the session knows to have been put back
+	wave     wave            // of the current session
+	outcomes *outcomes       // of the current session
+	newer    *newer          // nil for a pipeline
+	failed   map[idKey]int   // dead letters that an earlier call of this replay put back and that failed, with their number of replays
+	heard    map[int32]int64 // DLQ offsets after the failures of earlier calls; nil if these put back no dead letter of other software
+	sent     int             // dead letters of this replay that were put back, as far as the session knows
 }
 
 func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err error) {
@@ -120,7 +119,7 @@ func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err er
 	return false, r.gateEarlier(ctx)
 }
 
-// openKeys takes up the keys that sign replays. Of a DLQ without a pipeline nobody asks for a proof.
+// openKeys loads the keys that sign replays. A DLQ without a pipeline needs no proof.
 func (r *replaying) openKeys(ctx context.Context) error {
 	if r.service.alone {
 		return nil
@@ -145,7 +144,7 @@ func (r *replaying) pace(ctx context.Context, letters int) error {
 	return nil
 }
 
-// count counts what is decided finally.
+// count counts final decisions.
 func (r *replaying) count(b *batch) {
 	result := &r.result
 	result.Reinjected += b.sends
@@ -174,7 +173,7 @@ func (r *replaying) count(b *batch) {
 	}
 }
 
-// counts counts what came back of the consumer only as far as it was waited for.
+// counts has outcomes only as far as the replay waited for them.
 func (r *replaying) counts() control.JobCounts {
 	c := control.JobCounts{Done: r.result.Reinjected + r.result.Already, Duplicates: r.result.Duplicates, Wave: r.wave.number}
 	if r.outcomes != nil {
@@ -184,8 +183,8 @@ func (r *replaying) counts() control.JobCounts {
 	return c
 }
 
-// outcome is what became of the letters. A session hears only what comes after its beginning; of several, the states of all
-// letters of the replay are counted.
+// outcome returns the outcome of the dead letters. A session counts only what comes after its start; after several
+// sessions, the states of all dead letters are counted.
 func (r *replaying) outcome(ctx context.Context) Outcome {
 	if r.sessions > 1 && !r.service.alone {
 		if report, _, err := r.service.Overview().report(ctx, r.plan.ID, OutcomeQuery{}); err == nil {
@@ -195,7 +194,7 @@ func (r *replaying) outcome(ctx context.Context) Outcome {
 	return r.withConsumed(r.outcomes.outcome(r.sent))
 }
 
-// lostBroker hears that the broker is being waited for.
+// lostBroker reports that the replay waits for the broker.
 func (r *replaying) lostBroker(err error) {
 	r.progress(Progress{Phase: Broker, Err: err})
 }

@@ -11,62 +11,63 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// execution carries out an operation on dead letters: a replay of a plan, a discard, an edit, the reversal of one. It runs in sessions;
-// a lost broker ends one, and the next one begins again with step 1:
+// execution carries out an operation on dead letters: a replay, a discard, an edit, an undo. It runs in sessions. A
+// lost broker ends a session, and the next one starts with step 1:
 //
 //  1. fence: all other replayers of the source topic, by the transactional ID ([Service.startWriter])
-//  2. recheck: the states that are committed by then, and each letter again
-//  3. prepare: decide about the letters of one transaction
+//  2. recheck: read the committed states, and each dead letter again
+//  3. prepare: decide about the dead letters of one transaction
 //  4. write: records, states and audit events in one transaction, or nothing; the next ones are prepared meanwhile
 //  5. count: what was committed is settled, and reported to the job
-//  6. wait: for the consumer's verdict
+//  6. wait: for the consumer's outcomes
 type execution struct {
 	service      *Service
 	op           operation
 	task         task
 	job          *job
 	letters      int // chosen
-	settled      int // of them, in the order in which they are read, that are decided finally
+	settled      int // of them, in reading order, with a final decision
 	transactions int // committed
 	left         Untouched
 	begun        bool
-	undecided    int // letters of a transaction of which nobody knows whether it was committed, until the next session has read the states
+	undecided    int // dead letters of a transaction with an unknown outcome, until the next session has read the states
 }
 
-// task is what an execution does: [replaying] or [changing].
+// task is what an execution carries out: [replaying] or [changing].
 type task interface {
-	// start begins a session by the states as of the fencing. begun reports whether the audit trail has the operation's first event.
+	// start begins a session with the states as of the fencing. begun reports whether the audit trail has the
+	// operation's first event.
 	start(ctx context.Context, st *standing) (begun bool, err error)
-	// rest returns the readers of the letters that are not settled, one for each pass.
+	// rest returns the readers of the unsettled dead letters, one for each pass.
 	rest() []reader
-	// limits bounds the next transaction.
+	// limits returns the limits of the next transaction.
 	limits() limits
-	// decide decides about one letter by the states.
+	// decide decides about one dead letter by the states.
 	decide(ctx context.Context, st *standing, of *spotted) (decision, error)
-	// pace waits until a transaction with so many letters may begin.
+	// pace waits until a transaction with so many dead letters may begin.
 	pace(ctx context.Context, letters int) error
-	// count takes over what a transaction has settled.
+	// count counts what a transaction settled.
 	count(b *batch)
-	// counts returns what was done so far.
+	// counts returns what is done so far.
 	counts() control.JobCounts
-	// gate looks after a transaction whether the execution may go on.
+	// gate decides after a transaction whether the execution may continue.
 	gate(ctx context.Context) error
-	// wait awaits the consumer after the last transaction.
+	// wait waits for the consumer after the last transaction.
 	wait(ctx context.Context) error
-	// closing returns the audit event with which the operation ends; nil of most.
+	// closing returns the audit event that ends the operation; nil for most.
 	closing() *audit.Event
-	// lostBroker reports that the broker is waited for.
+	// lostBroker is called when the execution waits for the broker.
 	lostBroker(err error)
 }
 
-// limits bounds a transaction.
+// limits limit a transaction.
 type limits struct {
 	letters int
-	sends   int  // letters that go back; 0 is no bound
-	alone   bool // nothing is prepared while it is written: what is decided carries its time, and a wave is judged before the next
+	sends   int  // dead letters that go back; 0 is no limit
+	alone   bool // nothing is prepared while it is written, because decisions carry their time, and a wave is judged before the next
 }
 
-// run carries the execution out. The lease is held over all sessions.
+// run carries out the execution. It holds the lease over all sessions.
 func (x *execution) run(ctx context.Context) error {
 	l := x.service.newLease(x.op)
 	x.job = x.service.newJob(x.op, l.record.Token, x.letters)
@@ -80,7 +81,7 @@ func (x *execution) run(ctx context.Context) error {
 	return err
 }
 
-// session is the time of one writer: from the fencing to the end of the letters, or to the loss of the broker.
+// session runs one writer, from the fencing to the end of the dead letters or the loss of the broker.
 func (x *execution) session(ctx context.Context) error {
 	w, st, err := x.service.startWriter(ctx, x.op)
 	if err != nil {
@@ -91,7 +92,7 @@ func (x *execution) session(ctx context.Context) error {
 	return x.conclude(ctx, w, x.work(ctx, w, st))
 }
 
-// work does what is left to do, and waits for the consumer.
+// work does what is left, and waits for the consumer.
 func (x *execution) work(ctx context.Context, w *writer, st *standing) error {
 	begun, err := x.task.start(ctx, st)
 	if err != nil {
@@ -110,8 +111,8 @@ func (x *execution) work(ctx context.Context, w *writer, st *standing) error {
 	return x.task.wait(ctx)
 }
 
-// conclude writes the event with which the operation ends, if it has one and came to its end, or to a stop of its own. err is how it came
-// there.
+// conclude writes the event that ends the operation, if it has one, after the operation has ended or stopped by
+// itself. err is how it ended.
 func (x *execution) conclude(ctx context.Context, w *writer, err error) error {
 	_, stopped := errors.AsType[*StopError](err)
 	closing := x.task.closing()
@@ -123,23 +124,24 @@ func (x *execution) conclude(ctx context.Context, w *writer, err error) error {
 	return cmp.Or(err, unwritten)
 }
 
-// session lends walk and standing to the batch that is prepared ahead; else one goroutine owns it.
+// session is one session of an execution. The batch that is prepared ahead uses walk and standing; otherwise one
+// goroutine owns them.
 type session struct {
 	*execution
 	writer   *writer
 	walk     *walk
-	standing *standing // as of the fencing, plus what was prepared
-	ahead    *ahead    // nil when nothing is prepared ahead
+	standing *standing // as of the fencing, with what was prepared since
+	ahead    *ahead    // nil if nothing is prepared ahead
 }
 
-// pass settles what one reader reads, batch after batch. While one is on its way to the broker, the next is prepared: what is decided
-// for it holds once the one before is committed, and is forgotten with the session when that fails.
+// pass settles what one reader reads, batch by batch. While the broker takes one batch, the next is prepared. Its
+// decisions hold if the earlier batch is committed; otherwise they end with the session.
 func (s *session) pass(ctx context.Context, read reader) error {
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.walk = startWalk(reading, read)
 	defer s.walk.stop()
-	defer s.join() // before the walk ends under it
+	defer s.join() // before the walk that it uses ends
 	defer cancel()
 	for {
 		b, err := s.next(reading)
@@ -175,16 +177,16 @@ func (s *session) stopped(err error) error {
 	return fmt.Errorf("stopped with %d dead letters still to go: %w", s.letters-s.settled, err)
 }
 
-// batch is what one transaction is about: letters that were looked at and decided. Nothing of it is sent yet.
+// batch has the dead letters of one transaction with their decisions. Nothing of it is sent yet.
 type batch struct {
-	looked    int // letters, of those that were chosen
+	looked    int // dead letters that were read
 	staged    []staged
 	skips     []Skip
 	already   int      // done by this operation before
-	overtaken []string // ids of those that had been closed as superseded, at most maxSkips
+	overtaken []string // IDs of those that had been closed as superseded, at most maxSkips
 	bytes     int
-	sends     int  // letters that go back
-	last      bool // no letter is behind it
+	sends     int  // dead letters that go back
+	last      bool // no dead letter follows
 	limits    limits
 }
 
@@ -192,7 +194,7 @@ func (b *batch) full() bool {
 	return len(b.staged) >= b.limits.letters || len(b.skips) >= maxSkips || b.limits.sends > 0 && b.sends >= b.limits.sends
 }
 
-// prepare decides about the next letters, on the ground that all that was prepared before will be committed.
+// prepare decides about the next dead letters, as if everything prepared before were committed.
 func (s *session) prepare(ctx context.Context, most limits) (*batch, error) {
 	b := &batch{limits: most}
 	for !b.full() {
@@ -216,7 +218,7 @@ func (s *session) prepare(ctx context.Context, most limits) (*batch, error) {
 	return b, nil
 }
 
-// take decides about one letter and takes it into a batch.
+// take decides about one dead letter and adds it to a batch.
 func (s *session) take(ctx context.Context, b *batch, l spotted) error {
 	do, err := s.task.decide(ctx, s.standing, &l)
 	if err != nil {
@@ -236,7 +238,7 @@ func (s *session) take(ctx context.Context, b *batch, l spotted) error {
 		s.standing.set(do.next)
 		if do.sends {
 			b.sends++
-			s.standing.hold(do.next) // also what goes to another topic and is closed here
+			s.standing.hold(do.next) // also for one that leaves the pipeline and is closed here
 			do.sentBefore = s.standing.noteSent(&do.next)
 		}
 		b.staged = append(b.staged, do.staged)
@@ -246,7 +248,7 @@ func (s *session) take(ctx context.Context, b *batch, l spotted) error {
 
 // ahead is a batch that is being prepared.
 type ahead struct {
-	done  chan struct{} // closed when the rest is there
+	done  chan struct{} // closed when batch or err is set
 	batch *batch
 	err   error
 }
@@ -262,7 +264,7 @@ func (s *session) next(ctx context.Context) (*batch, error) {
 	return b, err
 }
 
-// prepareAhead starts to prepare the batch behind b, unless b has to be alone.
+// prepareAhead starts to prepare the batch after b, unless b has to be alone.
 func (s *session) prepareAhead(ctx context.Context, b *batch) {
 	if b.last || b.limits.alone {
 		return
@@ -282,8 +284,8 @@ func (s *session) join() {
 	}
 }
 
-// write writes a batch in one transaction. A letter that the topic refuses for its size is skipped and the rest written again without
-// it; the batch behind counted on it, and is decided again.
+// write writes a batch in one transaction. If the topic refuses a dead letter for its size, it is skipped, and the
+// rest is written without it. The next batch assumed that it was sent, so it is decided again.
 func (s *session) write(ctx context.Context, b *batch) error {
 	var behind *batch
 	for len(b.staged) > 0 {
@@ -311,19 +313,19 @@ func (s *session) write(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// forget takes back that a letter is changed that had been closed as superseded.
+// forget removes a dead letter from those that had been closed as superseded.
 func (b *batch) forget(id string) {
 	b.overtaken = slices.DeleteFunc(b.overtaken, func(other string) bool { return other == id })
 }
 
-// revert takes back what a batch, the last one prepared, changed in what is known of letters.
+// revert reverts what the last prepared batch changed in the states.
 func (s *session) revert(b *batch) {
 	for _, d := range slices.Backward(b.staged) {
 		s.undecide(&d)
 	}
 }
 
-// undecide takes back what the decision about one letter changed in what is known of letters.
+// undecide reverts what the decision about one dead letter changed in the states.
 func (s *session) undecide(d *staged) {
 	s.standing.set(d.prev)
 	if d.sends {
@@ -331,7 +333,7 @@ func (s *session) undecide(d *staged) {
 	}
 }
 
-// again decides once more about the letters of a batch that was reverted.
+// again decides again about the dead letters of a reverted batch.
 func (s *session) again(ctx context.Context, b *batch) error {
 	before := b.staged
 	b.staged, b.bytes, b.sends = nil, 0, 0
@@ -344,7 +346,7 @@ func (s *session) again(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// drop takes a refused letter out of a batch.
+// drop removes a refused dead letter from a batch.
 func (s *session) drop(b *batch, refused *staged) {
 	why := "the topic refuses it: it is larger than the topic's max.message.bytes"
 	if refused.sends {
@@ -352,7 +354,7 @@ func (s *session) drop(b *batch, refused *staged) {
 		why = "the topic refuses it: with the headers of a replay it is larger than the topic's max.message.bytes"
 	}
 	s.undecide(refused)
-	l := refused.letter // refused lies in what is moved now
+	l := refused.letter // the deletion below moves what refused points to
 	b.skips = append(b.skips, Skip{ID: l.ID, Why: why})
 	b.forget(l.ID)
 	b.staged = slices.DeleteFunc(b.staged, func(d staged) bool { return d.letter == l })

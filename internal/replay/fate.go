@@ -7,7 +7,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// fate is what became of a letter that a replay took, by its last state. It is a closed list. All that counts outcomes counts fates.
+// fate is the outcome of a dead letter that a replay took, by its last state. It is a closed list. Everything that
+// counts outcomes counts fates.
 type fate uint8
 
 const (
@@ -15,15 +16,16 @@ const (
 	fateReprocessed             // the consumer delivered it
 	fateFailedAgain             // and is pending
 	fateFailedOften             // and is escalated by the consumer
-	fateClosed                  // by the consumer: nothing is left to do
-	fateAsDuplicate             // not put back: a letter of the same content was
-	fateElsewhere               // sent to another topic, where nobody here hears of it
-	fateDecided                 // an operator decided about it since
-	fateUnheard                 // other software has it for long, and nothing was heard (see [verdicts])
-	fateEnded                   // likewise, and an operator did not wait for it any longer
+	fateClosed                  // by the consumer; nothing is left to do
+	fateAsDuplicate             // not put back, because one with the same content was
+	fateElsewhere               // sent to another topic, whose reader does not report here
+	fateDecided                 // an operator has decided about it since
+	fateUnheard                 // other software has had it for long, without a report (see [verdicts])
+	fateEnded                   // the same, and an operator stopped waiting for it
 )
 
-// fateOf returns the fate of a letter with a last state. left reports whether the replay sent it to another topic.
+// fateOf returns the fate of a dead letter with a last state. left reports whether the replay sent it to another
+// topic.
 func fateOf(last deadletters.Last, left bool) fate {
 	status := last.Status()
 	switch operator := last.Writer() == deadletters.Operator; {
@@ -45,7 +47,7 @@ func fateOf(last deadletters.Last, left bool) fate {
 	return fateClosed
 }
 
-// add counts n letters of a fate, for a reason. Those that an operator decided about are no outcome.
+// add counts n dead letters with a fate and a reason. An operator's decision is no outcome.
 func (o *Outcome) add(of fate, reason string, n int) {
 	switch of {
 	case fateUnderWay:
@@ -70,22 +72,22 @@ func (o *Outcome) failed(reason string, n int) {
 	}
 }
 
-// marks are facts about a letter in its last replay.
+// marks are facts about a dead letter and its last replay.
 type marks uint8
 
 const (
-	theirs   marks = 1 << iota // other software made the letter, and only tells what fails
+	theirs   marks = 1 << iota // other software made the dead letter, and only reports failures
 	sentTo                     // the replay sent it to another topic
-	undone                     // the consumer closed it, and an operator took that back
-	looked                     // an operator decided about a record of it, whose place is known
-	reopened                   // it was taken by a replay and closed, and an operator made it pending again
+	undone                     // the consumer closed it, and an operator reversed that
+	looked                     // an operator decided about one of its records, whose position is known
+	reopened                   // a replay took and closed it, and an operator made it pending again
 )
 
 func (m mark) has(some marks) bool { return m.marked&some != 0 }
 
 func (m mark) fate() fate { return fateOf(m.last, m.has(sentTo)) }
 
-// sentAny reports whether the last state of some letter is that it was sent to another topic.
+// sentAny reports whether any dead letter was last sent to another topic.
 func (s *standing) sentAny() bool {
 	for _, m := range s.marks {
 		if m.has(sentTo) {
@@ -95,7 +97,7 @@ func (s *standing) sentAny() bool {
 	return false
 }
 
-// time is when the letter changed last; zero when its state does not name a time.
+// time returns when the dead letter changed last; zero if its state has no time.
 func (m mark) time() time.Time {
 	if m.at == 0 {
 		return time.Time{}
@@ -103,7 +105,7 @@ func (m mark) time() time.Time {
 	return time.UnixMilli(m.at).UTC()
 }
 
-// mark returns what is kept of a letter's next state, behind the one before.
+// mark returns what is stored of a dead letter's next state, after the previous one.
 func (s *standing) mark(prev mark, state deadletters.State) mark {
 	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), to: s.words.of(state.Destination), count: int32(state.ReprocessCount), last: deadletters.LastOf(state)}
 	if !state.At.IsZero() {
@@ -131,12 +133,13 @@ func (s *standing) mark(prev mark, state deadletters.State) mark {
 	return m
 }
 
-// closedByConsumer reports whether a replay of the letter ended in that there was nothing to do. No operator takes a duplicate back.
+// closedByConsumer reports whether the consumer closed the replay of the dead letter without an effect. An operator
+// never reverses a duplicate.
 func (m mark) closedByConsumer() bool {
 	return m.fate() == fateClosed && m.last.Status() != deadletters.Duplicate
 }
 
-// ofReplay returns the letters whose last replay is this one. Those whose state cannot be read are not among them.
+// ofReplay yields the dead letters whose last replay is this one, except those whose state cannot be read.
 func (s *standing) ofReplay(id string) iter.Seq2[idKey, mark] {
 	broken := make(map[idKey]bool, len(s.broken))
 	for id := range s.broken {
@@ -152,7 +155,7 @@ func (s *standing) ofReplay(id string) iter.Seq2[idKey, mark] {
 	}
 }
 
-// taken counts the letters whose last replay is this one.
+// taken counts the dead letters whose last replay is this one.
 func (s *standing) taken(replayID string) int {
 	n := 0
 	for range s.ofReplay(replayID) {

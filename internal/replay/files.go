@@ -15,7 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// OpenState opens the state directory, if there is one to be used. It asks the brokers whose cluster this is. Call it before all else.
+// OpenState opens the state directory, if the options name one. It asks the brokers for the cluster's ID. It must be
+// called first.
 func (s *Service) OpenState(ctx context.Context) error {
 	if s.stateDir == "" {
 		return nil
@@ -41,7 +42,7 @@ func (s *Service) OpenState(ctx context.Context) error {
 	return nil
 }
 
-// MissingState returns the directory that the first change makes; "" when there is none to be made.
+// MissingState returns the directory that the first change creates; "" if there is none to create.
 func (s *Service) MissingState() string {
 	if s.files == nil || !s.files.Missing() {
 		return ""
@@ -49,10 +50,10 @@ func (s *Service) MissingState() string {
 	return s.files.Path()
 }
 
-// CreateState makes what [Service.MissingState] returned.
+// CreateState creates what [Service.MissingState] returned.
 func (s *Service) CreateState() error { return s.files.Create() }
 
-// logOf returns what states and audit events are read from.
+// logOf returns where states and audit events are read from.
 func (s *Service) logOf() kafka.Log {
 	if s.files != nil {
 		return s.files
@@ -75,7 +76,7 @@ func (s *Service) decidedSpans(ctx context.Context) (map[int32]kafka.Span, error
 	return kafka.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
 }
 
-// controlName says where jobs and lease are.
+// controlName names where jobs and lease are.
 func (s *Service) controlName() string {
 	if s.files != nil {
 		return s.files.Path()
@@ -83,7 +84,7 @@ func (s *Service) controlName() string {
 	return s.cfg.Topics.Control
 }
 
-// control returns what the control topic says, or what stands for it.
+// control returns the content of the control topic, or of the file that replaces it.
 func (s *Service) control(ctx context.Context) (control.View, error) {
 	if s.files == nil {
 		return control.Read(ctx, s.opts, s.cfg.Topics.Control)
@@ -105,8 +106,8 @@ func (s *Service) openLeases() (*control.Leases, error) {
 	return control.LeasesBy(put, s.files.Path()), nil
 }
 
-// openFiles locks the journal, and decides about a batch that an earlier writer left without an outcome. That writer is fenced by then,
-// and its transaction ended.
+// openFiles locks the journal, and settles a batch that an earlier writer left without an outcome. That writer is
+// fenced and its transaction has ended.
 func (w *writer) openFiles(ctx context.Context) (err error) {
 	if w.service.files == nil {
 		return nil
@@ -126,9 +127,10 @@ func (w *writer) openFiles(ctx context.Context) (err error) {
 	return w.files.Decide(sent)
 }
 
-// wentOut reports whether a batch was committed: whether one of its records is in a target, behind where the target ended before. Where
-// retention has taken all that came since, nobody can tell, and the batch counts as sent: no dead letter goes back twice. In a compacted
-// topic only a newer value removes a record, behind which the dead letter is held back anyway.
+// wentOut reports whether a batch was committed, that is, whether one of its records is in its topic after the
+// topic's earlier end. If retention has deleted everything since, this is unknown, and the batch counts as sent, so
+// that no dead letter goes back twice. In a compacted topic only a newer value removes a record, and the dead letter
+// is then held back anyway.
 func (s *Service) wentOut(ctx context.Context, b *statedir.Batch) (bool, error) {
 	letters := map[string]bool{}
 	for _, id := range b.Letters {
@@ -165,8 +167,8 @@ func (s *Service) wentOut(ctx context.Context, b *statedir.Batch) (bool, error) 
 	return gone, nil
 }
 
-// journaled writes a batch. Where states are kept in files, the intent is on the disk before the transaction begins, and the outcome after
-// it ended. When the outcome is not known, the next session finds it out.
+// journaled writes a batch. If a directory keeps the states, the intent is on disk before the transaction begins, and
+// the outcome after it has ended. If the outcome is unknown, the next session finds it out.
 func (w *writer) journaled(ctx context.Context, e *encoded, apart bool) (refused *staged, err error) {
 	if w.files == nil {
 		if refused, err = w.write(ctx, e, apart); err == nil && refused == nil {
@@ -192,7 +194,7 @@ func (w *writer) journaled(ctx context.Context, e *encoded, apart bool) (refused
 	return refused, err
 }
 
-// divide parts what goes into the journal from what goes to the cluster.
+// divide separates what goes into the journal from what goes to the cluster.
 func (w *writer) divide(ctx context.Context, e *encoded) (*statedir.Batch, *encoded, error) {
 	kept, sent := &statedir.Batch{From: map[string]map[int32]int64{}}, &encoded{staged: e.staged, ready: make([][]*kgo.Record, len(e.staged))}
 	keep := func(records []*kgo.Record) {
@@ -222,7 +224,7 @@ func (w *writer) divide(ctx context.Context, e *encoded) (*statedir.Batch, *enco
 	return kept, sent, nil
 }
 
-// marked returns the ids that a replay writes into the headers of a record.
+// marked returns the IDs that a replay writes into the headers of a record.
 func marked(r *kgo.Record) (replay, letter string) {
 	for _, h := range r.Headers {
 		switch h.Key {
@@ -235,7 +237,7 @@ func marked(r *kgo.Record) (replay, letter string) {
 	return replay, letter
 }
 
-// mark notes a record that is about to be sent, and a place before it in its partition.
+// mark adds a record that will be sent to the batch, with a position before it in its partition.
 func (w *writer) mark(ctx context.Context, b *statedir.Batch, r *kgo.Record) error {
 	replay, letter := marked(r)
 	b.Replay, b.Letters = replay, append(b.Letters, letter)
