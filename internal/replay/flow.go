@@ -12,13 +12,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
-// Flow tells how records move through the pipeline: what lags, what waits, who takes it, and with which mapping.
+// Flow describes how records move through the pipeline: lag, waiting records, consumer instances, and the mapping in
+// use.
 type Flow struct {
 	status.Flow
-	Mapping string `json:"mapping"` // fingerprint of the pipeline file's own
+	Mapping string `json:"mapping"` // fingerprint of the mapping in the pipeline file
 }
 
-// Flow asks the brokers. Without a pipeline there is none: nil.
+// Flow asks the brokers for the flow of the pipeline. It returns nil if there is no pipeline.
 func (s *Service) Flow(ctx context.Context) (*Flow, error) {
 	if s.alone {
 		return nil, nil //nolint:nilnil // nothing flows
@@ -37,8 +38,9 @@ func (s *Service) Flow(ctx context.Context) (*Flow, error) {
 	return out, out.Times(ctx, s.client)
 }
 
-// Mappings compares the mapping of a plan with those that the running instances announce. For a nil plan, or one without a mapping,
-// it compares the mapping of the pipeline file. The instances judge what goes back, not this process.
+// Mappings compares the mapping of a plan with the mappings that the running instances announce. If the plan is nil
+// or has no mapping, it compares the mapping of the pipeline file. The running instances judge the replayed records,
+// not this process.
 func (s *Service) Mappings(ctx context.Context, p *plan.Plan) (status.MappingComparison, error) {
 	own, err := s.mapping.Fingerprint()
 	if err != nil {

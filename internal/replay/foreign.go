@@ -7,14 +7,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// Foreign counts outcomes in the status topic that do not count, since their letter was not in their replay (see
-// [deadletters.Last.Follow]). The consumer writes an outcome for every replay with a valid proof, also for a copy of one.
+// Foreign counts outcomes in the status topic that do not count because the dead letter was not part of their replay
+// (see [deadletters.Last.Follow]). The consumer writes an outcome for every replayed record with a valid proof, also
+// for a copy of that record.
 type Foreign struct {
 	Outcomes int    `json:"outcomes"`
-	First    string `json:"first,omitempty"` // the first one, where it lies and why it does not count
+	First    string `json:"first,omitempty"` // position of the first such outcome, and why it does not count
 }
 
-// disputed says whether an outcome does not count, and notes one that should not be there.
+// disputed reports whether an outcome does not count. It counts a foreign outcome in s.foreign.
 func (s *standing) disputed(r *deadletters.StateRecord) bool {
 	state := r.State
 	if _, broken := s.broken[r.ID]; broken || !state.IsOutcome() {
@@ -32,7 +33,7 @@ func (s *standing) disputed(r *deadletters.StateRecord) bool {
 	return verdict != deadletters.Applies
 }
 
-// ForeignOutcomes reads the status topic and counts the outcomes that do not count.
+// ForeignOutcomes reads the status topic and returns the number of outcomes that do not count.
 func (s *Service) ForeignOutcomes(ctx context.Context) (Foreign, error) {
 	st, err := s.loadStanding(ctx)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
-// lookPause is how often the status topic is looked at while the consumer's verdict is awaited.
+// lookPause is the time between two polls of the status topic while a replay waits for the consumer's verdict.
 const lookPause = 250 * time.Millisecond
 
-// wave is a part of a plan that is judged as a whole.
+// wave is a part of a plan. The gate judges a wave as a whole.
 type wave struct {
 	number int
-	size   int // letters to put back; 0 is all that is left
-	sent   int // of them
+	size   int // dead letters to put back; 0 is all the remaining ones
+	sent   int // dead letters put back so far
 	before Outcome
 }
 
-// gateEarlier looks at what an earlier call, or an earlier session, has put back and the consumer has not finished:
-// a wave of its own. Then the canary comes again.
+// gateEarlier judges the dead letters that an earlier call or session put back and the consumer has not finished.
+// They form a wave of their own. The canary wave follows.
 func (r *replaying) gateEarlier(ctx context.Context) error {
 	g := r.options.Ramp
 	if g.Gates() && r.sent > 0 {
@@ -44,7 +44,8 @@ func (r *replaying) nextWave(g ramp.Ramp) {
 	r.wave.before.Reasons = maps.Clone(r.wave.before.Reasons)
 }
 
-// gate looks at the open wave after a transaction: when it is over, the consumer's verdict on it is awaited.
+// gate runs after each transaction. When the open wave was sent completely, it waits for the consumer's verdict on
+// it.
 func (r *replaying) gate(ctx context.Context) error {
 	g := r.options.Ramp
 	r.progress(Progress{Phase: Sending, Wave: r.wave.number, WaveSize: r.wave.size})
@@ -61,14 +62,15 @@ func (r *replaying) gate(ctx context.Context) error {
 	return r.glance(ctx, g)
 }
 
-// glance looks at a wave that is still being sent: it need not be over to be stopped.
+// glance judges a wave that is still being sent, so that the replay stops as soon as too many dead letters failed
+// again.
 func (r *replaying) glance(ctx context.Context, g ramp.Ramp) error {
 	if err := r.outcomes.poll(ctx); err != nil {
 		return err
 	}
 	size := r.wave.size
 	if size == 0 {
-		size = max(r.letters-r.plan.Summary().Duplicates-r.settled, 0) + r.wave.sent // what the wave can become at the most
+		size = max(r.letters-r.plan.Summary().Duplicates-r.settled, 0) + r.wave.sent // the largest possible size of this wave
 	}
 	finished, failed := r.sinceWave()
 	if g.Judge(size, finished, failed) == ramp.Stop {
@@ -77,8 +79,8 @@ func (r *replaying) glance(ctx context.Context, g ramp.Ramp) error {
 	return nil
 }
 
-// wait awaits the consumer at the end of the plan, when it was asked for or when the last wave is gated. A watched group that has passed
-// the last wave has passed all of them.
+// wait waits for the consumer at the end of the plan if the options ask for it or the last wave is gated. A watched
+// group that has passed the last wave has passed all waves.
 func (r *replaying) wait(ctx context.Context) error {
 	g := r.options.Ramp
 	if g.Gates() && r.wave.sent > 0 {
@@ -93,7 +95,7 @@ func (r *replaying) wait(ctx context.Context) error {
 	return r.await(ctx, ramp.Ramp{MaxFailed: 1}, r.sent, Waiting)
 }
 
-// await looks at the wave until the consumer has finished it or too many failed again.
+// await polls the outcomes until the consumer has finished the wave or too many dead letters failed again.
 func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) error {
 	began := r.service.now()
 	quiet, heard := quiet{since: began, behind: -1}, heard{last: -1, since: began}
@@ -127,14 +129,15 @@ func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phas
 	}
 }
 
-// heard is when the consumer was last heard to finish a letter.
+// heard is the last time at which the consumer finished a dead letter.
 type heard struct {
-	last  int // letters that it had finished then
+	last  int // number of finished dead letters at that time
 	since time.Time
 }
 
-// unheard reports whether nothing more is heard of a wave: other software has the rest, which does not say when it has succeeded. The error
-// is a [*StopError] when the consumer finishes nothing for too long.
+// unheard reports whether the replay stops waiting for a wave whose remaining dead letters went to other software,
+// which reports failures but no successes. It returns a [*StopError] if the consumer finishes nothing for longer than
+// the patience.
 func (r *replaying) unheard(h *heard, now time.Time, g ramp.Ramp, size int) (over bool, err error) {
 	finished, failed := r.sinceWave()
 	if paused, _ := r.job.pauseOrdered(); paused || finished > h.last {
@@ -154,14 +157,15 @@ func (r *replaying) unheard(h *heard, now time.Time, g ramp.Ramp, size int) (ove
 	return false, nil
 }
 
-// quiet is the time in which nothing of a wave may die again, of a DLQ without a pipeline.
+// quiet measures the grace: the time in which no dead letter of a wave may die again. Only a DLQ without a pipeline
+// has it.
 type quiet struct {
-	since  time.Time // the watched group has passed the wave since then; without one, the wave was sent
-	moved  time.Time // the group was seen to move; zero before the first look
-	behind int64     // offsets that it had before it; negative before the first look
+	since  time.Time // when the watched group passed the wave; without a watched group, when the wave was sent
+	moved  time.Time // when the group last committed new offsets; zero before the first look
+	behind int64     // lag of the group at the last look; negative before the first look
 }
 
-// awaited says what a wave waits for; nil when a pipeline's consumer tells it.
+// awaited returns what a wave waits for. It returns nil if a pipeline's consumer reports the outcomes.
 func (r *replaying) awaited(q *quiet) *Watched {
 	if !r.service.alone {
 		return nil
@@ -173,7 +177,8 @@ func (r *replaying) awaited(q *quiet) *Watched {
 	return w
 }
 
-// passed reports whether a wave is over: a watched group has passed it, and since then too few died again in the time that was given.
+// passed reports whether a wave is over: the watched group has passed it, and not too many dead letters died again
+// within the grace.
 func (r *replaying) passed(ctx context.Context, q *quiet, now time.Time, size int) (over bool, err error) {
 	behind, err := r.watch.behind(ctx)
 	if err != nil {
@@ -190,21 +195,22 @@ func (r *replaying) passed(ctx context.Context, q *quiet, now time.Time, size in
 		}
 		return false, nil
 	}
-	over = now.Sub(q.since) >= r.options.Grace // too few died again in that time
+	over = now.Sub(q.since) >= r.options.Grace
 	if over {
 		r.prove()
 	}
 	return over, nil
 }
 
-// sinceWave counts what the consumer finished, and what of it failed again, since the wave began.
+// sinceWave returns how many dead letters the consumer has finished since the wave began, and how many of those
+// failed again.
 func (r *replaying) sinceWave() (finished, failed int) {
 	now, before := r.outcomes.counts, r.wave.before
 	return now.Finished() - before.Finished(), now.FailedAgain - before.FailedAgain
 }
 
 func (r *replaying) stop(g ramp.Ramp, size, finished, failed int) error {
-	reasons := map[string]int{} // of this wave
+	reasons := map[string]int{} // failures of this wave by reason
 	for reason, n := range r.outcomes.counts.Reasons {
 		if n -= r.wave.before.Reasons[reason]; n > 0 {
 			reasons[reason] = n

@@ -12,11 +12,11 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// headerRules say which headers of a letter go back with it as they are (replayer.headers of the pipeline file). Our own
-// control headers never do: those that are needed are rewritten (see [restored]).
+// headerRules select the headers that go back with a dead letter unchanged (replayer.headers of the pipeline file).
+// They never select Switchback's own control headers; [restored] writes the needed ones anew.
 type headerRules struct {
-	names       map[string]bool  // kept, by their full names
-	keep, strip []*regexp.Regexp // patterns; those of keep without the names
+	names       map[string]bool  // full names to keep
+	keep, strip []*regexp.Regexp // patterns; keep has those with a star only
 }
 
 func newHeaderRules(c config.ReplayerHeaders) headerRules {
@@ -34,13 +34,13 @@ func newHeaderRules(c config.ReplayerHeaders) headerRules {
 	return h
 }
 
-// pattern matches whole names. A star stands for any text, also for none.
+// pattern compiles a pattern that matches whole names. A star matches any text, also an empty one.
 func pattern(text string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*") + "$")
 }
 
-// back gives the headers of a letter of some dialect that go back with it, in their order and with their duplicates. The
-// result is a slice of its own.
+// back returns the headers that go back with a dead letter of a dialect, in their order and with their duplicates.
+// The caller owns the result.
 func (h headerRules) back(d dialects.Dialect, headers []kgo.RecordHeader) []kgo.RecordHeader {
 	out := make([]kgo.RecordHeader, 0, len(headers))
 	for _, header := range headers {
@@ -51,9 +51,10 @@ func (h headerRules) back(d dialects.Dialect, headers []kgo.RecordHeader) []kgo.
 	return slices.Clip(out)
 }
 
-// keeps decides about one header. What strip matches stays behind, whatever keep says. What the framework wrote that made
-// the letter stays behind as well: it counts on from it, or doubles it. Some use names that a producer may have, too,
-// such as source_…; one that keep names in full is the producer's.
+// keeps reports whether one header goes back. A header that matches strip never does. Headers of the framework that
+// wrote the dead letter do not go back either: the framework would continue its count or write the header twice. Some
+// of them have names that a producer may also use, such as source_…; a header that keep names in full is taken for
+// the producer's.
 func (h headerRules) keeps(d dialects.Dialect, name string) bool {
 	matches := func(p *regexp.Regexp) bool { return p.MatchString(name) }
 	switch {

@@ -10,20 +10,20 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// job keeps the record of one execution in the control topic. The execution reports its progress and obeys orders; the renewal of the
-// lease writes the record and reads the orders, so neither costs a request of its own per dead letter or transaction. Nothing of the
-// execution depends on the record.
+// job keeps the record of one execution in the control topic. The execution reports its progress to the job and obeys
+// its orders. The renewal of the lease writes the record and reads the orders, so the execution never waits for the
+// control topic. The execution does not depend on the record.
 type job struct {
 	service *Service
 	mu      sync.Mutex
 	record  control.Job
-	written control.Job // the record as it was written last
+	written control.Job // the record as it was last written
 	order   control.JobOrder
-	rests   bool          // the execution sends nothing, and waits to go on
-	heard   chan struct{} // closed when the next order is heard
+	rests   bool          // the execution is paused and sends nothing
+	heard   chan struct{} // closed when the next order arrives
 }
 
-// newJob makes the job of an operation on so many dead letters, which runs under a lease.
+// newJob returns the job of an operation on the given number of dead letters. run is the token of the lease.
 func (s *Service) newJob(op operation, run string, letters int) *job {
 	now := s.now()
 	record := control.Job{
@@ -36,14 +36,14 @@ func (s *Service) newJob(op operation, run string, letters int) *job {
 	return &job{service: s, record: record, heard: make(chan struct{})}
 }
 
-// report takes over how far the execution is.
+// report stores the progress of the execution.
 func (j *job) report(counts control.JobCounts) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.record.JobCounts = counts
 }
 
-// hear takes over the order that a control topic has for this run. A cancellation ends the execution before a pause does.
+// hear takes the latest order for this run from the control topic. A cancellation takes effect before a pause.
 func (j *job) hear(view control.View, end func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -57,14 +57,15 @@ func (j *job) hear(view control.View, end func(error)) {
 	}
 }
 
-// reachedAll reports whether the execution has nothing left to decide about: it waits for the consumer at most.
+// reachedAll reports whether the execution has decided about all its dead letters. It may still wait for the
+// consumer.
 func (j *job) reachedAll() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.record.NotReached == 0
 }
 
-// pauseOrdered reports whether the job is to send nothing. heard is closed when that may have changed.
+// pauseOrdered reports whether the job must send nothing. The channel heard is closed when the next order arrives.
 func (j *job) pauseOrdered() (yes bool, heard <-chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -72,12 +73,12 @@ func (j *job) pauseOrdered() (yes bool, heard <-chan struct{}) {
 	return j.rests, j.heard
 }
 
-// heed waits for as long as a pause is ordered, and reports whether it waited.
+// heed waits while a pause is ordered. It reports whether it waited.
 func (j *job) heed(ctx context.Context) (waited bool, err error) {
 	for {
 		paused, heard := j.pauseOrdered()
 		if !paused {
-			return waited, ctx.Err() // a cancellation ends a pause, too
+			return waited, ctx.Err() // a cancellation ends the pause
 		}
 		waited = true
 		select {
@@ -88,7 +89,7 @@ func (j *job) heed(ctx context.Context) (waited bool, err error) {
 	}
 }
 
-// now returns the record as it is, and whether that differs from what was written.
+// now returns the current record, and reports whether it differs from the written one.
 func (j *job) now() (record control.Job, changed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -122,7 +123,7 @@ func (j *job) write(ctx context.Context, leases *control.Leases) error {
 	return nil
 }
 
-// begins writes the record of a job that begins, and removes those that are kept no longer.
+// begins writes the record of a starting job, and removes the records whose retention has passed.
 func (j *job) begins(ctx context.Context, leases *control.Leases, view control.View) {
 	err := j.write(ctx, leases)
 	if _, expired := view.LatestJobs(j.service.now()); err == nil && len(expired) > 0 {
@@ -131,7 +132,8 @@ func (j *job) begins(ctx context.Context, leases *control.Leases, view control.V
 	j.warn(err)
 }
 
-// ends writes how the job ended. A replay that another replayer goes on with, under the same id, is that replayer's to write.
+// ends writes the final record of the job. If another replayer continues the replay under the same ID, that replayer
+// writes the record instead.
 func (j *job) ends(ctx context.Context, leases *control.Leases, counts control.JobCounts, cause error) {
 	view, err := j.service.control(ctx)
 	switch {
@@ -156,7 +158,7 @@ func (j *job) warn(err error) {
 	}
 }
 
-// cancelled is the error of an execution: the operator who cancelled it, if one did.
+// cancelled returns the error of an execution. It names the operator if one cancelled the job.
 func (x *execution) cancelled(err error) error {
 	c, is := errors.AsType[*CancelledError](err)
 	if !is {
@@ -166,7 +168,7 @@ func (x *execution) cancelled(err error) error {
 	return &CancelledError{By: c.By, Letters: counts.Letters, NotReached: counts.NotReached}
 }
 
-// counts is how far an execution is.
+// counts returns the progress of an execution.
 func (x *execution) counts() control.JobCounts {
 	c := x.task.counts()
 	c.Letters, c.Left, c.Transactions = x.letters, x.left.Left, x.transactions
@@ -174,10 +176,11 @@ func (x *execution) counts() control.JobCounts {
 	return c
 }
 
-// report tells the job how far the execution is.
+// report passes the progress of the execution to the job.
 func (x *execution) report() { x.job.report(x.counts()) }
 
-// heed waits before a batch for as long as a pause is ordered. What was decided before the pause is decided again: it carries its time.
+// heed waits before a batch while a pause is ordered. After the pause, the session decides about the batch again,
+// since a decision contains its time.
 func (s *session) heed(ctx context.Context, b *batch) error {
 	waited, err := s.job.heed(ctx)
 	if err != nil {

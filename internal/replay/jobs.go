@@ -10,21 +10,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// ErrNoJob marks an id that no job has. Match it with errors.Is.
+// ErrNoJob marks an ID that no job has. Match it with errors.Is.
 var ErrNoJob = errors.New("no such job")
 
-// JobOrderError says that a job cannot be ordered something: it has ended, or is about to.
+// JobOrderError reports that a job cannot obey an order because it has ended or is ending.
 type JobOrderError struct {
 	Job  control.Job
 	Verb control.JobVerb
 }
 
-// Error says how the job stands.
+// Error names the job, its state and the order.
 func (e *JobOrderError) Error() string {
 	return fmt.Sprintf("%s is %s: there is nothing to %s", e.Job.ID, e.Job.State, e.Verb)
 }
 
-// jobs returns the jobs of a control topic in the states in which everybody sees them.
+// jobs returns the jobs of a control topic, each in the state that an observer sees.
 func (s *Service) jobs(view control.View, st *standing) []control.Job {
 	jobs, _ := view.LatestJobs(s.now())
 	for i := range jobs {
@@ -43,12 +43,13 @@ func (s *Service) jobs(view control.View, st *standing) []control.Job {
 	return jobs
 }
 
-// holds reports whether the process of a job is at work.
+// holds reports whether the process of a job is running.
 func (s *Service) holds(l *control.Lease, j *control.Job) bool {
 	return l != nil && !l.Released && l.Token == j.Run && s.now().Sub(l.Renewed) <= s.leaseLife
 }
 
-// died tells of a job whose process has ended without a word. The states know of a replay what the process did not write any more.
+// died completes the record of a job whose process ended without writing its end. For a replay, it derives the rest
+// from the states.
 func (s *Service) died(j *control.Job, st *standing) {
 	j.Why = "its replayer ended without a word: it was killed, or lost the brokers"
 	if j.Kind != control.JobReplay {
@@ -64,12 +65,12 @@ func (s *Service) died(j *control.Job, st *standing) {
 	}
 }
 
-// OrderJob orders something of a job, where the executing process, on whatever machine, hears it with the next renewal of its lease. The job
-// that is returned stands as the order makes it.
+// OrderJob writes an order for a job. The executing process, on whatever machine, reads it at the next renewal of its
+// lease. OrderJob returns the job in its state after the order.
 //
-// A job that pauses sends nothing after the transaction at hand, keeps its lease and waits. One that is cancelled ends after the
-// transaction at hand; what it committed stays. The error is a [JobOrderError] when no process can obey: its job has the command that
-// goes on.
+// A paused job finishes its transaction, sends nothing more, and keeps its lease. A cancelled job finishes its
+// transaction and ends; committed changes stay. OrderJob returns a [JobOrderError] if no process can obey. The record
+// of the job then contains the command that continues it.
 func (s *Service) OrderJob(ctx context.Context, id, by string, verb control.JobVerb) (control.Job, error) {
 	if err := checkActor(by); err != nil {
 		return control.Job{}, err
@@ -98,7 +99,7 @@ func (s *Service) OrderJob(ctx context.Context, id, by string, verb control.JobV
 	return j, nil
 }
 
-// Job returns one job. The error is [ErrNoJob] when there is none with the id.
+// Job returns the job with an ID, or [ErrNoJob].
 func (s *Service) Job(ctx context.Context, id string) (control.Job, error) {
 	st, err := s.loadStanding(ctx)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *Service) Job(ctx context.Context, id string) (control.Job, error) {
 	return s.job(ctx, st, id)
 }
 
-// job is [Service.Job] by states that were read before.
+// job is [Service.Job] with states that the caller has already read.
 func (s *Service) job(ctx context.Context, st *standing, id string) (control.Job, error) {
 	view, err := s.control(ctx)
 	if err != nil && !s.unmade(err) {
@@ -121,19 +122,20 @@ func (s *Service) job(ctx context.Context, st *standing, id string) (control.Job
 	return control.Job{}, fmt.Errorf("%w: %s has none with the id %s; `replayer replays` lists them", ErrNoJob, s.controlName(), id)
 }
 
-// CancelledError says that an operator cancelled a job. What was committed stays.
+// CancelledError reports that an operator cancelled a job. Committed changes stay.
 type CancelledError struct {
 	By         string
-	Letters    int // chosen
-	NotReached int // of them
+	Letters    int // chosen dead letters
+	NotReached int // chosen dead letters that were not reached
 }
 
-// Error says what was not reached.
+// Error names the operator and the number of dead letters that were not reached.
 func (e *CancelledError) Error() string {
 	return fmt.Sprintf("STOPPED: %s cancelled it; %d of %d dead letters were not reached", e.By, e.NotReached, e.Letters)
 }
 
-// jobStateAtWork returns the state of a job whose process works. rests reports that it sends nothing and waits to go on.
+// jobStateAtWork returns the state of a job whose process is running. rests reports whether the process is paused and
+// sends nothing.
 func jobStateAtWork(order control.JobVerb, rests bool) control.JobState {
 	switch {
 	case order == control.CancelJob:
@@ -146,8 +148,8 @@ func jobStateAtWork(order control.JobVerb, rests bool) control.JobState {
 	return control.JobRunning
 }
 
-// jobStateSeen returns the state of a job as everybody else sees it: by its record, by the latest order for it, by whether its process has
-// heard that order, and by whether the process is alive.
+// jobStateSeen returns the state of a job for an observer. It depends on the record, the latest order, whether the
+// process has read that order, and whether the process is running.
 func jobStateSeen(recorded control.JobState, order control.JobVerb, heard, alive bool) control.JobState {
 	switch {
 	case recorded.Ended():
@@ -155,13 +157,13 @@ func jobStateSeen(recorded control.JobState, order control.JobVerb, heard, alive
 	case !alive:
 		return control.JobStopped
 	}
-	return jobStateAtWork(order, heard && recorded == control.JobPaused) // else it may have been resumed since
+	return jobStateAtWork(order, heard && recorded == control.JobPaused) // an unread order may follow a resumption
 }
 
-// jobStateEnded returns the state of a job whose execution returned err with these counts.
+// jobStateEnded returns the state of a job whose execution returned err and these counts.
 func jobStateEnded(err error, counts control.JobCounts) control.JobState {
 	_, stopped := errors.AsType[*StopError](err)
-	reached := counts.NotReached == 0 // the gate may say no to what was sent last: nothing is left to send
+	reached := counts.NotReached == 0 // nothing is left to send, even if the gate then refused the last wave
 	switch {
 	case isCancelled(err):
 		return control.JobCancelled
@@ -180,16 +182,16 @@ func isCancelled(err error) bool {
 	return is
 }
 
-// orderVerdict is what is done with an order for a job. It is a closed list.
+// orderVerdict is the decision about an order for a job. It is a closed list.
 type orderVerdict uint8
 
 const (
-	orderGive   orderVerdict = iota // write it
-	orderGiven                      // the job obeys such an order already
-	orderRefuse                     // the job cannot obey it
+	orderGive   orderVerdict = iota // write the order
+	orderGiven                      // the job already obeys such an order
+	orderRefuse                     // the job cannot obey the order
 )
 
-// judgeOrder decides whether a job in a state can be ordered something.
+// judgeOrder decides about an order for a job in the given state.
 func judgeOrder(state control.JobState, verb control.JobVerb) orderVerdict {
 	switch state {
 	case control.JobRunning:
@@ -212,7 +214,7 @@ func judgeOrder(state control.JobState, verb control.JobVerb) orderVerdict {
 	return orderRefuse
 }
 
-// Orders lists what a job in a state can be ordered, besides what it obeys already.
+// Orders returns the orders that a job in the given state can obey and does not obey already.
 func Orders(state control.JobState) []control.JobVerb {
 	return slices.DeleteFunc(control.JobVerbs(), func(v control.JobVerb) bool { return judgeOrder(state, v) != orderGive })
 }

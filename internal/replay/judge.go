@@ -16,18 +16,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Detail is everything about one letter.
+// Detail is everything that is known about one dead letter.
 type Detail struct {
 	Letter   deadletters.Letter // with its content
-	Feature  []byte             // the decoded feature as GeoJSON; nil when it cannot be decoded or is a delete
-	Repaired []byte             // the feature with the geometry that today's transform puts in the place of its own; nil where it leaves it
-	Decode   error              // why it cannot be decoded
-	Verdict  plan.Verdict       // what today's transform says of it
-	Refused  *Refused           // what it refuses, where that is a value or a place
+	Feature  []byte             // the decoded feature as GeoJSON; nil if it cannot be decoded or the record is a delete
+	Repaired []byte             // the feature with its repaired geometry; nil if today's transform repairs nothing
+	Decode   error              // why the feature cannot be decoded
+	Verdict  plan.Verdict       // result of today's transform
+	Refused  *Refused           // the refused value or location, if the verdict concerns one
 }
 
-// Judge says everything about a letter that comes with its content: the decoded feature, and what
-// today's transform says.
+// Judge decodes a dead letter that has its content, runs today's transform on it, and returns the results.
 func (s *Service) Judge(ctx context.Context, letter deadletters.Letter) Detail {
 	content := letter.Content
 	_, err := try(ctx, s.mapping, s.asRecord(ctx, &letter, content.Value))
@@ -41,7 +40,8 @@ func (s *Service) Judge(ctx context.Context, letter deadletters.Letter) Detail {
 	return d
 }
 
-// repaired returns the feature of a letter with the geometry that the gates repair; nil where they do not, and of a collection.
+// repaired returns the feature of a dead letter with the geometry that the gates repair. It returns nil if the gates
+// repair nothing, and for a collection.
 func (s *Service) repaired(ctx context.Context, c *deadletters.Content) []byte {
 	opened, err := s.mapping.Open(ctx, header.ProducerHeaders(c.Headers), c.Value)
 	if err != nil || opened.Feature == nil {
@@ -49,13 +49,12 @@ func (s *Service) repaired(ctx context.Context, c *deadletters.Content) []byte {
 	}
 	out, err := s.mapping.Repaired(ctx, opened.Feature)
 	if err != nil {
-		return nil // the verdict says why the gates refuse it
+		return nil // the verdict contains the reason
 	}
 	return out
 }
 
-// Decoded gives the feature as the pipeline understands it, before any mapping, as GeoJSON; nil
-// for a delete.
+// Decoded returns the decoded feature as GeoJSON, before any mapping. It returns nil for a delete.
 func (s *Service) Decoded(ctx context.Context, c *deadletters.Content) ([]byte, error) {
 	opened, err := s.mapping.Open(ctx, header.ProducerHeaders(c.Headers), c.Value)
 	if err != nil || opened.Delete {
@@ -78,16 +77,16 @@ func (s *Service) Decoded(ctx context.Context, c *deadletters.Content) ([]byte, 
 	return slices.Concat([]byte(`{"type":"FeatureCollection","features":[`), bytes.Join(all, []byte(",")), []byte("]}")), nil
 }
 
-// Refused is what today's transform refuses of a feature.
+// Refused is the part of a feature that today's transform refuses.
 type Refused struct {
 	Code  classify.Code `json:"code"`
 	Path  string        `json:"path"`            // JSON pointer into the feature (RFC 6901)
-	Value string        `json:"value,omitzero"`  // as the record has it, cut to 80 characters; empty for what is no single value
-	Place *[2]float64   `json:"place,omitempty"` // of a geometry that breaks a rule: where, in the coordinates of the source
+	Value string        `json:"value,omitzero"`  // value in the record, cut to 80 characters; empty if it is not a single value
+	Place *[2]float64   `json:"place,omitempty"` // where a geometry breaks a rule, in the coordinates of the source
 }
 
-// Refused gives what today's transform refuses of a letter that comes with its content. It is nil when the letter passes, or is refused
-// for something that has no place in the feature.
+// Refused returns the part of a dead letter that today's transform refuses. The letter must have its content. Refused
+// returns nil if the letter passes, or if the reason has no location in the feature.
 func (s *Service) Refused(ctx context.Context, letter deadletters.Letter) *Refused {
 	if letter.Content == nil {
 		return nil
@@ -96,7 +95,7 @@ func (s *Service) Refused(ctx context.Context, letter deadletters.Letter) *Refus
 	return refusedBy(err)
 }
 
-// refusedBy reads the error of a transform.
+// refusedBy extracts the refused part from the error of a transform.
 func refusedBy(err error) *Refused {
 	fault, ok := errors.AsType[*transform.Error](err)
 	if !ok {
@@ -112,13 +111,14 @@ func refusedBy(err error) *Refused {
 	return r
 }
 
-// judge runs the gates and the mapping of the pipeline on a letter with the given value, as the record that would go back.
+// judge runs the gates and the mapping of the pipeline on the record that a replay would produce for a dead letter
+// with the given value.
 func (s *Service) judge(ctx context.Context, l *deadletters.Letter, value []byte) (plan.Verdict, pipeline.Tried) {
 	tried, err := try(ctx, s.mapping, s.asRecord(ctx, l, value))
 	return verdictOf(err), tried
 }
 
-// verdictOf says what the error of a transform means; nil passes.
+// verdictOf converts the error of a transform to a verdict. A nil error passes.
 func verdictOf(err error) plan.Verdict {
 	if err == nil {
 		return plan.Verdict{Passes: true}
@@ -127,7 +127,7 @@ func verdictOf(err error) plan.Verdict {
 	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: clip(err.Error(), maxMessage)}
 }
 
-// asRecord is a letter with the given value as the consumer would read it after a replay.
+// asRecord returns the record that the consumer would read after a replay of the dead letter with the given value.
 func (s *Service) asRecord(ctx context.Context, l *deadletters.Letter, value []byte) *retrytopics.Record {
 	control := restored(l)
 	return &retrytopics.Record{
@@ -135,8 +135,8 @@ func (s *Service) asRecord(ctx context.Context, l *deadletters.Letter, value []b
 	}
 }
 
-// outputLimits returns what the output topic takes; nil where the cluster does not tell. The service asks the cluster until it has
-// answered once; calls that ask at the same time do not wait for each other.
+// outputLimits returns the limits of the output topic, or nil if the cluster does not return them. It asks the
+// cluster until it has one answer; concurrent calls do not wait for each other.
 func (s *Service) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
 	if known := s.limits.Load(); known != nil {
 		return known.limits
@@ -152,13 +152,13 @@ func (s *Service) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
 	return limits
 }
 
-// outputLimits is what the cluster has answered; its limits are nil when it does not tell.
+// outputLimits is the answer of the cluster. Its limits are nil if the cluster does not return them.
 type outputLimits struct{ limits *retrytopics.TopicLimits }
 
-// maxMessage bounds what a plan says of one letter.
+// maxMessage bounds the message about one dead letter in a plan, in bytes.
 const maxMessage = 1024
 
-// try turns a panic into an error, as the consumer does (S4-15).
+// try runs the mapping on a record and converts a panic to an error, as the consumer does (S4-15).
 func try(ctx context.Context, m *pipeline.Mapping, r *retrytopics.Record) (tried pipeline.Tried, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// ErrLeased marks a change that was not begun because another replayer of this source topic is at work. Match it with errors.Is;
-// [LeasedError] says which.
+// ErrLeased marks a change that did not begin because another replayer of this source topic is running. Match it with
+// errors.Is; [LeasedError] names the replayer.
 var ErrLeased = errors.New("another replayer is at work")
 
-// LeasedError names the replayer that is at work.
+// LeasedError names the replayer that is running.
 type LeasedError struct{ By control.Lease }
 
-// Error says who, since when, what for, and what to do.
+// Error says which replayer is running, since when and for which operation, and what to do.
 func (e *LeasedError) Error() string {
 	return fmt.Sprintf("%v on the dead letters of this pipeline: %s; nothing was changed. Wait for it with --wait-for-lease 10m, or end it on purpose with --take-over", ErrLeased, e.By)
 }
@@ -27,31 +27,32 @@ func (e *LeasedError) Error() string {
 // Is makes errors.Is(err, ErrLeased) true.
 func (e *LeasedError) Is(target error) bool { return target == ErrLeased }
 
-// LeaseOptions says what is done when another replayer is at work (docs/decisions/0002).
+// LeaseOptions says what to do if another replayer is running (docs/decisions/0002).
 type LeaseOptions struct {
-	TakeOver bool                // end it
-	Wait     time.Duration       // for it to end; 0 is not at all
-	Waiting  func(holder string) // called once for each replayer that is waited for; may be nil
+	TakeOver bool                // end the other replayer
+	Wait     time.Duration       // how long to wait for the other replayer to end; 0 does not wait
+	Waiting  func(holder string) // called once for each replayer that this one waits for; may be nil
 }
 
 const (
-	leaseRenewal = 2 * time.Second  // between two signs of life
-	leaseLife    = 10 * time.Second // without a sign of life, after which a lease is nobody's
+	leaseRenewal = 2 * time.Second  // time between two renewals
+	leaseLife    = 10 * time.Second // time without a renewal after which a lease has expired
 	leaseLook    = 250 * time.Millisecond
 )
 
-// lease is one command's lease, over all of its sessions. It does not keep two replayers from writing at once, which is what the
-// transactional ID does: it tells the second one before that fences the first, and tells the first one who fenced it.
+// lease is the lease of one command over all its sessions. The transactional ID, not the lease, keeps two replayers
+// from writing at once. The lease tells a starting replayer about a running one before it fences that one, and tells
+// the fenced replayer who fenced it.
 type lease struct {
 	service *Service
 	state   leaseState
-	record  control.Lease // as this replayer signs it
+	record  control.Lease // the lease that this replayer writes
 	waiting func(holder string)
-	told    string // token of the lease that waiting was called for last
-	job     *job   // whose record is written with each renewal; nil of an operation that is none
+	told    string // token of the lease for which Waiting was last called
+	job     *job   // job whose record each renewal writes; nil if the operation has no job
 	leases  *control.Leases
-	end     func(error)        // ends the command when the lease cannot be renewed, or an operator cancels; set before a session begins
-	stop    context.CancelFunc // ends the renewal; nil before the first signature
+	end     func(error)        // ends the command if the lease cannot be renewed or an operator cancels; set before a session begins
+	stop    context.CancelFunc // ends the renewals; nil before the first write
 	done    sync.WaitGroup
 }
 
@@ -63,11 +64,11 @@ func (s *Service) newLease(op operation) *lease {
 		record: control.Lease{
 			Token: token, Owner: op.by + " on " + hostName(), Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
 		},
-		end: func(err error) { s.log.Warn("going on without a lease", "error", err) }, // of a command that is short
+		end: func(err error) { s.log.Warn("going on without a lease", "error", err) }, // default for a short command
 	}
 }
 
-// view returns what the control topic says.
+// view reads the control topic.
 func (l *lease) view(ctx context.Context) (control.View, error) {
 	view, err := l.service.control(ctx)
 	if err != nil {
@@ -76,14 +77,14 @@ func (l *lease) view(ctx context.Context) (control.View, error) {
 	return view, nil
 }
 
-// read returns the lease as it was written last; nil when there is none.
+// read returns the lease in the control topic, or nil.
 func (l *lease) read(ctx context.Context) (*control.Lease, error) {
 	view, err := l.view(ctx)
 	return view.Lease, err
 }
 
-// await waits until no other replayer is at work. The session may fence all others then. The error is a [LeasedError], or [ErrFenced]
-// when another replayer took the lease from an earlier session of this one.
+// await waits until no other replayer is running, so that the session may fence all others. It returns a
+// [LeasedError], or [ErrFenced] if another replayer took the lease from an earlier session of this command.
 func (l *lease) await(ctx context.Context) error {
 	l.state.restart()
 	for {
@@ -111,7 +112,8 @@ func (l *lease) await(ctx context.Context) error {
 	}
 }
 
-// take signs the lease once all other replayers are fenced, unless one of them has signed since await returned: that one goes on.
+// take writes the lease after the session fenced all other replayers. If another replayer wrote the lease since await
+// returned, that one continues and take returns an error.
 func (l *lease) take(ctx context.Context) error {
 	view, err := l.view(ctx)
 	if err != nil {
@@ -122,7 +124,7 @@ func (l *lease) take(ctx context.Context) error {
 		return l.refused(now)
 	}
 	if l.state.phase == leaseHeld {
-		return nil // and it is renewed
+		return nil // the renewals run already
 	}
 	if l.state.isOthers(now) {
 		l.record.Generation = now.Generation + 1
@@ -145,14 +147,14 @@ func (l *lease) take(ctx context.Context) error {
 	return nil
 }
 
-// sign writes this replayer's lease.
+// sign writes the lease of this replayer.
 func (l *lease) sign(ctx context.Context, released bool) error {
 	record := l.record
 	record.Renewed, record.Released = time.Now(), released
 	return l.leases.Put(ctx, record)
 }
 
-// errUnsigned ends a command that others take for dead.
+// errUnsigned ends a command whose lease has expired.
 var errUnsigned = errors.New("no sign of life could be given, so another replayer may take over; what was committed stays, run it again to go on")
 
 func denied(err error) bool {
@@ -160,9 +162,12 @@ func denied(err error) bool {
 	return yes
 }
 
-// renewals renews the lease until ctx ends. The command ends when another replayer has taken the lease before all dead letters were
-// reached: it may wait for the consumer or for an order, and would never be heard of again. It also ends when it is denied the renewal, or
-// has not renewed for the life of a lease: others take it for dead then. A process that slept for so long tries once more.
+// renewals renews the lease until ctx ends. It ends the command in three cases:
+//
+//   - Another replayer took the lease before this one reached all its dead letters. The command may wait for the
+//     consumer or for an order, and would never learn of it otherwise.
+//   - The broker refuses the renewal.
+//   - The lease has expired. A process that slept for that long tries once more.
 func (l *lease) renewals(ctx context.Context) {
 	life := l.service.leaseLife
 	for last := time.Now(); kafka.Pause(ctx, l.service.leaseRenewal) == nil; {
@@ -187,8 +192,9 @@ func (l *lease) renewals(ctx context.Context) {
 	}
 }
 
-// renew signs the lease unless another replayer has it, whose lease it returns. It returns at a deadline, but not before one interval of renewal has
-// passed: a broker that does not answer must not keep it longer than a lease lives.
+// renew writes the lease, unless another replayer has it; then it returns that lease. It ends at the deadline, or
+// after one renewal interval if that is later: a broker that does not answer must not block it for longer than a
+// lease lives.
 func (l *lease) renew(ctx context.Context, deadline time.Time) (taken *control.Lease, err error) {
 	if least := time.Now().Add(l.service.leaseRenewal); deadline.Before(least) {
 		deadline = least
@@ -222,10 +228,10 @@ type takenOverError struct {
 
 func (e *takenOverError) Error() string { return fmt.Sprintf("%s took over: %v", e.by, e.cause) }
 
-// Unwrap returns what this replayer saw of it.
+// Unwrap returns the error that this replayer received.
 func (e *takenOverError) Unwrap() error { return e.cause }
 
-// refused names the replayer because of which this one writes nothing.
+// refused returns the error that names the replayer because of which this one writes nothing.
 func (l *lease) refused(by *control.Lease) error {
 	if l.state.phase == leaseHeld {
 		return &takenOverError{*by, ErrFenced}
@@ -233,7 +239,8 @@ func (l *lease) refused(by *control.Lease) error {
 	return &LeasedError{*by}
 }
 
-// fenced names the replayer that fenced this one. again is true when that replayer gave way, so that this one goes on.
+// fenced names the replayer that fenced this one. again is true if that replayer gave way, so that this one
+// continues.
 func (l *lease) fenced(ctx context.Context, err error) (again bool, named error) {
 	if _, is := errors.AsType[*takenOverError](err); is {
 		return false, err
@@ -250,7 +257,7 @@ func (l *lease) fenced(ctx context.Context, err error) (again bool, named error)
 	return false, &takenOverError{*now, err}
 }
 
-// halt ends the renewal, and reports whether the lease was ever signed.
+// halt ends the renewals. It reports whether the lease was ever written.
 func (l *lease) halt() bool {
 	if l.stop == nil {
 		return false
@@ -260,24 +267,24 @@ func (l *lease) halt() bool {
 	return true
 }
 
-// endJob writes how the job ended.
+// endJob writes the final record of the job.
 func (l *lease) endJob(ctx context.Context, counts control.JobCounts, cause error) {
 	if !l.halt() {
-		return // it never began
+		return // the job never began
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.service.lastWord)
 	defer cancel()
 	l.job.ends(ctx, l.leases, counts, cause)
 }
 
-// release gives the lease back, if it is still this replayer's.
+// release releases the lease if this replayer still has it.
 func (l *lease) release(ctx context.Context) {
 	if l.leases == nil {
 		return
 	}
 	defer l.leases.Close()
 	if !l.halt() {
-		return // its first signature failed
+		return // the first write failed
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.service.lastWord)
 	defer cancel()

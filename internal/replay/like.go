@@ -13,13 +13,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/rewrite"
 )
 
-// How much of a topic the shape of its values is guessed from.
+// These limits bound how much of a topic is read to derive a schema from its values.
 const (
 	likeRecords = 1000
 	likeBytes   = 16 << 20
 )
 
-// findLike writes into a rewrite the shape of the newest values of the topic that it names, so that a plan keeps it.
+// findLike derives a schema from the newest values of the topic that a rewrite names, and stores it in the spec, so
+// that the plan contains it.
 func (s *Service) findLike(ctx context.Context, spec *rewrite.Spec) error {
 	if spec.Like == "" || !s.alone {
 		return nil

@@ -14,10 +14,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-// ErrReplaysMayWait marks that a replay cannot be called lost: something is unread, or waits for its retry. Match it with errors.Is.
+// ErrReplaysMayWait marks a topic state in which no replay can be called lost: the source has unread records, or a
+// retry topic has waiting ones. Match it with errors.Is.
 var ErrReplaysMayWait = errors.New("a replay may still be among what the consumer has not finished")
 
-// onlyReplaying is the selection of [Service.ReopenLost]: what is replaying.
+// onlyReplaying returns the selection of [Service.ReopenLost]: dead letters that are replaying.
 func onlyReplaying(f deadletters.Filter) (deadletters.Filter, error) {
 	replaying := []deadletters.Status{deadletters.Replaying}
 	if len(f.Statuses) > 0 && !slices.Equal(f.Statuses, replaying) {
@@ -27,8 +28,8 @@ func onlyReplaying(f deadletters.Filter) (deadletters.Filter, error) {
 	return f, f.Check()
 }
 
-// LostSelection is the filter of [Service.ReopenLost] for a dry run. The error is that of a filter for another status, or
-// [ErrReplaysMayWait].
+// LostSelection returns the filter of [Service.ReopenLost] for a dry run. It returns an error if the filter names
+// another status, and [ErrReplaysMayWait].
 func (s *Service) LostSelection(ctx context.Context, f deadletters.Filter) (deadletters.Filter, error) {
 	f, err := onlyReplaying(f)
 	if err != nil {
@@ -37,10 +38,11 @@ func (s *Service) LostSelection(ctx context.Context, f deadletters.Filter) (dead
 	return f, s.finished(ctx)
 }
 
-// ReopenLost makes dead letters pending whose replay is lost: they are replaying, and the consumer has finished everything that there
-// is. It writes what became of a replay in the transaction that finishes it, so of these it never will: the record was deleted with
-// its topic, or by retention, before it was read (docs/decisions/0089). The states are read before the offsets, and again before they
-// are changed: what was replayed in between is left.
+// ReopenLost sets dead letters whose replay is lost to pending. A replay is lost if the dead letter is replaying and
+// the consumer has finished all records. The consumer writes the outcome of a replay in the transaction that finishes
+// it, so a lost replay never gets one: its record was deleted with its topic, or by retention, before the consumer
+// read it (docs/decisions/0089). ReopenLost reads the states before the offsets, and again before it changes them. It
+// leaves a dead letter that was replayed in between.
 func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, confirm Confirm) (ChangeResult, error) {
 	f, err := onlyReplaying(f)
 	if err != nil {
@@ -58,7 +60,8 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, 
 	})
 }
 
-// reopenedLost stages the change of one dead letter whose state is what it was before the offsets were read, or says why it is left.
+// reopenedLost stages the change of one dead letter if its state is unchanged since the offsets were read. Otherwise
+// it returns why the letter is left.
 func (s *Service) reopenedLost(op operation, before, now *standing, l *deadletters.Letter) (decision, error) {
 	prev, why := now.of(l.ID)
 	if why != "" {
@@ -76,8 +79,8 @@ func (s *Service) reopenedLost(op operation, before, now *standing, l *deadlette
 	return s.stage(op, deadletters.Pending, prev, l)
 }
 
-// finished is nil when nothing is unread in the source and nothing waits in a retry topic. The ends are those behind open transactions:
-// a replay can lie behind one.
+// finished returns nil if the source has no unread records and no retry topic has waiting ones. It counts up to the
+// ends behind open transactions, since a replayed record can follow one.
 func (s *Service) finished(ctx context.Context) error {
 	all, err := topics.Backlogs(ctx, kadm.NewClient(s.client), s.cfg, kafka.Written)
 	if err != nil {

@@ -19,19 +19,20 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// newest knows, for keys of dead letters, the newest event that took effect, from where the consumer itself knows it: a
-// letter that is older will be closed as superseded (latest wins; strict holds replays to it too). A later event that the
-// consumer has not read yet is not known to either.
+// newest has the newest applied event of each key of the dead letters, read from the topics in which the consumer
+// keeps it. The consumer closes an older dead letter as superseded: ordering latest does so for all records, strict
+// for replays. Neither knows a later event that the consumer has not read yet.
 type newest struct {
 	applied map[idempotency.KeyHash]retrytopics.Latest
-	forced  map[idempotency.KeyHash]header.Version // by letters of the plan at hand
-	doubt   string                                 // why not all of it could be read; "" when it could
+	forced  map[idempotency.KeyHash]header.Version // versions of the dead letters that the plan being made forces
+	doubt   string                                 // why a part could not be read; "" if everything was read
 }
 
-// newestFor reads the state topic, which has the newest event of each key that has an unsettled letter, since that died.
-// Where source offsets order events there can be no other: what took effect before is older. Where a field of theirs
-// does, a newer one can have come first; it has the newest version of every key then, and what took effect within the dedupe
-// window is in the ledger. Letters that go to another topic are held to nothing.
+// newestFor reads the state topic. The state topic has, for each key with an unresolved dead letter, the newest event
+// since that record died. If source offsets order events, this is enough, since earlier events are older. If a
+// version field orders events, a newer event can have come first; the state topic then has the newest version of
+// every key, and the ledger has the events applied within the dedupe window. Dead letters that go to another topic
+// have no version guard.
 func (s *Service) newestFor(ctx context.Context, keys []idempotency.KeyHash, to string) (*newest, error) {
 	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
@@ -55,7 +56,7 @@ func (s *Service) newestFor(ctx context.Context, keys []idempotency.KeyHash, to 
 	return n, err
 }
 
-// scanKnown reads a topic of the consumer. That it does not exist leaves a doubt.
+// scanKnown reads a topic of the consumer. If the topic does not exist, it notes a doubt.
 func (s *Service) scanKnown(ctx context.Context, topic string, n *newest, add func(*kgo.Record) error) error {
 	spans, err := kafka.Spans(ctx, s.client, topic)
 	if errors.Is(err, kafka.ErrNoTopic) {
@@ -75,11 +76,11 @@ func (s *Service) scanKnown(ctx context.Context, topic string, n *newest, add fu
 
 // stateReader reads the state topic. A key can have a state and a version there, each with its own tombstone.
 type stateReader struct {
-	keys    []idempotency.KeyHash // sorted; versions of others are not kept, there can be millions
+	keys    []idempotency.KeyHash // sorted; the versions of other keys are not kept, since there can be millions
 	scale   retrytopics.Scale
-	kept    bool // versions are in use
+	kept    bool // the pipeline keeps versions
 	lasting map[idempotency.KeyHash]retrytopics.Latest
-	n       *newest // states
+	n       *newest // receives the states
 }
 
 func (s *stateReader) add(r *kgo.Record) error {
@@ -102,7 +103,7 @@ func (s *stateReader) add(r *kgo.Record) error {
 	return nil
 }
 
-// join notes what is known of a key from another place.
+// join merges what another topic says about a key.
 func (n *newest) join(key idempotency.KeyHash, more retrytopics.Latest) {
 	if known, ok := n.applied[key]; ok {
 		more = more.Join(known)
@@ -116,10 +117,10 @@ func (n *newest) merge(last map[idempotency.KeyHash]header.Version) {
 	}
 }
 
-// ledger is what the ledger topic says of some keys. A ledger of all keys can be far larger than what is asked for.
+// ledger reads the ledger topic for some keys. A ledger of all keys can be far larger.
 type ledger struct {
 	keys  []idempotency.KeyHash // sorted
-	since time.Time             // what took effect before has left the window: the consumer has forgotten it
+	since time.Time             // start of the dedupe window; the consumer has forgotten earlier events
 	last  map[idempotency.KeyHash]header.Version
 }
 
@@ -144,7 +145,7 @@ func (l *ledger) add(r *kgo.Record) error {
 
 func compareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
 
-// keys are those of the chosen letters, sorted.
+// keys returns the keys of the chosen dead letters, sorted.
 func (p *planning) keys() []idempotency.KeyHash {
 	keys := make([]idempotency.KeyHash, len(p.marks))
 	for i := range p.marks {
@@ -154,16 +155,16 @@ func (p *planning) keys() []idempotency.KeyHash {
 	return slices.Compact(keys)
 }
 
-// than reports whether an event newer than the letter has taken effect for its key.
+// than reports whether an event newer than the dead letter was applied for its key.
 func (n *newest) than(l *deadletters.Letter, tried pipeline.Tried) bool {
 	newest, ok := n.applied[l.KeyHash()]
 	return ok && l.Keyed() && newest.Outdates(versionOf(l, tried, newest.Version))
 }
 
-// versionOf is the version by which the consumer holds a letter: its own, from its first appearance. A delete counts as
-// newer than the events before it, whatever their number.
+// versionOf returns the version that the consumer gives a dead letter. It comes from the record's first appearance. A
+// delete is newer than all earlier events, whatever their version numbers.
 func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest header.Version) header.Version {
-	v := header.Version{Offset: l.Control.VersionOffset()} // a letter without a source is left
+	v := header.Version{Offset: l.Control.VersionOffset()} // dead letters without a source position are left
 	switch {
 	case tried.Delete:
 		v.Number = newest.Number
@@ -173,16 +174,16 @@ func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest header.Versio
 	return l.Control.Compared(v, &newest)
 }
 
-// force says of a letter of a forced plan whether it goes back as one that may overwrite newer data. Not when a newer
-// letter of its key, of the same plan, goes back before it: among themselves the latest wins. Nor without a key: nothing
-// holds such a letter to a version.
+// force decides whether a dead letter of a forced plan may overwrite newer data. It may not if a newer dead letter of
+// the same key goes back earlier in the plan: among dead letters the newest wins. A dead letter without a key needs
+// no force, since no version guard holds it.
 func (n *newest) force(line *plan.Letter, l *deadletters.Letter, tried pipeline.Tried) {
 	if !l.Keyed() {
 		return
 	}
 	line.Force = true
 	if !line.Today.Passes {
-		return // its version may not be known
+		return // its version may be unknown
 	}
 	key := l.KeyHash()
 	before := n.forced[key]

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 )
 
-// Notes returns what people wrote on groups of dead letters, by the ids of the groups.
+// Notes returns the operators' notes on groups of dead letters, by group ID.
 func (s *Service) Notes(ctx context.Context) (map[string]control.Note, error) {
 	if s.files != nil {
 		return nil, nil
@@ -23,8 +23,9 @@ func (s *Service) Notes(ctx context.Context) (map[string]control.Note, error) {
 	return view.Notes, err
 }
 
-// WriteNote writes a note on a group in the place of the one before; an empty text removes it. seen is the time of the note that the writer
-// has read, or zero for none; when another one is there meanwhile, nothing is written. A nil seen overwrites any.
+// WriteNote replaces the note on a group; an empty text removes it. seen is the time of the note that the writer has
+// read, or zero for none. If the group has a different note by now, WriteNote writes nothing and returns an error. A
+// nil seen overwrites any note.
 func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *time.Time) error {
 	text = strings.TrimSpace(text)
 	if !utf8.ValidString(text) || len(text) > control.MaxNote {

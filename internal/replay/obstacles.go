@@ -10,24 +10,25 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// ObstacleKind tells obstacles apart. It is a closed list.
+// ObstacleKind is the kind of an obstacle. It is a closed list.
 type ObstacleKind string
 
 // The kinds of obstacles.
 const (
-	NothingRuns ObstacleKind = "not_running" // no instance of the pipeline
-	Paused      ObstacleKind = "paused"      // the pipeline, by an operator or by itself
-	Unknown     ObstacleKind = "unknown"     // nobody answers the question
+	NothingRuns ObstacleKind = "not_running" // no instance of the pipeline is running
+	Paused      ObstacleKind = "paused"      // an operator or the pipeline itself paused the pipeline
+	Unknown     ObstacleKind = "unknown"     // the cluster does not answer the question
 )
 
-// Obstacle is something that keeps the consumer from finishing what goes back.
+// Obstacle is a reason why the consumer does not finish replayed records at present.
 type Obstacle struct {
 	Kind ObstacleKind `json:"kind"`
 	Text string       `json:"text"`
 }
 
-// Obstacles says what keeps the consumer from finishing what goes back now: nobody is running, or the pipeline is paused. None of it
-// keeps a replay from being made: what went back waits. What cannot be found out is said as well. Without a pipeline nobody is waited for.
+// Obstacles returns the reasons why the consumer does not finish replayed records at present: no instance is running,
+// or the pipeline is paused. A replay can run in spite of them; its records wait. A failed check is an obstacle of
+// the kind Unknown. Without a pipeline there are no obstacles.
 func (s *Service) Obstacles(ctx context.Context) []Obstacle {
 	if s.alone {
 		return nil

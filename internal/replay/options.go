@@ -15,31 +15,32 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
-// ErrOptions marks options that cannot be used, whatever the letters are.
+// ErrOptions marks invalid options, whatever the dead letters are.
 var ErrOptions = errors.New("replay options")
 
-// ErrNoReason marks a change without a reason; every change says why it was made.
+// ErrNoReason marks a change without a reason. Every change needs one.
 var ErrNoReason = fmt.Errorf("%w: a change needs a reason", ErrOptions)
 
-// Call says on whose behalf a call changes dead letters.
+// Call describes who changes dead letters and why.
 type Call struct {
-	By     string       // who acts, for states and audit; "" is the user of the operating system
-	Reason string       // why, in the operator's words; mandatory
-	Lease  LeaseOptions // what to do when another replayer is at work
-	// Operation is the id of a change besides a replay, which has that of its plan (see [Service.NewOperation]); made when empty.
+	By     string       // operator named in states and audit; "" is the user of the operating system
+	Reason string       // why, in the operator's words; required
+	Lease  LeaseOptions // what to do if another replayer is running
+	// Operation is the ID of a change (see [Service.NewOperation]); an empty one is generated. A replay uses the ID
+	// of its plan instead.
 	Operation string
-	// GoOn returns the command that goes on with the operation when it ended before its end, for `replayer replays`; nil names none.
-	// It is told how many letters are chosen.
+	// GoOn returns the command that continues the operation if it stops early, for `replayer replays`. Its argument
+	// is the number of chosen dead letters. A nil GoOn returns none.
 	GoOn func(letters int) string
-	// IncludingPutBack lets a reopening take letters, too, that a replay sent to a topic where nobody reports success: after it, another
-	// replay sends them a second time.
+	// IncludingPutBack allows a reopening to select dead letters that a replay sent to a topic whose readers report
+	// no success. Another replay would send them a second time.
 	IncludingPutBack bool
 }
 
-// maxBy bounds the name of who acts, which stands in every state and audit event.
+// maxBy bounds the operator's name in bytes. Every state and audit event contains it.
 const maxBy = 256
 
-// check returns what is wrong with the call. It marks every fault with ErrOptions.
+// check returns an error that wraps ErrOptions if the call is invalid.
 func (c Call) check() error {
 	return cmp.Or(checkActor(c.By), checkReplayID(c.Operation), checkReason(c.Reason))
 }
@@ -51,40 +52,41 @@ func checkActor(by string) error {
 	return nil
 }
 
-// ExecuteOptions says how a plan is executed.
+// ExecuteOptions describes how a plan is executed.
 type ExecuteOptions struct {
 	Call
-	// IncludingFailing puts letters back that the dry run says will fail again; by default they are left. Of letters that go to
-	// another topic the dry run says nothing, and all go.
+	// IncludingFailing puts back the dead letters that the dry run expects to fail again. By default they are left.
+	// The dry run does not judge dead letters that go to another topic, so all of these go back.
 	IncludingFailing bool
-	// ForceVersion says that letters may overwrite newer data; it must be said of a plan that was made for it, and of no
-	// other (see PlanOptions.Force).
+	// ForceVersion allows dead letters to overwrite newer data. It must be set if, and only if, the plan was made
+	// with PlanOptions.Force.
 	ForceVersion bool
-	Program      string         // that the plan runs on each value: a plan is a file, and runs none that is not given again
-	Ramp         ramp.Ramp      // in which waves, and when to stop
-	Rate         float64        // letters a second; 0 is as fast as it goes
-	Wait         bool           // until the consumer has finished every letter that was put back
-	Patience     time.Duration  // how long to wait for the consumer while it finishes none; 0 is for ever
-	Grace        time.Duration  // of a DLQ without a pipeline: how long nothing may die again before a wave counts as good
-	WatchGroup   string         // of a DLQ without a pipeline: the consumer group that has to pass a wave before its grace begins; "" is none
+	Program      string         // program that the plan runs on each value. A plan can come from elsewhere, so it runs only a program that the operator repeats
+	Ramp         ramp.Ramp      // sizes of the waves, and when to stop
+	Rate         float64        // dead letters a second; 0 is no limit
+	Wait         bool           // until the consumer has finished every dead letter that was put back
+	Patience     time.Duration  // how long to wait while the consumer finishes nothing; 0 is forever
+	Grace        time.Duration  // for a DLQ without a pipeline: how long nothing may die again before a wave has passed
+	WatchGroup   string         // for a DLQ without a pipeline: consumer group that must pass a wave before its grace begins; "" is none
 	Progress     func(Progress) // called often, from the goroutine of Execute; may be nil
-	OnSkip       func(Skip)     // called for each letter that is left as it is; may be nil
+	OnSkip       func(Skip)     // called for each dead letter that is left unchanged; may be nil
 }
 
-// What operators get who say nothing else, at the command line and in the console.
+// Defaults of the command line and the console.
 const (
 	UsualPatience = 10 * time.Minute // see [ExecuteOptions].Patience
 	UsualGrace    = time.Minute      // see [ExecuteOptions].Grace
-	// ManyLetters is how many dead letters may be changed without being told their number (docs/decisions/0077).
+	// ManyLetters is the number of dead letters above which an operator must confirm the number
+	// (docs/decisions/0077).
 	ManyLetters = 100
 )
 
 const (
-	maxReason   = 1000 // bytes; the reason stands in every state and every audit event
+	maxReason   = 1000 // bytes; every state and every audit event contains the reason
 	maxReplayID = 100
 )
 
-// check returns what is wrong with the options. It marks every fault with ErrOptions.
+// check returns an error that wraps ErrOptions if the options are invalid.
 func (o ExecuteOptions) check() error {
 	if err := o.Call.check(); err != nil {
 		return err
@@ -98,7 +100,8 @@ func (o ExecuteOptions) check() error {
 	return nil
 }
 
-// Fits refuses to await the consumer's verdict on letters that go to another topic; to "" is the source.
+// Fits returns an error if the options wait for the consumer's verdict on dead letters that go to another topic. An
+// empty to is the source topic.
 func (o ExecuteOptions) Fits(to string) error {
 	if to != "" && (o.Wait || o.Ramp.Gates()) {
 		return fmt.Errorf("%w: --canary, --max-failed and --wait make no sense with --to: what becomes of dead letters that leave the pipeline is not heard of here", ErrOptions)
@@ -106,7 +109,8 @@ func (o ExecuteOptions) Fits(to string) error {
 	return nil
 }
 
-// fits is [ExecuteOptions.Fits] that knows whether there is a pipeline. Without one, letters that die again are heard of, wherever they went.
+// fits is [ExecuteOptions.Fits] for this service. Without a pipeline, the DLQ reports the dead letters that die
+// again, wherever they went.
 func (s *Service) fits(o ExecuteOptions, to string) error {
 	switch {
 	case !s.alone:
@@ -138,7 +142,7 @@ func plain(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-'
 }
 
-// newID makes an id that sorts by time: "replay-20261103T040506Z-1a2b3c4d".
+// newID returns a new ID that sorts by time: "replay-20261103T040506Z-1a2b3c4d".
 func newID(word string, now time.Time) string {
 	var b [4]byte
 	// crypto/rand.Read never fails (it ends the program instead).
@@ -146,7 +150,7 @@ func newID(word string, now time.Time) string {
 	return word + "-" + now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
 }
 
-// clip cuts a text for people, and shows that it did.
+// clip cuts a text for people to n bytes, and marks the cut.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -154,7 +158,7 @@ func clip(text string, n int) string {
 	return strings.ToValidUTF8(text[:max(n-len("…"), 0)], "") + "…"
 }
 
-// checkForce refuses to lift the version guard where there is none, and without a reason.
+// checkForce returns an error if there is no version guard to lift, or no reason.
 func (s *Service) checkForce(force, to string) error {
 	switch {
 	case force == "":
@@ -168,7 +172,8 @@ func (s *Service) checkForce(force, to string) error {
 	return checkReason(force)
 }
 
-// checkForced refuses to apply a forced plan unless the operator who does it says so too: a plan travels as a file.
+// checkForced returns an error unless the operator who executes a forced plan sets ForceVersion too: a plan can come
+// from elsewhere.
 func (s *Service) checkForced(p *plan.Plan, o ExecuteOptions) error {
 	switch forced := p.Force != ""; {
 	case forced && !o.ForceVersion:

@@ -19,24 +19,26 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// mostTargets bounds how many topics are looked up: who can write into a DLQ can name any number of them in its headers.
+// mostTargets bounds the number of topics that are looked up. Anybody who can write to the DLQ can name any number of
+// topics in headers.
 const mostTargets = 1000
 
-// origins says where the letters of a DLQ without a pipeline go. What a header names is input that anybody may have written who can write
-// into the DLQ. It is for one goroutine at a time.
+// origins decides where the dead letters of a DLQ without a pipeline go. The topic in a header is untrusted input. An
+// origins is for one goroutine at a time.
 type origins struct {
 	client *kgo.Client
 	topics config.Topics
-	to     string   // all letters go there; "" is where each came from
+	to     string   // topic of all dead letters; "" sends each to its origin
 	named  []string // the only topics that headers may name; nil is any
-	most   int      // replays of one letter
+	most   int      // number of times that one dead letter may be put back
 	known  map[string]target.Topic
-	keep   bool             // letters keep their timestamps
+	keep   bool             // keep the timestamps of the dead letters
 	now    func() time.Time // the clock
 	byKey  byKey
 }
 
-// origins prepares to look for where letters go. It refuses a topic that all of them are to go to and cannot.
+// origins prepares the lookup of targets. It returns an error if all dead letters are to go to a topic that cannot
+// take them.
 func (s *Service) origins(ctx context.Context, p PlanOptions) (*origins, error) {
 	o := &origins{
 		client: s.client, topics: s.cfg.Topics, to: p.To, named: p.Origins, most: cmp.Or(p.MaxReplays, usualReplays), known: map[string]target.Topic{},
@@ -51,7 +53,7 @@ func (s *Service) origins(ctx context.Context, p PlanOptions) (*origins, error) 
 	return o, nil
 }
 
-// of says where a letter goes, or why it goes nowhere. replays is how often it was put back.
+// of returns where a dead letter goes, or why it goes nowhere. replays is how often it was put back.
 func (o *origins) of(ctx context.Context, l *deadletters.Letter, replays int) (t target.Topic, why string) {
 	name := o.to
 	switch {
@@ -78,7 +80,7 @@ func (o *origins) of(ctx context.Context, l *deadletters.Letter, replays int) (t
 	return t, o.outlived(&t, l)
 }
 
-// outlived says why a letter cannot keep its timestamp in a topic, or "".
+// outlived returns why a dead letter cannot keep its timestamp in a topic, or "".
 func (o *origins) outlived(t *target.Topic, l *deadletters.Letter) string {
 	produced := l.Control.SourceTimestamp
 	switch {
@@ -92,7 +94,7 @@ func (o *origins) outlived(t *target.Topic, l *deadletters.Letter) string {
 	return ""
 }
 
-// target looks a topic up, once.
+// target looks a topic up once.
 func (o *origins) target(ctx context.Context, name string) target.Topic {
 	if t, known := o.known[name]; known {
 		return t
@@ -108,7 +110,7 @@ func (o *origins) target(ctx context.Context, name string) target.Topic {
 	return t
 }
 
-// forbidden says why a topic is none that letters go to, whatever the cluster says of it.
+// forbidden returns why dead letters must not go to a topic, whatever its settings, or "".
 func (o *origins) forbidden(name string) string {
 	bad := func(r rune) bool { return !plain(r) }
 	switch {
@@ -124,7 +126,7 @@ func (o *origins) forbidden(name string) string {
 	return ""
 }
 
-// compacted lists the compacted topics that letters may go to, of those that were looked up.
+// compacted returns the compacted topics among those that were looked up and take dead letters.
 func (o *origins) compacted() []string {
 	var names []string
 	for name, t := range o.known {
@@ -136,7 +138,7 @@ func (o *origins) compacted() []string {
 	return names
 }
 
-// doubt says of which topics the settings are not known; "" when all are.
+// doubt names the topics whose settings are unknown; "" if all are known.
 func (o *origins) doubt() string {
 	var doubts []string
 	for _, name := range slices.Sorted(maps.Keys(o.known)) {
@@ -147,8 +149,9 @@ func (o *origins) doubt() string {
 	return clip(strings.Join(doubts, "; "), maxMessage)
 }
 
-// putBack is the record that goes back out of a DLQ without a pipeline: key, bytes and the producer's headers, and what tells the replay
-// when the letter dies again. In the topic that it came from it keeps its partition, while there is one.
+// putBack returns the record that goes back from a DLQ without a pipeline: key, value and the producer's headers, and
+// a header by which the dead letter is recognized if it dies again. In the topic that it came from, the record keeps
+// its partition if that still exists.
 func (o *origins) putBack(headers headerRules, t *target.Topic, of *plan.Head, l *deadletters.Letter, value []byte) *kgo.Record {
 	r := destination{topic: t.Name, partitions: t.Partitions, byKey: o.byKey}.record(l)
 	if source, known := l.Source(); known && source.Topic == t.Name && source.Partition >= 0 && source.Partition < t.Partitions {
@@ -159,7 +162,7 @@ func (o *origins) putBack(headers headerRules, t *target.Topic, of *plan.Head, l
 	}
 	control := header.Control{ReplayID: of.ID, ReplayCount: l.Replays() + 1, DeadLetterID: deadletters.IDIn(of.DLQ, l.ID), ContentHash: l.ContentHash}
 	if !bytes.Equal(value, r.Value) {
-		r.Value, control.ContentHash = value, "" // it is another content when it dies again
+		r.Value, control.ContentHash = value, "" // if it dies again, it has different content
 	}
 	r.Headers = control.AppendTo(headers.back(l.Dialect, l.Content.Headers))
 	return r

@@ -9,8 +9,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// hearEarlier takes over what the DLQ says of letters that earlier calls of the replay put back: those that have died again failed in these
-// calls. What dies from then on fails in this call, in whichever of its sessions that is heard.
+// hearEarlier reads from the DLQ which dead letters of earlier calls of the replay have died again. Those failed in
+// the earlier calls. Dead letters that die later count as failed in this call, whichever session reads them.
 func (r *replaying) hearEarlier(ctx context.Context, st *standing) error {
 	if since, has := st.sentSince(r.plan.ID); has && (r.sessions == 0 || r.heard != nil) {
 		next, err := r.service.listen(ctx, r.plan.ID, nil, since, func(l *deadletters.Letter) {
@@ -29,7 +29,8 @@ func (r *replaying) hearEarlier(ctx context.Context, st *standing) error {
 	return nil
 }
 
-// sentSince returns when the first letter of other software was put back of which the states know no more, and whether there is one.
+// sentSince returns when the first dead letter of other software without a known outcome was put back, and whether
+// there is one.
 func (s *standing) sentSince(replayID string) (since time.Time, has bool) {
 	for _, m := range s.ofReplay(replayID) {
 		of := m.fate()
@@ -43,8 +44,8 @@ func (s *standing) sentSince(replayID string) (since time.Time, has bool) {
 	return since, has
 }
 
-// earlier takes over what an earlier call or session of the replay has put back: what is under way, and, in the first session, what
-// failed again. What fails from then on failed in this call.
+// earlier counts the dead letters that an earlier call or session of the replay put back and that have no outcome. In
+// the first session, it also notes which ones had failed again; later failures count for this call.
 func (r *replaying) earlier(st *standing) {
 	failed := map[idKey]int{}
 	others := &r.outcomes.others
@@ -52,7 +53,7 @@ func (r *replaying) earlier(st *standing) {
 	for key, m := range st.ofReplay(r.plan.ID) {
 		of := m.fate()
 		if of == fateElsewhere && r.service.alone {
-			of = fateUnderWay // nobody says more of it than that it dies again
+			of = fateUnderWay // without a pipeline, only dying again is reported
 		}
 		switch of {
 		case fateUnderWay:
@@ -73,12 +74,12 @@ func (r *replaying) earlier(st *standing) {
 	}
 }
 
-// clockSkew is how far the clocks of those who write records may lie apart.
+// clockSkew bounds the difference between the clocks of those who write records.
 const clockSkew = 5 * time.Minute
 
-// listen calls fn for each letter of the DLQ from some offsets on that says of a replay that it failed in other software
-// (see [deadletters.ExternalOutcome]), and gives the offsets that come next. With no offsets it begins at a time; the zero time is
-// the beginning.
+// listen calls fn for each dead letter in the DLQ that reports a failure of the replay in other software (see
+// [deadletters.ExternalOutcome]). It returns the offsets at which the next call continues. With nil offsets it begins
+// at the time since, or at the beginning if since is zero.
 func (s *Service) listen(ctx context.Context, replayID string, from map[int32]int64, since time.Time, fn func(*deadletters.Letter)) (map[int32]int64, error) {
 	topic := s.cfg.Topics.DLQ
 	spans, err := kafka.Spans(ctx, s.client, topic)
@@ -107,18 +108,18 @@ func (s *Service) listen(ctx context.Context, replayID string, from map[int32]in
 	return next, nil
 }
 
-// others is what a replay knows of its letters of other software, which only says what fails.
+// others tracks the replayed dead letters of other software, which reports failures only.
 type others struct {
-	sent  int             // put back
-	since time.Time       // what they died of again lies in the DLQ from then on
-	next  map[int32]int64 // offsets of the DLQ; nil before it was read
-	known map[string]fate // what was heard of each
+	sent  int             // dead letters put back
+	since time.Time       // reports of failures lie in the DLQ from this time on
+	next  map[int32]int64 // offsets of the DLQ; nil before the first read
+	known map[string]fate // known outcome by dead letter
 }
 
-// open counts those of which nothing was heard.
+// open returns the number of dead letters without a known outcome.
 func (o *others) open() int { return max(o.sent-len(o.known), 0) }
 
-// take notes what was heard of a letter, and counts it: once, and a failure outranks what the consumer made of it.
+// take counts the outcome of a dead letter once. A failure replaces an outcome of the consumer.
 func (o *others) take(state deadletters.State, counts *Outcome) {
 	before, heard := o.known[state.ID]
 	switch {

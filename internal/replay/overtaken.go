@@ -16,30 +16,30 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// newer knows, for letters of a DLQ without a pipeline, what newer record of their key is there: a value of a compacted topic, or another
-// letter. It is for one goroutine at a time.
+// newer finds newer records for the keys of dead letters of a DLQ without a pipeline: a value in a compacted topic,
+// or another dead letter. It is for one goroutine at a time.
 type newer struct {
 	client   *kgo.Client
 	standing *standing
 	values   target.Newest
-	fresh    map[string]bool   // compacted topics that need not be read again yet
-	planned  map[sentKey]int64 // letters of the plan that is being made -> the youngest offset
+	fresh    map[string]bool   // compacted topics that were read recently enough
+	planned  map[sentKey]int64 // youngest offset among the dead letters of the plan being made
 }
 
-// newerOf prepares to look. seen is up to where compacted topics were read before.
+// newerOf returns a newer. seen contains the offsets up to which compacted topics were read before.
 func (s *Service) newerOf(st *standing, seen map[string]map[int32]int64) *newer {
 	wrote := func(r *kgo.Record) bool { return st.wrote(s.cfg.Topics.DLQ, r) }
 	return &newer{client: s.client, standing: st, values: target.Newest{Ends: seen, Ignore: wrote}, fresh: map[string]bool{}, planned: map[sentKey]int64{}}
 }
 
-// expire has each topic read again before the next letter goes there.
+// expire makes the next lookup read each topic again.
 func (n *newer) expire() {
 	if n != nil {
 		clear(n.fresh)
 	}
 }
 
-// read reads what came into a compacted topic, unless it was just read.
+// read reads the new records of a compacted topic, unless the topic is fresh.
 func (n *newer) read(ctx context.Context, topic string) error {
 	if n.fresh[topic] {
 		return nil
@@ -51,14 +51,16 @@ func (n *newer) read(ctx context.Context, topic string) error {
 	return nil
 }
 
-// value reports whether a compacted topic has a newer value of the letter's key than one that lay at a position; the zero position is unknown.
+// value reports whether a compacted topic has a newer value of the dead letter's key than the record at a position.
+// The zero position is unknown.
 func (n *newer) value(l *deadletters.Letter, t *target.Topic, from header.Position) bool {
 	return t.Compacted && l.Keyed() && n.values.Than(t.Name, l.KeyHash(), from, l.Control.SourceTimestamp)
 }
 
-// ages tells whether letters lie in the DLQ in the order in which they were written to their sources. Then none is behind a younger one.
+// ages reports whether the dead letters lie in the DLQ in the order in which they were written to their sources. In
+// that order, none follows a younger one.
 type ages struct {
-	youngest map[header.Position]int64 // by partition: the offset is 0
+	youngest map[header.Position]int64 // by partition, with offset 0 in the key
 	mixed    bool
 }
 
@@ -76,7 +78,7 @@ func (a *ages) add(source header.Position) {
 	a.youngest[source] = offset
 }
 
-// positionOf returns the position of the record that died; zero if it is not known.
+// positionOf returns the source position of the record that died, or zero if it is unknown.
 func positionOf(l *deadletters.Letter) header.Position {
 	if !l.Control.HasSource {
 		return header.Position{}
@@ -84,9 +86,9 @@ func positionOf(l *deadletters.Letter) header.Position {
 	return l.Control.Source
 }
 
-// sentKey is a key of one partition of a source, and the topic that its letters were put back into.
+// sentKey identifies a record key in one source partition, and the topic that its dead letters were put back into.
 type sentKey struct {
-	to, from  uint32 // in the words of a standing
+	to, from  uint32 // index in standing.words
 	partition int32
 	key       idempotency.KeyHash
 }
@@ -95,7 +97,8 @@ func (s *standing) sentKey(to string, source header.Position, key idempotency.Ke
 	return sentKey{s.words.of(to), s.words.of(source.Topic), source.Partition, key}
 }
 
-// noteSent notes that a letter was put back, and returns the offset in the source of the youngest one of its key before; -1 is none.
+// noteSent notes that a dead letter was put back. It returns the source offset of the youngest one of its key before,
+// or -1.
 func (s *standing) noteSent(state *deadletters.State) (before int64) {
 	if !s.elsewhere || state.Destination == "" || state.KeyHash.IsZero() || state.Source.Topic == "" {
 		return -1
@@ -109,11 +112,11 @@ func (s *standing) noteSent(state *deadletters.State) (before int64) {
 	return before
 }
 
-// unnoteSent takes back what noteSent noted.
+// unnoteSent reverts noteSent.
 func (s *standing) unnoteSent(state *deadletters.State, before int64) {
 	key := s.sentKey(state.Destination, state.Source, state.KeyHash)
 	switch {
-	case s.sent[key] != state.Source.Offset: // a younger one was put back, too
+	case s.sent[key] != state.Source.Offset: // a younger one was put back as well
 	case before < 0:
 		delete(s.sent, key)
 	default:
@@ -121,22 +124,23 @@ func (s *standing) unnoteSent(state *deadletters.State, before int64) {
 	}
 }
 
-// wrote reports whether a record is a letter of this DLQ that was put back: its value is as old as the letter.
+// wrote reports whether a record is a dead letter of this DLQ that was put back. Such a value is as old as the dead
+// letter.
 func (s *standing) wrote(dlq string, r *kgo.Record) bool {
 	_, letter := marked(r)
 	id, own := strings.CutSuffix(letter, deadletters.IDIn(dlq, ""))
 	return own && s.marks[keyOf(id)].has(sentTo)
 }
 
-// sentKey is that of a letter which goes to a topic; ok is false when nothing orders it.
+// sentKey returns the sentKey of a dead letter that goes to a topic. ok is false if the dead letter has no order.
 func (n *newer) sentKey(l *deadletters.Letter, to string) (key sentKey, offset int64, ok bool) {
 	source, known := l.Source()
 	key = n.standing.sentKey(to, source, l.KeyHash())
 	return key, source.Offset, known && l.Keyed()
 }
 
-// letters reports whether a younger letter of the key was put back into the topic, and whether one goes back before this one in the plan
-// that is being made.
+// letters reports whether a younger dead letter of the key was put back into the topic, and whether one goes back
+// earlier in the plan being made.
 func (n *newer) letters(l *deadletters.Letter, to string) (sent, planned bool) {
 	key, offset, ok := n.sentKey(l, to)
 	return ok && n.standing.sent[key] > offset, ok && n.planned[key] > offset
@@ -148,8 +152,8 @@ func (n *newer) plan(l *deadletters.Letter, to string) {
 	}
 }
 
-// seeNewer looks, for a plan of a DLQ without a pipeline, for newer values in the compacted topics that its letters go to. It returns up to
-// where it read them. With force, what cannot be read leaves a doubt.
+// seeNewer reads the compacted topics that the dead letters of a plan go to, in a DLQ without a pipeline. It returns
+// the offsets up to which it read. In a forced plan, a topic that cannot be read becomes a doubt instead of an error.
 func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]map[int32]int64, doubt string, err error) {
 	p.newer = s.newerOf(p.standing, nil)
 	p.newer.values.Keys = p.keys()
@@ -166,7 +170,7 @@ func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]ma
 	return p.newer.values.Ends, doubt, nil
 }
 
-// order says in a line of a plan what it means that newer records of the letter's key are there.
+// order sets in the line of a plan what newer records of the key mean for the dead letter.
 func (n *newer) order(line *plan.Letter, l *deadletters.Letter, t *target.Topic, force bool) {
 	value := n.value(l, t, positionOf(l))
 	sent, planned := n.letters(l, t.Name)
@@ -182,7 +186,7 @@ func (n *newer) order(line *plan.Letter, l *deadletters.Letter, t *target.Topic,
 	}
 }
 
-// hides says why a letter with a newer value of its key is left.
+// hides returns why a dead letter with a newer value of its key is left.
 func hides(topic string) string {
 	return fmt.Sprintf("topic %s is compacted and has a newer value of its key, which it would hide; --force-version sends it all the same", topic)
 }
@@ -191,7 +195,8 @@ func leaveLine(line *plan.Letter, why string) {
 	line.Do, line.DuplicateOf, line.Why = plan.Leave, "", clip(why, maxMessage)
 }
 
-// judge says in the line of the nth letter of a plan whether the topic takes the letter, and what newer records of its key mean.
+// judge sets in the line of the nth dead letter of a plan whether the topic takes it, and what newer records of its
+// key mean.
 func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *deadletters.Letter, value []byte, n int) {
 	t := p.to.origins.target(ctx, line.Target)
 	if line.Do == plan.Duplicate {
@@ -206,12 +211,12 @@ func (p *planning) judge(ctx context.Context, s *Service, line *plan.Letter, l *
 		leaveLine(line, fmt.Sprintf("topic %s does not take so large a record, even compressed (max.message.bytes)", t.Name))
 		return
 	}
-	if p.ages.mixed { // else there is nothing to find, and a million keys need no memory
+	if p.ages.mixed { // otherwise none follows a younger one, and a million keys need no memory
 		p.newer.plan(l, t.Name)
 	}
 }
 
-// judgeTwin leaves a duplicate when the letter that is to stand for it is left.
+// judgeTwin leaves a duplicate if the dead letter with the same content is left.
 func (p *planning) judgeTwin(line *plan.Letter, l *deadletters.Letter, t *target.Topic, n int) {
 	twin, ok := p.twins[n]
 	if !ok || p.head.Force != "" || line.DuplicateOf != p.twin(n) {
@@ -224,8 +229,8 @@ func (p *planning) judgeTwin(line *plan.Letter, l *deadletters.Letter, t *target
 	}
 }
 
-// overtaken says why a letter does not go back now, though the plan sends it: a newer record of its key came since. What comes while a
-// transaction is being prepared and written is not seen: Kafka has no condition on a write.
+// overtaken returns why a dead letter of the plan does not go back now: a newer record of its key arrived since. It
+// does not see records that arrive while a transaction is prepared and written, since Kafka has no conditional write.
 func (r *replaying) overtaken(ctx context.Context, p *plan.Letter, l *deadletters.Letter, t *target.Topic) (why string, err error) {
 	if p.Force {
 		return "", nil

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	brokerPause  = 500 * time.Millisecond // before a lost broker is asked again
+	brokerPause  = 500 * time.Millisecond // before a session starts again after the loss of the broker
 	longestPause = 5 * time.Second
-	fencedTries  = 20 // of one command, by others that gave way
+	fencedTries  = 20 // how often others that then gave way may fence one command
 )
 
-// persist runs sessions until one ends otherwise than by the loss of the broker. Each starts by taking over from the one
-// before, which settles what that left open. The lease is held over all of them; the caller releases it.
+// persist runs sessions until one ends for another reason than the loss of the broker. Each session first settles the
+// open transaction of the one before. The lease is held over all sessions; the caller releases it.
 func (s *Service) persist(ctx context.Context, l *lease, session func(context.Context) error, lostBroker func(error)) error {
 	ctx, l.end = context.WithCancelCause(ctx)
 	defer l.end(nil)
@@ -32,12 +32,12 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 			return cause
 		}
 		if errors.Is(err, ErrLeased) && l.state.waits(time.Now()) {
-			continue // another one that waited was faster
+			continue // another waiting replayer was faster
 		}
 		if errors.Is(err, ErrFenced) && ctx.Err() == nil {
 			again, named := l.fenced(ctx, err)
 			if err = named; again && fenced < fencedTries {
-				fenced++ // the other one has seen that this one is at work, and changed nothing
+				fenced++ // the other replayer saw that this one is running, and changed nothing
 				s.log.Info("another replayer started and gave way; going on", "error", err)
 				continue
 			}
@@ -47,7 +47,7 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 			return err
 		}
 		if time.Since(began) > longestPause {
-			wait = brokerPause // it was there for a while
+			wait = brokerPause // the broker was available for a while
 		}
 		s.log.Warn("the broker is lost; waiting for it", "error", err, "again_in", wait)
 		lostBroker(err)
@@ -61,13 +61,13 @@ func (s *Service) persist(ctx context.Context, l *lease, session func(context.Co
 	}
 }
 
-// ends reports whether a context was cancelled by the lease of the command (see [lease.renewals] and [job.hear]).
+// ends reports whether the lease of the command cancelled a context (see [lease.renewals] and [job.hear]).
 func ends(cause error) bool {
 	return isCancelled(cause) || errors.Is(cause, errUnsigned) || errors.Is(cause, ErrFenced)
 }
 
-// lost reports whether a new session can do better: nobody answered, or not in time, or the cluster is moving its
-// partitions. What a broker refuses in so many words is not lost.
+// lost reports whether a new session may succeed: no broker answered in time, or the cluster is moving its
+// partitions. A broker that refuses a request is not lost.
 func lost(err error) bool {
 	switch {
 	case errors.Is(err, ErrFenced) || errors.Is(err, context.Canceled):
@@ -78,7 +78,8 @@ func lost(err error) bool {
 	if ke, ok := errors.AsType[*kerr.Error](err); ok {
 		return ke.Retriable
 	}
-	// A broker that goes down while it is asked closes the connection, which looks like one that wants SASL.
+	// A broker that shuts down during a request closes the connection. The client takes that for a broker that
+	// requires SASL.
 	_, closed := errors.AsType[*kgo.ErrFirstReadEOF](err)
 	return closed || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || kgo.IsRetryableBrokerErr(err)
 }

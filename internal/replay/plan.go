@@ -18,29 +18,31 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// PlanOptions says what a plan is for, besides which letters.
+// PlanOptions describes a plan, besides its selection of dead letters.
 type PlanOptions struct {
-	ID string // names the plan and its replay in headers, states and audit; made from time and chance when empty
-	By string // who makes the plan; "" is the user of the operating system
-	To string // topic that letters go to instead of the source
-	// Force says why letters may overwrite newer data, in the operator's words; "" holds each to its version.
+	ID string // ID of the plan and its replay in headers, states and audit events; an empty one is generated
+	By string // operator who makes the plan; "" is the user of the operating system
+	To string // topic that dead letters go to instead of the source topic
+	// Force is the operator's reason why dead letters may overwrite newer data; "" keeps the version guard.
 	Force string
-	// Origins are the only topics that letters of a DLQ without a pipeline go back to; nil is whatever their headers name.
+	// Origins are the only topics that dead letters of a DLQ without a pipeline go back to; nil is any topic in their
+	// headers.
 	Origins []string
-	// Rewrite is what becomes of the values of such letters before they go back.
+	// Rewrite changes the values of such dead letters before they go back.
 	Rewrite rewrite.Spec
-	// MaxReplays is how often such a letter may be put back; 0 is 3.
+	// MaxReplays is how often such a dead letter may be put back; 0 is 3.
 	MaxReplays int
-	// KeepTimestamp gives such letters the timestamps of the records that died, instead of the time of their replay.
+	// KeepTimestamp gives the replayed records the timestamps of the records that died, instead of the time of the
+	// replay.
 	KeepTimestamp bool
 }
 
-// usualReplays is how often a letter of a DLQ without a pipeline may be put back.
+// usualReplays is the default of PlanOptions.MaxReplays.
 const usualReplays = 3
 
-// Plan selects letters, runs today's transform on each and freezes the answer. Without statuses or ids in the filter, it
-// selects pending letters; a letter that is named by its id but cannot be replayed is in the plan with the action Leave.
-// The plan is carried out by this process and not kept. Close it.
+// Plan selects dead letters, runs today's transform on each, and records the results. If the filter names no statuses
+// and no IDs, it selects pending dead letters. A dead letter that is named by its ID and cannot be replayed is in the
+// plan with the action Leave. Only this process can execute the plan. The caller must close it.
 func (s *Service) Plan(ctx context.Context, f deadletters.Filter, o PlanOptions) (*plan.Plan, error) {
 	p, err := s.prepare(ctx, f, o)
 	if err != nil {
@@ -49,7 +51,7 @@ func (s *Service) Plan(ctx context.Context, f deadletters.Filter, o PlanOptions)
 	return plan.Scratch(p.head, func(w *plan.Writer) error { return s.fill(ctx, w, p) })
 }
 
-// SavePlan is [Service.Plan] into a file, which another process can carry out.
+// SavePlan is [Service.Plan] into a file, which another process can execute.
 func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOptions, path string) (*plan.Plan, error) {
 	p, err := s.prepare(ctx, f, o)
 	if err != nil {
@@ -58,29 +60,29 @@ func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOpti
 	return plan.Save(path, p.head, func(w *plan.Writer) error { return s.fill(ctx, w, p) })
 }
 
-// planning has the letters of a plan, and what decides about them.
+// planning contains the chosen dead letters of a plan and the facts that decide about them.
 type planning struct {
 	*choice
 	head    plan.Head
 	to      destination
-	marks   []going     // of each place
-	twins   map[int]int // of letters that can go back: number of the place -> that of the one that stands for it (see twinsOf)
-	ids     idList      // of letters that can go back
+	marks   []going     // by place
+	twins   map[int]int // by place of a dead letter that can go back: place of the dead letter with the same content that goes back instead (see twinsOf)
+	ids     idList      // of dead letters that can go back
 	newest  *newest
-	newer   *newer // nil of a pipeline
+	newer   *newer // nil for a pipeline
 	ages    ages
-	rewrite *rewrite.Rewrite // nil leaves values as they are
+	rewrite *rewrite.Rewrite // nil leaves values unchanged
 }
 
-// going distinguishes a chosen letter from others.
+// going is what a plan remembers of a chosen dead letter.
 type going struct {
-	source  int64      // offset of the source at which it was first read
+	source  int64      // source offset of its first appearance
 	content contentKey // zero unless it can go back
 	key     idempotency.KeyHash
-	id      uint32 // in the list of ids; of letters that can go back
+	id      uint32 // index in planning.ids, if it can go back
 }
 
-// prepare chooses the letters of a plan and writes its head.
+// prepare chooses the dead letters of a plan and writes its head.
 func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptions) (*planning, error) {
 	if err := cmp.Or(f.Check(), checkActor(o.By), checkReplayID(o.ID), s.checkForce(o.Force, o.To)); err != nil {
 		return nil, err
@@ -125,7 +127,8 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	return p, err
 }
 
-// pendingUnlessNamed returns the filter of a plan or an edit: without statuses or ids, it selects pending letters.
+// pendingUnlessNamed returns the filter of a plan or an edit. If the filter names no statuses and no IDs, it selects
+// pending dead letters.
 func pendingUnlessNamed(f deadletters.Filter) deadletters.Filter {
 	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
 		f.Statuses = []deadletters.Status{deadletters.Pending}
@@ -133,7 +136,7 @@ func pendingUnlessNamed(f deadletters.Filter) deadletters.Filter {
 	return f
 }
 
-// find chooses the letters of a plan and marks those that can go back.
+// find chooses the dead letters of a plan and marks those that can go back.
 func (s *Service) find(ctx context.Context, p *planning, f deadletters.Filter) (err error) {
 	if p.choice, err = s.choose(ctx, f); err != nil {
 		return err
@@ -161,14 +164,14 @@ func (p *planning) mark(n int, l *deadletters.Letter, goes bool) {
 	}
 }
 
-// fill reads the chosen records once more, with their values, and writes a line for each.
+// fill reads the chosen records again with their values, and writes a line for each.
 func (s *Service) fill(ctx context.Context, w *plan.Writer, p *planning) error {
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
 	return s.letters(ctx, p.places, func(n int, l *deadletters.Letter) (err error) {
 		if l == nil {
-			return nil // retention took it since it was chosen
+			return nil // retention deleted it since it was chosen
 		}
 		line := s.planned(ctx, l, p.to, p.standing, p.twin(n))
 		if line.Do != plan.Leave {
@@ -196,7 +199,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, p *planning) error {
 	})
 }
 
-// foresee predicts what the consumer would make of a letter.
+// foresee predicts what the consumer will do with a dead letter.
 func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Letter, l *deadletters.Letter) {
 	if s.alone {
 		line.Today.Passes = true // nobody judges it here
@@ -213,10 +216,11 @@ func (s *Service) foresee(ctx context.Context, p *planning, line *plan.Letter, l
 	}
 }
 
-// maxNamed bounds what a plan says of a letter's cause and feature.
+// maxNamed bounds the error code and the feature ID in a plan, in bytes.
 const maxNamed = 512
 
-// planned decides what would be done with a letter. twin is the letter of the plan that stands for it, or "".
+// planned decides about a dead letter. twin is the dead letter of the same content that goes back in the same plan,
+// or "".
 func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destination, st *standing, twin string) plan.Letter {
 	p := plan.Letter{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
@@ -248,17 +252,18 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// target says why a letter cannot go back (see unfit), and of a DLQ without a pipeline where it goes when it can.
+// target returns why a dead letter cannot go back (see unfit). For a DLQ without a pipeline it also returns the topic
+// that the dead letter goes to.
 func (s *Service) target(ctx context.Context, l *deadletters.Letter, to destination, st *standing) (t target.Topic, why string) {
 	if why := s.unfit(l, to.elsewhere, st); why != "" || !s.alone {
 		return t, why
 	}
-	state, _ := st.of(l.ID) // unfit has read it
+	state, _ := st.of(l.ID) // unfit has checked the error
 	return to.origins.of(ctx, l, max(l.Control.ReplayCount, state.ReprocessCount))
 }
 
-// unfit says why a letter cannot be replayed into the source topic ("") or another one, or "". It asks the given states,
-// which may be newer than those that the letter was listed with.
+// unfit returns why a dead letter cannot be replayed into the source topic (an empty to) or another one, or "". It
+// uses the given states, which may be newer than the listing of the dead letter.
 func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 	state, why := st.of(l.ID)
 	if why != "" {
@@ -288,7 +293,7 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 	return ""
 }
 
-// unheld says why the value of a letter cannot be put back, wherever it lies, or "".
+// unheld returns why the value of a dead letter is not available for a replay, or "".
 func (s *Service) unheld(l *deadletters.Letter) string {
 	const way = ": raise source.max_record_bytes and make a new plan, or write the value out with replayer show %s --out FILE"
 	switch p := l.Pointer; {
@@ -306,7 +311,7 @@ func (s *Service) unheld(l *deadletters.Letter) string {
 	return ""
 }
 
-// wayBack says what an operator does about a letter that is closed, but not by a replay with effect.
+// wayBack returns what an operator can do about a dead letter that cannot be replayed because of its state.
 func wayBack(state deadletters.State) string {
 	switch {
 	case state.Destination != "":

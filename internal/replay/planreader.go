@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// rest reads the plan twice. A letter is closed as the duplicate of another one only when that one has been put back, and that may lie
-// behind it.
+// rest returns two readers of the plan: first the dead letters to put back, then the duplicates. A duplicate is
+// closed only after the dead letter of the same content was put back, and that one may follow in the plan.
 func (r *replaying) rest() []reader {
 	duplicates := r.plan.Summary().Duplicates
 	first := r.letters - duplicates
@@ -23,7 +23,8 @@ func (r *replaying) rest() []reader {
 	return out
 }
 
-// reader returns a reader of some letters of the plan with their records, without the first ones, which are settled.
+// reader returns a reader of the selected lines of the plan with their records. It leaves out the first lines, which
+// are settled.
 func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
 	s := r.service
 	return func(ctx context.Context, fn func(spotted) error) error {
@@ -52,7 +53,7 @@ func (r *replaying) reader(settled int, some func(*plan.Letter) bool) reader {
 	}
 }
 
-// unsettled yields some lines of the plan, without the first ones, which are settled.
+// unsettled yields the selected lines of the plan without the first ones, which are settled.
 func (r *replaying) unsettled(settled int, some func(*plan.Letter) bool) iter.Seq2[*plan.Letter, error] {
 	return func(yield func(*plan.Letter, error) bool) {
 		n := 0

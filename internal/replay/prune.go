@@ -16,27 +16,27 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// PruneResult says what pruning removes, or would remove (S4-7).
+// PruneResult describes what a pruning removed, or would remove (S4-7).
 type PruneResult struct {
 	ID       string                     `json:"id,omitempty"` // of the operation; empty for a dry run
-	Before   time.Time                  `json:"before"`       // letters that were resolved before this
-	Letters  int                        `json:"letters"`      // forgotten permanently
-	Statuses map[deadletters.Status]int `json:"statuses"`     // of these letters
+	Before   time.Time                  `json:"before"`       // prunes dead letters that were resolved before this time
+	Letters  int                        `json:"letters"`      // dead letters removed permanently
+	Statuses map[deadletters.Status]int `json:"statuses"`     // of the removed dead letters
 	Records  int64                      `json:"records"`      // deleted from the DLQ
-	Kept     int                        `json:"kept"`         // resolved long enough ago, but behind a letter that is not
-	Blocks   []Block                    `json:"blocks"`       // what they are behind, at most one for each partition
+	Kept     int                        `json:"kept"`         // resolved before that time, but behind a dead letter that must stay
+	Blocks   []Block                    `json:"blocks"`       // dead letters that keep others, at most one for each partition
 }
 
-// Block is the first letter of a partition that cannot be pruned, when others behind it could.
+// Block is the first dead letter of a partition that cannot be pruned, if others behind it could.
 type Block struct {
 	Partition int32              `json:"partition"`
 	Offset    int64              `json:"offset"`
 	ID        string             `json:"id"`
 	Status    deadletters.Status `json:"status"`
-	Behind    int                `json:"behind"` // letters that could be pruned without it
+	Behind    int                `json:"behind"` // dead letters behind it that could be pruned
 }
 
-// PreviewPrune says what [Service.Prune] would remove. Nothing is changed.
+// PreviewPrune returns what [Service.Prune] would remove. It changes nothing.
 func (s *Service) PreviewPrune(ctx context.Context, before time.Time) (PruneResult, error) {
 	p, err := s.newPrune(before)
 	if err != nil {
@@ -53,12 +53,12 @@ func (s *Service) PreviewPrune(ctx context.Context, before time.Time) (PruneResu
 	return p.result, err
 }
 
-// Prune forgets letters that were resolved before a time: their records leave the DLQ, their states the
-// status topic. It cannot be taken back. Kafka deletes only from the beginning of a partition, so a letter that is not
-// resolved keeps what lies behind it; Blocks names these.
+// Prune removes dead letters that were resolved before a time: their records from the DLQ, and their states from the
+// status topic. Nothing can restore them. Kafka deletes only from the beginning of a partition, so an unresolved dead
+// letter keeps the records behind it; the result names it in Blocks.
 //
-// With a letter goes the memory that its content was put back: the same content, dead once more, would be put back
-// once more.
+// Prune also removes the memory that the content of a dead letter was put back. If the same content dies again, a
+// replay puts it back again.
 func (s *Service) Prune(ctx context.Context, before time.Time, c Call) (PruneResult, error) {
 	if err := c.check(); err != nil {
 		return PruneResult{}, err
@@ -68,7 +68,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c Call) (PruneRes
 		return PruneResult{}, err
 	}
 	if spans, err := s.statusSpans(ctx); err != nil || len(spans) == 0 {
-		return p.result, err // no dead letter was ever resolved, and there may be no topic for the lease yet
+		return p.result, err // no dead letter was ever resolved, and the topic of the lease may not exist yet
 	}
 	op, err := s.operation("prune", c, deadletters.Filter{Statuses: deadletters.Resolved(), Until: p.result.Before})
 	if err != nil {
@@ -94,17 +94,17 @@ func (s *Service) Prune(ctx context.Context, before time.Time, c Call) (PruneRes
 	return p.result, err
 }
 
-// pruning is one pruning.
+// pruning is one run of Prune.
 type pruning struct {
 	service *Service
 	result  PruneResult
 	starts  map[int32]int64
-	floors  map[int32]int64 // up to where each partition of the DLQ can go
-	present map[idKey]bool  // letters that have a record from the floor on
+	floors  map[int32]int64 // offset up to which each partition of the DLQ is deleted
+	present map[idKey]bool  // dead letters with a record at or after the floor
 }
 
-// remove deletes records before states: a state without its letter is found by the next pruning, a letter without its state would be
-// pending again.
+// remove deletes records before states. If it stops in between, the next pruning finds a state without its record. In
+// the other order, a dead letter without its state would be pending again.
 func (p *pruning) remove(ctx context.Context, w *writer, st *standing, op operation) error {
 	if err := p.survey(ctx, st); err != nil {
 		return err
@@ -130,15 +130,15 @@ func (s *Service) newPrune(before time.Time) (*pruning, error) {
 	}, nil
 }
 
-// KeepResolved is how long the pipeline keeps letters for which nothing is left to do.
+// KeepResolved returns how long the pipeline keeps resolved dead letters.
 func (s *Service) KeepResolved() time.Duration { return s.cfg.DeadLetters.KeepResolved.Std() }
 
-// prunable reports whether a letter may go.
+// prunable reports whether a dead letter with this state may be removed.
 func (p *pruning) prunable(state deadletters.State, unread string) bool {
 	return unread == "" && slices.Contains(deadletters.Resolved(), state.Status) && !state.At.IsZero() && state.At.Before(p.result.Before)
 }
 
-// survey finds, for each partition of the DLQ, the first record whose letter has to stay.
+// survey finds the first record in each partition of the DLQ whose dead letter must stay.
 func (p *pruning) survey(ctx context.Context, st *standing) error {
 	topic := p.service.cfg.Topics.DLQ
 	spans, err := kafka.Spans(ctx, p.service.client, topic)
@@ -177,9 +177,10 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 	return err
 }
 
-// deleteRecords deletes the records in front of each partition's floor. No fence keeps a replayer that was taken over from that. So the
-// transaction that writes how the pruning began shows first that nobody has changed a state since they were read, and a last look at the
-// lease that nobody took over while this process slept in that transaction.
+// deleteRecords deletes the records before the floor of each partition. Fencing does not stop a deletion by a
+// replayer that lost its lease. deleteRecords therefore first commits the event that begins the pruning, which fails
+// if another replayer has taken over. It then reads the lease once more, in case another replayer took over while
+// this process slept after the commit.
 func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error {
 	topic := p.service.cfg.Topics.DLQ
 	offsets := kadm.Offsets{}
@@ -211,7 +212,7 @@ func (p *pruning) deleteRecords(ctx context.Context, w *writer, l *lease) error 
 	return nil
 }
 
-// each calls fn for every letter that has a state but no record any more, once.
+// each calls fn once for every prunable dead letter that has a state and no remaining record.
 func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.Letter, deadletters.State) error) error {
 	topic := p.service.cfg.Topics.DLQStatus
 	spans, err := p.service.statusSpans(ctx)
@@ -232,14 +233,14 @@ func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.L
 	})
 }
 
-// forgotten is what is still known of a letter: what its last states say.
+// forgotten returns a dead letter without its record, from its last state.
 func forgotten(r *deadletters.StateRecord) *deadletters.Letter {
 	l := &deadletters.Letter{ID: r.ID, DLQ: header.Position{Partition: r.At.Partition}, ContentHash: r.State.ContentHash}
 	l.Control.Source, l.Control.HasSource = r.State.Source, r.State.Source.Topic != ""
 	return l
 }
 
-// forget writes tombstones for the states of the letters that are gone, each with its audit event.
+// forget writes a tombstone and an audit event for each removed dead letter.
 func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operation) error {
 	var batch []staged
 	commit := func() error {
@@ -269,7 +270,7 @@ func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operat
 	return err
 }
 
-// resolvedOf counts the letters that are old enough and have no record that has to stay.
+// resolvedOf counts the prunable dead letters without a record that must stay.
 func (p *pruning) resolvedOf(st *standing) int {
 	n := 0
 	for key, m := range st.marks {

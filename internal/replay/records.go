@@ -10,42 +10,42 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// staged is what one transaction does with one letter: perhaps a record of it, its new state, and an audit
+// staged is the part of a transaction that concerns one dead letter: its record, if any, its new state, and an audit
 // event.
 type staged struct {
 	letter *deadletters.Letter
-	record *kgo.Record // the letter as it goes back, or as it was edited; nil when only the state changes
-	sends  bool        // record goes back to the pipeline
+	record *kgo.Record // the replayed or edited record; nil if only the state changes
+	sends  bool        // the record goes back to the pipeline
 	prev   deadletters.State
-	next   deadletters.State // zero with gone
-	gone   bool              // the letter is forgotten: a tombstone in place of a state
+	next   deadletters.State // zero if gone
+	gone   bool              // the dead letter is removed: a tombstone replaces its state
 	event  audit.Event
-	of     spotted   // as it was read, to be decided about again
-	sentTo partition // where its record was written, at which offset; set by the client
+	of     spotted   // as it was read; the decision is repeated from it
+	sentTo partition // partition and offset that the record was written to; set by the client
 	offset int64
-	// sentBefore is what was known of the key before the letter went back (see noteSent).
+	// sentBefore is the last offset that was known for the key before the dead letter went back (see noteSent).
 	sentBefore int64
 }
 
-// operation is what all letters of one command have in common.
+// operation has the fields that all dead letters of one command share.
 type operation struct {
-	id      string // the replay's, or of the change
+	id      string // of the replay or the change
 	by      string
-	user    string // of the operating system, and the machine
-	call    string // of the command
+	user    string // user of the operating system, and the machine
+	call    string // ID of the command
 	reason  string
-	plan    string // checksum
+	plan    string // checksum of the plan
 	filter  string // JSON
-	word    string // what is done, for the audit trail: "replay", "discard", …
+	word    string // name of the operation in the audit topic: "replay", "discard", …
 	lease   *lease
 	leasing LeaseOptions
 	goOn    func(letters int) string // see [Call]; nil names no command
-	undoes  string                   // the operation that this one reverses; "" of all others
-	force   string                   // why letters may overwrite newer data; "" when they may not
-	putBack bool                     // a reopening takes what was put back already, too
+	undoes  string                   // ID of the operation that this one reverses; "" for all others
+	force   string                   // why dead letters may overwrite newer data; "" keeps the version guard
+	putBack bool                     // a reopening also selects dead letters that were put back
 }
 
-// begin is the audit event that an operation starts with: who, why, which filter, which plan.
+// begin returns the audit event that an operation starts with: operator, reason, filter and plan.
 func (s *Service) begin(op operation, letters int) *audit.Event {
 	message := fmt.Sprintf("%s of %d dead letters by %s", op.word, letters, op.by)
 	if letters == 1 {
@@ -61,10 +61,10 @@ func (s *Service) begin(op operation, letters int) *audit.Event {
 	}
 }
 
-// maxFilter bounds the filter in an audit event; a filter that names thousands of ids is cut.
+// maxFilter bounds the filter in an audit event, in bytes. A filter with thousands of IDs is cut.
 const maxFilter = 16 << 10
 
-// event is the audit event of one letter, without what differs by the kind of operation.
+// event returns the audit event of one dead letter, without the fields that depend on the operation.
 func (s *Service) event(op operation, d *staged, decision audit.Decision) audit.Event {
 	l, c := d.letter, d.letter.Control
 	e := audit.Event{

@@ -16,16 +16,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// destination is a topic that letters go to.
+// destination is the topic that dead letters go to.
 type destination struct {
 	topic      string
-	partitions int32    // 0 keeps the letter's own partition
-	byKey      byKey    // of a topic in which it does not
-	elsewhere  string   // the topic when it is not the source; else ""
-	origins    *origins // of a DLQ without a pipeline, which may go to several topics; else nil
+	partitions int32    // 0 keeps the partition of the dead letter
+	byKey      byKey    // used if partitions is not 0
+	elsewhere  string   // name of the topic if it is not the source topic; else ""
+	origins    *origins // for a DLQ without a pipeline, whose dead letters may go to several topics; else nil
 }
 
-// aimed is [Service.destination] for a plan.
+// aimed returns the destination of a plan.
 func (s *Service) aimed(ctx context.Context, o PlanOptions) (destination, error) {
 	if o.KeepTimestamp && !s.alone {
 		return destination{}, fmt.Errorf("%w: --keep-timestamp is for a DLQ without a pipeline: a pipeline's headers carry the time", ErrOptions)
@@ -43,8 +43,8 @@ func (s *Service) aimed(ctx context.Context, o PlanOptions) (destination, error)
 	return destination{elsewhere: o.To, origins: origins}, err
 }
 
-// destination returns where letters go: to the source topic, in which a letter keeps its partition, or to another one. It refuses the
-// pipeline's own topics.
+// destination returns where dead letters go: to the source topic, in which they keep their partitions, or to another
+// topic. It returns an error for the pipeline's own topics.
 func (s *Service) destination(ctx context.Context, to string) (destination, error) {
 	if to == "" {
 		return destination{topic: s.cfg.Source.Topic}, nil
@@ -65,8 +65,9 @@ func (s *Service) destination(ctx context.Context, to string) (destination, erro
 	return destination{topic: to, partitions: int32(len(partitions)), byKey: newByKey(), elsewhere: to}, err
 }
 
-// keptByOthers refuses a topic that another pipeline keeps for itself: its readers would take dead letters for their own records, and a
-// consumer ends at a state topic that it cannot read. Only default names tell, beside a source topic and its control topic.
+// keptByOthers returns an error for an internal topic of another pipeline. The readers of that topic would take dead
+// letters for their own records, and a consumer stops at an unreadable state topic. It recognizes default topic names
+// only, if the source topic and its control topic exist.
 func (s *Service) keptByOthers(ctx context.Context, to string) error {
 	source := config.KeptBeside(to)
 	if source == "" {
@@ -82,7 +83,7 @@ func (s *Service) keptByOthers(ctx context.Context, to string) error {
 	return fmt.Errorf("%w: %s belongs to the pipeline of %s; send dead letters to %[3]s, or to a topic of your own", ErrOptions, to, source)
 }
 
-// partition is where a letter goes: to its own partition, or, in another topic, to the one that its key gives.
+// partition returns the partition that a dead letter goes to: its own, or in another topic the one of its key.
 func (d destination) partition(l *deadletters.Letter) int32 {
 	if d.partitions == 0 {
 		return l.DLQ.Partition
@@ -90,8 +91,8 @@ func (d destination) partition(l *deadletters.Letter) int32 {
 	return d.byKey.partition(l.Key, d.partitions)
 }
 
-// byKey chooses the partition that Kafka's own clients give a key, and any one for a record without a key. It holds nothing of what it
-// chose.
+// byKey partitions by key like Kafka's own clients, and uses a random partition for a record without a key. It keeps
+// no state.
 type byKey struct{ hash kgo.TopicPartitioner }
 
 func newByKey() byKey { return byKey{kgo.StickyKeyPartitioner(nil).ForTopic("")} }
@@ -103,10 +104,11 @@ func (b byKey) partition(key []byte, partitions int32) int32 {
 	return int32(b.hash.Partition(&kgo.Record{Key: key}, int(partitions)))
 }
 
-// restored returns the control headers of a letter that go back with it: where the feature first appeared, so that order and
-// dedupe hold it to that position, what must survive every hop (S3-8), and which part of its record it is, or which parts
-// are left. A replay sets others (see [destination.reinjected]). The rest stays behind: the letter starts its attempts
-// anew, and what made it die is no longer true. So do our headers that this version does not know.
+// restored returns the control headers that go back with a dead letter: the position where the record first appeared,
+// by which ordering and deduplication treat it, the headers that must survive every hop (S3-8), and the part of its
+// record or the remaining parts. A replay adds others (see [destination.reinjected]). No other control header goes
+// back, also none that this version does not know: the record starts with a new attempt count, and its last error no
+// longer applies.
 func restored(l *deadletters.Letter) header.Control {
 	c := &l.Control
 	return header.Control{
@@ -115,8 +117,8 @@ func restored(l *deadletters.Letter) header.Control {
 	}
 }
 
-// reinjected is the record that goes back: original key, bytes and partition; headers by the rules, control headers as
-// [restored] returns them, and those of the replay. The letter must have its content.
+// reinjected returns the record that goes back: original key, value and partition, the headers selected by the rules,
+// the control headers of [restored], and those of the replay. The dead letter must have its content.
 func (d destination) reinjected(headers headerRules, replayID string, l *deadletters.Letter, force bool) *kgo.Record {
 	control := restored(l)
 	control.ReplayID, control.ReplayCount, control.DeadLetterID, control.ContentHash = replayID, l.Replays()+1, l.ID, l.ContentHash
@@ -126,7 +128,7 @@ func (d destination) reinjected(headers headerRules, replayID string, l *deadlet
 	return r
 }
 
-// record is the record that goes back, without headers.
+// record returns the record that goes back, without headers.
 func (d destination) record(l *deadletters.Letter) *kgo.Record {
 	return &kgo.Record{Topic: d.topic, Partition: d.partition(l), Key: bytes.Clone(l.Key), Value: l.Content.Value}
 }

@@ -20,16 +20,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// remade is the value that a letter gets by a rewrite, and what is different.
+// remade is the result of a rewrite: the new value and its differences.
 type remade struct {
 	value   []byte
 	changes []patch.Change
-	more    int    // changes besides
+	more    int    // number of further changes
 	absent  string // fields that expressions read and the value does not have
-	schema  bool   // another one than before is named
+	schema  bool   // the value names a different schema than before
 }
 
-// remake rewrites the value of a letter that has its content. [refusal] tells an error that says why that cannot be from one of the system.
+// remake rewrites the value of a dead letter that has its content. [refusal] tells whether an error concerns the dead
+// letter or the system.
 func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters.Letter) (remade, error) {
 	doc, err := s.document(ctx, l.Content.Value)
 	if errors.Is(err, ErrRegistry) {
@@ -64,10 +65,11 @@ func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters
 	return out, err
 }
 
-// ErrRegistry marks a schema registry that does not answer, or refuses who asks. No dead letter is to blame for it.
+// ErrRegistry marks a schema registry that does not answer or refuses access. The error does not concern a dead
+// letter.
 var ErrRegistry = errors.New("the schema registry cannot be asked")
 
-// document gives a value as JSON.
+// document converts a value to JSON.
 func (s *Service) document(ctx context.Context, value []byte) (pipeline.Document, error) {
 	if s.alone && !s.cfg.SchemaRegistry.Enabled() && envelope.IsFramed(value) {
 		return pipeline.Document{}, fmt.Errorf("it names a schema of a registry, or is in Avro: name the registry with --registry")
@@ -76,7 +78,7 @@ func (s *Service) document(ctx context.Context, value []byte) (pipeline.Document
 	return doc, registryFault(err)
 }
 
-// registryFault marks an error with [ErrRegistry] when the registry is to blame.
+// registryFault adds [ErrRegistry] to an error if the registry caused it.
 func registryFault(err error) error {
 	if err == nil {
 		return nil
@@ -87,7 +89,8 @@ func registryFault(err error) error {
 	return err
 }
 
-// Text gives a value that names its schema as JSON, in the form in which it can be rewritten; nil of any other value, and where no registry is known.
+// Text returns a value that names its schema as the JSON that a rewrite reads. It returns nil for any other value,
+// and without a registry.
 func (s *Service) Text(ctx context.Context, value []byte) ([]byte, error) {
 	if !s.cfg.SchemaRegistry.Enabled() || !envelope.IsFramed(value) {
 		return nil, nil
@@ -96,7 +99,7 @@ func (s *Service) Text(ctx context.Context, value []byte) ([]byte, error) {
 	return doc.JSON, err
 }
 
-// refusal returns why a letter gets no value; any other error is fatal.
+// refusal returns why a dead letter gets no new value. Any other error is fatal.
 func refusal(err error) (why string, fatal error) {
 	if rewrite.Refused(err) {
 		return err.Error(), nil
@@ -104,7 +107,7 @@ func refusal(err error) (why string, fatal error) {
 	return "", err
 }
 
-// differences is [patch.Diff] also of values that are no JSON, which are different as a whole.
+// differences is [patch.Diff] that also accepts values other than JSON. These differ as a whole.
 func differences(ctx context.Context, before, after []byte) ([]patch.Change, int, error) {
 	if bytes.Equal(before, after) {
 		return []patch.Change{}, 0, nil
@@ -115,7 +118,8 @@ func differences(ctx context.Context, before, after []byte) ([]patch.Change, int
 	return patch.Diff(ctx, before, after)
 }
 
-// rewriteOf reads a rewrite; nil when there is none. A pipeline's own letters are edited instead, so that the edit is kept.
+// rewriteOf compiles a rewrite; nil if the spec is empty. Dead letters of a pipeline are edited instead, so that
+// their new values are kept.
 func (s *Service) rewriteOf(spec rewrite.Spec) (*rewrite.Rewrite, error) {
 	if spec.Empty() {
 		return nil, nil
@@ -130,7 +134,7 @@ func (s *Service) rewriteOf(spec rewrite.Spec) (*rewrite.Rewrite, error) {
 	return r, nil
 }
 
-// foretell says in a line of a plan what a letter becomes, and returns the value.
+// foretell writes the result of a rewrite into the line of a plan, and returns the new value.
 func (s *Service) foretell(ctx context.Context, r *rewrite.Rewrite, line *plan.Letter, l *deadletters.Letter) (value []byte, err error) {
 	made, err := s.remake(ctx, r, l)
 	why, err := refusal(err)
@@ -146,7 +150,7 @@ func (s *Service) foretell(ctx context.Context, r *rewrite.Rewrite, line *plan.L
 	return made.value, nil
 }
 
-// remadeAsPlanned gives the value that a plan foretold, or says why it is another one.
+// remadeAsPlanned returns the value in the plan, or why the rewrite now returns a different one.
 func (r *replaying) remadeAsPlanned(ctx context.Context, p *plan.Letter, l *deadletters.Letter) (value []byte, why string, err error) {
 	if err := r.checkSubject(ctx); err != nil {
 		return nil, "", err
@@ -168,13 +172,13 @@ const (
 	exampleOfs = 3
 )
 
-// isNumber reports whether a step of a JSON Pointer can be the place of an element.
+// isNumber reports whether a step of a JSON Pointer can be the index of an array element.
 func isNumber(step string) bool { return step != "" && strings.Trim(step, "0123456789") == "" }
 
-// unchanged is the shape of a rewrite that leaves a value as it is.
+// unchanged is the shape of a rewrite that changes nothing.
 const unchanged = "nothing"
 
-// shapeOf names the fields that are different, whatever their values; elements of lists count as one.
+// shapeOf returns the paths of the changed fields, whatever their values. All elements of an array share one path.
 func shapeOf(made remade) string {
 	switch {
 	case len(made.changes) == 0 && made.schema:
@@ -204,7 +208,7 @@ func shapeOf(made remade) string {
 	return clip(strings.Join(paths, ", "), maxShape)
 }
 
-// exampleOf writes some of the differences.
+// exampleOf returns some of the changes as text.
 func exampleOf(made remade) string {
 	side := func(text json.RawMessage) string {
 		if text == nil {
@@ -215,7 +219,7 @@ func exampleOf(made remade) string {
 	var out []string
 	for i, c := range made.changes {
 		if c.Path == "" && c.Before == nil && c.After == nil {
-			break // bytes
+			break // the values are not JSON
 		}
 		if i == exampleOfs {
 			out = append(out, fmt.Sprintf("and %d more", len(made.changes)-i+made.more))
@@ -226,7 +230,7 @@ func exampleOf(made remade) string {
 	return clip(strings.Join(out, "; "), maxShape)
 }
 
-// findSubject writes into a rewrite the latest schema of the subject that it names, so that a plan foretells it.
+// findSubject stores the latest schema of the subject that a rewrite names in the spec, so that the plan contains it.
 func (s *Service) findSubject(ctx context.Context, spec *rewrite.Spec) (err error) {
 	if spec.Subject != "" && s.alone {
 		spec.SchemaID, err = s.latestSchema(ctx, spec.Subject)
@@ -234,8 +238,8 @@ func (s *Service) findSubject(ctx context.Context, spec *rewrite.Spec) (err erro
 	return err
 }
 
-// latestSchema returns the id of the latest schema of a subject. The error is [ErrRegistry] when the registry cannot be asked, else
-// [ErrOptions].
+// latestSchema returns the ID of the latest schema of a subject. It returns [ErrRegistry] if the registry does not
+// answer, and otherwise [ErrOptions].
 func (s *Service) latestSchema(ctx context.Context, subject string) (id int, err error) {
 	if !s.cfg.SchemaRegistry.Enabled() {
 		return 0, fmt.Errorf("%w: --subject %s: name the registry with --registry", ErrOptions, subject)
@@ -247,7 +251,8 @@ func (s *Service) latestSchema(ctx context.Context, subject string) (id int, err
 	return id, err
 }
 
-// checkSubject stops a replay when the subject of its rewrite has another latest schema than the plan says. It asks once for each transaction.
+// checkSubject stops a replay if the subject of its rewrite has a newer schema than the plan. It asks once for each
+// transaction.
 func (r *replaying) checkSubject(ctx context.Context) error {
 	spec := r.plan.Rewrite
 	if r.subject || spec.Subject == "" {

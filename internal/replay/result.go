@@ -9,81 +9,82 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// Result says what a replay did. After an error it counts what had been committed by then.
+// Result counts what a replay did. After an error, it counts the committed changes.
 type Result struct {
 	ReplayID   string `json:"replay_id"`
-	Attempted  int    `json:"attempted"`  // letters of the plan
+	Attempted  int    `json:"attempted"`  // dead letters in the plan
 	Reinjected int    `json:"reinjected"` // put back
 	Already    int    `json:"already"`    // put back by an earlier call with the same plan, or just before the broker was lost
-	Duplicates int    `json:"duplicates"` // closed, since a letter of the same content is put back
+	Duplicates int    `json:"duplicates"` // closed because a dead letter of the same content was put back
 	Untouched
-	NotReached   int      `json:"not_reached,omitzero"` // not looked at, since the replay stopped before
+	NotReached   int      `json:"not_reached,omitzero"` // not reached because the replay stopped
 	Transactions int      `json:"transactions"`         // committed
 	Outcome      *Outcome `json:"outcome,omitempty"`
 }
 
-// Outcome is what became of letters that were put back, as the consumer says (S4-8).
+// Outcome counts what became of dead letters that were put back, as the consumer reports it (S4-8).
 type Outcome struct {
 	Reprocessed int `json:"reprocessed"`
 	FailedAgain int `json:"failed_again"` // pending again, or escalated
-	Escalated   int `json:"escalated"`    // of those that failed again: too often
+	Escalated   int `json:"escalated"`    // of FailedAgain: failed too often
 	Closed      int `json:"closed"`       // duplicate, superseded or filtered: nothing is left to do
-	// Consumed counts letters of a DLQ without a pipeline that a watched group has committed beyond, and that did not die again within the grace.
+	// Consumed counts dead letters of a DLQ without a pipeline that a watched group has passed, and that did not die
+	// again within the grace.
 	Consumed int            `json:"consumed,omitzero"`
-	UnderWay int            `json:"under_way"` // the consumer has not finished them
+	UnderWay int            `json:"under_way"` // not finished by the consumer
 	Reasons  map[string]int `json:"reasons,omitempty"`
 }
 
-// Finished counts the letters that are not under way.
+// Finished returns the number of dead letters with an outcome.
 func (o *Outcome) Finished() int { return o.Reprocessed + o.FailedAgain + o.Closed }
 
-// Phase says what a replay is doing. It is a closed list (see [Phases]).
+// Phase is the phase of a replay. It is a closed list (see [Phases]).
 type Phase string
 
 // The phases.
 const (
-	Sending Phase = "sending" // letters go back
-	Gating  Phase = "gating"  // the consumer's verdict on a wave is awaited
-	Waiting Phase = "waiting" // all are sent; the consumer has not finished them
-	Broker  Phase = "broker"  // the broker is lost and awaited
+	Sending Phase = "sending" // putting dead letters back
+	Gating  Phase = "gating"  // waiting for the consumer's verdict on a wave
+	Waiting Phase = "waiting" // all dead letters are sent; waiting for the consumer
+	Broker  Phase = "broker"  // the broker is lost; waiting for it
 )
 
-// Progress is how far a replay is.
+// Progress is the progress of a replay.
 type Progress struct {
 	Phase    Phase
-	Letters  int // of the plan
-	Settled  int // of them: put back, closed or left
+	Letters  int // in the plan
+	Settled  int // of these: put back, closed or left
 	Sent     int // put back, by this call or before
 	Wave     int // number of the wave, from 1
-	WaveSize int // 0 when all that is left goes at once
+	WaveSize int // 0 if the wave is all the remaining dead letters
 	Outcome  Outcome
-	Watched  *Watched // of a DLQ without a pipeline while a wave is awaited; nil otherwise
-	Err      error    // for Broker: what is wrong
+	Watched  *Watched // for a DLQ without a pipeline while the replay waits for a wave; nil otherwise
+	Err      error    // for Broker: why the broker is lost
 }
 
-// Watched is what a wave of a DLQ without a pipeline still waits for.
+// Watched is what a wave of a DLQ without a pipeline waits for.
 type Watched struct {
-	Group  string        // the consumer group that has to pass it; "" is none
-	Behind int64         // offsets that the group has before it; negative before the first look
-	Grace  time.Duration // how long to look still whether any dies again
+	Group  string        // consumer group that must pass the wave; "" is none
+	Behind int64         // offsets that the group has left; negative before the first look
+	Grace  time.Duration // remaining time in which nothing may die again
 }
 
-// StopError says why a replay stopped by itself. What was put back stays; applied again, the same plan goes on with
-// what is left and retries what failed.
+// StopError reports why a replay stopped itself. Records that it put back stay. Another run with the same plan
+// continues with the remaining dead letters and retries the failed ones.
 type StopError struct {
-	Wave     int            // number of the wave that was looked at; 0 is what an earlier call put back
-	Size     int            // letters of that wave
-	Finished int            // of them
-	Failed   int            // of those finished
+	Wave     int            // number of the judged wave; 0 is what an earlier call put back
+	Size     int            // dead letters in the wave
+	Finished int            // finished dead letters of the wave
+	Failed   int            // finished dead letters that failed again
 	Limit    float64        // share that may fail
-	Others   int            // letters of that wave that other software has, which only tells what fails again
-	Group    string         // the watched consumer group that had not passed the wave
-	Behind   int64          // offsets that it had before it
-	Patience string         // set when the consumer finished none for so long
-	Reasons  map[string]int // of the failures
+	Others   int            // dead letters of the wave in other software, which reports failures only
+	Group    string         // watched consumer group that did not pass the wave
+	Behind   int64          // offsets that the group had left
+	Patience string         // set if the consumer finished nothing for this long
+	Reasons  map[string]int // failures by reason
 }
 
-// Error says which limit was passed, by how much, and what to do.
+// Error says which limit was exceeded, by how much, and what to do.
 func (e *StopError) Error() string {
 	if e.Group != "" {
 		return fmt.Sprintf("stopped: group %s has %d offsets before it until it has passed the %d dead letters of %s, and committed nothing for %s; is it running? What was sent stays, the rest was not",
@@ -101,7 +102,7 @@ func (e *StopError) Error() string {
 		e.Failed, e.Size, e.wave(), reasonsText(e.Reasons), e.Limit*100)
 }
 
-// wave names the wave; the first thing that is judged is what was put back before.
+// wave names the wave. The first one judged is what an earlier call put back.
 func (e *StopError) wave() string {
 	if e.Wave == 0 {
 		return "an earlier call of this replay"
@@ -109,36 +110,37 @@ func (e *StopError) wave() string {
 	return fmt.Sprintf("wave %d", e.Wave)
 }
 
-// Skip is a letter that was not touched.
+// Skip is a dead letter that was left unchanged.
 type Skip struct {
 	ID  string `json:"id"`
 	Why string `json:"why"`
 }
 
-// maxSkips bounds how many letters a result names; all are counted, and OnSkip hears of each.
+// maxSkips bounds the dead letters that a result names. The result counts all of them, and OnSkip is called for each.
 const maxSkips = 1000
 
-// LeftBy counts letters that were left for one reason. Reasons that differ only in numbers, times and ids are one.
+// LeftBy counts the dead letters that were left for one reason. Reasons that differ only in numbers, times and IDs
+// count as one.
 type LeftBy struct {
-	Why     string `json:"why"` // of the example, in its words
+	Why     string `json:"why"` // reason of the example
 	Count   int    `json:"count"`
-	Example string `json:"example"` // id of the first; "" when its record is gone
+	Example string `json:"example"` // ID of the first one; "" if its record is gone
 	kind    string
 }
 
-// maxReasons bounds the reasons that are told apart; the rest is counted under [otherReasons].
+// maxReasons bounds the number of distinct reasons. [otherReasons] counts the others.
 const maxReasons = 50
 
 const otherReasons = "other reasons"
 
-// Untouched counts the letters that an operation left as they are.
+// Untouched counts the dead letters that an operation left unchanged.
 type Untouched struct {
 	Left    int      `json:"left"`
-	Skipped []Skip   `json:"skipped"` // the first 1000 of them, each with the reason
-	LeftBy  []LeftBy `json:"left_by"` // by reason, the most first
+	Skipped []Skip   `json:"skipped"` // the first 1000, each with its reason
+	LeftBy  []LeftBy `json:"left_by"` // by reason, largest count first
 }
 
-// skip counts a letter.
+// skip counts a dead letter.
 func (u *Untouched) skip(s Skip) {
 	u.Left++
 	if len(u.Skipped) < maxSkips {
@@ -160,7 +162,7 @@ func (u *Untouched) skip(s Skip) {
 	u.LeftBy = append(u.LeftBy, LeftBy{Why: otherReasons, Count: 1, Example: s.ID, kind: otherReasons})
 }
 
-// sorted returns the reasons with the most letters first.
+// sorted returns a copy with the reasons ordered by count, largest first.
 func (u *Untouched) sorted() Untouched {
 	out := *u
 	out.LeftBy = slices.Clone(u.LeftBy)

@@ -23,21 +23,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/statedir"
 )
 
-// Options is what a [Service] takes besides the pipeline's configuration.
+// Options are the parameters of a [Service] besides the pipeline's configuration.
 type Options struct {
-	// Alone says that there is no pipeline (see [config.LoadDLQ]): letters go back to where their headers say that they came from, no
-	// transform is asked, and nobody tells what becomes of them.
+	// Alone means that the DLQ has no pipeline (see [config.LoadDLQ]). Dead letters go back to the topics that their
+	// headers name, no transform judges them, and no consumer reports their outcomes.
 	Alone     bool
-	StateDir  string           // directory that keeps states, audit events and jobs of a DLQ without a pipeline; "" keeps them in topics
-	Dialect   dialects.Dialect // who wrote a DLQ without a pipeline; "" tells by the headers of each letter
-	Index     dlqindex.Options // where dead letters are chosen; Alone, Dialect and Now are those of these options
+	StateDir  string           // directory with the states, audit events and jobs of a DLQ without a pipeline; "" keeps them in topics
+	Dialect   dialects.Dialect // software that wrote a DLQ without a pipeline; "" recognizes it by the headers of each dead letter
+	Index     dlqindex.Options // index of dead letters; Alone, Dialect and Now of this struct replace its own
 	Logger    *slog.Logger     // defaults to none
-	KafkaOpts []kgo.Opt        // put behind the options of the configuration
-	Now       func() time.Time // the clock. Defaults to time.Now
+	KafkaOpts []kgo.Opt        // appended to the options from the configuration
+	Now       func() time.Time // the clock; defaults to time.Now
 }
 
-// Service works on the dead letters of one pipeline. It is safe for concurrent use. Of calls that change dead letters, in this process
-// or elsewhere, one is at work at a time: the others are refused, or wait, by the lease (see [Call]).
+// Service works on the dead letters of one pipeline. It is safe for concurrent use. Only one call at a time changes
+// dead letters, in this process or elsewhere: the lease makes the others wait or fail (see [Call]).
 type Service struct {
 	cfg     *config.Config
 	opts    []kgo.Opt
@@ -47,17 +47,17 @@ type Service struct {
 	alone   bool // see Options
 	dialect dialects.Dialect
 	log     *slog.Logger
-	by      string // who acts when a call names nobody
-	user    string // of the operating system, and the machine
+	by      string // default operator
+	user    string // user of the operating system, and the machine
 	now     func() time.Time
-	keys    proof.Keyring // filled by openKeys
-	given   []proof.Key   // of the environment; nil when the control topic holds them
+	keys    proof.Keyring // set by openKeys
+	given   []proof.Key   // keys from the environment; nil if the control topic has them
 
 	stateDir string
 	files    *statedir.Dir // nil keeps states in topics
 
 	leaseLife, leaseRenewal time.Duration // see the constants
-	lastWord                time.Duration // that a word to the control topic may take, also after an interruption
+	lastWord                time.Duration // time limit of the last write to the control topic, also after an interruption
 	transactionTimeout      time.Duration // see the constant
 	batchLetters            int           // see the constant
 
@@ -65,11 +65,10 @@ type Service struct {
 
 	indexOptions dlqindex.Options
 	opening      sync.Mutex      // guards index
-	index        *dlqindex.Index // nil before it was asked for
+	index        *dlqindex.Index // nil before the first use
 }
 
-// New prepares a service; no broker is spoken to yet. The error says what of the configuration
-// cannot be used.
+// New returns a service. It contacts no broker. An error names the invalid part of the configuration.
 func New(cfg *config.Config, o Options) (*Service, error) {
 	mapping, err := pipeline.NewMapping(cfg)
 	if err != nil {
@@ -101,7 +100,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Index returns the index of the DLQ, which the first call opens. It lives as long as the service.
+// Index returns the index of the DLQ. The first call opens it; Close closes it.
 func (s *Service) Index(ctx context.Context) (*dlqindex.Index, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -115,10 +114,10 @@ func (s *Service) Index(ctx context.Context) (*dlqindex.Index, error) {
 	return index, err
 }
 
-// maxValue is how many bytes of a value are held in memory: what the pipeline processes has no more.
+// maxValue returns the largest value that is read into memory, in bytes. The pipeline processes no larger ones.
 func (s *Service) maxValue() int { return max(kafka.MaxValue, s.cfg.Source.MaxRecordBytes) }
 
-// reading says how the DLQ is read.
+// reading returns how to read the DLQ.
 func (s *Service) reading() deadletters.Reading {
 	r := deadletters.Reading{MaxValue: s.maxValue()}
 	if s.alone {
@@ -127,20 +126,20 @@ func (s *Service) reading() deadletters.Reading {
 	return r
 }
 
-// Close ends the connections and closes the index.
+// Close closes the connections and the index.
 func (s *Service) Close() {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	if s.index != nil {
-		_ = s.index.Close() // nothing is open in it that could be lost
+		_ = s.index.Close() // the index is only read at this point, so nothing is lost
 	}
 	s.client.Close()
 }
 
-// Client returns the connection to the brokers, which [Service.Close] ends.
+// Client returns the client of the brokers. [Service.Close] closes it.
 func (s *Service) Client() *kgo.Client { return s.client }
 
-// Reachable reports in one line why no broker answers, or nil.
+// Reachable returns in one line why no broker answers, or nil.
 func (s *Service) Reachable(ctx context.Context) error { return kafka.Reachable(ctx, s.client) }
 
 func osUser() string {

@@ -11,34 +11,34 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// standing is what the status topic says of every letter, in little memory: about 150 bytes a letter, so
-// that a replay of a million letters has room: of a state it knows only what a decision needs.
+// standing has the state of every dead letter from the status topic. It needs about 150 bytes for each, so that a
+// replay of a million dead letters fits in memory. It keeps only the fields that decisions need.
 type standing struct {
 	marks   map[idKey]mark
-	broken  map[string]string     // letters whose last state record cannot be read, and why
-	holders map[contentKey]uint32 // content that was put back and has not failed again -> place of the letter in ids
+	broken  map[string]string     // dead letters whose last state record is unreadable, with the error
+	holders map[contentKey]uint32 // content that was put back and has not failed again, with the index of its dead letter in ids
 	ids     idList
-	words   words                // replay ids and people
-	most    int                  // replays from which a letter that failed again is escalated
+	words   words                // replay IDs, operators, topics and reasons
+	most    int                  // number of replays after which a dead letter that failed again is escalated
 	heads   map[int32]audit.Head // last link of each chain of the audit topic
-	ends    map[int32]int64      // up to where the status topic was read
+	ends    map[int32]int64      // offsets up to which the status topic was read
 	foreign Foreign              // outcomes that do not count
 
-	sent map[sentKey]int64 // keys whose letters went to another topic -> offset of the youngest in the source
+	sent map[sentKey]int64 // youngest source offset that went to another topic, by key
 
-	elsewhere bool // what was sent to a topic that is not the pipeline's holds its content, too
+	elsewhere bool // content that was sent to a topic outside the pipeline counts as put back
 
-	watched touched // by the operation that is to be reversed
-	own     touched // by the operation that reads the states
+	watched touched // changed by the operation to reverse
+	own     touched // changed by the operation that reads the states
 }
 
-// touched is the letters whose last state is of one operation, and what they were before it.
+// touched contains the dead letters whose last state comes from one operation, with their status before it.
 type touched struct {
 	operation string // "" is none
 	before    map[idKey]deadletters.Status
 }
 
-// note takes over a letter's next state.
+// note processes the next state of a dead letter.
 func (t *touched) note(key idKey, state deadletters.State) {
 	if t.operation != "" && state.Operation == t.operation {
 		t.before[key] = state.Before
@@ -47,22 +47,22 @@ func (t *touched) note(key idKey, state deadletters.State) {
 	}
 }
 
-// idKey stands for a letter's id: half of its SHA-256.
+// idKey identifies a dead letter by the first half of the SHA-256 of its ID.
 type idKey [16]byte
 
-// mark is the state of one letter.
+// mark is the compact state of one dead letter.
 type mark struct {
 	at     int64 // Unix milliseconds
 	replay uint32
 	by     uint32
-	to     uint32 // topic that the replay sent it to, outside the pipeline; "" of other states
+	to     uint32 // index of the topic outside the pipeline that the replay sent it to; "" for other states
 	count  int32
-	reason uint32 // why the replay failed, in the consumer's words; "" of other states
+	reason uint32 // index of the reason why the replay failed, in the consumer's words; "" for other states
 	last   deadletters.Last
 	marked marks
 
-	partition int32 // of the record that an operator decided about, of a letter of other software
-	offset    int64 // likewise
+	partition int32 // partition of the record that an operator decided about, for other software
+	offset    int64 // its offset
 }
 
 func newStanding(most int, watched string) *standing {
@@ -74,12 +74,12 @@ func newStanding(most int, watched string) *standing {
 	}
 }
 
-// loadStanding reads what can be read of the status topic at present. To act on it is not safe (see [Service.startWriter]).
+// loadStanding reads the committed part of the status topic. A change needs [Service.startWriter] instead.
 func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
 	return s.watchStanding(ctx, "")
 }
 
-// watchStanding is loadStanding that notes which letters are as an operation left them.
+// watchStanding is loadStanding that also notes which dead letters an operation changed last.
 func (s *Service) watchStanding(ctx context.Context, operation string) (*standing, error) {
 	spans, err := s.statusSpans(ctx)
 	if err != nil {
@@ -88,7 +88,8 @@ func (s *Service) watchStanding(ctx context.Context, operation string) (*standin
 	return s.standingOf(ctx, spans, operation, "")
 }
 
-// standingOf reads spans of the status topic. It notes which letters are as the operation watched left them, and as own did.
+// standingOf reads spans of the status topic. It notes which dead letters the operations watched and own changed
+// last.
 func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, watched, own string) (*standing, error) {
 	st := newStanding(s.cfg.DeadLetters.MaxReplays, watched)
 	st.own.operation, st.elsewhere = own, s.alone
@@ -102,8 +103,8 @@ func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, wa
 	return st, err
 }
 
-// followStates calls fn for each record of the status topic that lies in spans and behind what was read. It moves read on as it goes, so
-// that after an error the next call goes on from there.
+// followStates calls fn for each record of the status topic in spans that follows the offsets in read. It updates
+// read after each record, so that the next call continues there after an error.
 func (s *Service) followStates(ctx context.Context, spans map[int32]kafka.Span, read map[int32]int64, fn func(*deadletters.StateRecord)) error {
 	rest := map[int32]kafka.Span{}
 	for p, span := range spans {
@@ -119,15 +120,15 @@ func (s *Service) followStates(ctx context.Context, spans map[int32]kafka.Span, 
 	if err != nil {
 		return err
 	}
-	for p, span := range rest { // past markers
+	for p, span := range rest { // skip trailing transaction markers
 		read[p] = span.End
 	}
 	return nil
 }
 
-// add takes over one record of the status topic. A later record of a letter replaces the earlier one; a
-// tombstone removes it. A record that cannot be read makes its letter's state unknown rather than pending: a
-// letter that may have been replayed is not replayed again.
+// add processes one record of the status topic. A later record of a dead letter replaces the earlier one, and a
+// tombstone removes it. An unreadable record makes the state unknown instead of pending, so that a dead letter that
+// may have been replayed is not replayed again.
 func (s *standing) add(r *deadletters.StateRecord) {
 	switch {
 	case r.ChainHead != nil:
@@ -146,14 +147,14 @@ func (s *standing) add(r *deadletters.StateRecord) {
 	}
 }
 
-// addHead takes over the head of a chain.
+// addHead stores the head of an audit chain.
 func (s *standing) addHead(value []byte) {
 	if head, err := deadletters.ParseChainHead(value); err == nil {
 		s.heads[head.Partition] = head.Head
 	}
 }
 
-// set takes over a state.
+// set stores a state.
 func (s *standing) set(state deadletters.State) {
 	if len(s.broken) > 0 {
 		delete(s.broken, state.ID)
@@ -169,8 +170,8 @@ func (s *standing) set(state deadletters.State) {
 	}
 }
 
-// of returns the state of a letter, or why its record cannot be read. A letter without a record is pending. Source, DLQ,
-// content hash and reason are not known here.
+// of returns the state of a dead letter, or why its record is unreadable. A dead letter without a record is pending.
+// The result lacks source, DLQ position, content hash and reason.
 func (s *standing) of(id string) (state deadletters.State, why string) {
 	if why, ok := s.broken[id]; ok {
 		return state, fmt.Sprintf("the state of dead letter %s cannot be read: %s", id, why)
@@ -185,14 +186,15 @@ func (s *standing) of(id string) (state deadletters.State, why string) {
 	}, ""
 }
 
-// hear takes over what a letter's record says of its last replay, when other software wrote it (see [deadletters.ExternalOutcome]).
+// hear applies the outcome that the record of a dead letter reports about its last replay, if other software wrote
+// the record (see [deadletters.ExternalOutcome]).
 func (s *standing) hear(l *deadletters.Letter) {
 	if !deadletters.ReportsOutcome(l) {
 		return
 	}
 	state, why := s.of(l.ID)
 	if why != "" {
-		return // a state that cannot be read is none to go on from
+		return // no outcome applies to an unreadable state
 	}
 	if m := s.marks[keyOf(l.ID)]; m.has(looked) {
 		state.DLQ = header.Position{Topic: l.DLQ.Topic, Partition: m.partition, Offset: m.offset}
@@ -207,7 +209,7 @@ func keyOf(id string) idKey {
 	return idKey(sum[:16])
 }
 
-// words keeps each of a few texts once.
+// words stores each distinct text once.
 type words struct {
 	index map[string]uint32
 	list  []string

@@ -19,20 +19,22 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// TrailFilter selects audit events. Its parts are composed with AND; the zero filter selects what operators did.
+// TrailFilter selects audit events. An event must match all its fields. The zero filter selects the events of
+// operators.
 type TrailFilter struct {
-	Letter    string           // about this dead letter; also what the consumer made of its record, from the first attempt on
-	Feature   string           // about this feature id; also the consumer's decisions
-	Source    string           // about the record that first appeared here, "topic/partition/offset"; also the consumer's decisions
-	Key       []byte           // about records with this Kafka key; also the consumer's decisions; nil is any
-	Operation string           // of this replay or other operation
-	By        string           // of this person
-	Decisions []audit.Decision // one of these
-	Since     time.Time        // at or after
-	All       bool             // the consumer's decisions too
+	Letter    string           // events about this dead letter, including the consumer's events about its record from the first attempt on
+	Feature   string           // events about this feature ID, including the consumer's
+	Source    string           // events about the record that first appeared at "topic/partition/offset", including the consumer's
+	Key       []byte           // events about records with this Kafka key, including the consumer's; nil is any
+	Operation string           // events of this replay or other operation
+	By        string           // events of this operator
+	Decisions []audit.Decision // events with one of these decisions
+	Since     time.Time        // events at or after this time
+	All       bool             // include the consumer's events
 }
 
-// match says whether an event is selected. The source is the position that the letter's id names, see [firstPosition].
+// match reports whether the filter selects an event. source is the position in the ID of the dead letter, see
+// [firstPosition].
 func (f *TrailFilter) match(e *audit.Event, source string) bool {
 	ofRecord := f.Letter != "" || f.Feature != "" || f.Source != "" || f.Key != nil
 	ofLetter := e.Letter == f.Letter || e.Letter == "" && e.By == "" && source != "" && e.Source == source
@@ -49,8 +51,8 @@ func (f *TrailFilter) match(e *audit.Event, source string) bool {
 	return f.Since.IsZero() || !e.Time.Before(f.Since)
 }
 
-// firstPosition is where the record of a letter first appeared, as its id "<partition>-<offset>-<hash>" says; "" when the
-// id says no such thing. A decision from before the death knows no letter.
+// firstPosition returns the position where the record of a dead letter first appeared, from its ID
+// "<partition>-<offset>-<hash>"; "" for other IDs. Events from before the record died do not contain the ID.
 func firstPosition(topic, letter string) string {
 	partition, rest, _ := strings.Cut(letter, "-")
 	offset, _, found := strings.Cut(rest, "-")
@@ -62,8 +64,8 @@ func firstPosition(topic, letter string) string {
 	return header.Position{Topic: topic, Partition: int32(p), Offset: o}.String()
 }
 
-// Trail calls fn for the selected audit events, partition by partition, each in the order of the topic. An event that
-// cannot be read ends it with an error that says where it lies.
+// Trail calls fn for the selected audit events, partition by partition, in the order of each. It stops at an
+// unreadable event with an error that contains its position.
 func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event) error) error {
 	spans, err := s.logOf().Spans(ctx, s.cfg.Topics.Audit)
 	if s.unmade(err) {
@@ -91,7 +93,8 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 	}, func(l *recordbatch.Large) error { return errors.New(l.String()) })
 }
 
-// from moves the spans of a topic to a time. A record is written a moment after what it speaks of, never before.
+// from moves the start of each span to a time. A record is written after the event that it describes, so no event
+// since then is lost.
 func (s *Service) from(ctx context.Context, topic string, spans map[int32]kafka.Span, at time.Time) error {
 	offsets, err := kadm.NewClient(s.client).ListOffsetsAfterMilli(ctx, at.UnixMilli(), topic)
 	if err != nil {

@@ -15,20 +15,20 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// ErrNoOperation marks an operation of which the audit topic has no dead letter. Match it with errors.Is.
+// ErrNoOperation marks an operation without any dead letter in the audit topic. Match it with errors.Is.
 var ErrNoOperation = errors.New("no such operation")
 
 // undoing is the reversal of one operation (docs/decisions/0077).
 type undoing struct {
 	service *Service
-	op      operation                // the reversal's own
-	acts    map[idKey]audit.Decision // what the operation did with each letter, as the audit topic tells
+	op      operation                // the reversal
+	acts    map[idKey]audit.Decision // decision of the reversed operation about each dead letter, from the audit topic
 }
 
-// Undo gives the letters of one operation what they had before it: their status, and after an edit their bytes. Only letters
-// that nobody has touched since are reversed; the others are left, with the reason. What was sent cannot be called back, and
-// what was pruned is gone. The reversal is an operation of its own, which can be undone. The error is [ErrNoOperation] when
-// the audit topic has no letter of the operation.
+// Undo restores the dead letters of one operation: their status, and after an edit their value. It reverses only dead
+// letters that nobody has changed since, and leaves the others with a reason. It cannot call back sent records or
+// restore pruned ones. The reversal is an operation of its own that can be undone. Undo returns [ErrNoOperation] if
+// the audit topic has no dead letter of the operation.
 func (s *Service) Undo(ctx context.Context, operationID string, c Call, confirm Confirm) (ChangeResult, error) {
 	if err := c.check(); err != nil {
 		return ChangeResult{}, err
@@ -44,7 +44,7 @@ func (s *Service) Undo(ctx context.Context, operationID string, c Call, confirm 
 	return result, err
 }
 
-// PreviewUndo says what [Service.Undo] would do. Nothing is changed.
+// PreviewUndo returns what [Service.Undo] would do. It changes nothing.
 func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeResult, error) {
 	u, chosen, err := s.undoing(ctx, operationID, Call{})
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 	return result, err
 }
 
-// undoing finds the letters of an operation.
+// undoing finds the dead letters of an operation.
 func (s *Service) undoing(ctx context.Context, operationID string, c Call) (*undoing, *choice, error) {
 	op, err := s.operation("undo", c, deadletters.Filter{})
 	if err != nil {
@@ -99,7 +99,8 @@ func (s *Service) undoing(ctx context.Context, operationID string, c Call) (*und
 	return u, chosen, err
 }
 
-// madeAt is a time before the operation with this id began, when the id says it (see [newID]); else zero.
+// madeAt returns a time before the start of the operation with this ID, if the ID contains it (see [newID]); else
+// zero.
 func madeAt(operationID string) time.Time {
 	parts := strings.Split(operationID, "-")
 	if len(parts) != 3 {
@@ -112,7 +113,7 @@ func madeAt(operationID string) time.Time {
 	return at.Add(-clockSkew)
 }
 
-// reverse stages what a letter was before the operation, or says why it is left.
+// reverse stages the earlier state of a dead letter, or returns why the letter is left.
 func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Letter) (decision, error) {
 	prev, why := st.of(l.ID)
 	if why != "" {
@@ -133,7 +134,7 @@ func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Lett
 	return u.service.stage(u.op, before, prev, l)
 }
 
-// unedit stages the bytes that a letter had before its last edit, as a further record.
+// unedit stages a further record with the value that a dead letter had before its last edit.
 func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadletters.Letter) (decision, error) {
 	s, from := u.service, l.EditOf
 	var was *deadletters.Letter
@@ -156,7 +157,7 @@ func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadlet
 	return decision{staged: *d}, nil
 }
 
-// countGone counts the letters of the operation that the DLQ has no more.
+// countGone counts the dead letters of the operation whose records are gone from the DLQ.
 func (u *undoing) countGone(r *ChangeResult) {
 	gone := len(u.acts) - r.Selected
 	r.Selected += gone

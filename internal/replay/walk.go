@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	chunkLetters = 128     // handed over at once by who reads
-	chunkBytes   = 1 << 20 // of their values and headers; a larger letter is handed over alone
-	chunksAhead  = 8       // are read while nobody takes them, so that an answer of the broker keeps nobody waiting
+	chunkLetters = 128     // dead letters in one chunk
+	chunkBytes   = 1 << 20 // values and headers in one chunk; a larger dead letter has a chunk of its own
+	chunksAhead  = 8       // chunks that are read ahead, so that the caller does not wait for the broker
 )
 
-// reader calls a function for each letter of a pass, in order.
+// reader calls a function for each dead letter in order.
 type reader func(ctx context.Context, fn func(spotted) error) error
 
-// walk gives letters one by one, while a goroutine reads a few letters ahead.
+// walk returns dead letters one by one, while a goroutine reads ahead.
 type walk struct {
 	read  chan []spotted
-	chunk []spotted // read, and not given yet
-	err   error     // why reading ended; to be looked at once read is closed
-	stop  func()    // ends the reading
+	chunk []spotted // read and not returned yet
+	err   error     // why reading ended; valid after read is closed
+	stop  func()    // stops the goroutine
 }
 
-// spotted is a chosen letter with its record; the letter is nil when the record is gone.
+// spotted is a chosen dead letter with its record. The letter is nil if the record is gone.
 type spotted struct {
-	plan   *plan.Letter // what the plan says of it; nil without a plan
+	plan   *plan.Letter // line of the plan; nil without a plan
 	letter *deadletters.Letter
-	lost   string // why the original of a letter that lies elsewhere cannot be had
+	lost   string // why the original value, stored elsewhere, is not available
 }
 
 func (s *spotted) size() int {
@@ -38,7 +38,7 @@ func (s *spotted) size() int {
 	return s.letter.Held()
 }
 
-// id returns the letter's id; "" when nothing but its place is known.
+// id returns the ID of the dead letter; "" if only its position is known.
 func (s *spotted) id() string {
 	switch {
 	case s.plan != nil:
@@ -49,13 +49,13 @@ func (s *spotted) id() string {
 	return ""
 }
 
-// startWalk begins to read. Stop it.
+// startWalk starts reading. The caller must call stop.
 func startWalk(ctx context.Context, read reader) *walk {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &walk{read: make(chan []spotted, chunksAhead)}
 	w.stop = func() {
 		cancel()
-		for range w.read { // until the reader has seen it
+		for range w.read { // wait for the goroutine to end
 		}
 	}
 	go func() {
@@ -65,7 +65,7 @@ func startWalk(ctx context.Context, read reader) *walk {
 	return w
 }
 
-// hand hands over what is read, chunk by chunk.
+// hand sends the dead letters to the channel in chunks.
 func (w *walk) hand(ctx context.Context, read reader) error {
 	var chunk []spotted
 	bytes := 0
@@ -91,7 +91,7 @@ func (w *walk) hand(ctx context.Context, read reader) error {
 	return over()
 }
 
-// next returns the next letter; more is false behind the last.
+// next returns the next dead letter; more is false after the last.
 func (w *walk) next() (l spotted, more bool, err error) {
 	for len(w.chunk) == 0 {
 		chunk, ok := <-w.read
@@ -105,5 +105,5 @@ func (w *walk) next() (l spotted, more bool, err error) {
 	return l, true, nil
 }
 
-// back puts the letter back that next gave last: it comes again.
+// back returns a dead letter to the walk, so that next returns it again.
 func (w *walk) back(l spotted) { w.chunk = append([]spotted{l}, w.chunk...) }

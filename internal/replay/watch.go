@@ -17,23 +17,25 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// watch follows how far a consumer group has come in what was put back out of a DLQ without a pipeline.
+// watch follows the progress of a consumer group through the records that were put back from a DLQ without a
+// pipeline.
 //
-// It proves that the group has committed beyond a record. Whether the consumer did with it what it should is told by the DLQ alone: when
-// the record dies again.
+// It proves that the group has committed beyond a record. It does not prove that the consumer succeeded: a failure
+// appears in the DLQ when the record dies again.
 type watch struct {
 	client *kgo.Client
 	admin  *kadm.Client
 	group  string
-	last   map[partition]int64 // offset of the last record in each partition that has to be passed
+	last   map[partition]int64 // last offset to pass in each partition
 }
 
 func (s *Service) newWatch(group string) *watch {
 	return &watch{client: s.client, admin: kadm.NewClient(s.client), group: group, last: map[partition]int64{}}
 }
 
-// earlier takes up that records were put back into topics before, nobody knows where: the group has to pass the last record that lies in
-// each partition now. It need not pass the marker behind that, which a Java consumer commits only together with a later record.
+// earlier adds topics into which records were put back at unknown offsets. The group must pass the last record that
+// each partition has now. It need not pass a transaction marker behind that record, since a Java consumer commits it
+// only together with a later record.
 func (w *watch) earlier(ctx context.Context, topics []string) error {
 	if w == nil {
 		return nil
@@ -56,7 +58,7 @@ func (w *watch) earlier(ctx context.Context, topics []string) error {
 	return nil
 }
 
-// lastRecord returns the offset of the last record in a span; -1 when only markers and aborted records lie there.
+// lastRecord returns the offset of the last record in a span, or -1 if the span has only markers and aborted records.
 func lastRecord(ctx context.Context, client *kgo.Client, topic string, p int32, span kafka.Span) (last int64, err error) {
 	last = -1
 	note := func(r *kgo.Record) error {
@@ -78,15 +80,15 @@ func lastRecord(ctx context.Context, client *kgo.Client, topic string, p int32, 
 	}
 }
 
-// sent takes up where a record was put back.
+// sent adds the offset of a record that was put back.
 func (w *watch) sent(at partition, offset int64) {
 	if w != nil {
 		w.last[at] = max(w.last[at], offset)
 	}
 }
 
-// behind returns how many offsets the group has before it until it has passed all that was put back. Transaction markers between the
-// records count, too. Without a watch it is 0.
+// behind returns how many offsets, including transaction markers, the group has left to pass all records that were
+// put back. It returns 0 without a watch.
 func (w *watch) behind(ctx context.Context) (offsets int64, err error) {
 	if w == nil || len(w.last) == 0 {
 		return 0, nil
@@ -111,7 +113,7 @@ func (w *watch) behind(ctx context.Context) (offsets int64, err error) {
 	return offsets, nil
 }
 
-// checkWatch refuses to watch a group that nobody knows, since it would be waited for in vain.
+// checkWatch returns an error if the group does not exist, since the replay would wait for it in vain.
 func (s *Service) checkWatch(ctx context.Context, group string) error {
 	if group == "" {
 		return nil
@@ -133,14 +135,14 @@ func (s *Service) checkWatch(ctx context.Context, group string) error {
 	return nil
 }
 
-// consumed is what was known when the watched group had passed all that was put back, and the grace was over.
+// consumed has the counts at the time when the watched group had passed all records and the grace was over.
 type consumed struct {
-	letters int // put back, and not dead again by then
-	failed  int // letters that had died again by then
-	sent    int // letters that had been put back by then
+	letters int // put back and not dead again
+	failed  int // dead again
+	sent    int // put back
 }
 
-// prove notes that the watched group has passed all that was put back, and the grace is over.
+// prove notes that the watched group has passed all records and the grace is over.
 func (r *replaying) prove() {
 	if r.watch != nil {
 		failed := r.outcomes.counts.FailedAgain
@@ -148,10 +150,11 @@ func (r *replaying) prove() {
 	}
 }
 
-// proved reports whether nothing was put back since the watched group had passed everything.
+// proved reports whether nothing was put back since the watched group passed all records.
 func (r *replaying) proved() bool { return r.watch != nil && r.consumed.sent == r.sent }
 
-// watched is what the job's record says of the watched group. A letter that died again since the group passed it is not consumed.
+// watched returns the progress of the watched group for the job's record. A dead letter that died again after the
+// group passed it is not consumed.
 func (r *replaying) watched() control.JobWatch {
 	if r.watch == nil || r.outcomes == nil {
 		return control.JobWatch{}
@@ -162,7 +165,7 @@ func (r *replaying) watched() control.JobWatch {
 	return w
 }
 
-// withConsumed adds to an outcome what the watched group consumed.
+// withConsumed adds the progress of the watched group to an outcome.
 func (r *replaying) withConsumed(o Outcome) Outcome {
 	if r.watch != nil {
 		w := r.watched()
@@ -171,7 +174,7 @@ func (r *replaying) withConsumed(o Outcome) Outcome {
 	return o
 }
 
-// closing is the audit event of what the watched group consumed; nil when nothing was watched.
+// closing returns the audit event about the watched group, or nil without one.
 func (r *replaying) closing() *audit.Event {
 	w := r.watched()
 	if w.Group == "" || r.sent == 0 {
@@ -186,7 +189,7 @@ func (r *replaying) closing() *audit.Event {
 // mostThrough bounds the partitions that a job and an audit event name.
 const mostThrough = 100
 
-// through names the last record in each partition that the group has to commit beyond.
+// through names the last record in each partition that the group must pass.
 func (w *watch) through() string {
 	var parts []string
 	at := slices.SortedFunc(maps.Keys(w.last), func(a, b partition) int {

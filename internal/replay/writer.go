@@ -18,36 +18,37 @@ import (
 	"github.com/switchback-geo/switchback/internal/statedir"
 )
 
-// ErrFenced marks a replayer that had to stop because another one of the same source topic
-// started, or because its transaction took too long. Nothing that it had not committed will be.
+// ErrFenced marks a replayer that stopped because another replayer of the same source topic started, or because its
+// transaction took too long. Its uncommitted changes are lost.
 var ErrFenced = errors.New("another replayer of this source topic took over")
 
 const (
-	batchLetters = 2000      // letters of one transaction
-	batchBytes   = 16 << 20  // values and headers of one transaction; a larger letter has one of its own
-	unsentBytes  = 800 << 10 // of one partition, that wait for the broker's word; a topic takes a little more in one batch by default
-	// denseBytes is the size of a batch from which it is compressed harder. A topic takes about a megabyte of compressed bytes by
-	// default, and a record that came into the source topic in a batch of zstd must fit again. Batches of several records stay
-	// below (see unsentBytes).
+	batchLetters = 2000      // dead letters in one transaction
+	batchBytes   = 16 << 20  // values and headers in one transaction; a larger dead letter has its own transaction
+	unsentBytes  = 800 << 10 // unacknowledged bytes of one partition; the default limit of a topic for one batch is slightly higher
+	// denseBytes is the batch size from which a batch is compressed harder. By default a topic takes about a megabyte
+	// of compressed bytes, and a record that came into the source topic in a zstd batch must fit again. Batches of
+	// several records stay smaller (see unsentBytes).
 	denseBytes = 960 << 10
-	// largestRecord is what the client lets through; the topic's own limit decides.
+	// largestRecord is the limit of the client; the limit of the topic applies.
 	largestRecord = 64 << 20
-	// transactionTimeout is after what time the broker ends a transaction whose replayer is gone.
+	// transactionTimeout is the time after which the broker aborts an open transaction of a replayer that is gone.
 	transactionTimeout = 10 * time.Second
 	// abortTimeout bounds the abort of one transaction.
 	abortTimeout = 5 * time.Second
-	// writeTimeouts bounds one transaction, in transaction timeouts, also when the caller has been canceled.
+	// writeTimeouts bounds one transaction in multiples of transactionTimeout, also after the caller is canceled.
 	writeTimeouts = 3
 )
 
-// errLost marks a transaction of which nobody knows how it ended, because the broker did not answer in time.
-// The next one to start settles it.
+// errLost marks a transaction with an unknown end, because the broker did not answer in time. The next replayer
+// settles it.
 var errLost = errors.New("the broker was lost")
 
-// ErrUndecided marks an execution that ended before it learned whether its last transaction was committed. Match it with errors.Is.
+// ErrUndecided marks an execution that ended before it learned whether its last transaction was committed. Match it
+// with errors.Is.
 var ErrUndecided = errors.New("whether the last transaction was committed is not known")
 
-// writer is the one that may write for a source topic, until another one starts.
+// writer is the only replayer that may write for a source topic, until another one starts.
 type writer struct {
 	service *Service
 	client  *kgo.Client
@@ -55,11 +56,11 @@ type writer struct {
 	files   *statedir.Writer    // nil keeps states in topics
 	written map[partition]int64 // last offset written, committed or not
 
-	undecided bool // nobody knows whether the last transaction was committed
+	undecided bool // the result of the last commit is unknown
 }
 
-// startWriter fences every earlier replayer of the source topic and ends its open transaction; then it reads the
-// status topic, with all that was committed by then. What that says stays true until this writer is fenced itself.
+// startWriter fences every earlier replayer of the source topic, ends its open transaction, and reads the status
+// topic. The states that it returns stay current until this writer is fenced.
 func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *standing, error) {
 	auditPartitions, err := s.auditPartitions(ctx)
 	if err != nil {
@@ -97,9 +98,9 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	return w, st, nil
 }
 
-// takeOver settles what the replayer before left open, takes the lease, and reads the states.
+// takeOver takes the lease, settles what the earlier replayer left open, and reads the states.
 func (w *writer) takeOver(ctx context.Context, op operation) (*standing, error) {
-	// The lease comes first, so that a replayer that holds the files, and is fenced, learns by whom.
+	// The lease comes first, so that a fenced replayer that still holds the files learns who fenced it.
 	if err := op.lease.take(ctx); err != nil {
 		return nil, err
 	}
@@ -109,8 +110,8 @@ func (w *writer) takeOver(ctx context.Context, op operation) (*standing, error) 
 	return w.service.decidedStanding(ctx, op)
 }
 
-// decidedStanding reads the status topic up to the end that it has now. An open transaction of the consumer would hide what
-// an earlier replayer committed behind it, so it is waited for.
+// decidedStanding reads the status topic up to its present end. It waits for open transactions of the consumer, since
+// these would hide committed records behind them.
 func (s *Service) decidedStanding(ctx context.Context, op operation) (*standing, error) {
 	spans, err := s.decidedSpans(ctx)
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *Service) decidedStanding(ctx context.Context, op operation) (*standing,
 	}
 	own := op.id
 	if op.word == string(control.JobReplay) {
-		own = "" // a replay knows its own letters by their replay id
+		own = "" // a replay recognizes its own dead letters by their replay ID
 	}
 	return s.standingOf(ctx, spans, op.undoes, own)
 }
@@ -128,8 +129,9 @@ func (w *writer) close() {
 	w.closeFiles()
 }
 
-// commit writes a batch: letters, states and audit events, or nothing; a batch without letters has the operation's own event. When
-// the source topic refuses a letter for its size, nothing is written and the letter is returned.
+// commit writes a batch: records, states and audit events, or nothing. A batch without dead letters has the event of
+// the operation only. If the source topic refuses a record for its size, commit writes nothing and returns the dead
+// letter.
 func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, err error) {
 	e, err := w.service.encode(batch, w.trail)
 	if err != nil {
@@ -139,17 +141,18 @@ func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, e
 	if err != nil || refused == nil {
 		return nil, err
 	}
-	// Perhaps only all of them together are too large. They are encoded again: the client keeps things in records that it had.
+	// Perhaps only the whole batch is too large. The batch is encoded again, since the client modifies records that
+	// it has sent.
 	if e, err = w.service.encode(e.staged, w.trail); err != nil {
 		return nil, err
 	}
 	return w.journaled(ctx, e, true)
 }
 
-// write commits a batch in one transaction. That a letter was refused for its size is only certain when each travels apart.
+// write commits a batch in one transaction. If apart is true, it sends each record in its own batch: only then is a
+// refusal for size certain to concern that record.
 //
-// The transaction goes on when ctx is canceled, within its own time: stopping in the middle would
-// only throw its work away.
+// The transaction continues after ctx is canceled, within its own time limit: an abort would only waste its work.
 func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *staged, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeouts*w.service.transactionTimeout)
 	defer cancel()
@@ -162,16 +165,16 @@ func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *st
 		return refused, w.timedOut(w.abort(ctx, err), began)
 	}
 	if err := w.client.EndTransaction(ctx, kgo.TryCommit); err != nil {
-		// Whether it was committed is not known, so nothing more is said to the broker: an abort could
-		// undo nothing, but it would take the id back from a replayer that started meanwhile. The next
-		// one to start, or the broker after the transaction's timeout, settles it.
+		// The result is unknown. An abort could not revert a commit, but it would take the transactional ID back from
+		// a replayer that has started meanwhile. The next replayer settles the transaction, or the broker after its
+		// timeout.
 		w.undecided = true
 		return nil, w.timedOut(fmt.Errorf("commit a replay transaction: %w", named(kafka.DeniedTransactionalID(deadletters.TransactionalID(w.service.cfg.Source.Topic), err))), began)
 	}
 	return nil, nil
 }
 
-// timedOut tells a transaction that the broker ended for its age from one that another replayer fenced.
+// timedOut distinguishes a transaction that the broker aborted for its age from one that another replayer fenced.
 func (w *writer) timedOut(err error, began time.Time) error {
 	if errors.Is(err, ErrFenced) && time.Since(began) >= w.service.transactionTimeout {
 		return fmt.Errorf("%w for longer than a transaction may take (%s): %v", errLost, w.service.transactionTimeout, err) //nolint:errorlint // it is not fenced
@@ -179,9 +182,8 @@ func (w *writer) timedOut(err error, began time.Time) error {
 	return err
 }
 
-// abort ends a transaction that must not be committed. Without it the broker would do so itself,
-// after its timeout or when the next replayer starts; until then readers would wait. One that is
-// fenced has nothing left to end.
+// abort ends a transaction that must not be committed. Otherwise readers would wait until the next replayer starts or
+// the broker aborts it after its timeout. A fenced replayer has no transaction to abort.
 func (w *writer) abort(ctx context.Context, cause error) error {
 	if errors.Is(cause, ErrFenced) {
 		return cause
@@ -198,8 +200,8 @@ func (w *writer) abort(ctx context.Context, cause error) error {
 	return cause
 }
 
-// produce sends the records of a batch and waits for them. It sends no faster than the client packs no more into one
-// batch of a topic than the topic takes.
+// produce sends the records of a batch and waits for the acknowledgments. It limits the unacknowledged bytes, so that
+// the client builds no batch larger than a topic takes.
 func (w *writer) produce(ctx context.Context, e *encoded, apart bool) (*staged, error) {
 	most := unsentBytes
 	if apart {
@@ -243,7 +245,7 @@ func sizeOf(r *kgo.Record) int {
 	return size
 }
 
-// named puts what fencing means before the broker's words.
+// named puts the meaning of a fencing error before the broker's text.
 func named(err error) error {
 	for _, fenced := range []error{kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState} {
 		if errors.Is(err, fenced) {
@@ -254,8 +256,9 @@ func named(err error) error {
 	return err
 }
 
-// openKeys takes up the keys that sign replays: those of the environment, else those of the control topic, which gets one when it has
-// none. It is read again in each session, so that a replay is signed with the key that the consumers have now.
+// openKeys loads the keys that sign replays, from the environment or else from the control topic. It creates a key in
+// the control topic if there is none. Each session calls it again, so that the signature uses the consumers' current
+// key.
 func (s *Service) openKeys(ctx context.Context) error {
 	if len(s.given) > 0 {
 		s.keys.Set(s.given)
@@ -270,7 +273,8 @@ func (s *Service) openKeys(ctx context.Context) error {
 	return nil
 }
 
-// sign proves to the consumer that this replayer wrote a record. Another topic is another pipeline's: there it is no replay.
+// sign adds the proof that this replayer wrote the record. A record for another topic needs none: there it is not a
+// replay.
 func (s *Service) sign(r *kgo.Record) error {
 	if r.Topic == s.cfg.Source.Topic && !s.keys.Sign(r) {
 		return fmt.Errorf("no key to sign a replay for %s", r.Topic)

@@ -15,20 +15,20 @@ import (
 // Change is one difference between two documents.
 type Change struct {
 	Path   string          `json:"path"`             // JSON Pointer
-	Before json.RawMessage `json:"before,omitempty"` // absent where there was nothing
-	After  json.RawMessage `json:"after,omitempty"`  // absent where nothing is any more
+	Before json.RawMessage `json:"before,omitempty"` // absent if the value was added
+	After  json.RawMessage `json:"after,omitempty"`  // absent if the value was removed
 }
 
-// Limits of a comparison. What is beyond them is compared as a whole, and named by its own path.
+// Limits of a comparison. A value beyond them is compared as a whole, under its own path.
 const (
-	maxDepth   = 100     // levels that are looked into
-	maxMembers = 100_000 // of one object
-	maxChanges = 1000    // that are named; more counts the others
+	maxDepth   = 100     // levels that are compared
+	maxMembers = 100_000 // members of one object
+	maxChanges = 1000    // changes that are returned; more counts the others
 )
 
-// Diff gives the differences between two documents in the order of their paths, the first thousand of them, and how many more
-// there are. Arrays of different lengths are compared as a whole; numbers differ when their digits do. Its work grows with the
-// size of the documents, whatever stands in them.
+// Diff returns the differences between two documents in the order of their paths: the first thousand, and the number
+// of the others. It compares arrays of different lengths as a whole. Numbers differ if their digits do. The work is
+// linear in the size of the documents, whatever they contain.
 func Diff(ctx context.Context, before, after []byte) (changes []Change, more int, err error) {
 	for _, doc := range [][]byte{before, after} {
 		if !json.Valid(doc) {
@@ -103,7 +103,7 @@ func (d *differ) members(path string, a, b map[string]json.RawMessage, depth int
 	return nil
 }
 
-// membersOf gives the members of an object as they stand; nil when there are too many.
+// membersOf returns the members of an object without decoding them, or nil if there are too many.
 func membersOf(doc json.RawMessage) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	in := newDecoder(doc)
@@ -118,16 +118,16 @@ func membersOf(doc json.RawMessage) map[string]json.RawMessage {
 			return nil
 		}
 		end := in.InputOffset()
-		out[text] = doc[end-int64(len(value)) : end] // of a doubled name, the last one counts
+		out[text] = doc[end-int64(len(value)) : end] // the last one of duplicate names counts
 	}
 	return out
 }
 
-// elements compares arrays of one length, element by element; same is false when they have not.
+// elements compares two arrays element by element. same is false if their lengths differ.
 func (d *differ) elements(path string, before, after json.RawMessage, depth int) (same bool, err error) {
 	x, y := newDecoder(before), newDecoder(after)
 	for x.PeekKind() != ']' && y.PeekKind() != ']' {
-		if !skipped(x) || !skipped(y) { // nested deeper than the decoder goes
+		if !skipped(x) || !skipped(y) { // too deep for the decoder
 			return false, nil
 		}
 	}
@@ -158,10 +158,10 @@ func nextValue(in *jsontext.Decoder) (jsontext.Value, bool) {
 	return v, err == nil
 }
 
-// newDecoder stands behind the first bracket of a valid document.
+// newDecoder returns a decoder after the first bracket of a valid document.
 func newDecoder(doc json.RawMessage) *jsontext.Decoder {
 	in := jsontext.NewDecoder(bytes.NewBuffer(doc), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	_, _ = in.ReadToken() // it is there
+	_, _ = in.ReadToken() // the bracket
 	return in
 }
 

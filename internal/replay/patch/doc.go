@@ -1,5 +1,6 @@
-// Package patch edits one JSON document: by JSON Patch (RFC 6902), by Merge Patch (RFC 7396), or by assignments such
-// as properties.AREA=0. What an edit does not name keeps its bytes: numbers their digits, members their order.
+// Package patch edits one JSON document by JSON Patch (RFC 6902), by Merge Patch (RFC 7396), or by assignments such
+// as properties.AREA=0. Other parts of the document keep their bytes: numbers keep their digits, and members their
+// order.
 //
-// It knows nothing of features, letters or topics, and it does not judge whether the result makes sense.
+// The package does not check whether the result makes sense for a feature.
 package patch

@@ -13,24 +13,24 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrEdit marks an edit that cannot be read, or that does not fit the document. Match it with errors.Is.
+// ErrEdit marks an edit that is malformed or does not fit the document. Match it with errors.Is.
 var ErrEdit = errors.New("edit")
 
-// Edit changes documents. Make it with [Parse].
+// Edit changes documents. [Parse] returns one.
 type Edit struct {
-	patch jsonpatch.Patch // of JSON Patch and of assignments
-	merge json.RawMessage // of Merge Patch
+	patch jsonpatch.Patch // for JSON Patch and assignments
+	merge json.RawMessage // for Merge Patch
 	text  string
 }
 
-// Source is an edit as an operator writes it: exactly one of its parts.
+// Source is an edit as an operator writes it. Exactly one field is set.
 type Source struct {
 	Patch []byte   // RFC 6902: [{"op":"replace","path":"/properties/AREA","value":0}]
 	Merge []byte   // RFC 7396: {"properties":{"AREA":0,"OLD":null}}
 	Set   []string // field=value: properties.AREA=0, or with a JSON Pointer /properties/AREA=0
 }
 
-// Parse reads an edit. The error wraps [ErrEdit].
+// Parse parses an edit. The error wraps [ErrEdit].
 func Parse(s Source) (*Edit, error) {
 	given := 0
 	for _, has := range []bool{len(s.Patch) > 0, len(s.Merge) > 0, len(s.Set) > 0} {
@@ -79,7 +79,7 @@ func parseMerge(text []byte) (*Edit, error) {
 	return &Edit{merge: text, text: string(text)}, nil
 }
 
-// depthOf is how deep valid JSON is nested, up to one more than a Merge Patch may be.
+// depthOf returns the nesting depth of valid JSON, but at most one more than maxMergeDepth.
 func depthOf(text []byte) (deepest int) {
 	in := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for deepest <= maxMergeDepth {
@@ -91,7 +91,7 @@ func depthOf(text []byte) (deepest int) {
 	return deepest
 }
 
-// parseSet makes a JSON Patch of assignments.
+// parseSet converts assignments to a JSON Patch.
 func parseSet(assignments []string) (*Edit, error) {
 	type operation struct {
 		Op    string          `json:"op"`
@@ -117,7 +117,7 @@ func parseSet(assignments []string) (*Edit, error) {
 	return edit, err
 }
 
-// pointer makes a JSON Pointer of a dotted field; one that begins with a slash is a pointer already.
+// pointer converts a dotted field to a JSON Pointer. A field that begins with a slash is a pointer already.
 func pointer(field string) string {
 	if strings.HasPrefix(field, "/") {
 		return field
@@ -129,7 +129,7 @@ func pointer(field string) string {
 	return string(p)
 }
 
-// literal is the value of an assignment: JSON where it is JSON, else a text.
+// literal returns the value of an assignment: the JSON value if it is valid JSON, else a string.
 func literal(value string) json.RawMessage {
 	if json.Valid([]byte(value)) {
 		return json.RawMessage(strings.TrimSpace(value))
@@ -137,20 +137,20 @@ func literal(value string) json.RawMessage {
 	return quoted(value)
 }
 
-// String is the edit as it was written.
+// String returns the edit as it was written.
 func (e *Edit) String() string { return e.text }
 
-// Limits of an edit, besides those of a document.
+// Limits of an edit.
 const (
-	maxText       = 8 << 20  // bytes of an edit as it is written
-	maxOperations = 10_000   // of a JSON Patch
+	maxText       = 8 << 20  // bytes of the text of an edit
+	maxOperations = 10_000   // in a JSON Patch
 	maxMergeDepth = 100      // levels of a Merge Patch
-	maxGrowth     = 16 << 20 // bytes by which an edit may make a document longer
-	someAtOnce    = 100      // operations between two looks at the context
+	maxGrowth     = 16 << 20 // bytes that an edit may add to a document
+	someAtOnce    = 100      // operations between two checks of the context
 )
 
-// Apply edits a document and returns the new one; the old one stays as it is. The error wraps [ErrEdit] and says which
-// operation does not fit, or that the document would become too large.
+// Apply returns an edited copy of a document. The error wraps [ErrEdit] and names the operation that does not fit, or
+// reports that the document would become too large.
 func (e *Edit) Apply(ctx context.Context, doc []byte) ([]byte, error) {
 	if !json.Valid(doc) {
 		return nil, fmt.Errorf("%w: what is to be edited is not JSON", ErrEdit)

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// mergeOperations gives the JSON Patch that does to a document what a Merge Patch does (RFC 7396, section 2). The
-// library's own merge would rewrite the whole document and escape what need not be escaped.
+// mergeOperations returns the JSON Patch that has the effect of a Merge Patch on a document (RFC 7396, section 2).
+// The library's own merge would rewrite the whole document and add unneeded escapes.
 func mergeOperations(doc, merge json.RawMessage) ([]byte, error) {
 	var ops []map[string]json.RawMessage
 	target, isObject := object(doc)
@@ -50,7 +50,7 @@ func add(path string, value json.RawMessage) map[string]json.RawMessage {
 	return map[string]json.RawMessage{"op": quoted("add"), "path": quoted(path), "value": value}
 }
 
-// withoutNulls is a new object of a Merge Patch: its nulls mean "not there".
+// withoutNulls returns a new object of a Merge Patch without its null members, since null means "absent".
 func withoutNulls(members map[string]json.RawMessage) json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for name, value := range members {

@@ -1,14 +1,14 @@
-// Package plan is the frozen answer to "which letters, and what becomes of them": a head, one line for
-// each letter in the order of the DLQ, and a checksum. A plan of a million letters is read and written
-// line by line; it is never in memory as a whole unless its maker put it there.
+// Package plan is the file format of a replay plan: which dead letters to replay, and what to do with each. A plan
+// has a head, one line for each dead letter in the order of the DLQ, and a checksum. It is read and written line by
+// line, so that a plan of a million dead letters needs little memory.
 //
-// The form is JSON lines, so that a plan can be looked at, counted and compared with the tools at hand:
+// The format is JSON lines, so that common tools can read, count and compare plans:
 //
 //	{"kind":"switchback replay plan","version":1,"id":"replay-…","pipeline":"…",…}
 //	{"partition":0,"offset":17,"id":"0-40-aaaaaaaa","content_hash":"sha256:…","do":"reinject","today":{"passes":true},…}
 //	{"end":{"letters":1,"sha256":"…"}}
 //
-// Reading is strict: an unknown version, an unknown member, letters out of order, a wrong checksum or
-// anything after the end is an error that names the line. The package does not select letters and does
-// not act on them: that is the work of internal/replay.
+// Reading is strict: an unknown version, an unknown member, dead letters out of order, a wrong checksum or anything
+// after the end is an error that names the line. The package neither selects dead letters nor executes plans;
+// internal/replay does.
 package plan

@@ -8,77 +8,77 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// Action is what a replay would do with one letter. It is a closed list (see [Actions]).
+// Action is what a replay does with one dead letter. It is a closed list (see [Actions]).
 type Action string
 
 // The actions.
 const (
 	Reinject  Action = "reinject"  // put back into the source topic
-	Duplicate Action = "duplicate" // close: a letter of the same content that came after it is put back
-	Leave     Action = "leave"     // do nothing; Letter.Why says why
+	Duplicate Action = "duplicate" // close: a later dead letter of the same content is put back
+	Leave     Action = "leave"     // do nothing; Letter.Why is the reason
 )
 
-// Actions returns every action.
+// Actions returns all actions.
 func Actions() []Action { return []Action{Reinject, Duplicate, Leave} }
 
 // Valid reports whether a is one of [Actions].
 func (a Action) Valid() bool { return slices.Contains(Actions(), a) }
 
-// Verdict is what today's transform says of a letter: decoding, the gates and the mapping. The
-// remote steps that follow in the consumer are not called.
+// Verdict is the result of today's transform for a dead letter: decoding, the gates and the mapping. It does not
+// include the remote steps that follow in the consumer.
 type Verdict struct {
 	Passes     bool           `json:"passes"`
-	Superseded bool           `json:"superseded,omitzero"` // it passes, but a newer event of its key took effect: the consumer will close it, unless the letter is forced
+	Superseded bool           `json:"superseded,omitzero"` // it passes, but a newer event of its key was applied: the consumer will close it unless it is forced
 	Code       classify.Code  `json:"code,omitzero"`
 	Class      classify.Class `json:"class,omitzero"`
 	Stage      classify.Stage `json:"stage,omitzero"`
 	Message    string         `json:"message,omitzero"`
 }
 
-// Letter is one letter of a plan.
+// Letter is one dead letter of a plan.
 type Letter struct {
 	Partition      int32   `json:"partition"` // of the DLQ
-	Offset         int64   `json:"offset"`    // of the record that the plan speaks of
+	Offset         int64   `json:"offset"`    // of the record in the DLQ
 	ID             string  `json:"id"`
 	ContentHash    string  `json:"content_hash"`
-	Group          string  `json:"group"`         // fingerprint of why it died
-	Died           string  `json:"died,omitzero"` // code of why it died
+	Group          string  `json:"group"`         // fingerprint of the error that it died of
+	Died           string  `json:"died,omitzero"` // code of the error that it died of
 	FeatureID      string  `json:"feature_id,omitzero"`
-	ReprocessCount int     `json:"reprocess_count,omitzero"` // when the plan was made; a change makes the letter stale
-	StateAt        int64   `json:"state_at,omitzero"`        // Unix milliseconds of its last state; 0 without one. A change makes the letter stale
-	Reopened       bool    `json:"reopened,omitzero"`        // a replay took it before, and an operator made it pending again
+	ReprocessCount int     `json:"reprocess_count,omitzero"` // when the plan was made; a change makes the line stale
+	StateAt        int64   `json:"state_at,omitzero"`        // Unix milliseconds of its last state; 0 without one. A change makes the line stale
+	Reopened       bool    `json:"reopened,omitzero"`        // a replay put it back before, and an operator made it pending again
 	Size           int     `json:"size"`                     // bytes of the value
 	Do             Action  `json:"do"`
-	Target         string  `json:"target,omitzero"`        // topic that a letter of a DLQ without a pipeline goes to
-	Becomes        string  `json:"becomes,omitzero"`       // hash of the value that a rewrite makes of it; "" without one
-	Shape          string  `json:"shape,omitzero"`         // which fields the rewrite changes
-	Change         string  `json:"change,omitzero"`        // some of the differences, for people
+	Target         string  `json:"target,omitzero"`        // topic that a dead letter of a DLQ without a pipeline goes to
+	Becomes        string  `json:"becomes,omitzero"`       // hash of the value after the rewrite; "" without a rewrite
+	Shape          string  `json:"shape,omitzero"`         // fields that the rewrite changes
+	Change         string  `json:"change,omitzero"`        // some of the changes, for people
 	Absent         string  `json:"absent,omitzero"`        // fields that expressions read and the value does not have
 	Force          bool    `json:"force_version,omitzero"` // it may overwrite newer data
-	Reversed       bool    `json:"reversed,omitzero"`      // a younger letter of its key goes back, or went, before it
-	DuplicateOf    string  `json:"duplicate_of,omitzero"`  // for Duplicate: the letter that stands for this one
+	Reversed       bool    `json:"reversed,omitzero"`      // a younger dead letter of its key goes back, or went back, before it
+	DuplicateOf    string  `json:"duplicate_of,omitzero"`  // for Duplicate: the dead letter of the same content that is put back
 	Why            string  `json:"why,omitzero"`           // for Leave
-	Overtaken      bool    `json:"overtaken,omitzero"`     // for Leave: the consumer closed it as superseded; it has to be reopened first
-	Today          Verdict `json:"today,omitzero"`         // today's transform on the bytes; zero for Leave
+	Overtaken      bool    `json:"overtaken,omitzero"`     // for Leave: the consumer closed it as superseded; it must be reopened first
+	Today          Verdict `json:"today,omitzero"`         // result of today's transform; zero for Leave
 }
 
-// DLQ is where the letter's record lies in the given DLQ.
+// DLQ returns the position of the dead letter's record in the given DLQ.
 func (l *Letter) DLQ(topic string) header.Position {
 	return header.Position{Topic: topic, Partition: l.Partition, Offset: l.Offset}
 }
 
-// overwrites reports whether the letter takes effect over a newer event.
+// overwrites reports whether the dead letter will replace a newer event.
 func (l *Letter) overwrites() bool { return l.Force && l.Today.Passes && l.Today.Superseded }
 
-// maxName bounds what letters are named and grouped by.
-const maxName = 4096 // codes of other software can be long
+// maxName bounds the IDs, codes and fingerprints in a line, in bytes.
+const maxName = 4096 // error codes of other software can be long
 
-// before reports whether a letter comes before another one in a plan.
+// before reports whether a dead letter comes before another one in a plan.
 func (l *Letter) before(other *Letter) bool {
 	return l.Partition < other.Partition || l.Partition == other.Partition && l.Offset < other.Offset
 }
 
-// check says what of a letter cannot be.
+// check returns an error if a field is invalid.
 func (l *Letter) check() error {
 	switch {
 	case l.ID == "":

@@ -7,26 +7,27 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// Summary counts a plan.
+// Summary counts the dead letters of a plan.
 type Summary struct {
 	Selected   int   `json:"selected"`
 	Reinject   int   `json:"reinject"`
 	Duplicates int   `json:"duplicates"`
 	Left       int   `json:"left"`
-	Overtaken  int   `json:"overtaken"`  // of those left: the consumer closed them as superseded; reopened and forced, they take effect
-	WouldPass  int   `json:"would_pass"` // of the letters to reinject
+	Overtaken  int   `json:"overtaken"`  // left because the consumer closed them as superseded; reopened and forced, they take effect
+	WouldPass  int   `json:"would_pass"` // of the dead letters to reinject
 	WouldFail  int   `json:"would_fail"`
-	Superseded int   `json:"superseded"`        // of those that would pass: a newer event of the key took effect, the consumer will close them
-	Overwrites int   `json:"overwrites"`        // of those that would pass: a newer event took effect, and they are forced over it
-	Reversed   int   `json:"reversed,omitzero"` // of the letters to reinject: a younger one of the same key goes back, or went, before each
-	Reopened   int   `json:"reopened,omitzero"` // of the letters to reinject: put back before, and reopened since
-	Bytes      int64 `json:"bytes"`             // values of the letters to reinject
+	Superseded int   `json:"superseded"`        // of WouldPass: a newer event of the key was applied, so the consumer will close them
+	Overwrites int   `json:"overwrites"`        // of WouldPass: a newer event was applied, and they are forced over it
+	Reversed   int   `json:"reversed,omitzero"` // of the dead letters to reinject: a younger one of the same key goes back, or went back, before each
+	Reopened   int   `json:"reopened,omitzero"` // of the dead letters to reinject: put back before, and reopened since
+	Bytes      int64 `json:"bytes"`             // values of the dead letters to reinject
 
-	Absent       int    `json:"absent,omitzero"`         // of the letters to reinject: an expression reads a field that the value does not have
-	AbsentFields string `json:"absent_fields,omitempty"` // those of the first such letter
+	Absent       int    `json:"absent,omitzero"`         // of the dead letters to reinject: an expression reads a field that the value does not have
+	AbsentFields string `json:"absent_fields,omitempty"` // those fields of the first such dead letter
 }
 
-// Back counts the letters that are put back: not those that today's transform refuses, unless failing says so or they leave the pipeline.
+// Back returns the number of dead letters to put back. Without failing, it leaves out those that today's transform
+// refuses, unless they leave the pipeline.
 func (p *Plan) Back(failing bool) int {
 	if failing || p.To != "" {
 		return p.Summary().Reinject
@@ -34,7 +35,7 @@ func (p *Plan) Back(failing bool) int {
 	return p.Summary().WouldPass
 }
 
-// Changes counts the letters that go back or are closed as duplicates.
+// Changes returns the number of dead letters that go back or are closed as duplicates.
 func (p *Plan) Changes(failing bool) int { return p.Back(failing) + p.Summary().Duplicates }
 
 func (s *Summary) add(l *Letter) {
@@ -76,29 +77,28 @@ func (s *Summary) add(l *Letter) {
 	}
 }
 
-// Outcome is one line of a dry run: letters that died of one cause and of which the same is to
-// be expected now.
+// Outcome is one line of a dry run: dead letters that died of the same error and are expected to end in the same way.
 type Outcome struct {
-	Group      string `json:"group"` // fingerprint of why they died
-	Died       string `json:"died"`  // code of why they died
+	Group      string `json:"group"` // fingerprint of the error that they died of
+	Died       string `json:"died"`  // code of the error that they died of
 	Action     Action `json:"action"`
-	Passes     bool   `json:"passes"`               // today's transform takes them
-	Superseded bool   `json:"superseded,omitempty"` // and the consumer will close them, since a newer event took effect
-	Unjudged   bool   `json:"unjudged,omitempty"`   // of a DLQ without a pipeline: nobody judged them
-	Reversed   bool   `json:"reversed,omitempty"`   // and a younger one of the same key goes back, or went, before each
-	Overwrites bool   `json:"overwrites,omitempty"` // and they are forced over a newer event that took effect
-	Code       string `json:"code,omitempty"`       // why not
-	Message    string `json:"message,omitempty"`    // why not, normalised; for Leave, why it is left
-	Shape      string `json:"shape,omitempty"`      // which fields a rewrite changes
-	Change     string `json:"change,omitempty"`     // some differences of the first of them
+	Passes     bool   `json:"passes"`               // today's transform accepts them
+	Superseded bool   `json:"superseded,omitempty"` // the consumer will close them, since a newer event was applied
+	Unjudged   bool   `json:"unjudged,omitempty"`   // nothing judged them, since the DLQ has no pipeline
+	Reversed   bool   `json:"reversed,omitempty"`   // a younger dead letter of the same key goes back, or went back, before each
+	Overwrites bool   `json:"overwrites,omitempty"` // they are forced over a newer event that was applied
+	Code       string `json:"code,omitempty"`       // error code of today's transform
+	Message    string `json:"message,omitempty"`    // normalised error of today's transform; for Leave, the reason
+	Shape      string `json:"shape,omitempty"`      // fields that the rewrite changes
+	Change     string `json:"change,omitempty"`     // some changes of the first of them
 	Count      int    `json:"count"`
-	Example    string `json:"example"` // id of the first of them in the DLQ
+	Example    string `json:"example"` // ID of the first of them in the DLQ
 }
 
-// maxOutcomes bounds an outlook; what goes beyond it is counted under one line.
+// maxOutcomes bounds the lines of an outlook. One more line counts the other dead letters.
 const maxOutcomes = 1000
 
-// outlook counts letters by what is to be expected of them.
+// outlook counts dead letters by their expected outcome.
 type outlook map[Outcome]*Outcome
 
 func (o outlook) add(l *Letter) {

@@ -15,20 +15,20 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// ErrPlan marks a file that is no plan, or a plan that was damaged or changed. Match it with errors.Is.
+// ErrPlan marks a file that is not a plan, or a plan that was damaged or changed. Match it with errors.Is.
 var ErrPlan = errors.New("not a usable plan")
 
 // ErrNewer marks a plan of a later version of this software. Match it with errors.Is.
 var ErrNewer = errors.New("the plan was written by a newer version; upgrade this program")
 
-// Limits of a line. A head may name many ids.
+// Limits of a line. A head can name many IDs.
 const (
 	maxLine   = 16 << 20
 	maxLetter = 64 << 10
 )
 
-// Open reads and checks the plan in a file. The error wraps [ErrPlan] when the file is not a plan as it
-// was written; it names the line.
+// Open reads and checks the plan in a file. The error wraps [ErrPlan] and names the line if the file is not an intact
+// plan.
 func Open(path string) (*Plan, error) {
 	file, err := open(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func open(path string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// lines reads a plan line by line and keeps the checksum.
+// lines reads a plan line by line and computes its checksum.
 type lines struct {
 	in   *bufio.Scanner
 	n    int
@@ -69,7 +69,7 @@ func (s *lines) fault(format string, args ...any) error {
 	return fmt.Errorf("%w: line %d: %w", ErrPlan, s.n, fmt.Errorf(format, args...))
 }
 
-// next is the next line; ok is false after the last.
+// next returns the next line; ok is false after the last.
 func (s *lines) next() (text []byte, ok bool, err error) {
 	s.n++
 	if s.in.Scan() {
@@ -141,7 +141,7 @@ func (s *lines) head() (Head, error) {
 	return h.Head, nil
 }
 
-// letter is the next letter, or the end when there is none.
+// letter returns the next dead letter, or the end line.
 func (s *lines) letter() (*Letter, *endLine, error) {
 	text, ok, err := s.next()
 	if err != nil {

@@ -28,7 +28,7 @@ type headLine struct {
 	Head    `json:",inline"`
 }
 
-// endLine is the last one.
+// endLine is the last line.
 type endLine struct {
 	End struct {
 		Letters int    `json:"letters"`
@@ -36,7 +36,7 @@ type endLine struct {
 	} `json:"end"`
 }
 
-// Writer writes a plan: a head, then letters in the order of the DLQ, then the end.
+// Writer writes a plan: a head, then dead letters in the order of the DLQ, then the end.
 type Writer struct {
 	out  *bufio.Writer
 	hash hash.Hash
@@ -48,7 +48,7 @@ func newPlan(head Head) *Plan {
 	return &Plan{Head: head, Spans: map[int32]kafka.Span{}, targets: map[string]int{}, outlook: outlook{}}
 }
 
-// Add writes one letter. It must come after the one before it in the DLQ.
+// Add writes one dead letter. It must follow the previous one in the DLQ.
 func (w *Writer) Add(l *Letter) error {
 	if err := l.check(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (w *Writer) Add(l *Letter) error {
 	return w.line(l, true)
 }
 
-// take counts a letter.
+// take counts a dead letter.
 func (p *Plan) take(l *Letter) {
 	p.Letters++
 	p.summary.add(l)
@@ -107,7 +107,7 @@ func (w *Writer) line(v any, hashed bool) error {
 	return nil
 }
 
-// write writes a whole plan. Where it can be read again is not known yet.
+// write writes a whole plan. The caller sets how to read it again.
 func write(out io.Writer, head Head, fill func(*Writer) error) (*Plan, error) {
 	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), hash: sha256.New(), plan: newPlan(head)}
 	if err := w.line(headLine{Kind: kind, Version: version, Head: head}, true); err != nil {
@@ -119,10 +119,10 @@ func write(out io.Writer, head Head, fill func(*Writer) error) (*Plan, error) {
 	return w.plan, w.end()
 }
 
-// Save writes a plan into a file, which is there as a whole or not at all. It is readable by its owner
-// only: a plan holds ids of features and messages about them.
+// Save writes a plan to a file. The file appears complete or not at all. Only its owner can read it, since a plan
+// contains feature IDs and error messages.
 //
-// A process that is killed while it writes leaves the half file ".plan-*" beside it.
+// A process that is killed while it writes leaves an incomplete file ".plan-*" in the folder.
 func Save(path string, head Head, fill func(*Writer) error) (_ *Plan, err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
 	if err != nil {
@@ -151,8 +151,8 @@ func Save(path string, head Head, fill func(*Writer) error) (_ *Plan, err error)
 	return p, nil
 }
 
-// Scratch writes a plan that nobody keeps: into a file of the temporary folder, so that a million letters need
-// little memory, and without a name there, so that nothing stays behind however the process ends. Close it.
+// Scratch writes a plan to a temporary file, so that a million dead letters need little memory. The file has no name,
+// so that none remains however the process ends. The caller must close the plan.
 func Scratch(head Head, fill func(*Writer) error) (_ *Plan, err error) {
 	file, err := os.CreateTemp("", "switchback-plan-*")
 	if err != nil {
@@ -160,7 +160,7 @@ func Scratch(head Head, fill func(*Writer) error) (_ *Plan, err error) {
 	}
 	end := file.Close
 	if os.Remove(file.Name()) != nil {
-		// This system removes no open file (Windows): it is removed in the end, unless the process is killed.
+		// Windows cannot remove an open file. Close removes it, unless the process is killed.
 		end = func() error { return errors.Join(file.Close(), os.Remove(file.Name())) }
 	}
 	defer func() {

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Ramp says in which waves letters go back: the canary first, each next wave Factor times larger, as long as
+// Ramp describes the waves of a replay. The canary comes first, and each next wave is Factor times larger, as long as
 // no more than MaxFailed of a wave failed again. The zero Ramp is one wave without a gate.
 type Ramp struct {
-	Canary    int     // letters of the first wave; 0 sends all at once
-	Factor    float64 // of each next wave to the one before; 0 sends the rest behind the canary
+	Canary    int     // dead letters in the first wave; 0 sends all at once
+	Factor    float64 // size of each next wave relative to the one before; 0 sends the rest after the canary
 	MaxFailed float64 // share of a wave that may fail again, 0 to 1
-	Gated     bool    // MaxFailed is looked at; a canary is always gated
+	Gated     bool    // MaxFailed applies; a canary is always gated
 }
 
-// ErrRamp marks a ramp that cannot be used. Match it with errors.Is.
+// ErrRamp marks an invalid ramp. Match it with errors.Is.
 var ErrRamp = errors.New("ramp")
 
-// Check says what of the ramp cannot be.
+// Check returns an error if the ramp is invalid.
 func (r Ramp) Check() error {
 	switch {
 	case r.Canary < 0:
@@ -36,11 +36,11 @@ func (r Ramp) Check() error {
 	return nil
 }
 
-// Gates reports whether the outcome of a wave is looked at.
+// Gates reports whether the outcome of each wave is judged.
 func (r Ramp) Gates() bool { return r.Gated || r.Canary > 0 }
 
-// Wave is the size of the wave after one of the given size, 0 before the first. ok is false when all that is
-// left goes in one wave.
+// Wave returns the size of the wave after one of the given size, or of the first wave for 0. ok is false if all
+// remaining dead letters form one wave.
 func (r Ramp) Wave(before int) (size int, ok bool) {
 	switch {
 	case r.Canary == 0:
@@ -53,18 +53,18 @@ func (r Ramp) Wave(before int) (size int, ok bool) {
 	return int(min(float64(before)*r.Factor, 1e9)), true
 }
 
-// Gate is the result of a look at a wave. It is a closed list.
+// Gate is the verdict on a wave. It is a closed list.
 type Gate string
 
 // The gates.
 const (
 	Wait Gate = "wait" // the consumer has not finished enough of the wave
-	Go   Gate = "go"   // the wave is over, the next may start
+	Go   Gate = "go"   // the wave is over and the next may start
 	Stop Gate = "stop" // too many failed again
 )
 
-// Judge looks at a wave: of size letters, so many are finished, and of these so many failed again. It stops as
-// soon as the limit is passed whatever the rest does.
+// Judge judges a wave of size dead letters, of which finished are finished and failed failed again. It stops as soon
+// as the failures exceed the limit, whatever happens to the rest.
 func (r Ramp) Judge(size, finished, failed int) Gate {
 	switch {
 	case float64(failed) > r.MaxFailed*float64(size):
@@ -75,7 +75,7 @@ func (r Ramp) Judge(size, finished, failed int) Gate {
 	return Wait
 }
 
-// ParseShare reads "2%" or "0.02".
+// ParseShare parses "2%" or "0.02".
 func ParseShare(text string) (float64, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	share, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -88,7 +88,7 @@ func ParseShare(text string) (float64, error) {
 	return share, nil
 }
 
-// ParseFactor reads "10x" or "10".
+// ParseFactor parses "10x" or "10".
 func ParseFactor(text string) (float64, error) {
 	factor, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), "x"), 64)
 	if err != nil || !(factor >= 1 && factor <= 1e6) {
@@ -97,17 +97,17 @@ func ParseFactor(text string) (float64, error) {
 	return factor, nil
 }
 
-// Pace keeps a rate. The zero Pace keeps none.
+// Pace keeps a rate. The zero Pace has no limit.
 type Pace struct {
-	rate float64 // letters a second
+	rate float64 // dead letters a second
 	free time.Time
 }
 
-// NewPace keeps so many letters a second; 0 is as fast as it goes.
+// NewPace returns a Pace of rate dead letters a second; 0 is no limit.
 func NewPace(rate float64) Pace { return Pace{rate: rate} }
 
-// Batch is how many letters to send together, at most limit: a fourth of a second's worth, so that a rate is
-// smooth without being slow.
+// Batch returns how many dead letters to send together, at most limit. It returns those of a quarter of a second, so
+// that the rate is smooth without small batches.
 func (p *Pace) Batch(limit int) int {
 	if p.rate <= 0 {
 		return limit
@@ -115,7 +115,7 @@ func (p *Pace) Batch(limit int) int {
 	return min(limit, max(1, int(math.Ceil(p.rate/4))))
 }
 
-// Wait says how long to wait at now before n more letters are sent. What was not used before is not saved up.
+// Wait returns how long to wait before n more dead letters are sent. Unused time is not saved up.
 func (p *Pace) Wait(now time.Time, n int) time.Duration {
 	if p.rate <= 0 {
 		return 0
@@ -128,7 +128,7 @@ func (p *Pace) Wait(now time.Time, n int) time.Duration {
 	return wait
 }
 
-// ParseRate reads "500/s", "30/m" or "500" (a second); the answer is letters a second.
+// ParseRate parses "500/s", "30/m" or "500" (per second) into dead letters a second.
 func ParseRate(text string) (float64, error) {
 	number, unit, _ := strings.Cut(strings.TrimSpace(text), "/")
 	rate, err := strconv.ParseFloat(number, 64)

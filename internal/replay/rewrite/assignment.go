@@ -14,21 +14,21 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// assignment is value.field = expression.
+// assignment is one "value.field = expression".
 type assignment struct {
 	text       string
 	pointer    jsontext.Pointer // "" is the whole value
-	element    bool             // of a list, which is there
+	element    bool             // the field is an existing array element
 	expression *transform.RecordExpression
 }
 
-// assigned is the form of an assignment: a field of value by names, ["names"] and [numbers], one equals sign, an expression.
+// assigned matches an assignment: a field of value by names, ["names"] and [numbers], one equals sign, an expression.
 var (
 	assigned = regexp.MustCompile(`(?s)^\s*value((?:\s*(?:\.\s*[\pL_][\pL\pN_]*|\[\s*(?:"(?:[^"\\]|\\.)*"|[0-9]+)\s*\]))*)\s*=([^=].*)$`)
 	oneStep  = regexp.MustCompile(`(?s)\.\s*([\pL_][\pL\pN_]*)|\[\s*("(?:[^"\\]|\\.)*"|[0-9]+)\s*\]`)
 )
 
-// mostAssignments bounds how many there are.
+// mostAssignments bounds the assignments of a rewrite.
 const mostAssignments = 100
 
 func parseAssignments(texts []string) ([]assignment, error) {
@@ -72,7 +72,7 @@ func parseAssignment(text string) (assignment, error) {
 	return a, err
 }
 
-// apply gives the value with the field assigned. What is not named keeps its bytes.
+// apply returns the value with the field assigned. Other fields keep their bytes.
 func (a *assignment) apply(ctx context.Context, value []byte, of *Record) ([]byte, error) {
 	facts, err := facts(value, of)
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *assignment) apply(ctx context.Context, value []byte, of *Record) ([]byt
 	}
 	op := "add"
 	if a.element {
-		op = "replace" // to add to a list would make room
+		op = "replace" // "add" would insert an array element
 	}
 	pointer, err := json.Marshal(a.pointer)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package rewrite says what becomes of the value of a dead letter before it goes back: by assignments, a JSON Patch, a Merge Patch,
-// expressions of the mapping's language, or any program of the operator. What comes out can be held against a JSON Schema.
+// Package rewrite changes the value of a dead letter before it goes back: by assignments, a JSON Patch, a Merge
+// Patch, expressions in the mapping's language, or a program of the operator. It can check the result against a JSON
+// Schema.
 //
-// A program gets one value and gives one value. It has no network where the system allows that, none of the process's environment but
-// what finds programs and files, a time limit, and bounds on what it prints.
+// A program reads one value and prints one value. It has a time limit, limits on its output, no network if the system
+// supports that, and only the environment variables that locate programs and files.
 //
-// The package knows nothing of topics and states, and changes nothing: it makes bytes of bytes.
+// The package knows nothing of topics and states. It converts bytes to bytes.
 package rewrite

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// ownGroup starts a command in a group of processes of its own, which ends with it.
+// ownGroup starts a command in a process group of its own, which endGroup can kill.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return endGroup(cmd) }
 }
 
-// endGroup ends what is left of a command that was started.
+// endGroup kills the remaining processes of a command that was started.
 func endGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 func withoutNetwork(*exec.Cmd) bool { return false }

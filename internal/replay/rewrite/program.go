@@ -18,18 +18,18 @@ import (
 // Limits of a program, besides its time.
 const (
 	maxProgram = 64 << 10 // bytes of its text
-	maxPrinted = 16 << 20 // bytes of a value
-	maxSaid    = 300      // bytes of its standard error that are told
+	maxPrinted = 16 << 20 // bytes of a value that it prints
+	maxSaid    = 300      // bytes of its standard error in a message
 	longest    = 3600     // seconds
 )
 
-// program is a command of the operator, which a shell runs once for each value. It reads one value and prints one.
+// program is a shell command of the operator that runs once for each value. It reads one value and prints one.
 type program struct {
 	text    string
 	limit   time.Duration
 	network bool
 
-	probe func(context.Context) bool // whether the network can be taken away; asked once
+	probe func(context.Context) bool // reports whether the network can be taken away; called once
 }
 
 func newProgram(s Spec) (*program, error) {
@@ -55,14 +55,14 @@ func newProgram(s Spec) (*program, error) {
 	return p, nil
 }
 
-// isolated reports whether the program has no network.
+// isolated reports whether the program runs without network.
 func (p *program) isolated(ctx context.Context) bool { return !p.network && p.probe(ctx) }
 
-// command prepares a shell that ends with the context, and all that it starts with it.
+// command prepares a shell that is killed with all its children when the context ends.
 func command(ctx context.Context, text string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text) // #nosec G204 -- the operator's own program
 	ownGroup(cmd)
-	cmd.WaitDelay = time.Second // for what it left behind to let go of the pipes
+	cmd.WaitDelay = time.Second // for its children to close the pipes
 	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TZ"} {
 		if value, has := os.LookupEnv(name); has {
 			cmd.Env = append(cmd.Env, name+"="+value)
@@ -71,7 +71,7 @@ func command(ctx context.Context, text string) *exec.Cmd {
 	return cmd
 }
 
-// run gives what the program makes of a value.
+// run returns the output of the program for a value.
 func (p *program) run(ctx context.Context, value []byte) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
@@ -83,7 +83,7 @@ func (p *program) run(ctx context.Context, value []byte) ([]byte, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(bytes.Clone(oneLine(value)), '\n')), printed, said
 	err := cmd.Run()
 	if cmd.Process != nil {
-		_ = endGroup(cmd) // nothing is left, almost always
+		_ = endGroup(cmd) // usually no process remains
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -105,7 +105,7 @@ func (p *program) run(ctx context.Context, value []byte) ([]byte, error) {
 	return result(value, bytes.TrimRight(printed.text.Bytes(), "\r\n"))
 }
 
-// result checks what was printed: one value, which is JSON where the one before was.
+// result checks the output: one value, which must be JSON if the input was.
 func result(before, after []byte) ([]byte, error) {
 	switch {
 	case len(bytes.TrimSpace(after)) == 0:
@@ -118,7 +118,7 @@ func result(before, after []byte) ([]byte, error) {
 	return after, nil
 }
 
-// bounded keeps what is written, up to a number of bytes: more is cut off, or an error.
+// bounded is a buffer with a limit. Beyond the limit it drops the text or returns an error.
 type bounded struct {
 	text bytes.Buffer
 	most int
@@ -136,7 +136,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// told is what a program said on its standard error, on one line.
+// told returns the standard error of a program on one line.
 func (b *bounded) told() string {
 	text := strings.Join(strings.Fields(strings.ToValidUTF8(b.text.String(), string(utf8.RuneError))), " ")
 	if text == "" {

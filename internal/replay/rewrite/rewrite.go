@@ -13,54 +13,55 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// ErrRewrite marks a rewrite that cannot be read, or that gives no value for a record. Match it with errors.Is.
+// ErrRewrite marks a rewrite that is malformed, or that yields no value for a record. Match it with errors.Is.
 var ErrRewrite = errors.New("rewrite")
 
-// Spec is a rewrite as an operator writes it: at most one way to change a value, and perhaps schemas for what comes out. It is kept in
-// plans.
+// Spec is a rewrite as an operator writes it: at most one way to change a value, and schemas for the result. Plans
+// contain it.
 type Spec struct {
 	Set     []string        `json:"set,omitzero"`     // field=value, see [patch.Source]
 	Patch   json.RawMessage `json:"patch,omitzero"`   // JSON Patch (RFC 6902)
 	Merge   json.RawMessage `json:"merge,omitzero"`   // Merge Patch (RFC 7396)
-	Exprs   []string        `json:"expr,omitzero"`    // value.field = expression, one after another
-	Program string          `json:"program,omitzero"` // for a shell: a value on its input, another on its output
+	Exprs   []string        `json:"expr,omitzero"`    // value.field = expression, in order
+	Program string          `json:"program,omitzero"` // shell command that reads a value and prints another one
 	Network bool            `json:"network,omitzero"` // the program may use the network
-	Seconds float64         `json:"seconds,omitzero"` // that the program may take for one value; 0 is 10
-	Schema  json.RawMessage `json:"schema,omitzero"`  // JSON Schema that each result satisfies
+	Seconds float64         `json:"seconds,omitzero"` // time limit of the program for one value; 0 is 10
+	Schema  json.RawMessage `json:"schema,omitzero"`  // JSON Schema that each result must satisfy
 
-	// Subject is one of a schema registry, with whose latest schema results are written. SchemaID is that of a plan.
+	// Subject is a subject of a schema registry. Results are written with its latest schema. A plan stores the ID of
+	// that schema in SchemaID.
 	Subject  string `json:"subject,omitzero"`
 	SchemaID int    `json:"schema_id,omitzero"`
 
-	// Like is a topic whose newest values Schema describes, and LikeRecords how many these are, once a plan was made.
+	// Like is a topic whose newest values Schema describes. A plan stores their number in LikeRecords.
 	Like        string `json:"like,omitzero"`
 	LikeRecords int    `json:"like_records,omitzero"`
 }
 
-// Empty reports whether a spec leaves values as they are, and holds them against nothing.
+// Empty reports whether a spec neither changes nor checks values.
 func (s *Spec) Empty() bool {
 	return len(s.Set)+len(s.Patch)+len(s.Merge)+len(s.Exprs)+len(s.Program)+len(s.Schema)+len(s.Subject)+len(s.Like) == 0
 }
 
-// Record is what a rewrite reads.
+// Record is the input of a rewrite.
 type Record struct {
-	Value   []byte // JSON, but for a program
+	Value   []byte // JSON, except for a program
 	Key     string
 	Headers map[string]string
 	Absent  func(field string) // called for each field that an expression reads and the value does not have; may be nil
 }
 
-// Rewrite changes values. Make it with [New]. It may be used by many goroutines.
+// Rewrite changes values. [New] returns one. It is safe for concurrent use.
 type Rewrite struct {
-	edit        *patch.Edit // of Set, Patch and Merge
+	edit        *patch.Edit // for Set, Patch and Merge
 	assignments []assignment
 	program     *program
 	schema      *jsonschema.Schema
 	schemaID    int
-	unlike      string // what a result is that does not satisfy the schema
+	unlike      string // describes a result that does not satisfy the schema
 }
 
-// New reads a spec. The error wraps [ErrRewrite] or [patch.ErrEdit].
+// New compiles a spec. The error wraps [ErrRewrite] or [patch.ErrEdit].
 func New(s Spec) (*Rewrite, error) {
 	ways := 0
 	for _, given := range []bool{len(s.Set) > 0, len(s.Patch) > 0, len(s.Merge) > 0, len(s.Exprs) > 0, s.Program != ""} {
@@ -99,19 +100,19 @@ func New(s Spec) (*Rewrite, error) {
 	return r, nil
 }
 
-// Changes reports whether the rewrite makes other values, and does not only check them.
+// Changes reports whether the rewrite changes values, and does not only check them.
 func (r *Rewrite) Changes() bool { return r.edit != nil || len(r.assignments) > 0 || r.program != nil }
 
-// SchemaID is the schema of the registry that results are written with; 0 is the one that each value had.
+// SchemaID returns the registry schema that results are written with. 0 keeps the schema of each value.
 func (r *Rewrite) SchemaID() int { return r.schemaID }
 
-// Isolated reports whether its program has no network. Without a program it is true.
+// Isolated reports whether the program runs without network. Without a program it is true.
 func (r *Rewrite) Isolated(ctx context.Context) bool {
 	return r.program == nil || r.program.isolated(ctx)
 }
 
-// Apply returns the value that a record gets. An error that says why it gets none wraps [ErrRewrite] or [patch.ErrEdit]; any other one is
-// of the context or the system.
+// Apply returns the new value of a record. The error wraps [ErrRewrite] or [patch.ErrEdit] if the record gets no
+// value. Other errors come from the context or the system.
 func (r *Rewrite) Apply(ctx context.Context, of Record) ([]byte, error) {
 	value, err := of.Value, error(nil)
 	switch {
@@ -137,7 +138,7 @@ func (r *Rewrite) Apply(ctx context.Context, of Record) ([]byte, error) {
 // Refused reports whether an error says why a record gets no value.
 func Refused(err error) bool { return errors.Is(err, ErrRewrite) || errors.Is(err, patch.ErrEdit) }
 
-// facts is what expressions read of a record.
+// facts returns the facts of a record that expressions can read.
 func facts(value []byte, of *Record) (transform.RecordFacts, error) {
 	parsed, err := transform.ParseValue(value)
 	if err != nil {
@@ -146,10 +147,10 @@ func facts(value []byte, of *Record) (transform.RecordFacts, error) {
 	return transform.RecordFacts{Value: parsed, Key: of.Key, Headers: of.Headers}, nil
 }
 
-// UsualTime is how long a program may take for one value when nobody says otherwise.
+// UsualTime is the default time limit of a program for one value.
 const UsualTime = 10 * time.Second
 
-// oneLine is JSON without line ends between its parts; other text as it is.
+// oneLine removes the line ends between the parts of a JSON value. It returns other text unchanged.
 func oneLine(value []byte) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {

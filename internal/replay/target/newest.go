@@ -17,33 +17,34 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// ErrManyKeys marks topics that got values of more keys than are kept. Match it with errors.Is.
+// ErrManyKeys marks topics with new values of more keys than fit in memory. Match it with errors.Is.
 var ErrManyKeys = errors.New("more keys got newer values than are kept in memory")
 
-// mostKeys bounds the keys that are kept when no keys are asked for.
+// mostKeys bounds the number of keys if Newest.Keys is nil.
 const mostKeys = 1_000_000
 
-// Newest knows the newest value of each key of compacted topics. Tombstones count as values. It is for one goroutine at a time.
+// Newest has the newest value of each key of compacted topics. Tombstones count as values. It is for one goroutine at
+// a time.
 type Newest struct {
-	// Keys are the keys that are asked for, sorted; nil is any key, up to a limit.
+	// Keys are the keys to look for, sorted; nil is any key, up to a limit.
 	Keys []idempotency.KeyHash
-	// Ignore reports that a record is no value of its own; nil ignores none.
+	// Ignore reports whether a record does not count as a value; nil ignores none.
 	Ignore func(*kgo.Record) bool
-	// Ends is up to where each topic was read. Reading goes on from there.
+	// Ends has the offsets up to which each topic was read. Read continues there.
 	Ends map[string]map[int32]int64
 
 	values map[string]map[idempotency.KeyHash]value
 	kept   int
 }
 
-// value is what is kept of the newest value of a key.
+// value describes the newest value of a key.
 type value struct {
-	partition int32 // -1 when values of the key lie in several
+	partition int32 // -1 if several partitions have values of the key
 	offset    int64
-	at        time.Time // of the newest
+	at        time.Time // timestamp of the newest value
 }
 
-// Read reads what came into a topic since it was read last.
+// Read reads the records that were written to a topic since the last Read.
 func (n *Newest) Read(ctx context.Context, client *kgo.Client, topic string) error {
 	spans, err := kafka.Spans(ctx, client, topic)
 	if err != nil {
@@ -54,7 +55,7 @@ func (n *Newest) Read(ctx context.Context, client *kgo.Client, topic string) err
 		ends = map[int32]int64{}
 	}
 	for p, span := range spans {
-		if read := ends[p]; read <= span.End { // else the topic was made anew
+		if read := ends[p]; read <= span.End { // otherwise the topic was created anew
 			span.Start = max(span.Start, read)
 		}
 		ends[p], spans[p] = span.End, span
@@ -121,14 +122,15 @@ func (n *Newest) add(key idempotency.KeyHash, r *kgo.Record) error {
 
 func compareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
 
-// Than reports whether a key has a value in a topic that is newer than a record, which lay at a position and has a timestamp. In the
-// partition that the record came from offsets decide, elsewhere the timestamps. A record of unknown age is older than any value.
+// Than reports whether a key has a newer value in a topic than a record with the given position and timestamp.
+// Offsets decide in the partition of the record, timestamps elsewhere. A record of unknown age is older than any
+// value.
 func (n *Newest) Than(topic string, key idempotency.KeyHash, from header.Position, at time.Time) bool {
 	v, known := n.values[topic][key]
 	switch {
 	case !known:
 		return false
-	case from.Topic == topic && from.Offset >= n.Ends[topic][from.Partition]: // nothing can have lain there
+	case from.Topic == topic && from.Offset >= n.Ends[topic][from.Partition]: // no record can have this position
 		return true
 	case from.Topic == topic && from.Partition == v.partition:
 		return v.offset > from.Offset

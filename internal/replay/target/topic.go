@@ -17,12 +17,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
-// Topic is a topic that dead letters may go to.
+// Topic is a topic that dead letters can go to.
 type Topic struct {
 	Name       string
 	Partitions int32
-	Refused    string // why nothing may be written to it; "" when records may be
-	// The settings. They are zero when Doubt says why they cannot be read.
+	Refused    string // why no record may be written to it, or ""
+	// The settings. They are zero if Doubt says why they are unknown.
 	Compacted bool
 	Keeps     time.Duration // the age at which the topic deletes or refuses a record; 0 is no limit
 	Doubt     string
@@ -31,7 +31,7 @@ type Topic struct {
 	compressor *recordbatch.Compressor
 }
 
-// LookUp asks the cluster for a topic. Whatever it cannot learn is in the result.
+// LookUp asks the cluster for a topic. The result names whatever the cluster does not return.
 func LookUp(ctx context.Context, client *kgo.Client, name string) Topic {
 	t := Topic{Name: name}
 	admin := kadm.NewClient(client)
@@ -63,7 +63,7 @@ func (t *Topic) readSettings(ctx context.Context, admin *kadm.Client) {
 	t.set(settings)
 }
 
-// set takes over the settings of a topic.
+// set stores the settings of a topic.
 func (t *Topic) set(settings map[string]string) {
 	number := func(name string) int64 {
 		n, err := strconv.ParseInt(settings[name], 10, 64)
@@ -86,7 +86,7 @@ func (t *Topic) set(settings map[string]string) {
 	}
 }
 
-// Fits reports whether the topic takes a record, at least when it is compressed.
+// Fits reports whether the topic accepts a record, at least if it is compressed.
 func (t *Topic) Fits(r *kgo.Record) bool {
 	return t.compressor == nil || t.compressor.Fits(r, t.maxBytes)
 }
