@@ -32,21 +32,13 @@ func withClient(ctx context.Context, cfg *config.Config, f func(*kgo.Client) err
 	return kafka.NamedDenial(kafka.Principal(cfg.Kafka), "consumer topics acls", f(client))
 }
 
-// withAdmin loads the file and calls f as [withClient] does.
-func withAdmin(ctx context.Context, file string, f func(*config.Config, *kadm.Client) error) error {
-	cfg, err := config.Load(file)
-	if err != nil {
-		return configError(err)
-	}
-	return withClient(ctx, cfg, func(client *kgo.Client) error { return f(cfg, kadm.NewClient(client)) })
+// withAdmin is [withClient] for questions about topics and groups.
+func withAdmin(ctx context.Context, cfg *config.Config, f func(*kadm.Client) error) error {
+	return withClient(ctx, cfg, func(client *kgo.Client) error { return f(kadm.NewClient(client)) })
 }
 
-// withControl loads the file, reads the control topic and calls f as [withClient] does.
-func withControl(ctx context.Context, file string, f func(*config.Config, *kgo.Client, control.View) error) error {
-	cfg, err := config.Load(file)
-	if err != nil {
-		return configError(err)
-	}
+// withControl reads the control topic and calls f as [withClient] does.
+func withControl(ctx context.Context, cfg *config.Config, file string, f func(*kgo.Client, control.View) error) error {
 	return withClient(ctx, cfg, func(client *kgo.Client) error {
 		view, err := control.Read(ctx, client.Opts(), cfg.Topics.Control)
 		if _, refused := errors.AsType[*retrytopics.DeniedError](err); refused {
@@ -55,6 +47,6 @@ func withControl(ctx context.Context, file string, f func(*config.Config, *kgo.C
 		if err != nil {
 			return fmt.Errorf("%w; `consumer topics ensure -c %s` creates what is missing", err, file)
 		}
-		return f(cfg, client, view)
+		return f(client, view)
 	})
 }

@@ -21,34 +21,34 @@ import (
 
 // orderFlags are the flags of a command that orders something for the whole pipeline.
 type orderFlags struct {
-	file, reason, by, batch string
+	reason, by, batch string
 
 	gatesOff time.Duration // how long no rate gate pauses a resumed pipeline
 }
 
 func (f *orderFlags) add(cmd *cobra.Command) {
-	configFlag(cmd, &f.file)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in words; it stands in the status, the logs and the audit trail (mandatory)")
 	cmd.Flags().StringVar(&f.by, "actor", "", "who orders it (default user@host)")
 }
 
 func newPause() *cobra.Command {
 	var f orderFlags
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "pause -c FILE --reason TEXT",
 		Short: "Pause the pipeline: what is in flight is finished and committed",
 		Long: `Pause the pipeline, in all its instances and over their restarts, until consumer resume.
 
 Nothing is lost or spent meanwhile: no record is taken or tried, none becomes a dead letter.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.pipeline(cmd, control.Held) },
-	}
+	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
+		return f.pipeline(cmd, cfg, file, control.Held)
+	})
 	f.add(cmd)
 	return cmd
 }
 
 func newResume() *cobra.Command {
 	var f orderFlags
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "resume -c FILE --reason TEXT",
 		Short: "Resume a paused pipeline, or free a quarantined batch (--batch)",
 		Long: `Resume a paused pipeline, in all its instances. It prints what had paused it.
@@ -57,16 +57,15 @@ The windows of the gates begin empty. A rate that is still beyond its tolerance 
 instance has seen min_records. With --for 10m no rate does so for ten minutes: null rate, transient rate, dead-letter rate and
 the floor of precision. Everything else does: a person, the codes of hold_on, a full disk. Bad batches are quarantined all the
 same. The end is in the control topic, and instances that start later keep to it. Without --for, resume ends such a time.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.checkGatesOff(cmd.Flags().Changed("for")); err != nil {
-				return err
-			}
-			if f.batch != "" {
-				return f.release(cmd)
-			}
-			return f.pipeline(cmd, control.Running)
-		},
-	}
+	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
+		if err := f.checkGatesOff(cmd.Flags().Changed("for")); err != nil {
+			return err
+		}
+		if f.batch != "" {
+			return f.release(cmd, cfg, file)
+		}
+		return f.pipeline(cmd, cfg, file, control.Running)
+	})
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.batch, "batch", "", "id of a quarantined batch whose further records are to be processed again")
 	cmd.Flags().DurationVar(&f.gatesOff, "for", 0, "let no rate pause the pipeline for so long, such as 10m; at most "+config.Duration(control.MaxGatesOff).String())
@@ -89,8 +88,8 @@ func (f orderFlags) checkGatesOff(given bool) error {
 }
 
 // pipeline orders a phase for the pipeline. If the pipeline has it already, that is no error, and nothing is ordered.
-func (f orderFlags) pipeline(cmd *cobra.Command, phase control.Phase) error {
-	return f.order(cmd, func(ctx context.Context, cfg *config.Config, write *control.Writer, view control.View, s control.State) error {
+func (f orderFlags) pipeline(cmd *cobra.Command, cfg *config.Config, file string, phase control.Phase) error {
+	return f.order(cmd, cfg, file, func(ctx context.Context, write *control.Writer, view control.View, s control.State) error {
 		before := view.Pipeline
 		gatesAreOff := s.At.Before(before.GatesOff)
 		if before.Phase == phase && f.gatesOff == 0 && !gatesAreOff {
@@ -113,8 +112,8 @@ func (f orderFlags) pipeline(cmd *cobra.Command, phase control.Phase) error {
 	})
 }
 
-func (f orderFlags) release(cmd *cobra.Command) error {
-	return f.order(cmd, func(ctx context.Context, _ *config.Config, write *control.Writer, view control.View, s control.State) error {
+func (f orderFlags) release(cmd *cobra.Command, cfg *config.Config, file string) error {
+	return f.order(cmd, cfg, file, func(ctx context.Context, write *control.Writer, view control.View, s control.State) error {
 		if _, quarantined := view.Batches[f.batch]; !quarantined {
 			return exitError{cli.ExitNothing, fmt.Errorf("batch %q is not quarantined; `consumer status` lists those that are", f.batch)}
 		}
@@ -128,16 +127,16 @@ func (f orderFlags) release(cmd *cobra.Command) error {
 }
 
 // order reads the current orders and calls give with the frame of a new one.
-func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, *config.Config, *control.Writer, control.View, control.State) error) error {
+func (f orderFlags) order(cmd *cobra.Command, cfg *config.Config, file string, give func(context.Context, *control.Writer, control.View, control.State) error) error {
 	if f.reason == "" {
 		return usageError(errors.New("say why with --reason: it stands in the audit trail"))
 	}
 	if f.by == "" {
 		f.by = operator()
 	}
-	return withControl(cmd.Context(), f.file, func(cfg *config.Config, client *kgo.Client, view control.View) error {
+	return withControl(cmd.Context(), cfg, file, func(client *kgo.Client, view control.View) error {
 		s := control.State{Code: control.CodeOperator, Reason: f.reason, By: f.by, At: time.Now().UTC().Truncate(time.Millisecond)}
-		return give(cmd.Context(), cfg, control.NewWriter(cfg, client.Opts()), view, s)
+		return give(cmd.Context(), control.NewWriter(cfg, client.Opts()), view, s)
 	})
 }
 

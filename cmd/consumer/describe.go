@@ -24,38 +24,31 @@ import (
 )
 
 func newDescribe() *cobra.Command {
-	var file string
 	var live bool
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "describe -c FILE",
 		Short: "Show the topics of a pipeline and the timeline of its retries",
 		Long: `Show the topics of a pipeline with their settings, and when a record is tried that fails each time.
 It contacts no broker without --live.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.Load(file)
-			if err != nil {
-				return configError(err)
+	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
+		report, err := describe(cfg, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintln(cmd.ErrOrStderr(), "warning:", refdata.MissingGrids(cfg).Text(file))
+		} else if err != nil {
+			return usageError(err)
+		}
+		if err := printDescription(cmd.OutOrStdout(), cfg, report); err != nil || !live {
+			return err
+		}
+		return withAdmin(cmd.Context(), cfg, func(admin *kadm.Client) error {
+			fmt.Fprintln(cmd.OutOrStdout(), "\nformer tiers on the cluster, which the consumer drains:")
+			n, err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin)
+			if err == nil && n == 0 {
+				fmt.Fprintln(cmd.OutOrStdout(), "none")
 			}
-			report, err := describe(cfg, file)
-			if errors.Is(err, fs.ErrNotExist) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", refdata.MissingGrids(cfg).Text(file))
-			} else if err != nil {
-				return configError(err)
-			}
-			if err := printDescription(cmd.OutOrStdout(), cfg, report); err != nil || !live {
-				return err
-			}
-			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
-				fmt.Fprintln(cmd.OutOrStdout(), "\nformer tiers on the cluster, which the consumer drains:")
-				n, err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin)
-				if err == nil && n == 0 {
-					fmt.Fprintln(cmd.OutOrStdout(), "none")
-				}
-				return err
-			})
-		},
-	}
-	configFlag(cmd, &file)
+			return err
+		})
+	})
 	cmd.Flags().BoolVar(&live, "live", false, "also ask the cluster what waits in tiers that are not in the file any more")
 	return cmd
 }

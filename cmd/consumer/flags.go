@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // fileArgument marks, as an annotation, a command whose argument is the pipeline file.
@@ -20,6 +21,23 @@ const fileArgument = "pipeline-file"
 func configFlag(cmd *cobra.Command, file *string) {
 	cmd.Annotations = map[string]string{fileArgument: ""}
 	configFlagOnly(cmd, file)
+}
+
+// fileRun is the work of a command on a pipeline file.
+type fileRun func(cmd *cobra.Command, cfg *config.Config, file string) error
+
+// withFile adds the pipeline file to cmd, and makes cmd load it and call run.
+func withFile(cmd *cobra.Command, run fileRun) *cobra.Command {
+	var file string
+	configFlag(cmd, &file)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := config.Load(file)
+		if err != nil {
+			return usageError(err) // nothing was started
+		}
+		return run(cmd, cfg, file)
+	}
+	return cmd
 }
 
 // configFlagOnly is configFlag for a command whose argument is something else.

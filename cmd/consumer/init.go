@@ -84,7 +84,7 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 	}
 	cfg, err := config.Parse("the file that init would write", text.Bytes(), nil)
 	if err != nil { // names that no pipeline accepts: the flags' or the sample's
-		return configError(err)
+		return usageError(err)
 	}
 	if err := f.write(cmd, from, text.Bytes()); err != nil {
 		return err

@@ -152,16 +152,13 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 func load(file string, log *slog.Logger) (*config.Config, error) {
 	cfg, err := config.Load(file)
 	if err != nil {
-		return nil, configError(err)
+		return nil, usageError(err)
 	}
 	for _, w := range config.Warnings(cfg) {
 		log.Warn("configuration", "warning", w.Text(file))
 	}
 	return cfg, nil
 }
-
-// configError makes an unreadable file a usage error: nothing was started.
-func configError(err error) error { return usageError(err) }
 
 // summaryProblem returns why a summary cannot be written to file. It is checked before the run: after hours of work,
 // exit code 1 would tell a scheduler that the work has failed.

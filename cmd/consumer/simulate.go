@@ -15,17 +15,17 @@ import (
 )
 
 type simulateFlags struct {
-	file, scenario string
-	output         *outputValue
-	rate, hours    float64
-	seed           int64
-	instances      int
-	expect         bool
+	scenario    string
+	output      *outputValue
+	rate, hours float64
+	seed        int64
+	instances   int
+	expect      bool
 }
 
 func newSimulate() *cobra.Command {
 	var f simulateFlags
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "simulate -c FILE",
 		Short: "Play the retry policy against providers that fail as you say",
 		Long: `Play the retry policy of a pipeline on a virtual clock: what waits in each tier and when, what each
@@ -34,9 +34,7 @@ contacted; every decision is the engine's own.
 
 Without --scenario, every remote step fails once in a hundred requests and has one outage. With
 --expect the command ends with 4 when an expectation of the scenario is broken: a test of the policy.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
-	}
-	configFlag(cmd, &f.file)
+	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error { return f.run(cmd, cfg) })
 	cmd.Flags().StringVar(&f.scenario, "scenario", "", "scenario file (YAML)")
 	cmd.Flags().Float64Var(&f.rate, "rate", 0, "records a second; overrides the scenario (default 100)")
 	cmd.Flags().Float64Var(&f.hours, "hours", 0, "how long the source flows; overrides the scenario (default 1)")
@@ -47,11 +45,7 @@ Without --scenario, every remote step fails once in a hundred requests and has o
 	return cmd
 }
 
-func (f simulateFlags) run(cmd *cobra.Command) error {
-	cfg, err := config.Load(f.file)
-	if err != nil {
-		return configError(err)
-	}
+func (f simulateFlags) run(cmd *cobra.Command, cfg *config.Config) error {
 	system := consumer.Simulation(cfg.Uncapped()) // also on a build server: the policy of production is simulated
 	scenario, err := f.load(cmd, system)
 	if err != nil {

@@ -19,44 +19,30 @@ func newSink() *cobra.Command {
 	return cmd
 }
 
-// loadTable loads the file of a pipeline that has a table.
-func loadTable(file string) (*config.Config, error) {
-	cfg, err := config.Load(file)
-	if err != nil {
-		return nil, configError(err)
-	}
-	if cfg.Sink.PostGIS == nil {
-		return nil, usageError(errors.New("the pipeline has no table: add sink.postgis to the file"))
-	}
-	return cfg, nil
+// withTable is [withFile] for a pipeline that has a table.
+func withTable(cmd *cobra.Command, run fileRun) *cobra.Command {
+	return withFile(cmd, func(cmd *cobra.Command, cfg *config.Config, file string) error {
+		if cfg.Sink.PostGIS == nil {
+			return usageError(errors.New("the pipeline has no table: add sink.postgis to the file"))
+		}
+		return run(cmd, cfg, file)
+	})
 }
 
 func newSinkDDL() *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
+	return withTable(&cobra.Command{
 		Use:   "ddl -c FILE | psql …",
 		Short: "Print the statements that make the table and its guard, where they are not there; contacts no database",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadTable(file)
-			if err != nil {
-				return err
-			}
-			ddl, err := sink.DDL(cfg)
-			if err != nil {
-				return err
-			}
-			fmt.Fprint(cmd.OutOrStdout(), ddl)
-			return nil
-		},
-	}
-	configFlag(cmd, &file)
-	return cmd
+	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
+		ddl, err := sink.DDL(cfg)
+		fmt.Fprint(cmd.OutOrStdout(), ddl)
+		return err
+	})
 }
 
 func newSinkEnsure() *cobra.Command {
-	var file string
 	var execute bool
-	cmd := &cobra.Command{
+	cmd := withTable(&cobra.Command{
 		Use:   "ensure -c FILE",
 		Short: "Print what of the table, its columns and its guard is not there; with --execute, make it",
 		Long: `Look at the database and print the statements that make what is not there: the table with a typed column for each field of the
@@ -66,19 +52,13 @@ that it has not. With --execute they are run, in one transaction; an index on a 
 Nothing that is there is changed. What differs otherwise (a type, an SRID) is listed with the statement that a person may run.
 
 Exit codes: 0 the table fits, or will; 1 it differs in what is not made here, or the database refuses.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadTable(file)
-			if err != nil {
-				return err
-			}
-			done, err := sink.Ensure(cmd.Context(), cfg, execute)
-			if err != nil {
-				return err
-			}
-			return printEnsured(cmd, cfg.Sink.PostGIS.Table, file, done, execute)
-		},
-	}
-	configFlag(cmd, &file)
+	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
+		done, err := sink.Ensure(cmd.Context(), cfg, execute)
+		if err != nil {
+			return err
+		}
+		return printEnsured(cmd, cfg.Sink.PostGIS.Table, file, done, execute)
+	})
 	cmd.Flags().BoolVar(&execute, "execute", false, "run the statements")
 	return cmd
 }
@@ -101,9 +81,8 @@ func printEnsured(cmd *cobra.Command, table, file string, done sink.Ensured, exe
 }
 
 func newSinkRekey() *cobra.Command {
-	var file string
 	var execute bool
-	cmd := &cobra.Command{
+	cmd := withTable(&cobra.Command{
 		Use:   "rekey -c FILE",
 		Short: "Take a table that has rows to the sink.key of the file; with --execute, keep the change",
 		Long: `Take a table that has rows, and its guard, to the sink.key of the pipeline file: each row gets the key by which it is
@@ -112,15 +91,7 @@ found from now on. It is one transaction, which holds both tables; without --exe
 Stop all instances before. The user of the connection string has to own both tables. For feature_id the output topic is
 read once; for a path the record keys, which the guard has, are enough. A row that would lead nowhere, or to the row of
 another record key, is named, and nothing is changed. Memory: 5000 keys.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := loadTable(file)
-			if err != nil {
-				return err
-			}
-			return rekey(cmd, cfg, file, execute)
-		},
-	}
-	configFlag(cmd, &file)
+	}, func(cmd *cobra.Command, cfg *config.Config, file string) error { return rekey(cmd, cfg, file, execute) })
 	cmd.Flags().BoolVar(&execute, "execute", false, "keep the change")
 	return cmd
 }

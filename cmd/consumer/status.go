@@ -24,7 +24,7 @@ import (
 
 func newStatus() *cobra.Command {
 	var f statusFlags
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "status -c FILE",
 		Short: "Show whether the pipeline runs, why not, its lag and what waits",
 		Long: `Show how the pipeline is: what was ordered for it, which instances run, how far its group has come, what
@@ -32,19 +32,17 @@ waits in the tiers, and which circuits are open.
 
 With --watch it is shown again and again, with how many records come and are committed a second and how
 long it takes until nothing lags: in place on a terminal, otherwise as one line of JSON each time (-o ndjson).`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.watch && f.output.format == "json" {
-				return usageError(errors.New("--watch prints one object after another: use -o ndjson"))
-			}
-			if f.watch && (f.every < leastEvery || f.every > mostEvery) {
-				return usageError(fmt.Errorf("--every %s: from %s to %s", f.every, leastEvery, mostEvery))
-			}
-			return withControl(cmd.Context(), f.file, func(cfg *config.Config, client *kgo.Client, view control.View) error {
-				return f.show(cmd, cfg, client, view)
-			})
-		},
-	}
-	configFlag(cmd, &f.file)
+	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
+		if f.watch && f.output.format == "json" {
+			return usageError(errors.New("--watch prints one object after another: use -o ndjson"))
+		}
+		if f.watch && (f.every < leastEvery || f.every > mostEvery) {
+			return usageError(fmt.Errorf("--every %s: from %s to %s", f.every, leastEvery, mostEvery))
+		}
+		return withControl(cmd.Context(), cfg, file, func(client *kgo.Client, view control.View) error {
+			return f.show(cmd, cfg, client, view)
+		})
+	})
 	f.output = outputFlag(cmd)
 	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "show it again and again, until interrupted")
@@ -55,7 +53,6 @@ long it takes until nothing lags: in place on a terminal, otherwise as one line 
 const leastEvery, mostEvery = 500 * time.Millisecond, time.Hour
 
 type statusFlags struct {
-	file    string
 	output  *outputValue
 	metrics []string
 	watch   bool
@@ -123,23 +120,14 @@ func (f *statusFlags) watching(cmd *cobra.Command, gather func(context.Context) 
 const healthTimeout = 5 * time.Second
 
 func newHealth() *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
+	return withFile(&cobra.Command{
 		Use:   "health -c FILE",
 		Short: "Ask the instance on this machine whether it is ready",
 		Long: `Ask /readyz of the instance on this machine, at metrics.listen. It ends with 0 when the instance is a member
 of its consumer group, else with 1 and the reason: a health check for containers, whose image has no curl.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.Load(file)
-			if err != nil {
-				return configError(err)
-			}
-			return ready(cmd.Context(), cfg.Metrics.Listen, cmd.OutOrStdout())
-		},
-	}
-	configFlag(cmd, &file)
-	return cmd
+	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
+		return ready(cmd.Context(), cfg.Metrics.Listen, cmd.OutOrStdout())
+	})
 }
 
 // ready asks the instance that listens at an address whether it is ready.

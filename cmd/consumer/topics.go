@@ -25,65 +25,58 @@ func newTopics() *cobra.Command {
 }
 
 func newTopicsEnsure() *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
+	return withFile(&cobra.Command{
 		Use:   "ensure -c FILE",
 		Short: "Create the topics that are missing; change nothing that exists, but say what differs",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
-				report, err := topics.Ensure(cmd.Context(), admin, topics.Plan(cfg))
-				fmt.Fprintln(cmd.OutOrStdout(), report)
-				if err != nil {
-					return err
-				}
-				if _, err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin); err != nil {
-					return err
-				}
-				if len(report.Faults) > 0 {
-					return errors.New(count(len(report.Faults), "fault") + " in topics that existed before")
-				}
-				return nil
-			})
-		},
-	}
-	configFlag(cmd, &file)
-	return cmd
+	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
+		return withAdmin(cmd.Context(), cfg, func(admin *kadm.Client) error {
+			report, err := topics.Ensure(cmd.Context(), admin, topics.Plan(cfg))
+			fmt.Fprintln(cmd.OutOrStdout(), report)
+			if err != nil {
+				return err
+			}
+			if _, err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin); err != nil {
+				return err
+			}
+			if len(report.Faults) > 0 {
+				return errors.New(count(len(report.Faults), "fault") + " in topics that existed before")
+			}
+			return nil
+		})
+	})
 }
 
 func newTopicsCheck() *cobra.Command {
-	var file string
 	var output *outputValue
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "check -c FILE",
 		Short: "Say what is wrong with the topics, each with the command that fixes it",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
-				plan, err := topics.PlanOn(cmd.Context(), admin, cfg)
-				if err != nil {
-					return err
-				}
-				faults, err := topics.Check(cmd.Context(), admin, plan)
-				if err != nil {
-					return err
-				}
-				if err := printFaults(cmd, faults, output); err != nil {
-					return err
-				}
-				notes := cmd.OutOrStdout()
-				if !output.people() {
-					notes = cmd.ErrOrStderr() // a program gets a list of faults, and these are none
-				}
-				if _, err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
-					return err
-				}
-				if len(faults) > 0 {
-					return errors.New(count(len(faults), "fault"))
-				}
-				return nil
-			})
-		},
-	}
-	configFlag(cmd, &file)
+	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error {
+		return withAdmin(cmd.Context(), cfg, func(admin *kadm.Client) error {
+			plan, err := topics.PlanOn(cmd.Context(), admin, cfg)
+			if err != nil {
+				return err
+			}
+			faults, err := topics.Check(cmd.Context(), admin, plan)
+			if err != nil {
+				return err
+			}
+			if err := printFaults(cmd, faults, output); err != nil {
+				return err
+			}
+			notes := cmd.OutOrStdout()
+			if !output.people() {
+				notes = cmd.ErrOrStderr() // a program gets a list of faults, and these are none
+			}
+			if _, err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
+				return err
+			}
+			if len(faults) > 0 {
+				return errors.New(count(len(faults), "fault"))
+			}
+			return nil
+		})
+	})
 	output = outputFlag(cmd)
 	return cmd
 }
@@ -114,10 +107,9 @@ func printFaults(cmd *cobra.Command, faults []topics.Fault, output *outputValue)
 }
 
 func newTopicsAdopt() *cobra.Command {
-	var file string
 	var execute bool
 	var output *outputValue
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "adopt -c FILE",
 		Short: "Say what a topic that was deleted and re-created means for the memory; with --execute, go on with it",
 		Long: `Say what a topic that was deleted and re-created, or a group that was renamed, means for the pipeline's memory.
@@ -125,21 +117,19 @@ It changes nothing without --execute. With it, the pipeline goes on with the top
 must be stopped: open transactions of killed or frozen ones are ended, and cannot be committed afterwards.
 
 Dead letters stay as they are, and records that wait in the tiers are still delivered.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withAdmin(cmd.Context(), file, func(cfg *config.Config, _ *kadm.Client) error {
-				adoption, err := consumer.Adopt(cmd.Context(), cfg, execute)
-				if err != nil {
-					return err
-				}
-				if !output.people() {
-					return output.encode(cmd.OutOrStdout(), adoption)
-				}
-				printAdoption(cmd.OutOrStdout(), adoption, cfg, file, execute)
-				return nil
-			})
-		},
-	}
-	configFlag(cmd, &file)
+	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
+		return withAdmin(cmd.Context(), cfg, func(*kadm.Client) error {
+			adoption, err := consumer.Adopt(cmd.Context(), cfg, execute)
+			if err != nil {
+				return err
+			}
+			if !output.people() {
+				return output.encode(cmd.OutOrStdout(), adoption)
+			}
+			printAdoption(cmd.OutOrStdout(), adoption, cfg, file, execute)
+			return nil
+		})
+	})
 	output = outputFlag(cmd)
 	cmd.Flags().BoolVar(&execute, "execute", false, "do what the plan says")
 	return cmd
@@ -201,14 +191,14 @@ func newerThanBefore(cfg *config.Config) string {
 
 // aclsFlags are the flags of topics acls.
 type aclsFlags struct {
-	file, principal, host string
-	roles                 []string
+	principal, host string
+	roles           []string
 }
 
 func newTopicsACLs() *cobra.Command {
 	var f aclsFlags
 	var output *outputValue
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "acls -c FILE --principal User:NAME",
 		Short: "Print the least privileges that the consumer's commands need, as kafka-acls.sh commands or JSON",
 		Long: `Print the least privileges that the consumer's commands need on a cluster with ACLs, as kafka-acls.sh
@@ -216,9 +206,7 @@ commands or, with -o json, as JSON. Nothing is changed and no broker is asked.
 
 Give the principal of consumer run the role run alone (--for run); topics, control and status are for
 operators. The replayer's privileges are printed by replayer acls.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.print(cmd, output) },
-	}
-	configFlag(cmd, &f.file)
+	}, func(cmd *cobra.Command, cfg *config.Config, _ string) error { return f.print(cmd, cfg, output) })
 	cmd.Flags().StringVar(&f.principal, "principal", "", "to whom they are granted, such as User:orders (mandatory)")
 	cmd.Flags().StringVar(&f.host, "host", "*", "address that the principal may come from")
 	cmd.Flags().StringSliceVar(&f.roles, "for", roleWords(), "what for: "+strings.Join(roleWords(), ", "))
@@ -233,7 +221,7 @@ func roleWords() (words []string) {
 	return words
 }
 
-func (f aclsFlags) print(cmd *cobra.Command, output *outputValue) error {
+func (f aclsFlags) print(cmd *cobra.Command, cfg *config.Config, output *outputValue) error {
 	var roles []acls.Role
 	for _, word := range f.roles {
 		role := acls.Role(word)
@@ -241,10 +229,6 @@ func (f aclsFlags) print(cmd *cobra.Command, output *outputValue) error {
 			return usageError(fmt.Errorf("--for %q: use one of %s", word, strings.Join(roleWords(), ", ")))
 		}
 		roles = append(roles, role)
-	}
-	cfg, err := config.Load(f.file)
-	if err != nil {
-		return configError(err)
 	}
 	allowed, err := acls.For(cfg, f.principal, f.host, roles)
 	if err != nil {

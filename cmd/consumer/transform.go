@@ -64,7 +64,7 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 	}
 	cfg, err := config.Load(f.file)
 	if err != nil {
-		return configError(err)
+		return usageError(err)
 	}
 	if !f.enrich {
 		cfg.Enrich = nil
@@ -72,11 +72,11 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 	cfg.Output.Format = config.OutputGeoJSON // lines, whatever the topic has
 	headers, err := pipeline.FormatHeaders(cfg.Source)
 	if err != nil {
-		return configError(err)
+		return usageError(err)
 	}
 	work, err := pipeline.New(cfg, nil)
 	if err != nil {
-		return configError(err)
+		return usageError(err)
 	}
 	defer work.Close()
 	work.Observe(pipeline.Hooks{Read: floorOf(cfg)})

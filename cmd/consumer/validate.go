@@ -42,7 +42,7 @@ file and its grid files.`,
 				return usageError(fmt.Errorf("%s: %s", file, count(len(faults.List), "fault")))
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) || cfg == nil {
-				return configError(err)
+				return usageError(err)
 			}
 			warnings := config.Warnings(cfg)
 			if err != nil {

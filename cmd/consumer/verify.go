@@ -63,7 +63,6 @@ func printVerdict(out io.Writer, output *outputValue, report verdictReport, verd
 }
 
 type recordsFlags struct {
-	file    string
 	output  *outputValue
 	options verify.Options
 	timeout time.Duration
@@ -72,7 +71,7 @@ type recordsFlags struct {
 
 func newVerifyRecords() *cobra.Command {
 	var f recordsFlags
-	cmd := &cobra.Command{
+	cmd := withFile(&cobra.Command{
 		Use:   "records -c FILE",
 		Short: "Prove from the topics that each record is in exactly one place",
 		Long: `Prove from the topics that every record of the source is in exactly one place: delivered, dead, closed, waiting, or
@@ -83,9 +82,7 @@ All topics of the pipeline are read once. A violation is looked at again before 
 meanwhile give no false alarm. Memory: 8 bytes for each position of the source.
 
 Exit codes: 0 proven, or nothing is wrong with what can be known; 4 violated; 1 it could not be verified.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
-	}
-	configFlag(cmd, &f.file)
+	}, f.run)
 	f.output = outputFlag(cmd)
 	flags := cmd.Flags()
 	flags.Int32Var(&f.options.Bounds.Partition, "partition", -1, "verify this partition of the source only (-1: all)")
@@ -115,12 +112,12 @@ func (f *recordsFlags) check() error {
 	return nil
 }
 
-func (f *recordsFlags) run(cmd *cobra.Command) error {
+func (f *recordsFlags) run(cmd *cobra.Command, cfg *config.Config, file string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	return verifyWithin(cmd.Context(), f.timeout, "; verify a part with --partition, --from and --to", func(ctx context.Context) error {
-		return withControl(ctx, f.file, func(cfg *config.Config, client *kgo.Client, view control.View) error {
+		return withControl(ctx, cfg, file, func(client *kgo.Client, view control.View) error {
 			return f.verify(ctx, cmd, cfg, client, view)
 		})
 	})
@@ -146,7 +143,6 @@ func (f *recordsFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *conf
 }
 
 type tableFlags struct {
-	file    string
 	output  *outputValue
 	options sink.VerifyOptions
 	timeout time.Duration
@@ -154,7 +150,7 @@ type tableFlags struct {
 
 func newVerifyTable() *cobra.Command {
 	var f tableFlags
-	cmd := &cobra.Command{
+	cmd := withTable(&cobra.Command{
 		Use:   "table -c FILE",
 		Short: "Compare the table with the output topic, while the pipeline runs; with --repair, write what differs again",
 		Long: `Compare the table with the newest record of each key of the output topic, column by column, and name each row that is
@@ -167,9 +163,7 @@ never an older version over a newer one. Rows that nothing has written are taken
 The output topic is read twice. Memory: about 100 bytes for each key.
 
 Exit codes: 0 nothing is wrong with what can be known, or all of it was repaired; 4 violated; 1 it could not be verified.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
-	}
-	configFlag(cmd, &f.file)
+	}, f.run)
 	f.output = outputFlag(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&f.options.Limit, "limit", sink.DefaultFindings, "keys that are named of each kind")
@@ -179,7 +173,7 @@ Exit codes: 0 nothing is wrong with what can be known, or all of it was repaired
 	return cmd
 }
 
-func (f *tableFlags) run(cmd *cobra.Command) error {
+func (f *tableFlags) run(cmd *cobra.Command, cfg *config.Config, _ string) error {
 	switch {
 	case f.options.Limit < 0:
 		return usageError(fmt.Errorf("--limit %d: give a number from 0", f.options.Limit))
@@ -187,10 +181,6 @@ func (f *tableFlags) run(cmd *cobra.Command) error {
 		return usageError(fmt.Errorf("--max-keys %d: give a number from 1", f.options.MaxKeys))
 	case f.timeout < 0:
 		return usageError(fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout))
-	}
-	cfg, err := loadTable(f.file)
-	if err != nil {
-		return err
 	}
 	return verifyWithin(cmd.Context(), f.timeout, "", func(ctx context.Context) error {
 		return withClient(ctx, cfg, func(client *kgo.Client) error {

@@ -71,7 +71,11 @@ func (f *auditFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return withControl(cmd.Context(), f.file, func(cfg *config.Config, client *kgo.Client, _ control.View) error {
+	cfg, err := config.Load(f.file)
+	if err != nil {
+		return usageError(err)
+	}
+	return withControl(cmd.Context(), cfg, f.file, func(client *kgo.Client, _ control.View) error {
 		report := chainsReport{Pipeline: cfg.Pipeline.ID, ReadAt: time.Now().UTC().Truncate(time.Millisecond)}
 		report.Chains, err = audit.Verify(cmd.Context(), client, cfg.Topics.Audit, before, func(ctx context.Context) (audit.Heads, error) {
 			return chainHeads(ctx, client, cfg)
@@ -180,12 +184,15 @@ func newGovernance() *cobra.Command {
 }
 
 func newGovernanceExport() *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
+	return withFile(&cobra.Command{
 		Use:   "export -c FILE > LEDGER.json",
 		Short: "Write the ledger as one JSON object to standard output; refuses one whose chain is broken",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ledger, err := readLedger(cmd.Context(), file)
+	}, func(cmd *cobra.Command, cfg *config.Config, file string) error {
+		if !cfg.Governance.On() {
+			return usageError(fmt.Errorf("%s keeps no ledger: it reads no marks under governance", file))
+		}
+		return withClient(cmd.Context(), cfg, func(client *kgo.Client) error {
+			ledger, err := governance.Read(cmd.Context(), client, cfg)
 			if err != nil {
 				return err
 			}
@@ -195,10 +202,8 @@ func newGovernanceExport() *cobra.Command {
 				return fmt.Errorf("write the ledger: %w", err)
 			}
 			return audit.Broken(ledger.Verify())
-		},
-	}
-	configFlag(cmd, &file)
-	return cmd
+		})
+	})
 }
 
 // parseLedger reads an exported ledger.
@@ -208,21 +213,4 @@ func parseLedger(path string) (governance.Document, error) {
 		return governance.Document{}, usageError(fmt.Errorf("read the ledger: %w", err))
 	}
 	return governance.ParseDocument(text)
-}
-
-// readLedger reads the ledger of a pipeline from its topics.
-func readLedger(ctx context.Context, file string) (governance.Document, error) {
-	cfg, err := config.Load(file)
-	if err != nil {
-		return governance.Document{}, configError(err)
-	}
-	if !cfg.Governance.On() {
-		return governance.Document{}, usageError(fmt.Errorf("%s keeps no ledger: it reads no marks under governance", file))
-	}
-	var doc governance.Document
-	err = withClient(ctx, cfg, func(client *kgo.Client) (err error) {
-		doc, err = governance.Read(ctx, client, cfg)
-		return err
-	})
-	return doc, err
 }
