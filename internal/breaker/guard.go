@@ -168,20 +168,20 @@ func (g *Guard) tell(ctx context.Context, was, tripped bool, err error) {
 	}
 }
 
-// State returns the state of the breaker, and how long nothing is sent.
-func (g *Guard) State() (State, time.Duration) {
+// State returns the state of the breaker.
+func (g *Guard) State() State {
 	if g == nil {
-		return StateNone, 0
+		return StateNone
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch wait := g.circuit.Until() - g.now(); {
+	switch {
 	case !g.circuit.IsOpen():
-		return StateClosed, 0
+		return StateClosed
 	case g.circuit.HalfOpen():
-		return StateHalfOpen, 0
+		return StateHalfOpen
 	default:
-		return StateOpen, max(wait, 0)
+		return StateOpen
 	}
 }
 

@@ -46,7 +46,9 @@ func (c *Consumer) newOrders() *orders {
 func (c *Consumer) run(ctx context.Context, engine func(context.Context) error, bounded bool) error {
 	c.began = time.Now()
 	defer c.work.Close()
-	defer c.closeSink()
+	if c.sink != nil {
+		defer c.sink.Close()
+	}
 	client, err := kgo.NewClient(c.kafka...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)

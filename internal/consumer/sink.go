@@ -28,12 +28,6 @@ func (c *Consumer) openSink() error {
 	return nil
 }
 
-func (c *Consumer) closeSink() {
-	if c.sink != nil {
-		c.sink.Close()
-	}
-}
-
 // write writes a record's row to the table, under the version by which the engine judges it.
 func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	version, ok := m.Record.Version(m.Version, m.Delete)

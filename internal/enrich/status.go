@@ -39,8 +39,6 @@ type Status struct {
 	Step     string
 	Provider string
 	Circuit  breaker.State
-	// HeldUntil is when the next request may be sent; zero when one may be sent now.
-	HeldUntil time.Time
 	// QuotaKnown tells whether the service says how many requests are left, and QuotaLeft how many.
 	QuotaKnown bool
 	QuotaLeft  int
@@ -69,12 +67,7 @@ func (s *Steps) Status() []Status {
 func (p *provider) status() Status {
 	s := p.tally.snapshot()
 	s.Step, s.Provider = p.step, p.name
-	circuit, wait := p.breaker.State()
-	wait = max(wait, p.quota.Wait())
-	s.Circuit = circuit
-	if wait > 0 {
-		s.HeldUntil = time.Now().Add(wait)
-	}
+	s.Circuit = p.breaker.State()
 	s.QuotaLeft, s.QuotaKnown = p.quota.Left()
 	return s
 }

@@ -154,8 +154,6 @@ type System struct {
 
 	// Decide is the engine's decision after a failed attempt.
 	Decide func(tried policy.Tried, f classify.Failure, now time.Time, uniform func() float64) policy.Decision
-	// Remembers means that decisions depend on the previous wait of the record.
-	Remembers bool
 	// Wake returns when a record that was put into a tier surfaces.
 	Wake func(tier int, due, taken time.Time) time.Time
 	// Classify is the pipeline's classifier.
@@ -194,9 +192,6 @@ func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 		Decide: func(tried policy.Tried, f classify.Failure, now time.Time, uniform func() float64) policy.Decision {
 			return policy.Decide(policies, engine.Retries.Tiers, tried, f, now, uniform)
 		},
-		Remembers: slices.ContainsFunc(classify.Categories(), func(c classify.Category) bool {
-			return policies.For(c).Strategy == policy.StrategyDecorrelatedJitter
-		}),
 		Wake: func(tier int, due, taken time.Time) time.Time {
 			return policy.Wake(policies, engine.Retries.Tiers[tier], due, taken)
 		},
@@ -274,7 +269,7 @@ func (a Answer) status() int {
 
 // problem returns why an answer is invalid, or "".
 func (a Answer) problem() string {
-	if a == AnswerTimeout || a == AnswerRefused || a == AnswerReset || a.status() > 0 {
+	if slices.Contains(Breaks(), a) || a.status() > 0 {
 		return ""
 	}
 	return fmt.Sprintf("unknown answer %q", string(a))

@@ -2,7 +2,6 @@ package sink
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -240,10 +239,4 @@ func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, err
 // asked adds to a failure what the sink asked for.
 func (s *Sink) asked(began time.Time, err error) error {
 	return classify.WithRequest(classify.Request{Step: Dependency, URL: s.db.URL, TookMS: classify.Milliseconds(time.Since(began))}, err)
-}
-
-// isTable reports whether a failure is one of the table as the database described it.
-func isTable(err error) bool {
-	_, is := errors.AsType[*TableError](err)
-	return is
 }

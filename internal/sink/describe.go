@@ -20,7 +20,6 @@ type column struct {
 	NotNull  bool
 	Default  bool       // the database has a value for a row without one: a default, or an identity
 	Parts    bool       // composed: an array, a composite
-	Inside   []string   // the names of the types of its values: Type itself, an array's elements, a range's bounds
 	values   *valueType // its values' type, with the members of composites
 	Comment  string
 	Place    place // of a geometry or a geography
@@ -48,7 +47,7 @@ from (select to_regclass($1) as oid) c`
 const askColumns = `
 select a.attname, b.typname, format_type(b.oid, -1), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
 	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
-	a.attnotnull, a.atthasdef or a.attidentity <> '', coalesce(col_description(a.attrelid, a.attnum), ''), b.typcategory in ('A', 'C'), inside.names, inside.parts,
+	a.attnotnull, a.atthasdef or a.attidentity <> '', coalesce(col_description(a.attrelid, a.attnum), ''), b.typcategory in ('A', 'C'), inside.parts,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_srid(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_dims(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_type(a.atttypmod), '') else '' end,
@@ -56,14 +55,13 @@ select a.attname, b.typname, format_type(b.oid, -1), format_type(a.atttypid, a.a
 from pg_attribute a join pg_type t on t.oid = a.atttypid
 cross join lateral (with recursive d as (select t.oid, t.typbasetype union all select x.oid, x.typbasetype from d join pg_type x on x.oid = d.typbasetype)
 	select d.oid from d where d.typbasetype = 0) base join pg_type b on b.oid = base.oid
-cross join lateral (with recursive i as (select b.oid, false as member, null::name as name, null::oid as parent
-		union select x.oid, i.member or x.name is not null, x.name, i.oid from i join pg_type y on y.oid = i.oid cross join lateral (
+cross join lateral (with recursive i as (select b.oid, null::name as name, null::oid as parent
+		union select x.oid, x.name, i.oid from i join pg_type y on y.oid = i.oid cross join lateral (
 		select y.typbasetype as oid, null::name as name where y.typtype = 'd'
 		union all select y.typelem, null where y.typcategory = 'A'
 		union all select r.rngsubtype, null from pg_range r where y.oid::text in (r.rngtypid::text, to_jsonb(r) ->> 'rngmultitypid')
 		union all select p.atttypid, p.attname from pg_attribute p where y.typtype = 'c' and p.attrelid = y.typrelid and p.attnum > 0 and not p.attisdropped) x)
-	select array_agg(distinct z.typname::text) filter (where not i.member) as names,
-		jsonb_agg(distinct jsonb_build_object('oid', i.oid::bigint, 'type', z.typname, 'parent', i.parent::bigint, 'name', i.name))::text as parts
+	select jsonb_agg(distinct jsonb_build_object('oid', i.oid::bigint, 'type', z.typname, 'parent', i.parent::bigint, 'name', i.name))::text as parts
 	from i join pg_type z on z.oid = i.oid) inside
 where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
@@ -100,7 +98,7 @@ func describe(ctx context.Context, db *postgres.Database, table, guard string) (
 func scanColumn(row pgx.CollectableRow) (c column, err error) {
 	var checks []string
 	var parts string
-	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Comment, &c.Parts, &c.Inside, &parts, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
+	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Comment, &c.Parts, &parts, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
 	for _, check := range checks {
 		c.Place.constrain(check)
 	}

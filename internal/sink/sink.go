@@ -149,7 +149,7 @@ func (s *Sink) Status() Status {
 	s.tally.mu.Lock()
 	defer s.tally.mu.Unlock()
 	now := s.tally.status
-	now.Circuit, _ = s.breaker.State()
+	now.Circuit = s.breaker.State()
 	return now
 }
 

@@ -185,7 +185,7 @@ const firstDoubt = time.Second
 // pauses reports whether nothing can be written until a person acts: the table does not fit, the login is refused, the
 // disk is full. One failure is enough to know.
 func pauses(err error, classifier func(error) classify.Failure) bool {
-	if isTable(err) {
+	if _, table := errors.AsType[*TableError](err); table {
 		return true
 	}
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "53100" {

@@ -270,7 +270,7 @@ func (r *verification) repair(ctx context.Context, wrong []*verifiedKey) error {
 	if err := r.write(ctx, wrong); err != nil {
 		return err
 	}
-	if len(evict) > 0 && r.byRecordKey() { // rows that were written again after their delete
+	if len(evict) > 0 && r.cfg.Sink.Key == config.SinkKeyRecord { // rows that were written again after their delete
 		if _, err := r.table.Evict(ctx, evict); err != nil {
 			return err
 		}
@@ -304,10 +304,6 @@ func (r *verification) write(ctx context.Context, wrong []*verifiedKey) error {
 		}
 	}
 	return nil
-}
-
-func (r *verification) byRecordKey() bool {
-	return r.cfg.Sink.Key == config.SinkKeyRecord
 }
 
 // ErrTooManyKeys is wrapped when the output topic has more keys than --max-keys allows in memory.
