@@ -38,7 +38,7 @@ var walls = map[string]string{
 	"internal/proof":                   "pkg/retrytopics pkg/retrytopics/header",
 	"internal/recordbatch":             "",
 	"internal/refdata":                 "internal/config internal/kafka pkg/crs pkg/transform",
-	"internal/registry":                "internal/config internal/jsonschema internal/kafka pkg/classify pkg/envelope/avro pkg/retrytopics",
+	"internal/registry":                "internal/breaker internal/config internal/jsonschema internal/kafka pkg/classify pkg/envelope/avro pkg/retrytopics",
 	"internal/replay":                  "internal/audit internal/config internal/control internal/deadletters internal/dialects internal/dlqindex internal/jsonschema internal/kafka internal/pipeline internal/proof internal/recordbatch internal/replay/patch internal/replay/plan internal/replay/ramp internal/replay/rewrite internal/replay/target internal/statedir internal/status internal/topics pkg/classify pkg/envelope pkg/idempotency pkg/retrytopics pkg/retrytopics/header pkg/transform",
 	"internal/replay/patch":            "",
 	"internal/replay/plan":             "internal/deadletters internal/kafka internal/replay/rewrite pkg/classify pkg/retrytopics/header",

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"regexp"
@@ -25,60 +26,51 @@ type event struct {
 	value []byte
 }
 
-// events yields n events: the embedded features in published order, earthquakes and counties mixed
-// in proportion. Beyond RealEvents the same features come again, each round as a newer version of itself.
+// events yields n events: the embedded features in published order, earthquakes and counties mixed in proportion. Beyond RealEvents the same
+// features come again, each round as a newer version of itself.
 func events(n int) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
-		given := 0
-		for round := 0; given < n; round++ {
-			before := given
-			for f, err := range mixed() {
-				if given == n {
-					return
-				}
-				if err != nil {
-					yield(event{}, err)
-					return
-				}
-				value, err := version(f.JSON, round)
-				if err != nil {
-					yield(event{}, fmt.Errorf("feature %s: %w", f.ID, err))
-					return
-				}
-				if !yield(event{key: f.ID, value: value}, nil) {
-					return
-				}
-				given++
+		features, err := mixed()
+		if err != nil {
+			yield(event{}, err)
+			return
+		}
+		for i := range n {
+			f := features[i%len(features)]
+			value, err := version(f.JSON, i/len(features))
+			if err != nil {
+				err = fmt.Errorf("feature %s: %w", f.ID, err)
 			}
-			if given == before {
-				yield(event{}, fmt.Errorf("the embedded features are empty"))
+			if !yield(event{key: f.ID, value: value}, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// mixed yields every embedded feature once, so that at any moment about the same share of the
-// earthquakes as of the counties has come.
-func mixed() iter.Seq2[examples.Feature, error] {
-	return func(yield func(examples.Feature, error) bool) {
-		const nQuakes, nCounties = 1707, 3231
-		nextQuake, stopQuakes := iter.Pull2(examples.Earthquakes())
-		defer stopQuakes()
-		nextCounty, stopCounties := iter.Pull2(examples.Counties())
-		defer stopCounties()
-		for quakes, counties := 0, 0; ; {
-			next, count := nextCounty, &counties
-			if quakes*nCounties <= counties*nQuakes && quakes < nQuakes {
-				next, count = nextQuake, &quakes
-			}
-			f, err, ok := next()
-			if !ok || !yield(f, err) || err != nil {
-				return
-			}
-			*count++
+// mixed returns every embedded feature once, so that at any moment about the same share of the earthquakes as of the counties has come.
+func mixed() ([]examples.Feature, error) {
+	quakes, quakesErr := all(examples.Earthquakes())
+	counties, countiesErr := all(examples.Counties())
+	out := make([]examples.Feature, 0, len(quakes)+len(counties))
+	for q, c := 0, 0; q < len(quakes) || c < len(counties); {
+		if q < len(quakes) && q*len(counties) <= c*len(quakes) {
+			out, q = append(out, quakes[q]), q+1
+		} else {
+			out, c = append(out, counties[c]), c+1
 		}
 	}
+	return out, errors.Join(quakesErr, countiesErr)
+}
+
+func all(features iter.Seq2[examples.Feature, error]) (out []examples.Feature, err error) {
+	for f, err := range features {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
 }
 
 // updated finds the version of an earthquake.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/sr"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -135,53 +138,35 @@ func cut(text string) string {
 	return text
 }
 
-// outage defers records while the registry does not answer, so that they spend no attempts (docs/decisions/0006). Only
-// what would have to ask is held: a schema that is known needs no registry.
-type outage struct {
-	limit int // failures in a row
-	pause time.Duration
+// dependency is the name by which records are held while the registry does not answer.
+const dependency = "schema registry"
 
-	mu       sync.Mutex
-	failures int // in a row
-	until    time.Time
-	cause    error
+// newGuard returns the breaker of the registry, so that records spend no attempts while it does not answer (docs/decisions/0006). It opens
+// after so many failures in a row. It stops only what would have to ask: a schema that is known needs no registry.
+func newGuard(c config.RegistryOutage) *breaker.Guard {
+	rule := config.Breaker{Failures: c.Failures, Among: c.Failures, Window: config.Duration(24 * time.Hour), Cooldown: c.Pause, Successes: 1}
+	return breaker.NewGuard(dependency, &rule, slog.New(slog.DiscardHandler))
 }
 
-// refusal returns why nothing is asked now, or nil.
-func (o *outage) refusal() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.failures < o.limit || !time.Now().Before(o.until) {
-		return nil
-	}
-	return o.hold()
-}
-
-// note counts the outcome of one request and returns it, as a hold when it is one failure too many. An answer beyond the bound
-// holds its record at the first time: it is the registry's fault, and no attempt of the record makes it smaller.
-func (o *outage) note(err error) error {
-	var failure *Error
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !errors.As(err, &failure) || failure.Code != classify.CodeRegistryUnavailable { // an answer, whatever it says
-		o.failures = 0
+// guarded asks the registry, unless it does not answer. An answer beyond the bound holds its record at the first time: it is the registry's
+// fault, and no attempt of the record makes it smaller.
+func (c *Client) guarded(ctx context.Context, ask func(context.Context) error) error {
+	pass, err := c.guard.Enter()
+	if err != nil {
 		return err
 	}
-	o.failures++
-	if o.failures >= o.limit {
-		o.until, o.cause = time.Now().Add(o.pause), err
-		return o.hold()
+	recorded, asked := recorded(ctx)
+	err = asked.mark(ask(recorded))
+	end := breaker.Success // an answer, whatever it says
+	failure, is := errors.AsType[*Error](err)
+	if is && failure.Code == classify.CodeRegistryUnavailable {
+		end = breaker.Failure
 	}
-	if failure.oversize {
-		return held(time.Now().Add(o.pause), err)
+	err = c.guard.Leave(ctx, pass, end, err)
+	if _, held := errors.AsType[*retrytopics.UnavailableError](err); is && failure.oversize && !held {
+		return c.guard.Hold(c.rules.Outage.Pause.Std(), err)
 	}
 	return err
-}
-
-func (o *outage) hold() error { return held(o.until, o.cause) }
-
-func held(until time.Time, cause error) error {
-	return &retrytopics.UnavailableError{Dependency: "schema registry", RetryAt: until, Err: cause}
 }
 
 // exchange is the last request that a question to the registry took, and its answer: the client's errors have

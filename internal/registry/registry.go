@@ -13,11 +13,13 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/jsonschema"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // maxMissing bounds the unknown ids that are remembered: hostile records may name
@@ -29,7 +31,7 @@ type Client struct {
 	client  *sr.Client
 	rules   config.SchemaRegistry
 	flights singleflight.Group
-	outage  outage
+	guard   *breaker.Guard
 
 	mu      sync.Mutex
 	found   map[int]answer
@@ -80,7 +82,7 @@ func Open(c config.SchemaRegistry) (*Client, error) {
 	}
 	return &Client{
 		client: client, rules: c, found: map[int]answer{}, missing: map[int]absence{}, written: map[writing]issued{},
-		outage: outage{limit: c.Outage.Failures, pause: c.Outage.Pause.Std()},
+		guard: newGuard(c.Outage),
 	}, nil
 }
 
@@ -121,7 +123,7 @@ func (c *Client) Schema(ctx context.Context, id int) (Schema, error) {
 	if known, ok := c.known(id); ok {
 		return known.schema, known.err
 	}
-	if err := c.outage.refusal(); err != nil {
+	if err := c.guard.Check(); err != nil {
 		return nil, err
 	}
 	flight := c.flights.DoChan(strconv.Itoa(id), func() (any, error) {
@@ -148,7 +150,7 @@ func (c *Client) known(id int) (answer, bool) {
 	}
 	if unknown, ok := c.missing[id]; ok && time.Now().Before(unknown.until) {
 		if unknown.oversize != nil {
-			return answer{err: held(unknown.until, unknown.oversize)}, true
+			return answer{err: &retrytopics.UnavailableError{Dependency: dependency, RetryAt: unknown.until, Err: unknown.oversize}}, true
 		}
 		return answer{err: unknownID(id)}, true
 	}
@@ -160,9 +162,11 @@ func (c *Client) fetch(ctx context.Context, id int) (Schema, error) {
 	if known, ok := c.known(id); ok { // by a flight that landed in between
 		return known.schema, known.err
 	}
-	ctx, asked := recorded(ctx)
-	schema, err := c.load(ctx, id)
-	err = c.outage.note(asked.mark(err))
+	var schema Schema
+	err := c.guarded(ctx, func(ctx context.Context) (err error) {
+		schema, err = c.load(ctx, id)
+		return err
+	})
 	var unusable *avro.SchemaError
 	var failure *Error
 	c.mu.Lock()
@@ -175,7 +179,7 @@ func (c *Client) fetch(ctx context.Context, id int) (Schema, error) {
 		pause := min(max(2*c.missing[id].pause, firstPause), c.rules.Cache.Missing.Std())
 		c.miss(id, absence{pause: pause})
 	case failure != nil && failure.oversize:
-		c.miss(id, absence{pause: c.outage.pause, oversize: failure})
+		c.miss(id, absence{pause: c.rules.Outage.Pause.Std(), oversize: failure})
 	}
 	return schema, err
 }
@@ -270,19 +274,19 @@ type Schema interface {
 
 // Latest returns the id of the latest schema of a subject. It is asked for at each call. The errors are those of [Client.Schema].
 func (c *Client) Latest(ctx context.Context, subject string) (id int, err error) {
-	if err := c.outage.refusal(); err != nil {
-		return 0, err
-	}
 	what := "get the latest schema of " + strconv.Quote(subject)
-	ctx, asked := recorded(ctx)
-	found, err := c.client.SchemaByVersion(ctx, subject, latest)
-	switch {
-	case err != nil:
-		err = failed(err, what, 0)
-	case found.ID <= 0:
-		err = noAnswer(what+": the answer has no id", classify.StageEncode, nil)
-	}
-	return found.ID, c.outage.note(asked.mark(err))
+	err = c.guarded(ctx, func(ctx context.Context) error {
+		found, err := c.client.SchemaByVersion(ctx, subject, latest)
+		id = found.ID
+		switch {
+		case err != nil:
+			return failed(err, what, 0)
+		case id <= 0:
+			return noAnswer(what+": the answer has no id", classify.StageEncode, nil)
+		}
+		return nil
+	})
+	return id, err
 }
 
 // latest is how the client is asked for the latest version of a subject.

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // writing is a schema to write with: where it stands, its text, and whether it may be registered.
@@ -23,6 +24,13 @@ type issued struct {
 	number int
 	err    error
 	until  time.Time // of an error; an id stays
+}
+
+// passes reports whether the registry gave no answer that stays.
+func (i issued) passes() bool {
+	_, held := errors.AsType[*retrytopics.UnavailableError](i.err)
+	failure, is := errors.AsType[*Error](i.err)
+	return held || is && failure.Code == classify.CodeRegistryUnavailable
 }
 
 // Register returns the id of an Avro schema under a subject, and registers it
@@ -44,7 +52,7 @@ func (c *Client) idOf(ctx context.Context, w writing) (int, error) {
 	if known, ok := c.knownID(w); ok {
 		return known.number, known.err
 	}
-	if err := c.outage.refusal(); err != nil {
+	if err := c.guard.Check(); err != nil {
 		return 0, err
 	}
 	flight := c.flights.DoChan(fmt.Sprintf("%t %q %q", w.register, w.subject, w.text), func() (any, error) {
@@ -78,18 +86,20 @@ func (c *Client) askID(ctx context.Context, w writing) (int, error) {
 	if w.register {
 		ask, what = c.client.CreateSchema, "register a schema under "
 	}
-	ctx, asked := recorded(ctx)
-	found, err := ask(ctx, w.subject, schema)
-	answer := issued{number: found.ID}
-	switch {
-	case err == nil && found.ID <= 0: // and outputs would name a schema that there is not
-		answer = issued{err: noAnswer(what+strconv.Quote(w.subject)+": the answer has no id", classify.StageEncode, nil)}
-	case err != nil:
-		answer = issued{err: refused(err, what+strconv.Quote(w.subject)), until: time.Now().Add(c.rules.Cache.Missing.Std())}
-	}
-	answer.err = c.outage.note(asked.mark(answer.err))
-	var failure *Error
-	if !errors.As(answer.err, &failure) || failure.Code != classify.CodeRegistryUnavailable {
+	var answer issued
+	answer.err = c.guarded(ctx, func(ctx context.Context) error {
+		found, err := ask(ctx, w.subject, schema)
+		switch {
+		case err == nil && found.ID <= 0: // and outputs would name a schema that there is not
+			return noAnswer(what+strconv.Quote(w.subject)+": the answer has no id", classify.StageEncode, nil)
+		case err != nil:
+			answer.until = time.Now().Add(c.rules.Cache.Missing.Std())
+			return refused(err, what+strconv.Quote(w.subject))
+		}
+		answer.number = found.ID
+		return nil
+	})
+	if !answer.passes() {
 		c.mu.Lock()
 		c.written[w] = answer
 		c.mu.Unlock()
