@@ -246,7 +246,7 @@ func TestRetune_S4_5_changesRatesOfStepsThatWork(t *testing.T) {
 		}, Set: map[string]string{"name": "/name"}}}
 	}
 	rule := config.Breaker{Failures: 3, Window: config.Duration(1e9), Cooldown: config.Duration(1e9), Successes: 1}
-	steps := must.Get(New(step(&config.Rate{PerSecond: 1, Burst: 2}, &rule), Options{}))(t)
+	steps := must.Get(made(step(&config.Rate{PerSecond: 1, Burst: 2}, &rule), Options{}))(t)
 	defer steps.Close()
 	steps.Retune(step(&config.Rate{PerSecond: 7, Burst: 9}, &rule))
 	l := steps.steps[0].providers[0].limiter
@@ -266,7 +266,7 @@ func chain(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*ser
 			MaxConnections: 64, MaxResponseBytes: 1 << 20, Breaker: b,
 		}})
 	}
-	steps := must.Get(New([]config.EnrichStep{c}, o))(t)
+	steps := must.Get(made([]config.EnrichStep{c}, o))(t)
 	services := make([]*service, len(breakers))
 	for i := range services {
 		services[i] = &service{act: status(200)}

@@ -290,7 +290,7 @@ func TestRate_is_kept(t *testing.T) {
 			s.Name, s.HTTP.MaxConnections, s.HTTP.Timeout = "a", 1000, config.Duration(2*time.Second)
 			s.HTTP.Rate = &config.Rate{PerSecond: 10, Burst: 5}
 		})
-		steps := must.Get(New([]config.EnrichStep{c}, Options{}))(t)
+		steps := must.Get(made([]config.EnrichStep{c}, Options{}))(t)
 		places := &service{act: status(200)}
 		steps.steps[0].providers[0].lookup.(*httpLookup).client.Transport = places
 		began := time.Now()

@@ -34,9 +34,9 @@ type httpLookup struct {
 	now       func() time.Time
 }
 
-func newHTTPLookup(h *config.HTTPLookup, now func() time.Time) (*httpLookup, error) {
+func newHTTPLookup(h *config.HTTPLookup) (*httpLookup, error) {
 	client, clientErr := newClient(h)
-	l := &httpLookup{client: client, method: string(h.Method), limit: int64(h.MaxResponseBytes), pauses: h.RetryAfter != config.RetryAfterRecord, now: now}
+	l := &httpLookup{client: client, method: string(h.Method), limit: int64(h.MaxResponseBytes), pauses: h.RetryAfter != config.RetryAfterRecord, now: time.Now}
 	urlErr := l.address(h)
 	var bodyErr error
 	if h.Body != nil {

@@ -58,7 +58,7 @@ const (
 )
 
 func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provider, error) {
-	made, err := newLookup(c, o)
+	made, err := newLookup(c)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +90,9 @@ func immediate(p *provider, retries int) retrypolicy.RetryPolicy[transform.Value
 }
 
 // newLookup returns the lookup of a provider.
-func newLookup(c config.Provider, o Options) (lookup, error) {
+func newLookup(c config.Provider) (lookup, error) {
 	if c.HTTP != nil {
-		return newHTTPLookup(c.HTTP, o.Now)
+		return newHTTPLookup(c.HTTP)
 	}
 	return newSQLLookup(c.SQL)
 }

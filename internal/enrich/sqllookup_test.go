@@ -284,7 +284,7 @@ func TestSQL_faults_of_the_configuration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("ENRICH_TEST_DSN", c.dsn)
-			_, err := New([]config.EnrichStep{{Name: "a", Set: map[string]string{"a": "/a"}, SQL: &config.SQLLookup{
+			_, err := made([]config.EnrichStep{{Name: "a", Set: map[string]string{"a": "/a"}, SQL: &config.SQLLookup{
 				DSNEnv: "ENRICH_TEST_DSN", Query: "select 1", Timeout: 1e9, MaxConnections: 1, MaxRows: 1, MaxResponseBytes: 1,
 			}}}, Options{})
 			expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && !strings.Contains(err.Error(), "hunter2"), "got %v", err)

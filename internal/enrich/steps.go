@@ -24,13 +24,11 @@ type Steps struct {
 
 // Options are what the steps take from the pipeline around them.
 type Options struct {
-	// Logger hears when a breaker opens and closes. Defaults to none.
+	// Logger gets a line when a breaker opens and closes. nil is none.
 	Logger *slog.Logger
-	// Classify says which failures are transient; a breaker counts no others. Defaults to classify.Of.
+	// Classify tells which failures are transient; a breaker counts no others.
 	Classify func(error) classify.Failure
-	// Now is the clock that a date in Retry-After is counted from. Defaults to time.Now.
-	Now func() time.Time
-	// RetryAfterLimit is the longest pause that a service may ask for. Defaults to an hour.
+	// RetryAfterLimit is the longest pause that a service may ask for.
 	RetryAfterLimit time.Duration
 }
 
@@ -38,15 +36,6 @@ type Options struct {
 func New(configured []config.EnrichStep, o Options) (*Steps, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Classify == nil {
-		o.Classify = classify.Of
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.RetryAfterLimit <= 0 {
-		o.RetryAfterLimit = time.Hour
 	}
 	s := &Steps{}
 	var faults []error

@@ -42,9 +42,25 @@ func stepOf(url string, change func(*config.EnrichStep)) config.EnrichStep {
 
 func make1(t *testing.T, steps ...config.EnrichStep) *Steps {
 	t.Helper()
-	s := must.Get(New(steps, Options{Now: func() time.Time { return clock }}))(t)
+	s := must.Get(made(steps, Options{}))(t)
+	for _, step := range s.steps {
+		for _, p := range step.providers {
+			if l, ok := p.lookup.(*httpLookup); ok {
+				l.now = func() time.Time { return clock }
+			}
+		}
+	}
 	t.Cleanup(s.Close)
 	return s
+}
+
+// made makes steps, with the classifier and the longest pause of a pipeline file that sets none.
+func made(steps []config.EnrichStep, o Options) (*Steps, error) {
+	if o.Classify == nil {
+		o.Classify = classify.Of
+	}
+	o.RetryAfterLimit = time.Hour
+	return New(steps, o)
 }
 
 func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
@@ -142,7 +158,7 @@ func TestNew_faults(t *testing.T) {
 		{"fragment", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/#{id}" }), "#"},
 		{"dots", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/../{id}" }), ".."},
 	} {
-		_, err := New([]config.EnrichStep{stepOf("http://h/", nil), c.step}, Options{})
+		_, err := made([]config.EnrichStep{stepOf("http://h/", nil), c.step}, Options{})
 		expect.That(t, err != nil && strings.Contains(err.Error(), c.want) && strings.Contains(err.Error(), "enrich[1] (place)"), "%v: got %v, want it to say %q", c.name, err, c.want)
 		expect.That(t, err == nil || !strings.Contains(err.Error(), "hunter2"), "%v: the error shows a password: %v", c.name, err)
 	}
@@ -284,7 +300,7 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 			s.Name, s.HTTP.Breaker, s.HTTP.MaxConnections = string(rune('a'+i)), b, 64
 		}))
 	}
-	steps := must.Get(New(configured, o))(t)
+	steps := must.Get(made(configured, o))(t)
 	services := make([]*service, len(breakers))
 	for i := range services {
 		services[i] = &service{act: status(200)}
