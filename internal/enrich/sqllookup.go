@@ -25,7 +25,7 @@ type sqlLookup struct {
 	limit int // largest answer, in bytes
 }
 
-// messageBytes is what a message of the server has besides a row, or has when it is an error or a notice.
+// messageBytes is the size of a server message besides its row, and of an error or a notice.
 const messageBytes = 1 << 20
 
 // newSQLLookup reads the connection string and connects at the first query.
@@ -46,8 +46,8 @@ func newSQLLookup(s *config.SQLLookup) (*sqlLookup, error) {
 	}, nil
 }
 
-// wrap makes the query answer with one JSON object a row, at most one row more than is wanted. A row that is too large
-// becomes null in the server, so that it is never sent.
+// wrap returns a query whose rows are JSON objects, at most one row more than is wanted. The server replaces a row that is too large by
+// null, so that it is never sent.
 func wrap(query string, rows, limit int) string {
 	return fmt.Sprintf("select case when octet_length(answer.row) <= %d then answer.row end from (select to_jsonb(asked)::text as row from (\n%s\n) asked limit %d) answer",
 		limit, query, rows+1)
@@ -76,7 +76,7 @@ func (l *sqlLookup) prepare(f *transform.Feature, _ string) (question, error) {
 	}, nil
 }
 
-// argument gives the text of id, properties.name or geometry.
+// argument returns the text of id, properties.name or geometry.
 func argument(f *transform.Feature, name string) (string, error) {
 	if name != "geometry" {
 		return textOf(f, name)
@@ -87,7 +87,7 @@ func argument(f *transform.Feature, name string) (string, error) {
 	return string(geometryValue(f.Geometry.Shape).AppendJSON(nil)), nil
 }
 
-// send runs the query and gives its answer.
+// send runs the query and returns its answer.
 func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, error) {
 	var answer []transform.Value
 	err := pgx.BeginTxFunc(ctx, l.db, pgx.TxOptions{BeginQuery: l.begin}, func(tx pgx.Tx) error {
@@ -112,8 +112,8 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 	}
 }
 
-// writes marks the error of a query that would write. Elsewhere that says that the server is a standby now, and passes; here
-// the transaction is what it is by our own word.
+// writes marks the error of a query that would write as permanent. Elsewhere the error means that the server is a standby now; here
+// the transaction itself is read-only.
 func writes(err error) error {
 	if postgres.WriteRefused(err) {
 		return &writeError{err}
@@ -125,7 +125,7 @@ type writeError struct{ error }
 
 func (e *writeError) Unwrap() error { return e.error }
 
-// FailureCode makes the error classifiable: permanent, since no waiting changes the query.
+// FailureCode makes the error permanent: waiting does not change the query.
 func (e *writeError) FailureCode() classify.Code { return classify.CodeDBAccess }
 
 // FailureStage makes the error classifiable.

@@ -17,16 +17,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Outcome is what became of one question to a provider. It is a closed list (see [Outcomes]).
+// Outcome is the outcome of one question to a provider. It is a closed list (see [Outcomes]).
 type Outcome string
 
 // The outcomes.
 const (
-	OutcomeAnswered Outcome = "answered" // with what was wanted
-	OutcomeCached   Outcome = "cached"   // with what was wanted, from memory
+	OutcomeAnswered Outcome = "answered" // by the service
+	OutcomeCached   Outcome = "cached"   // from the cache
 	OutcomePassing  Outcome = "passing"  // it failed transiently
 	OutcomeRefused  Outcome = "refused"  // it failed permanently: this record, or this configuration
-	OutcomeHeld     Outcome = "held"     // it was not sent, or failed when the provider was known to be down
+	OutcomeHeld     Outcome = "held"     // it was not sent, or failed while the provider was known to be down
 )
 
 // Outcomes lists every outcome.
@@ -34,26 +34,26 @@ func Outcomes() []Outcome {
 	return []Outcome{OutcomeAnswered, OutcomeCached, OutcomePassing, OutcomeRefused, OutcomeHeld}
 }
 
-// Status is what is known about one provider of one step.
+// Status is a snapshot of one provider of one step.
 type Status struct {
 	Step     string
 	Provider string
 	Circuit  breaker.State
-	// QuotaKnown tells whether the service says how many requests are left, and QuotaLeft how many.
+	// QuotaKnown is true if the service says how many requests are left; QuotaLeft is their number.
 	QuotaKnown bool
 	QuotaLeft  int
-	// Requests counts questions by what became of them.
+	// Requests counts questions by outcome.
 	Requests map[Outcome]uint64
 	// Fallbacks counts the answers to questions that an earlier provider could not answer.
 	Fallbacks uint64
 	// Sent counts requests, and Took is how long they took together.
 	Sent uint64
 	Took time.Duration
-	// Advised counts the answers that said how much, or when, may be asked: RateLimit in any of its forms, or Retry-After.
+	// Advised counts the answers with a rate limit: RateLimit in any of its forms, or Retry-After.
 	Advised uint64
 }
 
-// Status gives a snapshot of every provider, in the order of steps and providers. It may be called at any time.
+// Status returns a snapshot of every provider, in the order of steps and providers. It is safe for concurrent use.
 func (s *Steps) Status() []Status {
 	var out []Status
 	for _, step := range s.steps {
@@ -103,7 +103,7 @@ func (t *tally) sent(took time.Duration, advised bool) {
 	}
 }
 
-// snapshot gives the counts, with every outcome in them.
+// snapshot returns the counts, with every outcome.
 func (t *tally) snapshot() Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +115,7 @@ func (t *tally) snapshot() Status {
 	return s
 }
 
-// outcome names what an error means.
+// outcome returns the outcome of a question with this error.
 func (p *provider) outcome(err error) Outcome {
 	switch {
 	case err == nil:
@@ -129,7 +129,7 @@ func (p *provider) outcome(err error) Outcome {
 	}
 }
 
-// transient tells whether a failure is one that another provider may make good (see the package's text).
+// transient reports whether another provider may succeed after a failure (see the package comment).
 func (p *provider) transient(err error) bool {
 	f := p.classify(err)
 	return isHeld(err) || f.Transient() && f.Code != classify.CodeCanceled

@@ -17,12 +17,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// Steps are the remote steps of a pipeline. They may be used by many goroutines at once.
+// Steps are the remote steps of a pipeline. They are safe for concurrent use.
 type Steps struct {
 	steps []*step
 }
 
-// Options are what the steps take from the pipeline around them.
+// Options are what the pipeline sets besides the steps.
 type Options struct {
 	// Logger gets a line when a breaker opens and closes. nil is none.
 	Logger *slog.Logger
@@ -32,7 +32,7 @@ type Options struct {
 	RetryAfterLimit time.Duration
 }
 
-// New makes the steps, in their order. It sends nothing. The error names every step that cannot work, one a line.
+// New returns the steps, in their order. It sends nothing. The error names every step that cannot work, one on each line.
 func New(configured []config.EnrichStep, o Options) (*Steps, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -53,12 +53,12 @@ func New(configured []config.EnrichStep, o Options) (*Steps, error) {
 	return s, nil
 }
 
-// Apply runs every step on the feature, each on what the one before it left. The first error ends it. The feature may
-// then hold what earlier steps wrote, but nothing of the step that failed. contentHash is that of the event; a request
-// that is not a GET carries it, so that a service knows a repetition.
+// Apply runs the steps on the feature, one after the other. The first error ends it. The feature then has the values of
+// earlier steps, but none of the failed step. contentHash is that of the event; a request that is not a GET carries it, so
+// that a service recognizes a repetition.
 //
-// The error is an *retrytopics.UnavailableError, and no step was tried in vain, when nobody may be asked for any step: breakers
-// are open, or rate limits used up. A feature that the first step cannot ask for at all fails for that reason, held or not.
+// The error is an *retrytopics.UnavailableError if no provider of some step may be asked, because breakers are open or rate limits are
+// used up. No step was then run in vain. A feature without a value that the first step asks for fails for that reason in any case.
 func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash string) error {
 	for i, step := range s.steps {
 		questions, err := step.prepare(f, contentHash)
@@ -78,8 +78,8 @@ func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash str
 	return nil
 }
 
-// held gives the UnavailableError of the first step that has one, so that no earlier step is asked for a record that a later
-// one would hold.
+// held returns the UnavailableError of the first step that has one, so that no earlier step is asked for a record that a
+// later one would hold.
 func (s *Steps) held() error {
 	for _, step := range s.steps {
 		if err := step.held(); err != nil {
@@ -89,7 +89,7 @@ func (s *Steps) held() error {
 	return nil
 }
 
-// Close drops the connections that are idle, and what is kept. Requests under way end by themselves.
+// Close closes idle connections and empties the caches. Requests in flight end by themselves.
 func (s *Steps) Close() {
 	for _, step := range s.steps {
 		for _, p := range step.providers {
@@ -98,16 +98,16 @@ func (s *Steps) Close() {
 	}
 }
 
-// step is what is wanted, and who can answer.
+// step has the providers that can answer, and the properties that get the values.
 type step struct {
 	name        string
 	providers   []*provider // in the order in which they are asked; at least one
 	set         []assignment
-	setProvider string // property that takes the name of who answered; "" for none
+	setProvider string // property that gets the name of the provider that answered; "" for none
 	required    bool
 }
 
-// assignment writes what a pointer leads to into a property.
+// assignment writes the value at a pointer into a property.
 type assignment struct {
 	property string
 	from     pointer
@@ -130,13 +130,13 @@ func newStep(c config.EnrichStep, o Options) (*step, error) {
 	return s, errors.Join(faults...)
 }
 
-// prepared is a question to one provider, or why there is none for this feature.
+// prepared is a question to one provider, or the reason why this feature has none.
 type prepared struct {
 	question
 	err error
 }
 
-// prepare makes the questions for a feature, one for each provider. It fails when there is none for the first: then the
+// prepare returns the questions about a feature, one for each provider. It fails if the first provider has none: then the
 // record is at fault.
 func (s *step) prepare(f *transform.Feature, contentHash string) ([]prepared, error) {
 	out := make([]prepared, len(s.providers))
@@ -146,12 +146,12 @@ func (s *step) prepare(f *transform.Feature, contentHash string) ([]prepared, er
 	return out, out[0].err
 }
 
-// held gives the UnavailableError of a step none of whose providers may be asked now, with the earliest time at which one may.
+// held returns an UnavailableError if no provider may be asked now, with the earliest time at which one may be.
 func (s *step) held() error {
 	var all []error
 	for _, p := range s.providers {
 		err := p.held()
-		if err == nil || p.cache != nil { // what is kept in memory is given while nothing is sent
+		if err == nil || p.cache != nil { // cached answers are returned while nothing is sent
 			return nil
 		}
 		all = append(all, err)
@@ -174,8 +174,8 @@ func (s *step) apply(ctx context.Context, f *transform.Feature, questions []prep
 	return nil
 }
 
-// ask goes through the providers until one answers. Only the first may condemn the record: what a fallback does not know,
-// or does not let us ask, says nothing while the first could not be asked.
+// ask asks the providers in order until one answers. Only the first provider's answer can make the record fail: a fallback that
+// does not know the feature proves nothing while the first provider could not be asked.
 func (s *step) ask(ctx context.Context, questions []prepared) ([]transform.Value, *provider, error) {
 	var failures []error
 	for i, p := range s.providers {
@@ -215,13 +215,13 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 			lacks := &fault{classify.CodeMissingRequired, fmt.Sprintf("%s: the answer has no %s, which property %s needs", q.what, a.from, a.property)}
 			return nil, classify.WithRequest(p.asked(q.question, 0), lacks)
 		}
-		values[i] = found // null when the pointer led nowhere
+		values[i] = found // null if there is no value at the pointer
 	}
 	return values, nil
 }
 
-// whole tells whether an answer has what the step needs. One that has not fails its record, so it is asked for again by the
-// next one: the service may have been fixed meanwhile.
+// whole reports whether an answer has every value that the step needs. Other answers are not cached: their records fail, and the
+// service may be fixed by the next question.
 func (s *step) whole(answer transform.Value) bool {
 	return !s.required || !slices.ContainsFunc(s.set, func(a assignment) bool {
 		_, ok := a.from.in(answer)
@@ -229,8 +229,8 @@ func (s *step) whole(answer transform.Value) bool {
 	})
 }
 
-// combine makes one error of those of the providers that were asked. That of the first counts. When it was held, the
-// record waits until any of them may be asked again.
+// combine returns one error for those of the providers that were asked. The first provider's error decides. If that provider was held,
+// the record waits until any of them may be asked again.
 func (s *step) combine(failures []error) error {
 	first := failures[0]
 	held, ok := errors.AsType[*retrytopics.UnavailableError](first)
@@ -246,7 +246,7 @@ func (s *step) combine(failures []error) error {
 			at, cause = next.RetryAt, next.Err
 		}
 	}
-	if held.Asked { // what the record failed of, should that count
+	if held.Asked { // the failure of the record, in case it counts
 		cause = classify.WithStage(classify.StageEnrich, fmt.Errorf("enrich step %s: %w", s.name, held.Err))
 	}
 	return &retrytopics.UnavailableError{Dependency: s.name, RetryAt: at, Err: cause, Asked: held.Asked}

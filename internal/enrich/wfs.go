@@ -19,12 +19,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// getFeature makes the address of a WFS 2.0 GetFeature request in key-value form (OGC 09-025r2, table 8). Two features are
-// asked for, so that a second match is noticed.
+// getFeature is the address of a WFS 2.0 GetFeature request in key-value form (OGC 09-025r2, table 8). It asks for two features, so
+// that a second match is noticed.
 type getFeature struct {
 	base  url.URL
-	query url.Values      // what is the same for every feature
-	id    []template.Part // nil when where says what is wanted
+	query url.Values      // the same for every feature
+	id    []template.Part // nil if where selects the feature
 	where []condition
 }
 
@@ -62,7 +62,7 @@ func newGetFeature(address string, w *config.WFSLookup) (*getFeature, error) {
 	return g, nil
 }
 
-// fill makes the address for a feature.
+// fill returns the address for a feature.
 func (g *getFeature) fill(f *transform.Feature) (*url.URL, error) {
 	query := maps.Clone(g.query)
 	name, wanted := "resourceId", func() (string, error) { return plainText(g.id, f, isListSyntax) }
@@ -82,7 +82,7 @@ func (g *getFeature) fill(f *transform.Feature) (*url.URL, error) {
 	return &out, nil
 }
 
-// filter writes the conditions as a filter, each text escaped.
+// filter returns the conditions as a filter, with each text escaped.
 func (g *getFeature) filter(f *transform.Feature) (string, error) {
 	var b bytes.Buffer
 	b.WriteString(`<fes:Filter xmlns:fes="http://www.opengis.net/fes/2.0">`)
@@ -107,18 +107,17 @@ func (g *getFeature) filter(f *transform.Feature) (string, error) {
 	return b.String(), nil
 }
 
-// isListSyntax finds what makes a list of an id: a key-value request has no escape for it (OGC 09-025r2, 6.2.5.3), and would
-// ask for other features.
+// isListSyntax reports whether a character would turn an id into a list: a key-value request has no escape for it (OGC 09-025r2, 6.2.5.3),
+// and would ask for other features.
 func isListSyntax(r rune) bool { return strings.ContainsRune(",()", r) || unicode.IsControl(r) }
 
-// isNoXML finds what XML 1.0 has no form for (section 2.2). The encoder would write U+FFFD in its place, and ask for another
+// isNoXML reports whether XML 1.0 cannot have a character (section 2.2). The encoder would replace it by U+FFFD, and ask for another
 // value.
 func isNoXML(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFE' || r == '\uFFFF'
 }
 
-// plainText fills the names of a text, without escaping. A value with a character that its place has no form for is refused;
-// unfit may be nil.
+// plainText inserts the feature's values into a text, without escaping. It refuses a value with an unfit character; unfit may be nil.
 func plainText(parts []template.Part, f *transform.Feature, unfit func(rune) bool) (string, error) {
 	var b strings.Builder
 	for _, p := range parts {
@@ -143,8 +142,8 @@ func plainText(parts []template.Part, f *transform.Feature, unfit func(rune) boo
 	return b.String(), nil
 }
 
-// wfsFaults lists the exception codes of OWS (OGC 06-121r9, table 27) and WFS that say that the request is wrong, so that
-// no waiting fixes it. All others, such as OperationProcessingFailed and NoApplicableCode, are the service's own trouble.
+// wfsFaults lists the exception codes of OWS (OGC 06-121r9, table 27) and WFS for wrong requests, which are permanent. All others, such as
+// OperationProcessingFailed and NoApplicableCode, are failures of the service.
 func wfsFaults() []string {
 	return []string{
 		"OperationNotSupported", "MissingParameterValue", "InvalidParameterValue", "VersionNegotiationFailed", "OptionNotSupported",
@@ -152,8 +151,8 @@ func wfsFaults() []string {
 	}
 }
 
-// wfsException reads an exception report, which services send with any status, that of a success included (OGC 09-025r2,
-// table D.2). It gives nil when the text is none, and when the status of a refusal says more than the report.
+// wfsException parses an exception report, which services send with any status, even that of a success (OGC 09-025r2, table D.2). It
+// returns nil for another text, and if the status of a refusal says more than the report.
 func wfsException(what string, status int, text []byte) error {
 	code, ok := exceptionCode(text)
 	switch {
@@ -170,10 +169,10 @@ func wfsException(what string, status int, text []byte) error {
 	}
 }
 
-// maxExceptionCode is how many bytes of an exception's code are shown.
+// maxExceptionCode is the number of bytes of an exception's code that are shown.
 const maxExceptionCode = 64
 
-// exceptionCode gives the code of the first exception of a whole report (OGC 06-121r9, clause 8).
+// exceptionCode returns the code of the first exception of a complete report (OGC 06-121r9, clause 8).
 func exceptionCode(text []byte) (code string, ok bool) {
 	decoder := xml.NewDecoder(bytes.NewReader(text))
 	decoder.Strict = false
@@ -199,8 +198,8 @@ func exceptionCode(text []byte) (code string, ok bool) {
 	}
 }
 
-// asciiOf reads a text of another character set than UTF-8: names and codes are ASCII in all that services use, and nothing
-// else is looked at.
+// asciiOf reads a text in another character set than UTF-8. It keeps ASCII characters only: names and codes are ASCII in every character
+// set that services use.
 func asciiOf(_ string, text io.Reader) (io.Reader, error) {
 	all, err := io.ReadAll(text)
 	for i, b := range all {

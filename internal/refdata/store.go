@@ -19,15 +19,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// DefaultInterval is how often [Store.Watch] looks at the files.
+// DefaultInterval is the time between two checks of the files by [Store.Watch].
 const DefaultInterval = 10 * time.Second
 
-// Reload is what happened when a changed file was read, or records of a topic.
+// Reload is the result of reading a changed file, or records of a topic.
 type Reload struct {
 	Name string // of the set
 	From string // "file …" or "topic …"
-	Keys int    // of the set as it now is
-	Err  error  // what could not be read, and left the set as it was; nil when all was
+	Keys int    // of the set now
+	Err  error  // what could not be read; the set stays as it was then
 }
 
 // Store holds the reference sets of one mapping.
@@ -43,10 +43,10 @@ type Store struct {
 type fileSet struct {
 	transform.Reference
 	keys  atomic.Pointer[map[string]struct{}]
-	stamp stamp // of the file as it was read last; for one goroutine only
+	stamp stamp // of the file when it was last read; used by one goroutine
 }
 
-// stamp tells one state of a file from another.
+// stamp distinguishes the states of a file.
 type stamp struct {
 	modified time.Time
 	size     int64
@@ -58,9 +58,8 @@ func (s *fileSet) Has(key string) bool {
 	return found
 }
 
-// Open reads every set that is in a file; those in topics are read by
-// [Store.Load]. The options are those of every Kafka client. The error names the
-// set, the file and the place in it.
+// Open reads every set in a file; [Store.Load] reads those in topics. The options are those of every Kafka client. The error names the set,
+// the file and the position in it.
 func Open(references []transform.Reference, kafka []kgo.Opt) (*Store, error) {
 	store := &Store{}
 	for _, reference := range references {
@@ -78,8 +77,7 @@ func Open(references []transform.Reference, kafka []kgo.Opt) (*Store, error) {
 	return store, nil
 }
 
-// Load reads the sets that are in topics to their ends, the first time that it is
-// called without an error. No record may be mapped before: each would be refused.
+// Load reads the sets in topics to their ends, until it has succeeded once. No record may be mapped before, because each would be refused.
 // It is safe for concurrent use.
 func (s *Store) Load(ctx context.Context) error {
 	if s.loaded.Load() {
@@ -99,8 +97,7 @@ func (s *Store) Load(ctx context.Context) error {
 	return nil
 }
 
-// Sets returns the sets by name, for [transform.Config]. They stay current while
-// [Store.Watch] runs.
+// Sets returns the sets by name, for [transform.Config]. They stay current while [Store.Watch] runs.
 func (s *Store) Sets() map[string]transform.Set {
 	sets := make(map[string]transform.Set, len(s.files)+len(s.topics))
 	for _, one := range s.files {
@@ -112,9 +109,8 @@ func (s *Store) Sets() map[string]transform.Set {
 	return sets
 }
 
-// Watch looks at the files every interval and reads those that changed, follows
-// the topics, which have to be loaded, and calls report with what came of it, until
-// ctx ends. It calls report once at a time. Only one Watch may run.
+// Watch reads changed files every interval and follows the topics, which must be loaded, until ctx ends. It calls report with each result,
+// one call at a time. Only one Watch may run.
 func (s *Store) Watch(ctx context.Context, interval time.Duration, report func(Reload)) {
 	var one sync.Mutex
 	inTurn := func(r Reload) {
@@ -139,7 +135,7 @@ func (s *Store) Watch(ctx context.Context, interval time.Duration, report func(R
 	}
 }
 
-// refresh reads the files that changed since they were read last.
+// refresh reads the files that changed since the last reading.
 func (s *Store) refresh(report func(Reload)) {
 	for _, one := range s.files {
 		now, err := stampOf(one.File)
@@ -150,7 +146,7 @@ func (s *Store) refresh(report func(Reload)) {
 			err = one.load()
 		}
 		if err != nil && now == one.stamp {
-			continue // said already
+			continue // reported already
 		}
 		one.stamp = now
 		report(Reload{Name: one.Name, From: "file " + one.File, Keys: len(*one.keys.Load()), Err: err})
@@ -165,9 +161,9 @@ func stampOf(file string) (stamp, error) {
 	return stamp{info.ModTime(), info.Size()}, nil
 }
 
-// load reads the file and, when it is whole, puts its keys in place.
+// load reads the file and, if it has no fault, replaces the keys.
 func (s *fileSet) load() error {
-	// The stamp is taken first: what is written during the reading is read again.
+	// The stamp is taken first, so that a file that is written during the reading is read again.
 	now, err := stampOf(s.File)
 	if err != nil {
 		return err
@@ -181,8 +177,8 @@ func (s *fileSet) load() error {
 	return nil
 }
 
-// Digests gives a hash over the keys of each set that comes from a file, by the name of the set. Neither the place of the file
-// nor the order of its lines counts. Sets from topics are left out: all who read a topic read the same one.
+// Digests returns a hash of the keys of each set from a file, by name. Neither the path of the file nor the order of its lines changes it.
+// It leaves out sets from topics, which are the same for all instances.
 func (s *Store) Digests() map[string]string {
 	out := map[string]string{}
 	for _, one := range s.files {
@@ -195,8 +191,8 @@ func (s *Store) Digests() map[string]string {
 	return out
 }
 
-// NewTransformer compiles the mapping of a pipeline with the reference sets and grid files that it names. The store is to be loaded before
-// the first record, and watched where a change must be taken up.
+// NewTransformer compiles the mapping of a pipeline with the reference sets and grid files that it names. The caller must load the store
+// before the first record, and watch it to follow changes.
 func NewTransformer(cfg *config.Config) (*transform.Transformer, *Store, error) {
 	mapping := cfg.Mapping()
 	var connection []kgo.Opt

@@ -17,18 +17,17 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// topicSet is a reference set in a compacted topic. A record's key is a key of
-// the set, or, when the reference names a column, what this member of its value
-// holds; a tombstone takes it away.
+// topicSet is a reference set in a compacted topic. A key of the set is the key of a record or, if the reference names a column, that member
+// of its value. A tombstone removes it.
 type topicSet struct {
 	transform.Reference
 	kafka []kgo.Opt
 
 	mu      sync.RWMutex
-	keys    map[string]int    // how many records give each key
-	records map[string]string // the key that a record gives, by the record's own; only with a column
+	keys    map[string]int    // number of records with each key
+	records map[string]string // the key of the set by record key; only with a column
 
-	next map[int32]int64 // where each partition is read on, after load
+	next map[int32]int64 // next offset of each partition, after load
 }
 
 // Has reports whether the set has a key.
@@ -44,8 +43,7 @@ func (s *topicSet) len() int {
 	return len(s.keys)
 }
 
-// apply takes one record in. One that gives no key that can be read changes
-// nothing.
+// apply applies one record. A record without a readable key changes nothing.
 func (s *topicSet) apply(r *kgo.Record) error {
 	key := string(r.Key)
 	if s.Column != "" && r.Value != nil {
@@ -120,7 +118,7 @@ func (s *topicSet) compacted(ctx context.Context, admin *kadm.Client) error {
 	switch {
 	case errors.Is(err, kerr.UnknownTopicOrPartition):
 		return fmt.Errorf("there is no topic %s; create it with cleanup.policy=compact, or correct its name", s.Topic)
-	case errors.Is(err, kerr.TopicAuthorizationFailed): // who may not see the settings is believed
+	case errors.Is(err, kerr.TopicAuthorizationFailed): // without that permission the topic counts as compacted
 		return nil
 	case err != nil:
 		return err
@@ -130,7 +128,7 @@ func (s *topicSet) compacted(ctx context.Context, admin *kadm.Client) error {
 	return nil
 }
 
-// client reads on where load ended.
+// client returns a client that continues where load ended.
 func (s *topicSet) client() (*kgo.Client, error) {
 	at := map[int32]kgo.Offset{}
 	for p, offset := range s.next {
@@ -142,7 +140,7 @@ func (s *topicSet) client() (*kgo.Client, error) {
 	})...)
 }
 
-// follow takes in what is written after the loading, until ctx ends.
+// follow applies the records that are written after load, until ctx ends.
 func (s *topicSet) follow(ctx context.Context, report func(Reload)) {
 	client, err := s.client()
 	if err != nil {
@@ -165,13 +163,13 @@ func (s *topicSet) follow(ctx context.Context, report func(Reload)) {
 			report(s.reload(nil))
 			said = ""
 		}
-		if err != nil && kafka.Pause(ctx, time.Second) != nil { // the client tries again by itself, and not all the time
+		if err != nil && kafka.Pause(ctx, time.Second) != nil { // the client tries again by itself; this bounds how often
 			return
 		}
 	}
 }
 
-// take takes in what was fetched, and says what was wrong with any of it.
+// take applies fetched records, and returns what was wrong with any of them.
 func (s *topicSet) take(fetches kgo.Fetches) (changed bool, err error) {
 	for _, fault := range fetches.Errors() {
 		err = errors.Join(err, fmt.Errorf("%s/%d: %w", fault.Topic, fault.Partition, kafka.DeniedTopic("Read", s.Topic, fault.Err)))

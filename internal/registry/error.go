@@ -20,21 +20,20 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Error says why the registry gave no schema, or takes none.
+// Error is the reason why the registry returned no schema, or accepts none.
 type Error struct {
-	// Code is registry_unavailable or schema_unknown, which are transient, or
-	// schema_mismatch, which is the pipeline's own fault.
+	// Code is registry_unavailable or schema_unknown, which are transient, or schema_mismatch, a fault of the pipeline.
 	Code classify.Code
 
-	// Message says what was asked and what came of it.
+	// Message names the question and its result.
 	Message string
 
 	// Err is the cause.
 	Err error
 
 	stage    classify.Stage
-	unknown  bool // the id is not known; it may be later
-	oversize bool // the answer is none that a registry gives, however often it is asked
+	unknown  bool // the id is unknown now; it may be known later
+	oversize bool // the answer is too large
 }
 
 // Error returns one line.
@@ -43,11 +42,10 @@ func (e *Error) Error() string { return "schema registry: " + e.Message }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// FailureCode returns the code; with [Error.FailureStage] it makes an Error a
-// classify.Coded.
+// FailureCode returns the code, for classify.Coded.
 func (e *Error) FailureCode() classify.Code { return e.Code }
 
-// FailureStage returns decode, or encode where a schema was to be written with.
+// FailureStage returns decode, or encode for a schema of outputs.
 func (e *Error) FailureStage() classify.Stage { return e.stage }
 
 func unknownID(id int) *Error {
@@ -57,9 +55,8 @@ func unknownID(id int) *Error {
 	}
 }
 
-// failed sorts the errors of the client when the schema of a record was asked
-// for; id is 0 when it was one that the schema refers to. What was asked has no
-// credentials in it; neither have the client's errors.
+// failed converts the client's error about the schema of a record; id is 0 for a schema that it refers to. Neither asked nor the client's
+// errors contain credentials.
 func failed(err error, asked string, id int) error {
 	response, answered, other := sortOut(err, asked, classify.StageDecode)
 	if response == nil || response.StatusCode != http.StatusNotFound {
@@ -73,9 +70,8 @@ func failed(err error, asked string, id int) error {
 	return &Error{Code: classify.CodeSchemaUnknown, stage: classify.StageDecode, Message: answered, Err: err}
 }
 
-// refused sorts the errors of the client when a schema was registered or looked
-// up to write with it. A registry that does not have it, or does not take it,
-// disagrees with the pipeline, and no record is to blame.
+// refused converts the client's error about a schema of outputs. A registry that does not have it, or does not accept it, disagrees with
+// the pipeline, so no record is at fault.
 func refused(err error, asked string) error {
 	response, answered, other := sortOut(err, asked, classify.StageEncode)
 	if response == nil {
@@ -92,8 +88,8 @@ func refused(err error, asked string) error {
 	return &Error{Code: classify.CodeSchemaMismatch, stage: classify.StageEncode, Message: answered, Err: err}
 }
 
-// noAnswer says that who answered is no schema registry, such as a proxy that stands before one and has lost it. A record is not
-// to blame for that, and it passes; an address that is wrong holds the pipeline, and says why.
+// noAnswer returns the error for an answer that no schema registry sends, such as that of a proxy which has lost its registry. It is
+// transient and no record's fault. A wrong address holds the pipeline, and the message says why.
 func noAnswer(message string, stage classify.Stage, err error) *Error {
 	return &Error{
 		Code: classify.CodeRegistryUnavailable, stage: stage, Err: err,
@@ -101,19 +97,19 @@ func noAnswer(message string, stage classify.Stage, err error) *Error {
 	}
 }
 
-// oversized is an answer beyond the bound.
+// oversized returns the error for an answer beyond the bound.
 func oversized(asked string, stage classify.Stage, err error) *Error {
 	return &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: asked + ": " + errOversize.Error(), Err: err, oversize: true}
 }
 
-// sortOut tells what a failure is whatever was asked, as the taxonomy has it: no answer, or one that says that the registry is
-// not well (408, 429, 5xx), or a 404 without the error_code that a registry gives, passes; a certificate that is not trusted, a refused login and every other 4xx do not. response is nil
-// where there was no answer; answered is what it says.
+// sortOut converts a failure by the taxonomy, whatever was asked. These are transient: no answer, 408, 429, 5xx, and a 404 without the
+// error_code of a registry. A certificate that is not trusted, a refused login and every other 4xx are permanent. response is nil if there
+// was no answer; answered is its text.
 func sortOut(err error, asked string, stage classify.Stage) (response *sr.ResponseError, answered string, other error) {
 	if errors.Is(err, errOversize) {
 		return nil, "", oversized(asked, stage, err)
 	}
-	if !errors.As(err, &response) { // no answer at all, or none that could be read
+	if !errors.As(err, &response) { // no answer, or an unreadable one
 		if f := classify.Of(err); f.Code != classify.CodeUnknown && !f.Transient() {
 			return nil, "", classify.WithStage(stage, fmt.Errorf("schema registry: %s: %w", asked, err))
 		}
@@ -130,7 +126,7 @@ func sortOut(err error, asked string, stage classify.Stage) (response *sr.Respon
 	return response, answered, &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: answered, Err: err}
 }
 
-// cut shortens what a server says.
+// cut shortens the text of a server.
 func cut(text string) string {
 	if runes := []rune(text); len(runes) > 200 {
 		return string(runes[:200])
@@ -142,14 +138,14 @@ func cut(text string) string {
 const dependency = "schema registry"
 
 // newGuard returns the breaker of the registry, so that records spend no attempts while it does not answer (docs/decisions/0006). It opens
-// after so many failures in a row. It stops only what would have to ask: a schema that is known needs no registry.
+// after so many failures in a row. Records whose schema is known are not stopped.
 func newGuard(c config.RegistryOutage) *breaker.Guard {
 	rule := config.Breaker{Failures: c.Failures, Among: c.Failures, Window: config.Duration(24 * time.Hour), Cooldown: c.Pause, Successes: 1}
 	return breaker.NewGuard(dependency, &rule, slog.New(slog.DiscardHandler))
 }
 
-// guarded asks the registry, unless it does not answer. An answer beyond the bound holds its record at the first time: it is the registry's
-// fault, and no attempt of the record makes it smaller.
+// guarded asks the registry if the breaker allows it. An answer beyond the bound holds its record at the first time: it is the registry's
+// fault, and further attempts of the record do not help.
 func (c *Client) guarded(ctx context.Context, ask func(context.Context) error) error {
 	pass, err := c.guard.Enter()
 	if err != nil {
@@ -157,7 +153,7 @@ func (c *Client) guarded(ctx context.Context, ask func(context.Context) error) e
 	}
 	recorded, asked := recorded(ctx)
 	err = asked.mark(ask(recorded))
-	end := breaker.Success // an answer, whatever it says
+	end := breaker.Success // the registry answered
 	failure, is := errors.AsType[*Error](err)
 	if is && failure.Code == classify.CodeRegistryUnavailable {
 		end = breaker.Failure
@@ -169,8 +165,8 @@ func (c *Client) guarded(ctx context.Context, ask func(context.Context) error) e
 	return err
 }
 
-// exchange is the last request that a question to the registry took, and its answer: the client's errors have
-// neither time nor headers, and the record of a failure wants both (S2-5).
+// exchange is the last request of a question to the registry, and its answer. The client's errors have neither time nor headers, and a
+// failure record needs both (S2-5).
 type exchange struct {
 	mu       sync.Mutex
 	request  classify.Request
@@ -179,20 +175,20 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// recorded gives a context under which requests are noted.
+// recorded returns a context under which requests are recorded.
 func recorded(ctx context.Context) (context.Context, *exchange) {
 	x := &exchange{}
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// maxAnswer bounds an answer in bytes after decompression, and the texts that a schema refers to together: the client reads all
-// of it. Registries keep schemas in Kafka, whose records have 1 MiB unless somebody raised that.
+// maxAnswer bounds a decompressed answer, and the texts that a schema refers to together, in bytes: the client reads all of it.
+// Registries store schemas in Kafka, whose records have at most 1 MiB by default.
 const maxAnswer = 4 << 20
 
 // maxAnswerHeader bounds the headers of an answer.
 const maxAnswerHeader = 64 << 10
 
-// bounded ends a body that is longer than an answer of a registry is. The transport has decompressed it.
+// bounded is a decompressed body that fails beyond the bound.
 type bounded struct {
 	io.ReadCloser
 	left int
@@ -207,13 +203,13 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // an io.Reader
 }
 
-// errOversize is an answer that no registry gives: a page of something else, or a small text that decompresses to a large one.
+// errOversize means that the answer is too large: another page, or a small text that decompresses to a large one.
 var errOversize = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 
-// recorder is the transport that notes them, and bounds the answers.
+// recorder is the transport that records requests and bounds answers.
 type recorder struct{ next http.RoundTripper }
 
-// RoundTrip sends a request and notes it.
+// RoundTrip sends a request and records it.
 func (r recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	began := time.Now()
 	answer, err := r.next.RoundTrip(request)
@@ -239,7 +235,7 @@ func (x *exchange) note(request *http.Request, answer *http.Response, took time.
 	}
 }
 
-// mark gives a failure what was asked and answered. A nil error stays nil.
+// mark adds request and answer to a failure. A nil error stays nil.
 func (x *exchange) mark(err error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

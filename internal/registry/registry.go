@@ -22,11 +22,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// maxMissing bounds the unknown ids that are remembered: hostile records may name
-// any number of them.
+// maxMissing bounds the unknown ids in memory: hostile records may name any number of them.
 const maxMissing = 4096
 
-// Client asks one registry. It may be used by many goroutines at once.
+// Client asks one registry. It is safe for concurrent use.
 type Client struct {
 	client  *sr.Client
 	rules   config.SchemaRegistry
@@ -35,25 +34,25 @@ type Client struct {
 
 	mu      sync.Mutex
 	found   map[int]answer
-	missing map[int]absence    // ids without a schema, for a while
-	written map[writing]issued // the schemas that outputs are written with
+	missing map[int]absence    // ids without a schema, until they are asked for again
+	written map[writing]issued // the schemas of outputs
 }
 
-// answer is what an id stands for: a schema, or why it is none that can be used.
+// answer is the schema of an id, or the reason why it cannot be used.
 type answer struct {
 	schema Schema
 	err    error
 }
 
-// absence is an id that the registry does not know, or that it answers with more than an answer may have. A replica of the
-// registry may be behind by a moment, so it is asked again soon at first.
+// absence is the state of an id that the registry does not know, or whose answer is too large. A replica of the registry may be
+// behind by a moment, so the client asks again soon at first.
 type absence struct {
 	until    time.Time     // when it may be asked for again
-	pause    time.Duration // that led there
+	pause    time.Duration // since the last answer
 	oversize error         // nil for an unknown id
 }
 
-// firstPause is how long an unknown id is not asked for after its first answer: less than the shortest retry of the defaults.
+// firstPause is the pause after the first answer for an unknown id. It is shorter than the shortest retry of the defaults.
 const firstPause = time.Second
 
 // Open returns the client that a pipeline file describes. It reads the secrets and the files that the file names, and asks the registry
@@ -103,10 +102,9 @@ func newTransport(t config.RegistryTLS) (*http.Transport, error) {
 	return transport, err
 }
 
-// SchemaByID returns the schema of an id, with what it refers to. The errors are
-// [*Error], *classify.HTTPError for a refused login, *avro.SchemaError for an id
-// whose schema cannot be used, *retrytopics.UnavailableError while the registry has not
-// answered several times in a row, or the context's.
+// SchemaByID returns the schema of an id, with the schemas that it refers to. The errors are [*Error], *classify.HTTPError for a refused
+// login, *avro.SchemaError for a schema that cannot be used, *retrytopics.UnavailableError while the registry does not answer, or the
+// context's.
 func (c *Client) SchemaByID(ctx context.Context, id int) (*avro.Schema, error) {
 	schema, err := c.Schema(ctx, id)
 	if err != nil {
@@ -127,7 +125,7 @@ func (c *Client) Schema(ctx context.Context, id int) (Schema, error) {
 		return nil, err
 	}
 	flight := c.flights.DoChan(strconv.Itoa(id), func() (any, error) {
-		// Whoever asked first may leave; the others still wait.
+		// The first caller may give up; the others still wait.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReferences*c.rules.Timeout.Std())
 		defer cancel()
 		return c.fetch(ctx, id)
@@ -141,7 +139,7 @@ func (c *Client) Schema(ctx context.Context, id int) (Schema, error) {
 	}
 }
 
-// known returns what is remembered of an id.
+// known returns the answer in memory.
 func (c *Client) known(id int) (answer, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,9 +155,9 @@ func (c *Client) known(id int) (answer, bool) {
 	return answer{}, false
 }
 
-// fetch asks for a schema and remembers what it is.
+// fetch asks for a schema and stores the answer.
 func (c *Client) fetch(ctx context.Context, id int) (Schema, error) {
-	if known, ok := c.known(id); ok { // by a flight that landed in between
+	if known, ok := c.known(id); ok { // by another flight meanwhile
 		return known.schema, known.err
 	}
 	var schema Schema
@@ -184,7 +182,7 @@ func (c *Client) fetch(ctx context.Context, id int) (Schema, error) {
 	return schema, err
 }
 
-// miss notes an id without a schema. The mutex is held.
+// miss stores an id without a schema. The mutex is held.
 func (c *Client) miss(id int, a absence) {
 	if len(c.missing) >= maxMissing {
 		clear(c.missing)
@@ -226,8 +224,7 @@ func (c *Client) load(ctx context.Context, id int) (Schema, error) {
 // maxReferences bounds the schemas that one schema refers to.
 const maxReferences = 32
 
-// references collects the schemas that a schema refers to, each after those that
-// it refers to itself.
+// references collects the schemas that a schema refers to, each after the schemas that it refers to itself.
 type references struct {
 	client *sr.Client
 	seen   map[sr.SchemaReference]bool
@@ -266,13 +263,13 @@ func (r *references) follow(ctx context.Context, list []sr.SchemaReference) erro
 
 // Schema reads and writes, as JSON, the values that a schema of the registry describes: an [*avro.Schema], or a JSON Schema.
 type Schema interface {
-	// Text gives as JSON the value that follows the id of the schema.
+	// Text returns as JSON the value that follows the id of the schema.
 	Text(value []byte) ([]byte, error)
-	// AppendText appends the value that a JSON text describes. The error names the field that the schema does not take.
+	// AppendText appends the value that a JSON text describes. The error names the field that the schema does not accept.
 	AppendText(dst, text []byte) ([]byte, error)
 }
 
-// Latest returns the id of the latest schema of a subject. It is asked for at each call. The errors are those of [Client.Schema].
+// Latest asks for the id of the latest schema of a subject. The errors are those of [Client.Schema].
 func (c *Client) Latest(ctx context.Context, subject string) (id int, err error) {
 	what := "get the latest schema of " + strconv.Quote(subject)
 	err = c.guarded(ctx, func(ctx context.Context) error {
@@ -289,7 +286,7 @@ func (c *Client) Latest(ctx context.Context, subject string) (id int, err error)
 	return id, err
 }
 
-// latest is how the client is asked for the latest version of a subject.
+// latest is the number of the latest version of a subject, for the client.
 const latest = -1
 
 // jsonSchema is the [Schema] of values that are JSON themselves.

@@ -13,37 +13,34 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// writing is a schema to write with: where it stands, its text, and whether it may be registered.
+// writing is a schema of outputs: its subject, its text, and whether it may be registered.
 type writing struct {
 	subject, text string
 	register      bool
 }
 
-// issued is what the registry said of a schema to write with: its id, or why not, until when.
+// issued is the id of a schema of outputs, or the reason why there is none, and until when.
 type issued struct {
 	number int
 	err    error
 	until  time.Time // of an error; an id stays
 }
 
-// passes reports whether the registry gave no answer that stays.
+// passes reports whether the registry did not answer, so that it must be asked again.
 func (i issued) passes() bool {
 	_, held := errors.AsType[*retrytopics.UnavailableError](i.err)
 	failure, is := errors.AsType[*Error](i.err)
 	return held || is && failure.Code == classify.CodeRegistryUnavailable
 }
 
-// Register returns the id of an Avro schema under a subject, and registers it
-// when the registry does not have it. The errors are those of
-// [Client.SchemaByID], of the encode stage, and an [*Error] of code
-// schema_mismatch for a schema that the registry refuses. The id is asked for
-// once; a refusal is remembered as long as an unknown id is.
+// Register returns the id of an Avro schema under a subject, and registers it if the registry does not have it. The errors are those of
+// [Client.SchemaByID], of the encode stage, and an [*Error] of code schema_mismatch for a schema that the registry refuses. The client
+// asks for an id once, and keeps a refusal as long as an unknown id.
 func (c *Client) Register(ctx context.Context, subject, text string) (int, error) {
 	return c.idOf(ctx, writing{subject, text, true})
 }
 
-// Lookup is [Client.Register] for a registry that only others may write to: a
-// schema that is not there is a schema_mismatch.
+// Lookup is [Client.Register] for a registry that only others may write to: an unknown schema is a schema_mismatch.
 func (c *Client) Lookup(ctx context.Context, subject, text string) (int, error) {
 	return c.idOf(ctx, writing{subject, text, false})
 }
@@ -56,7 +53,7 @@ func (c *Client) idOf(ctx context.Context, w writing) (int, error) {
 		return 0, err
 	}
 	flight := c.flights.DoChan(fmt.Sprintf("%t %q %q", w.register, w.subject, w.text), func() (any, error) {
-		if known, ok := c.knownID(w); ok { // by a flight that landed in between
+		if known, ok := c.knownID(w); ok { // by another flight meanwhile
 			return known.number, known.err
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*c.rules.Timeout.Std())
@@ -79,7 +76,7 @@ func (c *Client) knownID(w writing) (issued, bool) {
 	return known, ok && (known.err == nil || time.Now().Before(known.until))
 }
 
-// askID asks and remembers the answer, when it is one.
+// askID asks for the id and stores the answer, if there is one.
 func (c *Client) askID(ctx context.Context, w writing) (int, error) {
 	schema := sr.Schema{Schema: w.text, Type: sr.TypeAvro}
 	ask, what := c.client.LookupSchema, "look up a schema under "
@@ -90,7 +87,7 @@ func (c *Client) askID(ctx context.Context, w writing) (int, error) {
 	answer.err = c.guarded(ctx, func(ctx context.Context) error {
 		found, err := ask(ctx, w.subject, schema)
 		switch {
-		case err == nil && found.ID <= 0: // and outputs would name a schema that there is not
+		case err == nil && found.ID <= 0: // outputs would name a schema that does not exist
 			return noAnswer(what+strconv.Quote(w.subject)+": the answer has no id", classify.StageEncode, nil)
 		case err != nil:
 			answer.until = time.Now().Add(c.rules.Cache.Missing.Std())
