@@ -9,14 +9,14 @@ import (
 	"io"
 )
 
-// separator stands before each text of a sequence (RFC 8142).
+// separator precedes each text of a sequence (RFC 8142).
 const separator = 0x1e
 
-// Text is one JSON text, or what stands in its place.
+// Text is one JSON text, or input that is not JSON.
 type Text struct {
 	Line    int    // of its beginning, from 1
-	Bytes   []byte // without white space around it; nil when it is too long
-	TooLong int    // its bytes, when they are too many to be kept
+	Bytes   []byte // without white space around it; nil if it is too long
+	TooLong int    // number of its bytes if it is too long, else 0
 }
 
 // Reader reads texts. It is for one goroutine.
@@ -27,7 +27,7 @@ type Reader struct {
 	lines  int // that were read
 	text   pending
 	ready  []Text
-	err    error // of reading, for when ready is empty
+	err    error // of reading; it is returned after ready
 }
 
 // New returns a reader that keeps texts of at most limit bytes.
@@ -36,7 +36,7 @@ func New(in io.Reader, limit int) *Reader { return &Reader{source: in, limit: li
 // Line returns the number of the line that was read last.
 func (r *Reader) Line() int { return max(r.lines, 1) }
 
-// Waiting reports whether another text can only be had by reading from the input.
+// Waiting reports whether the next text requires a read from the input.
 func (r *Reader) Waiting() bool { return len(r.ready) == 0 && (r.in == nil || r.in.Buffered() == 0) }
 
 // Next returns the next text. The error is io.EOF at the end, or that of reading.
@@ -86,7 +86,7 @@ func (r *Reader) line() {
 	}
 }
 
-// tooLong takes a line that is longer than every text may be.
+// tooLong takes a line that is longer than the limit.
 func (r *Reader) tooLong(number, size int) {
 	if r.text.open() {
 		r.text.size += size
@@ -96,7 +96,7 @@ func (r *Reader) tooLong(number, size int) {
 	r.ready = append(r.ready, Text{Line: number, TooLong: size})
 }
 
-// take takes a line apart at the separators.
+// take splits a line at the separators.
 func (r *Reader) take(number int, line []byte) {
 	for {
 		before, after, found := bytes.Cut(line, []byte{separator})
@@ -109,83 +109,52 @@ func (r *Reader) take(number int, line []byte) {
 	}
 }
 
-// piece adds a line, or what stands of it between separators, to the text that is open, or begins texts with it.
+// piece takes a line, or the part of one between separators: it continues the open text, and begins others.
 func (r *Reader) piece(number int, line []byte) {
-	if r.text.open() {
-		if !begins(line) || r.text.takesValue() {
-			r.more(number, line)
-			return
-		}
+	if r.text.open() && begins(line) && !r.text.takesValue() {
 		r.broken()
 	}
 	if r.text.skipping = r.text.skipping && !begins(line); r.text.skipping {
 		return
 	}
-	r.start(number, line)
-}
-
-// begins reports whether a line begins as a text does that stands by itself: with an object, not indented.
-func begins(line []byte) bool { return len(line) > 0 && line[0] == '{' }
-
-// start begins texts with a piece of a line.
-func (r *Reader) start(number int, line []byte) {
 	for {
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			return
+		continued := r.text.open()
+		if !continued {
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				return
+			}
+			if line[0] != '{' && line[0] != '[' {
+				r.add(number, line)
+				return
+			}
+			r.text = pending{line: number, stack: r.text.stack[:0]}
 		}
-		if line[0] != '{' && line[0] != '[' {
-			r.add(number, line)
-			return
-		}
-		r.text = pending{line: number, stack: r.text.stack[:0]}
 		end := r.text.scan(line)
 		if end < 0 {
 			r.keep(line)
-			if r.text.inString { // no string goes on in the next line
-				r.flush()
+			if r.text.inString { // no string continues on the next line
+				r.broken()
+				r.text.skipping = continued
 			}
 			return
 		}
-		rest := bytes.TrimSpace(line[end:])
-		r.text = pending{stack: r.text.stack[:0]}
-		if len(rest) > 0 && rest[0] != '{' {
-			r.add(number, line) // with what should not be there
-			return
+		if rest := bytes.TrimSpace(line[end:]); len(rest) > 0 && rest[0] != '{' {
+			end = len(line) // with what should not be there
 		}
-		r.add(number, line[:end])
-		line = rest
+		r.keep(line[:end])
+		r.flush()
+		line = line[end:]
 	}
 }
 
-// more adds a line to the text that is open.
-func (r *Reader) more(number int, line []byte) {
-	end := r.text.scan(line)
-	if end < 0 {
-		r.keep(line)
-		if r.text.inString {
-			r.broken()
-			r.text.skipping = true
-		}
-		return
-	}
-	if rest := bytes.TrimSpace(line[end:]); len(rest) > 0 && rest[0] != '{' {
-		end = len(line)
-	}
-	r.keep(line[:end])
-	r.flush()
-	r.start(number, line[end:])
-}
+// begins reports whether a line looks like the beginning of a text: an object that is not indented.
+func begins(line []byte) bool { return len(line) > 0 && line[0] == '{' }
 
-// keep adds to the text that is open, as far as it is not too long.
+// keep adds to the open text, unless it is too long.
 func (r *Reader) keep(line []byte) {
 	t := &r.text
-	if t.size > 0 && t.bytes == nil {
-		t.size += len(line)
-		return
-	}
-	t.size += len(line)
-	if t.size > r.limit+len("\r\n") {
+	tooLong := t.size > 0 && t.bytes == nil
+	if t.size += len(line); tooLong || t.size > r.limit+len("\r\n") {
 		t.bytes = nil
 		return
 	}
@@ -195,7 +164,7 @@ func (r *Reader) keep(line []byte) {
 	}
 }
 
-// flush ends the text that is open.
+// flush ends the open text.
 func (r *Reader) flush() {
 	t := r.text
 	r.text = pending{stack: t.stack[:0]}
@@ -208,8 +177,8 @@ func (r *Reader) flush() {
 	}
 }
 
-// broken ends a text that is not complete. Where the second line begins as a text does, only the first one was broken, and each
-// further line is taken by itself.
+// broken ends a text that is not complete. If its second line looks like the beginning of a text, only the first line was broken, and each
+// line becomes a text.
 func (r *Reader) broken() {
 	t := r.text
 	first := bytes.IndexByte(t.bytes, '\n')
@@ -227,7 +196,7 @@ func (r *Reader) broken() {
 	}
 }
 
-// add hands over a text.
+// add makes a text ready.
 func (r *Reader) add(number int, text []byte) {
 	if len(text) > r.limit {
 		r.ready = append(r.ready, Text{Line: number, TooLong: len(text)})
@@ -241,10 +210,10 @@ const byteOrderMark = "\xef\xbb\xbf"
 
 const bufferBytes = 1 << 16
 
-// open decompresses gzip, passes over a byte order mark, and refuses what is no UTF-8 text.
+// open decompresses gzip, skips a byte order mark, and refuses input that is not UTF-8 text.
 func open(in io.Reader) (*bufio.Reader, error) {
 	buffered := bufio.NewReaderSize(in, bufferBytes)
-	start, _ := buffered.Peek(4) // a shorter input, or one that cannot be read, is met when it is read
+	start, _ := buffered.Peek(4) // a read reports an input that is shorter or cannot be read
 	if bytes.HasPrefix(start, []byte("\x1f\x8b")) {
 		unzipped, err := gzip.NewReader(buffered)
 		if err != nil {
@@ -262,7 +231,7 @@ func open(in io.Reader) (*bufio.Reader, error) {
 	return buffered, nil
 }
 
-// notText describes an input that is no UTF-8 text by its first bytes, with what to do; it returns "" for text.
+// notText says by its first bytes why an input is not UTF-8 text, and what to do; "" if it may be text.
 func notText(start []byte) string {
 	is := func(magic string) bool { return bytes.HasPrefix(start, []byte(magic)) }
 	switch {
@@ -280,20 +249,20 @@ func notText(start []byte) string {
 	return ""
 }
 
-// pending is a text whose end was not read yet.
+// pending is a text whose end is not read yet.
 type pending struct {
 	line     int
-	bytes    []byte // nil when it is too long
+	bytes    []byte // nil if it is too long
 	size     int
-	stack    []byte // what is open: braces and brackets
+	stack    []byte // open braces and brackets
 	inString bool
-	last     byte // that counts
-	skipping bool // the rest of a broken text
+	last     byte // outside of white space
+	skipping bool // the lines up to the next text belong to a broken one
 }
 
 func (t *pending) open() bool { return len(t.stack) > 0 }
 
-// takesValue reports whether an object may stand where the text ends.
+// takesValue reports whether the text may continue with an object.
 func (t *pending) takesValue() bool {
 	if !t.open() || t.inString {
 		return false
@@ -302,7 +271,7 @@ func (t *pending) takesValue() bool {
 	return t.last == ':' || inArray && (t.last == '[' || t.last == ',')
 }
 
-// scan follows braces, brackets and strings, and returns the index behind the end of the text, or -1. It does not check the text.
+// scan follows braces, brackets and strings, and returns the index behind the end of the text, or -1. It does not validate the text.
 func (t *pending) scan(line []byte) int {
 	escaped := false
 	for i, c := range line {
