@@ -31,7 +31,6 @@ commands or, with -o json, as JSON. Nothing is changed and no broker is asked.
 replayer-read is for commands that change nothing, and for dry runs; replayer-write for --execute. With --to, a pipeline's
 dead letters need Write on that topic besides. Of a DLQ without a pipeline, --target names each topic that dead letters
 go back to; a dry run of replay prints them.`,
-		Args: a.fileArgument,
 		RunE: func(*cobra.Command, []string) error { return a.printACLs(&f) },
 	}
 	a.reading.registerDLQ(cmd)

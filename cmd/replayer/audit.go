@@ -38,7 +38,6 @@ records that may never have died. Deliveries at the first try are there with aud
 With --operations, show one line for each command instead, with how many dead letters it changed.
 
 Whether an event was changed, removed, added or moved: consumer verify audit.`,
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAudit(cmd.Context(), &f) },
 	}
 	flags := cmd.Flags()

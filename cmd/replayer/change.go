@@ -52,12 +52,11 @@ without --including-put-back: another replay would send it a second time.`},
 	} {
 		f := change{verb: c.verb}
 		cmd := &cobra.Command{
-			Use: string(c.verb), Short: c.short, Long: c.long, Args: a.fileArgument,
+			Use: string(c.verb), Short: c.short, Long: c.long,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.runChange(cmd.Context(), &f) },
 		}
 		f.sel.register(cmd)
-		a.reading.registerIndex(cmd)
-		a.reading.registerDLQ(cmd)
+		a.reading.registerOwn(cmd)
 		f.creating.register(cmd)
 		f.consent.register(cmd)
 		f.bulk.register(cmd)
@@ -213,16 +212,14 @@ func (a *app) undo() *cobra.Command {
 		Long: `Give the dead letters of one discard, escalate, reopen, edit or undo what they had before it. Dead letters that were
 changed since are left as they are, with the reason. What a replay sent cannot be called back, and what was
 pruned is gone. Each change prints the id of its operation; replayer audit lists them.`,
-		Args:              oneArgument("undo takes the id of one operation (each change prints it, replayer audit lists them)"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: oneArgument("undo takes the id of one operation (each change prints it, replayer audit lists them)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runUndo(cmd.Context(), args[0], &consent, &bulk)
 		},
 	}
 	consent.register(cmd)
 	bulk.registerExpect(cmd)
-	a.reading.registerIndex(cmd)
-	a.reading.registerDLQ(cmd)
+	a.reading.registerOwn(cmd)
 	return cmd
 }
 

@@ -127,7 +127,7 @@ Two different files are an error.
 	root.AddCommand(a.list(), a.groups(), a.note(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.replay(), a.replays(), a.edit(), a.undo(), a.prune(), a.audit(), a.serve(), a.acls(), a.version())
 	root.AddCommand(a.changes()...)
 	root.AddCommand(a.jobOrders()...)
-	wrapArgs(root)
+	a.arrangeArgs(root)
 	cli.ArrangeHelp(root, commandGroups(), commandExamples())
 	return root
 }
@@ -172,19 +172,20 @@ func (a *app) check(cmd *cobra.Command, _ []string) error {
 // formats returns the values of -o.
 func formats() []string { return []string{"table", "json", "ndjson"} }
 
-// wrapArgs turns errors about positional arguments into usage errors.
-func wrapArgs(root *cobra.Command) {
+// arrangeArgs lets each command take the pipeline file as its argument, unless it takes others, and turns errors about arguments into usage
+// errors.
+func (a *app) arrangeArgs(root *cobra.Command) {
 	for _, c := range append(root.Commands(), root) {
 		inner := c.Args
-		if inner == nil {
-			continue
+		switch {
+		case inner == nil:
+			inner = a.fileArgument
+		case c != root:
+			c.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			err := inner(cmd, args)
-			if err == nil {
-				return nil
-			}
-			if coded := (*exitError)(nil); errors.As(err, &coded) {
+			if _, coded := errors.AsType[*exitError](err); err == nil || coded {
 				return err
 			}
 			return usage("%w; see %s --help", err, cmd.CommandPath())

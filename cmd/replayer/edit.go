@@ -27,6 +27,7 @@ func (a *app) edit() *cobra.Command {
 	var f editFlags
 	cmd := &cobra.Command{
 		Use:   "edit [ID…]",
+		Args:  cobra.ArbitraryArgs,
 		Short: "Change the bytes of dead letters (dry run without --execute)",
 		Long: `Change the content of the selected pending dead letters, one or a whole group: by assignments, a JSON
 Patch (RFC 6902), a Merge Patch (RFC 7396), expressions, or a program. What is not named keeps its bytes. An Avro dead letter is
@@ -40,13 +41,11 @@ The DLQ of other software is not written to: replayer replay changes its dead le
 			f.sel.ids = append(f.sel.ids, args...)
 			return a.runEdit(cmd.Context(), &f)
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f.sel.register(cmd)
 	f.consent.register(cmd)
 	f.bulk.register(cmd)
-	a.reading.registerIndex(cmd)
-	a.reading.registerDLQ(cmd)
+	a.reading.registerOwn(cmd)
 	f.rewriting.register(cmd, "What they become")
 	flags := cmd.Flags()
 	flags.StringVar(&f.from, "from", "", "content hash of the bytes that the edit starts from, or latest (default: the original)")

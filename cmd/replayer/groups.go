@@ -30,7 +30,6 @@ transaction markers and aborted records have some too, so the share is at least 
 
 --values reads the oldest %d dead letters of each of the first %d groups, and counts the values for
 which today's transform refuses them. They are payload: think of who sees the screen.`, dlq.ValuesOf, mostValued),
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, values) },
 	}
 	sel.register(cmd)
@@ -183,7 +182,6 @@ most %d bytes. On a pipeline's groups they need the permissions of consumer paus
 			}
 			return errors.New("note takes the id of a group (replayer groups shows them) and a text in quotes, or --remove instead of the text")
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runNote(cmd.Context(), args[0], strings.Join(args[1:], ""))
 		},

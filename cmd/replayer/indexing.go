@@ -25,7 +25,6 @@ groups and stats answer from and which you may query yourself. They bring it up 
 themselves; this command is for a database that others query, and for a first time that takes long.
 
 --check reads both topics again and compares every dead letter with its row; it changes nothing.`,
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runIndex(cmd.Context(), check) },
 	}
 	a.reading.register(cmd)

@@ -34,10 +34,9 @@ reached and ends with exit code 6; replayer replays shows the command that goes 
 	} {
 		cmd := &cobra.Command{
 			Use: c.name + " JOB", Short: c.short,
-			Long:              c.long + "\n\nIt acts at once, without --execute, from any machine. replayer replays lists the jobs.",
-			Args:              oneArgument(c.name + " takes the id of one job (replayer replays lists them)"),
-			ValidArgsFunction: cobra.NoFileCompletions,
-			RunE:              func(cmd *cobra.Command, args []string) error { return a.runJobOrder(cmd.Context(), c.order, args[0]) },
+			Long: c.long + "\n\nIt acts at once, without --execute, from any machine. replayer replays lists the jobs.",
+			Args: oneArgument(c.name + " takes the id of one job (replayer replays lists them)"),
+			RunE: func(cmd *cobra.Command, args []string) error { return a.runJobOrder(cmd.Context(), c.order, args[0]) },
 		}
 		a.reading.registerDLQ(cmd)
 		out = append(out, cmd)

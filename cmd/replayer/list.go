@@ -26,7 +26,6 @@ func (a *app) list() *cobra.Command {
 each has its original bytes, as text or base64.
 
 --newest begins with the dead letters that died last; with --limit N these are the N newest.`,
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runList(cmd.Context(), &sel, show)
 		},
@@ -162,7 +161,6 @@ func (a *app) export() *cobra.Command {
 ndjson has all that stands in each record: headers in their order with their repetitions, and
 base64 where bytes are no UTF-8. geojson is a FeatureCollection of the decoded features for a map;
 what is no feature has no geometry. csv is a table for a spreadsheet.`,
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runExport(cmd.Context(), &sel, dlq.Format(format))
 		},

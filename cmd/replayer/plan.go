@@ -29,7 +29,6 @@ func (a *app) plan() *cobra.Command {
 		Long: `Select dead letters like replayer replay, run today's transform on each, and write the answer into a
 file: ids, content hashes, positions and what is to be expected. Nothing is changed.
 replayer replay --plan FILE puts back exactly these dead letters.`,
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			force, err := forcing.why(reason)
 			if err == nil && reason != "" && !forcing.on {
@@ -53,8 +52,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 	going.register(cmd)
 	rewriting.register(cmd, "What they become (without a pipeline)")
 	rewriting.registerSubject(cmd, "What they become (without a pipeline)")
-	a.reading.registerIndex(cmd)
-	a.reading.registerDLQ(cmd)
+	a.reading.registerOwn(cmd)
 	forcing.register(cmd)
 	cmd.Flags().StringVar(&reason, "reason", "", "why older data may overwrite newer; mandatory with --force-version")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "write the plan into this file (mandatory; it must not exist)")

@@ -27,12 +27,10 @@ This cannot be taken back. The DLQ of other software is named by --brokers (or -
 
 Kafka deletes only from the beginning of a partition: a dead letter that is still open keeps what lies
 behind it. The answer names these dead letters.`,
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPrune(cmd.Context(), olderThan, &consent) },
 	}
 	consent.register(cmd)
-	a.reading.registerIndex(cmd)
-	a.reading.registerDLQ(cmd)
+	a.reading.registerOwn(cmd)
 	cmd.Flags().StringVar(&olderThan, "older-than", "", "resolved before this: a time, a date, or an age such as 30d (default: dead_letters.keep_resolved)")
 	return cmd
 }

@@ -31,6 +31,12 @@ func (r *reading) register(cmd *cobra.Command) {
 	r.registerTopic(cmd, "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
 }
 
+// registerOwn adds the flags of commands that select dead letters to change them.
+func (r *reading) registerOwn(cmd *cobra.Command) {
+	r.registerIndex(cmd)
+	r.registerDLQ(cmd)
+}
+
 // registerDLQ adds the flags that name a DLQ without a pipeline.
 func (r *reading) registerDLQ(cmd *cobra.Command) {
 	r.registerTopic(cmd, "a DLQ of other software, without a pipeline file; with --brokers or --profile")

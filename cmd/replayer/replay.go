@@ -51,7 +51,6 @@ with --execute nothing goes back when one has another, unless --mapping-differs.
 
 A dead letter that is older than what took effect for its feature is closed by the consumer as
 superseded. With --force-version it overwrites the newer data instead.`,
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("plan") {
 				return a.runReplay(cmd.Context(), &f)
@@ -73,8 +72,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	f.rewriting.register(cmd, "What they become (without a pipeline)")
 	f.rewriting.registerSubject(cmd, "What they become (without a pipeline)")
 	f.creating.register(cmd)
-	a.reading.registerIndex(cmd)
-	a.reading.registerDLQ(cmd)
+	a.reading.registerOwn(cmd)
 	return cmd
 }
 

@@ -39,7 +39,6 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 			}
 			return watch.check()
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.runOverview(cmd.Context(), watch)

@@ -25,7 +25,6 @@ discard, escalate, reopen and edit them, pause and cancel jobs, undo operations,
 
 Without --access everybody at this machine reaches it, and nobody else. FILE says who may from elsewhere: people with tokens, or
 those that a reverse proxy signs in.`,
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), &f) },
 	}
 	a.reading.register(cmd)

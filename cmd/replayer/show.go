@@ -23,8 +23,7 @@ func (a *app) show() *cobra.Command {
 		Short: "Show one dead letter: why it died, its hops, headers and bytes",
 		Long: `Show one dead letter. With --out, write its original bytes into a file, however large they are. The bytes of a
 dead letter that fits into no topic are read from its place in the source topic while they are there.`,
-		Args:              oneArgument("show takes the id of one dead letter (replayer list shows them)"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: oneArgument("show takes the id of one dead letter (replayer list shows them)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out != "" {
 				return a.runShowOut(cmd.Context(), args[0], out)

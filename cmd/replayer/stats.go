@@ -25,7 +25,6 @@ oldest pending one, and when retention deletes it.
 
 It warns when more than %d dead letters of one pipeline died today (UTC) and are pending, when more than
 %d are pending in all, when retention deleted pending dead letters, and when it can delete some.`, dlq.ManyPerDay, dlq.ManyInAll),
-		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), fail) },
 	}
 	a.reading.register(cmd)

@@ -80,7 +80,7 @@ func (c *Counter) Read(ctx context.Context) (Count, error) {
 	if err != nil {
 		return Count{}, err
 	}
-	reading := Reading{Decode: func(r *kgo.Record) Letter { return Decode(r, false) }}
+	reading := Reading{NoContent: true}
 	err = reading.Letters(ctx, c.client, c.dlq, letters, func(l *Letter) error {
 		c.takeLetter(l)
 		c.next[c.dlq][l.DLQ.Partition] = l.DLQ.Offset + 1

@@ -14,8 +14,21 @@ import (
 
 // Reading is how the records of a DLQ become dead letters.
 type Reading struct {
-	Decode   func(*kgo.Record) Letter // nil is [Decode] with content
-	MaxValue int                      // largest value that is held in memory, in bytes; 0 is [MaxValue]
+	Dialect   Dialect // who wrote the DLQ; "" goes by the headers of each record
+	Alone     bool    // there is no pipeline (see [DecodeAlone])
+	NoContent bool    // dead letters come without their content
+	MaxValue  int     // largest value that is held in memory, in bytes; 0 is [MaxValue]
+}
+
+// decode returns a record as a dead letter.
+func (r Reading) decode(record *kgo.Record) Letter {
+	switch {
+	case r.Alone:
+		return DecodeAlone(r.Dialect, record, !r.NoContent)
+	case r.Dialect != "":
+		return DecodeAs(r.Dialect, record, !r.NoContent)
+	}
+	return Decode(record, !r.NoContent)
 }
 
 // Letters is [Scan] for a DLQ: it calls fn with each record as a dead letter. One that is too large for memory has no
@@ -30,16 +43,12 @@ func (r Reading) Letters(ctx context.Context, cl *kgo.Client, topic string, span
 // uses and closes it.
 type Parts struct {
 	scanner *kafka.Scanner
-	decode  func(*kgo.Record) Letter
+	reading Reading
 }
 
 // Parts returns a reader of parts.
 func (r Reading) Parts(cl *kgo.Client, topic string) *Parts {
-	decode := r.Decode
-	if decode == nil {
-		decode = func(r *kgo.Record) Letter { return Decode(r, true) }
-	}
-	return &Parts{scanner: kafka.NewScanner(cl, topic, r.MaxValue), decode: decode}
+	return &Parts{scanner: kafka.NewScanner(cl, topic, r.MaxValue), reading: r}
 }
 
 // Close frees what is kept between parts.
@@ -49,11 +58,11 @@ func (p *Parts) Close() { p.scanner.Close() }
 func (p *Parts) Letters(ctx context.Context, spans map[int32]kafka.Span, fn func(*Letter) error) error {
 	return p.scanner.Scan(ctx, spans,
 		func(r *kgo.Record) error {
-			l := p.decode(r)
+			l := p.reading.decode(r)
 			return fn(&l)
 		},
 		func(large *recordbatch.Large) error {
-			l := p.decode(large.Record)
+			l := p.reading.decode(large.Record)
 			l.beLarge(large)
 			return fn(&l)
 		})

@@ -95,7 +95,7 @@ func fill(ctx context.Context, parts *deadletters.Parts, page []deadletters.Lett
 
 // parts returns a reader of the DLQ. The caller must Close it.
 func (s *Service) parts() *deadletters.Parts {
-	return deadletters.Reading{Decode: s.source.Decode, MaxValue: s.source.MaxValue}.Parts(s.client, s.source.DLQ)
+	return s.source.Parts(s.client, s.source.DLQ)
 }
 
 // spansOf returns spans with some offsets of one partition, split at wide gaps.

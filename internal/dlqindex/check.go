@@ -82,7 +82,7 @@ func (c *checker) readTopics(ctx context.Context) error {
 		}
 		return out
 	}
-	err = c.src.reading().Letters(ctx, c.client, c.src.DLQ, cut(c.src.DLQ, c.facts.letters), func(l *deadletters.Letter) error {
+	err = c.src.Letters(ctx, c.client, c.src.DLQ, cut(c.src.DLQ, c.facts.letters), func(l *deadletters.Letter) error {
 		id := c.text(plain(l.ID))
 		want, known := c.want[id]
 		if !known {

@@ -72,18 +72,10 @@ func OpenIndex(ctx context.Context, client *kgo.Client, cfg *config.Config, o Op
 
 // sourceOf returns the source of the index: its topics, and how they are read.
 func sourceOf(cfg *config.Config, o Options) Source {
-	s := Source{DLQ: cfg.Topics.DLQ, Status: cfg.Topics.DLQStatus, MaxReplays: cfg.DeadLetters.MaxReplays}
-	s.States, s.StatesID = o.States, o.StatesID
-	s.MaxValue, s.Reading = max(cfg.Source.MaxRecordBytes, kafka.MaxValue), string(o.Dialect)
+	s := Source{DLQ: cfg.Topics.DLQ, Status: cfg.Topics.DLQStatus, MaxReplays: cfg.DeadLetters.MaxReplays, States: o.States, StatesID: o.StatesID}
+	s.Reading = deadletters.Reading{Dialect: o.Dialect, Alone: o.Alone, MaxValue: max(cfg.Source.MaxRecordBytes, kafka.MaxValue)}
 	if o.Foreign {
 		s.Status, s.MaxReplays = "", 0
-	}
-	switch {
-	case o.Alone: // a pipeline's own index of the same topic has other contents
-		s.Reading += " without a pipeline"
-		s.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAlone(o.Dialect, r, true) }
-	case o.Dialect != "":
-		s.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAs(o.Dialect, r, true) }
 	}
 	return s
 }

@@ -29,25 +29,14 @@ type Source struct {
 	States   kafka.Log
 	StatesID string
 
-	// Decode reads a record with its content; the default is [deadletters.Decode]. Reading is its name: an index that was
-	// filled by another one is filled again.
-	Decode  func(*kgo.Record) deadletters.Letter
-	Reading string
-
-	// MaxValue is how many bytes of a value the index stores; the default is [deadletters.MaxValue]. An index that was
-	// filled with another limit is filled again.
-	MaxValue int
+	// Reading is how the records of the DLQ become letters. An index that was filled in another way is filled again.
+	deadletters.Reading
 
 	MaxReplays int // from which a letter that failed again in other software is escalated; defaults to 3
 
 	// ResolvedBefore deletes letters that the topic no longer has and that were resolved before this time (S4-7). The
 	// tombstone in the status topic deletes them too, but compaction removes it after a day. The zero time deletes none.
 	ResolvedBefore time.Time
-}
-
-// reading returns how records of the DLQ become letters.
-func (s *Source) reading() deadletters.Reading {
-	return deadletters.Reading{Decode: s.Decode, MaxValue: s.MaxValue}
 }
 
 // states returns where the states are read from.
@@ -61,8 +50,11 @@ func (s *Source) states(cl *kgo.Client) kafka.Log {
 // read returns the settings that the letters in the index depend on, as text.
 func (s *Source) read() string {
 	text := ""
-	if s.Reading != "" {
-		text = " " + s.Reading
+	if s.Dialect != "" {
+		text = " " + string(s.Dialect)
+	}
+	if s.Alone { // a pipeline's own index of the same topic has other contents
+		text += " without a pipeline"
 	}
 	if s.MaxValue > kafka.MaxValue {
 		text += " max_value=" + strconv.Itoa(s.MaxValue)
@@ -345,7 +337,7 @@ func (y *syncer) states(ctx context.Context, p int32, positions map[partition]po
 // scanLetters reads letters and makes entries of them.
 func (y *syncer) scanLetters(made *entries) scan[entry] {
 	return func(ctx context.Context, of partition, span kafka.Span, fn func(entry, int64, int) error) error {
-		return y.src.reading().Letters(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(l *deadletters.Letter) error {
+		return y.src.Letters(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(l *deadletters.Letter) error {
 			e, bytes := made.of(l)
 			return fn(e, l.Last+1, bytes)
 		})

@@ -117,13 +117,9 @@ func (s *Service) Index(ctx context.Context) (*dlqindex.Index, error) {
 // maxValue returns the largest value that is read into memory, in bytes. The pipeline processes no larger ones.
 func (s *Service) maxValue() int { return max(kafka.MaxValue, s.cfg.Source.MaxRecordBytes) }
 
-// reading returns how to read the DLQ.
+// reading returns how the DLQ is read.
 func (s *Service) reading() deadletters.Reading {
-	r := deadletters.Reading{MaxValue: s.maxValue()}
-	if s.alone {
-		r.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAlone(s.dialect, r, true) }
-	}
-	return r
+	return deadletters.Reading{Dialect: s.dialect, Alone: s.alone, MaxValue: s.maxValue()}
 }
 
 // Close closes the connections and the index.
