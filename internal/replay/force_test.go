@@ -20,8 +20,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // revision is a valid feature of which a property orders the events.
@@ -124,7 +124,7 @@ func TestPlan_S4_8_says_when_the_prediction_is_a_guess(t *testing.T) {
 	expect.Equal(t, w.plan(w.service(), deadletters.Filter{}).Doubt, "", "doubt")
 	w.die(&kgo.Record{Topic: "features.state", Key: []byte("k"), Value: []byte(`{"format":99}`)})
 	_, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{})
-	expect.That(t, errors.Is(err, retrytopics.ErrNewerState) && strings.Contains(err.Error(), "features.state/0/0"), "got %v", err)
+	expect.That(t, errors.Is(err, statetopic.ErrNewer) && strings.Contains(err.Error(), "features.state/0/0"), "got %v", err)
 }
 
 // S4-8: a forced plan counts what it overwrites; its letters carry the flag, and the audit trail the reason.

@@ -15,15 +15,15 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // newest has the newest applied event of each key of the dead letters, read from the topics in which the consumer
 // keeps it. The consumer closes an older dead letter as superseded: ordering latest does so for all records, strict
 // for replays. Neither knows a later event that the consumer has not read yet.
 type newest struct {
-	applied map[idempotency.KeyHash]retrytopics.Latest
+	applied map[idempotency.KeyHash]statetopic.Latest
 	forced  map[idempotency.KeyHash]header.Version // versions of the dead letters that the plan being made forces
 	doubt   string                                 // why a part could not be read; "" if everything was read
 }
@@ -34,14 +34,14 @@ type newest struct {
 // every key, and the ledger has the events applied within the dedupe window. Dead letters that go to another topic
 // have no version guard.
 func (s *Service) newestFor(ctx context.Context, keys []idempotency.KeyHash, to string) (*newest, error) {
-	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
+	n := &newest{applied: map[idempotency.KeyHash]statetopic.Latest{}, forced: map[idempotency.KeyHash]header.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" || s.alone {
 		return n, nil
 	}
 	versioned := s.cfg.Source.Version != ""
-	state := stateReader{keys: keys, scale: retrytopics.ScaleOffset, lasting: map[idempotency.KeyHash]retrytopics.Latest{}, n: n}
+	state := stateReader{keys: keys, scale: statetopic.ScaleOffset, lasting: map[idempotency.KeyHash]statetopic.Latest{}, n: n}
 	if versioned {
-		state.scale, state.kept = retrytopics.ScaleOf(s.cfg.Source.Version), s.cfg.Ordering.Versions.Keep == config.KeepVersionsAlways
+		state.scale, state.kept = statetopic.ScaleOf(s.cfg.Source.Version), s.cfg.Ordering.Versions.Keep == config.KeepVersionsAlways
 	}
 	err := s.scanKnown(ctx, s.cfg.Topics.State, n, state.add)
 	for key, known := range state.lasting {
@@ -77,14 +77,14 @@ func (s *Service) scanKnown(ctx context.Context, topic string, n *newest, add fu
 // stateReader reads the state topic. A key can have a state and a version there, each with its own tombstone.
 type stateReader struct {
 	keys    []idempotency.KeyHash // sorted; the versions of other keys are not kept, since there can be millions
-	scale   retrytopics.Scale
+	scale   statetopic.Scale
 	kept    bool // the pipeline keeps versions
-	lasting map[idempotency.KeyHash]retrytopics.Latest
+	lasting map[idempotency.KeyHash]statetopic.Latest
 	n       *newest // receives the states
 }
 
 func (s *stateReader) add(r *kgo.Record) error {
-	m, ok, err := retrytopics.ReadRemembered(r.Key, r.Value, s.scale)
+	m, ok, err := statetopic.Read(r.Key, r.Value, s.scale)
 	if err != nil || !ok {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *stateReader) add(r *kgo.Record) error {
 }
 
 // join merges what another topic says about a key.
-func (n *newest) join(key idempotency.KeyHash, more retrytopics.Latest) {
+func (n *newest) join(key idempotency.KeyHash, more statetopic.Latest) {
 	if known, ok := n.applied[key]; ok {
 		more = more.Join(known)
 	}
@@ -113,7 +113,7 @@ func (n *newest) join(key idempotency.KeyHash, more retrytopics.Latest) {
 
 func (n *newest) merge(last map[idempotency.KeyHash]header.Version) {
 	for key, v := range last {
-		n.join(key, retrytopics.Latest{Version: v})
+		n.join(key, statetopic.Latest{Version: v})
 	}
 }
 

@@ -23,8 +23,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // The verdict of a plan and of show is that of the consumer's gates: a letter without a key, or one that is too large, does not pass.
@@ -114,7 +114,7 @@ func (w *world) kept(id, property string, version ...int64) {
 	hash := idempotency.HashKey([]byte("key of " + id))
 	r := &kgo.Record{Topic: "features.state", Key: append([]byte("\x00switchback-checkpoint\x00v"), hash[:]...)}
 	if len(version) > 0 {
-		r.Value = fmt.Appendf(nil, `{"format":1,"version":[%d,%d,%d],"scale":%q}`, version[0], version[1], version[2], retrytopics.ScaleOf(property))
+		r.Value = fmt.Appendf(nil, `{"format":1,"version":[%d,%d,%d],"scale":%q}`, version[0], version[1], version[2], statetopic.ScaleOf(property))
 	}
 	w.die(r)
 	w.dead--
@@ -187,7 +187,7 @@ func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
 		"a newer event":          {header.Version{Number: 11, Offset: 30}, true},
 		"a later one of its age": {header.Version{Number: 10, Offset: 90}, true},
 	} {
-		n := &newest{applied: map[idempotency.KeyHash]retrytopics.Latest{l.KeyHash(): {Version: c.newest}}}
+		n := &newest{applied: map[idempotency.KeyHash]statetopic.Latest{l.KeyHash(): {Version: c.newest}}}
 		expect.Equal(t, n.than(l, pipeline.Tried{Version: &own}), c.older, name, "superseded")
 	}
 }

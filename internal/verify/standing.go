@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // standing is the position of a group, by its commits and by the checkpoints of its memory.
@@ -82,9 +83,9 @@ func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDe
 	if err != nil {
 		return err
 	}
-	latest := map[int32]retrytopics.Checkpoint{}
+	latest := map[int32]*statetopic.Checkpoint{}
 	err = kafka.Scan(ctx, r.client, r.cfg.Topics.State, spans, func(rec *kgo.Record) error {
-		cp, ok, err := retrytopics.ParseCheckpoint(rec)
+		cp, ok, err := statetopic.ParseCheckpoint(rec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", positionOf(rec).String(), err)
 		}
@@ -100,15 +101,17 @@ func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDe
 		if _, ok := s.generations[p]; !ok {
 			continue
 		}
-		s.generations[p] = Generation{Now: cp.Generation, First: cp.First}
+		s.generations[p] = Generation{Now: cp.Generation, First: cp.First()}
 		for topic, stand := range cp.Positions {
 			d, there := details[topic]
 			switch {
 			case !there || d.Err != nil:
-			case stand.ID != [16]byte{} && kadm.TopicID(stand.ID) != d.ID:
+			case stand.ID.Differs(statetopic.TopicID(d.ID)):
 				s.foreign = s.foreign || topic == s.source
 			default:
-				s.commits[Spot{topic, p}] = stand.Commit
+				if s.commits[Spot{topic, p}], err = retrytopics.ParseCommit(stand.Commit.Offset, stand.Commit.Metadata); err != nil {
+					return fmt.Errorf("checkpoint of partition %d of %s: %w", p, r.cfg.Topics.State, err)
+				}
 				s.waitsIn(topic, r.known())
 			}
 		}

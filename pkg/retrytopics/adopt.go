@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // Adoption describes what it means for the memory to adopt the topics as they are now. Engine.PlanAdoption makes one,
@@ -42,7 +43,7 @@ type Adoption struct {
 type adopted struct {
 	partition  int32
 	mismatches []Mismatch
-	next       *checkpoint
+	next       *statetopic.Checkpoint
 	loosened   map[string]keyorder.State // keys that no longer wait for their turn
 }
 
@@ -99,13 +100,13 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 			continue
 		}
 		next := now.adopt(sh.checkpoint, all, marks, was, ledgers[p])
-		if next.generation > offsets.MaxGeneration {
+		if next.Generation > offsets.MaxGeneration {
 			return nil, fmt.Errorf("the source topic was adopted %d times, and there is no room for more: give the pipeline new topics", offsets.MaxGeneration)
 		}
 		a.add(all, adopted{p, all, next, sh.loosened(all)})
 		a.Kept += len(sh.base)
 		a.Versions += sh.latest.size()
-		if sh.ledger != nil && next.ledgerFrom > sh.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
+		if sh.ledger != nil && next.LedgerFrom > sh.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
 			a.Forgotten += sh.ledger.Len()
 		}
 	}
@@ -136,27 +137,27 @@ func has(all []Mismatch, kind MismatchKind) bool {
 
 // adopt returns the checkpoint from which a partition starts again. marks are the group's commits, ledgerEnd is the
 // current end of its ledger partition. It is pure.
-func (now expectedTopics) adopt(cp *checkpoint, all []Mismatch, marks map[string]offsets.Commit, was committedGeneration, ledgerEnd int64) *checkpoint {
+func (now expectedTopics) adopt(cp *statetopic.Checkpoint, all []Mismatch, marks map[string]offsets.Commit, was committedGeneration, ledgerEnd int64) *statetopic.Checkpoint {
 	if cp == nil { // only the commits are left, and the topics they belong to are unknown
-		cp = now.next(&checkpoint{generation: was.Now, same: was.Same}, marks)
+		cp = now.next(&statetopic.Checkpoint{Generation: was.Now, Same: was.Same}, marks)
 	}
 	next := now.next(cp, nil)
 	if has(all, MismatchLedger) {
-		next.ledgerFrom, next.scaleFrom = 0, 0
+		next.LedgerFrom, next.ScaleFrom = 0, 0
 	}
 	if has(all, MismatchSource) || has(all, MismatchState) || has(all, MismatchUnbound) {
-		next.generation++ // events from now on are newer than everything in the memory
-		next.same++
+		next.Generation++ // events from now on are newer than everything in the memory
+		next.Same++
 		if !has(all, MismatchState) || !was.source {
-			next.same = 0
+			next.Same = 0
 		}
 	}
 	if has(all, MismatchSource) || has(all, MismatchUnbound) {
-		next.ledgerFrom = ledgerEnd
+		next.LedgerFrom = ledgerEnd
 	}
-	for topic, p := range cp.positions {
-		if id, known := now.ids[topic]; known && p.id.differs(id) {
-			next.positions[topic] = topicPosition{id, offsets.Commit{Offset: -1}}
+	for topic, p := range cp.Positions {
+		if id, known := now.ids[topic]; known && p.ID.Differs(id) {
+			next.Positions[topic] = statetopic.Position{ID: id, Commit: offsets.Commit{Offset: -1}}
 		}
 	}
 	return next

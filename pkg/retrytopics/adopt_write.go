@@ -11,6 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // ErrRunning is wrapped when an adoption finds running instances of the group. They must be stopped first.
@@ -175,13 +177,13 @@ func (e *Engine) dropCommits(ctx context.Context, adm *kadm.Client, a *Adoption)
 func (e *Engine) writeAdoption(ctx context.Context, client *kgo.Client, a *Adoption) error {
 	records := make([]*kgo.Record, 0, len(a.shards))
 	for _, sh := range a.shards {
-		r, err := sh.next.record(e.cfg.Ordering.StateTopic, sh.partition)
+		r, err := sh.next.Record(e.cfg.Ordering.StateTopic, sh.partition)
 		if err != nil {
 			return err
 		}
 		records = append(records, r)
 		for k, st := range sh.loosened {
-			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, k, st, e.cfg.scale())
+			r, err := statetopic.EncodeOrder(e.cfg.Ordering.StateTopic, sh.partition, k, st, e.cfg.scale())
 			if err != nil {
 				return err
 			}

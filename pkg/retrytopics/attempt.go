@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // maxImmediate limits how often a failure of class retry_now is retried in place, before anything is published.
@@ -351,13 +352,13 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v h
 // remember stores what took effect in the partition's state, together with the newest known version of the key. The
 // ledger and the key's state may forget it in time.
 func (e *Engine) remember(t *task, before *past, applied header.Version, took, deletes bool, late int64) {
-	newest, known := Latest{Deleted: max(before.deleted(), late+1)}, false
+	newest, known := statetopic.Latest{Deleted: max(before.deleted(), late+1)}, false
 	if v := before.latestVersion(); v != nil {
 		newest.Version, known = *v, true
 	}
 	switch {
 	case took && !known:
-		newest, known = Latest{Version: applied}.After(applied, deletes), true
+		newest, known = statetopic.Latest{Version: applied}.After(applied, deletes), true
 	case took:
 		newest = newest.After(applied, deletes)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // Dedupe sets how long the engine remembers the last effective event of each key. An event with an equal content hash is
@@ -67,7 +68,7 @@ type past struct {
 	state keyorder.State
 	last  idempotency.Applied // last effective event
 	known bool                // last is known
-	kept  Latest              // newest version of the key
+	kept  statetopic.Latest   // newest version of the key
 	keeps bool                // kept is known
 
 	content       [8]byte // of the current event, once computed
@@ -133,7 +134,7 @@ func (e *Engine) superseded(t *task, before *past, number *int64, deletes bool) 
 // outdates reports whether an event of a version is older than what took effect.
 func (p *past) outdates(v header.Version) bool {
 	newest := p.latestVersion()
-	return newest != nil && Latest{*newest, p.deleted()}.Outdates(v)
+	return newest != nil && statetopic.Latest{Version: *newest, Deleted: p.deleted()}.Outdates(v)
 }
 
 // version returns the version of a task's event. A delete (a tombstone, or Result.Delete) is newer than every earlier

@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // Engine runs a handler over a topic with tiered retry topics and a DLQ, exactly once. Make one with New, and run it
@@ -210,7 +211,7 @@ func (e *Engine) session(ctx context.Context) error {
 // lasting reports whether a new session would meet the same error again.
 func lasting(err error) bool {
 	for _, e := range []error{
-		ErrTopics, ErrGroup, ErrLogTruncated, ErrMemory, ErrAlienMemory, ErrNewerMetadata, ErrNewerState, idempotency.ErrNewerLedger, errOptions,
+		ErrTopics, ErrGroup, ErrLogTruncated, ErrMemory, ErrAlienMemory, ErrNewerMetadata, statetopic.ErrNewer, idempotency.ErrNewerLedger, errOptions,
 		kerr.InvalidSessionTimeout, kerr.SaslAuthenticationFailed, kerr.UnsupportedForMessageFormat,
 	} {
 		if errors.Is(err, e) {

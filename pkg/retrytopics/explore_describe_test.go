@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // describer writes down what of a state can matter later, and nothing else: two states with one description have one future.
@@ -235,7 +236,7 @@ func (d *describer) state(st keyorder.State) {
 	}
 }
 
-func (d *describer) newest(n Latest, kept bool) {
+func (d *describer) newest(n statetopic.Latest, kept bool) {
 	if d.flag(kept); kept {
 		d.num(n.Version.Number, n.Version.Offset, n.Deleted)
 	}
@@ -268,7 +269,7 @@ func (d *describer) memory() {
 func (d *describer) ledger() {
 	if d.st.s.states[0].latest != nil {
 		for _, k := range d.x.keys {
-			r := encodeVersion("", 0, k, nil, "")
+			r := statetopic.EncodeVersion("", 0, k, nil, "")
 			d.text = append(append(d.text, d.st.w.states[string(r.Key)]...), 0)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // explored is what was seen of a history, or of several.
@@ -242,8 +243,8 @@ func (x *explorer) committed(st *state) {
 		if l := st.s.partitions[x.partitionOf(partition)]; l.committed.Offset != c.offset {
 			x.breaks("lane %d takes %+v for committed, and %+v is", partition, l.committed, c)
 		}
-		if cp := st.s.states[0].checkpoint; cp != nil && c.offset >= 0 && cp.positions[x.partitionOf(partition).topic].at.Offset != c.offset {
-			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", partition, cp.positions[x.partitionOf(partition).topic].at, c)
+		if cp := st.s.states[0].checkpoint; cp != nil && c.offset >= 0 && cp.Positions[x.partitionOf(partition).topic].Commit.Offset != c.offset {
+			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", partition, cp.Positions[x.partitionOf(partition).topic].Commit, c)
 		}
 		for offset, r := range log {
 			if r != nil && !c.done(spans, int64(offset)) {
@@ -263,15 +264,15 @@ func (x *explorer) committed(st *state) {
 func (x *explorer) remembered(st *state) {
 	sh, n := st.s.states[0], 0
 	for k, known := range sh.base {
-		r, err := encodeState("in.state", 0, k, known, x.e.cfg.scale())
+		r, err := statetopic.EncodeOrder("in.state", 0, k, known, x.e.cfg.scale())
 		if err != nil || !bytes.Equal(r.Value, st.w.states[string(r.Key)]) {
 			x.breaks("the state of key %s is known as %+v, and written as %s (%v)", k, known, st.w.states[k], err)
 		}
 		n++
 	}
 	for k := range st.w.states {
-		_, version := hashOfVersion([]byte(k))
-		if _, key := keyOfState([]byte(k)); key && !version {
+		_, version := statetopic.HashOf([]byte(k))
+		if _, key := statetopic.KeyOf([]byte(k)); key && !version {
 			n--
 		}
 	}
@@ -288,7 +289,7 @@ func (x *explorer) versions(st *state) {
 	}
 	for _, k := range x.keys {
 		known, kept := sh.latest.of(k)
-		r := encodeVersion("in.state", 0, k, &known, x.e.cfg.scale())
+		r := statetopic.EncodeVersion("in.state", 0, k, &known, x.e.cfg.scale())
 		written, is := st.w.states[string(r.Key)]
 		if kept != is || is && !bytes.Equal(r.Value, written) {
 			x.breaks("the version of key %x is known as %+v (%t), and written as %s", k, known, kept, written)

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // stepKind is what a step does.

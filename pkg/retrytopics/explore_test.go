@@ -28,6 +28,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // The explorer plays the engine's own session without a broker: its windows, gates, partitions, ledger, attempts, staged
@@ -99,7 +100,7 @@ const (
 )
 
 func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
-	x := &explorer{plan: p, history: h, client: client, layout: &layout{states: true, ids: map[string]topicID{"in": {1}, "in.state": {2}, "in.ledger": {3}}}}
+	x := &explorer{plan: p, history: h, client: client, layout: &layout{states: true, ids: map[string]statetopic.TopicID{"in": {1}, "in.state": {2}, "in.ledger": {3}}}}
 	ordering := p.order
 	ordering.Versioned = p.versioned
 	cfg := Config{
@@ -112,7 +113,7 @@ func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
 		cfg.Dedupe = Dedupe{Window: ledgerWindow, MaxKeys: ledgerKeys}
 	}
 	for i, t := range p.tiers {
-		x.layout.ids[t.Topic] = topicID{byte(4 + i)}
+		x.layout.ids[t.Topic] = statetopic.TopicID{byte(4 + i)}
 	}
 	var err error
 	if x.e, err = New(cfg); err != nil {

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
 )
 
 // A former tier is a topic that is named like a tier but not configured: an earlier configuration had it, or another

@@ -3,9 +3,10 @@ package retrytopics
 import (
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // ErrNewerMetadata is wrapped when a newer version of this library wrote the metadata of a commit. The partition is
@@ -56,40 +57,6 @@ func (c Commit) Finished(offset int64) bool {
 		return 0
 	})
 	return found
-}
-
-// Checkpoint is a partition's parsed checkpoint: see the state topic in docs/changes.md.
-type Checkpoint struct {
-	Group, Source string
-	Generation    int                    // how often a re-created source topic or a lost memory was adopted
-	First         int                    // the first generation with the current source topic
-	Positions     map[string]TopicCommit // by topic
-}
-
-// TopicCommit is the position of the group in one topic.
-type TopicCommit struct {
-	ID     [16]byte // Kafka's ID of the topic; zero if it was unknown
-	Commit Commit   // Offset -1: nothing is finished
-}
-
-// ParseCheckpoint parses a record of the state topic. ok is false for a record that is no checkpoint.
-func ParseCheckpoint(r *kgo.Record) (cp Checkpoint, ok bool, err error) {
-	if string(r.Key) != checkpointKey || r.Value == nil {
-		return Checkpoint{}, false, nil
-	}
-	read, err := decodeCheckpoint(r.Value)
-	if err != nil {
-		return Checkpoint{}, true, err
-	}
-	cp = Checkpoint{Group: read.group, Source: read.source, Generation: read.generation, First: read.generation - read.same, Positions: make(map[string]TopicCommit, len(read.positions))}
-	for topic, p := range read.positions {
-		c, err := ParseCommit(p.at.Offset, p.at.Metadata)
-		if err != nil {
-			return Checkpoint{}, true, err
-		}
-		cp.Positions[topic] = TopicCommit{ID: p.id, Commit: c}
-	}
-	return cp, true, nil
 }
 
 // Believed returns the control headers that an engine believes of a source record: all of a proven replay, none of any

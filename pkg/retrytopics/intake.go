@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // accept adds the records of a poll to their partitions and hands them to the scheduler.

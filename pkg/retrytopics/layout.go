@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // headerRoom is how much larger the message limit of tiers and DLQ must be than the source's, so that a maximal record
@@ -33,8 +34,8 @@ const (
 
 // layout is what the engine knows of the topics before it starts.
 type layout struct {
-	names       map[[16]byte]string // topic IDs, for responses without names
-	ids         map[string]topicID  // the inverse of names
+	names       map[[16]byte]string           // topic IDs, for responses without names
+	ids         map[string]statetopic.TopicID // the inverse of names
 	partitions  int
 	counts      map[string]int // partitions of each consumed topic
 	former      []FormerTier
@@ -54,7 +55,7 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{names: map[[16]byte]string{}, ids: map[string]topicID{}, counts: map[string]int{}, maxMetadata: defaultMaxMetadata}
+	l := &layout{names: map[[16]byte]string{}, ids: map[string]statetopic.TopicID{}, counts: map[string]int{}, maxMetadata: defaultMaxMetadata}
 	var faults []string
 	for _, name := range names {
 		d := details[name]
@@ -70,7 +71,7 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 			faults = append(faults, fmt.Sprintf("topic %s has %d partitions, the source %s has %d; they must be equal: %s", name,
 				len(d.Partitions), e.cfg.Source, l.partitions, fix(name, len(d.Partitions), l.partitions)))
 		}
-		l.names[d.ID], l.ids[name] = name, topicID(d.ID)
+		l.names[d.ID], l.ids[name] = name, statetopic.TopicID(d.ID)
 	}
 	if err := e.inspectFormer(ctx, adm, l, &faults); err != nil {
 		return nil, err

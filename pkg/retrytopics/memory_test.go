@@ -24,6 +24,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // hashed passes the value on, and names its content.
@@ -199,8 +200,8 @@ func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
 		b.drain(e)
 		found := 0
 		for _, r := range b.read(source + ".state") {
-			cp, ok, err := retrytopics.ParseCheckpoint(r)
-			must.That(t, err == nil && (!ok || cp.Generation == n && cp.First == 0), "%+v, %v", cp, err)
+			cp, ok, err := statetopic.ParseCheckpoint(r)
+			must.That(t, err == nil && (!ok || cp.Generation == n && cp.First() == 0), "%+v, %v", cp, err)
 			if ok {
 				found++
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // ErrMemory is wrapped when the engine's memory does not belong to the current topics and group: a topic was deleted and
@@ -83,10 +84,10 @@ type expectedTopics struct {
 	group    string
 	pipeline string // ID in the control headers
 	source   string
-	state    string // topic
-	ledger   string // topic; "" without deduplication
-	scale    Scale  // of versions
-	ids      map[string]topicID
+	state    string           // topic
+	ledger   string           // topic; "" without deduplication
+	scale    statetopic.Scale // of versions
+	ids      map[string]statetopic.TopicID
 }
 
 func (e *Engine) expectedTopics(l *layout) expectedTopics {
@@ -99,10 +100,10 @@ func (e *Engine) expectedTopics(l *layout) expectedTopics {
 
 // evidence is what is known of a partition's memory.
 type evidence struct {
-	checkpoint *checkpoint // nil if there is none
-	committed  bool        // the group has a commit of the source topic
-	sealed     bool        // a commit was made with a checkpoint
-	remembers  bool        // state or ledger have keys
+	checkpoint *statetopic.Checkpoint // nil if there is none
+	committed  bool                   // the group has a commit of the source topic
+	sealed     bool                   // a commit was made with a checkpoint
+	remembers  bool                   // state or ledger have keys
 }
 
 // mismatches returns all mismatches of a partition's memory. It is pure.
@@ -117,46 +118,46 @@ func (now expectedTopics) mismatches(known evidence) []Mismatch {
 		return nil
 	}
 	var all []Mismatch
-	if cp.group != now.group {
-		all = append(all, Mismatch{MismatchGroup, now.state, cp.group, now.group})
+	if cp.Group != now.group {
+		all = append(all, Mismatch{MismatchGroup, now.state, cp.Group, now.group})
 	}
-	for _, topic := range slices.Sorted(maps.Keys(cp.positions)) {
+	for _, topic := range slices.Sorted(maps.Keys(cp.Positions)) {
 		id, known := now.ids[topic]
-		if !known || !cp.positions[topic].id.differs(id) {
+		if !known || !cp.Positions[topic].ID.Differs(id) {
 			continue
 		}
 		kind := MismatchTier
 		if topic == now.source {
 			kind = MismatchSource
 		}
-		all = append(all, Mismatch{kind, topic, cp.positions[topic].id.String(), id.String()})
+		all = append(all, Mismatch{kind, topic, cp.Positions[topic].ID.String(), id.String()})
 	}
-	if id := now.ids[now.ledger]; now.ledger != "" && cp.ledger.differs(id) {
-		all = append(all, Mismatch{MismatchLedger, now.ledger, cp.ledger.String(), id.String()})
+	if id := now.ids[now.ledger]; now.ledger != "" && cp.Ledger.Differs(id) {
+		all = append(all, Mismatch{MismatchLedger, now.ledger, cp.Ledger.String(), id.String()})
 	}
 	return all
 }
 
 // next returns the checkpoint that follows cp, nil at first, with the marks of a transaction. It is pure.
-func (now expectedTopics) next(cp *checkpoint, marks map[string]offsets.Commit) *checkpoint {
-	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, positions: map[string]topicPosition{}}
+func (now expectedTopics) next(cp *statetopic.Checkpoint, marks map[string]offsets.Commit) *statetopic.Checkpoint {
+	next := &statetopic.Checkpoint{Group: now.group, Source: now.source, Ledger: now.ids[now.ledger], Scale: now.scale, Positions: map[string]statetopic.Position{}}
 	if cp != nil {
-		next.generation, next.same, next.ledgerFrom, next.scaleFrom = cp.generation, cp.same, cp.ledgerFrom, cp.scaleFrom
-		next.pipelines, next.shared = cp.pipelines, cp.shared
-		maps.Copy(next.positions, cp.positions)
+		next.Generation, next.Same, next.LedgerFrom, next.ScaleFrom = cp.Generation, cp.Same, cp.LedgerFrom, cp.ScaleFrom
+		next.Pipelines, next.Shared = cp.Pipelines, cp.Shared
+		maps.Copy(next.Positions, cp.Positions)
 		if now.ledger == "" {
-			next.ledger, next.scale = cp.ledger, cp.scale
+			next.Ledger, next.Scale = cp.Ledger, cp.Scale
 		}
 	}
-	if now.pipeline != "" && !slices.Contains(next.pipelines, now.pipeline) {
-		next.pipelines = append(slices.Clone(next.pipelines), now.pipeline)
-		next.pipelines = next.pipelines[max(0, len(next.pipelines)-maxPipelines):]
+	if now.pipeline != "" && !slices.Contains(next.Pipelines, now.pipeline) {
+		next.Pipelines = append(slices.Clone(next.Pipelines), now.pipeline)
+		next.Pipelines = next.Pipelines[max(0, len(next.Pipelines)-statetopic.MaxPipelines):]
 	}
-	if _, known := next.positions[now.source]; !known {
-		next.positions[now.source] = topicPosition{now.ids[now.source], offsets.Commit{Offset: -1}}
+	if _, known := next.Positions[now.source]; !known {
+		next.Positions[now.source] = statetopic.Position{ID: now.ids[now.source], Commit: offsets.Commit{Offset: -1}}
 	}
 	for topic, m := range marks {
-		next.positions[topic] = topicPosition{now.ids[topic], m}
+		next.Positions[topic] = statetopic.Position{ID: now.ids[topic], Commit: m}
 	}
 	return next
 }

@@ -15,13 +15,27 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
+
+func id(n byte) statetopic.TopicID { return statetopic.TopicID{n} }
+
+func sample() *statetopic.Checkpoint {
+	return &statetopic.Checkpoint{
+		Group: "g", Source: "features", Generation: 2, Same: 1, Ledger: id(9), LedgerFrom: 17, Scale: "1a2b3c4d", ScaleFrom: 5,
+		Positions: map[string]statetopic.Position{
+			"features":          {ID: id(1), Commit: offsets.Commit{Offset: 42, Metadata: offsets.EncodeFinished(42, []offsets.Span{{First: 44, Last: 50}})}},
+			"features.retry-2s": {ID: id(2), Commit: offsets.Commit{Offset: 7, Metadata: ""}},
+			"features.retry-8s": {ID: id(3), Commit: offsets.Commit{Offset: -1}},
+		},
+	}
+}
 
 func around() expectedTopics {
 	return expectedTopics{
 		scale: "1a2b3c4d",
 		group: "g", source: "features", state: "features.state", ledger: "features.ledger",
-		ids: map[string]topicID{"features": id(1), "features.retry-2s": id(2), "features.retry-8s": id(3), "features.ledger": id(9)},
+		ids: map[string]statetopic.TopicID{"features": id(1), "features.retry-2s": id(2), "features.retry-8s": id(3), "features.ledger": id(9)},
 	}
 }
 
@@ -47,9 +61,9 @@ func TestMismatches_S4_14(t *testing.T) {
 		"another ledger, but no dedupe":        {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.ids["features.ledger"], s.ledger = id(8), "" }, nil},
 		"another group":                        {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.group = "h" }, []MismatchKind{MismatchGroup}},
 		"a tier that is not configured":        {evidence{checkpoint: sample()}, func(s *expectedTopics) { delete(s.ids, "features.retry-8s") }, nil},
-		"brokers without topic ids":            {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.ids["features"] = topicID{} }, nil},
+		"brokers without topic ids":            {evidence{checkpoint: sample()}, func(s *expectedTopics) { s.ids["features"] = statetopic.TopicID{} }, nil},
 		"another cluster": {evidence{checkpoint: sample()}, func(s *expectedTopics) {
-			s.ids = map[string]topicID{"features": id(11), "features.retry-2s": id(12), "features.retry-8s": id(13), "features.ledger": id(19)}
+			s.ids = map[string]statetopic.TopicID{"features": id(11), "features.retry-2s": id(12), "features.retry-8s": id(13), "features.ledger": id(19)}
 		}, []MismatchKind{MismatchSource, MismatchTier, MismatchTier, MismatchLedger}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,10 +89,10 @@ func TestNext_S0_6_theScaleIsThatOfTheLedger(t *testing.T) {
 	now := around()
 	now.scale = "5e6f7a8b"
 	next := now.next(sample(), nil)
-	expect.That(t, next.scale == "5e6f7a8b" && next.scaleFrom == 5, "with a ledger: %+v", next)
+	expect.That(t, next.Scale == "5e6f7a8b" && next.ScaleFrom == 5, "with a ledger: %+v", next)
 	now.ledger = ""
 	next = now.next(sample(), nil)
-	expect.That(t, next.scale == "1a2b3c4d" && next.scaleFrom == 5, "without one: %+v", next)
+	expect.That(t, next.Scale == "1a2b3c4d" && next.ScaleFrom == 5, "without one: %+v", next)
 }
 
 func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
@@ -87,10 +101,10 @@ func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
 	delete(now.ids, "features.retry-8s") // not configured any more
 	next := now.next(sample(), map[string]offsets.Commit{"features": {Offset: 50, Metadata: ""}})
 	want := sample()
-	want.positions["features"] = topicPosition{id(1), offsets.Commit{Offset: 50, Metadata: ""}}
+	want.Positions["features"] = statetopic.Position{ID: id(1), Commit: offsets.Commit{Offset: 50, Metadata: ""}}
 	expect.That(t, reflect.DeepEqual(next, want), "got %+v, want %+v", next, want)
 	first := now.next(nil, map[string]offsets.Commit{"features.retry-2s": {Offset: 3, Metadata: ""}})
-	expect.That(t, first.positions["features"] == (topicPosition{id(1), offsets.Commit{Offset: -1}}) && first.positions["features.retry-2s"] == (topicPosition{id(2), offsets.Commit{Offset: 3, Metadata: ""}}),
+	expect.That(t, first.Positions["features"] == (statetopic.Position{ID: id(1), Commit: offsets.Commit{Offset: -1}}) && first.Positions["features.retry-2s"] == (statetopic.Position{ID: id(2), Commit: offsets.Commit{Offset: 3, Metadata: ""}}),
 		"the first one: %+v", first)
 }
 
@@ -99,32 +113,32 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	now := around()
 	now.ids["features"] = id(8)
 	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
-	expect.That(t, source.generation == 3 && source.ledgerFrom == 100 && source.positions["features"] == (topicPosition{id(8), offsets.Commit{Offset: -1}}) && source.positions["features.retry-2s"].at.Offset == 7,
+	expect.That(t, source.Generation == 3 && source.LedgerFrom == 100 && source.Positions["features"] == (statetopic.Position{ID: id(8), Commit: offsets.Commit{Offset: -1}}) && source.Positions["features.retry-2s"].Commit.Offset == 7,
 		"source: %+v", source)
 	now = around()
 	now.ids["features.retry-2s"] = id(8)
 	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
-	expect.That(t, tier.generation == 2 && tier.ledgerFrom == 17 && tier.positions["features.retry-2s"] == (topicPosition{id(8), offsets.Commit{Offset: -1}}) && tier.positions["features"] == sample().positions["features"],
+	expect.That(t, tier.Generation == 2 && tier.LedgerFrom == 17 && tier.Positions["features.retry-2s"] == (statetopic.Position{ID: id(8), Commit: offsets.Commit{Offset: -1}}) && tier.Positions["features"] == sample().Positions["features"],
 		"tier: %+v", tier)
 	now = around()
 	now.ids["features.ledger"] = id(8)
 	ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
-	expect.That(t, ledger.ledger == id(8) && ledger.ledgerFrom == 0 && ledger.generation == 2, "ledger: %+v", ledger)
+	expect.That(t, ledger.Ledger == id(8) && ledger.LedgerFrom == 0 && ledger.Generation == 2, "ledger: %+v", ledger)
 	now = around()
 	now.group = "h"
 	group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
-	expect.That(t, group.group == "h" && group.generation == 2 && group.positions["features"] == sample().positions["features"], "group: %+v", group)
+	expect.That(t, group.Group == "h" && group.Generation == 2 && group.Positions["features"] == sample().Positions["features"], "group: %+v", group)
 	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]offsets.Commit{"features": {Offset: 42, Metadata: ""}}, committedGeneration{Generations: offsets.Generations{Now: 2}}, 100)
-	expect.That(t, state.generation == 3 && state.positions["features"] == (topicPosition{id(1), offsets.Commit{Offset: 42, Metadata: ""}}), "state: %+v", state)
-	expect.That(t, state.same == 0, "without a commit of the source it is not known to be the Same: %+v", state)
+	expect.That(t, state.Generation == 3 && state.Positions["features"] == (statetopic.Position{ID: id(1), Commit: offsets.Commit{Offset: 42, Metadata: ""}}), "state: %+v", state)
+	expect.That(t, state.Same == 0, "without a commit of the source it is not known to be the Same: %+v", state)
 	again := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]offsets.Commit{"features": {Offset: 42, Metadata: ""}}, committedGeneration{offsets.Generations{Now: 2, Same: 1}, true}, 100)
-	expect.That(t, again.generation == 3 && again.same == 2, "the source stayed: %+v", again)
+	expect.That(t, again.Generation == 3 && again.Same == 2, "the source stayed: %+v", again)
 	tier = now.adopt(again, []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{}, 100)
-	expect.That(t, tier.generation == 3 && tier.same == 2, "a lost tier: %+v", tier)
+	expect.That(t, tier.Generation == 3 && tier.Same == 2, "a lost tier: %+v", tier)
 	source = now.adopt(again, []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{offsets.Generations{Now: 3, Same: 2}, true}, 100)
-	expect.That(t, source.generation == 4 && source.same == 0, "another source: %+v", source)
+	expect.That(t, source.Generation == 4 && source.Same == 0, "another source: %+v", source)
 	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, committedGeneration{Generations: offsets.Generations{Now: 0}}, 100)
-	expect.That(t, unbound.generation == 1 && unbound.ledgerFrom == 100 && unbound.positions["features"].at.Offset == -1, "unbound: %+v", unbound)
+	expect.That(t, unbound.Generation == 1 && unbound.LedgerFrom == 100 && unbound.Positions["features"].Commit.Offset == -1, "unbound: %+v", unbound)
 }
 
 // An event of a later topic is newer than every one of the topic before, whatever its offset.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // partitionState is what an instance knows of the keys of one partition number, over the source and the tiers, while it
@@ -18,11 +19,11 @@ type partitionState struct {
 	restored  bool   // guarded by the session's mutex
 	head      []byte // of its hash chain, as of the last commit; owned by the committing goroutine
 
-	checkpoint *checkpoint // as of the last commit, nil if there is none; owned by the committing goroutine
-	generation int         // of the source topic; constant once the state is open
-	same       int         // number of latest generations that began without another source topic
-	pipelines  []string    // former pipeline IDs; constant once the state is open
-	promised   bool        // commits of the partition include a checkpoint; guarded by the session's mutex
+	checkpoint *statetopic.Checkpoint // as of the last commit, nil if there is none; owned by the committing goroutine
+	generation int                    // of the source topic; constant once the state is open
+	same       int                    // number of latest generations that began without another source topic
+	pipelines  []string               // former pipeline IDs; constant once the state is open
+	promised   bool                   // commits of the partition include a checkpoint; guarded by the session's mutex
 
 	// by task.keyMark of each key that a task has: that task, or the last one that waits behind it; the scheduler's
 	// mutex guards it
@@ -96,10 +97,10 @@ type change struct {
 	before idempotency.Applied // what the ledger had before applied
 	known  bool                // before is known
 
-	versioned bool   // latest must be written
-	latest    Latest // newest version of the key
-	older     Latest // what was remembered before it
-	kept      bool   // older is known
+	versioned bool              // latest must be written
+	latest    statetopic.Latest // newest version of the key
+	older     statetopic.Latest // what was remembered before it
+	kept      bool              // older is known
 }
 
 // unnote removes a change from the state, unless it is committed.

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 const (
@@ -100,7 +101,7 @@ func (e *Engine) versionRecords(sh *partitionState, changes []*change) []*kgo.Re
 	}
 	for _, c := range changes { // in their order: a start evicts by it
 		if last[c.hash] == c {
-			records = append(records, encodeVersion(topic, sh.partition, c.hash, &c.latest, scale))
+			records = append(records, statetopic.EncodeVersion(topic, sh.partition, c.hash, &c.latest, scale))
 		}
 	}
 	return records
@@ -112,7 +113,7 @@ func (e *Engine) removals(st *staged, sh *partitionState) []*kgo.Record {
 	gone, of := sh.removable()
 	records := make([]*kgo.Record, 0, len(gone))
 	for _, k := range gone {
-		records = append(records, encodeVersion(e.cfg.Ordering.StateTopic, sh.partition, k, nil, ""))
+		records = append(records, statetopic.EncodeVersion(e.cfg.Ordering.StateTopic, sh.partition, k, nil, ""))
 	}
 	st.pushed[sh] = of
 	return records

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // recreatedError ends a session after one of its topics was re-created: the client's knowledge of it is no longer true.
 // The next session compares the memory with the new topic.
 type recreatedError struct {
 	topic       string
-	before, now topicID
+	before, now statetopic.TopicID
 }
 
 func (e *recreatedError) Error() string {
@@ -37,8 +39,8 @@ func (s *session) sameTopics(ctx context.Context) error {
 		return err
 	}
 	for name, id := range s.layout.ids {
-		if d := details[name]; d.Err == nil && id.differs(topicID(d.ID)) {
-			s.end(&recreatedError{name, id, topicID(d.ID)})
+		if d := details[name]; d.Err == nil && id.Differs(statetopic.TopicID(d.ID)) {
+			s.end(&recreatedError{name, id, statetopic.TopicID(d.ID)})
 			return nil
 		}
 	}

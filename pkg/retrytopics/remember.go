@@ -10,15 +10,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // restoreState applies a record of the state topic: the state of a key, the version of a key, or the checkpoint. The
 // last of each counts.
-func (sh *partitionState) restoreState(r *kgo.Record, scale Scale) error {
-	if k, ok := hashOfVersion(r.Key); ok {
+func (sh *partitionState) restoreState(r *kgo.Record, scale statetopic.Scale) error {
+	if k, ok := statetopic.HashOf(r.Key); ok {
 		return sh.restoreVersion(k, r.Value, scale)
 	}
-	key, ok := keyOfState(r.Key)
+	key, ok := statetopic.KeyOf(r.Key)
 	switch {
 	case !ok:
 		return sh.restoreCheckpoint(r.Value)
@@ -26,7 +27,7 @@ func (sh *partitionState) restoreState(r *kgo.Record, scale Scale) error {
 		delete(sh.base, key)
 		return nil
 	}
-	st, err := decodeState(r.Value, scale)
+	st, err := statetopic.DecodeOrder(r.Value, scale)
 	if err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (sh *partitionState) restoreState(r *kgo.Record, scale Scale) error {
 
 // restoreVersion applies the version of a key if versions are kept. If they are no longer kept, the version will be
 // removed.
-func (sh *partitionState) restoreVersion(k idempotency.KeyHash, value []byte, scale Scale) error {
+func (sh *partitionState) restoreVersion(k idempotency.KeyHash, value []byte, scale statetopic.Scale) error {
 	delete(sh.pushed.early, k)
 	if sh.latest == nil {
 		sh.pushed.addEarly(k, sh.drops && value != nil)
@@ -46,7 +47,7 @@ func (sh *partitionState) restoreVersion(k idempotency.KeyHash, value []byte, sc
 		sh.latest.table.Forget(k)
 		return nil
 	}
-	n, err := decodeVersion(value, scale)
+	n, err := statetopic.DecodeVersion(value, scale)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (s *session) restoreLedgers(ctx context.Context, states map[int32]*partitio
 
 // restoreLedger applies a record of the ledger. Versions of another scale count by their offsets alone.
 func (sh *partitionState) restoreLedger(r *kgo.Record, now time.Time) error {
-	if sh.checkpoint == nil || r.Offset >= sh.checkpoint.scaleFrom {
+	if sh.checkpoint == nil || r.Offset >= sh.checkpoint.ScaleFrom {
 		return sh.ledger.Restore(r.Value, now)
 	}
 	changes, err := idempotency.ReadChanges(r.Value)
@@ -89,7 +90,7 @@ func (s *session) rescale(ctx context.Context, states map[int32]*partitionState)
 	scale, topic := s.e.cfg.scale(), s.e.cfg.Dedupe.LedgerTopic
 	var ends kadm.ListedOffsets
 	for p, sh := range states {
-		if sh.checkpoint == nil || !sh.checkpoint.scale.differs(scale) {
+		if sh.checkpoint == nil || !sh.checkpoint.Scale.Differs(scale) {
 			continue
 		}
 		if ends == nil {
@@ -98,7 +99,7 @@ func (s *session) rescale(ctx context.Context, states map[int32]*partitionState)
 				return fmt.Errorf("end of %s: %w", topic, err)
 			}
 			s.e.cfg.Logger.WarnContext(ctx, "versions are read from another place than before; what took effect before counts by its source offset",
-				"versions", s.e.cfg.Ordering.Versions.Of, "scale_before", string(sh.checkpoint.scale), "scale", string(scale))
+				"versions", s.e.cfg.Ordering.Versions.Of, "scale_before", string(sh.checkpoint.Scale), "scale", string(scale))
 		}
 		end, ok := ends.Lookup(topic, p)
 		if !ok {
@@ -107,7 +108,7 @@ func (s *session) rescale(ctx context.Context, states map[int32]*partitionState)
 		if end.Err != nil {
 			return fmt.Errorf("end of partition %d of %s cannot be read: %w", p, topic, s.e.denial("Describe", "topic "+topic, end.Err))
 		}
-		sh.checkpoint.scale, sh.checkpoint.scaleFrom = scale, end.Offset
+		sh.checkpoint.Scale, sh.checkpoint.ScaleFrom = scale, end.Offset
 	}
 	return nil
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/idempotency"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // restore reads the state of new partitions before they start: the order of their keys, and what took effect in the
@@ -93,7 +95,7 @@ func (s *session) replay(ctx context.Context, topic string, since time.Time, sta
 			}
 			if err := f(states[r.Partition], r); err != nil {
 				why := ErrAlienMemory
-				if errors.Is(err, ErrNewerState) || errors.Is(err, idempotency.ErrNewerLedger) {
+				if errors.Is(err, statetopic.ErrNewer) || errors.Is(err, idempotency.ErrNewerLedger) {
 					why = errNewerMemory
 				}
 				return fmt.Errorf("%w: %s: %w", why, header.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}, err)

@@ -6,18 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
-	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // restoreCheckpoint applies a checkpoint; the last one counts.
 func (sh *partitionState) restoreCheckpoint(value []byte) error {
-	cp, err := decodeCheckpoint(value)
+	cp, err := statetopic.DecodeCheckpoint(value)
 	if err == nil {
-		sh.checkpoint, sh.generation, sh.same, sh.promised, sh.pipelines = cp, cp.generation, cp.same, true, cp.pipelines
+		sh.checkpoint, sh.generation, sh.same, sh.promised, sh.pipelines = cp, cp.Generation, cp.Same, true, cp.Pipelines
 	}
 	return err
 }
@@ -34,7 +36,7 @@ func (sh *partitionState) forgotten(topic, ledger string) int64 {
 	if sh.checkpoint == nil || topic != ledger {
 		return 0
 	}
-	return sh.checkpoint.ledgerFrom
+	return sh.checkpoint.LedgerFrom
 }
 
 // resumeFromCheckpoint compares the memory of new partitions with the topics, and lets the partitions without a commit
@@ -78,15 +80,15 @@ func (s *session) resume(fresh map[int32]*partitionState) ([]*partition, error) 
 		if sh == nil || sh.checkpoint == nil {
 			continue
 		}
-		l.shared = l.tier != sourceTier && slices.Contains(sh.checkpoint.shared, tp.topic)
+		l.shared = l.tier != sourceTier && slices.Contains(sh.checkpoint.Shared, tp.topic)
 		if l.committed.Offset >= 0 {
 			continue
 		}
-		at, known := sh.checkpoint.positions[tp.topic]
-		if !known || at.at.Offset < 0 {
+		at, known := sh.checkpoint.Positions[tp.topic]
+		if !known || at.Commit.Offset < 0 {
 			continue
 		}
-		if err := s.start(tp, l.tier, at.at); err != nil {
+		if err := s.start(tp, l.tier, at.Commit); err != nil {
 			return nil, err
 		}
 		l.cancel()
@@ -132,7 +134,7 @@ func (s *session) recommit(ctx context.Context, partitions []*partition) error {
 
 // checkpoints returns the next checkpoints of the partitions whose positions a transaction commits; none without a state
 // topic. The mutex is held.
-func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitionState]*checkpoint {
+func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitionState]*statetopic.Checkpoint {
 	if !s.layout.states || len(marks) == 0 {
 		return nil
 	}
@@ -150,20 +152,20 @@ func (s *session) checkpoints(marks map[*partition]offsets.Commit) map[*partitio
 		}
 	}
 	now := s.e.expectedTopics(s.layout)
-	all := make(map[*partitionState]*checkpoint, len(byState))
+	all := make(map[*partitionState]*statetopic.Checkpoint, len(byState))
 	for sh, of := range byState {
 		all[sh] = now.next(sh.checkpoint, of)
-		all[sh].noteShared(s.partitions, sh)
+		noteShared(all[sh], s.partitions, sh)
 		sh.promised = true
 	}
 	return all
 }
 
 // checkpointRecords returns the records of the checkpoints.
-func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*checkpoint) ([]*kgo.Record, error) {
+func (e *Engine) checkpointRecords(checkpoints map[*partitionState]*statetopic.Checkpoint) ([]*kgo.Record, error) {
 	records := make([]*kgo.Record, 0, len(checkpoints))
 	for sh, cp := range checkpoints {
-		r, err := cp.record(e.cfg.Ordering.StateTopic, sh.partition)
+		r, err := cp.Record(e.cfg.Ordering.StateTopic, sh.partition)
 		if err != nil {
 			return nil, err
 		}

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // Retry topics belong to one pipeline. If two pipelines are configured with one tier prefix, a new one is refused at its
@@ -56,13 +58,13 @@ func (s *session) leaveToOwner(l *partition, r *kgo.Record) {
 
 // noteShared adds the retry topics of a partition in which records of another pipeline were found. A topic stays in the
 // list: records before the committed position may still wait for the other pipeline.
-func (cp *checkpoint) noteShared(partitions map[topicPartition]*partition, sh *partitionState) {
+func noteShared(cp *statetopic.Checkpoint, partitions map[topicPartition]*partition, sh *partitionState) {
 	for tp, l := range partitions {
-		if l.state == sh && l.shared && !slices.Contains(cp.shared, tp.topic) && len(cp.shared) < maxPositions {
-			cp.shared = append(slices.Clone(cp.shared), tp.topic)
+		if l.state == sh && l.shared && !slices.Contains(cp.Shared, tp.topic) && len(cp.Shared) < statetopic.MaxPositions {
+			cp.Shared = append(slices.Clone(cp.Shared), tp.topic)
 		}
 	}
-	slices.Sort(cp.shared)
+	slices.Sort(cp.Shared)
 }
 
 // commits returns the group's commits; nothing for a group that has never committed.

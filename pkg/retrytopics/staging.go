@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/internal/offsets"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // staged is the content of one transaction: the results of finished tasks, and the positions that go with them.
@@ -18,7 +19,7 @@ type staged struct {
 	marks       map[*partition]offsets.Commit
 	heads       map[*partitionState][]byte // new heads of hash chains
 	losses      []Loss                     // that the positions pass over
-	checkpoints map[*partitionState]*checkpoint
+	checkpoints map[*partitionState]*statetopic.Checkpoint
 	pushed      map[*partitionState]int // number of keys without room for their versions
 }
 
@@ -109,7 +110,7 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 			if c.state == nil {
 				continue
 			}
-			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, c.state.key, c.state.state, e.cfg.scale())
+			r, err := statetopic.EncodeOrder(e.cfg.Ordering.StateTopic, sh.partition, c.state.key, c.state.state, e.cfg.scale())
 			if err != nil {
 				return nil, err
 			}

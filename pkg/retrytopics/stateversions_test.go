@@ -11,10 +11,10 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/testkit/expect"
 	"github.com/switchback-geo/switchback/internal/testkit/must"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // shardGame lets attempts end, transactions commit and abort, records be attempted again and instances take over, and holds the
@@ -24,8 +24,8 @@ type shardGame struct {
 	sh    *partitionState
 	state []*kgo.Record // the state topic
 	open  []*change     // of attempts that ended
-	now   map[string]Latest
-	base  map[string]Latest // committed
+	now   map[string]statetopic.Latest
+	base  map[string]statetopic.Latest // committed
 	next  int64
 }
 
@@ -35,7 +35,7 @@ func (g *shardGame) attempt(r *rand.Rand) {
 	before := g.sh.past([]byte(key), hash, time.Now())
 	c := &change{hash: hash, versioned: true, older: before.kept, kept: before.keeps}
 	g.next++
-	c.latest = Latest{Version: header.Version{Number: r.Int64N(5), Offset: g.next}}
+	c.latest = statetopic.Latest{Version: header.Version{Number: r.Int64N(5), Offset: g.next}}
 	if before.keeps {
 		c.latest = before.kept.After(c.latest.Version, r.IntN(4) == 0)
 	}
@@ -94,7 +94,7 @@ func TestShard_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 14))
 		e := versioning(t, 100)
-		g := &shardGame{e: e, now: map[string]Latest{}, base: map[string]Latest{}}
+		g := &shardGame{e: e, now: map[string]statetopic.Latest{}, base: map[string]statetopic.Latest{}}
 		g.takeOver(t)
 		for step := range 200 {
 			switch n := r.IntN(20); {
@@ -118,7 +118,7 @@ func TestShard_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
 	const room = 3
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 15))
-		g := &shardGame{e: versioning(t, room), now: map[string]Latest{}, base: map[string]Latest{}}
+		g := &shardGame{e: versioning(t, room), now: map[string]statetopic.Latest{}, base: map[string]statetopic.Latest{}}
 		g.takeOver(t)
 		for step := range 200 {
 			switch n := r.IntN(20); {
@@ -189,7 +189,7 @@ func older(past []effect, v header.Version) bool {
 func playVersions(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	var past []effect
-	var newest *Latest
+	var newest *statetopic.Latest
 	for range 12 {
 		v := header.Version{Number: r.Int64N(4) - 1, Offset: r.Int64N(8)}
 		deletes := r.IntN(4) == 0
@@ -206,11 +206,11 @@ func playVersions(t *testing.T, r *rand.Rand) {
 		}
 		past = append(past, effect{v, deletes})
 		if newest == nil {
-			newest = &Latest{Version: v}
+			newest = &statetopic.Latest{Version: v}
 		}
 		next := newest.After(v, deletes)
 		if r.IntN(3) == 0 {
-			next = must.Get(decodeVersion(encodeVersion("t", 0, [12]byte{1}, &next, "x").Value, "x"))(t)
+			next = must.Get(statetopic.DecodeVersion(statetopic.EncodeVersion("t", 0, [12]byte{1}, &next, "x").Value, "x"))(t)
 		}
 		newest = &next
 	}
@@ -221,27 +221,5 @@ func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20000) {
 		playVersions(t, rand.New(rand.NewPCG(seed, 72)))
-	}
-}
-
-func TestNewest_joinKnowsBoth(t *testing.T) {
-	t.Parallel()
-	a, b := Latest{header.Version{Number: 5, Offset: 1}, 9}, Latest{header.Version{Number: 4, Offset: 7}, 3}
-	want := (Latest{header.Version{Number: 5, Offset: 1}, 9})
-	expect.That(t, a.Join(b) == want && b.Join(a) == want, "%v and %v", a.Join(b), b.Join(a))
-}
-
-// Numbers of another scale say nothing: what lay in the source up to the newest event is older than it, all behind it is newer.
-func TestNewest_S0_6_onAnotherScaleTheOffsetDecides(t *testing.T) {
-	t.Parallel()
-	for _, n := range []Latest{{header.Version{Number: 1000, Offset: 7}, 0}, {header.Version{Number: -3, Offset: 7}, 3}, {header.Version{Number: 1000, Offset: 7}, 8}} {
-		expect.That(t, n.On("a", "a") == n && n.On("", "a") == n && n.On("a", "") == n, "%v changes on its own scale, or one that is not known", n)
-		other := n.On("a", "b")
-		for number := int64(-5); number < 5; number++ {
-			for offset := range int64(15) {
-				got, want := other.Outdates(header.Version{Number: number, Offset: offset}), offset <= 7
-				expect.That(t, got == want, "%v: version %d at offset %d is outdated: %t, want %t", n, number, offset, got, want)
-			}
-		}
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/policy"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // fetched is a record that waits for a worker. Thousands wait, and a task is many times as large. So the task of a

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // Doubt is why the engine does not believe the control headers of a source record. It is a closed list (see Doubts).

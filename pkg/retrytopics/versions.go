@@ -2,9 +2,9 @@ package retrytopics
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/statetopic"
 )
 
 // KeepVersions is how long the newest version of a key is remembered if events have versions (Ordering.Versioned).
@@ -56,28 +56,9 @@ func (c *Config) versions() bool {
 }
 
 // scale returns the Scale of this configuration.
-func (c *Config) scale() Scale {
+func (c *Config) scale() statetopic.Scale {
 	if !c.Ordering.Versioned {
-		return ScaleOffset
+		return statetopic.ScaleOffset
 	}
-	return ScaleOf(c.Ordering.Versions.Of)
+	return statetopic.ScaleOf(c.Ordering.Versions.Of)
 }
-
-// Scale distinguishes version numbers that do not compare, because they come from different places. It is written beside
-// each remembered version. The empty scale is unknown.
-type Scale string
-
-// maxScale bounds the length of a scale that is read.
-const maxScale = 64
-
-// ScaleOffset is the scale of source offsets.
-const ScaleOffset Scale = "offset"
-
-// ScaleOf returns the scale for a name in Versions.Of.
-func ScaleOf(name string) Scale {
-	sum := sha256.Sum256([]byte(name))
-	return Scale(hex.EncodeToString(sum[:4]))
-}
-
-// differs reports whether numbers of two scales do not compare.
-func (s Scale) differs(other Scale) bool { return s != "" && other != "" && s != other }

@@ -1,4 +1,4 @@
-package retrytopics
+package statetopic
 
 import (
 	"encoding/json"
@@ -9,16 +9,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/keyorder"
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // stateFormat is the version of the state record's format. A record with another one is refused.
 const stateFormat = 1
 
-// ErrNewerState is wrapped when a newer version of this library wrote a state record. The order of its key is then
+// ErrNewer is wrapped when a newer version of this library wrote a state record. The order of its key is then
 // unknown, so the partition does not start.
-var ErrNewerState = errors.New("the state was written by a newer version; upgrade this instance")
+var ErrNewer = errors.New("the state was written by a newer version; upgrade this instance")
 
 // stateJSON is the value of a record in the state topic.
 type stateJSON struct {
@@ -37,9 +36,9 @@ type stateJSON struct {
 	Scale     Scale            `json:"scale,omitempty"` // of Applied
 }
 
-// encodeState returns the state record of a key; it is a tombstone if there is nothing to remember.
-func encodeState(topic string, partition int32, k string, st keyorder.State, scale Scale) (*kgo.Record, error) {
-	r := &kgo.Record{Topic: topic, Partition: partition, Key: stateKeyOf(k)}
+// EncodeOrder returns the state record of a key; it is a tombstone if there is nothing to remember.
+func EncodeOrder(topic string, partition int32, k string, st keyorder.State, scale Scale) (*kgo.Record, error) {
+	r := &kgo.Record{Topic: topic, Partition: partition, Key: OrderKey(k)}
 	if st == (keyorder.State{}) {
 		return r, nil
 	}
@@ -59,15 +58,15 @@ func encodeState(topic string, partition int32, k string, st keyorder.State, sca
 	return r, nil
 }
 
-// decodeState parses the value of a state record, on the reader's scale.
-func decodeState(value []byte, scale Scale) (keyorder.State, error) {
+// DecodeOrder parses the value of a state record, on the reader's scale.
+func DecodeOrder(value []byte, scale Scale) (keyorder.State, error) {
 	var w stateJSON
 	if err := json.Unmarshal(value, &w); err != nil {
 		return keyorder.State{}, fmt.Errorf("state record: %w", err)
 	}
 	switch {
 	case w.Format > stateFormat:
-		return keyorder.State{}, fmt.Errorf("state record of format %d: %w", w.Format, ErrNewerState)
+		return keyorder.State{}, fmt.Errorf("state record of format %d: %w", w.Format, ErrNewer)
 	case w.Format < 1 || w.Next < 0 || w.Last < 0 || w.Waiting < 0 || w.Letters < 0 || w.Deleted < 0:
 		return keyorder.State{}, errors.New("state record: a number is out of range")
 	}
@@ -82,42 +81,9 @@ func decodeState(value []byte, scale Scale) (keyorder.State, error) {
 		}
 		st.Due = due.UTC()
 	}
-	if st.Applied != nil && w.Scale.differs(scale) {
+	if st.Applied != nil && w.Scale.Differs(scale) {
 		n := Latest{*st.Applied, st.Deleted}.On(w.Scale, scale)
 		st.Applied, st.Deleted = &n.Version, n.Deleted
 	}
 	return st, nil
-}
-
-// Remembered is what a record of the state topic tells about the effective events of a key.
-type Remembered struct {
-	Key    idempotency.KeyHash
-	Newest Latest
-	Known  bool // Newest is known; otherwise this record tells nothing, or no longer
-	// Lasting is true for a version record. Otherwise it is the state of a key of which a record waits or is a dead
-	// letter. A key can have both; the newer one counts.
-	Lasting bool
-}
-
-// ReadRemembered parses a record of the state topic, on a scale. ok is false if it is not about a key.
-func ReadRemembered(key, value []byte, scale Scale) (m Remembered, ok bool, err error) {
-	if m.Key, m.Lasting = hashOfVersion(key); m.Lasting {
-		if m.Known = value != nil; m.Known {
-			m.Newest, err = decodeVersion(value, scale)
-		}
-		return m, true, err
-	}
-	k, ok := keyOfState(key)
-	if !ok {
-		return m, false, nil
-	}
-	m.Key = idempotency.HashKey([]byte(k))
-	if value == nil {
-		return m, true, nil
-	}
-	st, err := decodeState(value, scale)
-	if m.Known = err == nil && st.Applied != nil; m.Known {
-		m.Newest = Latest{*st.Applied, st.Deleted}
-	}
-	return m, true, err
 }

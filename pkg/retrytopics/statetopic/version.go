@@ -1,4 +1,4 @@
-package retrytopics
+package statetopic
 
 import (
 	"encoding/json"
@@ -13,23 +13,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
-// The newest version of a key is a record of its own in the state topic, beside the key's state. It has the hash of the
-// key instead of the key, so it is short whatever the key, and can be removed without knowing the key.
-
-// versionKey precedes the hash in the key of a version record. No state record has such a key: record keys that begin
-// with checkpointKey are escaped (see stateKeyOf).
-const versionKey = checkpointKey + "v"
-
-// hashOfVersion returns the key hash of a version record; ok is false for another record.
-func hashOfVersion(key []byte) (k idempotency.KeyHash, ok bool) {
-	remaining, ok := strings.CutPrefix(string(key), versionKey)
-	if !ok || len(remaining) != len(k) {
-		return k, false
-	}
-	copy(k[:], remaining)
-	return k, true
-}
-
 // versionJSON is the value of a version record: number and offset of the version, and the offset after the newest
 // delete.
 type versionJSON struct {
@@ -40,7 +23,7 @@ type versionJSON struct {
 
 const versionFormat = 1
 
-// The parts of a value as encodeVersion writes it. A start reads millions of them, so they are parsed without package
+// The parts of a value as EncodeVersion writes it. A start reads millions of them, so they are parsed without package
 // json.
 const (
 	versionHead = `{"format":1,"version":[`
@@ -48,8 +31,9 @@ const (
 	versionTail = `"}`
 )
 
-// encodeVersion returns the version record of a key; it is a tombstone if n is nil.
-func encodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Latest, scale Scale) *kgo.Record {
+// EncodeVersion returns the record with the newest version of a key; it is a tombstone if n is nil. It has the hash of the key instead of the
+// key, so it is short whatever the key, and can be removed without knowing the key.
+func EncodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Latest, scale Scale) *kgo.Record {
 	key := append(append(make([]byte, 0, len(versionKey)+len(k)), versionKey...), k[:]...)
 	r := &kgo.Record{Topic: topic, Partition: partition, Key: key}
 	if n == nil {
@@ -63,8 +47,8 @@ func encodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Late
 	return r
 }
 
-// decodeVersion parses the value of a version record, on the reader's scale.
-func decodeVersion(value []byte, scale Scale) (Latest, error) {
+// DecodeVersion parses the value of a version record, on the reader's scale.
+func DecodeVersion(value []byte, scale Scale) (Latest, error) {
 	w, ok := scanVersion(string(value))
 	if !ok {
 		if err := json.Unmarshal(value, &w); err != nil {
@@ -73,14 +57,14 @@ func decodeVersion(value []byte, scale Scale) (Latest, error) {
 	}
 	switch {
 	case w.Format > versionFormat:
-		return Latest{}, fmt.Errorf("version record of format %d: %w", w.Format, ErrNewerState)
+		return Latest{}, fmt.Errorf("version record of format %d: %w", w.Format, ErrNewer)
 	case w.Format < 1 || w.Version[1] < 0 || w.Version[2] < 0:
 		return Latest{}, errors.New("version record: a number is out of range")
 	}
 	return Latest{header.Version{Number: w.Version[0], Offset: w.Version[1]}, w.Version[2]}.On(w.Scale, scale), nil
 }
 
-// scanVersion parses what encodeVersion writes; ok is false for any other text.
+// scanVersion parses what EncodeVersion writes; ok is false for any other text.
 func scanVersion(text string) (w versionJSON, ok bool) {
 	remaining, ok := strings.CutPrefix(text, versionHead)
 	numbers, remaining, found := strings.Cut(remaining, versionMid)

@@ -1,0 +1,5 @@
+// Package statetopic reads and writes the records of the state topic: what an engine remembers of a partition beyond its restart. There is one
+// checkpoint for each partition, the order of each record key of which a record waits or is a dead letter, and the newest version of each key.
+//
+// It is pure: it knows formats and their versions, refuses what no engine wrote, and decides nothing by what it reads.
+package statetopic
