@@ -32,11 +32,7 @@ func newGates(cfg *config.Config) *gates.Gates {
 func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
 	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		batch := judgedBatch(r)
-		apart := false
-		if batch != "" {
-			_, apart = c.orders.quarantined(batch)
-		}
-		if !apart {
+		if _, apart := c.orders.quarantined(batch); !apart {
 			c.gates.Begun(c.now(), r.Position, batch, r.Attempt == 1)
 		}
 		result, err := handle(ctx, r)
@@ -64,10 +60,8 @@ func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature, again boo
 		return nil
 	}
 	batch := batchOf(r.Headers)
-	if batch != "" {
-		if reason, yes := c.orders.quarantined(batch); yes {
-			return quarantinedError(batch, reason)
-		}
+	if reason, yes := c.orders.quarantined(batch); yes {
+		return quarantinedError(batch, reason)
 	}
 	if r.Attempt == 1 && !again && f != nil {
 		c.broken(c.gates.Mapped(c.now(), batch, f))
@@ -166,10 +160,8 @@ func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Featu
 		return nil
 	}
 	batch := batchOf(r.Headers)
-	if batch != "" {
-		if reason, yes := c.orders.quarantined(batch); yes {
-			return quarantinedError(batch, reason)
-		}
+	if reason, yes := c.orders.quarantined(batch); yes {
+		return quarantinedError(batch, reason)
 	}
 	feature := source.IDString()
 	if feature == "" {

@@ -176,8 +176,11 @@ func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code c
 	o.stir()
 }
 
-// quarantined returns the reason of a batch's quarantine.
+// quarantined returns the reason of a batch's quarantine. No record is in the batch "".
 func (o *orders) quarantined(id string) (reason string, yes bool) {
+	if id == "" {
+		return "", false
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	state, yes := o.state.quarantined(id)
