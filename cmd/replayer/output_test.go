@@ -292,7 +292,7 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
 	var g dlq.GroupJSON
 	d.decode(&g)
-	expect.That(t, g.Values != nil && g.Values.Read == 9 && g.Values.Refused == 8 && g.Values.Others == 0 && len(g.Values.Most) == 6 && g.Values.Most[0] == (dlq.ValueJSON{Path: "/properties/level", Value: `"12 m"`, Count: 3}),
+	expect.That(t, g.Values != nil && g.Values.Read == 9 && g.Values.Refused == 8 && g.Values.Others == 0 && len(g.Values.Most) == 6 && g.Values.Most[0] == (dlq.Value{Path: "/properties/level", Text: `"12 m"`, Letters: 3}),
 		"values %+v", g.Values)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson").hides("12 m") // a payload
 	d.want(cli.ExitUsage, append(append([]string{}, d.alone()...), "groups", "--topic", "features.dlq", "--values")...)

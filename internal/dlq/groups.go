@@ -1,9 +1,11 @@
 package dlq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -13,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 // Group is a group of dead letters and its share of the traffic.
@@ -128,4 +131,80 @@ func (s *Service) offsetsAt(ctx context.Context, t time.Time) (kadm.ListedOffset
 		return nil, fmt.Errorf("list the offsets of %s: %w", s.cfg.Source.Topic, kafka.DeniedTopic("Read", s.cfg.Source.Topic, err))
 	}
 	return offsets, nil
+}
+
+// annotate adds the notes to groups. If they cannot be read, it leaves them out: they are worth no error.
+func (s *Service) annotate(ctx context.Context, groups []Group) {
+	if s.away.Load() || s.foreign {
+		return
+	}
+	notes, err := s.letters.Notes(ctx)
+	for i := range groups {
+		if n, is := notes[groups[i].ID]; is && err == nil {
+			groups[i].Note = &n
+		}
+	}
+}
+
+// WriteNote writes a note on a group of this DLQ (see [replay.Service.WriteNote]). The error is [dlqindex.ErrNoLetter]
+// if the group has no dead letters.
+func (s *Service) WriteNote(ctx context.Context, group, text, by string, seen *time.Time) error {
+	if s.foreign {
+		return fmt.Errorf("%w: notes are kept for the pipeline's own DLQ; name this one by --brokers and --topic, without -c", replay.ErrOptions)
+	}
+	letters, err := s.Count(ctx, dlqindex.Query{Filter: deadletters.Filter{Groups: []string{group}}})
+	if err != nil {
+		return err
+	}
+	if letters == 0 {
+		return fmt.Errorf("%w in a group %q; replayer groups shows the ids", dlqindex.ErrNoLetter, group)
+	}
+	return s.letters.WriteNote(ctx, group, text, by, seen)
+}
+
+// ValuesOf is how many dead letters of a group, the oldest ones, are read for their values.
+const ValuesOf = 1000
+
+// ValuesListed is how many values of a group the JSON has.
+const ValuesListed = 100
+
+// Value is a value for which dead letters of a group are refused.
+type Value struct {
+	Path    string `json:"path"`  // JSON pointer into the feature (RFC 6901)
+	Text    string `json:"value"` // as in the records, cut to 80 characters
+	Letters int    `json:"count"`
+}
+
+// Values are the refused values of one group.
+type Values struct {
+	Asked int     // dead letters whose bytes were read
+	Known int     // of these, the ones that today's transform refuses for one value, with the code of the group
+	Each  []Value // the most frequent first
+}
+
+// Values returns the values for which today's transform refuses the selected dead letters of a group, of the oldest
+// [ValuesOf]. A dead letter that died of something else than a value, or that passes now, has none.
+func (s *Service) Values(ctx context.Context, q dlqindex.Query, g deadletters.Group) (Values, error) {
+	var v Values
+	if s.letters == nil || s.alone {
+		return v, nil
+	}
+	q.Groups, q.Limit = []string{g.ID}, ValuesOf
+	counts := map[Value]int{}
+	err := s.Contents(ctx, q, func(l deadletters.Letter) error {
+		v.Asked++
+		if r := s.letters.Refused(ctx, l); r != nil && r.Value != "" && string(r.Code) == g.Code {
+			v.Known++
+			counts[Value{Path: r.Path, Text: r.Value}]++
+		}
+		return ctx.Err()
+	})
+	for value, letters := range counts {
+		value.Letters = letters
+		v.Each = append(v.Each, value)
+	}
+	slices.SortFunc(v.Each, func(a, b Value) int {
+		return cmp.Or(cmp.Compare(b.Letters, a.Letters), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Text, b.Text))
+	})
+	return v, err
 }

@@ -2,6 +2,11 @@ package dlq
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -110,4 +115,97 @@ func spansOf(offsets []int64) []kafka.Span {
 		out = append(out, kafka.Span{Start: offset, End: offset + 1})
 	}
 	return out
+}
+
+// ErrNoOriginal is wrapped if a dead letter's original bytes are gone, or never were known.
+var ErrNoOriginal = errors.New("the original bytes cannot be had")
+
+// follow fetches the record of a dead letter of a share group, which only has the record's position. If the record is
+// gone, that is one of the dead letter's problems.
+func (s *Service) follow(ctx context.Context, l *deadletters.Letter) error {
+	if l.Pointer != nil {
+		return nil
+	}
+	why, err := deadletters.FetchOriginal(ctx, s.client, l, s.source.MaxValue)
+	if why != "" {
+		l.Problems = append(l.Problems, why)
+	}
+	return err
+}
+
+// resolve fetches the original of a pointer record. unheld is why it cannot.
+func (s *Service) resolve(ctx context.Context, l *deadletters.Letter) (unheld string, err error) {
+	switch {
+	case l.TooLarge != "":
+		return l.TooLarge, nil
+	case l.Pointer == nil:
+		return "", nil
+	}
+	unheld, err = deadletters.FetchOriginal(ctx, s.client, l, s.source.MaxValue)
+	p := l.Pointer
+	if unheld == "" || err != nil || !p.Read() || p.Bytes <= int64(s.maxValue()) {
+		return unheld, err
+	}
+	err = kafka.There(ctx, s.client, p.Position)
+	if gone, ok := errors.AsType[*kafka.GoneError](err); ok {
+		return "the payload is gone: " + gone.Why, nil
+	}
+	return unheld + fmt.Sprintf("; replayer show %s --out FILE writes it", l.ID), err
+}
+
+func (s *Service) maxValue() int { return max(s.source.MaxValue, kafka.MaxValue) }
+
+// Copied is the result of [Service.CopyOriginal].
+type Copied struct {
+	ID     string `json:"id"`
+	From   string `json:"from"` // the record, as topic/partition/offset
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// CopyOriginal writes the original bytes of a dead letter, however large, in little memory. The error is
+// [dlqindex.ErrNoLetter] if no dead letter has the ID, and [ErrNoOriginal] if its bytes cannot be fetched; the bytes
+// written so far are then not the original.
+func (s *Service) CopyOriginal(ctx context.Context, id string, to io.Writer) (Copied, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return Copied{}, err
+	}
+	l, _, err := d.Letter(ctx, id)
+	if err != nil {
+		return Copied{}, err
+	}
+	from := l.DLQ
+	if at, elsewhere := l.Original(); elsewhere {
+		from = at
+	} else if !l.Gone.IsZero() {
+		return Copied{}, fmt.Errorf("dead letter %s: %w: the topic no longer has its record", id, ErrNoOriginal)
+	}
+	sum := &summed{Hash: sha256.New(), to: to}
+	_, err = kafka.CopyValue(ctx, s.client, from, sum)
+	if _, gone := errors.AsType[*kafka.GoneError](err); gone {
+		err = fmt.Errorf("dead letter %s: %w: %w", id, ErrNoOriginal, err)
+	}
+	if err != nil {
+		return Copied{}, err
+	}
+	if p := l.Pointer; p != nil && p.Read() && [sha256.Size]byte(sum.Sum(nil)) != p.Value {
+		return Copied{}, fmt.Errorf("dead letter %s: %w: another record lies at %s now, its SHA-256 is %x and not %x", id, ErrNoOriginal, from, sum.Sum(nil), p.Value)
+	}
+	return Copied{ID: id, From: from.String(), Bytes: sum.n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
+}
+
+// summed hashes and counts the bytes written to it.
+type summed struct {
+	hash.Hash
+	to io.Writer
+	n  int64
+}
+
+// Write writes on.
+func (s *summed) Write(p []byte) (int, error) {
+	n, err := s.to.Write(p)
+	_, _ = s.Hash.Write(p[:n]) // never fails
+	s.n += int64(n)
+	return n, err
 }

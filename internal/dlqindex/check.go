@@ -23,15 +23,15 @@ const maxFaults = 10
 
 // Checked is what a check found.
 type Checked struct {
-	Letters int      // compared
-	Faults  []string // what differs, at most maxFaults of a kind; none means that index and topics agree
-	Total   int      // faults in all
+	Letters int      `json:"letters"` // compared
+	Total   int      `json:"faults"`
+	Faults  []string `json:"found"` // at most maxFaults of a kind; none means that index and topics agree
 }
 
 // Check reads both topics again, up to where the index has read them, and compares every letter that they have with its
 // row: what it says of the record, and its state. It also compares the counters with a recount. It changes nothing.
 func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
-	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, told: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}}
+	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, told: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}, found: Checked{Faults: []string{}}}
 	if err := c.look(ctx); err != nil {
 		return Checked{}, err
 	}

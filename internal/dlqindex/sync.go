@@ -73,14 +73,14 @@ type Progress struct {
 
 // Synced is what a sync did.
 type Synced struct {
-	Letters int    // records of the DLQ that were indexed
-	States  int    // records of the status topic that were indexed
-	Gone    int    // letters whose records retention has deleted since the last sync
-	Expired int    // letters that were deleted (see Source.ResolvedBefore)
-	Anew    string // why the index was filled from the start; empty if it was not
-	Took    time.Duration
+	Letters int           `json:"letters"`        // records of the DLQ that were indexed
+	States  int           `json:"states"`         // records of the status topic that were indexed
+	Gone    int           `json:"gone"`           // letters whose records retention has deleted since the last sync
+	Expired int           `json:"-"`              // letters that were deleted (see Source.ResolvedBefore)
+	Anew    string        `json:"anew,omitempty"` // why the index was filled from the start; empty if it was not
+	Took    time.Duration `json:"-"`
 
-	Offsets map[string]int64 // by topic: the sum over its partitions of the offsets up to which it is indexed
+	Offsets map[string]int64 `json:"-"` // by topic: the sum over its partitions of the offsets up to which it is indexed
 }
 
 // wasEmpty is the reason to fill an index that has nothing of the DLQ.
