@@ -9,31 +9,44 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
+// duty is a role with its commands and the grants that they need.
+type duty struct {
+	role     Role
+	commands string
+	grant    func(*grants, *config.Config)
+}
+
+func duties() []duty {
+	return []duty{
+		{RoleRun, "consumer run", (*grants).run},
+		{RoleTopics, "consumer topics ensure and check", (*grants).topics},
+		{RoleAdopt, "consumer topics adopt", (*grants).adopt},
+		{RoleControl, "consumer pause and resume", (*grants).control},
+		{RoleStatus, "consumer status", (*grants).status},
+		{RoleVerify, "consumer verify", (*grants).verify},
+		{RoleGovernance, "consumer governance export", (*grants).governance},
+		{RoleReplayerRead, "replayer commands that change nothing, and dry runs", (*grants).replayerLooks},
+		{RoleReplayerWrite, "replayer commands with --execute", (*grants).replayerWrites},
+	}
+}
+
+// duty returns the duty of a role; without a grant for a role that does not exist.
+func (r Role) duty() duty {
+	for _, d := range duties() {
+		if d.role == r {
+			return d
+		}
+	}
+	return duty{r, string(r), func(*grants, *config.Config) {}}
+}
+
+// Commands names the commands that a role is for.
+func (r Role) Commands() string { return r.duty().commands }
+
 // Of returns the least privileges of a role, from the pipeline file. It is pure.
 func Of(c *config.Config, role Role) []Grant {
 	var g grants
-	switch role {
-	case RoleRun:
-		g.run(c)
-	case RoleTopics:
-		g.topics(c)
-	case RoleAdopt:
-		g.adopt(c)
-	case RoleControl:
-		g.control(c)
-	case RoleStatus:
-		g.status(c)
-	case RoleVerify:
-		g.verify(c)
-	case RoleGovernance:
-		g.governance(c)
-	case RoleReplayerRead:
-		g.replayerReads(c)
-		g.topic(c.Topics.Audit, Read) // replayer audit
-	case RoleReplayerWrite:
-		g.replayerReads(c)
-		g.replayerWrites(c)
-	}
+	role.duty().grant(&g, c)
 	return g
 }
 
@@ -202,8 +215,15 @@ func (g *grants) replayerReads(c *config.Config) {
 	g.references(c)
 }
 
+// replayerLooks also reads the audit trail.
+func (g *grants) replayerLooks(c *config.Config) {
+	g.replayerReads(c)
+	g.topic(c.Topics.Audit, Read)
+}
+
 // replayerWrites also edits and prunes the DLQ.
 func (g *grants) replayerWrites(c *config.Config) {
+	g.replayerReads(c)
 	g.topic(c.Source.Topic, Write)
 	g.topic(c.Topics.Control, Write) // the lease, jobs, and the key that signs replays, which is created if there is none
 	g.topic(c.Topics.DLQ, Write, Delete)
@@ -241,31 +261,6 @@ func ConsumerRoles() []Role {
 
 // ReplayerRoles lists the roles of the replayer's commands.
 func ReplayerRoles() []Role { return []Role{RoleReplayerRead, RoleReplayerWrite} }
-
-// Commands names the commands that a role is for.
-func (r Role) Commands() string {
-	switch r {
-	case RoleRun:
-		return "consumer run"
-	case RoleTopics:
-		return "consumer topics ensure and check"
-	case RoleAdopt:
-		return "consumer topics adopt"
-	case RoleControl:
-		return "consumer pause and resume"
-	case RoleStatus:
-		return "consumer status"
-	case RoleVerify:
-		return "consumer verify"
-	case RoleGovernance:
-		return "consumer governance export"
-	case RoleReplayerRead:
-		return "replayer commands that change nothing, and dry runs"
-	case RoleReplayerWrite:
-		return "replayer commands with --execute"
-	}
-	return string(r)
-}
 
 // Targets are the topics that dead letters of a DLQ without a pipeline go back to.
 type Targets struct {

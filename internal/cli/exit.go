@@ -32,73 +32,49 @@ func Exits() []Exit {
 	return []Exit{ExitDone, ExitRuntime, ExitUsage, ExitNothing, ExitPartly, ExitRefused, ExitStopped, ExitInterrupted}
 }
 
-// Meaning says what an exit code tells.
+// about returns what an exit code means for people and for programs, and the HTTP status in its place.
+func (e Exit) about() (meaning, word string, status int) {
+	switch e {
+	case ExitDone:
+		return "done", "done", http.StatusOK
+	case ExitRuntime:
+		return "something outside failed: a broker, a topic, a file", "unavailable", http.StatusServiceUnavailable
+	case ExitUsage:
+		return "the command line or a file is wrong", "usage", http.StatusBadRequest
+	case ExitNothing:
+		return "nothing matched", "nothing", http.StatusNotFound
+	case ExitPartly:
+		return "some of it failed, or is not within its limits", "partly", http.StatusConflict
+	case ExitRefused:
+		return "nothing was changed: consent is missing, or somebody else is at work", "refused", http.StatusConflict
+	case ExitStopped:
+		return "the pipeline is paused, or a replay stopped or was cancelled", "stopped", http.StatusConflict
+	case ExitInterrupted:
+		return "stopped by a signal", "interrupted", http.StatusServiceUnavailable
+	default:
+		return "", "", http.StatusInternalServerError
+	}
+}
+
+// Meaning returns the meaning of an exit code for people.
 func (e Exit) Meaning() string {
-	switch e {
-	case ExitDone:
-		return "done"
-	case ExitRuntime:
-		return "something outside failed: a broker, a topic, a file"
-	case ExitUsage:
-		return "the command line or a file is wrong"
-	case ExitNothing:
-		return "nothing matched"
-	case ExitPartly:
-		return "some of it failed, or is not within its limits"
-	case ExitRefused:
-		return "nothing was changed: consent is missing, or somebody else is at work"
-	case ExitStopped:
-		return "the pipeline is paused, or a replay stopped or was cancelled"
-	case ExitInterrupted:
-		return "stopped by a signal"
-	default:
-		return ""
-	}
+	meaning, _, _ := e.about()
+	return meaning
 }
 
-// Word names an exit code for programs, such as the clients of the console.
+// Word returns the name of an exit code for programs, such as the clients of the console.
 func (e Exit) Word() string {
-	switch e {
-	case ExitDone:
-		return "done"
-	case ExitRuntime:
-		return "unavailable"
-	case ExitUsage:
-		return "usage"
-	case ExitNothing:
-		return "nothing"
-	case ExitPartly:
-		return "partly"
-	case ExitRefused:
-		return "refused"
-	case ExitStopped:
-		return "stopped"
-	case ExitInterrupted:
-		return "interrupted"
-	default:
-		return ""
-	}
+	_, word, _ := e.about()
+	return word
 }
 
-// HTTPStatus returns the status with which the console answers where a command ends with an exit code.
+// HTTPStatus returns the status of the console's answer where a command ends with an exit code.
 func (e Exit) HTTPStatus() int {
-	switch e {
-	case ExitDone:
-		return http.StatusOK
-	case ExitUsage:
-		return http.StatusBadRequest
-	case ExitNothing:
-		return http.StatusNotFound
-	case ExitPartly, ExitRefused, ExitStopped:
-		return http.StatusConflict
-	case ExitRuntime, ExitInterrupted:
-		return http.StatusServiceUnavailable
-	default:
-		return http.StatusInternalServerError
-	}
+	_, _, status := e.about()
+	return status
 }
 
-// ExitHelp is what the help of both programs says of exit codes, in lines of at most 80 characters.
+// ExitHelp returns the part about exit codes in the help of both programs. Its lines have at most 80 characters.
 func ExitHelp() string {
 	var b strings.Builder
 	b.WriteString("Exit codes:\n")

@@ -195,41 +195,41 @@ func depth(value []byte) int {
 	return deepest
 }
 
-func jsonText(s string) string {
-	text, err := json.Marshal(s)
+// jsonText returns text, or headers, as JSON.
+func jsonText[T string | []searched](v T) string {
+	text, err := json.Marshal(v)
 	if err != nil {
-		panic("dlqindex: a string as JSON: " + err.Error()) // there is no such string
+		panic("dlqindex: text as JSON: " + err.Error()) // there is no such text
 	}
 	return string(text)
 }
 
-// headersJSON returns the headers that a filter can name, in their order, as [{"k":name,"v":value}]. A value that is not text is in base64
-// under "b". The beginning of a value that is longer than a filter can name is under "from".
+// searched is a header that a filter can name. A value that is not text is in Bytes; From has the beginning of one that is longer than a
+// filter can name.
+type searched struct {
+	Name  string  `json:"k"`
+	Value *string `json:"v,omitempty"`
+	Bytes []byte  `json:"b,omitempty"`
+	From  string  `json:"from,omitempty"`
+}
+
+// headersJSON returns the headers that a filter can name, in their order, as a list of [searched].
 func headersJSON(content *deadletters.Content) string {
-	b := make([]byte, 0, 128)
-	b = append(b, '[')
+	list := []searched{}
 	for _, h := range content.Headers {
 		if !deadletters.Searchable(h.Key) {
 			continue
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"k":`...)
-		b = append(b, jsonText(plain(h.Key))...)
+		one, value := searched{Name: plain(h.Key)}, string(h.Value[:min(len(h.Value), deadletters.MaxHeaderValue)])
 		switch {
 		case !isPlain(h.Value):
-			b = append(b, `,"b":"`...)
-			b = base64.StdEncoding.AppendEncode(b, h.Value[:min(len(h.Value), deadletters.MaxHeaderValue)])
-			b = append(b, '"')
+			one.Bytes = []byte(value)
 		case len(h.Value) > deadletters.MaxHeaderValue:
-			b = append(b, `,"from":`...)
-			b = append(b, jsonText(plain(string(h.Value[:deadletters.MaxHeaderValue])))...)
+			one.From = plain(value)
 		default:
-			b = append(b, `,"v":`...)
-			b = append(b, jsonText(string(h.Value))...)
+			one.Value = &value
 		}
-		b = append(b, '}')
+		list = append(list, one)
 	}
-	return string(append(b, ']'))
+	return jsonText(list)
 }

@@ -106,40 +106,26 @@ func (c comparison) cleanup(t Topic, have observed) (Fault, bool) {
 	case t.Cleanup == CleanupOwner || sameCleanup(actual, t.Cleanup):
 		return Fault{}, false
 	}
-	fault := Fault{
-		Kind:    FaultCleanup,
-		Message: fmt.Sprintf("%s is %s, but must be %s, or records are lost", settingCleanup, actual, t.Cleanup),
-		Fix:     c.set(t, settingCleanup, string(t.Cleanup)),
-		refuses: refuses,
-	}
-	if refuses {
+	fault, bad := c.setting(FaultCleanup, t, have, settingCleanup, string(t.Cleanup), fmt.Sprintf(", but must be %s, or records are lost", t.Cleanup))
+	if fault.refuses = refuses; refuses {
 		fault.Message += "; a compacted topic takes no record without a key"
 	}
-	return fault, true
+	return fault, bad
 }
 
 func (c comparison) retention(t Topic, have observed) (Fault, bool) {
-	actual, want := have.settings[settingRetention], t.retentionText()
-	if t.Retention == 0 || !keepsLessThan(actual, want) {
+	want := t.retentionText()
+	if t.Retention == 0 || !keepsLessThan(have.settings[settingRetention], want) {
 		return Fault{}, false
 	}
-	return Fault{
-		Kind:    FaultRetention,
-		Message: fmt.Sprintf("%s is %s, but must be %s, or Kafka deletes records that are still needed", settingRetention, actual, atLeast(want)),
-		Fix:     c.set(t, settingRetention, want),
-	}, true
+	return c.setting(FaultRetention, t, have, settingRetention, want, fmt.Sprintf(", but must be %s, or Kafka deletes records that are still needed", atLeast(want)))
 }
 
 func (c comparison) retentionBytes(t Topic, have observed) (Fault, bool) {
-	actual := have.settings[settingRetentionBytes]
-	if t.Retention != Forever || !keepsLessThan(actual, unlimited) {
+	if t.Retention != Forever || !keepsLessThan(have.settings[settingRetentionBytes], unlimited) {
 		return Fault{}, false
 	}
-	return Fault{
-		Kind:    FaultRetention,
-		Message: fmt.Sprintf("%s is %s, but must be -1, or Kafka deletes records that are still needed", settingRetentionBytes, actual),
-		Fix:     c.set(t, settingRetentionBytes, unlimited),
-	}, true
+	return c.setting(FaultRetention, t, have, settingRetentionBytes, unlimited, ", but must be -1, or Kafka deletes records that are still needed")
 }
 
 // defaultMaxMessage is Kafka's default of max.message.bytes.
@@ -152,12 +138,9 @@ func (c comparison) maxMessage(t Topic, have observed) (Fault, bool) {
 		if t.Sized {
 			fix = max(fix, source.maxMessage()+int64(t.Headroom))
 		}
-		return Fault{
-			Kind:    FaultMaxMessage,
-			Message: fmt.Sprintf("%s is %d, but what the pipeline writes about a record needs up to %d", settingMaxMessage, n, Headroom),
-			Fix:     c.set(t, settingMaxMessage, strconv.FormatInt(fix, 10)),
-			refuses: true,
-		}, true
+		fault, bad := c.setting(FaultMaxMessage, t, have, settingMaxMessage, strconv.FormatInt(fix, 10), fmt.Sprintf(", but what the pipeline writes about a record needs up to %d", Headroom))
+		fault.refuses = true
+		return fault, bad
 	}
 	if !t.Sized || !exists {
 		return Fault{}, false
@@ -170,11 +153,7 @@ func (c comparison) maxMessage(t Topic, have observed) (Fault, bool) {
 	if t.Role == RoleOutput {
 		why = "a feature near that size becomes a dead letter (output_too_large)"
 	}
-	return Fault{
-		Kind:    FaultMaxMessage,
-		Message: fmt.Sprintf("%s is %d, but the source takes %d, and %s", settingMaxMessage, have.maxMessage(), largest, why),
-		Fix:     c.set(t, settingMaxMessage, strconv.FormatInt(want, 10)),
-	}, true
+	return c.setting(FaultMaxMessage, t, have, settingMaxMessage, strconv.FormatInt(want, 10), fmt.Sprintf(", but the source takes %d, and %s", largest, why))
 }
 
 // compression refuses topics that store batches uncompressed. Brokers compare stored batches with max.message.bytes, so
@@ -183,11 +162,7 @@ func (c comparison) compression(t Topic, have observed) (Fault, bool) {
 	if !t.Sized || have.settings[settingCompression] != uncompressed {
 		return Fault{}, false
 	}
-	return Fault{
-		Kind:    FaultCompression,
-		Message: fmt.Sprintf("%s is %s, so a record that fits the source compressed may not fit here", settingCompression, uncompressed),
-		Fix:     c.set(t, settingCompression, "producer"),
-	}, true
+	return c.setting(FaultCompression, t, have, settingCompression, "producer", ", so a record that fits the source compressed may not fit here")
 }
 
 // segment refuses a busy topic with large segments: a start would have to read what should be compacted long ago.
@@ -196,11 +171,13 @@ func (c comparison) segment(t Topic, have observed) (Fault, bool) {
 	if !t.Busy || err != nil || size <= busySegmentMost {
 		return Fault{}, false
 	}
-	return Fault{
-		Kind:    FaultSegment,
-		Message: fmt.Sprintf("%s is %d: every transaction writes to the topic, and a start has to read all that is not compacted yet", settingSegment, size),
-		Fix:     c.set(t, settingSegment, busySegment+","+settingDeleted+"="+busyDeleted),
-	}, true
+	return c.setting(FaultSegment, t, have, settingSegment, busySegment+","+settingDeleted+"="+busyDeleted,
+		": every transaction writes to the topic, and a start has to read all that is not compacted yet")
+}
+
+// setting returns the fault of a setting: why, behind its value, and the command that gives it the wanted one.
+func (c comparison) setting(kind FaultKind, t Topic, have observed, key, want, why string) (Fault, bool) {
+	return Fault{Kind: kind, Message: key + " is " + have.settings[key] + why, Fix: c.set(t, key, want)}, true
 }
 
 func (c comparison) set(t Topic, key, value string) string {
