@@ -64,7 +64,7 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	if err := f.bulk.check(filter, f.consent.execute); err != nil {
 		return err
 	}
-	_, edit, err := a.read(ctx, &f.rewriting)
+	_, edit, err := a.read(&f.rewriting)
 	if err != nil {
 		return err
 	}

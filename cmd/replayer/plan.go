@@ -42,7 +42,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 				return err
 			}
 			o.Force = force
-			if o.Rewrite, _, err = a.read(cmd.Context(), &rewriting); err != nil {
+			if o.Rewrite, _, err = a.read(&rewriting); err != nil {
 				return err
 			}
 			return a.runPlan(cmd.Context(), &sel, file, o)

@@ -203,7 +203,7 @@ func (f *replayFlags) options(ctx context.Context, a *app, filter deadletters.Fi
 		return o, options, err
 	}
 	options.ForceVersion, options.Program = f.forcing.on, f.rewriting.program
-	if o.Rewrite, _, err = a.read(ctx, &f.rewriting); err != nil {
+	if o.Rewrite, _, err = a.read(&f.rewriting); err != nil {
 		return o, options, err
 	}
 	o.Force, err = f.forcing.why(f.consent.reason)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -92,7 +91,7 @@ func (r *rewriting) spec() (rewrite.Spec, error) {
 }
 
 // read returns the rewrite that the flags describe; nil without one. It warns if the system cannot take the network from the program.
-func (a *app) read(ctx context.Context, r *rewriting) (rewrite.Spec, *rewrite.Rewrite, error) {
+func (a *app) read(r *rewriting) (rewrite.Spec, *rewrite.Rewrite, error) {
 	s, err := r.spec()
 	if err != nil || s.Empty() {
 		return s, nil, err
@@ -101,7 +100,7 @@ func (a *app) read(ctx context.Context, r *rewriting) (rewrite.Spec, *rewrite.Re
 	if err != nil {
 		return s, nil, exit(cli.ExitUsage, err)
 	}
-	if !s.Network && !made.Isolated(ctx) {
+	if !s.Network && !made.Isolated() {
 		fmt.Fprintln(a.env.Err, "warning: the program of --filter has the network: this system does not let it be taken away")
 	}
 	return s, made, nil

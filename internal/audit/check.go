@@ -45,7 +45,7 @@ type Kept struct {
 // used by one goroutine.
 type Check struct {
 	report Report
-	links  Verifier
+	last   Link  // of the last correct entry; zero before the first
 	since  *Link // from which the chain must continue; nil if nothing is known from before
 }
 
@@ -56,8 +56,10 @@ func NewCheck(of Chain, partition int32, head *Head, since *Link) *Check {
 
 // Add checks the next entry against the earlier ones.
 func (c *Check) Add(l Link, entry []byte) {
-	if err := c.links.Check(l, entry); err != nil {
+	if err := c.fits(l, entry); err != nil {
 		c.fault("%w", err)
+	} else {
+		c.last = l
 	}
 	c.report.Entries++
 	if c.report.First == 0 {
@@ -77,6 +79,26 @@ func (c *Check) Add(l Link, entry []byte) {
 	}
 }
 
+// fits compares an entry with its hash and the previous entry. It accepts any first entry, because retention may have
+// removed earlier ones.
+func (c *Check) fits(l Link, entry []byte) error {
+	first := c.last.Seq == 0
+	hash, err := l.over(entry)
+	switch {
+	case err != nil:
+		return fmt.Errorf("entry %d: %w", l.Seq, err)
+	case hash != l.Hash:
+		return fmt.Errorf("entry %d was changed: its hash is %s, its content gives %s", l.Seq, l.Hash, hash)
+	case !first && l.Seq != c.last.Seq+1:
+		return fmt.Errorf("entry %d follows entry %d", l.Seq, c.last.Seq)
+	case !first && l.Prev != c.last.Hash:
+		return fmt.Errorf("entry %d names %s as the hash of the one before, which has %s", l.Seq, l.Prev, c.last.Hash)
+	case first && (l.Seq < 1 || l.Seq == 1 && l.Prev != ""):
+		return fmt.Errorf("entry %d cannot be a first one", l.Seq)
+	}
+	return nil
+}
+
 func (c *Check) other(hash string) {
 	c.fault("entry %d has the hash %s now, and had %s before", c.since.Seq, hash, c.since.Hash)
 }
@@ -84,13 +106,12 @@ func (c *Check) other(hash string) {
 // Behind reports whether entries follow the head that was read before them: they were added meanwhile, or the head was
 // removed. The current head tells.
 func (c *Check) Behind() bool {
-	last := c.links.Last().Seq
-	return last > 0 && (c.report.Head == nil || last > c.report.Head.Seq)
+	return c.last.Seq > 0 && (c.report.Head == nil || c.last.Seq > c.report.Head.Seq)
 }
 
 // End compares the entries with the current head, and returns the report.
 func (c *Check) End(now *Head, kept Kept) Report {
-	before, last := c.report.Head, c.links.Last()
+	before, last := c.report.Head, c.last
 	if !c.Behind() {
 		now = before // the current one may be that of entries that were not read
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -126,7 +126,7 @@ func (e *Event) object() *Object {
 	o.Number("attempt", int64(e.Attempt))
 	o.SomeText("due", formatTime(e.Due))
 	o.SomeText("destination", e.Destination)
-	o.SomeText("message", cut(e.Message, MaxMessage))
+	o.SomeText("message", header.Cut(e.Message, MaxMessage))
 	if e.LastOffset != nil {
 		o.Number("last_offset", *e.LastOffset)
 	}
@@ -177,15 +177,4 @@ func formatTime(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(timeLayout)
-}
-
-// cut shortens s to at most n bytes without breaking a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

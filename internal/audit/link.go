@@ -66,32 +66,3 @@ func sum(h hash.Hash) string {
 	var digest [sha256.Size]byte
 	return string(hex.AppendEncode(append(make([]byte, 0, len(prefix)+2*sha256.Size), prefix...), h.Sum(digest[:0])))
 }
-
-// Verifier checks the entries of one chain in order. The zero Verifier accepts any first entry, because retention may
-// have removed earlier ones.
-type Verifier struct {
-	last  Link
-	begun bool
-}
-
-// Check compares an entry with the previous one. The error wraps [ErrBroken] and says what does not fit.
-func (v *Verifier) Check(l Link, entry []byte) error {
-	hash, err := l.over(entry)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: entry %d: %w", ErrBroken, l.Seq, err)
-	case hash != l.Hash:
-		return fmt.Errorf("%w: entry %d was changed: its hash is %s, its content gives %s", ErrBroken, l.Seq, l.Hash, hash)
-	case v.begun && l.Seq != v.last.Seq+1:
-		return fmt.Errorf("%w: entry %d follows entry %d", ErrBroken, l.Seq, v.last.Seq)
-	case v.begun && l.Prev != v.last.Hash:
-		return fmt.Errorf("%w: entry %d names %s as the hash of the one before, which has %s", ErrBroken, l.Seq, l.Prev, v.last.Hash)
-	case !v.begun && (l.Seq < 1 || l.Seq == 1 && l.Prev != ""):
-		return fmt.Errorf("%w: entry %d cannot be a first one", ErrBroken, l.Seq)
-	}
-	v.last, v.begun = l, true
-	return nil
-}
-
-// Last returns the last correct entry; zero before the first.
-func (v *Verifier) Last() Link { return v.last }

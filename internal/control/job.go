@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // jobPrefix precedes the job's ID in the key of a job.
@@ -125,13 +126,6 @@ const (
 	maxJobBytes = 256 << 10 // bytes of a record: a larger one is not a job
 )
 
-func clipJob(text string) string {
-	if len(text) > maxJobText {
-		text = text[:maxJobText] + "…"
-	}
-	return strings.ToValidUTF8(text, "�")
-}
-
 // readJob parses a job. ok is false for a record that no version writes.
 func readJob(id string, value []byte) (j Job, ok bool) {
 	var w jobWire
@@ -162,8 +156,8 @@ func (j Job) encode() ([]byte, error) {
 	if len(j.Command) > maxJobText {
 		j.Command = "" // a command that is cut is another one
 	}
-	j.By, j.Reason, j.Why, j.Command = clip(j.By), clipJob(j.Reason), clipJob(j.Why), clipJob(j.Command)
-	j.Watched.Group, j.Watched.Through = clip(j.Watched.Group), clipJob(j.Watched.Through)
+	j.By, j.Reason, j.Why, j.Command = header.Clip(j.By, maxLeaseText), header.Clip(j.Reason, maxJobText), header.Clip(j.Why, maxJobText), header.Clip(j.Command, maxJobText)
+	j.Watched.Group, j.Watched.Through = header.Clip(j.Watched.Group, maxLeaseText), header.Clip(j.Watched.Through, maxJobText)
 	j.Began, j.Heard = j.Began.UTC(), j.Heard.UTC()
 	return json.Marshal(jobWire{version, j})
 }
@@ -230,7 +224,7 @@ func (v *View) applyJobOrder(id string, value []byte) {
 		delete(v.JobOrders, id)
 		return
 	}
-	w.By = clipJob(w.By)
+	w.By = header.Clip(w.By, maxJobText)
 	v.JobOrders[id] = w.JobOrder
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // leaseKey is the key of the record about the replayer at work.
@@ -37,7 +38,7 @@ type leaseWire struct {
 
 // clipped returns the lease with texts and times as they are written.
 func (l Lease) clipped() Lease {
-	l.Owner, l.Operation, l.Purpose = clip(l.Owner), clip(l.Operation), clip(l.Purpose)
+	l.Owner, l.Operation, l.Purpose = header.Clip(l.Owner, maxLeaseText), header.Clip(l.Operation, maxLeaseText), header.Clip(l.Purpose, maxLeaseText)
 	l.Since, l.Renewed = l.Since.UTC(), l.Renewed.UTC()
 	return l
 }
@@ -70,13 +71,6 @@ func (l *Lease) outlives(later *Lease) bool {
 // after it. A store with one record per key must keep the former.
 func Outlives(r, later *kgo.Record) bool {
 	return string(r.Key) == leaseKey && readLease(r.Value).outlives(readLease(later.Value))
-}
-
-func clip(text string) string {
-	if len(text) > maxLeaseText {
-		return text[:maxLeaseText] + "…"
-	}
-	return text
 }
 
 // Leases writes what the replayers of one pipeline tell each other: the lease, their jobs, and the orders for jobs.
@@ -130,7 +124,7 @@ func (l *Leases) PutJob(ctx context.Context, j Job) error {
 
 // PutJobOrder writes an order for a job.
 func (l *Leases) PutJobOrder(ctx context.Context, id string, o JobOrder) error {
-	o.By, o.At = clip(o.By), o.At.UTC()
+	o.By, o.At = header.Clip(o.By, maxLeaseText), o.At.UTC()
 	value, err := json.Marshal(jobOrderWire{version, o})
 	if err != nil {
 		return fmt.Errorf("encode an order for a job: %w", err)

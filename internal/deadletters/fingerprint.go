@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // maxNormalised is the longest normalised message, in bytes.
@@ -45,7 +47,7 @@ func Normalise(message string) string {
 		b.WriteString(markWord(word))
 		rest = tail
 	}
-	return strings.TrimSpace(cutBytes(b.String(), maxNormalised))
+	return strings.TrimSpace(header.Cut(b.String(), maxNormalised))
 }
 
 // NormaliseFor is [Normalise] for a message about one feature: its quoted ID becomes <id> even without a digit.
@@ -107,17 +109,6 @@ func Fingerprint(code, stage, normalised string) string {
 		h.Write([]byte{0})
 	}
 	return hex.EncodeToString(h.Sum(nil)[:6])
-}
-
-// cutBytes shortens s to at most n bytes without splitting a character.
-func cutBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
 
 // HiddenCause returns the message of the innermost exception, unless the outermost message has it already: a wrapper's

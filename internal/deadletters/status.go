@@ -62,24 +62,6 @@ func (s Status) CanBecome(to Status) bool { return slices.Contains(s.Successors(
 // hash must not be put back as well (C-4).
 func (s Status) HoldsContent() bool { return s == Replaying || s == Reprocessed }
 
-// ErrTransition is wrapped for a change of status that the table in the package comment does not allow;
-// [TransitionError] has the statuses.
-var ErrTransition = errors.New("illegal change of a dead letter's status")
-
-// TransitionError names the refused change and its dead letter.
-type TransitionError struct {
-	ID       string
-	From, To Status
-}
-
-// Error names the dead letter, both statuses and the allowed ones.
-func (e *TransitionError) Error() string {
-	return fmt.Sprintf("dead letter %s cannot go from %s to %s; allowed: %v", e.ID, e.From, e.To, e.From.Successors())
-}
-
-// Is makes errors.Is(err, ErrTransition) true.
-func (e *TransitionError) Is(target error) bool { return target == ErrTransition }
-
 // Change is an intended change of a dead letter.
 type Change struct {
 	To       Status
@@ -94,14 +76,14 @@ type Change struct {
 }
 
 // Next returns the state of a dead letter after a change; it is pure. The zero status counts as pending (a dead letter
-// without a state record). Leaving replaying adds one to the reprocess count, whatever the outcome. The error is a
-// *[TransitionError].
+// without a state record). Leaving replaying adds one to the reprocess count, whatever the outcome. The error names
+// the allowed statuses.
 func Next(prev State, c Change) (State, error) {
 	if prev.Status == "" {
 		prev.Status = Pending
 	}
 	if !prev.Status.CanBecome(c.To) {
-		return State{}, &TransitionError{ID: prev.ID, From: prev.Status, To: c.To}
+		return State{}, fmt.Errorf("dead letter %s cannot go from %s to %s; allowed: %v", prev.ID, prev.Status, c.To, prev.Status.Successors())
 	}
 	next := prev
 	if prev.Status == Replaying {

@@ -56,24 +56,13 @@ const maxSourceKey = 1024
 func sourceKey(l *deadletters.Letter) any {
 	switch {
 	case l.Key != nil && isPlain(l.Key):
-		return shortened(string(l.Key), maxSourceKey)
+		return header.Cut(string(l.Key), maxSourceKey)
 	case l.Key != nil:
-		return shortened(base64.StdEncoding.EncodeToString(l.Key), maxSourceKey)
+		return header.Cut(base64.StdEncoding.EncodeToString(l.Key), maxSourceKey)
 	case l.Control.FeatureID != "":
-		return shortened(plain(l.Control.FeatureID), maxSourceKey)
+		return header.Cut(plain(l.Control.FeatureID), maxSourceKey)
 	}
 	return nil
-}
-
-// shortened cuts valid text to at most n bytes without breaking a character.
-func shortened(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // editOf returns the position of the record that a letter's record is an edit of; NULL for an original.

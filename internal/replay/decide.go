@@ -9,6 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/target"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // decision is what an operation does with one dead letter.
@@ -85,7 +86,7 @@ func (r *replaying) change(to deadletters.Status, reason string) deadletters.Cha
 // closeAs stages that a dead letter is closed, because another one with the same content stands for it.
 func (r *replaying) closeAs(d *staged, other string) error {
 	op := r.op
-	next, err := deadletters.Next(d.prev, r.change(deadletters.Duplicate, clip("same content as "+other+"; "+op.reason, maxReason)))
+	next, err := deadletters.Next(d.prev, r.change(deadletters.Duplicate, header.Clip("same content as "+other+"; "+op.reason, maxReason)))
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (r *replaying) send(d *staged, to *target.Topic, value []byte, p *plan.Lett
 	s, op, l := r.service, r.op, d.letter
 	change := r.change(deadletters.Replaying, op.reason)
 	if topic := cmp.Or(to.Name, r.plan.To); topic != "" {
-		change = r.change(deadletters.Discarded, clip("put back into "+topic+": "+op.reason, maxReason))
+		change = r.change(deadletters.Discarded, header.Clip("put back into "+topic+": "+op.reason, maxReason))
 		change.Destination = topic
 	}
 	if d.next, err = deadletters.Next(d.prev, change); err != nil {

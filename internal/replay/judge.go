@@ -124,7 +124,7 @@ func verdictOf(err error) plan.Verdict {
 		return plan.Verdict{Passes: true}
 	}
 	f := classify.Of(err)
-	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: clip(err.Error(), maxMessage)}
+	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: header.Clip(err.Error(), maxMessage)}
 }
 
 // asRecord returns the record that the consumer would read after a replay of the dead letter with the given value.

@@ -150,14 +150,6 @@ func newID(word string, now time.Time) string {
 	return word + "-" + now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
 }
 
-// clip cuts a text for people to n bytes, and marks the cut.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:max(n-len("…"), 0)], "") + "…"
-}
-
 // checkForce returns an error if there is no version guard to lift, or no reason.
 func (s *Service) checkForce(force, to string) error {
 	switch {

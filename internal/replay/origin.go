@@ -146,7 +146,7 @@ func (o *origins) doubt() string {
 			doubts = append(doubts, d)
 		}
 	}
-	return clip(strings.Join(doubts, "; "), maxMessage)
+	return header.Clip(strings.Join(doubts, "; "), maxMessage)
 }
 
 // putBack returns the record that goes back from a DLQ without a pipeline: key, value and the producer's headers, and

@@ -164,7 +164,7 @@ func (s *Service) seeNewer(ctx context.Context, p *planning) (seen map[string]ma
 		case err != nil && p.head.Force == "":
 			return nil, "", fmt.Errorf("which dead letters would hide newer data is not known: %w", err)
 		case err != nil:
-			doubt = clip(cmp.Or(doubt, err.Error()), maxMessage)
+			doubt = header.Clip(cmp.Or(doubt, err.Error()), maxMessage)
 		}
 	}
 	return p.newer.values.Ends, doubt, nil
@@ -192,7 +192,7 @@ func hides(topic string) string {
 }
 
 func leaveLine(line *plan.Letter, why string) {
-	line.Do, line.DuplicateOf, line.Why = plan.Leave, "", clip(why, maxMessage)
+	line.Do, line.DuplicateOf, line.Why = plan.Leave, "", header.Clip(why, maxMessage)
 }
 
 // judge sets in the line of the nth dead letter of a plan whether the topic takes it, and what newer records of its

@@ -224,7 +224,7 @@ const maxNamed = 512
 func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destination, st *standing, twin string) plan.Letter {
 	p := plan.Letter{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
-		Died: clip(l.Control.ErrorCode, maxNamed), FeatureID: clip(l.Control.FeatureID, maxNamed), Size: l.Size, Do: plan.Reinject,
+		Died: header.Clip(l.Control.ErrorCode, maxNamed), FeatureID: header.Clip(l.Control.FeatureID, maxNamed), Size: l.Size, Do: plan.Reinject,
 	}
 	state, unread := st.of(l.ID)
 	if unread == "" {
@@ -233,7 +233,7 @@ func (s *Service) planned(ctx context.Context, l *deadletters.Letter, to destina
 	target, why := s.target(ctx, l, to, st)
 	p.Target = target.Name
 	if why != "" {
-		p.Do, p.Why, p.Overtaken = plan.Leave, clip(why, maxMessage), state.Status == deadletters.Superseded
+		p.Do, p.Why, p.Overtaken = plan.Leave, header.Clip(why, maxMessage), state.Status == deadletters.Superseded
 		return p
 	}
 	if other, ok := st.standsFor(l); ok {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics/header"
 )
 
 // staged is the part of a transaction that concerns one dead letter: its record, if any, its new state, and an audit
@@ -56,7 +57,7 @@ func (s *Service) begin(op operation, letters int) *audit.Event {
 	}
 	return &audit.Event{
 		Time: s.now(), Pipeline: s.cfg.Pipeline.ID, RunID: op.id, Decision: audit.Operation, Reason: op.reason,
-		By: op.by, User: op.user, Call: op.call, Plan: op.plan, Filter: clip(op.filter, maxFilter), Force: op.force, Key: []byte(op.id),
+		By: op.by, User: op.user, Call: op.call, Plan: op.plan, Filter: header.Clip(op.filter, maxFilter), Force: op.force, Key: []byte(op.id),
 		Message: message,
 	}
 }

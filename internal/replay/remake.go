@@ -50,7 +50,7 @@ func (s *Service) remake(ctx context.Context, r *rewrite.Rewrite, l *deadletters
 		return remade{}, err
 	}
 	slices.Sort(absent)
-	out := remade{absent: clip(strings.Join(slices.Compact(absent), ", "), maxShape)}
+	out := remade{absent: header.Clip(strings.Join(slices.Compact(absent), ", "), maxShape)}
 	if out.changes, out.more, err = differences(ctx, doc.JSON, text); err != nil {
 		return remade{}, err
 	}
@@ -205,7 +205,7 @@ func shapeOf(made remade) string {
 	if over := len(paths) - shapePaths; over > 0 {
 		paths = append(paths[:shapePaths], fmt.Sprintf("and %d more", over))
 	}
-	return clip(strings.Join(paths, ", "), maxShape)
+	return header.Clip(strings.Join(paths, ", "), maxShape)
 }
 
 // exampleOf returns some of the changes as text.
@@ -214,7 +214,7 @@ func exampleOf(made remade) string {
 		if text == nil {
 			return "(nothing)"
 		}
-		return clip(string(text), 80)
+		return header.Clip(string(text), 80)
 	}
 	var out []string
 	for i, c := range made.changes {
@@ -225,9 +225,9 @@ func exampleOf(made remade) string {
 			out = append(out, fmt.Sprintf("and %d more", len(made.changes)-i+made.more))
 			break
 		}
-		out = append(out, clip(c.Path, 200)+": "+side(c.Before)+" -> "+side(c.After))
+		out = append(out, header.Clip(c.Path, 200)+": "+side(c.Before)+" -> "+side(c.After))
 	}
-	return clip(strings.Join(out, "; "), maxShape)
+	return header.Clip(strings.Join(out, "; "), maxShape)
 }
 
 // findSubject stores the latest schema of the subject that a rewrite names in the spec, so that the plan contains it.

@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix
 
 package rewrite
 
@@ -15,5 +15,3 @@ func ownGroup(cmd *exec.Cmd) {
 
 // endGroup kills the remaining processes of a command that was started.
 func endGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-
-func withoutNetwork(*exec.Cmd) bool { return false }

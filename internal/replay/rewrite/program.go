@@ -29,7 +29,7 @@ type program struct {
 	limit   time.Duration
 	network bool
 
-	probe func(context.Context) bool // reports whether the network can be taken away; called once
+	probe func() bool // reports whether the network can be taken away; it finds out once
 }
 
 func newProgram(s Spec) (*program, error) {
@@ -43,20 +43,15 @@ func newProgram(s Spec) (*program, error) {
 	if s.Seconds > 0 {
 		p.limit = time.Duration(s.Seconds * float64(time.Second))
 	}
-	var once sync.Once
-	var can bool
-	p.probe = func(ctx context.Context) bool {
-		once.Do(func() {
-			cmd := command(ctx, "true")
-			can = withoutNetwork(cmd) && cmd.Run() == nil
-		})
-		return can
-	}
+	p.probe = sync.OnceValue(func() bool {
+		cmd := command(context.Background(), "true")
+		return withoutNetwork(cmd) && cmd.Run() == nil
+	})
 	return p, nil
 }
 
 // isolated reports whether the program runs without network.
-func (p *program) isolated(ctx context.Context) bool { return !p.network && p.probe(ctx) }
+func (p *program) isolated() bool { return !p.network && p.probe() }
 
 // command prepares a shell that is killed with all its children when the context ends.
 func command(ctx context.Context, text string) *exec.Cmd {
@@ -76,7 +71,7 @@ func (p *program) run(ctx context.Context, value []byte) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()
 	cmd := command(limited, p.text)
-	if p.isolated(ctx) {
+	if p.isolated() {
 		withoutNetwork(cmd)
 	}
 	printed, said := &bounded{most: maxPrinted}, &bounded{most: maxSaid, cut: true}

@@ -107,9 +107,7 @@ func (r *Rewrite) Changes() bool { return r.edit != nil || len(r.assignments) > 
 func (r *Rewrite) SchemaID() int { return r.schemaID }
 
 // Isolated reports whether the program runs without network. Without a program it is true.
-func (r *Rewrite) Isolated(ctx context.Context) bool {
-	return r.program == nil || r.program.isolated(ctx)
-}
+func (r *Rewrite) Isolated() bool { return r.program == nil || r.program.isolated() }
 
 // Apply returns the new value of a record. The error wraps [ErrRewrite] or [patch.ErrEdit] if the record gets no
 // value. Other errors come from the context or the system.

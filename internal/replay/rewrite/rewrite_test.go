@@ -128,12 +128,12 @@ func TestProgram_S4_8_hasNoNetwork(t *testing.T) {
 	must.That(t, err == nil, "%v", err)
 	program := `bash -c '</dev/tcp/127.0.0.1/` + port + `' && cat`
 	open := made(t, Spec{Program: program, Network: true})
-	expect.That(t, !open.Isolated(t.Context()), "it says that there is no network")
+	expect.That(t, !open.Isolated(), "it says that there is no network")
 	_, err = open.Apply(t.Context(), payment)
 	expect.That(t, err == nil, "with the network: %v", err)
 	shut := made(t, Spec{Program: program})
-	if _, err := shut.Apply(t.Context(), payment); shut.Isolated(t.Context()) != Refused(err) {
-		t.Errorf("isolated %v, %v", shut.Isolated(t.Context()), err)
+	if _, err := shut.Apply(t.Context(), payment); shut.Isolated() != Refused(err) {
+		t.Errorf("isolated %v, %v", shut.Isolated(), err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Position is the place of a record: one offset of one partition of one topic.
@@ -53,13 +54,21 @@ func ParsePosition(text string) (Position, error) {
 	return Position{Topic: parts[0], Partition: int32(partition), Offset: offset}, nil
 }
 
-// Clip cuts text to at most n bytes without splitting a UTF-8 sequence.
+// Cut cuts text to at most n bytes without splitting a UTF-8 sequence.
+func Cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// Clip is [Cut] that marks the cut with an ellipsis.
 func Clip(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	for n > 0 && text[n]&0xC0 == 0x80 {
-		n--
-	}
-	return text[:n] + "…"
+	return Cut(text, n) + "…"
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package rewrite
+
+import "os/exec"
+
+func withoutNetwork(*exec.Cmd) bool { return false }
