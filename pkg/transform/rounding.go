@@ -32,65 +32,8 @@ func (g *rounding) point(p orb.Point) orb.Point {
 	return rounded
 }
 
-// points rounds a run of positions.
-func (g *rounding) points(points []orb.Point) []orb.Point {
-	rounded := make([]orb.Point, len(points))
-	for i, p := range points {
-		rounded[i] = g.point(p)
-	}
-	return rounded
-}
-
-// polygon rounds a polygon. Its rings share one row of positions.
-func (g *rounding) polygon(polygon orb.Polygon) orb.Polygon {
-	positions := 0
-	for _, ring := range polygon {
-		positions += len(ring)
-	}
-	row := make([]orb.Point, 0, positions)
-	rounded := make(orb.Polygon, len(polygon))
-	for i, ring := range polygon {
-		begin := len(row)
-		for _, p := range ring {
-			row = append(row, g.point(p))
-		}
-		rounded[i] = row[begin:len(row):len(row)]
-	}
-	return rounded
-}
-
 // geometry rounds a copy of a shape.
-func (g *rounding) geometry(shape orb.Geometry) orb.Geometry {
-	switch shape := shape.(type) {
-	case orb.Point:
-		return g.point(shape)
-	case orb.MultiPoint:
-		return orb.MultiPoint(g.points(shape))
-	case orb.LineString:
-		return orb.LineString(g.points(shape))
-	case orb.MultiLineString:
-		rounded := make(orb.MultiLineString, len(shape))
-		for i, line := range shape {
-			rounded[i] = g.points(line)
-		}
-		return rounded
-	case orb.Polygon:
-		return g.polygon(shape)
-	case orb.MultiPolygon:
-		rounded := make(orb.MultiPolygon, len(shape))
-		for i, polygon := range shape {
-			rounded[i] = g.polygon(polygon)
-		}
-		return rounded
-	case orb.Collection:
-		rounded := make(orb.Collection, len(shape))
-		for i, member := range shape {
-			rounded[i] = g.geometry(member)
-		}
-		return rounded
-	}
-	return shape
-}
+func (g *rounding) geometry(shape orb.Geometry) orb.Geometry { return moved(shape, g.point) }
 
 // collapse looks for the first part of a shape that rounding leaves nothing of: a
 // line or ring with fewer distinct positions than it needs, or a ring without area.

@@ -37,79 +37,50 @@ func runsWrong(ring orb.Ring, hole bool) bool {
 	return area < 0
 }
 
-// needsWinding reports whether any ring of a shape has to be turned round.
-func needsWinding(shape orb.Geometry) bool {
+// eachRing calls visit with every ring of a shape, with whether it is a hole, and with the number of positions that lie before it in the shape,
+// counted from before on. It returns the number of positions behind the shape.
+func eachRing(shape orb.Geometry, before int, visit func(ring orb.Ring, hole bool, before int)) (after int) {
 	switch shape := shape.(type) {
 	case orb.Polygon:
 		for i, ring := range shape {
-			if runsWrong(ring, i > 0) {
-				return true
-			}
+			visit(ring, i > 0, before)
+			before += len(ring)
 		}
 	case orb.MultiPolygon:
-		return slices.ContainsFunc(shape, func(polygon orb.Polygon) bool { return needsWinding(polygon) })
+		for _, polygon := range shape {
+			before = eachRing(polygon, before, visit)
+		}
 	case orb.Collection:
-		return slices.ContainsFunc(shape, needsWinding)
+		for _, member := range shape {
+			before = eachRing(member, before, visit)
+		}
+	default:
+		before += Geometry{Shape: shape}.Positions()
 	}
-	return false
+	return before
 }
 
-// wind returns a copy of a geometry with its rings the right way round, heights
-// included. The starting position of each ring stays. Heights that do not
-// belong to the positions, which no decoder makes, are left for [Transformer.Encode]
-// to refuse.
+// needsWinding reports whether any ring of a shape has to be turned round.
+func needsWinding(shape orb.Geometry) (needs bool) {
+	eachRing(shape, 0, func(ring orb.Ring, hole bool, _ int) { needs = needs || runsWrong(ring, hole) })
+	return needs
+}
+
+// wind returns a copy of a geometry with its rings the right way round, heights included. The starting position of each ring stays. No decoder
+// makes heights that do not belong to the positions; [Transformer.Encode] refuses them.
 func wind(g Geometry) Geometry {
 	if g.Z != nil && len(g.Z) != g.Positions() {
 		return g
 	}
-	z := slices.Clone(g.Z)
-	shape, _ := windShape(g.Shape, z)
-	return Geometry{Shape: shape, Z: z}
-}
-
-// windShape turns the rings of a copy of shape. z holds the heights from the
-// shape's first position on and is turned in place; what lies behind the shape
-// is returned.
-func windShape(shape orb.Geometry, z []float64) (orb.Geometry, []float64) {
-	switch shape := shape.(type) {
-	case orb.Polygon:
-		return windPolygon(shape, z)
-	case orb.MultiPolygon:
-		wound := make(orb.MultiPolygon, len(shape))
-		for i, polygon := range shape {
-			wound[i], z = windPolygon(polygon, z)
+	out := Geometry{Shape: orb.Clone(g.Shape), Z: slices.Clone(g.Z)}
+	eachRing(out.Shape, 0, func(ring orb.Ring, hole bool, before int) {
+		if !runsWrong(ring, hole) {
+			return
 		}
-		return wound, z
-	case orb.Collection:
-		wound := make(orb.Collection, len(shape))
-		for i, member := range shape {
-			wound[i], z = windShape(member, z)
+		slices.Reverse(ring)
+		if out.Z != nil {
+			slices.Reverse(out.Z[before : before+len(ring)])
 		}
-		return wound, z
-	}
-	return shape, skipHeights(z, Geometry{Shape: shape}.Positions())
-}
-
-func windPolygon(polygon orb.Polygon, z []float64) (orb.Polygon, []float64) {
-	wound := make(orb.Polygon, len(polygon))
-	for i, ring := range polygon {
-		wound[i] = ring
-		if runsWrong(ring, i > 0) {
-			wound[i] = slices.Clone(ring)
-			slices.Reverse(wound[i])
-			if z != nil {
-				slices.Reverse(z[:len(ring)])
-			}
-		}
-		z = skipHeights(z, len(ring))
-	}
-	return wound, z
-}
-
-// skipHeights passes over the heights of n positions.
-func skipHeights(z []float64, n int) []float64 {
-	if z == nil {
-		return nil
-	}
-	return z[n:]
+	})
+	return out
 }
